@@ -1,0 +1,1 @@
+"""Measuring: recording programs, replaying traces against any malloc, the forge and its report."""

@@ -1,0 +1,1 @@
+"""Committed designs with their emitted C, byte-identical when regenerated (package data)."""

@@ -1,0 +1,260 @@
+"""The Design: what a person or the search chose. Typed, loaded from TOML, checked with reasons in words, hashed."""
+
+import difflib
+import hashlib
+import re
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from heapsmith.model import policy
+from heapsmith.model.errors import BadInput
+from heapsmith.model.policy import (
+    front_array_stack,
+    front_fifo_ring,
+    front_linked_list,
+    front_none,
+    front_two_level,
+    release_eager,
+    release_keep,
+)
+
+PAGE = 4096
+MAX_CLASSES = 250
+"""A class number and its special values fit in one byte of the slab map."""
+
+BUILTIN = Path(__file__).resolve().parent / "designs"
+
+Front = (
+    front_none.Params
+    | front_array_stack.Params
+    | front_fifo_ring.Params
+    | front_linked_list.Params
+    | front_two_level.Params
+)
+Release = release_keep.Params | release_eager.Params
+
+
+def _doc(text: str) -> msgspec.Meta:
+    return msgspec.Meta(description=text)
+
+
+class ClassFront(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The front of some size classes, where it differs from the design's."""
+
+    sizes: Annotated[list[int], _doc("block sizes, bytes; each one of the design's sizes")]
+    front: Annotated[Front, _doc("their front")]
+
+
+class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One allocator. Sizes in bytes; every field has a default but the name and the sizes."""
+
+    name: Annotated[str, _doc("a short name: letters, digits, '-' and '_'; not part of the hash")]
+    sizes: Annotated[list[int], _doc("block sizes of the small classes, ascending, multiples of `grain`")]
+    about: Annotated[str, _doc("one line for people; not part of the hash")] = ""
+    grain: Annotated[
+        Literal[8, 16],
+        _doc("16: every block is 16-aligned, as the ABI asks. 8: blocks of odd multiples of 8 are only 8-aligned"),
+    ] = 16
+    classifier: Annotated[Literal["slab_map", "class_region", "header"], _doc("how free() learns a block's class")] = (
+        "slab_map"
+    )
+    slab_choice: Annotated[Literal["hot_index", "address_ordered"], _doc("which slab of a class serves a refill")] = (
+        "hot_index"
+    )
+    empties: Annotated[Literal["shared", "dedicated"], _doc("whom an empty slab serves")] = "shared"
+    remote: Annotated[Literal["local_cache", "owner_list"], _doc("where a block freed by another thread goes")] = (
+        "local_cache"
+    )
+    slab_bytes: Annotated[int, _doc("a power of two, 4096 to 2097152")] = 65_536
+    superslab_bytes: Annotated[int, _doc("a power of two, slab_bytes to 67108864: what one map call gets")] = 2_097_152
+    slab_span_bytes: Annotated[int, _doc("address space reserved for slabs: a power of two")] = 1 << 38
+    run_span_bytes: Annotated[int, _doc("address space reserved for large blocks: a power of two")] = 1 << 38
+    huge_bytes: Annotated[int, _doc("larger blocks get a mapping of their own")] = 33_554_432
+    front: Annotated[Front, _doc("the front of every class that class_front does not name")] = msgspec.field(
+        default_factory=front_array_stack.Params
+    )
+    class_front: Annotated[list[ClassFront], _doc("fronts of single classes")] = msgspec.field(default_factory=list)
+    release: Annotated[Release, _doc("which pages go back to the OS")] = msgspec.field(
+        default_factory=release_eager.Params
+    )
+
+    def why_not_valid(self) -> str | None:
+        """The reason why this design cannot be built, with the field's path; None if it can."""
+        return (
+            _why_not_name(self.name)
+            or _why_not_sizes(self)
+            or _why_not_geometry(self)
+            or _why_not_fronts(self)
+            or _prefixed("release", _row(self.release).why_not_valid(self.release))
+        )
+
+    def front_of(self, size: int) -> Front:
+        """The front that the class of this block size has."""
+        return next((exception.front for exception in self.class_front if size in exception.sizes), self.front)
+
+    def hash(self) -> str:
+        """12 hex digits of the content: equal for designs that mean the same heap, whatever their names."""
+        content = msgspec.structs.replace(self, name="", about="")
+        return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:12]
+
+
+def _row(params: Front | Release) -> ModuleType:
+    kind = params.__struct_config__.tag
+    return next(row for row in (*policy.FRONTS, *policy.RELEASES) if kind == row.NAME)
+
+
+def derive_front(params: Front, stride: int) -> policy.front.FrontPlan:
+    """The plan of a front for a class of `stride` bytes, by its policy module."""
+    plan: policy.front.FrontPlan = _row(params).derive(params, stride)
+    return plan
+
+
+def _prefixed(path: str, reason: str | None) -> str | None:
+    return f"{path}.{reason}" if reason else None
+
+
+def _why_not_name(name: str) -> str | None:
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+        return None
+    return f"name: {name!r} cannot name files; expected letters, digits, '-' and '_'"
+
+
+def _why_not_sizes(design: Design) -> str | None:
+    if not 1 <= len(design.sizes) <= MAX_CLASSES:
+        return f"sizes: {len(design.sizes)} classes; expected 1 to {MAX_CLASSES}"
+    smallest = 16 if design.classifier == "header" else design.grain
+    for index, size in enumerate(design.sizes):
+        if size < smallest or size % design.grain:
+            return (
+                f"sizes[{index}]: {size} is not a block size; expected a multiple of {design.grain}, {smallest} or more"
+            )
+        if index and size <= design.sizes[index - 1]:
+            what = "repeats" if size == design.sizes[index - 1] else "is below"
+            return (
+                f"sizes[{index}]: {size} {what} the size before it, {design.sizes[index - 1]}; expected ascending sizes"
+            )
+    header_bytes = 8 if design.classifier == "header" else 0
+    if design.sizes[-1] + header_bytes > design.slab_bytes:
+        return f"sizes[{len(design.sizes) - 1}]: {design.sizes[-1]} does not fit a slab of {design.slab_bytes} bytes"
+    return None
+
+
+def _why_not_geometry(design: Design) -> str | None:
+    bounds = {
+        "slab_bytes": (PAGE, 1 << 21),
+        "superslab_bytes": (design.slab_bytes, 1 << 26),
+        "slab_span_bytes": (max(1 << 28, design.superslab_bytes), 1 << 44),
+        "run_span_bytes": (1 << 28, 1 << 42),
+    }
+    for field, (low, high) in bounds.items():
+        value = getattr(design, field)
+        if not low <= value <= high or value & (value - 1):
+            return f"{field}: {value} is not usable; expected a power of two, {low} to {high}"
+    if design.slab_span_bytes // design.slab_bytes > 1 << 26:
+        return f"slab_span_bytes: {design.slab_span_bytes} holds over {1 << 26} slabs; expected a smaller span"
+    if design.huge_bytes % PAGE or not max(PAGE, design.sizes[-1]) <= design.huge_bytes <= 1 << 30:
+        return f"huge_bytes: {design.huge_bytes}; expected a multiple of {PAGE}, from the largest size to {1 << 30}"
+    if design.classifier == "class_region":
+        if design.empties != "dedicated":
+            return "empties: 'shared' cannot go with classifier 'class_region', whose slabs keep their class; expected 'dedicated'"
+        if region_bytes(design) < design.superslab_bytes:
+            return f"slab_span_bytes: {design.slab_span_bytes} gives {len(design.sizes)} classes less than a superslab each"
+    if design.classifier == "header" and design.grain != 16:
+        return "grain: 8 cannot go with classifier 'header'; expected 16"
+    return None
+
+
+def region_bytes(design: Design) -> int:
+    """The address range of one class under `class_region`: the largest power of two that fits the span that often."""
+    return 1 << ((design.slab_span_bytes // len(design.sizes)).bit_length() - 1)
+
+
+def _why_not_fronts(design: Design) -> str | None:
+    seen: set[int] = set()
+    for index, exception in enumerate(design.class_front):
+        path = f"class_front[{index}]"
+        for size in exception.sizes:
+            if size not in design.sizes:
+                return f"{path}.sizes: {size} is none of the design's sizes"
+            if size in seen:
+                return f"{path}.sizes: {size} has a front already"
+            seen.add(size)
+        if reason := _row(exception.front).why_not_valid(exception.front):
+            return f"{path}.front.{reason}"
+    return _prefixed("front", _row(design.front).why_not_valid(design.front))
+
+
+def parse(text: str, source: str) -> Design:
+    """The design that this TOML states; BadInput names `source`, the field and what was expected."""
+    try:
+        design = msgspec.convert(tomllib.loads(text), Design)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{source}: not TOML: {error}") from None
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{source}: {_in_words(str(error))}") from None
+    if reason := design.why_not_valid():
+        raise BadInput(f"{source}: {reason}")
+    return design
+
+
+def _in_words(error: str) -> str:
+    """msgspec's message with the field first, and the nearest known word where one is unknown."""
+    what, _, path = error.partition(" - at `$")
+    field = path.rstrip("`").lstrip(".")
+    known: list[str] = []
+    wrong = ""
+    if found := re.search(r"Invalid (?:enum )?value '([^']*)'", what):
+        wrong, known = found[1], _policy_names(field)
+    elif found := re.search(r"unknown field `([^`]*)`", what):
+        wrong, known = found[1], _field_names()
+    if not known:
+        return f"{field}: {what}" if field else what
+    near = difflib.get_close_matches(wrong, known, n=1, cutoff=0.5)
+    hint = f"; did you mean '{near[0]}'?" if near else f"; expected one of {', '.join(known)}"
+    kind = "unknown field" if "unknown field" in what else "unknown policy"
+    return f"{field or 'design'}: {kind} '{wrong}'{hint}"
+
+
+def _policy_names(field: str) -> list[str]:
+    tables = {
+        "classifier": policy.CLASSIFIERS,
+        "slab_choice": policy.SLAB_CHOICES,
+        "empties": policy.EMPTIES,
+        "remote": policy.REMOTES,
+        "release.kind": policy.RELEASES,
+    }
+    return policy.names(tables.get(field, policy.FRONTS if field.endswith("front.kind") else ()))
+
+
+def _field_names() -> list[str]:
+    rows = [Design, ClassFront, *(row.Params for row in (*policy.FRONTS, *policy.RELEASES))]
+    return sorted({field for row in rows for field in row.__struct_fields__})
+
+
+def load(spec: str) -> Design:
+    """The design of a TOML file, or the built-in design of that name; BadInput with what was looked for otherwise."""
+    path = Path(spec)
+    if not (path.suffix == ".toml" or path.exists()):
+        path = BUILTIN / f"{spec}.toml"
+        if not path.is_file():
+            near = difflib.get_close_matches(spec, builtin_names(), n=1, cutoff=0.4)
+            hint = f"did you mean '{near[0]}'?" if near else f"built in are {', '.join(builtin_names())}"
+            raise BadInput(f"{spec}: neither a design file nor a built-in design; {hint}")
+    try:
+        return parse(path.read_text(encoding="utf-8"), spec)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{spec}: cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
+
+
+def builtin_names() -> list[str]:
+    """The names of the built-in designs."""
+    return sorted(path.stem for path in BUILTIN.glob("*.toml"))
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a design file (for editors), draft 2020-12."""
+    return msgspec.json.schema(Design)

@@ -1,0 +1,184 @@
+"""The Plan: every number that follows from a Design, computed once; simulator and templates read nothing else."""
+
+from typing import Any
+
+import msgspec
+
+from heapsmith.model import policy
+from heapsmith.model.design import PAGE, Design, derive_front, region_bytes
+from heapsmith.model.policy.front import FrontPlan
+
+HEADER_BYTES = 8
+RUN_BINS = 128
+RECIPROCAL_SHIFT = 42
+
+
+class ClassPlan(msgspec.Struct, frozen=True):
+    """One size class; bytes unless the name says otherwise (docs/machine.md section 1)."""
+
+    index: int
+    size: int
+    stride: int
+    usable: int
+    first: int
+    blocks: int
+    tail_bytes: int
+    smallest_request: int
+    worst_internal_bytes: int
+    bitmap_words: int
+    reciprocal: int
+    front: FrontPlan
+    slot_base: int
+    list_base: int
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """All numbers of one heap. Spans and sizes in bytes, counts in what their names say."""
+
+    design: Design
+    hash: str
+    grain: int
+    grain_shift: int
+    bias: int
+    header_bytes: int
+    small_limit: int
+    size_class: list[int]
+    classes: list[ClassPlan]
+    class_count: int
+    slots_per_heap: int
+    slab_bytes: int
+    slab_shift: int
+    superslab_bytes: int
+    slabs_per_superslab: int
+    slab_span_bytes: int
+    span_slabs: int
+    region_bytes: int
+    region_shift: int
+    region_slabs: int
+    region_superslabs: int
+    bitmap_words: int
+    reciprocal_shift: int
+    page_bytes: int
+    run_span_bytes: int
+    run_span_pages: int
+    run_bins: int
+    huge_bytes: int
+    keep_slabs: int
+    release_run_pages: int
+    classifier_code: int
+    choice_code: int
+    empties_code: int
+    remote_code: int
+    release_code: int
+
+
+def make_plan(design: Design) -> Plan:
+    """The plan of a valid design."""
+    header = HEADER_BYTES if design.classifier == "header" else 0
+    bias = header
+    classes = _classes(design, header)
+    grain_shift = design.grain.bit_length() - 1
+    region = region_bytes(design) if design.classifier == "class_region" else 0
+    release = design.release
+    return Plan(
+        design=design,
+        hash=design.hash(),
+        grain=design.grain,
+        grain_shift=grain_shift,
+        bias=bias,
+        header_bytes=header,
+        small_limit=classes[-1].usable,
+        size_class=_size_class(classes, design.grain, bias),
+        classes=classes,
+        class_count=len(classes),
+        slots_per_heap=sum(row.front.capacity + row.front.list_capacity for row in classes),
+        slab_bytes=design.slab_bytes,
+        slab_shift=design.slab_bytes.bit_length() - 1,
+        superslab_bytes=design.superslab_bytes,
+        slabs_per_superslab=design.superslab_bytes // design.slab_bytes,
+        slab_span_bytes=design.slab_span_bytes,
+        span_slabs=design.slab_span_bytes // design.slab_bytes,
+        region_bytes=region,
+        region_shift=region.bit_length() - 1 if region else 0,
+        region_slabs=region // design.slab_bytes,
+        region_superslabs=region // design.superslab_bytes,
+        bitmap_words=max(row.bitmap_words for row in classes),
+        reciprocal_shift=RECIPROCAL_SHIFT,
+        page_bytes=PAGE,
+        run_span_bytes=design.run_span_bytes,
+        run_span_pages=design.run_span_bytes // PAGE,
+        run_bins=RUN_BINS,
+        huge_bytes=design.huge_bytes,
+        keep_slabs=getattr(release, "keep_slabs", 0),
+        release_run_pages=getattr(release, "run_bytes", 0) // PAGE,
+        classifier_code=policy.code(policy.CLASSIFIERS, design.classifier),
+        choice_code=policy.code(policy.SLAB_CHOICES, design.slab_choice),
+        empties_code=policy.code(policy.EMPTIES, design.empties),
+        remote_code=policy.code(policy.REMOTES, design.remote),
+        release_code=policy.code(policy.RELEASES, str(release.__struct_config__.tag)),
+    )
+
+
+def _classes(design: Design, header: int) -> list[ClassPlan]:
+    """The class table; with a header the first block leaves room for its own and stays 16-aligned."""
+    rows: list[ClassPlan] = []
+    slots = 0
+    for index, size in enumerate(design.sizes):
+        first = 2 * header
+        blocks = (design.slab_bytes - header) // size
+        smallest = rows[-1].usable + 1 if rows else 0
+        front = derive_front(design.front_of(size), size)
+        rows.append(
+            ClassPlan(
+                index=index,
+                size=size,
+                stride=size,
+                usable=size - header,
+                first=first,
+                blocks=blocks,
+                tail_bytes=design.slab_bytes - header - blocks * size,
+                smallest_request=smallest,
+                worst_internal_bytes=size - header - smallest,
+                bitmap_words=-(-blocks // 64),
+                reciprocal=reciprocal(size),
+                front=front,
+                slot_base=slots,
+                list_base=slots + front.capacity,
+            )
+        )
+        slots += front.capacity + front.list_capacity
+    return rows
+
+
+def reciprocal(stride: int) -> int:
+    """The multiplier m with (x * m) >> 42 == x // stride for all 0 <= x < 2^21, the largest slab.
+
+    m = floor(2^42 / stride) + 1 adds less than x / 2^42 to x / stride, and the next integer is at least 1 / stride
+    away: exact while x * stride < 2^42. Granlund and Montgomery, "Division by invariant integers using multiplication",
+    PLDI 1994.
+    """
+    return (1 << RECIPROCAL_SHIFT) // stride + 1
+
+
+def _size_class(classes: list[ClassPlan], grain: int, bias: int) -> list[int]:
+    """Class by (request + bias + grain - 1) / grain: the first whose usable bytes hold the request."""
+    entries = (classes[-1].usable + bias + grain - 1) // grain + 1
+    table: list[int] = []
+    row = 0
+    for entry in range(entries):
+        largest_request = entry * grain - bias
+        while classes[row].usable < largest_request:
+            row += 1
+        table.append(row)
+    return table
+
+
+def plan_json(plan: Plan) -> bytes:
+    """The plan as indented JSON with a newline at its end: what `generate` writes and `design show --json` prints."""
+    return msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n"
+
+
+def as_data(plan: Plan) -> dict[str, Any]:
+    """The plan as plain dicts and lists."""
+    data: dict[str, Any] = msgspec.to_builtins(plan)
+    return data

@@ -1,0 +1,3 @@
+"""Dedicated empties: superslabs and empty slabs belong to one class for ever."""
+
+NAME = "dedicated"

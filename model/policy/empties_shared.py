@@ -1,0 +1,3 @@
+"""Shared empties: an empty slab serves any class that needs one."""
+
+NAME = "shared"

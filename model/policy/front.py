@@ -1,0 +1,63 @@
+"""What every front derives for one size class, and the rules its numbers share."""
+
+import msgspec
+
+REFILL_BYTES = 4096
+"""A refill carves at most one page: more was touched memory without use in the measurements behind design.md."""
+
+MAX_CAPACITY = 65_536
+"""Blocks one level may hold: its counter is 32 bits wide, its array is reserved per thread."""
+
+
+class FrontPlan(msgspec.Struct, frozen=True):
+    """The numbers of one front (docs/machine.md section 4); blocks, 0 where the kind has no such number."""
+
+    kind: str
+    capacity: int = 0
+    list_capacity: int = 0
+    refill: int = 1
+    flush: int = 0
+    spill: int = 0
+    promote: int = 0
+
+
+def bounded(capacity: int, max_bytes: int, stride: int) -> int:
+    """The capacity in blocks that respects both bounds; at least one block."""
+    return max(1, min(capacity, max_bytes // stride))
+
+
+def one_level_plan(kind: str, capacity: int, refill: int | None, flush: int | None, stride: int) -> FrontPlan:
+    """The plan of a front of one level: stated batches never above the capacity, defaults derived from it."""
+    page_of_blocks = max(1, min(REFILL_BYTES // stride, capacity // 2))
+    return FrontPlan(
+        kind,
+        capacity=capacity,
+        refill=min(capacity, refill or page_of_blocks),
+        flush=min(capacity, flush or max(1, capacity // 2)),
+    )
+
+
+def why_not_level(field: str, capacity: int) -> str | None:
+    """The reason why a level cannot have this capacity."""
+    if not 1 <= capacity <= MAX_CAPACITY:
+        return (
+            f"{field}: {capacity} is not a capacity; expected 1 to {MAX_CAPACITY} blocks (kind = 'none' for no front)"
+        )
+    return None
+
+
+def why_not_batch(field: str, batch: int | None, capacity: int) -> str | None:
+    """The reason why a batch cannot have this size."""
+    if batch is not None and not 1 <= batch <= capacity:
+        return f"{field}: {batch} is not a batch; expected 1 to the capacity, {capacity}"
+    return None
+
+
+def one_level_why_not(capacity: int, max_bytes: int, refill: int | None, flush: int | None) -> str | None:
+    """The reason why these numbers make no front of one level, or None."""
+    return (
+        why_not_level("capacity", capacity)
+        or (f"max_bytes: {max_bytes} is too few; expected at least 1" if max_bytes < 1 else None)
+        or why_not_batch("refill", refill, capacity)
+        or why_not_batch("flush", flush, capacity)
+    )

@@ -1,0 +1,1 @@
+"""C written by hand and shared by every generated library (package data)."""
