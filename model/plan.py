@@ -10,6 +10,8 @@ from heapsmith.model.policy.front import FrontPlan
 
 HEADER_BYTES = 8
 RUN_BINS = 128
+SMALLEST_SPAN_BYTES = 1 << 26
+"""Where the system grants no more address space, spans are halved down to this."""
 RECIPROCAL_SHIFT = 42
 
 
@@ -62,6 +64,7 @@ class Plan(msgspec.Struct, frozen=True):
     run_span_bytes: int
     run_span_pages: int
     run_bins: int
+    smallest_span_bytes: int
     huge_bytes: int
     keep_slabs: int
     release_run_pages: int
@@ -108,6 +111,7 @@ def make_plan(design: Design) -> Plan:
         run_span_bytes=design.run_span_bytes,
         run_span_pages=design.run_span_bytes // PAGE,
         run_bins=RUN_BINS,
+        smallest_span_bytes=SMALLEST_SPAN_BYTES,
         huge_bytes=design.huge_bytes,
         keep_slabs=getattr(release, "keep_slabs", 0),
         release_run_pages=getattr(release, "run_bytes", 0) // PAGE,

@@ -1,12 +1,17 @@
-"""What every front derives for one size class, and the rules its numbers share."""
+"""What every front derives for one size class, the rules its numbers share, and the stack that several fronts are built on."""
 
 import msgspec
+
+from heapsmith.model.kernel import Ints, Records, kernel
 
 REFILL_BYTES = 4096
 """A refill carves at most one page: more was touched memory without use in the measurements behind design.md."""
 
 MAX_CAPACITY = 65_536
 """Blocks one level may hold: its counter is 32 bits wide, its array is reserved per thread."""
+
+NO_BLOCK = -1
+"""What an empty level gives."""
 
 
 class FrontPlan(msgspec.Struct, frozen=True):
@@ -61,3 +66,41 @@ def one_level_why_not(capacity: int, max_bytes: int, refill: int | None, flush: 
         or why_not_batch("refill", refill, capacity)
         or why_not_batch("flush", flush, capacity)
     )
+
+
+@kernel
+def stack_pop(fronts: Records, slots: Ints, front: int) -> int:
+    """The newest block of a level 0 kept as a stack (oldest first in `slots`), or NO_BLOCK."""
+    held = int(fronts[front]["held"])
+    if held == 0:
+        return NO_BLOCK
+    fronts[front]["held"] = held - 1
+    return int(slots[int(fronts[front]["base"]) + held - 1])
+
+
+@kernel
+def stack_push(fronts: Records, slots: Ints, front: int, block: int) -> None:
+    """`block` becomes the newest of a level 0 that has room."""
+    held = int(fronts[front]["held"])
+    slots[int(fronts[front]["base"]) + held] = block
+    fronts[front]["held"] = held + 1
+
+
+@kernel
+def stack_fill(fronts: Records, slots: Ints, front: int, moved: Ints, first: int, count: int) -> None:
+    """moved[first] .. moved[count - 1] go on an empty level 0 so that they come out in this order."""
+    for index in range(count - 1, first - 1, -1):
+        stack_push(fronts, slots, front, int(moved[index]))
+
+
+@kernel
+def stack_shift(fronts: Records, slots: Ints, front: int, count: int, moved: Ints, at: int) -> int:
+    """The oldest `count` blocks leave level 0 for moved[at] on, oldest first; the number in `moved` then."""
+    base = int(fronts[front]["base"])
+    held = int(fronts[front]["held"])
+    for index in range(count):
+        moved[at + index] = slots[base + index]
+    for index in range(count, held):
+        slots[base + index - count] = slots[base + index]
+    fronts[front]["held"] = held - count
+    return at + count

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from heapsmith.model.policy.front import FrontPlan, bounded, one_level_plan, one_level_why_not
+from heapsmith.model.kernel import Ints, Records, kernel
+from heapsmith.model.policy.front import NO_BLOCK, FrontPlan, bounded, one_level_plan, one_level_why_not
 
 NAME = "fifo_ring"
 
@@ -29,3 +30,55 @@ def derive(params: Params, stride: int) -> FrontPlan:
     """The plan of this front for a class of `stride` bytes: the ring's index is a mask."""
     capacity = 1 << (bounded(params.capacity, params.max_bytes, stride).bit_length() - 1)
     return one_level_plan(NAME, capacity, params.refill, params.flush, stride)
+
+
+@kernel
+def pop(classes: Records, fronts: Records, slots: Ints, front: int, cls: int) -> int:
+    """The oldest block, or NO_BLOCK."""
+    held = int(fronts[front]["held"])
+    if held == 0:
+        return NO_BLOCK
+    head = int(fronts[front]["head"])
+    fronts[front]["held"] = held - 1
+    fronts[front]["head"] = (head + 1) & (int(classes[cls]["capacity"]) - 1)
+    return int(slots[int(fronts[front]["base"]) + head])
+
+
+@kernel
+def append(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int) -> None:
+    """`block` becomes the newest of a ring that has room."""
+    held = int(fronts[front]["held"])
+    tail = (int(fronts[front]["head"]) + held) & (int(classes[cls]["capacity"]) - 1)
+    slots[int(fronts[front]["base"]) + tail] = block
+    fronts[front]["held"] = held + 1
+
+
+@kernel
+def fill(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints, first: int, count: int) -> None:
+    """moved[first] .. moved[count - 1] go into an empty ring so that they come out in this order."""
+    for index in range(first, count):
+        append(classes, fronts, slots, front, cls, int(moved[index]))
+
+
+@kernel
+def push(classes: Records, counts: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
+    """Free: `block` becomes the newest; from a full ring the oldest go to `moved`, and their number is returned."""
+    flushed = 0
+    if fronts[front]["held"] == classes[cls]["capacity"]:
+        flushed = int(classes[cls]["flush"])
+        for index in range(flushed):
+            moved[index] = pop(classes, fronts, slots, front, cls)
+        counts[cls]["flush"] += 1
+        counts[cls]["flushed"] += flushed
+    append(classes, fronts, slots, front, cls, block)
+    counts[cls]["push"] += 1
+    return flushed
+
+
+@kernel
+def drain(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
+    """All blocks leave for `moved`, oldest first; their number."""
+    held = int(fronts[front]["held"])
+    for index in range(held):
+        moved[index] = pop(classes, fronts, slots, front, cls)
+    return held

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from heapsmith.model.policy.front import FrontPlan, bounded, one_level_plan, one_level_why_not
+from heapsmith.model.kernel import Ints, Records, kernel
+from heapsmith.model.policy.front import FrontPlan, bounded, one_level_plan, one_level_why_not, stack_pop, stack_push
 
 NAME = "linked_list"
 
@@ -28,3 +29,27 @@ def why_not_valid(params: Params) -> str | None:
 def derive(params: Params, stride: int) -> FrontPlan:
     """The plan of this front for a class of `stride` bytes."""
     return one_level_plan(NAME, bounded(params.capacity, params.max_bytes, stride), params.refill, params.flush, stride)
+
+
+@kernel
+def push(classes: Records, counts: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
+    """Free: `block` becomes the newest; from a full list the newest go to `moved` first, and their number is returned."""
+    flushed = 0
+    if fronts[front]["held"] == classes[cls]["capacity"]:
+        flushed = int(classes[cls]["flush"])
+        for index in range(flushed):
+            moved[index] = stack_pop(fronts, slots, front)
+        counts[cls]["flush"] += 1
+        counts[cls]["flushed"] += flushed
+    stack_push(fronts, slots, front, block)
+    counts[cls]["push"] += 1
+    return flushed
+
+
+@kernel
+def drain(fronts: Records, slots: Ints, front: int, moved: Ints) -> int:
+    """All blocks leave for `moved`, newest first; their number."""
+    held = int(fronts[front]["held"])
+    for index in range(held):
+        moved[index] = stack_pop(fronts, slots, front)
+    return held

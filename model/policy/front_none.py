@@ -2,6 +2,7 @@
 
 import msgspec
 
+from heapsmith.model.kernel import Ints, Records, kernel
 from heapsmith.model.policy.front import FrontPlan
 
 NAME = "none"
@@ -19,3 +20,11 @@ def why_not_valid(params: Params) -> str | None:
 def derive(params: Params, stride: int) -> FrontPlan:
     """The plan of a class without a front."""
     return FrontPlan(NAME)
+
+
+@kernel
+def push(counts: Records, cls: int, block: int, moved: Ints) -> int:
+    """Free: `block` goes straight to the store."""
+    counts[cls]["direct"] += 1
+    moved[0] = block
+    return 1

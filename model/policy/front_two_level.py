@@ -2,11 +2,16 @@
 
 import msgspec
 
+from heapsmith.model.kernel import Ints, Records, kernel
 from heapsmith.model.policy.front import (
+    NO_BLOCK,
     FrontPlan,
     bounded,
     one_level_plan,
     one_level_why_not,
+    stack_fill,
+    stack_push,
+    stack_shift,
     why_not_batch,
     why_not_level,
 )
@@ -61,3 +66,71 @@ def derive(params: Params, stride: int) -> FrontPlan:
         spill=spill,
         promote=min(params.promote or half, capacity),
     )
+
+
+@kernel
+def pop_below(classes: Records, fronts: Records, slots: Ints, front: int, cls: int) -> int:
+    """The newest block of a level 1 that is not empty."""
+    below = int(fronts[front]["below"]) - 1
+    fronts[front]["below"] = below
+    return int(slots[int(fronts[front]["base"]) + int(classes[cls]["capacity"]) + below])
+
+
+@kernel
+def push_below(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int) -> None:
+    """`block` becomes the newest of a level 1 that has room."""
+    below = int(fronts[front]["below"])
+    slots[int(fronts[front]["base"]) + int(classes[cls]["capacity"]) + below] = block
+    fronts[front]["below"] = below + 1
+
+
+@kernel
+def promote(classes: Records, counts: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
+    """Level 0 is empty: a batch comes up from level 1; its newest is returned, NO_BLOCK if level 1 is empty too."""
+    batch = min(int(classes[cls]["promote"]), int(fronts[front]["below"]))
+    if batch == 0:
+        return NO_BLOCK
+    for index in range(batch):
+        moved[index] = pop_below(classes, fronts, slots, front, cls)
+    stack_fill(fronts, slots, front, moved, 1, batch)
+    counts[cls]["hit1"] += 1
+    return int(moved[0])
+
+
+@kernel
+def make_room_below(classes: Records, counts: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
+    """The newest of level 1 leave for `moved` if a spill would not fit; their number."""
+    held = int(fronts[front]["below"])
+    if held + int(classes[cls]["spill"]) <= int(classes[cls]["list_capacity"]):
+        return 0
+    flushed = min(int(classes[cls]["flush"]), held)
+    for index in range(flushed):
+        moved[index] = pop_below(classes, fronts, slots, front, cls)
+    counts[cls]["flush"] += 1
+    counts[cls]["flushed"] += flushed
+    return flushed
+
+
+@kernel
+def push(classes: Records, counts: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
+    """Free: `block` becomes the newest of level 0, whose oldest spill to level 1 if it is full; the number flushed to `moved`."""
+    flushed = 0
+    if fronts[front]["held"] == classes[cls]["capacity"]:
+        flushed = make_room_below(classes, counts, fronts, slots, front, cls, moved)
+        spilled = stack_shift(fronts, slots, front, int(classes[cls]["spill"]), moved, flushed)
+        for index in range(flushed, spilled):
+            push_below(classes, fronts, slots, front, cls, int(moved[index]))
+        counts[cls]["spill"] += 1
+    stack_push(fronts, slots, front, block)
+    counts[cls]["push"] += 1
+    return flushed
+
+
+@kernel
+def drain(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
+    """All blocks leave for `moved`: level 0 oldest first, then level 1 newest first; their number."""
+    count = stack_shift(fronts, slots, front, int(fronts[front]["held"]), moved, 0)
+    while fronts[front]["below"] > 0:
+        moved[count] = pop_below(classes, fronts, slots, front, cls)
+        count += 1
+    return count

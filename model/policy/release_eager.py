@@ -2,6 +2,8 @@
 
 import msgspec
 
+from heapsmith.model.kernel import kernel
+
 NAME = "eager"
 PAGE = 4096
 
@@ -23,3 +25,15 @@ def why_not_valid(params: Params) -> str | None:
     if params.run_bytes < PAGE or params.run_bytes % PAGE:
         return f"run_bytes: {params.run_bytes} is no multiple of the page; expected a positive multiple of {PAGE}"
     return None
+
+
+@kernel
+def slab_goes(held: int, keep_slabs: int) -> bool:
+    """Whether a retired slab's pages go back when the pools hold `held` slabs with committed pages."""
+    return held >= keep_slabs
+
+
+@kernel
+def run_goes(pages: int, run_pages: int) -> bool:
+    """Whether the pages of a freed run go back."""
+    return pages >= run_pages

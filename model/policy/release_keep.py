@@ -2,6 +2,8 @@
 
 import msgspec
 
+from heapsmith.model.kernel import kernel
+
 NAME = "keep"
 
 
@@ -12,3 +14,15 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
 def why_not_valid(params: Params) -> str | None:
     """There is nothing to get wrong."""
     return None
+
+
+@kernel
+def slab_goes(held: int, keep_slabs: int) -> bool:
+    """Whether a retired slab's pages go back when the pools hold `held` slabs with committed pages."""
+    return False
+
+
+@kernel
+def run_goes(pages: int, run_pages: int) -> bool:
+    """Whether the pages of a freed run go back."""
+    return False

@@ -1,0 +1,61 @@
+# heapsmith: every target works in a fresh clone, with nothing set but PATH and HOME.
+
+PYTHON ?= python3
+BIN := .venv/bin
+DEMO := out/demo
+
+.DEFAULT_GOAL := help
+.PHONY: help venv dev demo test bigcheck check lint format clean distclean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+venv: .venv/.heapsmith ## a virtual environment with heapsmith in it
+
+dev: .venv/.heapsmith-dev ## the same, with what the tests and checks need
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "heapsmith: $(PYTHON) is missing or older than 3.11 (Debian: apt install python3; or make PYTHON=...)" >&2; exit 3; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "heapsmith: $(PYTHON) cannot make virtual environments (Debian: apt install python3-venv)" >&2; exit 3; }
+	$(PYTHON) -m venv .venv
+
+.venv/.heapsmith: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet -e .
+	@touch $@
+
+.venv/.heapsmith-dev: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	@touch $@ .venv/.heapsmith
+
+demo: venv ## forge an allocator for a real Python job, then run the job under it
+	$(BIN)/heapsmith forge -o $(DEMO) -- env PYTHONMALLOC=malloc python3 bench/demo_job.py
+
+test: dev ## the test suite
+	$(BIN)/python -m pytest -n 2
+
+bigcheck: dev ## the test suite with its long forms
+	$(BIN)/python -m pytest -n 2 -m 'big or not big'
+
+check: lint ## lint, types, import law, and generated/ byte for byte
+	@set -e; for folder in generated/*/; do \
+	  $(BIN)/heapsmith generate "$$(basename "$$folder")" -o "$$folder" --check; \
+	done
+	$(BIN)/python -m pytest -q tests/test_layout.py
+
+lint: dev ## ruff and mypy --strict
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: dev ## let ruff rewrite the sources
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove what was built, not the virtual environment
+	rm -rf out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
+	find . -path ./.venv -prune -o -name __pycache__ -type d -exec rm -rf {} +
+
+distclean: clean ## remove the virtual environment too
+	rm -rf .venv

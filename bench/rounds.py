@@ -1,0 +1,47 @@
+"""Comparing on a shared machine: interleaved rounds in rotated order, and figures with their spread."""
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+Progress = Callable[[str, int, int], None]
+"""Called as progress(what, done, total) while something long runs."""
+
+UNRELIABLE = 0.05
+"""A spread above which a row gets a note."""
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """One quantity over the rounds. `spread` is the distance between the quartiles, divided by the median."""
+
+    minimum: float
+    median: float
+    spread: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Figure":
+        """Of at least one value; of a single one the spread is 0."""
+        if len(values) < 2:
+            return cls(values[0], values[0], 0.0)
+        low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+        return cls(min(values), median, (high - low) / median if median else 0.0)
+
+
+def ratios(values: Sequence[float], first: Sequence[float]) -> Figure:
+    """Round by round values / first: what drifts over the rounds is in both and cancels. 0 / 0 is 1."""
+    return Figure.of([1.0 if v == f else v / f if f else float("inf") for v, f in zip(values, first, strict=True)])
+
+
+def schedule(entries: int, rounds: int) -> Iterator[tuple[int, int]]:
+    """(round, entry) in the order to run them: each round begins one entry later; round 0 warms up, uncounted."""
+    for number in range(rounds + 1):
+        for i in range(entries):
+            yield number, (number + i) % entries
+
+
+def spread_note(figure: Figure, what: str) -> str:
+    """A warning if the rounds differ too much, else nothing."""
+    if figure.spread <= UNRELIABLE:
+        return ""
+    return f"{what} spreads {figure.spread:.0%} between quartiles: smaller differences mean nothing"

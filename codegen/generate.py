@@ -1,0 +1,142 @@
+"""Plan to C: renders the templates, writes plan.json and a MANIFEST of hashes, or compares with what is there."""
+
+import hashlib
+import shutil
+import tempfile
+from pathlib import Path
+
+import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+import heapsmith
+from heapsmith.codegen.claims import hits
+from heapsmith.model.design import Design
+from heapsmith.model.design_toml import design_toml
+from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.plan import Plan, make_plan, plan_json
+
+TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
+RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
+
+PURPOSES = {
+    "plan.h": "The numbers of this heap, for the preprocessor-free use of C and of the runtime.",
+    "plan.c": "The tables of this heap: size classes, size to class, and the heap of a thread that has none.",
+    "fast.c": "The hit paths of this heap: one straight-line alloc and free per size class, and malloc and free over them.",
+}
+
+FRONT_WORDS = {
+    "none": "No front.",
+    "array_stack": "Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.",
+    "fifo_ring": "FIFO ring, written and read by the heap's thread alone; the freed block is not touched.",
+    "linked_list": "Linked list: LIFO through the blocks' first words, of the heap's thread alone.",
+    "two_level": "Array stack over a linked list, both LIFO and of the heap's thread alone.",
+}
+
+
+class Generated(msgspec.Struct):
+    """What `generate` wrote, or found identical."""
+
+    design: str
+    hash: str
+    folder: str
+    files: list[str]
+
+
+def runtime_sources(plan: Plan) -> list[Path]:
+    """The hand-written C files that this design needs, in a fixed order."""
+    design = plan.design
+    fronts = {row.front.kind for row in plan.classes}
+    if "two_level" in fronts:
+        fronts.add("array_stack")
+    names = [
+        *("os.c", "store.c", "thread.c", "runs.c", "large.c", "api.c", "inspect.c"),
+        *(f"front/{kind}.c" for kind in sorted(fronts)),
+        f"choice/{design.slab_choice}.c",
+        f"classifier/{design.classifier}.c",
+        f"empties/{design.empties}.c",
+        f"remote/{design.remote}.c",
+        f"release/{design.release.__struct_config__.tag}.c",
+    ]
+    return [RUNTIME / name for name in names]
+
+
+def render(plan: Plan) -> dict[str, str]:
+    """The emitted C by file name."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    values = {
+        "plan": plan,
+        "version": heapsmith.__version__,
+        "hits": {row.index: hits(plan, row) for row in plan.classes},
+        "front_words": FRONT_WORDS,
+        "drains": {kind: "NULL" if kind == "none" else f"{kind}_drain" for kind in FRONT_WORDS},
+    }
+    return {
+        name: environment.get_template(f"{name}.j2").render(values, purpose=purpose)
+        for name, purpose in PURPOSES.items()
+    }
+
+
+def contents(design: Design) -> dict[str, bytes]:
+    """Every file that `generate` writes for a design, by name."""
+    plan = make_plan(design)
+    files = {name: text.encode() for name, text in render(plan).items()}
+    files["plan.json"] = plan_json(plan)
+    files["design.toml"] = design_toml(design).encode()
+    files["MANIFEST"] = _manifest(plan, files)
+    return files
+
+
+def _manifest(plan: Plan, files: dict[str, bytes]) -> bytes:
+    """One `sha256  name` line per emitted file and per runtime source it is built with (the format of sha256sum)."""
+    lines = [f"{hashlib.sha256(text).hexdigest()}  {name}" for name, text in sorted(files.items())]
+    headers = sorted(RUNTIME.glob("*.h"))
+    for source in [*headers, *runtime_sources(plan)]:
+        lines.append(f"{hashlib.sha256(source.read_bytes()).hexdigest()}  runtime/{source.relative_to(RUNTIME)}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def generate(design: Design, out: Path, *, check: bool = False) -> Generated:
+    """Writes the C of a design to the folder `out`, or with `check` compares it with what is there.
+
+    Raises CheckFailed naming the first file that differs, BadInput if the folder cannot be written.
+    """
+    files = contents(design)
+    if check:
+        _compare(files, out)
+    else:
+        _write(files, out)
+    return Generated(design.name, design.hash(), str(out), sorted(files))
+
+
+def _compare(files: dict[str, bytes], out: Path) -> None:
+    for name, wanted in sorted(files.items()):
+        path = out / name
+        if not path.is_file():
+            raise CheckFailed(f"{path}: missing; run: heapsmith generate {out / 'design.toml'} -o {out}")
+        if path.read_bytes() != wanted:
+            raise CheckFailed(f"{path}: differs from what the design gives; run: heapsmith generate ... -o {out}")
+
+
+def _write(files: dict[str, bytes], out: Path) -> None:
+    """Each file under a temporary name first, then all renamed: a failure leaves the old files."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=".generate-", dir=out))
+    except OSError as error:
+        raise BadInput(f"{out}: cannot be written: {error.strerror}") from None
+    try:
+        for name, text in files.items():
+            (staging / name).write_bytes(text)
+        for name in files:
+            (staging / name).replace(out / name)
+    except OSError as error:
+        raise BadInput(f"{out}: cannot be written: {error.strerror}") from None
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)

@@ -1,0 +1,130 @@
+"""GCC: find it, run it with its complaint in one line, and keep the small C tools this package needs in a cache."""
+
+import hashlib
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from heapsmith.model.errors import CheckFailed, Missing
+
+TOOL_FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra")
+
+
+class Compiler(NamedTuple):
+    """A C compiler: its absolute path and the first line of `--version`, which stands for it in cache keys."""
+
+    path: str
+    version: str
+
+
+@lru_cache(maxsize=8)
+def _version(path: str) -> str:
+    """First line of `path --version`; Missing if the program cannot run."""
+    try:
+        shown = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Missing(f"{path} --version does not run: {error}") from error
+    return shown.splitlines()[0] if shown else path
+
+
+def find_gcc() -> Compiler:
+    """The gcc on PATH. Raises Missing (exit code 3) when there is none."""
+    path = shutil.which("gcc")
+    if path is None:
+        raise Missing(
+            "gcc not found on PATH: install it and the C library's headers (Debian: apt install gcc libc6-dev)"
+        )
+    return Compiler(path, _version(path))
+
+
+def _first_diagnostic(stderr: str) -> str:
+    """The compiler's or linker's first error line, or its first line of any kind."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    for mark in ("error:", "undefined reference", "cannot find"):
+        for line in lines:
+            if mark in line:
+                return line
+    return lines[0] if lines else "no diagnostic"
+
+
+def _run_gcc(gcc: Compiler, arguments: Sequence[str], what: str) -> None:
+    """Run gcc; CheckFailed with one line that holds the first diagnostic if it fails."""
+    environment = os.environ | {"LC_ALL": "C"}
+    environment.pop("LD_PRELOAD", None)
+    try:
+        done = subprocess.run(
+            [gcc.path, *arguments], check=False, capture_output=True, text=True, errors="replace", env=environment
+        )
+    except OSError as error:
+        raise Missing(f"{gcc.path} cannot be run: {error.strerror}") from error
+    if done.returncode != 0:
+        raise CheckFailed(f"gcc failed on {what} (status {done.returncode}): {_first_diagnostic(done.stderr)}")
+
+
+def compile_c(sources: Sequence[Path], out: Path, *, flags: Sequence[str] = (), include: Sequence[Path] = ()) -> Path:
+    """Compile and link `sources` into `out` (made beside it under a temporary name, then renamed); returns `out`.
+
+    Flags that name libraries (`-l...`) go behind the sources, where the linker wants them, all others before.
+    Raises Missing without gcc or where `out` cannot be written, CheckFailed with gcc's first diagnostic.
+    """
+    gcc = find_gcc()
+    before = [flag for flag in flags if not flag.startswith("-l")]
+    libraries = [flag for flag in flags if flag.startswith("-l")]
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
+    except OSError as error:
+        raise Missing(f"{out.parent}: cannot be written: {error.strerror}") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        paths = [f"-I{folder}" for folder in include] + [str(source) for source in sources]
+        _run_gcc(gcc, [*before, *paths, "-o", name, *libraries], ", ".join(source.name for source in sources))
+        os.replace(temporary, out)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return out
+
+
+def cache_dir() -> Path:
+    """`$XDG_CACHE_HOME/heapsmith`, or `~/.cache/heapsmith` (XDG Base Directory Specification); not created here."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if base.startswith("/"):
+        return Path(base) / "heapsmith"
+    home = os.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir
+    return Path(home) / ".cache" / "heapsmith"
+
+
+def _content_key(gcc: Compiler, sources: Sequence[Path], flags: Sequence[str], include: Sequence[Path]) -> str:
+    """Hash of all that decides the output: compiler, flags, sources, every header in their and `include`'s folders."""
+    folders = sorted({source.parent for source in sources} | set(include))
+    headers = [header for folder in folders for header in sorted(folder.glob("*.h"))]
+    digest = hashlib.sha256("\0".join([gcc.path, gcc.version, *flags]).encode())
+    for file in [*sources, *headers]:
+        content = file.read_bytes()
+        digest.update(f"\0{file.name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def build_tool(
+    name: str, sources: Sequence[Path], flags: Sequence[str] = TOOL_FLAGS, *, include: Sequence[Path] = ()
+) -> Path:
+    """The executable or shared object (`flags` decide) made of `sources`, compiled only if the cache has none like it.
+
+    The cache is `cache_dir()/tools`; its key is the content of the sources and of the headers beside them, the flags
+    and gcc's version, and entries are renamed into place, so any number of processes may ask at once. Raises Missing
+    (no gcc, cache not writable, source not installed) or CheckFailed with gcc's first diagnostic.
+    """
+    gcc = find_gcc()
+    try:
+        key = _content_key(gcc, sources, flags, include)
+    except OSError as error:
+        raise Missing(f"{name}: its source {error.filename} cannot be read: {error.strerror}") from error
+    tool = cache_dir() / "tools" / f"{name}-{key}"
+    return tool if tool.exists() else compile_c(sources, tool, flags=flags, include=include)

@@ -1,0 +1,214 @@
+"""Dispatch: for each policy family, the kernels that call the module that a policy code of the Plan stands for."""
+
+from heapsmith.model import policy
+from heapsmith.model.kernel import Ints, Records, kernel
+from heapsmith.model.policy import (
+    choice_address_ordered,
+    choice_hot_index,
+    classifier_class_region,
+    empties_shared,
+    front_array_stack,
+    front_fifo_ring,
+    front_linked_list,
+    front_none,
+    front_two_level,
+    release_keep,
+    remote_local_cache,
+)
+from heapsmith.model.policy.choice_address_ordered import add as address_ordered_add
+from heapsmith.model.policy.choice_address_ordered import gives as address_ordered_gives
+from heapsmith.model.policy.choice_address_ordered import lets_go as address_ordered_lets_go
+from heapsmith.model.policy.choice_address_ordered import remove as address_ordered_remove
+from heapsmith.model.policy.choice_hot_index import add as hot_index_add
+from heapsmith.model.policy.choice_hot_index import attach as hot_index_attach
+from heapsmith.model.policy.choice_hot_index import gives as hot_index_gives
+from heapsmith.model.policy.choice_hot_index import lets_go as hot_index_lets_go
+from heapsmith.model.policy.choice_hot_index import remove as hot_index_remove
+from heapsmith.model.policy.classifier_class_region import superslab_place as class_region_place
+from heapsmith.model.policy.classifier_slab_map import superslab_place as slab_map_place
+from heapsmith.model.policy.empties_dedicated import pool as dedicated_pool
+from heapsmith.model.policy.empties_shared import pool as shared_pool
+from heapsmith.model.policy.front import NO_BLOCK, stack_fill, stack_pop
+from heapsmith.model.policy.front_array_stack import drain as array_stack_drain
+from heapsmith.model.policy.front_array_stack import push as array_stack_push
+from heapsmith.model.policy.front_fifo_ring import drain as fifo_ring_drain
+from heapsmith.model.policy.front_fifo_ring import fill as fifo_ring_fill
+from heapsmith.model.policy.front_fifo_ring import pop as fifo_ring_pop
+from heapsmith.model.policy.front_fifo_ring import push as fifo_ring_push
+from heapsmith.model.policy.front_linked_list import drain as linked_list_drain
+from heapsmith.model.policy.front_linked_list import push as linked_list_push
+from heapsmith.model.policy.front_none import push as none_push
+from heapsmith.model.policy.front_two_level import drain as two_level_drain
+from heapsmith.model.policy.front_two_level import promote as two_level_promote
+from heapsmith.model.policy.front_two_level import push as two_level_push
+from heapsmith.model.policy.release_eager import run_goes as eager_run_goes
+from heapsmith.model.policy.release_eager import slab_goes as eager_slab_goes
+from heapsmith.model.policy.release_keep import run_goes as keep_run_goes
+from heapsmith.model.policy.release_keep import slab_goes as keep_slab_goes
+from heapsmith.model.policy.remote_local_cache import where as local_cache_where
+from heapsmith.model.policy.remote_owner_list import where as owner_list_where
+
+NONE = policy.code(policy.FRONTS, front_none.NAME)
+ARRAY_STACK = policy.code(policy.FRONTS, front_array_stack.NAME)
+FIFO_RING = policy.code(policy.FRONTS, front_fifo_ring.NAME)
+LINKED_LIST = policy.code(policy.FRONTS, front_linked_list.NAME)
+TWO_LEVEL = policy.code(policy.FRONTS, front_two_level.NAME)
+HOT_INDEX = policy.code(policy.SLAB_CHOICES, choice_hot_index.NAME)
+ADDRESS_ORDERED = policy.code(policy.SLAB_CHOICES, choice_address_ordered.NAME)
+SHARED = policy.code(policy.EMPTIES, empties_shared.NAME)
+CLASS_REGION = policy.code(policy.CLASSIFIERS, classifier_class_region.NAME)
+KEEP = policy.code(policy.RELEASES, release_keep.NAME)
+LOCAL_CACHE = policy.code(policy.REMOTES, remote_local_cache.NAME)
+
+
+# Fronts: `front` is the index of the heap's front of class `cls`; kernels that move batches use the scratch array `moved`.
+
+
+@kernel
+def front_pop(classes: Records, fronts: Records, slots: Ints, front: int, cls: int) -> int:
+    """Allocate from level 0: a block, or NO_BLOCK if it is empty."""
+    kind = int(classes[cls]["front"])
+    if kind == NONE:
+        return NO_BLOCK
+    if kind == FIFO_RING:
+        return fifo_ring_pop(classes, fronts, slots, front, cls)
+    return stack_pop(fronts, slots, front)
+
+
+@kernel
+def front_promote(classes: Records, counts: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
+    """Allocate from level 1, level 0 being empty: a block, or NO_BLOCK if it is empty too or there is none."""
+    if classes[cls]["front"] != TWO_LEVEL:
+        return NO_BLOCK
+    return two_level_promote(classes, counts, fronts, slots, front, cls, moved)
+
+
+@kernel
+def front_fill(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints, count: int) -> None:
+    """What a refill brought after its first block, moved[1] to moved[count - 1], goes into level 0."""
+    kind = int(classes[cls]["front"])
+    if kind == FIFO_RING:
+        fifo_ring_fill(classes, fronts, slots, front, cls, moved, 1, count)
+    elif kind != NONE:
+        stack_fill(fronts, slots, front, moved, 1, count)
+
+
+@kernel
+def front_push(
+    classes: Records, counts: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints
+) -> int:
+    """Free into the front; the number of blocks in `moved` that the store must take, in this order."""
+    kind = int(classes[cls]["front"])
+    if kind == ARRAY_STACK:
+        return array_stack_push(classes, counts, fronts, slots, front, cls, block, moved)
+    if kind == TWO_LEVEL:
+        return two_level_push(classes, counts, fronts, slots, front, cls, block, moved)
+    if kind == FIFO_RING:
+        return fifo_ring_push(classes, counts, fronts, slots, front, cls, block, moved)
+    if kind == LINKED_LIST:
+        return linked_list_push(classes, counts, fronts, slots, front, cls, block, moved)
+    return none_push(counts, cls, block, moved)
+
+
+@kernel
+def front_drain(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
+    """Empty the front; the number of blocks in `moved`, in drain order."""
+    kind = int(classes[cls]["front"])
+    if kind == ARRAY_STACK:
+        return array_stack_drain(fronts, slots, front, moved)
+    if kind == TWO_LEVEL:
+        return two_level_drain(classes, fronts, slots, front, cls, moved)
+    if kind == FIFO_RING:
+        return fifo_ring_drain(classes, fronts, slots, front, cls, moved)
+    if kind == LINKED_LIST:
+        return linked_list_drain(fronts, slots, front, moved)
+    return 0
+
+
+# Slab choice: `store` is the index of a store's class.
+
+
+@kernel
+def choice_gives(choice: int, stores: Records, slabs: Records, store: int) -> int:
+    """The slab that serves a take, -1 if none is available."""
+    if choice == HOT_INDEX:
+        return hot_index_gives(stores, slabs, store)
+    return address_ordered_gives(stores, store)
+
+
+@kernel
+def choice_attach(choice: int, stores: Records, slabs: Records, store: int, slab: int) -> None:
+    """A slab just acquired is available."""
+    if choice == HOT_INDEX:
+        hot_index_attach(stores, store, slab)
+    else:
+        address_ordered_add(stores, slabs, store, slab)
+
+
+@kernel
+def choice_add(choice: int, stores: Records, slabs: Records, store: int, slab: int) -> None:
+    """A slab without a free block has one again."""
+    if choice == HOT_INDEX:
+        hot_index_add(stores, slabs, store, slab)
+    else:
+        address_ordered_add(stores, slabs, store, slab)
+
+
+@kernel
+def choice_remove(choice: int, stores: Records, slabs: Records, store: int, slab: int) -> None:
+    """A slab is exhausted or retired."""
+    if choice == HOT_INDEX:
+        hot_index_remove(stores, slabs, store, slab)
+    else:
+        address_ordered_remove(stores, slabs, store, slab)
+
+
+@kernel
+def choice_lets_go(choice: int, stores: Records, slabs: Records, store: int, slab: int) -> bool:
+    """Whether an available slab of which no block is out may be retired."""
+    if choice == HOT_INDEX:
+        return hot_index_lets_go(stores, store, slab)
+    return address_ordered_lets_go(stores, slabs, store, slab)
+
+
+# Empties, classifier, release, remote.
+
+
+@kernel
+def pool_of(empties: int, cls: int) -> int:
+    """The pool of empty slabs that serves a class."""
+    if empties == SHARED:
+        return shared_pool(cls)
+    return dedicated_pool(cls)
+
+
+@kernel
+def superslab_place(plan: Records, cls: int, mapped: int, mapped_by_pool: int) -> int:
+    """The first slab of the superslab to be mapped next, in slabs from the span's start; -1 if the span has no room for it."""
+    if plan[0]["classifier_code"] == CLASS_REGION:
+        return class_region_place(plan, cls, mapped_by_pool)
+    return slab_map_place(plan, mapped)
+
+
+@kernel
+def slab_goes(release: int, held: int, keep_slabs: int) -> bool:
+    """Whether the pages of a slab just retired go back to the OS."""
+    if release == KEEP:
+        return keep_slab_goes(held, keep_slabs)
+    return eager_slab_goes(held, keep_slabs)
+
+
+@kernel
+def run_goes(release: int, pages: int, run_pages: int) -> bool:
+    """Whether the pages of a run just freed go back to the OS."""
+    if release == KEEP:
+        return keep_run_goes(pages, run_pages)
+    return eager_run_goes(pages, run_pages)
+
+
+@kernel
+def where(remote: int, slabs: Records, heap: int, slab: int) -> int:
+    """Where a block of `slab` freed by a thread of this heap (-1: none) goes (model/policy/remote.py)."""
+    if remote == LOCAL_CACHE:
+        return local_cache_where(heap)
+    return owner_list_where(slabs, heap, slab)

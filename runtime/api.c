@@ -1,0 +1,207 @@
+/* The malloc family but for the emitted malloc and free: C17, C23, POSIX.1-2024, and glibc's extras. */
+#include "api.h"
+
+#include "heap.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool in_slab_span(const void *block)
+{
+    return (uintptr_t)block - hs_span < SLAB_SPAN_BYTES;
+}
+
+/* The plan of a small block's class; NULL if the block is not small. */
+static const struct class_plan *small_plan(const void *block)
+{
+    if (!in_slab_span(block))
+        return NULL;
+    unsigned class = classifier_class(block);
+    return class < CLASS_COUNT ? &hs_class[class] : NULL;
+}
+
+void *hs_malloc_large(size_t bytes)
+{
+    bool zero;
+    return hs_large_alloc(bytes, GRAIN, &zero);
+}
+
+/* A pointer that is not ours came from an allocator before us: it is left alone. */
+void hs_free_large(void *block)
+{
+    if (block != NULL)
+        hs_large_free(block);
+}
+
+void *calloc(size_t count, size_t bytes)
+{
+    size_t total;
+    if (__builtin_mul_overflow(count, bytes, &total)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    bool zero = false;
+    void *block = total <= SMALL_LIMIT ? malloc(total) : hs_large_alloc(total, GRAIN, &zero);
+    if (block != NULL && !zero)
+        memset(block, 0, total);
+    return block;
+}
+
+static size_t usable(const void *block)
+{
+    const struct class_plan *plan = small_plan(block);
+    return plan != NULL ? plan->usable : hs_large_usable(block);
+}
+
+static void *move(void *block, size_t bytes)
+{
+    size_t old_bytes = usable(block);
+    void *moved = malloc(bytes);
+    if (moved == NULL)
+        return NULL;
+    memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
+    free(block);
+    return moved;
+}
+
+/* The block itself if it may stay where it is, a remapped huge block, or NULL: it must move. */
+static void *resize_in_place(void *block, size_t bytes)
+{
+    const struct class_plan *plan = small_plan(block);
+    if (plan == NULL)
+        return hs_large_resize(block, bytes);
+    bool same_class = bytes <= SMALL_LIMIT && plan == &hs_class[size_to_class(bytes)];
+    bool fits_well = bytes <= plan->usable && 2 * bytes >= plan->usable;
+    return same_class || fits_well ? block : NULL;
+}
+
+void *realloc(void *block, size_t bytes)
+{
+    if (block == NULL)
+        return malloc(bytes);
+    if (bytes == 0) {
+        free(block);
+        return NULL;
+    }
+    if (usable(block) == 0) { /* not ours: its size is unknown, it cannot be copied */
+        errno = ENOMEM;
+        return NULL;
+    }
+    void *resized = resize_in_place(block, bytes);
+    if (resized != NULL) {
+        count_shared(&hs_count.realloc_in_place, 1);
+        return resized;
+    }
+    resized = move(block, bytes);
+    if (resized != NULL)
+        count_shared(&hs_count.realloc_moved, 1);
+    return resized;
+}
+
+void *reallocarray(void *block, size_t count, size_t bytes)
+{
+    size_t total;
+    if (__builtin_mul_overflow(count, bytes, &total)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return realloc(block, total);
+}
+
+/* The first class from that of `bytes` upward whose blocks all have the alignment; CLASS_COUNT if there is none. */
+static unsigned aligned_class(size_t alignment, size_t bytes)
+{
+    if (bytes > SMALL_LIMIT)
+        return CLASS_COUNT;
+    unsigned class = size_to_class(bytes);
+    while (class < CLASS_COUNT && (hs_class[class].stride | hs_class[class].first) % alignment != 0)
+        class++;
+    return class;
+}
+
+/* alignment: a power of two. */
+static void *allocate_aligned(size_t alignment, size_t bytes)
+{
+    if (alignment <= GRAIN)
+        return malloc(bytes);
+    unsigned class = aligned_class(alignment, bytes);
+    bool zero;
+    return class < CLASS_COUNT ? hs_alloc_of[class]() : hs_large_alloc(bytes, alignment, &zero);
+}
+
+static bool power_of_two(size_t value)
+{
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+int posix_memalign(void **block, size_t alignment, size_t bytes)
+{
+    if (!power_of_two(alignment) || alignment % sizeof(void *) != 0)
+        return EINVAL;
+    int saved = errno;
+    void *allocated = allocate_aligned(alignment, bytes);
+    errno = saved;
+    if (allocated == NULL)
+        return ENOMEM;
+    *block = allocated;
+    return 0;
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    if (!power_of_two(alignment)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    return allocate_aligned(alignment, bytes);
+}
+
+/* As glibc: an alignment that is no power of two is rounded up to one. */
+void *memalign(size_t alignment, size_t bytes)
+{
+    if (alignment > SIZE_MAX / 2 + 1) {
+        errno = EINVAL;
+        return NULL;
+    }
+    size_t rounded = GRAIN;
+    while (rounded < alignment)
+        rounded *= 2;
+    return allocate_aligned(rounded, bytes);
+}
+
+void *valloc(size_t bytes)
+{
+    return allocate_aligned(PAGE_BYTES, bytes);
+}
+
+void *pvalloc(size_t bytes)
+{
+    if (bytes > SIZE_MAX - PAGE_BYTES) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return allocate_aligned(PAGE_BYTES, (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1));
+}
+
+size_t malloc_usable_size(void *block)
+{
+    return block == NULL ? 0 : usable(block);
+}
+
+void cfree(void *block)
+{
+    free(block);
+}
+
+void free_sized(void *block, size_t bytes)
+{
+    (void)bytes;
+    free(block);
+}
+
+void free_aligned_sized(void *block, size_t alignment, size_t bytes)
+{
+    (void)alignment;
+    (void)bytes;
+    free(block);
+}

@@ -1,0 +1,42 @@
+/* The exported symbols: the whole malloc family, and what heapsmith's own tools ask of a library. */
+#ifndef HEAPSMITH_API_H
+#define HEAPSMITH_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(default)
+
+void *malloc(size_t bytes);
+void free(void *block);
+void *calloc(size_t count, size_t bytes);
+void *realloc(void *block, size_t bytes);
+void *reallocarray(void *block, size_t count, size_t bytes);
+void cfree(void *block);
+int posix_memalign(void **block, size_t alignment, size_t bytes);
+void *aligned_alloc(size_t alignment, size_t bytes);
+void *memalign(size_t alignment, size_t bytes);
+void *valloc(size_t bytes);
+void *pvalloc(size_t bytes);
+size_t malloc_usable_size(void *block);
+void free_sized(void *block, size_t bytes);
+void free_aligned_sized(void *block, size_t alignment, size_t bytes);
+
+/* "NAME HASH" of the design. */
+const char *heapsmith_design(void);
+/* 1 in the checked build. */
+int heapsmith_checked(void);
+/* How many counters heapsmith_counters writes: the global ones of docs/machine.md section 10 in its order, then each class's. */
+size_t heapsmith_counter_count(void);
+/* Sums over all heaps; exact while no other thread allocates or frees. */
+void heapsmith_counters(uint64_t *counters);
+/* Address code of a block (docs/machine.md section 1); -1 if the block is not ours. */
+int64_t heapsmith_locate(const void *block);
+/* Checked build: walks the heap, aborts with the equation that does not hold. Needs all other threads idle. */
+void heapsmith_check(void);
+/* Checked build: the heap as it was before the first allocation. Needs all other threads ended. */
+void heapsmith_reset(void);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,67 @@
+/* Linked list, slow paths: level 0 is heap->front[].list, LIFO through the blocks' first words. */
+#include "heap.h"
+
+static void push(struct front *front, void *block)
+{
+    struct block *first = block;
+    first->next = front->list;
+    front->list = first;
+    front->held++;
+}
+
+static void *pop(struct front *front)
+{
+    struct block *first = front->list;
+    front->list = first->next;
+    front->held--;
+    return first;
+}
+
+/* Gives the newest blocks to the store, newest first. */
+static void give_newest(struct heap *heap, unsigned class, uint32_t blocks)
+{
+    remote_lock_store();
+    while (blocks-- > 0)
+        hs_give(heap, class, pop(&heap->front[class]));
+    remote_unlock_store();
+}
+
+void *linked_list_refill(struct heap *heap, unsigned class)
+{
+    heap = hs_heap_of(heap);
+    if (heap == NULL)
+        return NULL;
+    struct front *front = &heap->front[class];
+    if (remote_drain(heap) && front->held > 0) {
+        count_checked(&heap->count[class].hit0);
+        return pop(front);
+    }
+    void **taken = heap->slot + hs_class[class].slot; /* a list needs no slots: they serve the refill */
+    uint32_t blocks = hs_take(heap, class, taken, hs_class[class].refill);
+    if (blocks == 0)
+        return NULL;
+    while (--blocks > 0)
+        push(front, taken[blocks]);
+    return taken[0];
+}
+
+void linked_list_flush(struct heap *heap, unsigned class, void *block)
+{
+    if (heap == &hs_no_heap) {
+        remote_orphan_free(class, block);
+        return;
+    }
+    const struct class_plan *plan = &hs_class[class];
+    struct class_count *count = &heap->count[class];
+    check(heap->front[class].held == plan->capacity, "linked_list: a flush finds held == capacity");
+    count->flush++;
+    count->flushed += plan->flush;
+    give_newest(heap, class, plan->flush);
+    push(&heap->front[class], block);
+    count_checked(&count->push);
+}
+
+void linked_list_drain(struct heap *heap, unsigned class)
+{
+    give_newest(heap, class, heap->front[class].held);
+}

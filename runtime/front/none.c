@@ -1,0 +1,22 @@
+/* No front: each allocation takes one block from the store, each free gives one back. */
+#include "heap.h"
+
+void *none_alloc(struct heap *heap, unsigned class)
+{
+    heap = hs_heap_of(heap);
+    if (heap == NULL)
+        return NULL;
+    remote_drain(heap);
+    void *block;
+    return hs_take(heap, class, &block, 1) == 1 ? block : NULL;
+}
+
+void none_free(struct heap *heap, unsigned class, void *block)
+{
+    if (heap == &hs_no_heap) {
+        remote_orphan_free(class, block);
+        return;
+    }
+    heap->count[class].direct++;
+    hs_give_all(heap, class, &block, 1);
+}

@@ -1,0 +1,81 @@
+/* Two levels, slow paths: level 0 an array stack (slot[0] the oldest), level 1 a LIFO list through the blocks. */
+#include "heap.h"
+
+#include <string.h>
+
+static void *pop_list(struct front *front)
+{
+    struct block *first = front->list;
+    front->list = first->next;
+    front->listed--;
+    return first;
+}
+
+static void give_newest_listed(struct heap *heap, unsigned class, uint32_t blocks)
+{
+    remote_lock_store();
+    while (blocks-- > 0)
+        hs_give(heap, class, pop_list(&heap->front[class]));
+    remote_unlock_store();
+}
+
+/* The newest of level 1 move up; the newest of them is returned, the next one comes out of level 0 next. */
+static void *promote(struct heap *heap, unsigned class)
+{
+    const struct class_plan *plan = &hs_class[class];
+    struct front *front = &heap->front[class];
+    void **slot = heap->slot + plan->slot;
+    uint32_t blocks = plan->promote < front->listed ? plan->promote : front->listed;
+    heap->count[class].hit1++;
+    void *newest = pop_list(front);
+    front->held = blocks - 1;
+    for (uint32_t place = blocks - 1; place > 0; place--)
+        slot[place - 1] = pop_list(front);
+    return newest;
+}
+
+void *two_level_refill(struct heap *heap, unsigned class)
+{
+    heap = hs_heap_of(heap);
+    if (heap == NULL)
+        return NULL;
+    if (remote_drain(heap) && heap->front[class].held > 0)
+        return array_stack_pop(heap, class);
+    return heap->front[class].listed > 0 ? promote(heap, class) : array_stack_fill(heap, class);
+}
+
+void two_level_spill(struct heap *heap, unsigned class, void *block)
+{
+    if (heap == &hs_no_heap) {
+        remote_orphan_free(class, block);
+        return;
+    }
+    const struct class_plan *plan = &hs_class[class];
+    struct front *front = &heap->front[class];
+    struct class_count *count = &heap->count[class];
+    void **slot = heap->slot + plan->slot;
+    check(front->held == plan->capacity, "two_level: a spill finds held == capacity");
+    if (front->listed + plan->spill > plan->list_capacity) {
+        uint32_t blocks = plan->flush < front->listed ? plan->flush : front->listed;
+        count->flush++;
+        count->flushed += blocks;
+        give_newest_listed(heap, class, blocks);
+    }
+    count->spill++;
+    for (uint32_t oldest = 0; oldest < plan->spill; oldest++) {
+        struct block *first = slot[oldest];
+        first->next = front->list;
+        front->list = first;
+    }
+    front->listed += plan->spill;
+    memmove(slot, slot + plan->spill, (plan->capacity - plan->spill) * sizeof *slot);
+    front->held = plan->capacity - plan->spill;
+    slot[front->held++] = block;
+    count_checked(&count->push);
+}
+
+void two_level_drain(struct heap *heap, unsigned class)
+{
+    array_stack_drain(heap, class);
+    give_newest_listed(heap, class, heap->front[class].listed);
+}

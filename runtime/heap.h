@@ -1,0 +1,237 @@
+/* The heap: its structures, and what each part of the runtime offers the others. Terms and rules: docs/machine.md. */
+#ifndef HEAPSMITH_HEAP_H
+#define HEAPSMITH_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "counters.h"
+#include "plan.h"
+
+/* All of it is the library's own: reached without the global offset table. */
+#pragma GCC visibility push(hidden)
+
+/* The one compile switch: -DHEAPSMITH_CHECKED=1 counts the hit path, asserts the equations, and can reset the heap. */
+#ifndef HEAPSMITH_CHECKED
+#define HEAPSMITH_CHECKED 0
+#endif
+
+/* A free block on a list passes through its first word. */
+struct block {
+    struct block *next;
+};
+
+/* Numbers of one size class; a row of the emitted table hs_class. */
+struct class_plan {
+    uint32_t usable, stride, first, blocks;
+    uint64_t reciprocal; /* (x * reciprocal) >> RECIPROCAL_SHIFT == x / stride inside a slab */
+    uint32_t capacity, list_capacity, refill, flush, spill, promote;
+    uint32_t slot; /* where the class's level 0 begins in heap.slot */
+    void (*drain)(struct heap *heap, unsigned class);
+};
+
+/* One slab of the span; the table is out of line and parallel to the span.
+ * out + freed == carved <= blocks; the bitmap has `freed` marks, all below `carved`. */
+struct slab {
+    uint32_t carved;       /* blocks handed out at least once */
+    uint32_t freed;        /* marks in the bitmap */
+    uint32_t out;          /* blocks in fronts, on remote lists, or with the program */
+    uint32_t committed;    /* bytes touched since the slab was mapped or released */
+    struct slab *next;     /* slab choice's list, or the pool */
+    struct slab *previous; /* slab choice's list */
+    struct heap *owner;    /* the heap that acquired it (owner_list), or NULL */
+    struct slab *older;    /* the slab handed out before this one: every slab ever, under the pool lock */
+    uint16_t class;
+    bool listed; /* on slab choice's list */
+};
+
+/* What slab choice knows of one class: under the store's lock, or the owner's alone. */
+struct class_slabs {
+    struct slab *hot;
+    struct slab *head;
+};
+
+struct store {
+    struct class_slabs of[CLASS_COUNT];
+};
+
+/* One class's front. held <= capacity, listed <= list_capacity; in hs_no_heap held is above the capacity, so that both
+ * the pop and the push of a thread without a heap leave the hit path. */
+struct front {
+    uint32_t held;      /* blocks in level 0 */
+    uint32_t head;      /* fifo_ring: where the oldest stands */
+    uint32_t listed;    /* two_level: blocks in level 1 */
+    struct block *list; /* linked_list: level 0; two_level: level 1. LIFO */
+};
+
+/* What one thread owns. Only that thread touches it, but for `remote` and `next`. */
+struct heap {
+    struct front front[CLASS_COUNT];
+    struct block *remote; /* owner_list: LIFO, any thread pushes, the owner takes all */
+    struct heap *next;    /* LIFO of abandoned heaps, under the pool lock */
+    struct heap *older;   /* all heaps ever created, newest first, under the pool lock */
+    struct store store;   /* owner_list: the slabs this heap owns */
+    struct class_count count[CLASS_COUNT];
+    void *slot[]; /* SLOT_COUNT of them: level 0 of all classes, one after the other; hs_no_heap has none */
+};
+
+extern const struct class_plan hs_class[CLASS_COUNT];
+extern struct heap hs_no_heap; /* of every thread that has none: always empty and always full */
+extern __thread struct heap *hs_self;
+
+/* What malloc dispatches to (emitted). */
+extern void *(*const hs_alloc_of[CLASS_COUNT])(void);
+extern void (*const hs_free_of[1 + CLASS_COUNT])(void *block); /* by 1 + class: into the thread's own front; [0]: no class */
+extern const uint8_t hs_size_class[];
+extern const char hs_design[]; /* name and hash */
+
+static inline unsigned size_to_class(size_t bytes)
+{
+    return hs_size_class[(bytes + SIZE_BIAS + GRAIN - 1) / GRAIN];
+}
+
+/* Counts the hit path, in the checked build only. */
+static inline void count_checked(uint64_t *counter)
+{
+    if (HEAPSMITH_CHECKED)
+        ++*counter;
+}
+
+/* Aborts with a line that names the equation, in the checked build only. */
+void hs_broken(const char *equation) __attribute__((noreturn, cold));
+
+static inline void check(bool holds, const char *equation)
+{
+    if (HEAPSMITH_CHECKED && !holds)
+        hs_broken(equation);
+}
+
+/* thread.c: the life of heaps. */
+bool hs_started(void); /* the spans exist, now if not before; false without address space */
+struct heap *hs_heap_start(void); /* the calling thread's heap, adopted or created; NULL without memory */
+void hs_lock_pool(void);            /* slabs without a class, superslabs, abandoned heaps */
+void hs_unlock_pool(void);
+void hs_forget_heaps(void);         /* checked build: as if no thread had ever allocated */
+void hs_visit_heaps(void (*visit)(struct heap *heap, void *with), void *with); /* hs_no_heap too */
+
+/* store.c: slabs. */
+extern uintptr_t hs_span;   /* start of the slab span; a value that no pointer reaches before it is reserved */
+extern size_t hs_span_bytes; /* reserved: at most SLAB_SPAN_BYTES */
+extern struct slab *hs_slabs;
+bool hs_store_init(void);
+uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want); /* a refill; takes the store's lock */
+void hs_give(struct heap *heap, unsigned class, void *block);                      /* under the store's lock */
+void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count); /* takes it */
+void hs_store_check(void);                         /* checked build */
+bool hs_store_reset(void);                         /* checked build */
+
+static inline struct slab *slab_of(const void *block)
+{
+    return hs_slabs + (((uintptr_t)block - hs_span) >> SLAB_SHIFT);
+}
+
+static inline size_t slab_offset(const struct slab *slab)
+{
+    return (size_t)(slab - hs_slabs) << SLAB_SHIFT;
+}
+
+static inline bool slab_available(const struct slab *slab)
+{
+    return slab->freed > 0 || slab->carved < hs_class[slab->class].blocks;
+}
+
+/* A block's number in its slab. */
+static inline uint32_t block_index(const struct slab *slab, const void *block)
+{
+    const struct class_plan *plan = &hs_class[slab->class];
+    uint64_t offset = (uintptr_t)block - hs_span - slab_offset(slab) - plan->first;
+    return (uint32_t)((offset * plan->reciprocal) >> RECIPROCAL_SHIFT);
+}
+
+/* choice/: which slab serves. */
+struct slab *choice_gives(struct class_slabs *slabs);
+void choice_attach(struct class_slabs *slabs, struct slab *slab);
+void choice_remove(struct class_slabs *slabs, struct slab *slab);
+void choice_add(struct class_slabs *slabs, struct slab *slab);
+bool choice_lets_go(const struct class_slabs *slabs, const struct slab *slab);
+
+/* empties/: whom an empty slab and a superslab serve. Under the pool lock. */
+struct superslab {
+    size_t next; /* offset of the next slab to hand out */
+    size_t end;
+};
+struct slab **empties_pool(unsigned class);
+struct superslab *empties_superslab(unsigned class);
+void empties_reset(void);
+
+/* classifier/: where superslabs lie, and how free() knows a class. Under the pool lock. */
+size_t classifier_place(unsigned class); /* offset of the next superslab; SIZE_MAX when the span is used up */
+void classifier_adopt(const struct slab *slab); /* the slab now has its class */
+void classifier_retire(const struct slab *slab); /* the slab has no class any more */
+void classifier_mark(void *const *blocks, uint32_t count, unsigned class); /* blocks that left their slab */
+unsigned classifier_class(const void *block); /* of a block in the slab span; NO_CLASS if it is none */
+void classifier_reset(void);
+extern uint8_t hs_slab_class[SPAN_SLABS]; /* slab_map: 1 + class; 0 where no class lives */
+
+/* release/: pages back to the OS. */
+void release_slab(struct slab *slab);    /* it was retired; under the pool lock */
+void release_reused(struct slab *slab);  /* it left the pool; under the pool lock */
+bool release_run(size_t pages);          /* should a freed run give its pages back? */
+void release_reset(void);
+
+/* remote/: frees by threads that are not the owner, and which store a heap uses. */
+struct store *remote_store(struct heap *heap);
+void remote_lock_store(void);
+void remote_unlock_store(void);
+void remote_lock_pool(void); /* around pool work inside a store operation */
+void remote_unlock_pool(void);
+void remote_own(struct slab *slab, struct heap *heap);
+void remote_free(struct heap *owner, unsigned class, void *block); /* by another thread than the owner's */
+bool remote_drain(struct heap *heap);                              /* true if blocks came */
+void remote_orphan_free(unsigned class, void *block);              /* by a thread without a heap */
+void remote_reset(void);
+
+/* The heap itself, or the one that a thread without any gets now; NULL without memory. */
+static inline struct heap *hs_heap_of(struct heap *heap)
+{
+    return heap != &hs_no_heap ? heap : hs_heap_start();
+}
+
+/* front/: the slow paths of each front; `none` has nothing else. */
+void *none_alloc(struct heap *heap, unsigned class);
+void none_free(struct heap *heap, unsigned class, void *block);
+void *array_stack_fill(struct heap *heap, unsigned class);
+void *array_stack_pop(struct heap *heap, unsigned class);
+void *array_stack_refill(struct heap *heap, unsigned class);
+void array_stack_flush(struct heap *heap, unsigned class, void *block);
+void array_stack_drain(struct heap *heap, unsigned class);
+void *fifo_ring_refill(struct heap *heap, unsigned class);
+void fifo_ring_flush(struct heap *heap, unsigned class, void *block);
+void fifo_ring_drain(struct heap *heap, unsigned class);
+void *linked_list_refill(struct heap *heap, unsigned class);
+void linked_list_flush(struct heap *heap, unsigned class, void *block);
+void linked_list_drain(struct heap *heap, unsigned class);
+void *two_level_refill(struct heap *heap, unsigned class);
+void two_level_spill(struct heap *heap, unsigned class, void *block);
+void two_level_drain(struct heap *heap, unsigned class);
+
+/* large.c: runs of pages and huge mappings. */
+bool hs_large_init(void);
+void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero); /* sets errno */
+bool hs_large_free(void *block);                                  /* false: not a large block of ours */
+size_t hs_large_usable(const void *block);                        /* 0: not a large block of ours */
+void *hs_large_resize(void *block, size_t bytes);                 /* in place, or a huge block remapped; NULL: must move */
+int64_t hs_large_locate(const void *block);
+void hs_large_lock(void);
+void hs_large_unlock(void);
+void hs_large_check(void);
+bool hs_large_reset(void); /* checked build */
+
+/* api.c: what the emitted malloc and free leave to it. */
+void *hs_malloc_large(size_t bytes);
+void hs_free_large(void *block); /* also NULL and pointers that are not ours */
+
+#pragma GCC visibility pop
+
+#endif

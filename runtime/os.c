@@ -1,0 +1,62 @@
+/* Memory from the operating system, by mmap(2), mprotect(2), mremap(2) and madvise(2). */
+#define _GNU_SOURCE
+#include "os.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+static void *map_aligned(size_t bytes, size_t alignment, int protection, int flags)
+{
+    size_t slack = alignment > 4096 ? alignment : 0;
+    if (bytes + slack < bytes)
+        return NULL;
+    char *start = mmap(NULL, bytes + slack, protection, flags | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (start == MAP_FAILED)
+        return NULL;
+    if (slack == 0)
+        return start;
+    char *aligned = (char *)(((uintptr_t)start + alignment - 1) & ~(uintptr_t)(alignment - 1));
+    if (aligned > start)
+        os_unmap(start, (size_t)(aligned - start));
+    size_t behind = slack - (size_t)(aligned - start);
+    if (behind > 0)
+        os_unmap(aligned + bytes, behind);
+    return aligned;
+}
+
+void *os_reserve(size_t bytes, size_t alignment)
+{
+    return map_aligned(bytes, alignment, PROT_NONE, MAP_NORESERVE);
+}
+
+void *os_map(size_t bytes, size_t alignment)
+{
+    return map_aligned(bytes, alignment, PROT_READ | PROT_WRITE, 0);
+}
+
+bool os_commit(void *start, size_t bytes)
+{
+    return mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+void *os_remap(void *start, size_t old_bytes, size_t new_bytes)
+{
+    void *moved = mremap(start, old_bytes, new_bytes, MREMAP_MAYMOVE);
+    return moved == MAP_FAILED ? NULL : moved;
+}
+
+void os_unmap(void *start, size_t bytes)
+{
+    int saved = errno;
+    munmap(start, bytes);
+    errno = saved;
+}
+
+bool os_release(void *start, size_t bytes)
+{
+    int saved = errno;
+    bool released = madvise(start, bytes, MADV_DONTNEED) == 0;
+    errno = saved;
+    return released;
+}

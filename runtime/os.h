@@ -1,0 +1,25 @@
+/* Memory from the operating system: reservations, commits, mappings. Nothing here changes errno on success. */
+#ifndef HEAPSMITH_OS_H
+#define HEAPSMITH_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Address space of `bytes`, aligned, without memory behind it; NULL if there is none. */
+void *os_reserve(size_t bytes, size_t alignment);
+
+/* Makes a part of a reservation readable and writable; its fresh pages are zero. */
+bool os_commit(void *start, size_t bytes);
+
+/* Fresh zero memory, aligned (a power of two, at least a page); NULL if there is none. */
+void *os_map(size_t bytes, size_t alignment);
+
+/* A mapping of os_map grown or shrunk, moved if need be; NULL leaves it as it was. */
+void *os_remap(void *start, size_t old_bytes, size_t new_bytes);
+
+void os_unmap(void *start, size_t bytes);
+
+/* Gives the pages back; they read as zero when touched again. False (and nothing done) if the OS refuses. */
+bool os_release(void *start, size_t bytes);
+
+#endif

@@ -1,0 +1,183 @@
+/* The exported malloc family: each function calls the real one and records what it did.
+ *
+ * An allocation is recorded after the call and only if it succeeded; a free before the call. malloc_usable_size is no
+ * event: it is here for blocks of the static buffer. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "real.h"
+#include "writer.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Record a successful allocation; returns the block, as the caller must. */
+static inline void *end_alloc(struct writer *w, enum spool_operation operation, void *block, size_t bytes)
+{
+    if (block != NULL)
+        put_event(w, operation, block, bytes);
+    end_call(w);
+    return block;
+}
+
+static unsigned log2_of(size_t alignment)
+{
+    return alignment > 1 ? 64 - (unsigned)__builtin_clzl(alignment - 1) : 0;
+}
+
+/* Record what concerns an alignment. */
+static void put_aligned(struct writer *w, enum spool_operation operation, const void *block, size_t alignment, size_t bytes)
+{
+    put_long_record(w, operation, stamp_now(), (uint64_t)(uintptr_t)block, bytes, log2_of(alignment));
+}
+
+static void *end_aligned(struct writer *w, void *block, size_t alignment, size_t bytes)
+{
+    if (block != NULL)
+        put_aligned(w, SPOOL_ALIGNED, block, alignment, bytes);
+    end_call(w);
+    return block;
+}
+
+EXPORT void *malloc(size_t bytes)
+{
+    struct writer *w = begin_call();
+    if (w == NULL)
+        return real.malloc(bytes);
+    return end_alloc(w, SPOOL_MALLOC, real.malloc(bytes), bytes);
+}
+
+EXPORT void *calloc(size_t count, size_t bytes)
+{
+    struct writer *w = begin_call();
+    if (w == NULL)
+        return real.calloc(count, bytes);
+    return end_alloc(w, SPOOL_CALLOC, real.calloc(count, bytes), count * bytes);
+}
+
+/* Out of the static buffer: copied, never freed. */
+static void *move_from_bootstrap(const void *block, size_t bytes)
+{
+    size_t rest = bootstrap_rest(block);
+    void *moved = malloc(bytes);
+    if (moved != NULL)
+        memcpy(moved, block, bytes < rest ? bytes : rest);
+    return moved;
+}
+
+EXPORT void *realloc(void *block, size_t bytes)
+{
+    if (is_bootstrap(block))
+        return move_from_bootstrap(block, bytes);
+    struct writer *w = begin_call();
+    if (w == NULL)
+        return real.realloc(block, bytes);
+    if (block == NULL)
+        return end_alloc(w, SPOOL_MALLOC, real.realloc(NULL, bytes), bytes);
+    put_event(w, SPOOL_REALLOC_FROM, block, 0);
+    void *moved = real.realloc(block, bytes);
+    put_event(w, SPOOL_REALLOC_TO, moved, bytes);
+    end_call(w);
+    return moved;
+}
+
+/* As the C library's: a checked product, then realloc; calling the real one would come back here through realloc. */
+EXPORT void *reallocarray(void *block, size_t count, size_t bytes)
+{
+    size_t total;
+    if (__builtin_mul_overflow(count, bytes, &total)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return realloc(block, total);
+}
+
+EXPORT void free(void *block)
+{
+    if (block == NULL || is_bootstrap(block))
+        return;
+    struct writer *w = begin_call();
+    if (w == NULL) {
+        real.free(block);
+        return;
+    }
+    put_event(w, SPOOL_FREE, block, 0);
+    real.free(block);
+    end_call(w);
+}
+
+EXPORT void cfree(void *block)
+{
+    free(block);
+}
+
+EXPORT void free_sized(void *block, size_t bytes)
+{
+    if (block == NULL || is_bootstrap(block))
+        return;
+    struct writer *w = begin_call();
+    if (w != NULL)
+        put_event(w, SPOOL_FREE_SIZED, block, bytes);
+    real.free_sized(block, bytes);
+    if (w != NULL)
+        end_call(w);
+}
+
+EXPORT void free_aligned_sized(void *block, size_t alignment, size_t bytes)
+{
+    if (block == NULL || is_bootstrap(block))
+        return;
+    struct writer *w = begin_call();
+    if (w != NULL)
+        put_aligned(w, SPOOL_FREE_SIZED, block, alignment, bytes);
+    real.free_aligned_sized(block, alignment, bytes);
+    if (w != NULL)
+        end_call(w);
+}
+
+EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes)
+{
+    struct writer *w = begin_call();
+    int status = real.posix_memalign(out, alignment, bytes);
+    if (w != NULL)
+        end_aligned(w, status == 0 ? *out : NULL, alignment, bytes);
+    return status;
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    struct writer *w = begin_call();
+    void *block = real.aligned_alloc(alignment, bytes);
+    return w == NULL ? block : end_aligned(w, block, alignment, bytes);
+}
+
+EXPORT void *memalign(size_t alignment, size_t bytes)
+{
+    struct writer *w = begin_call();
+    void *block = real.memalign(alignment, bytes);
+    return w == NULL ? block : end_aligned(w, block, alignment, bytes);
+}
+
+EXPORT void *valloc(size_t bytes)
+{
+    struct writer *w = begin_call();
+    void *block = real.valloc(bytes);
+    return w == NULL ? block : end_aligned(w, block, (size_t)getpagesize(), bytes);
+}
+
+/* Asks for whole pages, and is recorded as having asked for them. */
+EXPORT void *pvalloc(size_t bytes)
+{
+    struct writer *w = begin_call();
+    void *block = real.pvalloc(bytes);
+    size_t page = (size_t)getpagesize();
+    return w == NULL ? block : end_aligned(w, block, page, (bytes + page - 1) & ~(page - 1));
+}
+
+EXPORT size_t malloc_usable_size(void *block)
+{
+    return is_bootstrap(block) ? bootstrap_rest(block) : real.malloc_usable_size(block);
+}

@@ -1,0 +1,230 @@
+/* One process image's spool file. It is made and grown by path, and no descriptor outlives a call: programs close all
+ * they have. System calls are made directly: the C library's open and fallocate are points of thread cancellation. */
+#define _GNU_SOURCE
+#include "image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "writer.h"
+
+enum { PAGE_BYTES = 4096, NAME_BYTES = 64 };
+
+static const char variable[] = "HEAPSMITH_RECORD=";
+
+/* Until an image begins; never holds a window. */
+static struct image no_image;
+struct image *image = &no_image;
+
+static uint32_t images_begun; /* by this memory and all it descends from: unlike *image, a child inherits it */
+static char path[PATH_MAX + NAME_BYTES]; /* of this image's spool file */
+static size_t directory_length;
+static struct spool_header *header; /* of this image's spool file, mapped; NULL before the first image */
+
+static int open_file(const char *name, int flags)
+{
+    return (int)syscall(SYS_openat, AT_FDCWD, name, flags | O_CLOEXEC, 0600);
+}
+
+static void close_file(int file)
+{
+    syscall(SYS_close, file);
+}
+
+/* Fill `bytes` at `to` from the file `name`; returns how many there were. */
+static size_t read_file(const char *name, char *to, size_t bytes)
+{
+    int file = open_file(name, O_RDONLY);
+    size_t held = 0;
+    if (file < 0)
+        return 0;
+    while (held < bytes) {
+        long got = syscall(SYS_read, file, to + held, bytes - held);
+        if (got <= 0 && !(got < 0 && errno == EINTR))
+            break;
+        held += got > 0 ? (size_t)got : 0;
+    }
+    close_file(file);
+    return held;
+}
+
+/* Feed one byte of the environment to the search for `variable` at the start of an entry. `matched` counts the bytes matched
+ * so far, or is SIZE_MAX until the next entry. The value goes to `path`. True at the value's end. */
+static bool match_byte(char byte, size_t *matched)
+{
+    const size_t name_length = sizeof variable - 1;
+    if (*matched == name_length) {
+        path[directory_length] = byte;
+        return byte == '\0' || ++directory_length == PATH_MAX;
+    }
+    if (byte == '\0')
+        *matched = 0;
+    else if (*matched != SIZE_MAX)
+        *matched = byte == variable[*matched] ? *matched + 1 : SIZE_MAX;
+    return false;
+}
+
+/* Put the spool directory into `path`: from /proc, because the first allocation can come before the C library knows its
+ * environment, and programs rewrite that. False if there is none. */
+static bool find_directory(void)
+{
+    static char block[PAGE_BYTES];
+    size_t matched = 0;
+    bool found = false;
+    int file = open_file("/proc/self/environ", O_RDONLY);
+    if (file < 0)
+        return false;
+    for (long got; !found && (got = syscall(SYS_read, file, block, sizeof block)) > 0;)
+        for (long i = 0; i < got && !found; i++)
+            found = match_byte(block[i], &matched);
+    close_file(file);
+    return found && directory_length > 0 && directory_length < PATH_MAX;
+}
+
+/* Map the page that the kernel clears in children. */
+static bool map_image_page(void)
+{
+    void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return false;
+    if (madvise(page, PAGE_BYTES, MADV_WIPEONFORK) != 0) {
+        munmap(page, PAGE_BYTES);
+        return false;
+    }
+    image = page;
+    return true;
+}
+
+/* Write `bytes` at `offset`, or fail. A limit on file size is looked at first, or the kernel would send SIGXFSZ. */
+static bool write_at(int file, const void *from, uint64_t bytes, uint64_t offset)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && offset + bytes > limit.rlim_cur)
+        return false;
+    return syscall(SYS_pwrite64, file, from, bytes, offset) == (long)bytes;
+}
+
+/* Map `bytes` of the spool file, written as zeros first: a store into a hole would meet a full disk as SIGBUS. */
+static void *map_zeros(int file, uint64_t bytes, uint64_t offset)
+{
+    static const char zeros[SPOOL_UNIT_BYTES];
+    if (!write_at(file, zeros, bytes, offset))
+        return NULL;
+    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
+    return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+/* Create `<directory>/<pid>.<sequence>.spool` with the first sequence number not taken; -1 if that fails. */
+static int create_spool(uint32_t pid, uint32_t *sequence)
+{
+    for (*sequence = 0; *sequence < UINT16_MAX; ++*sequence) {
+        snprintf(path + directory_length, NAME_BYTES, "/%u.%u.spool", pid, *sequence);
+        int file = open_file(path, O_RDWR | O_CREAT | O_EXCL);
+        if (file >= 0 || errno != EEXIST)
+            return file;
+    }
+    return -1;
+}
+
+static void fill_header(struct spool_header *to, uint32_t pid, uint32_t sequence, bool forked)
+{
+    to->version = SPOOL_VERSION;
+    to->pid = pid;
+    to->parent_pid = (uint32_t)syscall(SYS_getppid);
+    to->sequence = sequence;
+    to->forked = forked;
+    to->argv_length = (uint32_t)read_file("/proc/self/cmdline", to->argv, SPOOL_ARGV_BYTES);
+    to->start_stamp = stamp_now();
+    __atomic_store_n(&to->magic, SPOOL_MAGIC, __ATOMIC_RELEASE);
+}
+
+bool image_begin(void)
+{
+    static bool unwanted;
+    bool forked = image != &no_image;
+    uint32_t pid = (uint32_t)syscall(SYS_getpid), sequence;
+    if (unwanted || (!forked && (!find_directory() || !map_image_page()))) {
+        unwanted = true;
+        return false;
+    }
+    if (header != NULL) /* the parent's, in a child */
+        munmap(header, SPOOL_HEADER_BYTES);
+    header = NULL;
+    int file = create_spool(pid, &sequence);
+    if (file >= 0) {
+        header = map_zeros(file, SPOOL_HEADER_BYTES, 0);
+        close_file(file);
+    }
+    unwanted = header == NULL;
+    if (unwanted)
+        return false;
+    fill_header(header, pid, sequence, forked);
+    image->units = 1;
+    __atomic_store_n(&image->number, ++images_begun, __ATOMIC_RELEASE);
+    return true;
+}
+
+static uint32_t claim_unit(void)
+{
+    return __atomic_fetch_add(&image->units, 1, __ATOMIC_RELAXED);
+}
+
+struct window *window_open(uint32_t stream)
+{
+    uint32_t unit = claim_unit();
+    int file = open_file(path, O_RDWR);
+    if (file < 0)
+        return NULL;
+    struct window *window = map_zeros(file, SPOOL_UNIT_BYTES, (uint64_t)unit * SPOOL_UNIT_BYTES);
+    close_file(file);
+    if (window == NULL)
+        return NULL;
+    window->stream = stream;
+    window->home = unit;
+    __atomic_store_n(&window->magic, WINDOW_MAGIC, __ATOMIC_RELEASE);
+    return window;
+}
+
+void window_close(struct window *window)
+{
+    munmap(window, sizeof *window);
+}
+
+bool window_copy(struct window *window)
+{
+    int file = open_file(path, O_WRONLY);
+    if (file < 0)
+        return false;
+    bool copied = write_at(file, window, sizeof *window, (uint64_t)claim_unit() * SPOOL_UNIT_BYTES);
+    close_file(file);
+    if (!copied)
+        return false;
+    memset(window->slots, 0, sizeof window->slots);
+    __atomic_store_n(&window->ordinal, window->ordinal + 1, __ATOMIC_RELEASE); /* from here on the window counts again */
+    return true;
+}
+
+void count_drop(void)
+{
+    if (header != NULL)
+        __atomic_fetch_add(&header->drops, 1, __ATOMIC_RELAXED);
+}
+
+void count_nested(void)
+{
+    if (header != NULL)
+        __atomic_fetch_add(&header->nested, 1, __ATOMIC_RELAXED);
+}
+
+void count_spool_time(uint64_t ticks)
+{
+    __atomic_fetch_add(&header->spool_ticks, ticks, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,81 @@
+/* The spool: what one process image leaves behind, one file `<pid>.<sequence>.spool`, read by bench/spool.py.
+ *
+ * The file is an array of 64 KiB units. Unit 0 begins with the header page. Every other unit whose magic is right is a
+ * window, of one of two kinds:
+ *   live    its `home` is its own place in the file: a thread maps it and writes its records there
+ *   copied  any other `home`: the content of a live window when it was full
+ * A stream is what one thread wrote, and after that thread's end perhaps another one: the copies of its one live window by
+ * ascending ordinal, then the live window - unless a copy has the same ordinal (the process was killed between
+ * copying and clearing). Stamps ascend within a stream. Units without the magic (killed while copying) hold nothing.
+ *
+ * A record is one slot of 16 bytes, or two if SPOOL_LONG is set:
+ *   slot 0, word 0   stamp << 5 | long flag | operation; never 0, and stored last: what follows the last record is 0
+ *   slot 0, word 1   size (low 16 bits) << 48 | address (low 48 bits); for THREAD_START the thread's number
+ *   slot 1, word 0   size, all of it (replaces that of slot 0)
+ *   slot 1, word 1   address >> 48, << 8 | log2 of the alignment
+ * All words are little-endian. A record never crosses from one unit into the next. */
+#ifndef HEAPSMITH_SPOOL_H
+#define HEAPSMITH_SPOOL_H
+
+#include <stdint.h>
+
+enum spool_operation {
+    SPOOL_END = 0,
+    SPOOL_MALLOC = 1,
+    SPOOL_CALLOC = 2,
+    SPOOL_ALIGNED = 3,
+    SPOOL_FREE = 4,
+    SPOOL_FREE_SIZED = 5,
+    SPOOL_REALLOC_FROM = 6, /* stamped before the call: the old address */
+    SPOOL_REALLOC_TO = 7,   /* stamped after the call: the new address (0: it failed, or freed the block) and size */
+    SPOOL_THREAD_START = 8,
+    SPOOL_THREAD_EXIT = 9, /* the thread announces its end; a few records of it may follow */
+};
+
+enum {
+    SPOOL_LONG = 16,
+    SPOOL_STAMP_SHIFT = 5,
+    SPOOL_ADDRESS_BITS = 48,
+    SPOOL_SLOT_WORDS = 2,
+    SPOOL_VERSION = 1,
+    SPOOL_UNIT_BYTES = 64 * 1024,
+    SPOOL_HEADER_BYTES = 4096,
+    SPOOL_ARGV_BYTES = SPOOL_HEADER_BYTES - 64,
+    WINDOW_SLOTS = SPOOL_UNIT_BYTES / 16 - 3,
+};
+
+#define SPOOL_MAGIC UINT64_C(0x314c4f4f50535348)  /* "HSSPOOL1" */
+#define WINDOW_MAGIC UINT64_C(0x574f444e49575348) /* "HSWINDOW" */
+
+struct spool_header {
+    uint64_t magic; /* stored last */
+    uint32_t version;
+    uint32_t pid;
+    uint32_t parent_pid;
+    uint32_t sequence;    /* tells the images of one pid apart: exec, or a pid used again */
+    uint32_t forked;      /* 1: began by fork and inherits its parent's blocks; 0: began by exec */
+    uint32_t argv_length; /* of `argv`: the arguments, each ended by a 0 byte */
+    uint64_t start_stamp; /* at the image's start; gives the bits a record's stamp lacks */
+    uint64_t drops;       /* events not recorded because the spool could not grow */
+    uint64_t nested;      /* calls made while another call of the same thread was under way: not recorded */
+    uint64_t spool_ticks; /* time spent in starting streams and copying windows */
+    char argv[SPOOL_ARGV_BYTES];
+};
+_Static_assert(sizeof(struct spool_header) == SPOOL_HEADER_BYTES, "the header is one page");
+
+/* One unit: records, and at its end what tells that all before it has been written. */
+struct window {
+    uint64_t slots[WINDOW_SLOTS][SPOOL_SLOT_WORDS];
+    uint64_t ordinal; /* within the stream: 0, 1, 2, ... */
+    uint32_t stream;
+    uint32_t home; /* the live window's place in the file, in units */
+    /* The recorder's own, for a live window whose thread has announced its end (see stream.c). */
+    uint32_t ended_thread; /* the kernel's id of that thread */
+    uint32_t reserved;
+    uint64_t *ended_cursor; /* where its records stopped then; a few may follow */
+    struct window *next_ended;
+    uint64_t magic;
+};
+_Static_assert(sizeof(struct window) == SPOOL_UNIT_BYTES, "a window is one unit");
+
+#endif

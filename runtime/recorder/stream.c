@@ -1,0 +1,187 @@
+/* Streams: where a thread's records go, from its first event to the last one after its end.
+ *
+ * A thread that ends says so from a thread-specific key's destructor, but may still free (later destructors, the C library's own
+ * clean-up). So its window goes on the image's list `ended`, and a new thread takes it over, stream and all, once the
+ * kernel no longer knows the old thread. A program of a hundred thousand short threads thus needs as many streams as
+ * threads at one time. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "image.h"
+#include "real.h"
+#include "writer.h"
+
+enum {
+    CALL_SLOTS = 4,      /* the most that one call records: realloc, two long records */
+    RETRY_EVENTS = 4096, /* dropped before the spool is tried again */
+};
+
+__thread struct writer writer;
+
+static pthread_key_t end_key; /* its destructor is announce_end */
+static bool prepared;         /* the real family is resolved and the key made; set while the process has one thread */
+
+static void lock(struct image *held)
+{
+    while (__atomic_exchange_n(&held->lock, 1, __ATOMIC_ACQUIRE) != 0)
+        syscall(SYS_sched_yield);
+}
+
+static void unlock(struct image *held)
+{
+    __atomic_store_n(&held->lock, 0, __ATOMIC_RELEASE);
+}
+
+/* Go on writing in `window` at `cursor`; from the limit on, CALL_SLOTS no longer fit. */
+static void enter_window(struct writer *w, struct window *window, uint64_t *cursor)
+{
+    w->window = window;
+    w->cursor = cursor;
+    w->limit = window->slots[WINDOW_SLOTS - CALL_SLOTS + 1];
+}
+
+/* Where the records of an ended thread stop: a few may follow what it had when it announced its end. */
+static uint64_t *last_cursor(struct window *window)
+{
+    uint64_t *slot = window->ended_cursor;
+    while (slot < window->slots[WINDOW_SLOTS] && *slot != 0)
+        slot += *slot & SPOOL_LONG ? 2 * SPOOL_SLOT_WORDS : SPOOL_SLOT_WORDS;
+    return slot;
+}
+
+static bool is_gone(uint32_t thread)
+{
+    return syscall(SYS_tgkill, getpid(), thread, 0) != 0 && errno == ESRCH;
+}
+
+/* Unlink and return the first window of the list whose thread the kernel no longer knows; NULL if there is none. */
+static struct window *pop_ended(void)
+{
+    lock(image);
+    struct window **link = &image->ended;
+    while (*link != NULL && !is_gone((*link)->ended_thread))
+        link = &(*link)->next_ended;
+    struct window *window = *link;
+    if (window != NULL)
+        *link = window->next_ended;
+    unlock(image);
+    return window;
+}
+
+/* A new stream, or an ended thread's. */
+static bool open_stream(struct writer *w)
+{
+    struct window *window = pop_ended();
+    if (window != NULL) {
+        enter_window(w, window, last_cursor(window));
+        return true;
+    }
+    window = window_open(__atomic_fetch_add(&image->streams, 1, __ATOMIC_RELAXED));
+    if (window == NULL)
+        return false;
+    enter_window(w, window, window->slots[0]);
+    return true;
+}
+
+/* The window is full: copy it and begin again at its start (where last_cursor then has to begin, too). */
+static bool turn_window(struct writer *w)
+{
+    if (!window_copy(w->window))
+        return false;
+    w->window->ended_cursor = w->cursor = w->window->slots[0];
+    return true;
+}
+
+/* First event of this thread in this image. What the writer held is its parent image's, and goes. */
+static bool start_stream(struct writer *w)
+{
+    if (w->window != NULL)
+        window_close(w->window);
+    *w = (struct writer){.image = image->number, .busy = w->busy};
+    if (!open_stream(w))
+        return false;
+    if (w->cursor >= w->limit && !turn_window(w)) {
+        w->window = NULL; /* an ended thread's, full: it stays as it is */
+        return false;
+    }
+    put_record(w, SPOOL_THREAD_START, stamp_now(), __atomic_fetch_add(&image->threads, 1, __ATOMIC_RELAXED));
+    pthread_setspecific(end_key, w);
+    return true;
+}
+
+static void announce_end(void *value)
+{
+    (void)value;
+    struct writer *w = begin_call();
+    if (w == NULL)
+        return;
+    put_record(w, SPOOL_THREAD_EXIT, stamp_now(), 0);
+    if (!w->ended) {
+        w->ended = 1;
+        w->window->ended_thread = (uint32_t)syscall(SYS_gettid);
+        w->window->ended_cursor = w->cursor;
+        lock(image);
+        w->window->next_ended = image->ended;
+        image->ended = w->window;
+        unlock(image);
+    }
+    end_call(w);
+}
+
+static void prepare(void)
+{
+    prepared = true;
+    real_resolve();
+    pthread_key_create(&end_key, announce_end);
+}
+
+static bool is_begun(void)
+{
+    struct image *held = image; /* image_begin may change it */
+    lock(held);
+    bool begun = image->number != 0 || image_begin();
+    unlock(held);
+    return begun;
+}
+
+static bool find_room(struct writer *w)
+{
+    if (!prepared)
+        prepare();
+    if (!is_begun())
+        return false;
+    uint64_t began = stamp_now();
+    bool found = w->image != image->number || w->window == NULL ? start_stream(w) : turn_window(w);
+    count_spool_time(stamp_now() - began);
+    return found;
+}
+
+bool make_room(struct writer *w)
+{
+    if (w->patience > 0 && w->image == image->number) {
+        w->patience--;
+        count_drop();
+        return false;
+    }
+    int saved_errno = errno;
+    w->busy = 1;
+    bool found = find_room(w);
+    w->busy = 0;
+    errno = saved_errno;
+    if (!found) {
+        w->patience = RETRY_EVENTS;
+        count_drop();
+    }
+    return found;
+}
+
+/* Begin the image even if the program never allocates, and before it can have a second thread. */
+__attribute__((constructor(101))) static void begin(void)
+{
+    struct writer *w = begin_call();
+    if (w != NULL)
+        end_call(w);
+}

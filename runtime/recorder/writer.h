@@ -1,0 +1,101 @@
+/* The hot path: one thread's place in its spool, and the writing of one record. */
+#ifndef HEAPSMITH_WRITER_H
+#define HEAPSMITH_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <x86intrin.h>
+
+#include "spool.h"
+
+/* What of the recorder belongs to one process image. It lives in a page that the kernel clears in a child made by fork
+ * (MADV_WIPEONFORK), however that fork was made: `number` 0 then differs from that of every writer, and nobody touches
+ * the parent's windows again. Vfork's child shares its parent's memory, heap and image, and its events belong there. */
+struct image {
+    uint32_t number;      /* 1, 2, ...: distinct from all images this memory descends from; 0: not begun */
+    uint32_t lock;        /* spin lock: the image's start, and `ended` */
+    uint32_t threads;     /* numbers given out */
+    uint32_t streams;     /* numbers given out */
+    uint32_t units;       /* of the spool file, given out */
+    struct window *ended; /* LIFO list of windows to be taken over, under `lock` (see stream.c) */
+};
+
+/* One per thread; only its thread touches it. A call may begin while `cursor < limit`. */
+struct writer {
+    uint64_t *cursor;
+    uint64_t *limit;
+    uint32_t image; /* number of the image the window belongs to */
+    uint32_t busy;  /* a recorded call is under way: calls made meanwhile are not recorded */
+    struct window *window;
+    uint32_t ended;    /* this thread has announced its end */
+    uint32_t patience; /* events to drop before the spool is tried again */
+};
+
+extern __thread struct writer writer;
+extern struct image *image;
+
+/* Slow path of begin_call: true when the writer has room. */
+bool make_room(struct writer *w);
+/* A call inside a call. */
+void count_nested(void);
+
+/* rdtscp waits for every earlier instruction and load, so a stamp taken after malloc is not early and one taken before free is not
+ * earlier than the load that brought the address here; stores that follow it are seen by others only after it. Hence
+ * free's stamp < stamp of the malloc that gets the block next, and malloc's stamp < stamp of the block's free, on any
+ * cores whose TSCs agree (Intel SDM vol. 2B, RDTSCP). Plain rdtsc may run early by a cache miss and breaks both. */
+static inline uint64_t stamp_now(void)
+{
+    unsigned int core;
+    return __rdtscp(&core);
+}
+
+/* This thread's writer with room for the records of one call, and marked busy; NULL if this call is not to be recorded. */
+static inline struct writer *begin_call(void)
+{
+    struct writer *w = &writer;
+    if (__builtin_expect(w->busy, 0)) {
+        count_nested();
+        return NULL;
+    }
+    if (__builtin_expect(w->cursor >= w->limit || w->image != image->number, 0) && !make_room(w))
+        return NULL;
+    w->busy = 1;
+    return w;
+}
+
+static inline void end_call(struct writer *w)
+{
+    w->busy = 0;
+}
+
+/* Word 0 goes last: a process killed at any instruction leaves a whole record or none. */
+static inline void put_record(struct writer *w, uint64_t operation, uint64_t stamp, uint64_t word)
+{
+    uint64_t *slot = w->cursor;
+    slot[1] = word;
+    __atomic_store_n(slot, stamp << SPOOL_STAMP_SHIFT | operation, __ATOMIC_RELEASE);
+    w->cursor = slot + SPOOL_SLOT_WORDS;
+}
+
+static inline void put_long_record(struct writer *w, uint64_t operation, uint64_t stamp, uint64_t address, uint64_t bytes,
+                                   uint64_t align_log2)
+{
+    w->cursor[2] = bytes;
+    w->cursor[3] = address >> SPOOL_ADDRESS_BITS << 8 | align_log2;
+    put_record(w, operation | SPOOL_LONG, stamp, address & ((UINT64_C(1) << SPOOL_ADDRESS_BITS) - 1));
+    w->cursor += SPOOL_SLOT_WORDS;
+}
+
+/* One event about a block, in one slot if address and size allow it. */
+static inline void put_event(struct writer *w, uint64_t operation, const void *block, uint64_t bytes)
+{
+    uint64_t address = (uint64_t)(uintptr_t)block;
+    uint64_t stamp = stamp_now();
+    if (__builtin_expect((address >> SPOOL_ADDRESS_BITS | bytes >> 16) == 0, 1))
+        put_record(w, operation, stamp, bytes << SPOOL_ADDRESS_BITS | address);
+    else
+        put_long_record(w, operation, stamp, address, bytes, 0);
+}
+
+#endif

@@ -1,0 +1,177 @@
+/* heapsmith-replay SCRIPT [--touch none|first|all] [--check]: replay a script against this process's malloc.
+ * heapsmith-replay --malloc: print the file that this process's malloc comes from.
+ *
+ * Which malloc that is, LD_PRELOAD decides. A replay prints one JSON object to standard output. Needs nothing but
+ * libc. Exit status: 0 replayed, 1 the malloc is wrong, 2 bad input. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "replay.h"
+
+enum { SAMPLES = 256, LEAST_PERIOD_ALONE = 1024, LEAST_PERIOD_SHARED = 65536 };
+
+_Noreturn static void fail_with(int status, const char *prefix, const char *format, va_list arguments)
+{
+    char line[512];
+    int used = snprintf(line, sizeof line, "%s", prefix);
+    vsnprintf(line + used, sizeof line - (size_t)used, format, arguments);
+    dprintf(2, "%s\n", line);
+    _exit(status);
+}
+
+_Noreturn void fail(int status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fail_with(status, "", format, arguments);
+}
+
+_Noreturn void fail_event(const struct worker *w, const struct event *event, const char *format, ...)
+{
+    char prefix[96];
+    va_list arguments;
+    uint64_t number = w->position + (uint64_t)(event - w->begin);
+    snprintf(prefix, sizeof prefix, "thread %u, its event %lu: ", w->stream, number);
+    va_start(arguments, format);
+    fail_with(1, prefix, format, arguments);
+}
+
+/* The line "RssAnon: N kB" of /proc/self/status, proc_pid_status(5). */
+uint64_t rss_anon_bytes(void)
+{
+    char text[4096];
+    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t n = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (n < 0)
+        fail(2, "replay: /proc/self/status: %s", strerror(errno));
+    close(file);
+    text[n] = '\0';
+    const char *line = strstr(text, "\nRssAnon:");
+    if (line == NULL)
+        fail(2, "replay: /proc/self/status has no RssAnon (Linux 4.5 or later has)");
+    return strtoull(line + strlen("\nRssAnon:"), NULL, 10) * 1024;
+}
+
+/* The replayer's own memory: a mapping, never malloc's, and resident before the first sample. */
+static void *reserve(struct replay *r, uint64_t bytes)
+{
+    uint64_t pages = (bytes / PAGE_BYTES + 1) * PAGE_BYTES;
+    void *memory = mmap(NULL, pages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (memory == MAP_FAILED)
+        fail(2, "replay: %lu bytes for the block table: %s", bytes, strerror(errno));
+    r->own_bytes += pages;
+    return memory;
+}
+
+static void prepare(struct replay *r, const char *path)
+{
+    r->script = script_open(path);
+    const struct script_header *h = r->script.header;
+    uint64_t least = h->streams == 1 ? LEAST_PERIOD_ALONE : LEAST_PERIOD_SHARED;
+    r->sample_period = h->events / SAMPLES > least ? h->events / SAMPLES : least;
+    r->table = reserve(r, h->slots * sizeof *r->table);
+    r->workers = reserve(r, h->streams * sizeof *r->workers);
+    for (uint32_t t = 0; t < h->streams; t++)
+        r->workers[t] = (struct worker){.replay = r, .stream = t, .next_sample = r->sample_period};
+}
+
+/* Every stream, then the threads that no later spawn had to wait for. */
+static void replay_all(struct replay *r)
+{
+    stream_replay(&r->workers[0]);
+    for (uint32_t t = 1; t < r->script.header->streams; t++)
+        if (r->workers[t].created && !r->workers[t].joined)
+            pthread_join(r->workers[t].handle, NULL);
+}
+
+struct totals {
+    uint64_t wall_ns, cpu_ns, minor_faults, stalls;
+};
+
+static struct totals measure(struct replay *r)
+{
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    uint64_t cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID), wall = clock_ns(CLOCK_MONOTONIC);
+    replay_all(r);
+    struct totals sum = {.wall_ns = clock_ns(CLOCK_MONOTONIC) - wall,
+                         .cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu};
+    getrusage(RUSAGE_SELF, &after);
+    sum.minor_faults = (uint64_t)(after.ru_minflt - before.ru_minflt);
+    for (uint32_t t = 0; t < r->script.header->streams; t++) {
+        sum.cpu_ns -= r->workers[t].paused.cpu_ns;
+        sum.minor_faults -= r->workers[t].paused.minor_faults;
+        sum.stalls += r->workers[t].stalls;
+    }
+    if (r->script.header->streams == 1) /* with more, one thread's pause is not the others' */
+        sum.wall_ns -= r->workers[0].paused.wall_ns;
+    return sum;
+}
+
+static const char *malloc_file(void)
+{
+    Dl_info found;
+    void *address = dlsym(RTLD_DEFAULT, "malloc");
+    return address != NULL && dladdr(address, &found) != 0 ? found.dli_fname : "unknown";
+}
+
+/* RSS without the replayer's own tables, but with what the library took before the first event: it is paid for too. */
+static void report(const struct replay *r, struct totals sum, uint64_t start, uint64_t end)
+{
+    const struct script_header *h = r->script.header;
+    uint64_t own = r->own_bytes, peak = r->rss_peak_bytes > end ? r->rss_peak_bytes : end;
+    dprintf(1, "{\"operations\": %lu, \"threads\": %u, \"checked\": %s,\n", h->operations, h->streams,
+            r->checked ? "true" : "false");
+    dprintf(1, " \"wall_ns\": %lu, \"cpu_ns\": %lu, \"minor_faults\": %lu, \"stalls\": %lu,\n", sum.wall_ns, sum.cpu_ns,
+            sum.minor_faults, sum.stalls);
+    dprintf(1, " \"start_rss_bytes\": %lu, \"peak_rss_bytes\": %lu,\n", start - own, peak - own);
+    dprintf(1, " \"peak_live_rss_bytes\": %lu, \"end_rss_bytes\": %lu}\n", r->rss_peak_live_bytes - own, end - own);
+}
+
+static enum touch parse_touch(const char *name)
+{
+    static const char *const names[] = {"none", "first", "all"};
+    for (int i = 0; i < 3; i++)
+        if (name != NULL && strcmp(name, names[i]) == 0)
+            return (enum touch)i;
+    fail(2, "replay: --touch wants none, first or all, not '%s'", name != NULL ? name : "");
+}
+
+static const char *parse(int argc, char **argv, struct replay *r)
+{
+    const char *path = NULL;
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--check") == 0)
+            r->checked = true;
+        else if (strcmp(argv[i], "--touch") == 0)
+            r->touch = parse_touch(argv[++i]);
+        else if (path == NULL && argv[i][0] != '-')
+            path = argv[i];
+        else
+            fail(2, "replay: unknown argument '%s'", argv[i]);
+    if (path == NULL)
+        fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--check] | --malloc");
+    return path;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--malloc") == 0)
+        return dprintf(1, "%s\n", malloc_file()) < 0;
+    struct replay r = {.touch = TOUCH_ALL};
+    prepare(&r, parse(argc, argv, &r));
+    uint64_t start = r.rss_peak_live_bytes = r.rss_peak_bytes = rss_anon_bytes();
+    struct totals sum = measure(&r);
+    report(&r, sum, start, rss_anon_bytes());
+    return 0;
+}

@@ -1,0 +1,79 @@
+/* What the parts of the replayer share: the block table, a thread of the replay, and how it ends on an error. */
+#ifndef HEAPSMITH_REPLAY_H
+#define HEAPSMITH_REPLAY_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "script.h"
+
+enum touch { TOUCH_NONE, TOUCH_FIRST, TOUCH_ALL };
+
+/* One block of the trace. Written by the thread whose event is next on this slot; another thread reads it only after
+ * it has seen `done` reach its event's `after`. `done` counts only where there is more than one stream. */
+struct block {
+    char *address;
+    uint64_t bytes; /* requested */
+    _Atomic uint32_t done; /* operations complete on this slot; the release store that hands the block over */
+    uint32_t seed;         /* of its contents, with --check */
+};
+
+/* What the clock must not count: script pages, RSS samples. */
+struct pauses {
+    uint64_t wall_ns;
+    uint64_t cpu_ns;
+    uint64_t minor_faults;
+};
+
+/* One stream and the thread that replays it, which alone writes it until it ends, but for the last line. */
+struct worker {
+    _Alignas(64) struct replay *replay;
+    uint32_t stream;
+    uint64_t position;         /* events of this stream before the run below */
+    const struct event *begin; /* of the run of events under way */
+    uint64_t next_sample;
+    uint64_t stalls;   /* events that had to wait for another thread */
+    struct pauses paused;
+    pthread_t handle; bool created, joined; /* written and read by stream 0 */
+};
+
+struct replay {
+    struct script script;
+    struct block *table;
+    struct worker *workers; /* one per stream */
+    enum touch touch;
+    bool checked;
+    uint64_t sample_period; /* events of a stream between two samples of RSS */
+    uint64_t own_bytes;     /* of the tables above: resident throughout, no part of what is reported */
+    _Atomic uint64_t rss_peak_bytes; /* largest sample */
+    uint64_t rss_peak_live_bytes;    /* the sample at the trace's peak, written by the thread that reaches it */
+};
+
+/* Print one line to standard error and end the process: 1 = the malloc under test is wrong, 2 = bad input. */
+_Noreturn void fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* As fail(1, ...), with the stream and the event's number in it (from 0) in front. */
+_Noreturn void fail_event(const struct worker *w, const struct event *event, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Replay w's whole stream: the start routine of every thread but the first, which calls it. */
+void *stream_replay(void *worker);
+
+/* Anonymous resident bytes of this process: file mappings, such as the script, are not among them. */
+uint64_t rss_anon_bytes(void);
+
+/* Nanoseconds of a clock of clock_gettime(2). */
+uint64_t clock_ns(int clock);
+
+/* With --check: a block as the allocation call returned it must be aligned (and zeroed); fills it with its pattern. */
+void check_birth(const struct worker *w, const struct event *event, struct block *block);
+
+/* The block must hold what it was last filled with. */
+void check_whole(const struct worker *w, const struct event *event, const struct block *block);
+
+/* A resized block must be aligned and keep the contents of its first old_bytes; fills it with a new pattern. */
+void check_resized(const struct worker *w, const struct event *event, struct block *block, uint64_t old_bytes);
+
+#endif

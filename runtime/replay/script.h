@@ -1,0 +1,81 @@
+/* The replay script: a trace made flat, one stream of events per thread, written by bench/replay_script.py.
+ *
+ * File, in the machine's own byte order: a header, the events, then `streams + 1` first-segment numbers (u64) and the
+ * segments. The segments first[t] .. first[t + 1] - 1 in that order are thread t's events. A block has a slot in the
+ * replayer's table; slots are numbered anew per stream by the writer (see there), so they are not the trace's ids. */
+#ifndef HEAPSMITH_REPLAY_SCRIPT_H
+#define HEAPSMITH_REPLAY_SCRIPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum script_op {
+    OP_MALLOC,
+    OP_CALLOC,
+    OP_REALLOC,
+    OP_ALIGNED,
+    OP_FREE,
+    OP_FREE_SIZED,
+    OP_SPAWN, /* slot is the number of the thread to create; only in stream 0 */
+    OP_JOIN,  /* slot is the number of the thread to wait for; only in stream 0 */
+    OP_COUNT
+};
+
+/* `after`: the number of operations that must be complete on this slot before this one may begin; 0 when the previous
+ * one was made by the same thread, so that program order already says so. */
+struct event {
+    uint32_t slot;
+    uint32_t after;
+    uint32_t size_low; /* requested bytes, low 32 of 48 bits */
+    uint16_t size_high;
+    uint8_t align_log2;
+    uint8_t op;
+};
+
+struct segment {
+    uint64_t first; /* number of its first event in the file */
+    uint64_t count;
+};
+
+enum { SCRIPT_VERSION = 1, PAGE_BYTES = 4096 };
+
+struct script_header {
+    char magic[8]; /* "HSREPLAY" */
+    uint32_t version;
+    uint32_t streams;
+    uint64_t events; /* spawns and joins included */
+    uint64_t operations; /* calls of the malloc family */
+    uint64_t slots;
+    uint64_t segments;
+    uint64_t peak_live_bytes; /* of requested bytes, in the trace's order */
+    uint64_t peak_position;   /* events of the stream `peak_stream` up to and with the one that reaches the peak */
+    uint32_t peak_stream;
+    uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct event) == 16, "the writer's dtype has 16 bytes");
+_Static_assert(sizeof(struct script_header) == 72, "the writer's header has 72 bytes");
+
+struct script {
+    const struct script_header *header;
+    const struct event *events;
+    const uint64_t *first_segment; /* streams + 1 numbers */
+    const struct segment *segments;
+    bool resident; /* all pages are mapped before the clock starts; else they come and go window by window */
+};
+
+static inline uint64_t event_bytes(const struct event *event)
+{
+    return event->size_low | (uint64_t)event->size_high << 32;
+}
+
+/* Map the file and check that its numbers fit its length; ends the process with status 2 if they do not. */
+struct script script_open(const char *path);
+
+/* Make the pages of n events present, so that the replay takes no fault for them. */
+void script_fetch(const struct event *events, uint64_t n);
+
+/* Unmap the pages of n events that have been replayed. */
+void script_forget(const struct event *events, uint64_t n);
+
+#endif

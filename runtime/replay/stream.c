@@ -1,0 +1,308 @@
+/* The loop that replays one stream: perform the call, touch or check the block, keep the order between threads. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "replay.h"
+
+/* C23's sized frees: used if the malloc under test has them, else free(). */
+extern void free_sized(void *address, size_t bytes) __attribute__((weak));
+extern void free_aligned_sized(void *address, size_t alignment, size_t bytes) __attribute__((weak));
+
+enum {
+    LINE_BYTES = 64,
+    WINDOW_EVENTS = 65536, /* 1 MiB of script between two looks at the clock */
+    SPINS_BEFORE_YIELD = 256
+};
+
+/* ---- touching: what a program does to memory it has asked for, under the policy of --touch ---- */
+
+static inline void touch_ends(char *address, uint64_t bytes)
+{
+    uint64_t word = bytes < 8 ? bytes : 8;
+    memset(address, 1, word);
+    memset(address + bytes - word, 1, word);
+}
+
+/* A byte of each cache line of the new part [from, to) of a block. */
+static inline void touch_lines(char *address, uint64_t from, uint64_t to)
+{
+    volatile char *block = address;
+    for (uint64_t at = from; at < to; at += LINE_BYTES)
+        block[at] = 1;
+    block[to - 1] = 1;
+}
+
+static inline void touch_new(enum touch policy, char *address, uint64_t from, uint64_t to)
+{
+    if (from >= to)
+        return;
+    if (policy == TOUCH_ALL)
+        touch_lines(address, from, to);
+    else if (policy == TOUCH_FIRST)
+        touch_ends(address, to);
+}
+
+/* ---- the calls ---- */
+
+static char *call_aligned(const struct event *event)
+{
+    void *address = NULL;
+    size_t least = sizeof(void *); /* of posix_memalign */
+    size_t alignment = (size_t)1 << event->align_log2;
+    int error = posix_memalign(&address, alignment < least ? least : alignment, event_bytes(event));
+    return error == 0 ? address : NULL;
+}
+
+static inline char *call_birth(const struct event *event)
+{
+    if (event->op == OP_MALLOC)
+        return malloc(event_bytes(event));
+    if (event->op == OP_CALLOC)
+        return calloc(1, event_bytes(event));
+    return call_aligned(event);
+}
+
+static void call_free_sized(char *address, uint64_t bytes, const struct event *event)
+{
+    if (event->align_log2 > 4 && free_aligned_sized)
+        free_aligned_sized(address, (size_t)1 << event->align_log2, bytes);
+    else if (event->align_log2 <= 4 && free_sized)
+        free_sized(address, bytes);
+    else
+        free(address);
+}
+
+static void require(const struct worker *w, const struct event *event, const char *address)
+{
+    static const char *const names[OP_COUNT] = {"malloc", "calloc", "realloc", "posix_memalign"};
+    if (address == NULL && event_bytes(event) > 0)
+        fail_event(w, event, "%s of %lu bytes returned NULL: %s", names[event->op], event_bytes(event),
+                   strerror(errno));
+}
+
+/* ---- one event ---- */
+
+/* The two bodies below are made once per thread loop: `checked` is a constant in each. */
+static inline __attribute__((always_inline)) void birth(struct worker *w, const struct event *event,
+                                                        struct block *block, bool checked)
+{
+    block->address = call_birth(event);
+    block->bytes = event_bytes(event);
+    if (__builtin_expect(block->address == NULL, 0))
+        require(w, event, block->address);
+    if (checked)
+        check_birth(w, event, block);
+    else
+        touch_new(w->replay->touch, block->address, 0, block->bytes);
+}
+
+static inline __attribute__((always_inline)) void resize(struct worker *w, const struct event *event,
+                                                         struct block *block, bool checked)
+{
+    uint64_t old_bytes = block->bytes;
+    if (checked)
+        check_whole(w, event, block);
+    block->bytes = event_bytes(event);
+    block->address = realloc(block->address, block->bytes);
+    if (__builtin_expect(block->address == NULL, 0))
+        require(w, event, block->address);
+    if (checked)
+        check_resized(w, event, block, old_bytes);
+    else
+        touch_new(w->replay->touch, block->address, old_bytes, block->bytes);
+}
+
+static inline __attribute__((always_inline)) void death(struct worker *w, const struct event *event,
+                                                        struct block *block, bool checked)
+{
+    if (checked)
+        check_whole(w, event, block);
+    if (__builtin_expect(event->op == OP_FREE, 1))
+        free(block->address);
+    else
+        call_free_sized(block->address, block->bytes, event);
+    block->address = NULL; /* a slot reborn by realloc begins with none */
+    block->bytes = 0;
+}
+
+/* Wait until `done` operations are complete on the slot. Every event waits only for earlier ones of the trace's
+ * order, so the earliest unfinished event can always go on. */
+static void await(struct worker *w, const struct block *block, uint32_t done)
+{
+    uint32_t spins = 0;
+    if (atomic_load_explicit(&block->done, memory_order_acquire) == done)
+        return;
+    w->stalls++;
+    while (atomic_load_explicit(&block->done, memory_order_acquire) != done)
+        if (++spins % SPINS_BEFORE_YIELD != 0)
+            __builtin_ia32_pause();
+        else
+            sched_yield();
+}
+
+static void spawn(struct worker *created)
+{
+    int error = pthread_create(&created->handle, NULL, stream_replay, created);
+    if (error != 0)
+        fail(2, "replay: thread %u cannot be created: %s", created->stream, strerror(error));
+    created->created = true;
+}
+
+static void join(struct worker *ended)
+{
+    pthread_join(ended->handle, NULL);
+    ended->joined = true;
+}
+
+static inline __attribute__((always_inline)) void step(struct worker *w, const struct event *event, bool shared,
+                                                       bool checked)
+{
+    if (shared && event->op >= OP_SPAWN) {
+        struct worker *other = &w->replay->workers[event->slot];
+        if (event->op == OP_SPAWN)
+            spawn(other);
+        else
+            join(other);
+        return;
+    }
+    struct block *block = &w->replay->table[event->slot];
+    if (shared && event->after != 0)
+        await(w, block, event->after);
+    if (event->op >= OP_FREE)
+        death(w, event, block, checked);
+    else if (event->op == OP_REALLOC)
+        resize(w, event, block, checked);
+    else
+        birth(w, event, block, checked);
+    if (shared) {
+        uint32_t done = atomic_load_explicit(&block->done, memory_order_relaxed);
+        atomic_store_explicit(&block->done, done + 1, memory_order_release);
+    }
+}
+
+/* ---- runs of events: three loops, so that none pays for what it does not do ---- */
+
+static void run_alone(struct worker *w, const struct event *events, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        step(w, &events[i], false, false);
+}
+
+static void run_shared(struct worker *w, const struct event *events, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        step(w, &events[i], true, false);
+}
+
+static void run_checked(struct worker *w, const struct event *events, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        step(w, &events[i], true, true);
+}
+
+static void run(struct worker *w, const struct event *events, uint64_t n)
+{
+    w->begin = events;
+    if (w->replay->checked)
+        run_checked(w, events, n);
+    else if (w->replay->script.header->streams == 1)
+        run_alone(w, events, n);
+    else
+        run_shared(w, events, n);
+    w->position += n;
+}
+
+/* ---- pauses: work of the replayer's own, taken out of what is reported ---- */
+
+uint64_t clock_ns(int clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static struct pauses thread_spent(void)
+{
+    struct rusage used;
+    getrusage(RUSAGE_THREAD, &used);
+    return (struct pauses){clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_THREAD_CPUTIME_ID), (uint64_t)used.ru_minflt};
+}
+
+static void pause_end(struct worker *w, struct pauses begun)
+{
+    struct pauses now = thread_spent();
+    w->paused.wall_ns += now.wall_ns - begun.wall_ns;
+    w->paused.cpu_ns += now.cpu_ns - begun.cpu_ns;
+    w->paused.minor_faults += now.minor_faults - begun.minor_faults;
+}
+
+static bool at_peak_live(const struct worker *w)
+{
+    const struct script_header *h = w->replay->script.header;
+    return w->stream == h->peak_stream && w->position == h->peak_position;
+}
+
+static void sample_rss(struct worker *w)
+{
+    uint64_t bytes = rss_anon_bytes();
+    uint64_t peak = atomic_load_explicit(&w->replay->rss_peak_bytes, memory_order_relaxed);
+    while (bytes > peak && !atomic_compare_exchange_weak(&w->replay->rss_peak_bytes, &peak, bytes))
+        ;
+    if (at_peak_live(w))
+        w->replay->rss_peak_live_bytes = bytes;
+}
+
+/* How many events may run before the next stop: a window, the next sample, the trace's peak. */
+static uint64_t events_to_stop(const struct worker *w, uint64_t left)
+{
+    const struct script_header *h = w->replay->script.header;
+    uint64_t n = left < WINDOW_EVENTS ? left : WINDOW_EVENTS;
+    if (w->next_sample - w->position < n)
+        n = w->next_sample - w->position;
+    if (w->stream == h->peak_stream && w->position < h->peak_position && h->peak_position - w->position < n)
+        n = h->peak_position - w->position;
+    return n;
+}
+
+static void run_window(struct worker *w, const struct event *events, uint64_t n)
+{
+    bool resident = w->replay->script.resident;
+    if (!resident) {
+        struct pauses begun = thread_spent();
+        script_fetch(events, n);
+        pause_end(w, begun);
+    }
+    run(w, events, n);
+    if (resident && w->position != w->next_sample && !at_peak_live(w))
+        return;
+    struct pauses begun = thread_spent();
+    if (!resident)
+        script_forget(events, n);
+    if (w->position == w->next_sample || at_peak_live(w))
+        sample_rss(w);
+    if (w->position == w->next_sample)
+        w->next_sample += w->replay->sample_period;
+    pause_end(w, begun);
+}
+
+void *stream_replay(void *worker)
+{
+    struct worker *w = worker;
+    const struct script *script = &w->replay->script;
+    for (uint64_t s = script->first_segment[w->stream]; s < script->first_segment[w->stream + 1]; s++) {
+        const struct event *events = script->events + script->segments[s].first;
+        uint64_t left = script->segments[s].count;
+        while (left > 0) {
+            uint64_t n = events_to_stop(w, left);
+            run_window(w, events, n);
+            events += n;
+            left -= n;
+        }
+    }
+    return NULL;
+}

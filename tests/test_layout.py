@@ -1,0 +1,82 @@
+"""The house's law: who may import whom, what each file's first line is, and that every data file reaches the wheel."""
+
+import ast
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = {"templates", "runtime", "generated"}
+MAY_IMPORT = {"model": {"model"}, "codegen": {"model", "codegen"} | DATA, "bench": {"model", "codegen", "bench"} | DATA}
+PYTHON = [path for folder in ("src", *MAY_IMPORT, *DATA, "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
+C = [path for suffix in ("c", "h") for path in sorted((ROOT / "runtime").rglob(f"*.{suffix}"))]
+
+
+def imported(path: Path) -> set[str]:
+    """The parts of heapsmith that a module imports ('' for the package itself); fails on a relative import."""
+    parts: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: line {node.lineno} is a relative import"
+            names = [node.module or ""]
+            if node.module == "heapsmith":
+                names = [f"heapsmith.{alias.name}" for alias in node.names if not alias.name.startswith("__")]
+        parts |= {name.split(".")[1] for name in names if name.startswith("heapsmith.")}
+    return parts
+
+
+@pytest.mark.parametrize("part", MAY_IMPORT)
+def test_imports_only_go_left(part: str) -> None:
+    files = sorted((ROOT / part).rglob("*.py"))
+    assert files
+    for path in files:
+        assert imported(path) <= MAY_IMPORT[part], f"{path} imports {imported(path) - MAY_IMPORT[part]}"
+
+
+def test_every_module_says_its_purpose_and_is_short() -> None:
+    for path in PYTHON:
+        text = path.read_text()
+        purpose = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+        assert len(purpose) > 20, f"{path}: no docstring whose first line says its purpose"
+        assert text.count("\n") < 400, f"{path}: 400 lines or more"
+    for path in C:
+        first = path.read_text().partition("\n")[0]
+        assert first.startswith("/*"), f"{path}: its first line is no comment that says its purpose"
+        assert path.read_text().count("\n") < 400, f"{path}: 400 lines or more"
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The wheel built from a copy of the tree, and the one built from its sdist."""
+    work = tmp_path_factory.mktemp("wheels")
+    unwanted = shutil.ignore_patterns(".*", "out", "build", "dist", "__pycache__", "*.egg-info")
+    shutil.copytree(ROOT, work / "tree", symlinks=True, ignore=unwanted)
+    build = "from setuptools import build_meta; print(build_meta.build_{}({!r}))"
+    for kind, out in (("sdist", work / "sdist"), ("wheel", work / "wheel")):
+        out.mkdir()
+        subprocess.run([sys.executable, "-c", build.format(kind, str(out))], cwd=work / "tree", check=True)
+    (archive,) = (work / "sdist").glob("*.tar.gz")
+    shutil.unpack_archive(archive, work / "unpacked")
+    (unpacked,) = (work / "unpacked").iterdir()
+    (work / "again").mkdir()
+    subprocess.run([sys.executable, "-c", build.format("wheel", str(work / "again"))], cwd=unpacked, check=True)
+    return [*(work / "wheel").glob("*.whl"), *(work / "again").glob("*.whl")]
+
+
+def test_every_file_reaches_the_wheel(wheels: list[Path]) -> None:
+    assert len(wheels) == 2
+    wanted = {
+        f"heapsmith/{path.relative_to(ROOT)}"
+        for part in (*MAY_IMPORT, *DATA)
+        for path in (ROOT / part).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert len(wanted) > 50
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as packed:
+            assert wanted - set(packed.namelist()) == set()
