@@ -7,7 +7,8 @@ import signal
 import struct
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -91,8 +92,11 @@ def _is_static(program: Path) -> bool:
     return PT_INTERP not in kinds
 
 
-def require_preloadable(command: list[str], env: Mapping[str, str] | None = None) -> None:
-    """Raise BadInput unless the command exists and LD_PRELOAD affects it: not static, not setuid (ld.so(8))."""
+def find_program(command: list[str], env: Mapping[str, str] | None = None) -> str:
+    """The path of the command's program, which LD_PRELOAD affects: neither static nor set-user-ID (ld.so(8)).
+
+    Raises BadInput if there is no command, no such program, or none that LD_PRELOAD affects.
+    """
     if not command:
         raise BadInput("no command: expected -- CMD [ARG]...")
     found = shutil.which(command[0], path=(os.environ if env is None else env).get("PATH"))
@@ -102,11 +106,12 @@ def require_preloadable(command: list[str], env: Mapping[str, str] | None = None
         program = _interpreter(Path(found))
         static, mode = _is_static(program), program.stat().st_mode
     except OSError:
-        return  # executable but not readable: the loader decides
+        return found  # executable but not readable: the loader decides
     if static:
         raise BadInput(f"{program}: statically linked, so LD_PRELOAD has no effect on it")
     if mode & 0o6000 and os.geteuid() != program.stat().st_uid:
         raise BadInput(f"{program}: runs with its owner's rights, so the loader ignores LD_PRELOAD")
+    return found
 
 
 def launcher() -> Path:
@@ -114,11 +119,11 @@ def launcher() -> Path:
     return runtime_tool("heapsmith-launch", "launch.c")
 
 
-def _run(command: list[str], library: Library, env: Mapping[str, str], folder: Path) -> _Run:
+def _run(program: str, command: list[str], library: Library, env: Mapping[str, str], folder: Path) -> _Run:
     """One run with /dev/null as standard input."""
     outside = {name: value for name, value in env.items() if name != "LD_PRELOAD"}  # not for the launcher itself
     report, output = folder / "report", folder / "output"
-    launch = [str(launcher()), str(report), preload(library, env), *command]
+    launch = [str(launcher()), str(report), preload(library, env), program, *command]
     with output.open("wb") as stdout, (folder / "errors").open("wb") as stderr:
         done = subprocess.run(launch, check=False, env=outside, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
     if done.returncode != 0:
@@ -182,7 +187,7 @@ def measure(
     if rounds < 1:
         raise BadInput(f"rounds: expected at least 1, not {rounds}")
     environment = dict(os.environ if env is None else env)
-    require_preloadable(command, environment)
+    program = find_program(command, environment)
     libraries = find_libraries(libs)
     for library in libraries:
         require_malloc_of(library)
@@ -196,7 +201,7 @@ def measure(
         for done, (number, entry) in enumerate(schedule(len(libraries), rounds)):
             if progress is not None:
                 progress(f"{command[0]} under {libraries[entry].name}", done, total)
-            run = _run(command, libraries[entry], environment, Path(name))
+            run = _run(program, command, libraries[entry], environment, Path(name))
             if number > 0:
                 runs[entry].append(run)
     if progress is not None:
@@ -213,19 +218,43 @@ def run_under(lib: Path, command: list[str]) -> int:
     does not reach.
     """
     library = find_library(str(lib.absolute()))
-    require_preloadable(command)
+    program = find_program(command)
     require_malloc_of(library)
     environment = os.environ | {"LD_PRELOAD": preload(library, os.environ)}
-    try:
-        process = subprocess.Popen(command, env=environment)
-    except OSError as error:
-        raise BadInput(f"{command[0]}: cannot be executed: {error.strerror}") from error
-    handlers = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        handlers[number] = signal.signal(number, lambda received, _: process.send_signal(received))
-    try:
+    with _signals_for_the_command() as started:
+        try:
+            process = subprocess.Popen(command, executable=program, env=environment)
+        except OSError as error:
+            raise BadInput(f"{command[0]}: cannot be executed: {error.strerror}") from error
+        started(process)
         status = process.wait()
+    return status if status >= 0 else 128 - status
+
+
+@contextmanager
+def _signals_for_the_command() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
+    """Leave SIGINT and SIGQUIT to the command, which the terminal sends them too; pass on SIGTERM and SIGHUP.
+
+    Yields the function to call with the command's process; what came before that call is passed on by it.
+    """
+    processes: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
+
+    def pass_on(number: int, _: object) -> None:
+        if processes:
+            processes[0].send_signal(number)
+        else:
+            early.append(number)
+
+    def started(process: "subprocess.Popen[bytes]") -> None:
+        processes.append(process)
+        for number in early:
+            process.send_signal(number)
+
+    handlers = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
+    handlers |= {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield started
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-    return status if status >= 0 else 128 - status

@@ -11,7 +11,7 @@ import msgspec
 
 from heapsmith.bench.peers import Library, find_libraries, preload, replay_driver, require_malloc_of
 from heapsmith.bench.replay_script import write_script
-from heapsmith.bench.rounds import Figure, Progress, ratios, schedule, spread_note
+from heapsmith.bench.rounds import UNRELIABLE, Figure, Progress, ratios, schedule, spread_note
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 
 Touch = Literal["none", "first", "all"]
@@ -19,10 +19,11 @@ TOUCH = ("none", "first", "all")
 
 
 class Replayed(msgspec.Struct, frozen=True):
-    """What the driver reports of one replay; RSS is anonymous memory above that before the first event.
+    """What the driver reports of one replay.
 
-    `start_rss_bytes` is what the process held before it (block table and script not counted), `stalls` counts events
-    that waited for another thread.
+    RSS is the process's anonymous memory without the replayer's own tables and script: at the start (before the first
+    event: what the library took when it was loaded), at most (of samples), at the trace's peak of live bytes, at the
+    end. `stalls` counts the events that had to wait for another thread.
     """
 
     operations: int
@@ -52,6 +53,7 @@ class ReplayRow(msgspec.Struct, frozen=True):
     minor_faults: Figure
     stalls: Figure
     time_ratio: Figure
+    cpu_ratio: Figure
     rss_ratio: Figure
     checked: bool
     note: str
@@ -92,9 +94,6 @@ def _row(library: Library, runs: list[Replayed], first: list[Replayed], checked:
     operations = max(1, runs[0].operations)
     ns = Figure.of([run.wall_ns / operations for run in runs])
     rss = Figure.of([run.peak_rss_bytes for run in runs])
-    notes = [spread_note(ns, "time"), spread_note(rss, "peak RSS")]
-    if runs[0].threads > (os.cpu_count() or 1):
-        notes.append(f"{runs[0].threads} threads share {os.cpu_count()} cores: time holds the waits for one")
     return ReplayRow(
         library=library.name,
         path=str(library.path) if library.path is not None else None,
@@ -107,10 +106,23 @@ def _row(library: Library, runs: list[Replayed], first: list[Replayed], checked:
         minor_faults=Figure.of([run.minor_faults for run in runs]),
         stalls=Figure.of([run.stalls for run in runs]),
         time_ratio=ratios([run.wall_ns for run in runs], [run.wall_ns for run in first]),
+        cpu_ratio=ratios([run.cpu_ns for run in runs], [run.cpu_ns for run in first]),
         rss_ratio=ratios([run.peak_rss_bytes for run in runs], [run.peak_rss_bytes for run in first]),
         checked=checked,
-        note="; ".join(note for note in notes if note),
+        note="; ".join(note for note in _notes(runs, ns, rss) if note),
     )
+
+
+def _notes(runs: list[Replayed], ns: Figure, rss: Figure) -> list[str]:
+    """Why not to trust the row: rounds that differ, a processor shared with others or among the threads."""
+    notes = [spread_note(ns, "time"), spread_note(rss, "peak RSS")]
+    waited = Figure.of([1 - run.cpu_ns / max(1, run.wall_ns) for run in runs]).median
+    cores = len(os.sched_getaffinity(0))
+    if runs[0].threads == 1 and waited > UNRELIABLE:
+        notes.append(f"{waited:.0%} of the time it waited for a processor: other programs run")
+    if runs[0].threads > cores:
+        notes.append(f"{runs[0].threads} threads share {cores} processors: time holds their waits")
+    return notes
 
 
 def _rounds(

@@ -102,13 +102,16 @@ def _give(slot: int, stream: int, slots: Array, streams: Array, total: Array) ->
 
 @kernel
 def _give_up(stream: int, slots: Array, streams: Array, total: Array) -> None:
-    """A thread ends: its free slots are for all."""
+    """A thread ends: its free and its fresh slots are for all."""
     slot = streams[stream]["free"]
     while slot >= 0:
         following = slots[slot]["next"]
         _append(slot, slots, total)
         slot = following
     streams[stream]["free"] = -1
+    for unused in range(streams[stream]["fresh"], streams[stream]["fresh_end"]):
+        _append(unused, slots, total)
+    streams[stream]["fresh"] = streams[stream]["fresh_end"]
 
 
 @kernel
@@ -176,8 +179,7 @@ class _Lives:
     def follow(self, op: Array, thread: Array) -> tuple[Array, list[tuple[int, int, int]]]:
         """The stream of each event of a chunk, and stream 0's own events (before index, SPAWN or JOIN, thread)."""
         stream = self.stream_of[thread]
-        present, first = np.unique(thread, return_index=True)
-        births = [(int(i), True, int(t)) for t, i in zip(present, first, strict=True) if not self.born[t]]
+        births = [] if self.born[thread].all() else self._births(thread)
         ends = [(int(i), False, int(thread[i])) for i in np.flatnonzero(op == THREAD_EXIT)]
         extra: list[tuple[int, int, int]] = []
         for index, birth, t in sorted(births + ends):
@@ -188,6 +190,10 @@ class _Lives:
             elif t != 0 and self.stream_of[t] != 0 and t not in self.ended:
                 self.ended.append(t)
         return stream, extra
+
+    def _births(self, thread: Array) -> list[tuple[int, bool, int]]:
+        present, first = np.unique(thread, return_index=True)
+        return [(int(i), True, int(t)) for t, i in zip(present, first, strict=True) if not self.born[t]]
 
     def _join_ended(self, index: int, thread: Array, stream: Array) -> list[int]:
         joined, self.ended = self.ended, []
@@ -224,7 +230,7 @@ class _Writer:
         if chunk.size.max(initial=0) > MAX_BYTES:
             index = int(self.total[EVENTS]) + int(np.argmax(chunk.size))
             raise BadInput(
-                f"{self.trace}: event {index}: {chunk.size.max()} bytes are more than the 2^48 - 1 that a replay can ask for"
+                f"{self.trace}: event {index}: {chunk.size.max()} bytes: a replay can ask for 2^48 - 1 at most"
             )
         stream, extra = self.lives.follow(chunk.op, chunk.thread)
         events = self._events(chunk, stream)
@@ -269,14 +275,17 @@ class _Writer:
         first = int(self.written.sum()) + np.cumsum(counts[present]) - counts[present]
         self.segments.append(np.column_stack([present, first, counts[present]]))
         self.written += counts
-        events.tofile(self.file)
+        self._put(events)
+
+    def _put(self, rows: Array) -> None:
+        self.file.write(np.ascontiguousarray(rows).data)
 
     def finish(self) -> ScriptFacts:
         """Write the segments behind the events, and the header before them."""
         rows = np.concatenate([*self.segments, np.zeros((0, 3), dtype=np.int64)])
         rows = rows[np.argsort(rows[:, 0], kind="stable")]
-        np.searchsorted(rows[:, 0], np.arange(self.threads + 1)).astype(np.uint64).tofile(self.file)
-        np.ascontiguousarray(rows[:, 1:]).astype(np.uint64).tofile(self.file)
+        self._put(np.searchsorted(rows[:, 0], np.arange(self.threads + 1)).astype(np.uint64))
+        self._put(rows[:, 1:].astype(np.uint64))
         peak_bytes, operations, slots = (int(self.total[i]) for i in (PEAK_BYTES, OPERATIONS, SLOTS))
         header = np.zeros(1, dtype=HEADER)
         header[0] = (
@@ -284,7 +293,7 @@ class _Writer:
             *(peak_bytes, self.peak[1], self.peak[0], 0),
         )
         self.file.seek(0)
-        header.tofile(self.file)
+        self._put(header)
         return ScriptFacts(operations, self.threads, slots, peak_bytes)
 
 

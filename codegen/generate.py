@@ -9,9 +9,9 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import heapsmith
-from heapsmith.codegen.claims import hits
+from heapsmith.codegen.claims import dispatches, hits
 from heapsmith.model.design import Design
-from heapsmith.model.design_toml import design_toml
+from heapsmith.model.design_toml import design_text
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.plan import Plan, make_plan, plan_json
 
@@ -74,6 +74,7 @@ def render(plan: Plan) -> dict[str, str]:
         "plan": plan,
         "version": heapsmith.__version__,
         "hits": {row.index: hits(plan, row) for row in plan.classes},
+        "dispatches": dispatches(plan),
         "front_words": FRONT_WORDS,
         "drains": {kind: "NULL" if kind == "none" else f"{kind}_drain" for kind in FRONT_WORDS},
     }
@@ -88,7 +89,7 @@ def contents(design: Design) -> dict[str, bytes]:
     plan = make_plan(design)
     files = {name: text.encode() for name, text in render(plan).items()}
     files["plan.json"] = plan_json(plan)
-    files["design.toml"] = design_toml(design).encode()
+    files["design.toml"] = design_text(design).encode()
     files["MANIFEST"] = _manifest(plan, files)
     return files
 

@@ -45,7 +45,7 @@ def find_gcc() -> Compiler:
 
 def _first_diagnostic(stderr: str) -> str:
     """The compiler's or linker's first error line, or its first line of any kind."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    lines = [line.strip() for line in stderr.splitlines() if line.strip() and not line.startswith("collect2:")]
     for mark in ("error:", "undefined reference", "cannot find"):
         for line in lines:
             if mark in line:

@@ -1,17 +1,15 @@
-"""Events: what one event of a trace does to the machine, and the loop over a chunk of them; docs/machine.md sections 2 and 9."""
+"""Events: what an allocation, a free and the end of an event do to the machine; docs/machine.md sections 2 and 9."""
 
-from heapsmith.model.heap import NO_BLOCK, allocate_small, exit_thread, free_small, heap_for
-from heapsmith.model.kernel import Ints, Records, kernel
+from heapsmith.model.heap import allocate_small, free_small, heap_for
+from heapsmith.model.kernel import Ints, Records, hit_path, kernel
 from heapsmith.model.large import allocate_large, free_large, large_bytes, resize_large
 from heapsmith.model.store import CLASS_MASK, INDEX_MASK, INDEX_SHIFT, SLAB_SHIFT
+from heapsmith.model.trace_events import Op
 
-REALLOC = 2
-ALIGNED = 3
-FREE = 4
-FREE_SIZED = 5
-THREAD_START = 6
-THREAD_EXIT = 7
-"""The operations of a trace (docs/trace.md) that the loop tells apart; what is below REALLOC is malloc and calloc."""
+REALLOC, ALIGNED = int(Op.REALLOC), int(Op.ALIGNED)
+FREE, FREE_SIZED = int(Op.FREE), int(Op.FREE_SIZED)
+THREAD_START, THREAD_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
+"""The operations that the loop tells apart; those below REALLOC are malloc and calloc."""
 
 DEAD = -2
 """The handle of a block that is not born; NO_BLOCK is that of a block whose allocation failed (a null pointer)."""
@@ -26,14 +24,14 @@ NEGATIVE_SIZE = 4
 """Faults: why an event cannot be."""
 
 
-@kernel
-def class_for(plan: Records, classes: Records, size_class: Ints, size: int, align: int) -> int:
+@hit_path
+def class_for(machine: Records, classes: Records, lookup: Ints, size: int, align: int) -> int:
     """The class that serves `size` bytes aligned to `align`; -1: the request is large."""
-    if size > plan[0]["small_limit"]:
+    if size > machine[0]["small_limit"]:
         return -1
-    cls = int(size_class[(size + int(plan[0]["bias"]) + int(plan[0]["grain"]) - 1) >> int(plan[0]["grain_shift"])])
-    if align > plan[0]["grain"]:
-        while cls < plan[0]["class_count"]:
+    cls = int(lookup[(size + int(machine[0]["bias"]) + int(machine[0]["grain"]) - 1) >> int(machine[0]["grain_shift"])])
+    if align > machine[0]["grain"]:
+        while cls < machine[0]["class_count"]:
             if (int(classes[cls]["stride"]) | int(classes[cls]["first"])) & (align - 1) == 0:
                 return cls
             cls += 1
@@ -41,110 +39,48 @@ def class_for(plan: Records, classes: Records, size_class: Ints, size: int, alig
     return cls
 
 
-@kernel
+@hit_path
 def allocate(
-    plan: Records,
-    classes: Records,
-    size_class: Ints,
-    counts: Records,
-    totals: Records,
-    state: Records,
-    threads: Ints,
-    heaps: Records,
-    fronts: Records,
-    slots: Ints,
-    stores: Records,
-    slabs: Records,
-    marks: Ints,
-    pools: Records,
-    nodes: Records,
-    pages: Records,
-    bins: Ints,
-    moved: Ints,
-    thread: int,
-    size: int,
-    align: int,
-) -> int:
+    machine: Records, classes: Records, lookup: Ints, threads: Ints, heaps: Records, fronts: Records, slots: Ints,
+    stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, moved: Ints,
+    thread: int, size: int, align: int
+) -> int:  # fmt: skip
     """The handle of a new block; NO_BLOCK if there is no room."""
-    cls = class_for(plan, classes, size_class, size, align)
+    cls = class_for(machine, classes, lookup, size, align)
     if cls < 0:
-        return allocate_large(plan, totals, state, pages, bins, size, align)
-    heap = heap_for(totals, state, threads, heaps, thread)
-    return allocate_small(
-        plan, classes, counts, totals, state, heaps, fronts, slots, stores, slabs, marks, pools, nodes, moved, heap, cls
-    )
+        return allocate_large(machine, pages, bins, size, align)
+    heap = heap_for(machine, threads, heaps, thread)
+    return allocate_small(machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, cls)
 
 
-@kernel
+@hit_path
 def free(
-    plan: Records,
-    classes: Records,
-    counts: Records,
-    totals: Records,
-    state: Records,
-    threads: Ints,
-    heaps: Records,
-    fronts: Records,
-    slots: Ints,
-    stores: Records,
-    slabs: Records,
-    marks: Ints,
-    pools: Records,
-    nodes: Records,
-    pages: Records,
-    bins: Ints,
-    moved: Ints,
-    thread: int,
-    block: int,
-    asked: int,
-) -> None:
+    machine: Records, classes: Records, threads: Ints, heaps: Records, fronts: Records, slots: Ints, stores: Records,
+    slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, moved: Ints, thread: int, block: int,
+    asked: int
+) -> None:  # fmt: skip
     """The block of this handle, of `asked` bytes, dies; a null pointer is no block."""
     if block >= SMALL_END:
-        free_large(plan, totals, state, pages, bins, block, asked)
+        free_large(machine, pages, bins, block, asked)
     elif block >= 0:
         heap = int(threads[thread])
-        free_small(
-            plan,
-            classes,
-            counts,
-            totals,
-            state,
-            heaps,
-            fronts,
-            slots,
-            stores,
-            slabs,
-            marks,
-            pools,
-            nodes,
-            moved,
-            heap,
-            block,
-        )
+        free_small(machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, block)
 
 
 @kernel
 def fits_in_place(
-    plan: Records,
-    classes: Records,
-    size_class: Ints,
-    totals: Records,
-    state: Records,
-    pages: Records,
-    bins: Ints,
-    block: int,
-    asked: int,
-    size: int,
-) -> bool:
-    """Whether a block of `asked` bytes serves as one of `size` bytes where it stands, resized if it is large."""
+    machine: Records, classes: Records, lookup: Ints, pages: Records, bins: Ints, block: int, asked: int, size: int,
+    align: int
+) -> bool:  # fmt: skip
+    """Whether a block of `asked` bytes serves as one of `size` bytes where it stands, large ones resized (align: 1)."""
     if block >= SMALL_END:
-        return resize_large(plan, totals, state, pages, bins, block, asked, size)
+        return resize_large(machine, pages, bins, block, asked, size)
     cls = block & CLASS_MASK
     usable = int(classes[cls]["usable"])
-    return class_for(plan, classes, size_class, size, 1) == cls or (size <= usable and 2 * size >= usable)
+    return class_for(machine, classes, lookup, size, align) == cls or (size <= usable and 2 * size >= usable)
 
 
-@kernel
+@hit_path
 def block_bytes(classes: Records, pages: Records, block: int, asked: int) -> int:
     """The bytes that a live block occupies: its class's stride, or whole pages."""
     if block >= SMALL_END:
@@ -153,45 +89,49 @@ def block_bytes(classes: Records, pages: Records, block: int, asked: int) -> int
 
 
 @kernel
-def address_of(plan: Records, classes: Records, slabs: Records, block: int) -> int:
+def address_of(machine: Records, classes: Records, slabs: Records, block: int) -> int:
     """The address code of a handle (section 1); -1 for a null pointer."""
     if block < 0 or block >= SMALL_END:
         return block
     cls = block & CLASS_MASK
-    start = int(slabs[block >> SLAB_SHIFT]["place"]) * int(plan[0]["slab_bytes"]) + int(classes[cls]["first"])
+    start = int(slabs[block >> SLAB_SHIFT]["place"]) * int(machine[0]["slab_bytes"]) + int(classes[cls]["first"])
     return start + ((block >> INDEX_SHIFT) & INDEX_MASK) * int(classes[cls]["stride"])
 
 
-@kernel
-def note_peaks(totals: Records, stats: Records, event: int) -> None:
-    """Keep what was live and committed at the highest live bytes and at the highest committed bytes after an event."""
-    if stats[0]["live_bytes"] > stats[0]["peak_live_bytes"]:
-        stats[0]["peak_live_bytes"] = stats[0]["live_bytes"]
-        stats[0]["peak_live_event"] = event
-        stats[0]["peak_live_block_bytes"] = stats[0]["live_block_bytes"]
-        stats[0]["peak_live_committed"] = totals[0]["committed"]
-    if totals[0]["committed"] > stats[0]["peak_committed"]:
-        stats[0]["peak_committed"] = totals[0]["committed"]
-        stats[0]["peak_committed_event"] = event
-        stats[0]["peak_committed_live_bytes"] = stats[0]["live_bytes"]
-        stats[0]["peak_committed_block_bytes"] = stats[0]["live_block_bytes"]
+@hit_path
+def note(machine: Records, timeline: Records) -> None:
+    """After an event: keep what was live and committed at the highest of each, and a point of the time line if due."""
+    event = int(machine[0]["events"])
+    machine[0]["events"] = event + 1
+    if machine[0]["live_bytes"] > machine[0]["peak_live_bytes"]:
+        machine[0]["peak_live_bytes"] = machine[0]["live_bytes"]
+        machine[0]["peak_live_event"] = event
+        machine[0]["peak_live_block_bytes"] = machine[0]["live_block_bytes"]
+        machine[0]["peak_live_committed"] = machine[0]["committed"]
+    if machine[0]["committed"] > machine[0]["peak_committed"]:
+        machine[0]["peak_committed"] = machine[0]["committed"]
+        machine[0]["peak_committed_event"] = event
+        machine[0]["peak_committed_live_bytes"] = machine[0]["live_bytes"]
+        machine[0]["peak_committed_block_bytes"] = machine[0]["live_block_bytes"]
+    if event == machine[0]["next_sample"]:
+        sample(machine, timeline, event)
 
 
 @kernel
-def sample(totals: Records, stats: Records, timeline: Records, event: int) -> None:
+def sample(machine: Records, timeline: Records, event: int) -> None:
     """One more point of the time line; when that is full, every other point goes and the stride doubles."""
-    kept = int(stats[0]["samples"])
+    kept = int(machine[0]["samples"])
     if kept == len(timeline):
         kept = (kept + 1) // 2
         for index in range(kept):
             timeline[index]["event"] = timeline[2 * index]["event"]
             timeline[index]["live_bytes"] = timeline[2 * index]["live_bytes"]
             timeline[index]["committed"] = timeline[2 * index]["committed"]
-        stats[0]["stride"] *= 2
-    if event % int(stats[0]["stride"]) == 0:
+        machine[0]["stride"] *= 2
+    if event % int(machine[0]["stride"]) == 0:
         timeline[kept]["event"] = event
-        timeline[kept]["live_bytes"] = stats[0]["live_bytes"]
-        timeline[kept]["committed"] = totals[0]["committed"]
+        timeline[kept]["live_bytes"] = machine[0]["live_bytes"]
+        timeline[kept]["committed"] = machine[0]["committed"]
         kept += 1
-    stats[0]["samples"] = kept
-    stats[0]["next_sample"] = (event // int(stats[0]["stride"]) + 1) * int(stats[0]["stride"])
+    machine[0]["samples"] = kept
+    machine[0]["next_sample"] = (event // int(machine[0]["stride"]) + 1) * int(machine[0]["stride"])

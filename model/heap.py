@@ -1,140 +1,114 @@
-"""Heaps: what one thread owns; small blocks through fronts, remote lists and the store; docs/machine.md sections 3, 4 and 7."""
+"""Heaps: small blocks through what a thread owns, fronts and remote list; docs/machine.md sections 3, 4 and 7."""
 
-from heapsmith.model.kernel import Ints, Records, kernel
+from heapsmith.model.kernel import Ints, Records, hit_path, kernel
 from heapsmith.model.policy.dispatch import front_drain, front_fill, front_pop, front_promote, front_push, where
 from heapsmith.model.policy.remote import TO_FRONT, TO_STORE
-from heapsmith.model.store import CLASS_MASK, SLAB_SHIFT, give, take
+from heapsmith.model.store import CLASS_MASK, SLAB_SHIFT, give, give_batch, take
 
 NO_HEAP = -1
 NO_BLOCK = -1
 
 
-@kernel
-def heap_for(totals: Records, state: Records, threads: Ints, heaps: Records, thread: int) -> int:
+@hit_path
+def heap_for(machine: Records, threads: Ints, heaps: Records, thread: int) -> int:
     """The heap of a thread that allocates: its own, else the last abandoned (adopt), else a new one (create)."""
     heap = int(threads[thread])
     if heap >= 0:
         return heap
-    heap = int(state[0]["abandoned"])
+    heap = int(machine[0]["abandoned"])
     if heap >= 0:
-        state[0]["abandoned"] = heaps[heap]["next"]
-        totals[0]["adoptions"] += 1
+        machine[0]["abandoned"] = heaps[heap]["next"]
+        machine[0]["adoptions"] += 1
     else:
-        heap = int(totals[0]["heaps"])
-        totals[0]["heaps"] = heap + 1
-        if heap + 1 > state[0]["heap_room"]:
-            state[0]["full"] = 1
+        heap = int(machine[0]["heaps"])
+        machine[0]["heaps"] = heap + 1
+        if heap + 1 > machine[0]["heap_room"]:
+            machine[0]["full"] = 1
     threads[thread] = heap
     return heap
 
 
-@kernel
+@hit_path
 def allocate_small(
-    plan: Records,
-    classes: Records,
-    counts: Records,
-    totals: Records,
-    state: Records,
-    heaps: Records,
-    fronts: Records,
-    slots: Ints,
-    stores: Records,
-    slabs: Records,
-    marks: Ints,
-    pools: Records,
-    nodes: Records,
-    moved: Ints,
-    heap: int,
-    cls: int,
-) -> int:
+    machine: Records, classes: Records, heaps: Records, fronts: Records, slots: Ints, stores: Records, slabs: Records,
+    marks: Ints, nodes: Records, moved: Ints, heap: int, cls: int,
+) -> int:  # fmt: skip
     """A block of the class for this heap; NO_BLOCK if the span is full."""
-    front = heap * int(plan[0]["class_count"]) + cls
+    front = heap * int(machine[0]["class_count"]) + cls
     block = front_pop(classes, fronts, slots, front, cls)
-    if block < 0 and heaps[heap]["remote"] >= 0:
-        drain_remote(
-            plan, classes, counts, totals, state, heaps, fronts, slots, stores, slabs, marks, pools, nodes, moved, heap
+    if block < 0:
+        return allocate_on_miss(
+            machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, front, cls
         )
+    classes[cls]["hit0"] += 1
+    return block
+
+
+@kernel
+def allocate_on_miss(
+    machine: Records, classes: Records, heaps: Records, fronts: Records, slots: Ints, stores: Records, slabs: Records,
+    marks: Ints, nodes: Records, moved: Ints, heap: int, front: int, cls: int,
+) -> int:  # fmt: skip
+    """Level 0 is empty: drain and look again, else promote, else refill; NO_BLOCK if the span is full."""
+    block = NO_BLOCK
+    if heaps[heap]["remote"] >= 0:
+        drain_remote(machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap)
         block = front_pop(classes, fronts, slots, front, cls)
+        if block >= 0:
+            classes[cls]["hit0"] += 1
+            return block
+    block = front_promote(classes, fronts, slots, front, cls, moved)
     if block >= 0:
-        counts[cls]["hit0"] += 1
         return block
-    block = front_promote(classes, counts, fronts, slots, front, cls, moved)
-    if block >= 0:
-        return block
-    taken = take(plan, classes, counts, totals, state, stores, slabs, marks, pools, heap, cls, moved)
+    taken = take(machine, classes, stores, slabs, marks, heap, cls, moved)
     if taken == 0:
+        machine[0]["failed_refills"] += 1
         return NO_BLOCK
     front_fill(classes, fronts, slots, front, cls, moved, taken)
     return int(moved[0])
 
 
-@kernel
+@hit_path
 def free_small(
-    plan: Records,
-    classes: Records,
-    counts: Records,
-    totals: Records,
-    state: Records,
-    heaps: Records,
-    fronts: Records,
-    slots: Ints,
-    stores: Records,
-    slabs: Records,
-    marks: Ints,
-    pools: Records,
-    nodes: Records,
-    moved: Ints,
-    heap: int,
-    block: int,
-) -> None:
+    machine: Records, classes: Records, heaps: Records, fronts: Records, slots: Ints, stores: Records, slabs: Records,
+    marks: Ints, nodes: Records, moved: Ints, heap: int, block: int,
+) -> None:  # fmt: skip
     """A block is freed by a thread of this heap (NO_HEAP if it has none)."""
-    place = where(int(plan[0]["remote_code"]), slabs, heap, block >> SLAB_SHIFT)
+    place = where(int(machine[0]["remote_code"]), slabs, heap, block >> SLAB_SHIFT)
     if place == TO_FRONT:
-        free_to_front(plan, classes, counts, totals, state, fronts, slots, stores, slabs, marks, pools, moved, heap, block)
+        free_to_front(machine, classes, fronts, slots, stores, slabs, marks, moved, heap, block)
     elif place == TO_STORE:
-        counts[block & CLASS_MASK]["direct"] += 1
-        give(plan, classes, counts, totals, state, stores, slabs, marks, pools, block)
+        classes[block & CLASS_MASK]["direct"] += 1
+        give(machine, classes, stores, slabs, marks, block)
     else:
-        counts[block & CLASS_MASK]["remote"] += 1
-        push_remote(state, heaps, nodes, int(slabs[block >> SLAB_SHIFT]["owner"]), block)
+        classes[block & CLASS_MASK]["remote"] += 1
+        push_remote(machine, heaps, nodes, int(slabs[block >> SLAB_SHIFT]["owner"]), block)
 
 
-@kernel
+@hit_path
 def free_to_front(
-    plan: Records,
-    classes: Records,
-    counts: Records,
-    totals: Records,
-    state: Records,
-    fronts: Records,
-    slots: Ints,
-    stores: Records,
-    slabs: Records,
-    marks: Ints,
-    pools: Records,
-    moved: Ints,
-    heap: int,
-    block: int,
-) -> None:
+    machine: Records, classes: Records, fronts: Records, slots: Ints, stores: Records, slabs: Records, marks: Ints,
+    moved: Ints, heap: int, block: int,
+) -> None:  # fmt: skip
     """The heap's front takes the block in; what it flushes goes to the store."""
     cls = block & CLASS_MASK
-    front = heap * int(plan[0]["class_count"]) + cls
-    flushed = front_push(classes, counts, fronts, slots, front, cls, block, moved)
-    for index in range(flushed):
-        give(plan, classes, counts, totals, state, stores, slabs, marks, pools, int(moved[index]))
+    front = heap * int(machine[0]["class_count"]) + cls
+    flushed = front_push(classes, fronts, slots, front, cls, block, moved)
+    if flushed > 0:
+        give_batch(machine, classes, stores, slabs, marks, moved, flushed)
 
 
 @kernel
-def push_remote(state: Records, heaps: Records, nodes: Records, owner: int, block: int) -> None:
+def push_remote(machine: Records, heaps: Records, nodes: Records, owner: int, block: int) -> None:
     """The owner's remote list (LIFO; any thread pushes, its own thread takes all) gets the block."""
-    node = int(state[0]["free_node"])
+    node = int(machine[0]["free_node"])
     if node >= 0:
-        state[0]["free_node"] = nodes[node]["next"]
+        machine[0]["free_node"] = nodes[node]["next"]
     else:
-        node = int(state[0]["nodes"])
-        state[0]["nodes"] = node + 1
-        if node + 1 > state[0]["node_room"]:
-            state[0]["full"] = 1
+        node = int(machine[0]["nodes"])
+        machine[0]["nodes"] = node + 1
+        if node + 1 > machine[0]["node_room"]:
+            machine[0]["full"] = 1
     nodes[node]["block"] = block
     nodes[node]["next"] = heaps[owner]["remote"]
     heaps[owner]["remote"] = node
@@ -142,65 +116,35 @@ def push_remote(state: Records, heaps: Records, nodes: Records, owner: int, bloc
 
 @kernel
 def drain_remote(
-    plan: Records,
-    classes: Records,
-    counts: Records,
-    totals: Records,
-    state: Records,
-    heaps: Records,
-    fronts: Records,
-    slots: Ints,
-    stores: Records,
-    slabs: Records,
-    marks: Ints,
-    pools: Records,
-    nodes: Records,
-    moved: Ints,
-    heap: int,
-) -> None:
+    machine: Records, classes: Records, heaps: Records, fronts: Records, slots: Ints, stores: Records, slabs: Records,
+    marks: Ints, nodes: Records, moved: Ints, heap: int
+) -> None:  # fmt: skip
     """The whole remote list is freed into the heap's own fronts, the most recently pushed block first."""
     node = int(heaps[heap]["remote"])
     heaps[heap]["remote"] = -1
     while node >= 0:
         block = int(nodes[node]["block"])
         after = int(nodes[node]["next"])
-        nodes[node]["next"] = state[0]["free_node"]
-        state[0]["free_node"] = node
-        counts[block & CLASS_MASK]["drained"] += 1
-        free_to_front(plan, classes, counts, totals, state, fronts, slots, stores, slabs, marks, pools, moved, heap, block)
+        nodes[node]["next"] = machine[0]["free_node"]
+        machine[0]["free_node"] = node
+        classes[block & CLASS_MASK]["drained"] += 1
+        free_to_front(machine, classes, fronts, slots, stores, slabs, marks, moved, heap, block)
         node = after
 
 
 @kernel
 def exit_thread(
-    plan: Records,
-    classes: Records,
-    counts: Records,
-    totals: Records,
-    state: Records,
-    threads: Ints,
-    heaps: Records,
-    fronts: Records,
-    slots: Ints,
-    stores: Records,
-    slabs: Records,
-    marks: Ints,
-    pools: Records,
-    nodes: Records,
-    moved: Ints,
-    thread: int,
-) -> None:
-    """The thread's heap, if it has one, drains its remote list, gives its fronts to the store and is abandoned (LIFO)."""
+    machine: Records, classes: Records, threads: Ints, heaps: Records, fronts: Records, slots: Ints, stores: Records,
+    slabs: Records, marks: Ints, nodes: Records, moved: Ints, thread: int
+) -> None:  # fmt: skip
+    """The thread's heap, if any, drains its remote list, gives its fronts to the store and is abandoned (LIFO)."""
     heap = int(threads[thread])
     if heap < 0:
         return
-    drain_remote(
-        plan, classes, counts, totals, state, heaps, fronts, slots, stores, slabs, marks, pools, nodes, moved, heap
-    )
-    for cls in range(int(plan[0]["class_count"])):
-        drained = front_drain(classes, fronts, slots, heap * int(plan[0]["class_count"]) + cls, cls, moved)
-        for index in range(drained):
-            give(plan, classes, counts, totals, state, stores, slabs, marks, pools, int(moved[index]))
-    heaps[heap]["next"] = state[0]["abandoned"]
-    state[0]["abandoned"] = heap
+    drain_remote(machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap)
+    for cls in range(int(machine[0]["class_count"])):
+        drained = front_drain(classes, fronts, slots, heap * int(machine[0]["class_count"]) + cls, cls, moved)
+        give_batch(machine, classes, stores, slabs, marks, moved, drained)
+    heaps[heap]["next"] = machine[0]["abandoned"]
+    machine[0]["abandoned"] = heap
     threads[thread] = NO_HEAP

@@ -1,4 +1,4 @@
-"""Kernels: functions of the model over flat arrays, run as plain Python or compiled by numba; one source, two speeds."""
+"""Kernels: the model's functions over flat arrays, run as plain Python or compiled by numba; one source, two speeds."""
 
 import hashlib
 import types
@@ -12,31 +12,45 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 """A 1-D array of integers."""
 
+Bytes = NDArray[np.uint8]
+"""A column of a trace: operations, alignments."""
+
+Numbers = NDArray[np.uint32]
+"""A column of a trace: threads, blocks."""
+
 Records = NDArray[np.void]
 """A 1-D array of records whose fields are all int64 (model/arrays.py): no width to overflow, plain or compiled."""
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 _KERNELS: set[Callable[..., Any]] = set()
+_HIT_PATH: set[Callable[..., Any]] = set()
 
 
 def kernel(function: Kernel) -> Kernel:
     """Mark a function as a kernel and return it unchanged: called directly it runs as plain Python.
 
-    A kernel takes integers and arrays, returns one integer or nothing, and calls only other kernels, by names of its module.
+    A kernel takes integers and arrays, returns one integer or nothing, and calls other kernels by names of its module.
     """
     _KERNELS.add(function)
     return function
 
 
+def hit_path(function: Kernel) -> Kernel:
+    """Mark a function as a kernel of the hit path: compiled, it becomes part of its callers, for a call with so many
+    arrays costs more than what it does."""
+    _HIT_PATH.add(function)
+    return kernel(function)
+
+
 def compiled(entry: Kernel) -> Kernel:
     """The compiled twin of a kernel and of every kernel it reaches; machine code is kept between processes.
 
-    numba's cache looks only at the file of the entry itself, so the twin's name carries a digest of all the files reached:
-    a changed callee can never be served from a stale cache.
+    numba's cache looks only at the file of the entry itself, so the twin's name carries a digest of this file and of
+    all files reached: a changed callee is never served from a stale cache.
     """
     reached = _reach(entry, {})
-    files = sorted({function.__code__.co_filename for function in reached})
+    files = sorted({__file__} | {function.__code__.co_filename for function in reached})
     digest = hashlib.sha256(b"\0".join(Path(file).read_bytes() for file in files)).hexdigest()[:12]
     return cast(Kernel, _twin(cast(types.FunctionType, entry), {}, digest))
 
@@ -44,7 +58,11 @@ def compiled(entry: Kernel) -> Kernel:
 def _callees(function: Callable[..., Any]) -> dict[str, types.FunctionType]:
     code = cast(types.FunctionType, function).__code__
     names = cast(types.FunctionType, function).__globals__
-    return {name: names[name] for name in code.co_names if isinstance(names.get(name), types.FunctionType) and names[name] in _KERNELS}
+    return {
+        name: names[name]
+        for name in code.co_names
+        if isinstance(names.get(name), types.FunctionType) and names[name] in _KERNELS
+    }
 
 
 def _reach(function: Callable[..., Any], seen: dict[types.FunctionType, None]) -> dict[types.FunctionType, None]:
@@ -66,7 +84,10 @@ def _twin(function: types.FunctionType, made: dict[types.FunctionType, Any], dig
         copy = types.FunctionType(function.__code__, function.__globals__ | twins, function.__name__)
         copy.__module__ = function.__module__
         copy.__qualname__ = f"{function.__name__}_{digest}" if digest else function.__name__
-        made[function] = numba.njit(copy, error_model="numpy")
+        # No kernel makes an array: counting references to those passed along (nrt) took most of the time.
+        options: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
+        options |= {"no_cpython_wrapper": not digest, "forceinline": function in _HIT_PATH}
+        made[function] = numba.njit(**options)(copy)
         if digest:
             _keep_on_disk(made[function])
     return made[function]

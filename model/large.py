@@ -1,8 +1,8 @@
 """Large blocks: runs of pages with boundary tags and bins by length, and huge mappings; docs/machine.md section 8.
 
-Page records, by page of the run span: `run` is the length of the run that begins there (free or not), `free` is 1 if that
-run is free, `back` is the length of the free run that ends there (0: none), `next` and `prev` link free runs in their bin,
-`committed` is 1 for a page the OS has given. Only pages below `top` mean anything, but for `committed`.
+Page records, by page of the run span: `run` is the length of the run that begins there (free or not), `free` is 1 if
+that run is free, `back` is the length of the free run that ends there (0: none), `next` and `prev` link free runs in
+their bin, `committed` is 1 for a page the OS has given. Only pages below `top` mean anything, but for `committed`.
 """
 
 from heapsmith.model.kernel import Ints, Records, kernel
@@ -69,7 +69,7 @@ def unlink_run(records: Records, bins: Ints, first: int) -> int:
 
 @kernel
 def find_run(records: Records, bins: Ints, pages: int) -> int:
-    """In the bin of this length the first run long enough, else the head of the next bin that has one; NO_RUN if none."""
+    """The first run long enough in the bin of this length, else the head of the next bin that has one; else NO_RUN."""
     place = bin_of(pages)
     first = int(bins[place])
     while first >= 0 and records[first]["run"] < pages:
@@ -81,77 +81,75 @@ def find_run(records: Records, bins: Ints, pages: int) -> int:
 
 
 @kernel
-def commit_pages(totals: Records, records: Records, first: int, end: int) -> None:
+def commit_pages(machine: Records, records: Records, first: int, end: int) -> None:
     """The pages `first` .. `end - 1` are handed out."""
     fresh = 0
     for page in range(first, end):
         fresh += 1 - int(records[page]["committed"])
         records[page]["committed"] = 1
-    commit(totals, fresh * PAGE)
+    commit(machine, fresh * PAGE)
 
 
 @kernel
-def raise_top(state: Records, top: int) -> None:
+def raise_top(machine: Records, top: int) -> None:
     """`top` moves; the caller is told when the page records may not do for another event."""
-    state[0]["top"] = top
-    if top > state[0]["page_room"]:
-        state[0]["full"] = 1
+    machine[0]["top"] = top
+    if top > machine[0]["page_room"]:
+        machine[0]["full"] = 1
 
 
 @kernel
-def allocate_run(plan: Records, totals: Records, state: Records, records: Records, bins: Ints, pages: int) -> int:
+def allocate_run(machine: Records, records: Records, bins: Ints, pages: int) -> int:
     """The first page of a run of `pages`; NO_RUN if the run span is full."""
     first = find_run(records, bins, pages)
     if first >= 0:
         length = unlink_run(records, bins, first)
         if length > pages:
             push_run(records, bins, first + pages, length - pages)
-        totals[0]["run_reuse"] += 1
+        machine[0]["run_reuse"] += 1
     else:
-        first = int(state[0]["top"])
-        if first + pages > plan[0]["run_span_pages"]:
+        first = int(machine[0]["top"])
+        if first + pages > machine[0]["run_span_pages"]:
             return NO_RUN
-        raise_top(state, first + pages)
-        totals[0]["run_grow"] += 1
+        raise_top(machine, first + pages)
+        machine[0]["run_grow"] += 1
     records[first]["run"] = pages
-    commit_pages(totals, records, first, first + pages)
+    commit_pages(machine, records, first, first + pages)
     return first
 
 
 @kernel
-def free_run(plan: Records, totals: Records, state: Records, records: Records, bins: Ints, first: int) -> None:
+def free_run(machine: Records, records: Records, bins: Ints, first: int) -> None:
     """A run is released if the policy says so, merged with its free neighbours, and given to its bin or to the top."""
     pages = int(records[first]["run"])
-    totals[0]["run_free"] += 1
-    if run_goes(int(plan[0]["release_code"]), pages, int(plan[0]["release_run_pages"])):
+    machine[0]["run_free"] += 1
+    if run_goes(int(machine[0]["release_code"]), pages, int(machine[0]["release_run_pages"])):
         for page in range(first, first + pages):
             records[page]["committed"] = 0
-        totals[0]["releases"] += 1
-        totals[0]["released_bytes"] += pages * PAGE
-        totals[0]["committed"] -= pages * PAGE
+        machine[0]["releases"] += 1
+        machine[0]["released_bytes"] += pages * PAGE
+        machine[0]["committed"] -= pages * PAGE
     before = int(records[first - 1]["back"]) if first > 0 else 0
     if before > 0:
         first -= before
         pages += unlink_run(records, bins, first)
-    if first + pages < state[0]["top"] and records[first + pages]["free"] == 1:
+    if first + pages < machine[0]["top"] and records[first + pages]["free"] == 1:
         pages += unlink_run(records, bins, first + pages)
-    if first + pages == state[0]["top"]:
-        state[0]["top"] = first
+    if first + pages == machine[0]["top"]:
+        machine[0]["top"] = first
     else:
         push_run(records, bins, first, pages)
 
 
 @kernel
-def extend_run(
-    plan: Records, totals: Records, state: Records, records: Records, bins: Ints, first: int, pages: int
-) -> bool:
+def extend_run(machine: Records, records: Records, bins: Ints, first: int, pages: int) -> bool:
     """Whether the run at `first` could be made `pages` long (more than it is) where it stands."""
     end = first + int(records[first]["run"])
     more = pages - int(records[first]["run"])
-    if end == state[0]["top"]:
-        if end + more > plan[0]["run_span_pages"]:
+    if end == machine[0]["top"]:
+        if end + more > machine[0]["run_span_pages"]:
             return False
-        raise_top(state, end + more)
+        raise_top(machine, end + more)
     elif records[end]["free"] == 1 and records[end]["run"] >= more:
         length = unlink_run(records, bins, end)
         if length > more:
@@ -159,75 +157,72 @@ def extend_run(
     else:
         return False
     records[first]["run"] = pages
-    commit_pages(totals, records, end, end + more)
-    totals[0]["run_extend"] += 1
+    commit_pages(machine, records, end, end + more)
+    machine[0]["run_extend"] += 1
     return True
 
 
 @kernel
-def allocate_huge(totals: Records, pages: int) -> int:
+def allocate_huge(machine: Records, pages: int) -> int:
     """The ordinal of a new mapping."""
-    ordinal = int(totals[0]["huge_map"])
-    totals[0]["huge_map"] = ordinal + 1
-    commit(totals, pages * PAGE)
+    ordinal = int(machine[0]["huge_map"])
+    machine[0]["huge_map"] = ordinal + 1
+    commit(machine, pages * PAGE)
     return ordinal
 
 
 @kernel
-def free_huge(totals: Records, pages: int) -> None:
+def free_huge(machine: Records, pages: int) -> None:
     """A mapping is unmapped."""
-    totals[0]["huge_unmap"] += 1
-    totals[0]["committed"] -= pages * PAGE
+    machine[0]["huge_unmap"] += 1
+    machine[0]["committed"] -= pages * PAGE
 
 
 @kernel
-def resize_huge(totals: Records, old: int, new: int) -> None:
+def resize_huge(machine: Records, old: int, new: int) -> None:
     """A mapping of `old` pages is made `new` pages long."""
     if old != new:
-        totals[0]["huge_remap"] += 1
-        commit(totals, (new - old) * PAGE)
+        machine[0]["huge_remap"] += 1
+        commit(machine, (new - old) * PAGE)
 
 
 @kernel
-def allocate_large(
-    plan: Records, totals: Records, state: Records, records: Records, bins: Ints, size: int, align: int
-) -> int:
+def allocate_large(machine: Records, records: Records, bins: Ints, size: int, align: int) -> int:
     """The handle of a large block of `size` bytes; NO_RUN if there is no room."""
     pages = pages_for(size)
-    if size > plan[0]["huge_bytes"] or align > PAGE:
-        return HUGE_CODE + allocate_huge(totals, pages)
-    first = allocate_run(plan, totals, state, records, bins, pages)
-    return RUN_CODE + first if first >= 0 else NO_RUN
+    if size > machine[0]["huge_bytes"] or align > PAGE:
+        return HUGE_CODE + allocate_huge(machine, pages)
+    first = allocate_run(machine, records, bins, pages)
+    if first < 0:
+        machine[0]["failed_runs"] += 1
+        return NO_RUN
+    return RUN_CODE + first
 
 
 @kernel
-def free_large(
-    plan: Records, totals: Records, state: Records, records: Records, bins: Ints, block: int, asked: int
-) -> None:
+def free_large(machine: Records, records: Records, bins: Ints, block: int, asked: int) -> None:
     """A large block of `asked` bytes is freed."""
     if block >= HUGE_CODE:
-        free_huge(totals, pages_for(asked))
+        free_huge(machine, pages_for(asked))
     else:
-        free_run(plan, totals, state, records, bins, block - RUN_CODE)
+        free_run(machine, records, bins, block - RUN_CODE)
 
 
 @kernel
-def resize_large(
-    plan: Records, totals: Records, state: Records, records: Records, bins: Ints, block: int, asked: int, size: int
-) -> bool:
+def resize_large(machine: Records, records: Records, bins: Ints, block: int, asked: int, size: int) -> bool:
     """Whether a large block of `asked` bytes could be made `size` bytes where it stands (section 9)."""
     if block >= HUGE_CODE:
-        if size <= plan[0]["huge_bytes"]:
+        if size <= machine[0]["huge_bytes"]:
             return False
-        resize_huge(totals, pages_for(asked), pages_for(size))
+        resize_huge(machine, pages_for(asked), pages_for(size))
         return True
-    if size <= plan[0]["small_limit"] or size > plan[0]["huge_bytes"]:
+    if size <= machine[0]["small_limit"] or size > machine[0]["huge_bytes"]:
         return False
     first = block - RUN_CODE
     held = int(records[first]["run"])
     wanted = pages_for(size)
     if wanted > held:
-        return extend_run(plan, totals, state, records, bins, first, wanted)
+        return extend_run(machine, records, bins, first, wanted)
     return 2 * wanted >= held
 
 

@@ -1,5 +1,7 @@
 """The loop: a chunk of a trace's events, one after the other, each accounted for; the entry of the compiled model."""
 
+import numpy as np
+
 from heapsmith.model.events import (
     ALIGNED,
     ALREADY_LIVE,
@@ -11,45 +13,164 @@ from heapsmith.model.events import (
     NOT_LIVE,
     REALLOC,
     THREAD_EXIT,
+    THREAD_START,
     address_of,
     allocate,
     block_bytes,
     fits_in_place,
     free,
-    note_peaks,
-    sample,
+    note,
 )
 from heapsmith.model.heap import NO_BLOCK, exit_thread
-from heapsmith.model.kernel import Columns, Ints, Records, kernel
+from heapsmith.model.kernel import Bytes, Ints, Numbers, Records, hit_path, kernel
 
 
-@kernel
-def stop(state: Records, fault: int) -> None:
-    """The event cannot be: say why and stop after it."""
-    state[0]["fault"] = fault
-    state[0]["full"] = 1
+@hit_path
+def fault_of(blocks: Records, kind: int, name: int, size: int) -> int:
+    """Why the event cannot be, 0 if it can."""
+    if kind > THREAD_EXIT:
+        return NO_SUCH_OPERATION
+    if kind >= THREAD_START:
+        return 0
+    if size < 0:
+        return NEGATIVE_SIZE
+    born = kind < REALLOC or kind == ALIGNED
+    if (blocks[name]["handle"] == DEAD) != born:
+        return ALREADY_LIVE if born else NOT_LIVE
+    return 0
 
 
-@kernel
+@hit_path
 def account(
-    classes: Records, pages: Records, stats: Records, blocks: Records, name: int, handle: int, asked: int
+    machine: Records, classes: Records, pages: Records, blocks: Records, name: int, handle: int, asked: int
 ) -> None:
     """Block `name` is born with this handle and size."""
     blocks[name]["handle"] = handle
     blocks[name]["asked"] = asked
     if handle >= 0:
-        stats[0]["live_blocks"] += 1
-        stats[0]["live_bytes"] += asked
-        stats[0]["live_block_bytes"] += block_bytes(classes, pages, handle, asked)
+        machine[0]["live_blocks"] += 1
+        machine[0]["live_bytes"] += asked
+        machine[0]["live_block_bytes"] += block_bytes(classes, pages, handle, asked)
 
 
-@kernel
-def discount(classes: Records, pages: Records, stats: Records, blocks: Records, name: int) -> None:
-    """Block `name` dies (before its pages are merged with others)."""
+@hit_path
+def discount(machine: Records, classes: Records, pages: Records, blocks: Records, name: int) -> None:
+    """Block `name` dies: to be called before its pages merge with others."""
     handle = int(blocks[name]["handle"])
     asked = int(blocks[name]["asked"])
     blocks[name]["handle"] = DEAD
     if handle >= 0:
-        stats[0]["live_blocks"] -= 1
-        stats[0]["live_bytes"] -= asked
-        stats[0]["live_block_bytes"] -= block_bytes(classes, pages, handle, asked)
+        machine[0]["live_blocks"] -= 1
+        machine[0]["live_bytes"] -= asked
+        machine[0]["live_block_bytes"] -= block_bytes(classes, pages, handle, asked)
+
+
+@hit_path
+def birth(
+    machine: Records, classes: Records, lookup: Ints, threads: Ints, heaps: Records, fronts: Records, slots: Ints,
+    stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, blocks: Records,
+    moved: Ints, thread: int, name: int, size: int, align: int
+) -> int:  # fmt: skip
+    """malloc, calloc, aligned: block `name` is born; its handle, NO_BLOCK if there is no room."""
+    handle = allocate(
+        machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins, moved,
+        thread, size, align
+    )  # fmt: skip
+    account(machine, classes, pages, blocks, name, handle, size)
+    return handle
+
+
+@hit_path
+def death(
+    machine: Records, classes: Records, threads: Ints, heaps: Records, fronts: Records, slots: Ints, stores: Records,
+    slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, blocks: Records, moved: Ints,
+    thread: int, name: int
+) -> None:  # fmt: skip
+    """free, free_sized: block `name` dies."""
+    handle = int(blocks[name]["handle"])
+    asked = int(blocks[name]["asked"])
+    discount(machine, classes, pages, blocks, name)
+    free(
+        machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins, moved, thread,
+        handle, asked
+    )  # fmt: skip
+
+
+@kernel
+def reallocate(
+    machine: Records, classes: Records, lookup: Ints, threads: Ints, heaps: Records, fronts: Records, slots: Ints,
+    stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, blocks: Records,
+    moved: Ints, thread: int, name: int, size: int, align: int
+) -> int:  # fmt: skip
+    """realloc (section 9; align: 1) of a block or a null pointer, size > 0; the handle, NO_BLOCK if none."""
+    old = int(blocks[name]["handle"])
+    asked = int(blocks[name]["asked"])
+    discount(machine, classes, pages, blocks, name)
+    if old >= 0 and fits_in_place(machine, classes, lookup, pages, bins, old, asked, size, align):
+        machine[0]["realloc_in_place"] += 1
+        account(machine, classes, pages, blocks, name, old, size)
+        return old
+    handle = allocate(
+        machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins, moved,
+        thread, size, align
+    )  # fmt: skip
+    if handle < 0:
+        account(machine, classes, pages, blocks, name, old, asked)
+        return NO_BLOCK
+    if old >= 0:
+        free(
+            machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins, moved,
+            thread, old, asked
+        )  # fmt: skip
+        machine[0]["realloc_moved"] += 1
+    account(machine, classes, pages, blocks, name, handle, size)
+    return handle
+
+
+@kernel
+def run(
+    machine: Records, classes: Records, lookup: Ints, threads: Ints, heaps: Records, fronts: Records, slots: Ints,
+    stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, blocks: Records,
+    moved: Ints, op: Bytes, thread: Numbers, block: Numbers, size: Ints, align_log2: Bytes, start: int,
+    timeline: Records, addresses: Ints
+) -> int:  # fmt: skip
+    """Events from `start` on, until the chunk ends or the arrays might not do for another; the index of the next one.
+
+    addresses: empty, or an entry per event for the address code of the block that it allocated or resized, else -1.
+    """
+    tell = len(addresses) > 0
+    for event in range(start, len(op)):
+        kind = int(np.int64(op[event]))
+        who = int(np.int64(thread[event]))
+        name = int(np.int64(block[event]))
+        bytes_asked = int(size[event])
+        align = 1 << int(np.int64(align_log2[event])) if kind == ALIGNED else 1
+        handle = NO_BLOCK
+        machine[0]["fault"] = fault_of(blocks, kind, name, bytes_asked)
+        if machine[0]["fault"] > 0:
+            return event
+        if kind in (FREE, FREE_SIZED) or (kind == REALLOC and bytes_asked == 0):
+            death(
+                machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins, blocks,
+                moved, who, name
+            )  # fmt: skip
+        elif kind < REALLOC or kind == ALIGNED:
+            handle = birth(
+                machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins,
+                blocks, moved, who, name, bytes_asked, align
+            )  # fmt: skip
+        elif kind == REALLOC:
+            handle = reallocate(
+                machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins,
+                blocks, moved, who, name, bytes_asked, align
+            )  # fmt: skip
+        elif kind == THREAD_EXIT:
+            exit_thread(
+                machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, moved, who
+            )  # fmt: skip
+        if tell:
+            addresses[event] = address_of(machine, classes, slabs, handle)
+        note(machine, timeline)
+        if machine[0]["full"] == 1:
+            return event + 1
+    return len(op)

@@ -8,14 +8,21 @@ predecessor moves one way only, and divide and conquer finds the best k classes 
 and Park, "Dynamic programming with convexity, concavity and sparsity", Theoretical Computer Science 92, 1992.
 """
 
-from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heapsmith.model.design import PAGE
 from heapsmith.model.kernel import Ints, compiled, kernel
+from heapsmith.model.trace import Chunk, Op
+
+Column = NDArray[Any]
+"""A column of a trace's chunk: a 1-D array of integers."""
+
+REALLOC, ALIGNED, FREE = int(Op.REALLOC), int(Op.ALIGNED), int(Op.FREE)
+THREAD_START, THREAD_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
 
 STEP = 16
 """Bytes from one candidate to the next: what every block that may hold a 16-aligned object is a multiple of."""
@@ -28,6 +35,141 @@ WIDEST = (4, 3)
 asks for, seen or not, at most a quarter of its block is lost beyond the rounding to 16 bytes."""
 
 UNREACHED = 1 << 62
+
+_compiled = cache(compiled)
+
+
+class Histogram(NamedTuple):
+    """What a trace asks for. Entry e of the arrays is a request that needs a block of e * grain bytes; the last entry
+    is all that is larger than the classes can be.
+
+    live, asked: blocks and requested bytes that were live when the most requested bytes were; allocations: in the whole
+    trace, a realloc to another entry included; operations: allocations and frees; heaps: threads with small blocks of
+    their own making, the most at once.
+    """
+
+    live: Ints
+    asked: Ints
+    allocations: Ints
+    peak_live_bytes: int
+    operations: int
+    heaps: int
+
+
+LIVE_BYTES, PEAK_BYTES, OPERATIONS, HEAPS, PEAK_HEAPS, CHANGED = range(6)
+"""The scalars of a Demand."""
+
+
+@kernel
+def _change(counts: Ints, changed: Ints, state: Ints, entry: int, blocks: int, asked: int) -> None:
+    """Blocks come or go. Rows of counts: live, asked, and both again since the peak; a new peak forgets the latter."""
+    counts[0, entry] += blocks
+    counts[1, entry] += asked
+    if counts[5, entry] == 0:
+        counts[5, entry] = 1
+        changed[state[CHANGED]] = entry
+        state[CHANGED] += 1
+    counts[2, entry] += blocks
+    counts[3, entry] += asked
+    state[LIVE_BYTES] += asked
+
+
+@kernel
+def _note_peak(counts: Ints, changed: Ints, state: Ints) -> None:
+    if state[LIVE_BYTES] >= state[PEAK_BYTES]:
+        state[PEAK_BYTES] = state[LIVE_BYTES]
+        for index in range(state[CHANGED]):
+            counts[2, changed[index]] = 0
+            counts[3, changed[index]] = 0
+            counts[5, changed[index]] = 0
+        state[CHANGED] = 0
+
+
+@kernel
+def _entry(size: int, align: int, grain: int, header_bytes: int, large: int) -> int:
+    """The entry of a request; one aligned above the grain needs a multiple of its alignment, without a header."""
+    if align > grain:
+        size = large * grain if header_bytes > 0 or size > large * grain else (max(size, 1) + align - 1) & -align
+    return min(large, max(1, (size + header_bytes + grain - 1) // grain))
+
+
+@kernel
+def _count(
+    op: Column,
+    thread: Column,
+    block: Column,
+    size: Column,
+    align_log2: Column,
+    counts: Ints,
+    changed: Ints,
+    blocks: Ints,
+    active: Ints,
+    state: Ints,
+    grain: int,
+    header_bytes: int,
+) -> None:
+    """Count the events of a chunk. Rows of counts: as in _change, then allocations and marks of the changed entries;
+    rows of blocks: entry and requested bytes of each live block; active: 1 for a thread with a heap."""
+    large = len(counts[0]) - 1
+    for event in range(len(op)):
+        what, who, which = int(op[event]), int(thread[event]), int(block[event])
+        if what == THREAD_START:
+            continue
+        if what == THREAD_EXIT:
+            state[HEAPS] -= active[who]
+            active[who] = 0
+            continue
+        state[OPERATIONS] += 1
+        before = 0
+        if what >= REALLOC and what != ALIGNED:
+            before = blocks[0, which]
+            _change(counts, changed, state, before, -1, -blocks[1, which])
+        if what < FREE:
+            entry = _entry(int(size[event]), 1 << int(align_log2[event]), grain, header_bytes, large)
+            _change(counts, changed, state, entry, 1, int(size[event]))
+            blocks[0, which] = entry
+            blocks[1, which] = size[event]
+            if entry != before:
+                counts[4, entry] += 1
+            if entry < large and active[who] == 0:
+                active[who] = 1
+                state[HEAPS] += 1
+                state[PEAK_HEAPS] = max(state[PEAK_HEAPS], state[HEAPS])
+            _note_peak(counts, changed, state)
+
+
+class Demand:
+    """Counts what a trace asks for in one pass, for block sizes up to `largest`.
+
+    What was live at the peak is what is live now, less what changed since: so only the entries that changed since the
+    last peak are remembered, and the next peak forgets them.
+    """
+
+    def __init__(self, grain: int, header_bytes: int, largest: int, threads: int, max_blocks: int) -> None:
+        entries = largest // grain + 2
+        self._counts = np.zeros((6, entries), np.int64)
+        self._changed = np.zeros(entries, np.int64)
+        self._blocks = np.zeros((2, max_blocks), np.int64)
+        self._active = np.zeros(threads, np.int64)
+        self._state = np.zeros(6, np.int64)
+        self._rules = (grain, header_bytes)
+
+    def feed(self, chunk: Chunk) -> None:
+        """Count the events of the next chunk."""
+        columns = (chunk.op, chunk.thread, chunk.block, chunk.size, chunk.align_log2)
+        _compiled(_count)(*columns, self._counts, self._changed, self._blocks, self._active, self._state, *self._rules)
+
+    def histogram(self) -> Histogram:
+        """What the chunks so far ask for."""
+        live, asked, live_since, asked_since, allocations, _ = self._counts
+        return Histogram(
+            live=live - live_since,
+            asked=asked - asked_since,
+            allocations=allocations.copy(),
+            peak_live_bytes=int(self._state[PEAK_BYTES]),
+            operations=int(self._state[OPERATIONS]),
+            heaps=int(self._state[PEAK_HEAPS]),
+        )
 
 
 class Candidates(NamedTuple):
@@ -88,12 +230,22 @@ def candidates(weight: Ints, grain: int, slab_bytes: int, header_bytes: int) -> 
 
 @kernel
 def _layer(
-    setup: Ints, start: Ints, served: Ints, price: Ints, earliest: Ints, widest: Ints, half: int, best: Ints, pick: Ints
+    setup: Ints,
+    start: Ints,
+    served: Ints,
+    price: Ints,
+    earliest: Ints,
+    widest: Ints,
+    half: int,
+    chosen: Ints,
+    least: Ints,
+    pick: Ints,
 ) -> None:
-    """best[j] = min(best[j], least over i of setup[i] + (served[j] - start[i]) * price[j]), for classes from i to j.
+    """least[j] = min(least[j], the best of setup[i] + (served[j] - start[i]) * price[j] for classes from i to j).
 
     The leftmost best i never moves left as j grows. So rows are settled in the order of a binary search, each between
-    what the settled rows on its two sides picked. Candidates with a setup are consecutive, and so are the rows they reach.
+    what the settled rows on its two sides have chosen. Candidates with a setup are consecutive; so are the rows they
+    reach. earliest[j]: where a class up to j may begin; chosen: scratch.
     """
     steps = len(served) - 1
     first = 0
@@ -102,62 +254,51 @@ def _layer(
     last = steps
     while last > first and setup[last] >= UNREACHED:
         last -= 1
-    if first == steps:
-        return
-    rows = widest[last] - first
-    chosen = np.empty(rows + 1, np.int64)
+    rows = int(widest[last]) - first if first < steps else 0
     stride = 1
     while 2 * stride <= rows:
         stride *= 2
     while stride > 0:
         for row in range(stride, rows + 1, 2 * stride):
             j = first + row
-            low = max(earliest[j], first if row == stride else chosen[row - stride])
-            high = min(j - 1, last if row + stride > rows else chosen[row + stride])
-            least = UNREACHED
+            low = max(int(earliest[j]), first if row == stride else int(chosen[row - stride]))
+            high = min(j - 1, last if row + stride > rows else int(chosen[row + stride]))
+            best = UNREACHED
             for i in range(low, high + 1):
-                cost = setup[i] + (served[j] - start[i]) * price[j]
-                if cost < least:
-                    least = cost
+                cost = int(setup[i]) + int(served[j] - start[i]) * int(price[j])
+                if cost < best:
+                    best = cost
                     chosen[row] = i
-            if least < best[j]:
-                best[j] = least
+            if best < least[j]:
+                least[j] = best
                 pick[j] = 2 * chosen[row] + half
         stride //= 2
 
 
 @kernel
 def _search(
-    served: Ints, price: Ints, widest: Ints, half_served: Ints, half_price: Ints, totals: Ints, picks: Ints
+    served: Ints,
+    price: Ints,
+    widest: Ints,
+    half_served: Ints,
+    half_price: Ints,
+    earliest: Ints,
+    setup: Ints,
+    chosen: Ints,
+    least: Ints,
+    picks: Ints,
 ) -> None:
-    """Fill totals and picks, one layer per count; a class of half a step stands right above a whole one: two classes."""
-    steps = len(served) - 1
-    earliest = np.zeros(steps + 1, np.int64)
-    i = 0
-    for j in range(1, steps + 1):
-        while widest[i] < j:
-            i += 1
-        earliest[j] = i
-    before_last = np.full(steps + 1, UNREACHED, np.int64)
-    last = np.full(steps + 1, UNREACHED, np.int64)
-    last[0] = 0
-    for count in range(1, len(totals)):
-        best = np.full(steps + 1, UNREACHED, np.int64)
-        _layer(last, served, served, price, earliest, widest, 0, best, picks[count])
-        if len(half_served) > 0:
-            setup = np.full(steps + 1, UNREACHED, np.int64)
-            for j in range(steps + 1):
-                if before_last[j] < UNREACHED:
-                    setup[j] = before_last[j] + (half_served[j] - served[j]) * half_price[j]
-            _layer(setup, half_served, served, price, earliest, widest, 1, best, picks[count])
-        totals[count] = best[steps]
-        before_last = last
-        last = best
-
-
-@cache
-def _compiled_search() -> Callable[..., None]:
-    return compiled(_search)
+    """Fill least and picks from least[0], a row per count. A class half a step up stands right above a whole one, so
+    that it serves no size but its own: it and the one above it are one transition of two classes."""
+    for count in range(1, len(least)):
+        row, pick = least[count], picks[count]
+        _layer(least[count - 1], served, served, price, earliest, widest, 0, chosen, row, pick)
+        if len(half_served) > 0 and count > 1:
+            for j in range(len(setup)):
+                setup[j] = least[count - 2, j]
+                if setup[j] < UNREACHED:
+                    setup[j] += (half_served[j] - served[j]) * half_price[j]
+            _layer(setup, half_served, served, price, earliest, widest, 1, chosen, row, pick)
 
 
 def search(given: Candidates, most: int, *, plain: bool = False) -> Search:
@@ -166,11 +307,14 @@ def search(given: Candidates, most: int, *, plain: bool = False) -> Search:
     Integers throughout: exact as long as the sum of weights times the last price is below 2^62. `plain` runs the
     kernels as Python.
     """
-    totals = np.full(most + 1, UNREACHED, np.int64)
-    picks = np.full((most + 1, len(given.served)), -1, np.int64)
-    run = _search if plain else _compiled_search()
-    run(*given, totals, picks)
-    return Search(totals, picks)
+    entries = len(given.served)
+    least = np.full((most + 1, entries), UNREACHED, np.int64)
+    least[0, 0] = 0
+    picks = np.full((most + 1, entries), -1, np.int64)
+    earliest = np.searchsorted(given.widest, np.arange(entries)).astype(np.int64)
+    run = _search if plain else _compiled(_search)
+    run(*given, earliest, np.zeros(entries, np.int64), np.zeros(entries, np.int64), least, picks)
+    return Search(least[:, -1], picks)
 
 
 def block_sizes(found: Search, count: int) -> list[int]:

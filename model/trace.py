@@ -6,7 +6,7 @@ The other names of the trace are here too: Op and Chunk (trace_events), TraceWri
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self, TextIO
+from typing import Any, Self, TextIO
 
 import msgspec
 
@@ -65,7 +65,7 @@ class TraceReader:
         with self._naming_file():
             for frame, chunk in _sound_chunks(self.file, rules):
                 if rules.blocks > self.footer.max_blocks or rules.threads > self.footer.threads:
-                    raise Damage(f"chunk {frame.number}: more blocks or threads than the footer says")
+                    raise Damage(f"{frame.name}: more blocks or threads than the footer says")
                 yield chunk
             found = (rules.events, rules.blocks, rules.threads)
             if found != (self.footer.events, self.footer.max_blocks, self.footer.threads):
@@ -108,7 +108,7 @@ def _sound_chunks(file: TraceFile, rules: Rules) -> Iterator[tuple[Frame, Chunk]
         chunk = file.chunk(frame)
         breach = rules.breach(chunk)
         if breach:
-            raise Damage(f"chunk {frame.number}: {breach}")
+            raise Damage(f"{frame.name}: {breach}")
         yield frame, chunk
 
 
@@ -156,8 +156,7 @@ def salvage(path: str | Path, out: str | Path) -> SalvageReport:
         head = file.header
         with TraceWriter(out, command=head.command, source=head.source, chunk_events=head.chunk_events) as writer:
             sound, damage, footer = _copy_sound_chunks(file, writer)
-            known = {"drops": footer.drops, "foreign_frees": footer.foreign_frees, **footer.extra} if footer else {}
-            written = writer.close({**known, "salvaged": damage})
+            written = writer.close(_known(footer) | ({"salvaged": damage} if damage else {}))
         return SalvageReport(str(path), str(out), written.events, written.chunks, file.size - sound, damage)
 
 
@@ -174,7 +173,15 @@ def _copy_sound_chunks(file: TraceFile, writer: TraceWriter) -> tuple[int, str |
         file.footer_frame()
     except Damage as damage:
         return sound, str(damage), footer
-    return file.size, footer.salvaged, footer
+    return file.size, None, footer
+
+
+def _known(footer: Footer | None) -> dict[str, Any]:
+    """What the footer of a damaged trace says that its events do not."""
+    if footer is None:
+        return {}
+    named = {"drops": footer.drops, "foreign_frees": footer.foreign_frees, "salvaged": footer.salvaged}
+    return footer.extra | named
 
 
 def print_events(path: str | Path, out: TextIO, first: int = 0, count: int | None = None) -> int:

@@ -137,9 +137,9 @@ def encode(chunk: Chunk, slot: I32, zstd: zstandard.ZstdCompressor) -> bytes:
     """The payload of a chunk's frame. `slot`: scratch with an entry for every block number, of any content."""
     sections = []
     for column in COLUMNS:
-        carried = op_mask(column.ops)[chunk.op]
-        values = getattr(chunk, column.name)[carried].astype(np.int64)
-        planes = _planes(_CODES[column.code][0](values, chunk.op[carried], slot))
+        mask = op_mask(column.ops)
+        values = _gather(getattr(chunk, column.name).astype(np.int64), mask, chunk.op)
+        planes = _planes(_CODES[column.code][0](values, _gather(chunk.op, mask, chunk.op), slot))
         data = zstd.compress(planes.tobytes())
         sections.append(_SECTION.pack(planes.shape[0], len(data)) + data)
     return b"".join(sections)
@@ -165,11 +165,11 @@ def decode(payload: bytes, events: int, columns: Sequence[Column], zstd: zstanda
         data = payload[at + _SECTION.size : at + _SECTION.size + length]
         at += _SECTION.size + length
         if column in COLUMNS:
-            op = values.get("op", np.zeros(events, np.uint8))
+            op = values["op"] if values else np.zeros(events, np.uint8)
             values[column.name] = _column_values(column, width, data, op, zstd)
     if at != len(payload):
         raise Damage(f"{len(payload)} bytes where the columns have {at}")
-    if values["op"].max(initial=0) > max(Op):
+    if values["op"].max(initial=0) >= len(Op):
         raise Damage("an operation that there is not")
     return Chunk(**values)
 
@@ -178,16 +178,58 @@ def _column_values(
     column: Column, width: int, data: bytes, op: U8, zstd: zstandard.ZstdDecompressor
 ) -> npt.NDArray[Any]:
     """One value per event of `op`, 0 where the column has none."""
-    carried = op_mask(column.ops)[op]
-    count = int(np.count_nonzero(carried))
+    mask = op_mask(column.ops)
+    count = _count(mask, op)
     try:
         if width > 8 or zstandard.get_frame_parameters(data).content_size != width * count:
             raise Damage(f"column {column.name} does not hold {count} values")
         planes = np.frombuffer(zstd.decompress(data), np.uint8).reshape(width, count)
     except zstandard.ZstdError as error:
         raise Damage(f"column {column.name}: {error}") from None
-    codes = np.zeros((count, 8), np.uint8)
-    codes[:, :width] = planes.T
-    values = np.zeros(op.size, column.dtype)
-    values[carried] = _CODES[column.code][1](codes.view("<i8")[:, 0], op[carried])
-    return values
+    if count == op.size:
+        values = _CODES[column.code][1](_join_planes(planes), op)
+    else:
+        values = _spread(_CODES[column.code][1](_join_planes(planes), _gather(op, mask, op)), mask, op)
+    return values.astype(column.dtype, copy=False)
+
+
+@numba.njit(cache=True)
+def _join_planes(planes: U8) -> I64:
+    """The inverse of _planes."""
+    codes = np.zeros(planes.shape[1], np.int64)
+    for k in range(planes.shape[0]):
+        for i in range(codes.size):
+            codes[i] |= np.int64(planes[k, i]) << (8 * k)
+    return codes
+
+
+@numba.njit(cache=True)
+def _count(mask: npt.NDArray[np.bool_], op: U8) -> int:
+    """Number of events whose operation is in `mask`."""
+    count = 0
+    for i in range(op.size):
+        count += mask[op[i]]
+    return count
+
+
+@numba.njit(cache=True)
+def _gather(column: npt.NDArray[Any], mask: npt.NDArray[np.bool_], op: U8) -> npt.NDArray[Any]:
+    """The values of `column` of the events whose operation is in `mask`."""
+    values = np.empty(column.size, column.dtype)
+    j = 0
+    for i in range(op.size):
+        values[j] = column[i]
+        j += mask[op[i]]
+    return values[:j]
+
+
+@numba.njit(cache=True)
+def _spread(values: I64, mask: npt.NDArray[np.bool_], op: U8) -> I64:
+    """The inverse of _gather, with 0 for all other events."""
+    out = np.zeros(op.size, np.int64)
+    j = 0
+    for i in range(op.size):
+        if mask[op[i]]:
+            out[i] = values[j]
+            j += 1
+    return out

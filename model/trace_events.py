@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 CHUNK_EVENTS = 65_536
+MAX_ALIGN_LOG2 = 62
 
 
 class Op(IntEnum):
@@ -89,22 +90,17 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
     return Chunk(*columns)
 
 
-_BREACHES = (
-    "operation {op} is not one of 0 to 7",
-    "time {time_ns} ns is before that of the event before it",
-    "thread {thread} appears before all lower thread numbers have",
-    "thread {thread} starts after its first event",
-    "size {size} is negative, or not 0 for an operation without one",
-    "alignment 2^{align_log2}: expected 0, or at most 2^62 for aligned and free_sized",
-    "a thread's start or exit names block {block}: expected 0",
-    "block {block} is born a second time: it is live",
-    "block {block} is a new number: expected the next one, and only while no lower number is free",
-    "block {block} is not live",
-)
+# By operation, for the loop below.
+_MIN_SIZE = op_mask({Op.REALLOC}).astype(np.int64)
+_MAX_SIZE = np.where(op_mask(SIZED), np.iinfo(np.int64).max, 0)
+_MAX_ALIGN = np.where(op_mask(WITH_ALIGNMENT), MAX_ALIGN_LOG2, 0).astype(np.uint8)
+_HAS_BLOCK = op_mask(WITH_BLOCK)
+_NEEDS_LIVE = op_mask(WITH_BLOCK - BIRTHS).astype(np.uint8)
+_LIVE_AFTER = op_mask(WITH_BLOCK - DEATHS).astype(np.uint8)
 
 
 @numba.njit(cache=True)
-def _first_breach(
+def _follow(
     op: npt.NDArray[np.uint8],
     thread: npt.NDArray[np.uint32],
     block: npt.NDArray[np.uint32],
@@ -113,48 +109,41 @@ def _first_breach(
     time_ns: npt.NDArray[np.int64],
     live: npt.NDArray[np.uint8],
     state: npt.NDArray[np.int64],
-) -> tuple[int, int]:
-    """(index of the first event that breaks a rule or -1, which of _BREACHES).
+) -> int:
+    """Index of the first event that breaks a rule, or the number of events; `live` and `state` are then as before it.
 
-    `live` holds a flag per block number, and room for as many new ones as there are events; `state` = block numbers in
-    use, live blocks, threads seen, last time. Both are brought up to date if no rule is broken.
+    `live` is a flag per block number with room for as many new ones as there are events; `state` as in Rules. All rules
+    are one condition, for the sake of speed: Rules._reason says which one it was.
     """
     blocks, alive, threads, last = state[0], state[1], state[2], state[3]
+    index = op.size
     for i in range(op.size):
-        o, t, b, n = op[i], np.int64(thread[i]), np.int64(block[i]), size[i]
-        if o > 7:
-            return i, 0
-        if time_ns[i] < last:
-            return i, 1
-        last = time_ns[i]
-        if t > threads:
-            return i, 2
-        if o == 6 and t < threads:
-            return i, 3
-        threads = max(threads, t + 1)
-        if n < 0 or (n != 0 and (o == 4 or o > 5)):
-            return i, 4
-        if align_log2[i] > (62 if o == 3 or o == 5 else 0):
-            return i, 5
-        if o > 5:
-            if b != 0:
-                return i, 6
-        elif o == 0 or o == 1 or o == 3:
-            if b > blocks or (b == blocks and alive < blocks):
-                return i, 8
-            if live[b]:
-                return i, 7
-            live[b] = 1
-            blocks = max(blocks, b + 1)
-            alive += 1
+        o, t, b = op[i], np.int64(thread[i]), np.int64(block[i])
+        was = live[b if b < live.size else 0]
+        sound = (
+            (o <= 7)
+            & (time_ns[i] >= last)
+            & (t <= threads)
+            & ((o != 6) | (t == threads))
+            & (size[i] >= _MIN_SIZE[o])
+            & (size[i] <= _MAX_SIZE[o])
+            & (align_log2[i] <= _MAX_ALIGN[o])
+        )
+        if _HAS_BLOCK[o]:
+            sound &= (was == _NEEDS_LIVE[o]) & ((b < blocks) | ((b == blocks) & (alive == blocks)))
         else:
-            if b >= blocks or not live[b]:
-                return i, 9
-            if o != 2:
-                live[b] = 0
-                alive -= 1
+            sound &= b == 0
+        if not sound:
+            index = i
+            break
+        if _HAS_BLOCK[o]:
+            live[b] = _LIVE_AFTER[o]
+            alive += np.int64(_LIVE_AFTER[o]) - np.int64(was)
+            blocks = max(blocks, b + 1)
+        threads = max(threads, t + 1)
+        last = time_ns[i]
     state[0], state[1], state[2], state[3] = blocks, alive, threads, last
-    return -1, 0
+    return index
 
 
 class Rules:
@@ -163,7 +152,7 @@ class Rules:
     def __init__(self) -> None:
         self.events = 0
         self._live = np.zeros(0, np.uint8)
-        self._state = np.zeros(4, np.int64)
+        self._state = np.zeros(4, np.int64)  # block numbers used, live blocks, threads seen, time of the last event
 
     @property
     def blocks(self) -> int:
@@ -185,9 +174,32 @@ class Rules:
         room = self.blocks + chunk.op.size
         if self._live.size < room:
             self._live = np.concatenate((self._live, np.zeros(2 * room - self._live.size, np.uint8)))
-        index, rule = _first_breach(*chunk, self._live, self._state)
-        if index < 0:
-            self.events += chunk.op.size
-            return None
-        event = {name: int(column[index]) for name, column in chunk._asdict().items()}
-        return f"event {self.events + index}: " + _BREACHES[rule].format(**event)
+        index = _follow(*chunk, self._live, self._state)
+        self.events += index
+        return None if index == chunk.op.size else f"event {self.events}: {self._reason(chunk.part(index, index + 1))}"
+
+    def _reason(self, event: Chunk) -> str:
+        """Which rule a single event breaks in the state before it."""
+        number, thread, block, size, align_log2, time_ns = (int(column[0]) for column in event)
+        if number not in list(Op):
+            return f"operation {number} is not one of 0 to {len(Op) - 1}"
+        op = Op(number)
+        if time_ns < self._state[3]:
+            return f"time {time_ns} ns is before that of the event before it"
+        if thread > self.threads:
+            return f"thread {thread} appears before thread {self.threads} has"
+        if op is Op.THREAD_START and thread < self.threads:
+            return f"thread {thread} starts after its first event"
+        if not _MIN_SIZE[op] <= size <= _MAX_SIZE[op]:
+            return f"{op.name} with size {size}"
+        if align_log2 > _MAX_ALIGN[op]:
+            return f"{op.name} with alignment 2^{align_log2}"
+        if op not in WITH_BLOCK:
+            return f"{op.name} with block {block}; expected 0"
+        if op not in BIRTHS:
+            return f"{op.name} of block {block}, which is not live"
+        if block < self.blocks and self._live[block]:
+            return f"{op.name} of block {block}, which is live"
+        return (
+            f"{op.name} of block {block}; the next new block is {self.blocks}, and {self.blocks - self.live} are free"
+        )

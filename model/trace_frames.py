@@ -60,6 +60,11 @@ class Frame(NamedTuple):
     offset: int
 
     @property
+    def name(self) -> str:
+        """The frame in a message."""
+        return f"chunk {self.number}" if self.tag == CHUNK_TAG else "footer"
+
+    @property
     def end(self) -> int:
         """Offset of what follows the frame."""
         return self.offset + _FRAME.size + self.length
@@ -165,12 +170,13 @@ class TraceFile:
             raise Damage(f"chunk {number}: truncated")
         tag, length, events, crc = _FRAME.unpack(head)
         frame = Frame(number, tag, length, events, crc, offset)
-        if tag not in (CHUNK_TAG, FOOTER_TAG):
+        most = {CHUNK_TAG: self.header.chunk_events, FOOTER_TAG: 0}.get(tag)
+        if most is None:
             raise Damage(f"chunk {number}: no frame begins at byte {offset}")
         if frame.end > self.size:
-            raise Damage(f"chunk {number}: truncated")
-        if events > self.header.chunk_events:
-            raise Damage(f"chunk {number}: {events} events; expected at most {self.header.chunk_events}")
+            raise Damage(f"{frame.name}: truncated")
+        if events > most:
+            raise Damage(f"{frame.name}: {events} events; expected at most {most}")
         return frame
 
     def frames(self) -> Iterator[Frame]:
@@ -194,14 +200,14 @@ class TraceFile:
         try:
             return decode(self._payload(frame), frame.events, self.header.columns, self._zstd)
         except Damage as damage:
-            raise Damage(f"chunk {frame.number}: {damage}") from None
+            raise Damage(f"{frame.name}: {damage}") from None
 
     def footer(self, frame: Frame) -> Footer:
         """The content of a frame whose tag is FOOTER_TAG."""
         try:
             return msgspec.json.decode(self._payload(frame), type=Footer)
         except (Damage, msgspec.DecodeError) as error:
-            raise Damage(f"footer: {error}") from None
+            raise Damage(f"{frame.name}: {error}") from None
 
     def footer_frame(self) -> Frame:
         """The footer's frame, found through the trailer; its number is not known."""

@@ -22,6 +22,8 @@ struct block {
     struct block *next;
 };
 
+struct heap;
+
 /* Numbers of one size class; a row of the emitted table hs_class. */
 struct class_plan {
     uint32_t usable, stride, first, blocks;

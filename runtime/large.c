@@ -199,6 +199,8 @@ void *hs_large_resize(void *block, size_t bytes)
 
 int64_t hs_large_locate(const void *block)
 {
+    if (block == NULL || !hs_started())
+        return -1;
     hs_large_lock();
     int64_t code = -1;
     if (runs_pages(block) > 0)

@@ -1,7 +1,7 @@
 """Address order: refills come from the lowest slab that has a free block, so that high slabs drain empty.
 
-The available slabs of a class hang in a pairing heap through their own records (Fredman, Sedgewick, Sleator, Tarjan: "The
-pairing heap", Algorithmica 1986): the order that the page defines, without a walk along a list.
+The available slabs of a class hang in a pairing heap through their own records (Fredman, Sedgewick, Sleator, Tarjan:
+"The pairing heap", Algorithmica 1986): the order that the page defines, without a walk along a list.
 """
 
 from heapsmith.model.kernel import Records, kernel
@@ -73,7 +73,7 @@ def cut(slabs: Records, slab: int) -> None:
 
 @kernel
 def meld_siblings(slabs: Records, first: int) -> int:
-    """One heap of a row of siblings (-1 if there are none): melded in pairs, then the pairs from the last to the first."""
+    """One heap of a row of siblings, -1 of none: melded in pairs, then the pairs from the last to the first."""
     pairs = -1
     while first >= 0:
         second = int(slabs[first]["next"])

@@ -6,8 +6,8 @@ NAME = "class_region"
 
 
 @kernel
-def superslab_place(plan: Records, cls: int, mapped: int) -> int:
-    """The first slab of the class's next superslab, in slabs from the span's start, when it has `mapped`; -1: its region is full."""
-    if mapped >= plan[0]["region_superslabs"]:
+def superslab_place(machine: Records, cls: int, mapped: int) -> int:
+    """The first slab, in slabs from the span's start, of the class's superslab `mapped`; -1: its region is full."""
+    if mapped >= machine[0]["region_superslabs"]:
         return -1
-    return cls * int(plan[0]["region_slabs"]) + mapped * int(plan[0]["slabs_per_superslab"])
+    return cls * int(machine[0]["region_slabs"]) + mapped * int(machine[0]["slabs_per_superslab"])

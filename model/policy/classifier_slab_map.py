@@ -6,8 +6,8 @@ NAME = "slab_map"
 
 
 @kernel
-def superslab_place(plan: Records, mapped: int) -> int:
-    """The first slab of the next superslab, in slabs from the span's start, when `mapped` are mapped; -1: the span is full."""
-    if mapped >= plan[0]["span_superslabs"]:
+def superslab_place(machine: Records, mapped: int) -> int:
+    """The first slab, in slabs from the span's start, of superslab number `mapped`; -1: the span is full."""
+    if mapped >= machine[0]["span_superslabs"]:
         return -1
-    return mapped * int(plan[0]["slabs_per_superslab"])
+    return mapped * int(machine[0]["slabs_per_superslab"])

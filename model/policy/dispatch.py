@@ -1,7 +1,7 @@
 """Dispatch: for each policy family, the kernels that call the module that a policy code of the Plan stands for."""
 
 from heapsmith.model import policy
-from heapsmith.model.kernel import Ints, Records, kernel
+from heapsmith.model.kernel import Ints, Records, hit_path, kernel
 from heapsmith.model.policy import (
     choice_address_ordered,
     choice_hot_index,
@@ -61,10 +61,10 @@ KEEP = policy.code(policy.RELEASES, release_keep.NAME)
 LOCAL_CACHE = policy.code(policy.REMOTES, remote_local_cache.NAME)
 
 
-# Fronts: `front` is the index of the heap's front of class `cls`; kernels that move batches use the scratch array `moved`.
+# Fronts: `front` is the index of the heap's front of class `cls`; batches go through the scratch array `moved`.
 
 
-@kernel
+@hit_path
 def front_pop(classes: Records, fronts: Records, slots: Ints, front: int, cls: int) -> int:
     """Allocate from level 0: a block, or NO_BLOCK if it is empty."""
     kind = int(classes[cls]["front"])
@@ -76,11 +76,11 @@ def front_pop(classes: Records, fronts: Records, slots: Ints, front: int, cls: i
 
 
 @kernel
-def front_promote(classes: Records, counts: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
+def front_promote(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
     """Allocate from level 1, level 0 being empty: a block, or NO_BLOCK if it is empty too or there is none."""
     if classes[cls]["front"] != TWO_LEVEL:
         return NO_BLOCK
-    return two_level_promote(classes, counts, fronts, slots, front, cls, moved)
+    return two_level_promote(classes, fronts, slots, front, cls, moved)
 
 
 @kernel
@@ -93,21 +93,19 @@ def front_fill(classes: Records, fronts: Records, slots: Ints, front: int, cls: 
         stack_fill(fronts, slots, front, moved, 1, count)
 
 
-@kernel
-def front_push(
-    classes: Records, counts: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints
-) -> int:
+@hit_path
+def front_push(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
     """Free into the front; the number of blocks in `moved` that the store must take, in this order."""
     kind = int(classes[cls]["front"])
     if kind == ARRAY_STACK:
-        return array_stack_push(classes, counts, fronts, slots, front, cls, block, moved)
+        return array_stack_push(classes, fronts, slots, front, cls, block, moved)
     if kind == TWO_LEVEL:
-        return two_level_push(classes, counts, fronts, slots, front, cls, block, moved)
+        return two_level_push(classes, fronts, slots, front, cls, block, moved)
     if kind == FIFO_RING:
-        return fifo_ring_push(classes, counts, fronts, slots, front, cls, block, moved)
+        return fifo_ring_push(classes, fronts, slots, front, cls, block, moved)
     if kind == LINKED_LIST:
-        return linked_list_push(classes, counts, fronts, slots, front, cls, block, moved)
-    return none_push(counts, cls, block, moved)
+        return linked_list_push(classes, fronts, slots, front, cls, block, moved)
+    return none_push(classes, cls, block, moved)
 
 
 @kernel
@@ -183,11 +181,11 @@ def pool_of(empties: int, cls: int) -> int:
 
 
 @kernel
-def superslab_place(plan: Records, cls: int, mapped: int, mapped_by_pool: int) -> int:
-    """The first slab of the superslab to be mapped next, in slabs from the span's start; -1 if the span has no room for it."""
-    if plan[0]["classifier_code"] == CLASS_REGION:
-        return class_region_place(plan, cls, mapped_by_pool)
-    return slab_map_place(plan, mapped)
+def superslab_place(machine: Records, cls: int, mapped: int, mapped_by_pool: int) -> int:
+    """The first slab, in slabs from the span's start, of the next superslab; -1 if there is no room for it."""
+    if machine[0]["classifier_code"] == CLASS_REGION:
+        return class_region_place(machine, cls, mapped_by_pool)
+    return slab_map_place(machine, mapped)
 
 
 @kernel
@@ -206,7 +204,7 @@ def run_goes(release: int, pages: int, run_pages: int) -> bool:
     return eager_run_goes(pages, run_pages)
 
 
-@kernel
+@hit_path
 def where(remote: int, slabs: Records, heap: int, slab: int) -> int:
     """Where a block of `slab` freed by a thread of this heap (-1: none) goes (model/policy/remote.py)."""
     if remote == LOCAL_CACHE:

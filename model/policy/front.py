@@ -1,8 +1,8 @@
-"""What every front derives for one size class, the rules its numbers share, and the stack that several fronts are built on."""
+"""What every front derives for one size class, the rules its numbers share, and the stack several are built on."""
 
 import msgspec
 
-from heapsmith.model.kernel import Ints, Records, kernel
+from heapsmith.model.kernel import Ints, Records, hit_path, kernel
 
 REFILL_BYTES = 4096
 """A refill carves at most one page: more was touched memory without use in the measurements behind design.md."""
@@ -68,7 +68,7 @@ def one_level_why_not(capacity: int, max_bytes: int, refill: int | None, flush: 
     )
 
 
-@kernel
+@hit_path
 def stack_pop(fronts: Records, slots: Ints, front: int) -> int:
     """The newest block of a level 0 kept as a stack (oldest first in `slots`), or NO_BLOCK."""
     held = int(fronts[front]["held"])
@@ -78,7 +78,7 @@ def stack_pop(fronts: Records, slots: Ints, front: int) -> int:
     return int(slots[int(fronts[front]["base"]) + held - 1])
 
 
-@kernel
+@hit_path
 def stack_push(fronts: Records, slots: Ints, front: int, block: int) -> None:
     """`block` becomes the newest of a level 0 that has room."""
     held = int(fronts[front]["held"])

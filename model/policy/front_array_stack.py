@@ -32,15 +32,15 @@ def derive(params: Params, stride: int) -> FrontPlan:
 
 
 @kernel
-def push(classes: Records, counts: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
+def push(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
     """Free: `block` becomes the newest; from a full front the oldest go to `moved`, and their number is returned."""
     flushed = 0
     if fronts[front]["held"] == classes[cls]["capacity"]:
-        flushed = stack_shift(fronts, slots, front, int(classes[cls]["flush"]), moved, 0)
-        counts[cls]["flush"] += 1
-        counts[cls]["flushed"] += flushed
+        flushed = stack_shift(fronts, slots, front, int(classes[cls]["flush_batch"]), moved, 0)
+        classes[cls]["flush"] += 1
+        classes[cls]["flushed"] += flushed
     stack_push(fronts, slots, front, block)
-    counts[cls]["push"] += 1
+    classes[cls]["push"] += 1
     return flushed
 
 

@@ -54,24 +54,26 @@ def append(classes: Records, fronts: Records, slots: Ints, front: int, cls: int,
 
 
 @kernel
-def fill(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints, first: int, count: int) -> None:
+def fill(
+    classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints, first: int, count: int
+) -> None:
     """moved[first] .. moved[count - 1] go into an empty ring so that they come out in this order."""
     for index in range(first, count):
         append(classes, fronts, slots, front, cls, int(moved[index]))
 
 
 @kernel
-def push(classes: Records, counts: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
+def push(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
     """Free: `block` becomes the newest; from a full ring the oldest go to `moved`, and their number is returned."""
     flushed = 0
     if fronts[front]["held"] == classes[cls]["capacity"]:
-        flushed = int(classes[cls]["flush"])
+        flushed = int(classes[cls]["flush_batch"])
         for index in range(flushed):
             moved[index] = pop(classes, fronts, slots, front, cls)
-        counts[cls]["flush"] += 1
-        counts[cls]["flushed"] += flushed
+        classes[cls]["flush"] += 1
+        classes[cls]["flushed"] += flushed
     append(classes, fronts, slots, front, cls, block)
-    counts[cls]["push"] += 1
+    classes[cls]["push"] += 1
     return flushed
 
 

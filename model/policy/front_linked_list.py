@@ -32,17 +32,17 @@ def derive(params: Params, stride: int) -> FrontPlan:
 
 
 @kernel
-def push(classes: Records, counts: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
-    """Free: `block` becomes the newest; from a full list the newest go to `moved` first, and their number is returned."""
+def push(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
+    """Free: `block` becomes the newest; from a full list the newest go to `moved` first; their number."""
     flushed = 0
     if fronts[front]["held"] == classes[cls]["capacity"]:
-        flushed = int(classes[cls]["flush"])
+        flushed = int(classes[cls]["flush_batch"])
         for index in range(flushed):
             moved[index] = stack_pop(fronts, slots, front)
-        counts[cls]["flush"] += 1
-        counts[cls]["flushed"] += flushed
+        classes[cls]["flush"] += 1
+        classes[cls]["flushed"] += flushed
     stack_push(fronts, slots, front, block)
-    counts[cls]["push"] += 1
+    classes[cls]["push"] += 1
     return flushed
 
 

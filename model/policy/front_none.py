@@ -23,8 +23,8 @@ def derive(params: Params, stride: int) -> FrontPlan:
 
 
 @kernel
-def push(counts: Records, cls: int, block: int, moved: Ints) -> int:
+def push(classes: Records, cls: int, block: int, moved: Ints) -> int:
     """Free: `block` goes straight to the store."""
-    counts[cls]["direct"] += 1
+    classes[cls]["direct"] += 1
     moved[0] = block
     return 1

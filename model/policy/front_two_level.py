@@ -85,44 +85,44 @@ def push_below(classes: Records, fronts: Records, slots: Ints, front: int, cls: 
 
 
 @kernel
-def promote(classes: Records, counts: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
+def promote(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
     """Level 0 is empty: a batch comes up from level 1; its newest is returned, NO_BLOCK if level 1 is empty too."""
-    batch = min(int(classes[cls]["promote"]), int(fronts[front]["below"]))
+    batch = min(int(classes[cls]["promote_batch"]), int(fronts[front]["below"]))
     if batch == 0:
         return NO_BLOCK
     for index in range(batch):
         moved[index] = pop_below(classes, fronts, slots, front, cls)
     stack_fill(fronts, slots, front, moved, 1, batch)
-    counts[cls]["hit1"] += 1
+    classes[cls]["hit1"] += 1
     return int(moved[0])
 
 
 @kernel
-def make_room_below(classes: Records, counts: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
+def make_room_below(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
     """The newest of level 1 leave for `moved` if a spill would not fit; their number."""
     held = int(fronts[front]["below"])
-    if held + int(classes[cls]["spill"]) <= int(classes[cls]["list_capacity"]):
+    if held + int(classes[cls]["spill_batch"]) <= int(classes[cls]["list_capacity"]):
         return 0
-    flushed = min(int(classes[cls]["flush"]), held)
+    flushed = min(int(classes[cls]["flush_batch"]), held)
     for index in range(flushed):
         moved[index] = pop_below(classes, fronts, slots, front, cls)
-    counts[cls]["flush"] += 1
-    counts[cls]["flushed"] += flushed
+    classes[cls]["flush"] += 1
+    classes[cls]["flushed"] += flushed
     return flushed
 
 
 @kernel
-def push(classes: Records, counts: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
-    """Free: `block` becomes the newest of level 0, whose oldest spill to level 1 if it is full; the number flushed to `moved`."""
+def push(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
+    """Free: `block` becomes the newest of level 0; if it is full its oldest spill first; the number in `moved`."""
     flushed = 0
     if fronts[front]["held"] == classes[cls]["capacity"]:
-        flushed = make_room_below(classes, counts, fronts, slots, front, cls, moved)
-        spilled = stack_shift(fronts, slots, front, int(classes[cls]["spill"]), moved, flushed)
+        flushed = make_room_below(classes, fronts, slots, front, cls, moved)
+        spilled = stack_shift(fronts, slots, front, int(classes[cls]["spill_batch"]), moved, flushed)
         for index in range(flushed, spilled):
             push_below(classes, fronts, slots, front, cls, int(moved[index]))
-        counts[cls]["spill"] += 1
+        classes[cls]["spill"] += 1
     stack_push(fronts, slots, front, block)
-    counts[cls]["push"] += 1
+    classes[cls]["push"] += 1
     return flushed
 
 

@@ -1,6 +1,5 @@
-/* heapsmith-launch REPORT PRELOAD CMD ARG...: run CMD once and write what it used to the file REPORT, as JSON.
- *
- * PRELOAD is CMD's LD_PRELOAD, or empty for what the environment says. A small process of its own, because ru_maxrss
+/* heapsmith-launch REPORT PRELOAD CMD ARG0 ARG...: run CMD (a path) once and write what it used to the file REPORT, as
+ * JSON. PRELOAD is CMD's LD_PRELOAD, or empty for what the environment says. A small process of its own, because ru_maxrss
  * of getrusage(2) survives execve(2) and begins with the RSS of the process that forked: from a Python of 200 MB no
  * program would use less. From here the floor is this process's own RSS, about 1 MB. ru_maxrss is that of the largest
  * process among CMD and the descendants it waited for; CPU times are their sum. Standard streams are CMD's. */
@@ -32,11 +31,11 @@ static uint64_t time_ns(struct timeval t)
 }
 
 /* In the child. If CMD cannot be executed, errno goes through the pipe, which a successful exec closes. */
-static void become(const char *preload, char **command, int error_pipe)
+static void become(const char *preload, const char *command, char **arguments, int error_pipe)
 {
     if (preload[0] != '\0')
         setenv("LD_PRELOAD", preload, 1);
-    execvp(command[0], command);
+    execv(command, arguments);
     int error = errno;
     _exit(write(error_pipe, &error, sizeof error) == sizeof error ? CANNOT_EXEC : BAD_USE);
 }
@@ -69,8 +68,8 @@ int main(int argc, char **argv)
 {
     int pipe_ends[2], exec_error = 0;
     struct rusage used = {0};
-    if (argc < 4 || pipe2(pipe_ends, O_CLOEXEC) != 0) {
-        dprintf(2, "usage: heapsmith-launch REPORT PRELOAD CMD ARG...\n");
+    if (argc < 5 || pipe2(pipe_ends, O_CLOEXEC) != 0) {
+        dprintf(2, "usage: heapsmith-launch REPORT PRELOAD CMD ARG0 ARG...\n");
         return BAD_USE;
     }
     uint64_t begun = now_ns();
@@ -80,7 +79,7 @@ int main(int argc, char **argv)
         return BAD_USE;
     }
     if (child == 0)
-        become(argv[2], argv + 3, pipe_ends[1]);
+        become(argv[2], argv[3], argv + 4, pipe_ends[1]);
     close(pipe_ends[1]);
     if (read(pipe_ends[0], &exec_error, sizeof exec_error) < 0) /* 0 bytes: CMD runs */
         exec_error = errno;

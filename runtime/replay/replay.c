@@ -1,5 +1,5 @@
-/* heapsmith-replay SCRIPT [--touch none|first|all] [--check]: replay a script against this process's malloc.
- * heapsmith-replay --malloc: print the file that this process's malloc comes from.
+/* heapsmith-replay SCRIPT [--touch none|first|all] [--check] [--resident BYTES]: replay a script against the process's
+ * malloc; heapsmith-replay --malloc: print the file that this malloc comes from.
  *
  * Which malloc that is, LD_PRELOAD decides. A replay prints one JSON object to standard output. Needs nothing but
  * libc. Exit status: 0 replayed, 1 the malloc is wrong, 2 bad input. */
@@ -75,7 +75,7 @@ static void *reserve(struct replay *r, uint64_t bytes)
 
 static void prepare(struct replay *r, const char *path)
 {
-    r->script = script_open(path);
+    r->script = script_open(path, r->resident_limit_bytes);
     const struct script_header *h = r->script.header;
     uint64_t least = h->streams == 1 ? LEAST_PERIOD_ALONE : LEAST_PERIOD_SHARED;
     r->sample_period = h->events / SAMPLES > least ? h->events / SAMPLES : least;
@@ -155,12 +155,14 @@ static const char *parse(int argc, char **argv, struct replay *r)
             r->checked = true;
         else if (strcmp(argv[i], "--touch") == 0)
             r->touch = parse_touch(argv[++i]);
+        else if (strcmp(argv[i], "--resident") == 0 && argv[i + 1] != NULL)
+            r->resident_limit_bytes = strtoull(argv[++i], NULL, 10);
         else if (path == NULL && argv[i][0] != '-')
             path = argv[i];
         else
             fail(2, "replay: unknown argument '%s'", argv[i]);
     if (path == NULL)
-        fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--check] | --malloc");
+        fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--check] [--resident BYTES] | --malloc");
     return path;
 }
 
@@ -168,7 +170,7 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--malloc") == 0)
         return dprintf(1, "%s\n", malloc_file()) < 0;
-    struct replay r = {.touch = TOUCH_ALL};
+    struct replay r = {.touch = TOUCH_ALL, .resident_limit_bytes = 1ull << 30};
     prepare(&r, parse(argc, argv, &r));
     uint64_t start = r.rss_peak_live_bytes = r.rss_peak_bytes = rss_anon_bytes();
     struct totals sum = measure(&r);

@@ -45,6 +45,7 @@ struct replay {
     struct worker *workers; /* one per stream */
     enum touch touch;
     bool checked;
+    uint64_t resident_limit_bytes; /* of the script */
     uint64_t sample_period; /* events of a stream between two samples of RSS */
     uint64_t own_bytes;     /* of the tables above: resident throughout, no part of what is reported */
     _Atomic uint64_t rss_peak_bytes; /* largest sample */

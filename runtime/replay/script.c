@@ -10,9 +10,6 @@
 
 #include "replay.h"
 
-/* A script up to this size is mapped in whole before the clock starts. It lies in the page cache in any case. */
-static const uint64_t RESIDENT_LIMIT_BYTES = 1ull << 30;
-
 static const char *map_file(const char *path, uint64_t *bytes)
 {
     struct stat state;
@@ -52,7 +49,7 @@ static bool segments_fit(const struct script *s)
     return s->first_segment[h->streams] == h->segments;
 }
 
-struct script script_open(const char *path)
+struct script script_open(const char *path, uint64_t resident_limit_bytes)
 {
     uint64_t bytes;
     const char *base = map_file(path, &bytes);
@@ -64,7 +61,7 @@ struct script script_open(const char *path)
     s.segments = (const struct segment *)(s.first_segment + s.header->streams + 1);
     if (!segments_fit(&s))
         fail(2, "replay: %s: a segment lies outside the events", path);
-    s.resident = bytes <= RESIDENT_LIMIT_BYTES;
+    s.resident = bytes <= resident_limit_bytes;
     if (s.resident)
         script_fetch(s.events, s.header->events);
     return s;

@@ -69,8 +69,9 @@ static inline uint64_t event_bytes(const struct event *event)
     return event->size_low | (uint64_t)event->size_high << 32;
 }
 
-/* Map the file and check that its numbers fit its length; ends the process with status 2 if they do not. */
-struct script script_open(const char *path);
+/* Map the file and check that its numbers fit its length; ends the process with status 2 if they do not. A file of at
+ * most resident_limit_bytes gets all its pages now (they lie in the page cache in any case). */
+struct script script_open(const char *path, uint64_t resident_limit_bytes);
 
 /* Make the pages of n events present, so that the replay takes no fault for them. */
 void script_fetch(const struct event *events, uint64_t n);

@@ -54,8 +54,8 @@ static char *call_aligned(const struct event *event)
     void *address = NULL;
     size_t least = sizeof(void *); /* of posix_memalign */
     size_t alignment = (size_t)1 << event->align_log2;
-    int error = posix_memalign(&address, alignment < least ? least : alignment, event_bytes(event));
-    return error == 0 ? address : NULL;
+    errno = posix_memalign(&address, alignment < least ? least : alignment, event_bytes(event));
+    return errno == 0 ? address : NULL;
 }
 
 static inline char *call_birth(const struct event *event)

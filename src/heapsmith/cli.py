@@ -1,1 +1,385 @@
-def main() -> None: ...
+"""The command table: what each command takes, whom it asks, how it shows the answer. Only `main` exits."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import heapsmith
+from heapsmith import arguments as take
+from heapsmith import results, show
+from heapsmith.model.errors import BadInput, HeapsmithError, Missing
+
+# What needs numpy or numba is imported inside the commands: help and completion must not wait for it.
+
+COMMAND_LINE = {"allow_interspersed_args": False}
+
+app = typer.Typer(
+    name="heapsmith",
+    help="Make malloc for a workload: record, simulate, tune, generate C, prove it, preload it.",
+    epilog="Start with:  heapsmith forge -o out -- CMD...    (then see out/report.md)",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+trace_app = typer.Typer(help="Look at traces, check them, make them from other formats.", rich_markup_mode=None)
+design_app = typer.Typer(help="Look at designs and check them.", rich_markup_mode=None)
+app.add_typer(trace_app, name="trace")
+app.add_typer(design_app, name="design")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"heapsmith {heapsmith.__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command(context_settings=COMMAND_LINE, epilog=take.example("record -o py.hst -- python3 -c 'print(1)'"))
+def record(
+    command: take.Cmd,
+    out: take.OutFile,
+    only: Annotated[bool, typer.Option("--only", help="Keep the busiest process's trace alone.")] = False,
+    json: take.Json = False,
+) -> int:
+    """Run CMD under the recorder: a trace of its busiest process, and one beside it for each other.
+
+    The exit status is CMD's, as are the standard streams until it ends.
+    """
+    from heapsmith.bench.record import record as run_recorded
+
+    with show.progress() as progress:
+        found = run_recorded(
+            take.command_words(command),
+            take.writable_file(out),
+            all_processes=not only,
+            progress=lambda done, total: progress("ordering events", done, total),
+        )
+    show.emit_json(found) if json else results.recorded(found)
+    return found.exit_status
+
+
+@trace_app.command("info", epilog=take.example("trace info py.hst"))
+def trace_info(trace: take.Trace, json: take.Json = False) -> None:
+    """Events, threads, sizes, lifetimes, peak live bytes and cross-thread frees of a trace."""
+    from heapsmith.model.trace_stats import trace_info as look
+
+    with show.progress() as progress:
+        found = look(trace, progress=progress)
+    show.emit_json(found) if json else results.trace_info(found)
+
+
+@trace_app.command("print", epilog=take.example("trace print py.hst --first 1000 --count 20"))
+def trace_print(
+    trace: take.Trace,
+    first: Annotated[int, typer.Option(help="The number of the first event.", min=0)] = 0,
+    count: Annotated[int | None, typer.Option(help="How many events; all without it.", min=0)] = None,
+) -> None:
+    """The events as text: number, time in ns, thread, operation, block, size, alignment."""
+    from heapsmith.model.trace import print_events
+
+    print_events(trace, sys.stdout, first, count)
+
+
+@trace_app.command("verify", epilog=take.example("trace verify py.hst", "trace verify broken.hst --salvage whole.hst"))
+def trace_verify(
+    trace: take.Trace,
+    salvage: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write what precedes the damage as a whole trace.")
+    ] = None,
+    json: take.Json = False,
+) -> None:
+    """Check every checksum and rule of a trace; with --salvage, recover what precedes the damage."""
+    from heapsmith.model.trace import salvage as recover
+    from heapsmith.model.trace import verify as check
+
+    found = recover(trace, take.writable_file(salvage)) if salvage else check(trace)
+    show.emit_json(found) if json else show.struct(found)
+
+
+@trace_app.command("import", epilog=take.example("trace import realloc-bal.rep -o realloc.hst"))
+def trace_import(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="CS:APP malloc-lab text (.rep).", show_default=False)],
+    out: take.OutFile,
+    json: take.Json = False,
+) -> None:
+    """Make a trace of a malloc-lab .rep file."""
+    from heapsmith.model.trace_import import import_rep
+
+    found = import_rep(source, take.writable_file(out))
+    show.emit_json(found) if json else show.struct(found)
+
+
+@app.command(epilog=take.example("designs", "designs --json"))
+def designs(json: take.Json = False) -> None:
+    """List the built-in designs."""
+    from heapsmith.model.design import builtin_names, load
+
+    found = [load(name) for name in builtin_names()]
+    show.emit_json(found) if json else results.designs(found)
+
+
+@design_app.command("show", epilog=take.example("design show default", "design show tuned.toml --json"))
+def design_show(design: take.Name, json: take.Json = False) -> None:
+    """Every derived number of a design; with --json the whole plan, as `generate` writes it."""
+    from heapsmith.model.design import load
+    from heapsmith.model.plan import make_plan, plan_json
+
+    plan = make_plan(load(design))
+    sys.stdout.write(plan_json(plan).decode()) if json else results.plan(plan)
+
+
+@design_app.command("check", epilog=take.example("design check tuned.toml"))
+def design_check(design: take.Name, json: take.Json = False) -> None:
+    """Say whether a design is legal; if not, why, with the field's path."""
+    from heapsmith.model.design import load
+
+    found = load(design)
+    checked = {"name": found.name, "hash": found.hash(), "classes": len(found.sizes)}
+    show.emit_json(checked) if json else show.fields(checked.items())
+
+
+@design_app.command("schema", epilog=take.example("design schema > design.schema.json"))
+def design_schema() -> None:
+    """The JSON Schema of a design file, for editors."""
+    from heapsmith.model.design import schema
+
+    show.emit_json(schema())
+
+
+@app.command(epilog=take.example("generate default -o out/c", "generate out/py/design.toml -o out/py/c --check"))
+def generate(
+    design: take.Name,
+    out: take.OutFolder,
+    check: Annotated[bool, typer.Option("--check", help="Compare with what is there; write nothing.")] = False,
+    json: take.Json = False,
+) -> None:
+    """Write the C of a design, its plan.json and a MANIFEST of hashes."""
+    from heapsmith.codegen.generate import generate as emit
+    from heapsmith.model.design import load
+
+    found = emit(load(design), out if check else take.writable_folder(out), check=check)
+    show.emit_json(found) if json else results.generated(found, check)
+
+
+@app.command(epilog=take.example("build default -o libdefault.so", "build out/py/design.toml -o libpy.so --checked"))
+def build(
+    design: take.Name,
+    out: take.OutFile,
+    checked: Annotated[bool, typer.Option("--checked", help="Assert the machine's equations at run time.")] = False,
+    json: take.Json = False,
+) -> None:
+    """Compile a design's library with GCC."""
+    from heapsmith.codegen.build import build as compile_library
+    from heapsmith.model.design import load
+
+    found = load(design)
+    built = compile_library(found, take.writable_file(out), checked=checked)
+    show.emit_json({"design": found.name, "hash": found.hash(), "library": built}) if json else print(built)
+
+
+@app.command(epilog=take.example("verify default", "verify out/py/design.toml out/py/trace.hst"))
+def verify(
+    design: take.Name,
+    traces: Annotated[list[Path] | None, typer.Argument(metavar="[TRACE]...", help="Traces (.hst).")] = None,
+    json: take.Json = False,
+) -> int:
+    """Audit the emitted C of a design, then hold its library against the model on each trace.
+
+    Every counter and every address must agree; the exit status is 1 if anything differs.
+    """
+    from heapsmith.codegen.verify import verify as compare
+    from heapsmith.model.design import load
+
+    with show.progress() as progress:
+        found = compare(load(design), traces or [], progress=progress)
+    show.emit_json(found) if json else results.verified(found)
+    return 0 if found.ok else 1
+
+
+@app.command(epilog=take.example("simulate py.hst", "simulate py.hst --design default --design tuned.toml --json"))
+def simulate(
+    trace: take.Trace,
+    design: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DESIGN",
+            help="A design; repeat it to compare. All built-in ones without it.",
+            autocompletion=take.designs,
+        ),
+    ] = None,
+    json: take.Json = False,
+) -> None:
+    """What designs would do on a trace, side by side: counts, bytes, fragmentation."""
+    from heapsmith.model.design import builtin_names, load
+    from heapsmith.model.simulate import simulate as run_model
+
+    with show.progress() as progress:
+        found = run_model(trace, [load(name) for name in design or builtin_names()], progress=progress)
+    show.emit_json(found) if json else results.simulated(found)
+
+
+@app.command(epilog=take.example("tune py.hst -o tuned.toml", "tune py.hst -o tuned.toml --max-overhead 0.02"))
+def tune(
+    trace: take.Trace,
+    out: take.OutFile,
+    base: take.Base = "default",
+    max_overhead: take.Overhead = 0.05,
+    max_classes: Annotated[int, typer.Option(min=1, help="At most so many size classes.")] = 48,
+    name: Annotated[str | None, typer.Option(help="The design's name; without it the file's.")] = None,
+    json: take.Json = False,
+) -> None:
+    """Search the size classes, fronts and slab size for a trace; write the design, each choice with its reason."""
+    from heapsmith.model.design import load
+    from heapsmith.model.design_toml import write_design
+    from heapsmith.model.tune import tune as search
+
+    with show.progress() as progress:
+        found = search(
+            trace,
+            base=load(base),
+            max_overhead=max_overhead,
+            max_classes=max_classes,
+            name=name or take.design_name(out.stem),
+            progress=progress,
+        )
+    write_design(take.writable_file(out), found.design, found.reasons)
+    show.emit_json(found) if json else results.tuned(found, out)
+
+
+@app.command(
+    context_settings=COMMAND_LINE, epilog=take.example("run default -- python3 x.py", "run out/py/libpy.so -- ls")
+)
+def run(
+    library: Annotated[
+        str,
+        typer.Argument(
+            metavar="LIB|DESIGN", help="A library (.so), or a design to build.", autocompletion=take.designs
+        ),
+    ],
+    command: take.Cmd,
+) -> int:
+    """Run CMD under LD_PRELOAD of a library; a design is built into the cache first. The exit status is CMD's."""
+    from heapsmith.bench.built import library_of
+    from heapsmith.bench.measure import run_under
+    from heapsmith.model.design import load
+
+    words = take.command_words(command)
+    is_library = library.endswith(".so") or ".so." in library
+    return run_under(Path(library) if is_library else library_of(load(library)), words)
+
+
+@app.command(
+    epilog=take.example("replay py.hst --lib glibc --lib out/py/libpy.so", "replay py.hst --lib mimalloc --json")
+)
+def replay(
+    trace: take.Trace,
+    lib: Annotated[
+        list[str], typer.Option(metavar="LIB", help="glibc, an installed peer's name, or a .so; repeat it to compare.")
+    ],
+    rounds: take.Rounds = 5,
+    check: Annotated[bool, typer.Option("--check", help="Check alignment and contents of every block first.")] = False,
+    json: take.Json = False,
+) -> None:
+    """Replay a trace against any malloc in interleaved rounds: time per operation and peak RSS, with their spread."""
+    from heapsmith.bench.replay import replay as run_replay
+
+    with show.progress() as progress:
+        found = run_replay(trace, lib, rounds=rounds, check=check, progress=progress)
+    show.emit_json(found) if json else results.replayed(found)
+
+
+@app.command(
+    context_settings=COMMAND_LINE,
+    epilog=take.example("forge -o out/py -- env PYTHONMALLOC=malloc python3 x.py", "forge -o out/gcc -- gcc -c big.c"),
+)
+def forge(
+    command: take.Cmd,
+    out: take.OutFolder,
+    base: take.Base = "default",
+    max_overhead: take.Overhead = 0.05,
+    name: Annotated[str | None, typer.Option(help="The design's name; without it the folder's.")] = None,
+    rounds: take.Rounds = 5,
+    json: take.Json = False,
+) -> None:
+    """All of it for CMD: record, tune, simulate, generate, build, verify, measure, replay.
+
+    CMD runs several times, with /dev/null as its input; its output is compared, not shown.
+    """
+    from heapsmith.bench import forge as smithy
+    from heapsmith.model.design import load
+
+    words, folder = take.command_words(command), take.writable_folder(out)
+    with show.progress() as progress:
+        report = smithy.forge(
+            words,
+            folder,
+            base=load(base),
+            name=name or take.design_name(folder.absolute().name),
+            max_overhead=max_overhead,
+            rounds=rounds,
+            say=lambda step, what: show.note(f"[{step}/{smithy.STEPS}] {what}"),
+            progress=progress,
+        )
+    show.emit_json(report) if json else results.forged(report)
+
+
+@app.command(epilog=take.example("doctor", "doctor --json"))
+def doctor(json: take.Json = False) -> int:
+    """What this machine has and lacks for heapsmith; the exit status is 3 if it lacks something essential."""
+    from heapsmith.bench.doctor import doctor as examine
+
+    found = examine()
+    show.emit_json(found) if json else results.doctor(found)
+    return 3 if found.lacking else 0
+
+
+def _stop(number: int, _: object) -> None:
+    raise SystemExit(128 + number)
+
+
+def _status(arguments: list[str]) -> int:
+    """Run one command; its exit status. Failures become one line on stderr."""
+    try:
+        status = app(arguments, prog_name="heapsmith", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except HeapsmithError as error:
+        show.note(f"heapsmith: {error}")
+        return error.exit_code
+    except typer.TyperException as error:
+        show.note(f"heapsmith: {' '.join(error.format_message().split())} (see heapsmith --help)")
+        return BadInput.exit_code
+    except BrokenPipeError:
+        return _reader_gone()
+    except OSError as error:
+        show.note(f"heapsmith: {error.filename or 'input or output'}: {error.strerror or error}")
+        return Missing.exit_code
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except SystemExit as stop:
+        broken = isinstance(stop.__context__, BrokenPipeError)  # which typer makes an exit of 1
+        return _reader_gone() if broken else int(stop.code or 0)
+
+
+def _reader_gone() -> int:
+    """Whoever read our output has enough: end as a program does that SIGPIPE ends, without a word."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 128 + signal.SIGPIPE
+
+
+def main() -> None:
+    """Run the command line and exit: 0 fine, 1 a check failed, 2 usage or bad input, 3 the machine lacks something."""
+    signal.signal(signal.SIGTERM, _stop)
+    sys.exit(_status(sys.argv[1:] or ["--help"]))

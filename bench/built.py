@@ -1,0 +1,22 @@
+"""Libraries of designs, built once: any command that needs the .so of a design takes it from the user's cache."""
+
+import hashlib
+from pathlib import Path
+
+from heapsmith.codegen.build import CHECKED, FLAGS, build
+from heapsmith.codegen.generate import contents
+from heapsmith.codegen.toolchain import cache_dir, find_gcc
+from heapsmith.model.design import Design
+
+
+def library_of(design: Design, *, checked: bool = False) -> Path:
+    """`cache_dir()/libraries/<key>/lib<name>.so`, built if it is not there.
+
+    The key is the content of every emitted file and runtime source, the flags and gcc's version. Raises Missing or
+    CheckFailed as `codegen.build.build` does.
+    """
+    gcc = find_gcc()
+    flags = [*FLAGS, *(CHECKED if checked else [])]
+    key = hashlib.sha256(b"\0".join([contents(design)["MANIFEST"], gcc.version.encode(), *map(str.encode, flags)]))
+    library = cache_dir() / "libraries" / key.hexdigest()[:16] / f"lib{design.name}.so"
+    return library if library.exists() else build(design, library, checked=checked)

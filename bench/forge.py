@@ -1,0 +1,153 @@
+"""The forge: from a command to a library made for it, proved equal to its model and measured against glibc."""
+
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from heapsmith.bench.built import library_of
+from heapsmith.bench.forge_report import ForgeReport, markdown
+from heapsmith.bench.measure import measure
+from heapsmith.bench.peers import GLIBC
+from heapsmith.bench.record import RecordedTrace, record
+from heapsmith.bench.replay import replay
+from heapsmith.bench.rounds import Progress
+from heapsmith.codegen.build import build_emitted
+from heapsmith.codegen.generate import generate
+from heapsmith.codegen.verify import VerifyReport, verify
+from heapsmith.model.design import Design
+from heapsmith.model.design_toml import write_design
+from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.simulate import simulate
+from heapsmith.model.trace_stats import trace_info
+from heapsmith.model.tune import tune
+
+STEPS = 9
+
+Say = Callable[[int, str], None]
+"""Called with the number of the step that begins, from 1 to STEPS, and what it does."""
+
+
+def design_name(folder: Path) -> str:
+    """A design name made of a folder's: what is no letter or digit becomes '-'."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", folder.absolute().name).strip("-") or "forged"
+
+
+def forge(
+    command: list[str],
+    out: Path,
+    *,
+    base: Design,
+    name: str,
+    max_overhead: float,
+    rounds: int,
+    say: Say,
+    progress: Progress,
+) -> ForgeReport:
+    """All steps for `command` into the folder `out`, which exists: trace, design, C, library, proof, measurements.
+
+    The command runs with /dev/null as its input; what it prints is dropped, but for its errors while it is recorded.
+    Each file appears whole or not at all, report.json last. Raises what the steps raise, and CheckFailed if the command
+    is killed or if library and model differ.
+    """
+    trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
+    (out / "report.json").unlink(missing_ok=True)
+
+    say(1, f"record {' '.join(command)}")
+    recorded, status = _record(command, trace, progress)
+    say(2, f"read the trace: {recorded.events:,} events")
+    info = trace_info(trace, progress=progress)
+    say(3, f"tune {name} from {base.name}")
+    tuned = tune(trace, base=base, max_overhead=max_overhead, name=name, progress=progress)
+    write_design(toml, tuned.design, tuned.reasons)
+    say(4, f"simulate {base.name} and {name}")
+    simulated = simulate(trace, [base, tuned.design], progress=progress)
+    say(5, f"generate {emitted}")
+    generate(tuned.design, emitted)
+    say(6, f"build {library}")
+    build_emitted(tuned.design, emitted, library)
+    say(7, "verify: audit the C, hold the library against the model")
+    verified = verify(tuned.design, [trace], progress=progress)
+    _require(verified)
+    libraries = [GLIBC, str(library_of(base)), str(library)]
+    say(8, f"measure {command[0]} under {len(libraries)} libraries, {rounds} rounds")
+    measured = measure(command, libraries, rounds=rounds, progress=progress)
+    say(9, f"replay the trace under {len(libraries)} libraries, {rounds} rounds")
+    replayed = replay(trace, libraries, rounds=rounds, progress=progress)
+
+    files = [trace, toml, emitted, library, out / "report.md", out / "report.json"]
+    report = ForgeReport(
+        command=command,
+        exit_status=status,
+        name=name,
+        base=base.name,
+        trace=info,
+        tuned=tuned,
+        simulated=simulated,
+        verified=verified,
+        measured=measured,
+        replayed=replayed,
+        files=[str(file) for file in files],
+    )
+    _write(out / "report.md", markdown(report).encode())
+    _write(out / "report.json", msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+    return report
+
+
+def _record(command: list[str], trace: Path, progress: Progress) -> tuple[RecordedTrace, int]:
+    """The trace of the command's busiest process, and the command's exit status."""
+    with _quiet():
+        result = record(
+            command, trace, all_processes=False, progress=lambda done, total: progress("ordering events", done, total)
+        )
+    killed = result.exit_status - 128
+    if killed == signal.SIGINT:
+        raise KeyboardInterrupt
+    if killed > 0:
+        raise CheckFailed(f"{command[0]}: ended by {signal.strsignal(killed) or killed} while it was recorded")
+    main = result.traces[0]
+    if main.drops:
+        raise CheckFailed(f"{trace}: {main.drops} events were dropped while recording; free some room there")
+    return main, result.exit_status
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Standard input and output are /dev/null, for this process and what it starts, until the context ends."""
+    kept = [os.dup(number) for number in (0, 1)]
+    null = os.open(os.devnull, os.O_RDWR)
+    try:
+        for number in (0, 1):
+            os.dup2(null, number)
+        yield
+    finally:
+        for number, saved in enumerate(kept):
+            os.dup2(saved, number)
+            os.close(saved)
+        os.close(null)
+
+
+def _require(verified: VerifyReport) -> None:
+    """CheckFailed with the first difference, if there is one."""
+    if verified.ok:
+        return
+    differences = [f"{run.trace}, {run.build} build: {run.difference}" for run in verified.runs if run.difference]
+    failed = verified.audit.failed() if verified.audit else []
+    claims = [f"{row.name}: claimed {row.claim}, found {row.found}" for row in failed]
+    raise CheckFailed(f"{verified.design}: {(differences or claims)[0]}")
+
+
+def _write(path: Path, content: bytes) -> None:
+    """The whole file under a temporary name, then renamed; BadInput if it cannot be written."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,149 @@
+"""Results as tables of words: what the terminal shows and what the forge's report.md holds."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from heapsmith.bench.measure import MeasureTable
+from heapsmith.bench.replay import ReplayTable
+from heapsmith.bench.rounds import Figure
+from heapsmith.bench.units import amount, duration
+from heapsmith.codegen.verify import VerifyReport
+from heapsmith.model.simulate import SimulationTable
+from heapsmith.model.tune import Tuned
+
+
+class Words(NamedTuple):
+    """A table; the first column, and any whose name begins with '<', is text, the others are figures."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def times(figure: Figure) -> str:
+    """A ratio with its spread between quartiles: 0.93x ±2%."""
+    return f"{figure.median:.2f}x ±{figure.spread:.0%}"
+
+
+def measured(table: MeasureTable) -> Words:
+    """A program under several libraries; ratios to the first."""
+    first = table.rows[0].library
+    columns = ("library", "time", f"to {first}", "CPU", f"to {first}", "peak RSS", f"to {first}", "<output")
+    same = {True: "same", False: "DIFFERS", None: "varies by itself"}
+    rows = [
+        (
+            row.library,
+            duration(row.wall_ns.median),
+            times(row.wall_ratio),
+            duration(row.cpu_ns.median),
+            times(row.cpu_ratio),
+            amount(row.peak_rss_bytes.median),
+            times(row.rss_ratio),
+            same[row.same_output] + (f", exit {row.exit_status}" if row.exit_status else ""),
+        )
+        for row in table.rows
+    ]
+    return Words(f"{' '.join(table.command)}: medians of {table.rounds} interleaved rounds", columns, rows)
+
+
+def replayed(table: ReplayTable) -> Words:
+    """A trace's allocations alone, under several libraries; ratios to the first."""
+    first = table.rows[0].library
+    columns = ("library", "time per operation", f"to {first}", "peak RSS", f"to {first}")
+    rows = [
+        (
+            row.library,
+            duration(row.ns_per_op.median),
+            times(row.time_ratio),
+            amount(row.peak_rss_bytes.median),
+            times(row.rss_ratio),
+        )
+        for row in table.rows
+    ]
+    live = amount(table.peak_live_bytes)
+    title = f"{table.trace} replayed: {table.operations:,} operations, {table.threads} threads, {live} live at the peak"
+    return Words(title, columns, rows)
+
+
+def verified(report: VerifyReport) -> Words:
+    """Traces on which library and model were compared."""
+    columns = ("trace", "<build", "events", "threads", "addresses", "counters", "heap walks", "<difference")
+    rows = [
+        (
+            run.trace,
+            run.build,
+            f"{run.events:,}",
+            str(run.threads),
+            f"{run.addresses:,}",
+            str(run.counters),
+            f"{run.walks:,}",
+            str(run.difference) if run.difference else "none",
+        )
+        for run in report.runs
+    ]
+    return Words(f"{report.design} ({report.hash}): library against model", columns, rows)
+
+
+def simulated(table: SimulationTable) -> Words:
+    """Designs on one trace: how often the slow ways are taken, and the bytes; fragmentation at the committed peak."""
+    columns = (
+        *("design", "classes", "hits", "refills per M", "flushes per M", "superslabs"),
+        *("committed peak", "to live", "internal", "external", "model speed"),
+    )
+    rows = [
+        (
+            row.design,
+            str(len(row.block_sizes)),
+            f"{row.rates.hit0 + row.rates.hit1:.2%}",
+            f"{row.rates.refills_per_million:,.0f}",
+            f"{row.rates.flushes_per_million:,.0f}",
+            f"{row.counters.totals['superslabs']:,}",
+            amount(row.committed_peak),
+            f"{row.peak_ratio:.3f}x",
+            f"{row.statistics.peak_committed.internal_fragmentation:.1%}",
+            f"{row.statistics.peak_committed.external_fragmentation:.1%}",
+            f"{row.events_per_second / 1e6:.1f} M/s",
+        )
+        for row in table.rows
+    ]
+    live = amount(table.rows[0].statistics.peak_live.live_bytes)
+    title = f"{table.trace} simulated: {table.events:,} events, {table.threads} threads, {live} live at the peak"
+    return Words(title, columns, rows)
+
+
+def counters(table: SimulationTable) -> Words:
+    """Every counter of docs/machine.md section 10, a column per design; those per class are summed."""
+    first = table.rows[0].counters
+    rows = [(name, *(f"{sum(row.counters.classes[name]):,}" for row in table.rows)) for name in first.classes]
+    rows += [(name, *(f"{row.counters.totals[name]:,}" for row in table.rows)) for name in first.totals]
+    return Words("counters", ("counter", *(row.design for row in table.rows)), rows)
+
+
+def tuned(result: Tuned) -> Words:
+    """The designs that the search simulated: the base, one per slab size, and which it chose."""
+    columns = ("design", "classes", "slab", "committed peak", "internal", "external", "slow operations", "superslabs")
+    chosen = result.after
+    outcomes = [(result.before.name + (", kept" if result.kept_base else ", the base"), result.before)]
+    outcomes += [
+        (one.name + (", chosen" if one == chosen and not result.kept_base else ""), one) for one in result.tried
+    ]
+    rows = [
+        (
+            label,
+            str(one.classes),
+            amount(one.slab_bytes),
+            amount(one.committed_peak),
+            f"{one.internal_fragmentation:.1%}",
+            f"{one.external_fragmentation:.1%}",
+            f"{one.slow_operations / one.operations:.2%}",
+            str(one.superslabs),
+        )
+        for label, one in outcomes
+    ]
+    live = amount(result.before.peak_live_bytes)
+    return Words(f"{result.design.name}: fragmentation at the committed peak; {live} live at most", columns, rows)
+
+
+def notes(table: MeasureTable | ReplayTable) -> list[str]:
+    """The warnings of a table's rows, in words."""
+    return [f"{row.library}: {row.note}" for row in table.rows if row.note]

@@ -1,0 +1,201 @@
+"""Audit of the emitted C: its shape, its numbers, its machine code and its style, each held against what it claims."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+
+import heapsmith
+from heapsmith.codegen.build import WARNINGS, build_emitted
+from heapsmith.codegen.claims import Hit, Row, exits
+from heapsmith.codegen.disassembly import Listing, MachinePath, Unreadable, disassemble, paths
+from heapsmith.codegen.emitted import parse
+from heapsmith.codegen.figures import audit_figures
+from heapsmith.codegen.generate import PURPOSES, RUNTIME, generate
+from heapsmith.codegen.shape import audit_shape
+from heapsmith.codegen.toolchain import Compiler, find_gcc
+from heapsmith.model.design import Design
+from heapsmith.model.errors import CheckFailed
+from heapsmith.model.plan import Plan, make_plan
+
+BANNER_LINES = 5
+MAX_COLUMNS = 120
+MAX_LINES = 14
+"""Lines of a hot function's body, those that hold a brace only not counted."""
+
+COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"
+FOREIGN = (
+    r"\b\d{4}-\d\d-\d\d\b|\b\d\d?:\d\d:\d\d\b|__(?:DATE|TIME|TIMESTAMP|FILE)__"
+    r"|\w@\w|\b[\w-]+\.(?:local|lan|internal|com|org|net)\b|(?<![\w.*/])/[\w.-]+/[\w./-]*"
+)
+"""Dates, times, hosts and absolute paths."""
+
+
+class AuditReport(msgspec.Struct, frozen=True):
+    """What the audit of one design found: every claim as a row, in the order of the checks."""
+
+    design: str
+    hash: str
+    compiler: str
+    ok: bool
+    rows: list[Row]
+
+    def failed(self) -> list[Row]:
+        """The claims that do not hold."""
+        return [row for row in self.rows if not row.ok]
+
+
+def audit(design: Design, *, library: Path | None = None) -> AuditReport:
+    """Emit the C of a design and hold it against its claims; `library`: its release build, if there is one already.
+
+    Raises Missing without gcc or objdump.
+    """
+    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
+        emitted = Path(folder)
+        generate(design, emitted)
+        return audit_emitted(design, emitted, library=library)
+
+
+def audit_emitted(design: Design, emitted: Path, *, library: Path | None = None) -> AuditReport:
+    """The same for C that lies in the folder `emitted`."""
+    gcc = find_gcc()
+    plan = make_plan(design)
+    files = {name: (emitted / name).read_text() for name in PURPOSES}
+    with ThreadPoolExecutor(1) as beside:
+        machine = beside.submit(_machine_rows, plan, files["fast.c"], emitted, library, gcc)
+        rows = [*_shape_rows(plan, emitted), *_style_rows(plan, files), *_warning_rows(emitted, gcc)]
+        rows += machine.result()
+    return AuditReport(design.name, plan.hash, gcc.version, all(row.ok for row in rows), rows)
+
+
+def _row(check: str, name: str, claim: str, faults: list[str]) -> Row:
+    return Row(check, name, claim, "; ".join(faults) or "as claimed", not faults)
+
+
+def _shape_rows(plan: Plan, emitted: Path) -> list[Row]:
+    try:
+        unit = parse(emitted, RUNTIME)
+    except CheckFailed as error:
+        return [_row("shape", "emitted C", "C11 that pycparser reads", [str(error)])]
+    return audit_shape(plan, unit) + audit_figures(plan, unit)
+
+
+def claimed(text: str) -> dict[str, Hit | None]:
+    """By hot function of fast.c, the hit path that the comment above it claims, None for "No hit path"."""
+    found: dict[str, Hit | None] = {}
+    for comment, before in re.findall(r"/\*((?:(?!\*/).)*)\*/\n([^\n]*\()", text, re.DOTALL):
+        name = before.rstrip("(").rpartition(" ")[2].lstrip("*")
+        names = [name, name.replace("alloc_", "free_")] if name.startswith("alloc_") else [name]
+        counts = [Hit(*map(int, numbers)) for numbers in re.findall(COUNTS, comment)]
+        if "No hit path: " in comment:
+            found |= dict.fromkeys(names)
+        elif "Hit path: " in comment and len(counts) == len(names):
+            found |= zip(names, counts, strict=True)
+    return found
+
+
+def _machine_rows(plan: Plan, text: str, emitted: Path, library: Path | None, gcc: Compiler) -> list[Row]:
+    """One row per hot function: the hit path in the machine code and the one that its comment claims."""
+    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
+        try:
+            built = library or build_emitted(plan.design, emitted, Path(folder) / "library.so")
+            listing = disassemble(built)
+        except CheckFailed as error:
+            return [_row("machine code", "library", "gcc builds it", [str(error)])]
+    claims = claimed(text)
+    return [_machine_row(name, claims, listing, plan, gcc) for name in exits(plan)]
+
+
+def _machine_row(name: str, claims: dict[str, Hit | None], listing: Listing, plan: Plan, gcc: Compiler) -> Row:
+    if name not in claims:
+        return _row("machine code", name, "a hit path", ["its comment claims none"])
+    claim = _words(claims[name])
+    leaves = exits(plan)
+    may_leave = [*leaves[name]] if plan.class_count > 1 else [exit for names in leaves.values() for exit in names]
+    try:
+        ways = paths(listing, name, frozenset(may_leave), frozenset(leaves))
+        hit_paths = [
+            path for path in ways if path.end == "dispatch" or (path.end == "ret" and not _is_void(name, path))
+        ]
+        hits = [path.hit() for path in hit_paths]
+    except Unreadable as error:
+        return Row("machine code", name, claim, f"{error} ({gcc.version})", False)
+    ok = hits == ([] if claims[name] is None else [claims[name]])
+    found = " or ".join(_measured(path) for path in hit_paths) or "no hit path"
+    return Row("machine code", name, claim, found if ok else f"{found} ({gcc.version})", ok)
+
+
+def _is_void(name: str, path: MachinePath) -> bool:
+    """Whether this is the end of a pointer without a class: free_unknown, which does nothing in the release build."""
+    return name == "free" and path.hit().stores == 0
+
+
+def _words(hit: Hit | None) -> str:
+    return str(hit) if hit else "no hit path"
+
+
+def _measured(path: MachinePath) -> str:
+    return f"{path.hit()} in {len(path.instructions)} instructions"
+
+
+def _style_rows(plan: Plan, files: dict[str, str]) -> list[Row]:
+    """The house's rules for emitted text, one row per file; the design's name may be of any length and look."""
+    made = f'Emitted by heapsmith {heapsmith.__version__} from design "{plan.design.name}", content hash {plan.hash}.'
+    claim = f"banner, {MAX_COLUMNS} columns, no macro, no date, host or absolute path"
+    rows = []
+    for file, text in files.items():
+        banner = [] if text.startswith(f"/* {PURPOSES[file]}\n *\n * {made}\n") else ["does not begin with the banner"]
+        nameless = text.replace(f'"{plan.design.name} {plan.hash}"', '""')
+        lines = list(enumerate(nameless.splitlines(), 1))[0 if banner else BANNER_LINES :]
+        rows.append(_row("style", file, claim, banner + _line_faults(file, lines)))
+    return [*rows, _length_row(files["fast.c"])]
+
+
+def _line_faults(file: str, lines: list[tuple[int, str]]) -> list[str]:
+    """What is wrong with single lines: their length, what they tell, and the preprocessor, allowed a header's guard."""
+    guard = f"HEAPSMITH_{file.upper().replace('.', '_')}"
+    allowed = {f"#ifndef {guard}", f"#define {guard}", "#endif"} if file.endswith(".h") else set()
+    faults = []
+    for number, line in lines:
+        if len(line) > MAX_COLUMNS:
+            faults.append(f"line {number} has {len(line)} columns")
+        if found := re.search(FOREIGN, line):
+            faults.append(f"line {number} tells {found[0]}")
+        if re.match(r"\s*#", line) and not line.startswith("#include ") and line not in allowed:
+            faults.append(f"line {number} is {line.strip()}")
+    return faults
+
+
+def _length_row(text: str) -> Row:
+    """Hot functions are short; lines that hold but a brace do not count."""
+    faults = []
+    for name, body in re.findall(r"^[^\n#/]*?(\w+)\([^\n;]*\)\n\{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL):
+        lines = sum(line.strip() not in {"", "{", "}"} for line in body.splitlines())
+        if lines > MAX_LINES:
+            faults.append(f"{name} has {lines} lines")
+    return _row("style", "functions", f"at most {MAX_LINES} lines each", faults)
+
+
+def _warning_rows(emitted: Path, gcc: Compiler) -> list[Row]:
+    """No warning from gcc, nor from clang where there is one."""
+    clang = shutil.which("clang")
+    compilers = {"gcc": [gcc.path, *WARNINGS]} | ({"clang": [clang, "-Wall", "-Wextra"]} if clang else {})
+    rows = []
+    for name, command in compilers.items():
+        sources = [str(emitted / "plan.c"), str(emitted / "fast.c")]
+        include = [f"-I{emitted}", f"-I{RUNTIME}"]
+        done = subprocess.run(
+            [*command, "-std=gnu17", "-Werror", "-fsyntax-only", *include, *sources],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"LC_ALL": "C"},
+        )
+        complaint = next((line for line in done.stderr.splitlines() if "error:" in line), "failed")
+        rows.append(_row("style", f"{name} -Wall -Wextra", "no warning", [complaint] if done.returncode else []))
+    return rows

@@ -1,0 +1,217 @@
+"""Machine code of a built library: the hit path of a function, and its loads, stores and conditional branches.
+
+Reads objdump's AT&T syntax for x86-64 (binutils). Whatever it does not know raises Unreadable: nothing is guessed.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from heapsmith.codegen.claims import Hit
+from heapsmith.model.errors import CheckFailed, Missing
+
+FORMAT = "elf64-x86-64"
+MAX_PATHS = 64
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NEUTRAL = _words("lea nop endbr64 ret cltq cqto cltd cwtl cwtd")
+"""No memory read or written, whatever the operands say. (The return address is not the function's own data.)"""
+
+WRITES = _words(
+    "mov movabs movzbl movzbw movzbq movzwl movzwq movsbl movsbw movsbq movswl movswq movslq"
+    " movd movups movaps movupd movapd movdqu movdqa movlps movhps movlpd movhpd"
+)
+"""The last operand is written, the others are read."""
+
+UPDATES = _words("add sub and or xor adc sbb inc dec neg not shl shr sar sal rol ror")
+"""The last operand is read and written, the others are read."""
+
+READS = _words("cmp test imul bt")
+"""All operands are read; what is written is a register or a flag."""
+
+BRANCHES = _words(
+    "ja jae jb jbe jc je jg jge jl jle jna jnae jnb jnbe jnc jne jng jnge jnl jnle jno jnp jns jnz jo jp jpe jpo js jz"
+)
+
+PREFIXES = _words("bnd notrack data16 cs ds")
+"""Prefixes that change neither what is read nor what is written."""
+
+
+class Unreadable(Exception):
+    """The machine code holds something that this module does not know how to count."""
+
+
+class Instruction(NamedTuple):
+    """One instruction; `following` is the address behind it."""
+
+    address: int
+    mnemonic: str
+    operands: tuple[str, ...]
+    following: int
+
+    def __str__(self) -> str:
+        return f"{self.mnemonic} {','.join(self.operands)}".strip()
+
+
+class MachinePath(NamedTuple):
+    """One way through a function: its instructions, and how it ends: 'ret', 'dispatch' or the name of a slow path."""
+
+    instructions: tuple[Instruction, ...]
+    end: str
+
+    def hit(self) -> Hit:
+        """Loads, stores and conditional branches; an update of memory is a load and a store."""
+        traffic = [memory_traffic(instruction) for instruction in self.instructions]
+        return Hit(
+            sum(loads for loads, _ in traffic),
+            sum(stores for _, stores in traffic),
+            sum(instruction.mnemonic in BRANCHES for instruction in self.instructions),
+        )
+
+
+class Listing(NamedTuple):
+    """A disassembled library: code by address, function symbols by name (several names may share an address)."""
+
+    code: dict[int, Instruction]
+    symbols: dict[str, int]
+
+    def names_at(self, address: int) -> list[str]:
+        """The function symbols that begin at an address, without gcc's suffixes (.part.0, .isra.0, .cold)."""
+        return [name.partition(".")[0] for name, start in self.symbols.items() if start == address]
+
+
+def disassemble(library: Path) -> Listing:
+    """The code of a shared library. Raises Missing without objdump, CheckFailed if it cannot read the file."""
+    objdump = shutil.which("objdump")
+    if objdump is None:
+        raise Missing("objdump not found on PATH: install binutils (Debian: apt install binutils)")
+    command = [objdump, "-d", "-t", "-w", "--no-show-raw-insn", str(library)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"LC_ALL": "C"})
+    if done.returncode != 0:
+        raise CheckFailed(f"{library}: objdump failed: {(done.stderr.splitlines() or ['no diagnostic'])[0]}")
+    if f"file format {FORMAT}" not in done.stdout:
+        raise Missing(f"{library}: the audit of machine code reads {FORMAT} only")
+    return parse_listing(done.stdout)
+
+
+def parse_listing(text: str) -> Listing:
+    """What `objdump -d -t -w --no-show-raw-insn` printed."""
+    symbols: dict[str, int] = {}
+    found: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        if code := re.match(r"\s*([0-9a-f]+):\t(.+)", line):
+            found.append((int(code[1], 16), code[2]))
+        elif symbol := re.match(r"([0-9a-f]{16}) .{6}F \.text\t[0-9a-f]+ +(?:\.hidden )?(\S+)$", line):
+            symbols[symbol[2]] = int(symbol[1], 16)
+    code_of: dict[int, Instruction] = {}
+    for (address, shown), (following, _) in zip(found, [*found[1:], (-1, "")], strict=True):
+        mnemonic, operands = _split(shown)
+        code_of[address] = Instruction(address, mnemonic, operands, following)
+    return Listing(code_of, symbols)
+
+
+def _split(shown: str) -> tuple[str, tuple[str, ...]]:
+    """Mnemonic without harmless prefixes, and operands without the comment that objdump adds."""
+    words = shown.partition("#")[0].split(maxsplit=1)
+    while len(words) > 1 and words[0] in PREFIXES:
+        words = words[1].split(maxsplit=1)
+    operands = re.split(r",(?![^(]*\))", words[1].strip()) if len(words) > 1 else []
+    return words[0], tuple(operands)
+
+
+def paths(listing: Listing, function: str, exits: frozenset[str], own: frozenset[str]) -> list[MachinePath]:
+    """Every way from the entry of `function` to its end: a return, an indirect jump, a jump or call to one of `exits`.
+
+    A jump into another function of `own`, or into a part that gcc split off, is followed.
+    Raises Unreadable for a loop, a call or jump to anything else, and code that cannot be followed.
+    """
+    if function not in listing.symbols:
+        raise Unreadable(f"the library has no function {function}")
+    known = own | {function}
+    done: list[MachinePath] = []
+    open_paths: list[tuple[int, tuple[Instruction, ...]]] = [(listing.symbols[function], ())]
+    while open_paths:
+        address, so_far = open_paths.pop()
+        if any(instruction.address == address for instruction in so_far):
+            raise Unreadable(f"loops back to {address:#x}")
+        if address not in listing.code or len(done) + len(open_paths) >= MAX_PATHS:
+            raise Unreadable(f"cannot be followed to {address:#x}")
+        instruction = listing.code[address]
+        path = (*so_far, instruction)
+        mnemonic = instruction.mnemonic
+        if mnemonic == "ret":
+            done.append(MachinePath(path, "ret"))
+        elif mnemonic == "jmp" and instruction.operands[0].startswith("*"):
+            done.append(MachinePath(path, "dispatch"))
+        elif mnemonic in {"jmp", "call"} or mnemonic in BRANCHES:
+            target, slow = _target(listing, instruction, exits, known)
+            if slow:
+                done.append(MachinePath(path, slow))
+            elif mnemonic == "call":
+                raise Unreadable(f"calls back: {instruction}")
+            else:
+                open_paths.append((target, path))
+            if mnemonic in BRANCHES:
+                open_paths.append((instruction.following, path))
+        else:
+            open_paths.append((instruction.following, path))
+    return done
+
+
+def _target(
+    listing: Listing, instruction: Instruction, exits: frozenset[str], known: frozenset[str]
+) -> tuple[int, str]:
+    """Where a direct jump or call goes, and the slow path's name if it is one of `exits`."""
+    direct = re.fullmatch(r"([0-9a-f]+) <([^>]+)>", instruction.operands[0])
+    if direct is None:
+        raise Unreadable(f"goes where it cannot be followed: {instruction}")
+    address = int(direct[1], 16)
+    label = re.split(r"[+.@]", direct[2])[0]
+    names = listing.names_at(address) or [label]
+    slow = next((name for name in names if name in exits), "")
+    if not slow and known.isdisjoint(names):
+        raise Unreadable(f"leaves for {names[0]}, which is no declared slow path")
+    return address, slow
+
+
+def memory_traffic(instruction: Instruction) -> tuple[int, int]:
+    """Loads and stores of one instruction. Raises Unreadable for a form that is not in the tables above."""
+    mnemonic, operands = instruction.mnemonic, instruction.operands
+    kind = _plain(mnemonic)
+    if kind in NEUTRAL or mnemonic in BRANCHES:
+        return 0, 0
+    in_memory = [_is_memory(operand) for operand in operands]
+    last = bool(in_memory and in_memory[-1])
+    if kind in {"jmp", "call"}:
+        return int(operands[0].startswith("*") and "(" in operands[0]), 0
+    if kind == "push":
+        return int(last), 1
+    if kind == "pop":
+        return 1, int(last)
+    if kind in WRITES or mnemonic.startswith("set"):
+        return sum(in_memory[:-1]), int(last)
+    if kind in UPDATES:
+        return sum(in_memory), int(last)
+    if kind in READS or mnemonic.startswith("cmov"):
+        return sum(in_memory), 0
+    raise Unreadable(f"unknown instruction form: {instruction}")
+
+
+def _plain(mnemonic: str) -> str:
+    """The mnemonic as it stands in the tables: without AT&T's operand size."""
+    for table in (NEUTRAL, WRITES, UPDATES, READS, {"jmp", "call", "push", "pop"}):
+        if mnemonic in table or (mnemonic[-1] in "bwlq" and mnemonic[:-1] in table):
+            return mnemonic if mnemonic in table else mnemonic[:-1]
+    return mnemonic
+
+
+def _is_memory(operand: str) -> bool:
+    """Whether an AT&T operand is in memory: neither a register nor an immediate."""
+    return not operand.startswith("$") and not re.fullmatch(r"%[a-z0-9]+", operand)

@@ -1,0 +1,139 @@
+"""The conformance driver: a process that performs events on one library and answers with addresses and counters."""
+
+import os
+import re
+import signal
+import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heapsmith.codegen.generate import RUNTIME
+from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
+from heapsmith.model.errors import Missing
+from heapsmith.model.trace import Chunk
+
+RECORD = np.dtype(
+    {
+        "names": ["op", "align_log2", "thread", "block", "bytes"],
+        "formats": ["u1", "u1", "<u4", "<u4", "<i8"],
+        "offsets": [0, 1, 4, 8, 16],
+        "itemsize": 24,
+    }
+)
+"""One event on the driver's standard input: struct event of runtime/verify/driver.h."""
+
+RESET, BATCH = 254, 255
+WORD = np.dtype("<i8")
+
+
+class DriverFailed(Exception):
+    """The driver ended before its time: `event` (None if it could not say) and `what` was wrong there."""
+
+    def __init__(self, event: int | None, what: str) -> None:
+        super().__init__(what)
+        self.event = event
+        self.what = what
+
+
+def driver_tool() -> Path:
+    """The driver's executable. Raises Missing without gcc."""
+    folder = RUNTIME / "verify"
+    sources = [folder / name for name in ("driver.c", "perform.c", "facts.c")]
+    return build_tool("driver", sources, [*TOOL_FLAGS, "-pthread", "-ldl"])
+
+
+def _head(op: int, events: int) -> NDArray[np.void]:
+    """A head record, and room behind it for the events of a batch."""
+    records = np.zeros(1 + events, RECORD)
+    records["op"][0], records["bytes"][0] = op, events
+    return records
+
+
+class Driver:
+    """One driver process on one library. Context manager; leaving it kills what is left of the process.
+
+    grain: alignment of every block, bytes; counters: how many the library has; check_every: events from one
+    heapsmith_check to the next (0: never); timeout_s: for one batch. Raises Missing without gcc.
+    """
+
+    def __init__(self, library: Path, grain: int, counters: int, *, check_every: int = 0, timeout_s: int = 600) -> None:
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
+        numbers = [str(number) for number in (grain, counters, check_every, timeout_s)]
+        command = [str(driver_tool()), str(library.resolve()), *numbers]
+        environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "HEAPSMITH")}
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, env=environment
+            )
+        except OSError as error:
+            raise Missing(f"{command[0]} cannot be run: {error.strerror}") from error
+        self._in = cast(IO[bytes], self._process.stdin)
+        self._out = cast(IO[bytes], self._process.stdout)
+        self._counters = counters
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._out.close()
+        self._stderr.close()
+        with suppress(BrokenPipeError):  # what was still buffered has no reader
+            self._in.close()
+
+    def send(self, chunk: Chunk) -> None:
+        """Have the events of a chunk performed; `receive` gives the answer. Raises DriverFailed."""
+        records = _head(BATCH, len(chunk.op))
+        events = records[1:]
+        events["op"], events["thread"], events["block"] = chunk.op, chunk.thread, chunk.block
+        events["bytes"], events["align_log2"] = chunk.size, chunk.align_log2
+        self._write(records)
+
+    def reset(self) -> None:
+        """Checked build: end all threads and make the heap as new, for another trace. Raises DriverFailed."""
+        self._write(_head(RESET, 0))
+
+    def receive(self, events: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Address code per event of the chunk sent (-1: no block), and all counters. Raises DriverFailed."""
+        words = self._words(events + self._counters)
+        return words[:events], words[events:]
+
+    def close(self) -> None:
+        """End the input: the driver looks at the facts that no trace shows, and ends. Raises DriverFailed."""
+        with suppress(BrokenPipeError):
+            self._in.close()
+        if self._process.wait() != 0:
+            raise self._failure()
+
+    def _write(self, records: NDArray[np.void]) -> None:
+        try:
+            self._in.write(records.tobytes())
+            self._in.flush()
+        except BrokenPipeError:
+            raise self._failure() from None
+
+    def _words(self, count: int) -> NDArray[np.int64]:
+        data = self._out.read(count * WORD.itemsize)
+        if len(data) < count * WORD.itemsize:
+            raise self._failure()
+        return np.frombuffer(data, WORD)
+
+    def _failure(self) -> DriverFailed:
+        """What the driver said last; its end by a signal that it could not catch."""
+        status = self._process.wait()
+        self._stderr.seek(0)
+        lines = [line for line in self._stderr.read().decode(errors="replace").splitlines() if line]
+        if status < 0:
+            lines.append(f"killed by {signal.Signals(-status).name}")
+        event = None
+        for index, line in enumerate(lines):
+            if found := re.fullmatch(r"event (\d+): (.*)", line):
+                event, lines[index] = int(found[1]), found[2]
+        return DriverFailed(event, "; ".join(lines) or f"ended with status {status}")

@@ -1,0 +1,173 @@
+"""The emitted C as pycparser reads it: functions, tables and enums, and what a piece of it holds."""
+
+import os
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pycparser import CParser, c_ast, c_generator
+
+from heapsmith.codegen.toolchain import find_gcc
+from heapsmith.model.errors import CheckFailed
+
+PLAIN_C = [
+    "-D__attribute__(x)=",
+    "-D__extension__=",
+    "-D__thread=",
+    "-D__inline=inline",
+    "-D__restrict=",
+    "-D__asm__(x)=",
+    "-D__builtin_offsetof=offsetof",
+    "-D__builtin_va_list=int",
+    "-D_Noreturn=",
+]
+"""GCC's words in the system's headers, taken away for pycparser, which reads C11."""
+
+Numbers = dict[Any, Any]
+"""A table or a row of one: by index or field, an integer, a name, None (NULL), a text, or Numbers."""
+
+OPERATORS = {
+    "+": int.__add__,
+    "-": int.__sub__,
+    "*": int.__mul__,
+    "/": int.__floordiv__,
+    "<<": int.__lshift__,
+    ">>": int.__rshift__,
+}
+
+
+class Unit(NamedTuple):
+    """The emitted C after the preprocessor: its functions, the runtime's inline ones, its tables and enumerators."""
+
+    functions: dict[str, c_ast.FuncDef]
+    inline: dict[str, c_ast.FuncDef]
+    tables: dict[str, Any]
+    enums: dict[str, int]
+
+
+def parse(emitted: Path, runtime: Path) -> Unit:
+    """fast.c and plan.c of a folder with the headers of another.
+
+    Raises CheckFailed where the preprocessor or pycparser cannot read them, Missing without gcc.
+    """
+    command = [find_gcc().path, "-E", "-std=gnu17", *PLAIN_C, f"-I{emitted}", f"-I{runtime}", "-x", "c", "-"]
+    both = '#include "fast.c"\n#include "plan.c"\n'
+    environment = os.environ | {"LC_ALL": "C"}
+    done = subprocess.run(command, input=both, capture_output=True, text=True, check=False, env=environment)
+    if done.returncode != 0:
+        raise CheckFailed(f"gcc -E failed on the emitted C: {(done.stderr.splitlines() or ['no diagnostic'])[0]}")
+    try:
+        tree = CParser().parse(done.stdout, "emitted C")
+    except Exception as error:  # its class differs between pycparser 2 and 3
+        raise CheckFailed(f"pycparser cannot read the emitted C: {error}") from None
+    unit = Unit({}, {}, {}, {})
+    for node in tree.ext:
+        ours = node.coord is not None and Path(node.coord.file).parent == emitted
+        if isinstance(node, c_ast.FuncDef):
+            (unit.functions if ours else unit.inline)[node.decl.name] = node
+        elif isinstance(node, c_ast.Decl) and ours and isinstance(node.type, c_ast.Enum):
+            _add_enum(node.type, unit.enums)
+        elif isinstance(node, c_ast.Decl) and ours and node.init is not None:
+            unit.tables[node.name] = value(node.init, unit.enums)
+    return unit
+
+
+def _add_enum(node: c_ast.Enum, enums: dict[str, int]) -> None:
+    following = 0
+    for enumerator in node.values.enumerators:
+        enums[enumerator.name] = following if enumerator.value is None else value(enumerator.value, enums)
+        following = enums[enumerator.name] + 1
+
+
+def value(node: c_ast.Node, enums: dict[str, int]) -> Any:
+    """What an initialiser stands for: an integer, a text, a name, None for NULL, or Numbers; else its C text."""
+    if isinstance(node, c_ast.Constant):
+        return int(node.value.rstrip("uUlL"), 0) if "int" in node.type else node.value.strip('"')
+    if isinstance(node, c_ast.ID):
+        return enums.get(node.name, node.name)
+    if isinstance(node, c_ast.Cast):
+        return None
+    if isinstance(node, c_ast.BinaryOp) and node.op in OPERATORS:
+        left, right = value(node.left, enums), value(node.right, enums)
+        if isinstance(left, int) and isinstance(right, int):
+            return OPERATORS[node.op](left, right)
+    if isinstance(node, c_ast.InitList):
+        return _numbers(node, enums)
+    return c_text(node)
+
+
+def _numbers(node: c_ast.InitList, enums: dict[str, int]) -> Numbers:
+    """An initialiser in braces, by field name or index."""
+    found: Numbers = {}
+    index = 0
+    for item in node.exprs:
+        named = isinstance(item, c_ast.NamedInitializer)
+        key = value(_designator(item.name[0]), enums) if named else index
+        found[key] = value(item.expr if named else item, enums)
+        index = key + 1 if isinstance(key, int) else index
+    return found
+
+
+def _designator(node: c_ast.Node) -> c_ast.Node:
+    """The field or index in a designator: bare in pycparser 2, wrapped in a node of its own in later ones."""
+    return getattr(node, "expr", node)
+
+
+def c_text(node: c_ast.Node) -> str:
+    """An expression as C."""
+    return str(c_generator.CGenerator().visit(node))
+
+
+class Facts(c_ast.NodeVisitor):  # type: ignore[misc]
+    """What a piece of C holds: loops and other jumps, branches, calls (`table[]` for a call through a table), names."""
+
+    def __init__(self, node: c_ast.Node) -> None:
+        self.jumps: list[str] = []
+        self.ifs: list[c_ast.If] = []
+        self.branches = 0
+        self.calls: Counter[str] = Counter()
+        self.names: set[str] = set()
+        self.numbers: set[int] = set()
+        self.visit(node)
+
+    def _jump(self, node: c_ast.Node) -> None:
+        self.jumps.append(type(node).__name__.lower())
+        self.generic_visit(node)
+
+    visit_For = visit_While = visit_DoWhile = visit_Goto = visit_Label = visit_Switch = _jump  # noqa: N815
+
+    def visit_If(self, node: c_ast.If) -> None:  # noqa: N802
+        self.ifs.append(node)
+        self.branches += 1
+        self.generic_visit(node)
+
+    def visit_TernaryOp(self, node: c_ast.TernaryOp) -> None:  # noqa: N802
+        self.branches += 1
+        self.generic_visit(node)
+
+    def visit_BinaryOp(self, node: c_ast.BinaryOp) -> None:  # noqa: N802
+        self.branches += node.op in {"&&", "||"}
+        self.generic_visit(node)
+
+    def visit_FuncCall(self, node: c_ast.FuncCall) -> None:  # noqa: N802
+        self.calls[_callee(node.name)] += 1
+        for part in (node.args, None if isinstance(node.name, c_ast.ID) else node.name):
+            if part is not None:
+                self.visit(part)
+
+    def visit_StructRef(self, node: c_ast.StructRef) -> None:  # noqa: N802
+        self.visit(node.name)
+
+    def visit_ID(self, node: c_ast.ID) -> None:  # noqa: N802
+        self.names.add(node.name)
+
+    def visit_Constant(self, node: c_ast.Constant) -> None:  # noqa: N802
+        if isinstance(number := value(node, {}), int):
+            self.numbers.add(number)
+
+
+def _callee(name: c_ast.Node) -> str:
+    if isinstance(name, c_ast.ID):
+        return str(name.name)
+    return f"{_callee(name.name)}[]" if isinstance(name, c_ast.ArrayRef) else "a pointer"

@@ -1,0 +1,136 @@
+"""Audit of the shape of the emitted C: hot functions are straight lines that leave for declared slow paths only."""
+
+from collections import Counter
+from typing import NamedTuple
+
+from pycparser import c_ast
+
+from heapsmith.codegen.claims import Row, exits
+from heapsmith.codegen.emitted import Facts, Unit, c_text
+from heapsmith.model.plan import ClassPlan, Plan
+
+HELPERS = frozenset({"count_checked", "with_header", "size_to_class", "slab_of"})
+"""Inline functions that hot functions may call: straight lines themselves, but for the checked build's own test."""
+
+CLASSIFIER_TESTS: dict[str, tuple[str, ...]] = {
+    "slab_map": (">= SPAN_SLABS",),
+    "class_region": (">= CLASS_COUNT",),
+    "header": (">= SLAB_SPAN_BYTES", ">= CLASS_COUNT"),
+}
+
+REMOTE_TESTS: dict[str, tuple[str, ...]] = {"local_cache": (), "owner_list": ("!= hs_self",)}
+
+
+class Expected(NamedTuple):
+    """What a hot function holds.
+
+    exits: the slow paths it calls, once each; tests: operator and right side of each conditional exit, in order; calls:
+    what else it may call; names: the enumerators of classes and slots in it; numbers: the integers it may hold.
+    """
+
+    exits: tuple[str, ...]
+    tests: tuple[str, ...]
+    calls: frozenset[str]
+    names: frozenset[str]
+    numbers: frozenset[int]
+
+    def __str__(self) -> str:
+        leaves = " or ".join(self.exits)
+        return f"straight line; leaves for {leaves} if {', '.join(self.tests)}" if self.tests else f"calls {leaves}"
+
+
+def expected(plan: Plan) -> dict[str, Expected]:
+    """What every hot function holds, by its name."""
+    leaves = exits(plan)
+    table: dict[str, Expected] = {}
+    for row in plan.classes:
+        for name in (f"alloc_{row.size}", f"free_{row.size}"):
+            table[name] = _of_class(plan, row, name, leaves[name])
+    tests = CLASSIFIER_TESTS[plan.design.classifier] + REMOTE_TESTS[plan.design.remote]
+    plain = frozenset({0, 1})
+    calls = frozenset({"hs_alloc_of[]", "size_to_class"})
+    table["malloc"] = Expected(leaves["malloc"], ("> SMALL_LIMIT",), calls, frozenset(), plain)
+    table["free"] = Expected(leaves["free"], tests, frozenset({"hs_free_of[]", "slab_of"}), frozenset(), plain)
+    return table
+
+
+def _of_class(plan: Plan, row: ClassPlan, name: str, leaves: tuple[str, ...]) -> Expected:
+    own = frozenset({f"CLASS_{row.size}"})
+    allocates = name.startswith("alloc_")
+    if row.front.kind == "none":
+        return Expected(leaves, (), frozenset(), own, frozenset())
+    listed = row.front.kind == "linked_list"
+    test = "== NULL" if listed and allocates else f">= {row.front.capacity}"
+    calls = {"count_checked", *(["with_header"] if allocates and plan.header_bytes else [])}
+    names = own if listed else own | {f"SLOT_{row.size}"}
+    return Expected(leaves, (test,), frozenset(calls), names, frozenset({0, 1, row.front.capacity}))
+
+
+def audit_shape(plan: Plan, unit: Unit) -> list[Row]:
+    """One row for the set of functions, one per hot function, one for the inline helpers they call."""
+    wanted = expected(plan)
+    return [
+        _function_set(plan, unit, set(wanted)),
+        *(_function(name, what, unit) for name, what in wanted.items()),
+        _helpers(unit),
+    ]
+
+
+def _row(name: str, claim: str, faults: list[str]) -> Row:
+    return Row("shape", name, claim, "; ".join(faults) or "as claimed", not faults)
+
+
+def _function_set(plan: Plan, unit: Unit, hot: set[str]) -> Row:
+    """fast.c holds the hot functions, the end of pointers without a class, and its classifier's helper: no others."""
+    wanted = hot | {"free_unknown"} | ({"with_header"} if plan.header_bytes else set())
+    faults = [f"{name} is not declared" for name in sorted(set(unit.functions) - wanted)]
+    faults += [f"{name} is missing" for name in sorted(wanted - set(unit.functions))]
+    return _row("functions", f"alloc and free of {plan.class_count} classes, malloc, free", faults)
+
+
+def _helpers(unit: Unit) -> Row:
+    faults: list[str] = []
+    for name in sorted(HELPERS):
+        if function := unit.functions.get(name) or unit.inline.get(name):
+            facts = Facts(function.body)
+            faults += [f"{name} holds {what}" for what in (*facts.jumps, *facts.calls)]
+    return _row("inline helpers", "no loop, no call", faults)
+
+
+def _function(name: str, wanted: Expected, unit: Unit) -> Row:
+    """Whether a hot function holds what it should and nothing else."""
+    if name not in unit.functions:
+        return _row(name, str(wanted), ["missing"])
+    facts = Facts(unit.functions[name].body)
+    faults = [f"holds a {jump}" for jump in facts.jumps]
+    tests = [_test(node.cond) for node in facts.ifs]
+    if tests != list(wanted.tests):
+        faults.append(f"its conditions are {', '.join(tests) or 'none'}")
+    if facts.branches != len(facts.ifs):
+        faults.append(f"branches {facts.branches} times")
+    leaving = Counter(call for node in facts.ifs for call in _leaves(node)) if wanted.tests else facts.calls
+    if leaving != Counter(wanted.exits):
+        faults.append(f"leaves for {', '.join(leaving.elements()) or 'nothing'}")
+    undeclared = facts.calls - leaving
+    faults += [f"calls {call}, which is not declared" for call in undeclared if call not in wanted.calls]
+    used = {n for n in facts.names if n.startswith(("CLASS_", "SLOT_"))} - {"CLASS_COUNT"}
+    if used != wanted.names:
+        faults.append(f"names {', '.join(sorted(used)) or 'no class'}")
+    faults += [f"holds the number {number}" for number in sorted(facts.numbers - wanted.numbers)]
+    return _row(name, str(wanted), faults)
+
+
+def _test(condition: c_ast.Node) -> str:
+    """The operator and the right side of a comparison."""
+    if not isinstance(condition, c_ast.BinaryOp):
+        return c_text(condition)
+    right = "NULL" if isinstance(condition.right, c_ast.Cast) else c_text(condition.right)
+    return f"{condition.op} {right}"
+
+
+def _leaves(node: c_ast.If) -> list[str]:
+    """What a conditional exit calls before it returns; a word if it is no exit."""
+    block = node.iftrue.block_items if isinstance(node.iftrue, c_ast.Compound) else [node.iftrue]
+    if node.iffalse is not None or not block or not isinstance(block[-1], c_ast.Return):
+        return ["a branch that does not return"]
+    return list(Facts(node.iftrue).calls.elements())

@@ -1,0 +1,249 @@
+"""The arrays that are a machine's whole state: their records, how they begin, how they grow.
+
+All fields are int64. What points to nothing is -1. `machine` has one record; `classes` has one per size class.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from heapsmith.model import policy
+from heapsmith.model.events import DEAD
+from heapsmith.model.kernel import Ints, Records
+from heapsmith.model.large import LAST_BIN, pages_for
+from heapsmith.model.plan import Plan
+
+PLAN_NUMBERS = (
+    "grain",
+    "grain_shift",
+    "bias",
+    "small_limit",
+    "class_count",
+    "slab_bytes",
+    "slabs_per_superslab",
+    "region_slabs",
+    "region_superslabs",
+    "run_span_pages",
+    "huge_bytes",
+    "keep_slabs",
+    "release_run_pages",
+    "classifier_code",
+    "choice_code",
+    "empties_code",
+    "remote_code",
+    "release_code",
+)
+"""Fields of the Plan, under their own names in `machine`."""
+
+TOTALS = (
+    "superslabs",
+    "slabs",
+    "releases",
+    "released_bytes",
+    "heaps",
+    "adoptions",
+    "run_reuse",
+    "run_grow",
+    "run_extend",
+    "run_free",
+    "huge_map",
+    "huge_unmap",
+    "huge_remap",
+    "realloc_in_place",
+    "realloc_moved",
+    "committed",
+    "committed_peak",
+)
+"""The global counters of docs/machine.md section 10."""
+
+COUNTS = (
+    "hit0",
+    "hit1",
+    "refill",
+    "refilled",
+    "push",
+    "spill",
+    "flush",
+    "flushed",
+    "direct",
+    "carve",
+    "reuse",
+    "acquire",
+    "retire",
+    "remote",
+    "drained",
+)
+"""The counters per class of docs/machine.md section 10."""
+
+STATISTICS = (
+    "events",
+    "live_bytes",
+    "live_block_bytes",
+    "live_blocks",
+    "peak_live_bytes",
+    "peak_live_event",
+    "peak_live_block_bytes",
+    "peak_live_committed",
+    "peak_committed",
+    "peak_committed_event",
+    "peak_committed_live_bytes",
+    "peak_committed_block_bytes",
+    "failed_refills",
+    "failed_runs",
+)
+"""What the model alone knows; live_bytes are those asked for, peaks are looked at after each event;
+failures are allocations for which the slab span or the run span had no room."""
+
+CLASS_NUMBERS = ("stride", "usable", "first", "blocks")
+BATCHES = ("refill", "flush", "spill", "promote")
+"""Fields of a front's plan; in `classes` their names end in _batch, to tell them from the counters."""
+
+
+def _record(*fields: str) -> np.dtype[np.void]:
+    return np.dtype([(field, np.int64) for field in fields])
+
+
+MACHINE = _record(
+    *PLAN_NUMBERS,
+    "span_superslabs",  # superslabs that the span can hold
+    "slab_words",  # of 32 marks, per slab
+    "store_step",  # from a heap's store to the next heap's: 0 if all heaps share one
+    *TOTALS,
+    "abandoned",  # head of the LIFO list of abandoned heaps
+    "empties_committed",  # slabs in pools that have committed pages
+    "top",  # first page of the run span never used or given back
+    "nodes",  # remote list nodes ever used
+    "free_node",  # head of the LIFO list of free ones
+    "full",  # 1: the arrays might not do for another event, or there is a fault
+    "fault",  # why the last event cannot be (model/events.py)
+    "slab_room",  # counts up to which the arrays do for another event, whatever it is
+    "heap_room",
+    "node_room",
+    "page_room",
+    *STATISTICS,
+    "samples",  # points of the time line
+    "stride",  # events from one to the next
+    "next_sample",
+)
+CLASS = _record(
+    *CLASS_NUMBERS,
+    "front",  # code of the front
+    "capacity",
+    "list_capacity",
+    *(f"{batch}_batch" for batch in BATCHES),
+    "slot_base",
+    *COUNTS,
+    "retired",  # pool of the class, of all classes in the first record if shared: head of the LIFO list of empty slabs
+    "left",  # slabs left in its superslab
+    "next_place",  # and the place of the next one
+    "mapped",  # superslabs ever mapped for the pool
+)
+HEAP = _record("remote", "next")  # head of the remote list; next abandoned heap
+FRONT = _record(
+    "base", "held", "head", "below"
+)  # in `slots`; blocks in level 0, its oldest if a ring; blocks in level 1
+STORE = _record("hot", "head")  # the hot slab; head of the list, or top of the pairing heap, of the other slabs
+SLAB = _record(
+    "place",  # in the span, in slabs
+    "class",
+    "owner",  # heap that acquired it; -1: it is in a pool
+    "carved",
+    "freed",
+    "out",
+    "committed",
+    "low",  # no mark in a word of marks below this
+    "next",
+    "prev",
+    "child",
+)
+NODE = _record("block", "next")
+PAGE_RECORD = _record("run", "free", "back", "next", "prev", "committed")
+BLOCK = _record("handle", "asked")
+SAMPLE = _record("event", "live_bytes", "committed")
+
+SAMPLES = 1024
+
+
+def machine_record(plan: Plan) -> Records:
+    """The scalars of a fresh machine: the Plan's numbers, counters at 0."""
+    machine = np.zeros(1, MACHINE)
+    for field in PLAN_NUMBERS:
+        machine[field] = getattr(plan, field)
+    machine["span_superslabs"] = plan.slab_span_bytes // plan.superslab_bytes
+    machine["slab_words"] = -(-max(row.blocks for row in plan.classes) // 32)
+    owned = plan.design.remote == policy.remote_owner_list.NAME
+    machine["store_step"] = plan.class_count if owned else 0
+    for field in ("abandoned", "free_node"):
+        machine[field] = -1
+    machine["stride"] = 1
+    return machine
+
+
+def class_records(plan: Plan) -> Records:
+    """The size classes and their fronts, counters at 0, pools empty."""
+    classes = np.zeros(plan.class_count, CLASS)
+    for record, row in zip(classes, plan.classes, strict=True):
+        for field in CLASS_NUMBERS:
+            record[field] = getattr(row, field)
+        for batch in BATCHES:
+            record[f"{batch}_batch"] = getattr(row.front, batch)
+        record["capacity"] = row.front.capacity
+        record["list_capacity"] = row.front.list_capacity
+        record["front"] = policy.code(policy.FRONTS, row.front.kind)
+        record["slot_base"] = row.slot_base
+    classes["retired"] = -1
+    return classes
+
+
+def empty_bins() -> Ints:
+    """The heads of the bins of free runs."""
+    return np.full(LAST_BIN + 1, -1, np.int64)
+
+
+def batch_room(plan: Plan) -> int:
+    """Blocks that the largest batch moves: a refill, a flush with a spill, or a whole front."""
+    return max(
+        max(row.front.refill, row.front.capacity + row.front.list_capacity, row.front.flush + row.front.spill)
+        for row in plan.classes
+    )
+
+
+def slabs_per_event(plan: Plan) -> int:
+    """Slabs that one event may acquire at most: those of its refill."""
+    return max(-(-row.front.refill // row.blocks) for row in plan.classes) + 1
+
+
+def pages_per_event(plan: Plan) -> int:
+    """Pages by which one event may raise the top at most."""
+    return pages_for(plan.huge_bytes)
+
+
+def grown(records: Records, length: int, nothing: Iterable[str]) -> Records:
+    """The same records and zeroed ones up to `length`, but for the fields in `nothing`, which are -1."""
+    longer = np.zeros(length, records.dtype)
+    longer[: len(records)] = records
+    for field in nothing:
+        longer[field][len(records) :] = -1
+    return longer
+
+
+def grown_ints(ints: Ints, length: int, value: int) -> Ints:
+    """The same numbers and `value` up to `length`."""
+    longer = np.full(length, value, np.int64)
+    longer[: len(ints)] = ints
+    return longer
+
+
+def grown_fronts(fronts: Records, classes: Records, heaps: int, slots_per_heap: int) -> Records:
+    """The same fronts and empty ones up to `heaps` heaps, each with its place in the slots."""
+    longer = grown(fronts, heaps * len(classes), ())
+    bases = np.arange(heaps)[:, np.newaxis] * slots_per_heap + classes["slot_base"][np.newaxis, :]
+    longer["base"] = bases.ravel()
+    return longer
+
+
+def grown_blocks(blocks: Records, length: int) -> Records:
+    """The same blocks and unborn ones up to `length`."""
+    longer = grown(blocks, length, ())
+    longer["handle"][len(blocks) :] = DEAD
+    return longer

@@ -1,0 +1,129 @@
+"""Simulate: one pass over a trace that feeds any number of designs, and what each would have done and held."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from heapsmith.model.design import Design
+from heapsmith.model.machine import Counters, Machine, Statistics
+from heapsmith.model.plan import make_plan
+from heapsmith.model.trace import Op, TraceReader
+
+Progress = Callable[[str, int, int], None]
+"""Called as progress(what, events done, events in all)."""
+
+MEASURED_AS = (
+    "processor time of the thread inside the model's compiled event loop (statistics included), after compilation and "
+    "warm-up; decoding the trace and growing arrays are excluded"
+)
+
+
+class Rates(msgspec.Struct, frozen=True):
+    """Shares of the small allocations, and how often things happen per million operations of the trace."""
+
+    hit0: float  # share of small allocations served by level 0
+    hit1: float  # share served by level 1
+    refill: float  # share that had to go to the store
+    refills_per_million: float
+    flushes_per_million: float
+    spills_per_million: float
+    carves_per_million: float  # blocks carved
+    remote_per_million: float  # blocks freed by a thread that does not own them
+    releases_per_million: float
+
+
+class Simulation(msgspec.Struct, frozen=True):
+    """One design on one trace. Bytes; ratios are of bytes."""
+
+    design: str
+    hash: str
+    counters: Counters
+    block_sizes: list[int]  # of the classes, in the order of the counters
+    rates: Rates
+    statistics: Statistics
+    committed_peak: int
+    peak_ratio: float  # committed_peak / peak live bytes asked for
+    events_per_second: float  # of the model of this design alone, measured as `SimulationTable.measured_as` says
+
+
+class SimulationTable(msgspec.Struct, frozen=True):
+    """Designs side by side on one trace."""
+
+    trace: str
+    events: int
+    operations: int  # events but thread starts and exits
+    threads: int
+    max_blocks: int
+    measured_as: str
+    rows: list[Simulation]
+
+
+def simulate(trace: Path, designs: Sequence[Design], *, progress: Progress | None = None) -> SimulationTable:
+    """Feed every design with the trace, chunk by chunk; memory does not grow with the trace's length.
+
+    `progress` is called after each chunk. Raises BadInput if the trace is damaged.
+    """
+    machines = [_warmed(design) for design in designs]
+    operations = done = 0
+    with TraceReader(trace) as reader:
+        for chunk in reader:
+            for machine in machines:
+                machine.feed(chunk)
+            done += len(chunk.op)
+            operations += int((chunk.op < Op.THREAD_START).sum())
+            if progress:
+                progress("simulating", done, reader.footer.events)
+        return SimulationTable(
+            str(trace),
+            done,
+            operations,
+            reader.footer.threads,
+            reader.footer.max_blocks,
+            MEASURED_AS,
+            [_simulation(machine, operations) for machine in machines],
+        )
+
+
+def _warmed(design: Design) -> Machine:
+    """A fresh machine, its kernels compiled or loaded by another one's event."""
+    plan = make_plan(design)
+    Machine(plan).step(Op.MALLOC, 0, 0, 1)
+    return Machine(plan)
+
+
+def _simulation(machine: Machine, operations: int) -> Simulation:
+    counters, statistics = machine.counters(), machine.statistics()
+    design, peak = machine.plan.design, counters.totals["committed_peak"]
+    return Simulation(
+        design.name,
+        machine.plan.hash,
+        counters,
+        [row.size for row in machine.plan.classes],
+        _rates(counters, operations),
+        statistics,
+        peak,
+        _ratio(peak, statistics.peak_live.live_bytes),
+        _ratio(statistics.events * 1_000_000_000, machine.kernel_ns),
+    )
+
+
+def _rates(counters: Counters, operations: int) -> Rates:
+    total = {name: sum(per_class) for name, per_class in counters.classes.items()}
+    small = total["hit0"] + total["hit1"] + total["refill"]
+    per_million = {name: _ratio(count * 1_000_000, operations) for name, count in total.items()}
+    return Rates(
+        hit0=_ratio(total["hit0"], small),
+        hit1=_ratio(total["hit1"], small),
+        refill=_ratio(total["refill"], small),
+        refills_per_million=per_million["refill"],
+        flushes_per_million=per_million["flush"],
+        spills_per_million=per_million["spill"],
+        carves_per_million=per_million["carve"],
+        remote_per_million=per_million["remote"],
+        releases_per_million=_ratio(counters.totals["releases"] * 1_000_000, operations),
+    )
+
+
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0

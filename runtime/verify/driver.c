@@ -1,0 +1,276 @@
+/* The conformance driver: performs events on a library in their total order, on real threads, and answers with addresses.
+ *
+ * usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY TIMEOUT_S
+ *
+ * Standard input: batches, each a head record and the events. Standard output, little-endian 64-bit words: for each
+ * batch, once all of it was read and performed, an address code per event and the COUNTERS counters. So neither side
+ * can wait for the other while that one waits for it. Between batches a reset record (checked build) ends all threads
+ * and makes the heap as new. At the end of the input the facts are looked at. Status 0: all well; 1: standard error
+ * says "event N: what is wrong"; 2: a fault of usage.
+ *
+ * Each thread of the trace is a thread of this process, from its first event to its exit. One at a time runs: whoever
+ * has the turn performs the events up to the next thread's and hands the turn on. An exiting thread hands it to the
+ * coordinator, which joins it first: the library's work at thread exit is then done. */
+#define _GNU_SOURCE
+#include "driver.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* A live thread of the trace. */
+struct worker {
+    pthread_t thread;
+    sem_t turn;
+    uint32_t number;
+    bool running;
+};
+
+enum { STACK_BYTES = 1 << 18 };
+
+struct library library;
+size_t grain;
+
+static struct {
+    struct event *event;
+    int64_t *address;
+    size_t count, room, next;
+} batch; /* whoever has the turn reads and writes it */
+
+static int64_t performed; /* events before this batch */
+static int64_t check_every; /* events; 0: never */
+static struct worker **worker; /* by the trace's thread number */
+static size_t workers;
+static struct worker *ending; /* performed its exit and gave the turn to the coordinator */
+static sem_t coordinator;
+
+static long long event_number(void)
+{
+    return (long long)performed + (long long)batch.next;
+}
+
+void fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "event %lld: ", event_number());
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    _exit(1);
+}
+
+/* snprintf is no async-signal-safe function, but the signal is the process's end anyway and its buffer is on the stack. */
+static void end_by_signal(int signal)
+{
+    char line[80];
+    const char *what = signal == SIGALRM ? "no progress" : sigabbrev_np(signal);
+    int length = snprintf(line, sizeof line, "event %lld: %s\n", event_number(), what);
+    if (write(STDERR_FILENO, line, (size_t)length) < 0)
+        _exit(2);
+    _exit(1);
+}
+
+static void usage(const char *what)
+{
+    fprintf(stderr, "%s\n", what);
+    exit(2);
+}
+
+static void pass_turn(void)
+{
+    uint32_t next = batch.next < batch.count ? batch.event[batch.next].thread : UINT32_MAX;
+    bool runs = next < workers && worker[next] != NULL && worker[next]->running;
+    sem_post(runs ? &worker[next]->turn : &coordinator);
+}
+
+static void perform_next(void)
+{
+    batch.address[batch.next] = perform(&batch.event[batch.next]);
+    if (check_every > 0 && event_number() % check_every == 0)
+        library.check();
+    batch.next++;
+}
+
+/* This thread's events up to the next thread's; false after its exit, or if there is no batch: all threads end. */
+static bool take_turn(struct worker *self)
+{
+    if (batch.count == 0)
+        return false;
+    while (batch.next < batch.count && batch.event[batch.next].thread == self->number) {
+        bool exits = batch.event[batch.next].op == THREAD_EXIT;
+        perform_next();
+        if (exits) {
+            ending = self;
+            sem_post(&coordinator);
+            return false;
+        }
+    }
+    pass_turn();
+    return true;
+}
+
+static void *work(void *with)
+{
+    struct worker *self = with;
+    do
+        sem_wait(&self->turn);
+    while (take_turn(self));
+    return NULL;
+}
+
+static struct worker *worker_of(uint32_t number)
+{
+    if (number >= workers) {
+        size_t wider = 2 * (size_t)number + 16;
+        worker = realloc(worker, wider * sizeof *worker);
+        if (worker == NULL)
+            fail("the driver has no memory for %zu threads", wider);
+        memset(worker + workers, 0, (wider - workers) * sizeof *worker);
+        workers = wider;
+    }
+    if (worker[number] == NULL) {
+        worker[number] = calloc(1, sizeof *worker[number]);
+        if (worker[number] == NULL)
+            fail("the driver has no memory for thread %u", number);
+        worker[number]->number = number;
+        sem_init(&worker[number]->turn, 0, 0);
+    }
+    return worker[number];
+}
+
+static void start(struct worker *starting)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    int error = pthread_create(&starting->thread, &attributes, work, starting);
+    pthread_attr_destroy(&attributes);
+    if (error != 0)
+        fail("thread %u cannot be started: %s", starting->number, strerror(error));
+    starting->running = true;
+}
+
+static void perform_batch(void)
+{
+    batch.next = 0;
+    while (batch.next < batch.count) {
+        struct worker *next = worker_of(batch.event[batch.next].thread);
+        if (!next->running)
+            start(next);
+        sem_post(&next->turn);
+        sem_wait(&coordinator);
+        if (ending != NULL) {
+            pthread_join(ending->thread, NULL);
+            ending->running = false;
+            ending = NULL;
+        }
+    }
+    performed += (int64_t)batch.count;
+    batch.next = 0;
+}
+
+/* The heap as new, for another trace. */
+static void reset(void)
+{
+    batch.count = batch.next = 0;
+    for (size_t number = 0; number < workers; number++)
+        if (worker[number] != NULL && worker[number]->running) {
+            sem_post(&worker[number]->turn);
+            pthread_join(worker[number]->thread, NULL);
+            worker[number]->running = false;
+        }
+    library.reset();
+    forget_blocks();
+}
+
+/* False at the end of the input. */
+static bool read_batch(void)
+{
+    struct event head;
+    while (fread(&head, sizeof head, 1, stdin) == 1 && head.op == RESET)
+        reset();
+    if (feof(stdin))
+        return false;
+    if (head.op != BATCH || head.bytes < 0)
+        usage("a batch has no head");
+    batch.count = (size_t)head.bytes;
+    if (batch.count > batch.room) {
+        batch.room = batch.count;
+        batch.event = realloc(batch.event, batch.room * sizeof *batch.event);
+        batch.address = realloc(batch.address, batch.room * sizeof *batch.address);
+        if (batch.event == NULL || batch.address == NULL)
+            usage("no memory for a batch");
+    }
+    if (fread(batch.event, sizeof *batch.event, batch.count, stdin) != batch.count)
+        usage("a batch is cut off");
+    return true;
+}
+
+static void answer(uint64_t *counters, size_t count)
+{
+    library.counters(counters);
+    fwrite(batch.address, sizeof *batch.address, batch.count, stdout);
+    fwrite(counters, sizeof *counters, count, stdout);
+    if (fflush(stdout) != 0)
+        usage("nobody reads the answer");
+}
+
+static void load(const char *path)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL)
+        usage(dlerror());
+    static const char *const name[] = {
+        "malloc", "calloc", "realloc", "reallocarray", "aligned_alloc", "memalign", "posix_memalign", "valloc", "pvalloc", "free",
+        "cfree", "free_sized", "free_aligned_sized", "malloc_usable_size", "heapsmith_counter_count", "heapsmith_counters",
+        "heapsmith_locate", "heapsmith_check", "heapsmith_reset",
+    };
+    _Static_assert(sizeof name / sizeof name[0] * sizeof(void *) == sizeof library, "a name per function of struct library");
+    for (size_t index = 0; index < sizeof name / sizeof name[0]; index++) {
+        void *function = dlsym(handle, name[index]);
+        if (function == NULL)
+            usage(dlerror());
+        memcpy((char *)&library + index * sizeof function, &function, sizeof function);
+    }
+}
+
+static void watch_signals(void)
+{
+    static const int fatal[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGALRM };
+    for (size_t index = 0; index < sizeof fatal / sizeof fatal[0]; index++)
+        signal(fatal[index], end_by_signal);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+}
+
+int main(int count, char **argument)
+{
+    if (count != 6)
+        usage("usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY TIMEOUT_S");
+    grain = strtoul(argument[2], NULL, 10);
+    size_t counters = strtoul(argument[3], NULL, 10);
+    check_every = strtol(argument[4], NULL, 10);
+    unsigned timeout_s = (unsigned)strtoul(argument[5], NULL, 10);
+    watch_signals();
+    load(argument[1]);
+    sem_init(&coordinator, 0, 0);
+    uint64_t *counter = calloc(counters, sizeof *counter);
+    if (counter == NULL || library.counter_count() != counters)
+        usage("the library has another number of counters");
+    while (read_batch()) {
+        alarm(timeout_s);
+        perform_batch();
+        answer(counter, counters);
+        alarm(0);
+    }
+    alarm(timeout_s);
+    facts();
+    _exit(0);
+}

@@ -1,0 +1,62 @@
+/* The conformance driver: what its parts share. Its own malloc is the system's; the library under test is only called. */
+#ifndef HEAPSMITH_DRIVER_H
+#define HEAPSMITH_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One record on standard input: an event of a trace (docs/trace.md), or with op BATCH the head of `bytes` events, or
+ * with op RESET the end of this trace and the begin of another. */
+struct event {
+    uint8_t op;
+    uint8_t align_log2;
+    uint16_t unused;
+    uint32_t thread;
+    uint32_t block;
+    uint32_t unused_too;
+    int64_t bytes;
+};
+
+_Static_assert(sizeof(struct event) == 24, "the record that codegen/driver.py writes");
+
+enum { MALLOC, CALLOC, REALLOC, ALIGNED, FREE, FREE_SIZED, THREAD_START, THREAD_EXIT, RESET = 254, BATCH = 255 };
+
+/* Functions of the library under test. */
+struct library {
+    void *(*malloc)(size_t bytes);
+    void *(*calloc)(size_t count, size_t bytes);
+    void *(*realloc)(void *block, size_t bytes);
+    void *(*reallocarray)(void *block, size_t count, size_t bytes);
+    void *(*aligned_alloc)(size_t alignment, size_t bytes);
+    void *(*memalign)(size_t alignment, size_t bytes);
+    int (*posix_memalign)(void **block, size_t alignment, size_t bytes);
+    void *(*valloc)(size_t bytes);
+    void *(*pvalloc)(size_t bytes);
+    void (*free)(void *block);
+    void (*cfree)(void *block);
+    void (*free_sized)(void *block, size_t bytes);
+    void (*free_aligned_sized)(void *block, size_t alignment, size_t bytes);
+    size_t (*malloc_usable_size)(void *block);
+    size_t (*counter_count)(void);
+    void (*counters)(uint64_t *counters);
+    int64_t (*locate)(const void *block);
+    void (*check)(void);
+    void (*reset)(void);
+};
+
+extern struct library library;
+extern size_t grain; /* every block begins at a multiple of it */
+
+/* Says what is wrong at the event being performed, and ends the process with status 1. */
+void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* perform.c: one event; the address code of the block it allocated or resized, else -1. */
+int64_t perform(const struct event *event);
+
+/* perform.c: no block is live. */
+void forget_blocks(void);
+
+/* facts.c: what the page does not say but C17, C23 and POSIX.1-2024 do. */
+void facts(void);
+
+#endif

@@ -1,0 +1,204 @@
+/* One event on the library, with the blocks' contents watched: alignment, usable size, zeros, and a pattern at the edges. */
+#include "driver.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A block of the trace. Its pattern lies at the first and last EDGE bytes asked for, and at the end of the usable ones. */
+struct born {
+    unsigned char *start; /* NULL: the allocation failed, or the block is dead */
+    size_t asked;
+    size_t usable;
+    unsigned char tag;
+};
+
+enum {
+    EDGE = 16,
+    ALL_ZERO_BYTES = 4096, /* up to here calloc's bytes are all looked at, above only at the pages' edges */
+    PAGE = 4096,
+    PAGE_EDGE = 64,
+};
+
+static struct born *table;
+static size_t table_size;
+
+static struct born *born(uint32_t block)
+{
+    if (block >= table_size) {
+        size_t wider = 2 * (size_t)block + 1024;
+        table = realloc(table, wider * sizeof *table);
+        if (table == NULL)
+            fail("the driver has no memory for %zu blocks", wider);
+        for (size_t index = table_size; index < wider; index++)
+            table[index] = (struct born){ 0 };
+        table_size = wider;
+    }
+    return &table[block];
+}
+
+static unsigned char pattern(const struct born *block, size_t offset)
+{
+    return (unsigned char)(block->tag + 151 * offset);
+}
+
+static size_t edge_before(size_t end)
+{
+    return end > EDGE ? end - EDGE : 0;
+}
+
+static void paint_part(const struct born *block, size_t from, size_t to)
+{
+    for (size_t offset = from; offset < to; offset++)
+        block->start[offset] = pattern(block, offset);
+}
+
+static void paint(const struct born *block)
+{
+    paint_part(block, 0, block->asked < EDGE ? block->asked : EDGE);
+    paint_part(block, edge_before(block->asked), block->asked);
+    paint_part(block, edge_before(block->usable), block->usable);
+}
+
+static void watch_part(const struct born *block, const unsigned char *start, size_t from, size_t to, const char *what)
+{
+    for (size_t offset = from; offset < to; offset++)
+        if (start[offset] != pattern(block, offset))
+            fail("%s: byte %zu of a block of %zu bytes changed from %d to %d", what, offset, block->asked,
+                 pattern(block, offset), start[offset]);
+}
+
+static void watch(const struct born *block)
+{
+    watch_part(block, block->start, 0, block->asked < EDGE ? block->asked : EDGE, "while it lived");
+    watch_part(block, block->start, edge_before(block->asked), block->asked, "while it lived");
+    watch_part(block, block->start, edge_before(block->usable), block->usable, "while it lived");
+}
+
+/* After a realloc: the bytes painted before, as far as the new size keeps them. */
+static void watch_kept(const struct born *old, const unsigned char *start, size_t bytes)
+{
+    size_t kept = old->asked < bytes ? old->asked : bytes;
+    watch_part(old, start, 0, kept < EDGE ? kept : EDGE, "in realloc");
+    watch_part(old, start, edge_before(old->asked), kept, "in realloc");
+}
+
+static void watch_zeros(const unsigned char *start, size_t from, size_t to)
+{
+    for (size_t offset = from; offset < to; offset++)
+        if (start[offset] != 0)
+            fail("calloc: byte %zu is %d, not 0", offset, start[offset]);
+}
+
+static void watch_calloc(const unsigned char *start, size_t bytes)
+{
+    if (bytes <= ALL_ZERO_BYTES) {
+        watch_zeros(start, 0, bytes);
+        return;
+    }
+    for (size_t page = 0; page < bytes; page += PAGE) {
+        size_t end = page + PAGE < bytes ? page + PAGE : bytes;
+        watch_zeros(start, page, page + PAGE_EDGE < end ? page + PAGE_EDGE : end);
+        watch_zeros(start, end - page > PAGE_EDGE ? end - PAGE_EDGE : page, end);
+    }
+}
+
+/* The block is where the library says, of the size asked; its edges get a pattern of their own. */
+static int64_t remember(struct born *block, void *start, size_t asked, size_t alignment)
+{
+    static unsigned char births;
+    if (start == NULL) {
+        if (errno != ENOMEM)
+            fail("a failed allocation leaves errno at %d, not ENOMEM", errno);
+        *block = (struct born){ 0 };
+        return -1;
+    }
+    *block = (struct born){ start, asked, library.malloc_usable_size(start), ++births };
+    if ((uintptr_t)start % alignment != 0)
+        fail("the block at %p is not aligned to %zu", start, alignment);
+    if (block->usable < asked)
+        fail("malloc_usable_size is %zu for a block of %zu bytes", block->usable, asked);
+    paint(block);
+    return library.locate(start);
+}
+
+static int64_t resize(const struct event *event)
+{
+    struct born *block = born(event->block);
+    struct born old = *block;
+    size_t bytes = (size_t)event->bytes;
+    if (old.start != NULL)
+        watch(&old);
+    void *start = library.realloc(old.start, bytes);
+    if (bytes == 0 && old.start != NULL) {
+        *block = (struct born){ 0 };
+        return -1;
+    }
+    if (start == NULL && old.start != NULL) {
+        if (errno != ENOMEM)
+            fail("a failed realloc leaves errno at %d, not ENOMEM", errno);
+        watch(&old);
+        return -1;
+    }
+    if (old.start != NULL)
+        watch_kept(&old, start, bytes);
+    return remember(block, start, bytes, grain);
+}
+
+static void release(const struct event *event)
+{
+    struct born *block = born(event->block);
+    if (block->start != NULL)
+        watch(block);
+    if (event->op == FREE)
+        library.free(block->start);
+    else if (event->align_log2 > 0)
+        library.free_aligned_sized(block->start, (size_t)1 << event->align_log2, (size_t)event->bytes);
+    else
+        library.free_sized(block->start, (size_t)event->bytes);
+    if (errno != 0)
+        fail("free sets errno to %d", errno);
+    *block = (struct born){ 0 };
+}
+
+static int64_t allocate(const struct event *event)
+{
+    size_t bytes = (size_t)event->bytes;
+    size_t alignment = event->op == ALIGNED ? (size_t)1 << event->align_log2 : 1;
+    void *start;
+    if (event->op == ALIGNED)
+        start = library.aligned_alloc(alignment, bytes);
+    else
+        start = event->op == MALLOC ? library.malloc(bytes) : library.calloc(1, bytes);
+    if (event->op == CALLOC && start != NULL)
+        watch_calloc(start, bytes);
+    return remember(born(event->block), start, bytes, alignment > grain ? alignment : grain);
+}
+
+int64_t perform(const struct event *event)
+{
+    errno = 0;
+    switch (event->op) {
+    case MALLOC:
+    case CALLOC:
+    case ALIGNED:
+        return allocate(event);
+    case REALLOC:
+        return resize(event);
+    case FREE:
+    case FREE_SIZED:
+        release(event);
+        return -1;
+    case THREAD_START:
+    case THREAD_EXIT:
+        return -1;
+    default:
+        fail("operation %d is not one of 0 to 7", event->op);
+    }
+}
+
+void forget_blocks(void)
+{
+    memset(table, 0, table_size * sizeof *table);
+}

@@ -1,0 +1,76 @@
+"""What commands take: the arguments and options that several share, and the checks of what a user gives."""
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heapsmith.model.errors import BadInput
+
+
+def designs(incomplete: str) -> list[str]:
+    """The built-in designs whose names begin so: shell completion."""
+    from heapsmith.model.design import builtin_names
+
+    return [name for name in builtin_names() if name.startswith(incomplete)]
+
+
+def example(*lines: str) -> str:
+    """The epilog of a command's help."""
+    return "\b\nExamples:\n" + "\n".join(f"  heapsmith {line}" for line in lines)
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Cmd = Annotated[
+    list[str], typer.Argument(metavar="CMD", help="The program and its arguments, after --.", show_default=False)
+]
+Trace = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace (.hst).", show_default=False)]
+Name = Annotated[
+    str, typer.Argument(metavar="DESIGN", help="A built-in design or a design file.", autocompletion=designs)
+]
+Base = Annotated[
+    str, typer.Option("--base", metavar="DESIGN", help="The design to start from.", autocompletion=designs)
+]
+Overhead = Annotated[
+    float,
+    typer.Option(metavar="FRACTION", help="Bytes idle in fronts, at most, as a fraction of the peak live bytes."),
+]
+Rounds = Annotated[int, typer.Option(min=1, help="Counted rounds, each library once in each.")]
+OutFile = Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The file to write.", show_default=False)]
+OutFolder = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="The folder to fill.", show_default=False)]
+
+
+def command_words(words: list[str]) -> list[str]:
+    """CMD without the `--` before it; BadInput if there is none, or no such program."""
+    command = words[1:] if words[:1] == ["--"] else words
+    if not command:
+        raise BadInput("no command: expected -- CMD [ARG]...")
+    if shutil.which(command[0]) is None:
+        raise BadInput(f"{command[0]}: no such command, or it is not executable")
+    return command
+
+
+def writable_folder(path: Path) -> Path:
+    """`path` as a directory, made if it is absent; BadInput if nothing can be written there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            return path
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def writable_file(path: Path) -> Path:
+    """`path` as a file to write; BadInput if it cannot be."""
+    writable_folder(path.parent)
+    if path.is_dir():
+        raise BadInput(f"{path}: cannot be written: Is a directory")
+    return path
+
+
+def design_name(stem: str) -> str:
+    """A design name made of a file's or folder's: what is neither letter nor digit becomes '-'."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", stem).strip("-") or "forged"

@@ -1,0 +1,194 @@
+"""What each command shows for people: a result becomes fields and tables."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from heapsmith import show
+
+if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
+    from heapsmith.bench.doctor import DoctorReport
+    from heapsmith.bench.forge_report import ForgeReport
+    from heapsmith.bench.record import RecordResult
+    from heapsmith.bench.replay import ReplayTable
+    from heapsmith.bench.tables import Words
+    from heapsmith.codegen.generate import Generated
+    from heapsmith.codegen.verify import VerifyReport
+    from heapsmith.model.design import Design
+    from heapsmith.model.plan import Plan
+    from heapsmith.model.simulate import SimulationTable
+    from heapsmith.model.trace_stats import TraceInfo
+    from heapsmith.model.tune import Tuned
+
+
+MOST_TRACES = 5
+"""Traces of one recording that are named; --json names all."""
+
+
+def words(table: "Words") -> None:
+    """A table of words."""
+    show.table(table.title, table.columns, table.rows)
+
+
+def recorded(result: "RecordResult") -> None:
+    """Where the traces are, the largest first; on stderr, as stdout was the command's."""
+    for trace in result.traces[:MOST_TRACES]:
+        lost = f", {trace.drops:,} DROPPED" if trace.drops else ""
+        show.note(f"heapsmith: {trace.path}: {trace.events:,} events{lost} of {' '.join(trace.program)}")
+    if more := result.traces[MOST_TRACES:]:
+        events = sum(trace.events for trace in more)
+        show.note(f"heapsmith: and {len(more)} smaller traces of other processes, {events:,} events, beside it")
+
+
+def trace_info(info: "TraceInfo") -> None:
+    """A trace in figures."""
+    from heapsmith.bench.units import amount, duration
+
+    operations = ", ".join(f"{name} {count:,}" for name, count in info.events_by_op.items() if count)
+    lifetime, events = info.lifetime_bytes, info.lifetime_events
+    show.fields(
+        [
+            ("trace", info.path),
+            ("command", " ".join(info.command) or "-"),
+            ("made by", info.source),
+            ("events", f"{info.events:,}: {operations}"),
+            ("on disk", f"{amount(info.bytes_on_disk)}, {info.bytes_per_event:.2f} bytes per event"),
+            ("threads", f"{info.threads}; {info.cross_thread_frees:,} frees by another thread than allocated"),
+            ("duration", duration(info.duration_ns)),
+            ("allocated", amount(info.allocated_bytes)),
+            ("peak live", f"{amount(info.peak_live_bytes)} after event {info.peak_live_bytes_event:,}"),
+            ("peak live blocks", f"{info.peak_live_blocks:,} after event {info.peak_live_blocks_event:,}"),
+            ("live at the end", f"{amount(info.live_bytes_at_end)} in {info.live_blocks_at_end:,} blocks"),
+            ("sizes", f"{info.distinct_sizes:,} distinct"),
+            (
+                "reallocs",
+                f"{info.reallocs_growing:,} grow, {info.reallocs_shrinking:,} shrink, {info.reallocs_same:,} same",
+            ),
+            (
+                "lifetime, bytes",
+                f"50 % under {amount(lifetime.p50)}, 90 % {amount(lifetime.p90)}, 99 % {amount(lifetime.p99)}",
+            ),
+            ("lifetime, events", f"50 % under {events.p50:,}, 90 % {events.p90:,}, 99 % {events.p99:,}"),
+            ("lost", f"{info.drops:,} events dropped, {info.foreign_frees:,} frees of blocks born before"),
+            *([("salvaged", info.salvaged)] if info.salvaged else []),
+        ]
+    )
+    show.table("most requested", ("size", "requests"), [(row.size, f"{row.requests:,}") for row in info.top_sizes])
+    rows = [(row.size, f"{row.blocks:,}", amount(row.bytes)) for row in info.top_sizes_at_peak]
+    show.table("most bytes at the peak", ("size", "blocks", "bytes"), rows)
+
+
+def designs(found: "list[Design]") -> None:
+    """The built-in designs."""
+    rows = [
+        (one.name, one.hash(), len(one.sizes), one.classifier, one.slab_choice, one.empties, one.remote, one.about)
+        for one in found
+    ]
+    columns = ("design", "<hash", "classes", "<classifier", "<slab choice", "<empties", "<remote", "<about")
+    show.table("", columns, rows)
+
+
+def plan(made: "Plan") -> None:
+    """Every derived number of a design: the scalars, then a row per class."""
+    design = made.design
+    policies = {
+        name: getattr(design, name) for name in ("name", "about", "classifier", "slab_choice", "empties", "remote")
+    }
+    policies["release"] = str(design.release.__struct_config__.tag)
+    scalars = {name: value for name in made.__struct_fields__ if isinstance(value := getattr(made, name), int | str)}
+    show.fields([*policies.items(), *((name, show.figure(value)) for name, value in scalars.items())])
+    front = ("capacity", "list_capacity", "refill", "flush", "spill", "promote")
+    rows = [
+        (
+            f"{row.smallest_request} to {row.usable}",
+            row.size,
+            row.blocks,
+            row.tail_bytes,
+            row.worst_internal_bytes,
+            row.front.kind,
+            *(getattr(row.front, name) or "-" for name in front),
+        )
+        for row in made.classes
+    ]
+    columns = (
+        "requests",
+        "block",
+        "per slab",
+        "tail bytes",
+        "worst loss",
+        "<front",
+        *(n.replace("_", " ") for n in front),
+    )
+    show.table("", columns, rows)
+
+
+def generated(found: "Generated", check: bool) -> None:
+    """What was written, or found identical."""
+    print(f"{found.folder}: {'identical' if check else 'written'}: {', '.join(found.files)}")
+
+
+def verified(report: "VerifyReport") -> None:
+    """The claims of the audit that fail, how many hold, and a row per trace and build."""
+    from heapsmith.bench import tables
+
+    if report.audit is not None:
+        failed = report.audit.failed()
+        if failed:
+            rows = [(row.name, row.check, row.claim, row.found) for row in failed]
+            show.table("claims that do not hold", ("name", "<check", "<claimed", "<found"), rows)
+        claims = len(report.audit.rows)
+        print(f"audit: {claims - len(failed)} of {claims} claims hold ({report.audit.compiler})")
+    if report.runs:
+        words(tables.verified(report))
+    print("ok" if report.ok else "NOT ok")
+
+
+def simulated(found: "SimulationTable") -> None:
+    """Designs side by side."""
+    from heapsmith.bench import tables
+
+    words(tables.simulated(found))
+    words(tables.counters(found))
+
+
+def tuned(found: "Tuned", path: Path) -> None:
+    """What each design tried comes to, and why this one was chosen."""
+    from heapsmith.bench import tables
+
+    words(tables.tuned(found))
+    for reason in found.reasons:
+        if "[" not in reason.field:
+            print(f"{reason.field} = {reason.chosen}: {reason.why}")
+    print(path)
+
+
+def replayed(table: "ReplayTable") -> None:
+    """A trace under several libraries."""
+    from heapsmith.bench import tables
+
+    words(tables.replayed(table))
+    for warning in tables.notes(table):
+        print(warning)
+
+
+def forged(report: "ForgeReport") -> None:
+    """All tables of a forge, the verdict, and what it wrote."""
+    from heapsmith.bench import tables
+    from heapsmith.bench.forge_report import summary, verdict
+
+    for table in summary(report):
+        words(table)
+    for warning in [*tables.notes(report.replayed), *tables.notes(report.measured)]:
+        print(warning)
+    print(f"\n{verdict(report)}\n")
+    for file in report.files:
+        print(file)
+
+
+def doctor(report: "DoctorReport") -> None:
+    """What was looked for, what was found, what it is needed for."""
+    marks = {(True, True): "ok", (True, False): "ok", (False, True): "LACKING", (False, False): "absent"}
+    rows = [(one.name, marks[one.ok, one.essential], one.found, one.needed_for) for one in report.findings]
+    show.table("", ("what", "<", "<found", "<needed for"), rows)
+    if report.lacking:
+        print(f"heapsmith: lacking: {', '.join(report.lacking)}", file=sys.stderr)

@@ -1,0 +1,79 @@
+"""How the commands print: tables, fields and JSON on stdout; notes and progress on stderr."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+Report = Callable[[str, int, int], None]
+"""Called as report(what, done, total) while something long runs."""
+
+
+def emit_json(value: Any) -> None:
+    """A result as indented JSON."""
+    print(json.dumps(msgspec.to_builtins(value, str_keys=True, enc_hook=str), indent=2))
+
+
+def fields(rows: Iterable[tuple[str, object]]) -> None:
+    """Aligned `name  value` lines."""
+    pairs = [(name.replace("_", " "), str(value)) for name, value in rows]
+    width = max(len(name) for name, _ in pairs)
+    for name, value in pairs:
+        print(f"{name:<{width}}  {value}")
+
+
+def struct(value: msgspec.Struct) -> None:
+    """The fields of a struct, as `fields` prints them."""
+    names = value.__struct_fields__
+    fields((name, "-" if (field := getattr(value, name)) is None else figure(field)) for name in names)
+
+
+def figure(value: object) -> str:
+    """Whole numbers with their thousands apart, anything else as it is."""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table: text to the left, in the first column and in those whose name begins with '<'; figures to the right."""
+    is_text = [index == 0 or name.startswith("<") for index, name in enumerate(columns)]
+    lines = [[name.lstrip("<") for name in columns], *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
+    lines.insert(1, ["-" * width for width in widths])
+    if title:
+        print(f"\n{title}")
+    for line in lines:
+        cells = zip(line, widths, is_text, strict=True)
+        print("  ".join(cell.ljust(width) if text else cell.rjust(width) for cell, width, text in cells).rstrip())
+
+
+def note(text: str) -> None:
+    """A line for people on stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def progress() -> Iterator[Report]:
+    """A callback that draws a bar on stderr from its first call on, if that is a terminal, and else does nothing."""
+    if not sys.stderr.isatty():
+        yield lambda what, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task("")
+
+    def report(what: str, done: int, total: int) -> None:
+        bar.start()
+        bar.update(task, description=what, completed=done, total=total or None)
+        if done >= total:
+            bar.stop()
+
+    try:
+        yield report
+    finally:
+        bar.stop()

@@ -1,0 +1,101 @@
+"""A generated library in this process, called on real threads: what tests of libraries share."""
+
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+from queue import SimpleQueue
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heapsmith.codegen.build import FLAGS
+from heapsmith.model.trace import Op
+
+FAST_TO_BUILD = [*(flag for flag in FLAGS if flag not in ("-O2", "-g")), "-O1"]
+"""Flags for a library that is compiled more often than it is run."""
+
+LIBC = ctypes.CDLL(None)
+THREAD_MAIN = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+
+
+class Loaded:
+    """The functions of a library whose malloc is not this process's: dlopen with RTLD_LOCAL, called by address."""
+
+    def __init__(self, path: Path) -> None:
+        handle = ctypes.CDLL(str(path))  # RTLD_LOCAL | RTLD_NOW
+        pointer, word = ctypes.c_void_p, ctypes.c_size_t
+        self.malloc = self._function(handle, "malloc", pointer, word)
+        self.calloc = self._function(handle, "calloc", pointer, word, word)
+        self.realloc = self._function(handle, "realloc", pointer, pointer, word)
+        self.aligned_alloc = self._function(handle, "aligned_alloc", pointer, word, word)
+        self.free = self._function(handle, "free", None, pointer)
+        self.free_sized = self._function(handle, "free_sized", None, pointer, word)
+        self.usable_size = self._function(handle, "malloc_usable_size", word, pointer)
+        self.locate = self._function(handle, "heapsmith_locate", ctypes.c_int64, pointer)
+        self.check = self._function(handle, "heapsmith_check", None)
+        self.reset = self._function(handle, "heapsmith_reset", None)
+        self._counters = self._function(handle, "heapsmith_counters", None, pointer)
+        self._row = np.zeros(self._function(handle, "heapsmith_counter_count", word)(), np.int64)
+
+    @staticmethod
+    def _function(handle: ctypes.CDLL, name: str, result: object, *arguments: object) -> Callable[..., int]:
+        function = handle[name]
+        function.restype = result
+        function.argtypes = arguments
+        return function
+
+    def counters(self) -> NDArray[np.int64]:
+        """All counters; the array is overwritten by the next call."""
+        self._counters(self._row.ctypes.data)
+        return self._row
+
+    def perform(self, op: int, block: int, size: int, align_log2: int) -> int:
+        """One operation on the block at address `block` (0: none); the address of the block it returns, else 0."""
+        match op:
+            case Op.MALLOC:
+                return self.malloc(size) or 0
+            case Op.CALLOC:
+                return self.calloc(1, size) or 0
+            case Op.ALIGNED:
+                return self.aligned_alloc(1 << align_log2, size) or 0
+            case Op.REALLOC:
+                return self.realloc(block, size) or 0
+            case Op.FREE:
+                self.free(block)
+            case Op.FREE_SIZED:
+                self.free_sized(block, size)
+        return 0
+
+
+class RealThread:
+    """A POSIX thread that does what it is given, one job at a time. `join` returns after the thread's destructors ran.
+
+    threading.Thread.join does not wait for those, and they are where a library drains a heap.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Callable[[], int] | None] = SimpleQueue()
+        self._results: SimpleQueue[int | BaseException] = SimpleQueue()
+        self._main = THREAD_MAIN(self._work)
+        self._id = ctypes.c_ulong()
+        assert LIBC.pthread_create(ctypes.byref(self._id), None, self._main, None) == 0
+
+    def _work(self, _: object) -> None:
+        while job := self._jobs.get():
+            try:
+                self._results.put(job())
+            except BaseException as error:
+                self._results.put(error)
+
+    def do(self, job: Callable[[], int]) -> int:
+        """Have the thread call `job`; what it returned."""
+        self._jobs.put(job)
+        result = self._results.get()
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    def join(self) -> None:
+        """End the thread and wait until nothing of it is left."""
+        self._jobs.put(None)
+        assert LIBC.pthread_join(self._id, None) == 0

@@ -1,0 +1,117 @@
+"""Random traces that reach every corner of a small design soon: waves of few classes, four threads, odd sizes."""
+
+import random
+
+from heapsmith.model.plan import Plan
+from heapsmith.model.trace import Chunk, Op
+
+THREADS = 4
+CROWD = 280
+
+
+class _Writer:
+    """Events in the order written, with block numbers as docs/trace.md has them."""
+
+    def __init__(self, plan: Plan, seed: int) -> None:
+        self.plan = plan
+        self.random = random.Random(seed)
+        self.events: list[tuple[int, int, int, int, int]] = []
+        self.live: list[int] = []
+        self.dead: list[int] = []
+        self.blocks = 0
+
+    def add(self, op: Op, thread: int, block: int = 0, size: int = 0, align_log2: int = 0) -> None:
+        self.events.append((op, thread, block, size, align_log2))
+
+    def birth(self, thread: int, size: int, align_log2: int = 0) -> int:
+        """A block by one of the three ways to get one."""
+        if self.dead:
+            block = self.dead.pop()
+        else:
+            block, self.blocks = self.blocks, self.blocks + 1
+        op = Op.ALIGNED if align_log2 else self.random.choice((Op.MALLOC, Op.MALLOC, Op.CALLOC))
+        self.add(op, thread, block, size, align_log2)
+        self.live.append(block)
+        return block
+
+    def death(self, thread: int, block: int) -> None:
+        self.live.remove(block)
+        self.dead.append(block)
+        if self.random.random() < 0.1:
+            self.add(Op.FREE_SIZED, thread, block, self.random.randrange(100), self.random.choice((0, 0, 5)))
+        else:
+            self.add(Op.FREE, thread, block)
+
+
+def nasty_trace(plan: Plan, seed: int = 1, waves: int = 60) -> Chunk:
+    """Some thousand events, the same for the same arguments. Threads appear in order, and exit and come back."""
+    writer = _Writer(plan, seed)
+    for thread in range(THREADS):
+        writer.birth(thread, 1)
+    _huge_crowd(writer)
+    for wave in range(waves):
+        thread = writer.random.choice((0, 0, 0, 1, 2, 3))
+        other = writer.random.choice((thread, 0, 1, 2, 3))
+        (_small_wave, _small_wave, _small_wave, _large_wave, _odd_wave)[wave % 5](writer, thread, other)
+        if wave % 3 == 2:
+            writer.add(Op.THREAD_EXIT, writer.random.choice((thread, other)))
+    for block in writer.random.sample(writer.live, len(writer.live) * 3 // 4):
+        writer.death(writer.random.randrange(THREADS), block)
+    columns = list(zip(*writer.events, strict=True))
+    return Chunk.of(*columns, range(len(writer.events)))
+
+
+def _small_wave(writer: _Writer, thread: int, other: int) -> None:
+    """Many blocks of a class or two; most of them freed again, often by another thread, in some order; and again."""
+    rows = writer.random.choices(writer.plan.classes, k=2)
+    blocks = []
+    for _ in range(writer.random.choice((5, 20, 50))):
+        row = writer.random.choice(rows)
+        blocks.append(writer.birth(thread, max(0, row.usable - writer.random.choice((0, 0, 0, 1, 7)))))
+    if writer.random.random() < 0.5:
+        writer.random.shuffle(blocks)
+    for block in blocks[: len(blocks) * writer.random.choice((2, 3, 4)) // 4]:
+        writer.death(writer.random.choice((thread, other)), block)
+    for _ in range(writer.random.choice((3, 15))):
+        writer.birth(thread, rows[0].usable)
+
+
+def _large_wave(writer: _Writer, thread: int, other: int) -> None:
+    """Runs that split, merge, grow, shrink and become huge, and huge blocks that become runs."""
+    page, huge = writer.plan.page_bytes, writer.plan.huge_bytes
+    lengths = sorted({1, 2, 3, 5, 9, 33, 40, 100, huge // page, huge // page - 1})
+    pages = [length for length in lengths if writer.plan.small_limit < length * page <= huge]
+    blocks = [writer.birth(thread, writer.random.choice(pages) * page) for _ in range(12)]
+    for block in writer.random.sample(blocks, 5):
+        for _ in range(3):
+            size = writer.random.choice((*(length * page for length in pages), huge + 1, huge + 3 * page, 100))
+            writer.add(Op.REALLOC, thread, block, size)
+    last = writer.birth(thread, pages[0] * page - page // 2)
+    for size in (pages[0] * page + 1, pages[-1] * page, huge + page, huge + page, huge + 2 * page):
+        writer.add(Op.REALLOC, thread, last, size)
+    for block in (*writer.random.sample(blocks, 9), last):
+        writer.death(other, block)
+    for align_log2 in (5, 12, 13, 16):
+        writer.death(other, writer.birth(thread, writer.random.choice(pages) * page, align_log2))
+
+
+def _huge_crowd(writer: _Writer) -> None:
+    """More huge blocks at once than the library's table of them has room for at first, freed in another order."""
+    blocks = [writer.birth(0, writer.plan.huge_bytes + 1) for _ in range(CROWD)]
+    for block in writer.random.sample(blocks, CROWD):
+        writer.death(0, block)
+
+
+def _odd_wave(writer: _Writer, thread: int, other: int) -> None:
+    """Every edge of every class, alignments, and reallocs of whatever lives."""
+    for row in writer.plan.classes:
+        for size in (row.usable - 1, row.usable, row.usable + 1):
+            writer.birth(thread, size, writer.random.choice((0, 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)))
+    for size in (0, 1, writer.plan.small_limit + 1, writer.plan.huge_bytes, writer.plan.huge_bytes + 1):
+        writer.birth(other, size)
+    for block in writer.random.sample(writer.live, min(len(writer.live), 25)):
+        row = writer.random.choice(writer.plan.classes)
+        edges = (1, row.usable // 2, (row.usable + 1) // 2, row.usable, row.usable + 1)
+        writer.add(Op.REALLOC, writer.random.choice((thread, other)), block, max(1, writer.random.choice(edges)))
+    for block in writer.random.sample(writer.live, len(writer.live) // 3):
+        writer.death(writer.random.choice((thread, other)), block)

@@ -1,0 +1,239 @@
+"""Library and model perform the same operations, one by one: every address and every counter agrees after each."""
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+from loaded import FAST_TO_BUILD, Loaded, RealThread
+from numpy.typing import NDArray
+
+from heapsmith.codegen.build import build
+from heapsmith.codegen.covering import FACTORS, all_designs, covering_designs
+from heapsmith.codegen.difference import counter_names, counter_row, place
+from heapsmith.model import policy
+from heapsmith.model.design import Design
+from heapsmith.model.machine import Machine
+from heapsmith.model.plan import Plan, make_plan
+from heapsmith.model.trace import Op
+
+THREAD = st.sampled_from([0, 0, 0, 0, 1, 1, 2, 3])
+COUNT = st.integers(1, 20)
+WHICH = st.integers(0, 1 << 16)
+COVERING = covering_designs()
+
+
+def interesting_sizes(plan: Plan) -> st.SearchStrategy[int]:
+    """Requests at the classes' edges, the pages' and the huge limit's, and between; few distinct ones are likely."""
+    edges = {row.usable + by for row in plan.classes for by in (-1, 0, 1)} | {0, 1}
+    pages = {plan.page_bytes * count + by for count in (1, 2, 3, 5) for by in (0, 1)}
+    huge = {plan.huge_bytes + by for by in (-4096, 0, 1, 8192)}
+    return (
+        st.sampled_from([row.usable for row in plan.classes])
+        | st.sampled_from(sorted(edges))
+        | st.sampled_from(sorted(pages | huge))
+        | st.integers(0, plan.small_limit)
+    )
+
+
+class Conformance(RuleBasedStateMachine):
+    """Steps of several threads on one library and one model. `prepare` makes one for a design."""
+
+    plan: Plan
+    library: Loaded
+    names: list[str]
+    sizes: st.SearchStrategy[int]
+    seen: NDArray[np.int64]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.machine = Machine(self.plan, compiled=False)
+        self.threads: dict[int, RealThread] = {}
+        self.address: dict[int, int] = {}
+        self.dead: list[int] = []
+        self.unused = 0
+
+    def teardown(self) -> None:
+        self.seen += self.library.counters()
+        for thread in self.threads.values():
+            thread.join()
+        self.library.reset()
+
+    def step(self, op: Op, thread: int, block: int, size: int = 0, align_log2: int = 0) -> None:
+        """One operation on both sides, then everything that can be compared."""
+        if thread not in self.threads:
+            self.threads[thread] = RealThread()
+        library = self.library
+        before = self.address.get(block, 0)
+        after = self.threads[thread].do(lambda: library.perform(op, before, size, align_log2))
+        if op == Op.THREAD_EXIT:
+            self.threads.pop(thread).join()
+        expected = self.machine.step(op, thread, block, size, align_log2)
+        got = library.locate(after) if after else -1
+        assert got == expected, f"{place(self.plan, expected, size)} expected, got {place(self.plan, got, size)}"
+        if after or op in (Op.FREE, Op.FREE_SIZED):
+            self.address[block] = after
+        self.compare_counters()
+
+    def compare_counters(self) -> None:
+        expected, got = counter_row(self.machine.counters()), self.library.counters()
+        differing = np.flatnonzero(expected != got)
+        assert not len(differing), ", ".join(
+            f"{self.names[i]}: {expected[i]} expected, got {got[i]}" for i in differing
+        )
+
+    def name(self) -> int:
+        if self.dead:
+            return self.dead.pop()
+        self.unused += 1
+        return self.unused - 1
+
+    def birth(self, op: Op, thread: int, size: int, align_log2: int = 0) -> int:
+        block = self.name()
+        self.address[block] = 0
+        self.step(op, thread, block, size, align_log2)
+        return block
+
+    def any_block(self, which: int) -> int:
+        return sorted(self.address)[which % len(self.address)]
+
+    def death(self, op: Op, thread: int, block: int, size: int = 0) -> None:
+        self.step(op, thread, block, size)
+        del self.address[block]
+        self.dead.append(block)
+
+    @initialize(palette=st.lists(st.integers(0, 1 << 16), min_size=1, max_size=3))
+    def choose_classes(self, palette: list[int]) -> None:
+        """Most requests of one life are of a few classes, so that those see everything."""
+        self.usual = [self.plan.classes[index % self.plan.class_count].usable for index in palette]
+
+    def draw_size(self, data: st.DataObject) -> int:
+        return data.draw(st.sampled_from(self.usual) | st.sampled_from(self.usual) | self.sizes)
+
+    @rule(data=st.data(), thread=THREAD, count=COUNT)
+    def malloc(self, data: st.DataObject, thread: int, count: int) -> None:
+        size = self.draw_size(data)
+        for _ in range(count):
+            self.birth(Op.MALLOC, thread, size)
+        self.library.check()
+
+    @rule(data=st.data(), thread=THREAD)
+    def calloc(self, data: st.DataObject, thread: int) -> None:
+        self.birth(Op.CALLOC, thread, self.draw_size(data))
+
+    @rule(data=st.data(), thread=THREAD, align_log2=st.integers(0, 14))
+    def aligned(self, data: st.DataObject, thread: int, align_log2: int) -> None:
+        self.birth(Op.ALIGNED, thread, self.draw_size(data), align_log2)
+
+    @precondition(lambda self: self.address)
+    @rule(data=st.data(), thread=THREAD, which=WHICH)
+    def realloc(self, data: st.DataObject, thread: int, which: int) -> None:
+        self.step(Op.REALLOC, thread, self.any_block(which), max(1, self.draw_size(data)))
+
+    @rule(data=st.data(), thread=THREAD)
+    def large(self, data: st.DataObject, thread: int) -> None:
+        """A block that moves among runs and huge blocks."""
+        page, huge = self.plan.page_bytes, self.plan.huge_bytes
+        pages = data.draw(st.integers(self.plan.small_limit // page + 1, huge // page - 1))
+        block = self.birth(Op.CALLOC, thread, pages * page)
+        self.step(Op.REALLOC, thread, block, (pages + 1) * page)
+        for size in data.draw(st.lists(st.integers(1, huge) | st.sampled_from([huge + 1, huge + 30_000]), max_size=4)):
+            self.step(Op.REALLOC, thread, block, size)
+        self.library.check()
+
+    @precondition(lambda self: self.address)
+    @rule(thread=THREAD, which=WHICH, count=COUNT)
+    def free(self, thread: int, which: int, count: int) -> None:
+        for _ in range(min(count, len(self.address))):
+            self.death(Op.FREE, thread, self.any_block(which))
+        self.library.check()
+
+    @precondition(lambda self: self.address)
+    @rule(thread=THREAD, which=WHICH, size=st.integers(0, 5000))
+    def free_sized(self, thread: int, which: int, size: int) -> None:
+        self.death(Op.FREE_SIZED, thread, self.any_block(which), size)
+
+    @rule(data=st.data(), thread=THREAD, other=THREAD, count=COUNT, oldest_first=st.booleans())
+    def hand_over(self, data: st.DataObject, thread: int, other: int, count: int, oldest_first: bool) -> None:
+        """One thread allocates, another frees, the first allocates again."""
+        size = self.draw_size(data)
+        blocks = [self.birth(Op.MALLOC, thread, size) for _ in range(count)]
+        for block in blocks if oldest_first else reversed(blocks):
+            self.death(Op.FREE, other, block)
+        for _ in range(count):
+            self.birth(Op.MALLOC, thread, size)
+        self.library.check()
+
+    @precondition(lambda self: self.threads)
+    @rule(which=WHICH, really=st.integers(0, 3))
+    def thread_exit(self, which: int, really: int) -> None:
+        if really == 0:
+            self.step(Op.THREAD_EXIT, sorted(self.threads)[which % len(self.threads)], 0)
+            self.library.check()
+
+
+def prepare(design: Design, folder: Path) -> type[Conformance]:
+    plan = make_plan(design)
+    library = Loaded(build(design, folder / f"{design.name}.so", checked=True, flags=FAST_TO_BUILD))
+    names = counter_names(plan)
+    seen = np.zeros(len(names), np.int64)
+    state = {"plan": plan, "library": library, "names": names, "sizes": interesting_sizes(plan), "seen": seen}
+    return type("Conformance", (Conformance,), state)
+
+
+def run(design: Design, folder: Path, examples: int) -> dict[str, int]:
+    """Many short lives of a library and its model; every counter by name, summed over classes and lives."""
+    machine = prepare(design, folder)
+    how = settings(
+        max_examples=examples,
+        stateful_step_count=40,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+        database=None,
+    )
+    run_state_machine_as_test(machine, settings=how)
+    total: dict[str, int] = {}
+    for name, count in zip(machine.names, machine.seen, strict=True):
+        total[name.split()[0]] = total.get(name.split()[0], 0) + int(count)
+    return total
+
+
+def unused(design: Design, total: dict[str, int]) -> set[str]:
+    """Counters that stayed 0 though the design has what they count."""
+    absent = {"remote", "drained"} if design.remote == "local_cache" else set()
+    absent |= {"releases", "released_bytes"} if design.release.__struct_config__.tag == "keep" else set()
+    return {name for name, count in total.items() if count == 0} - absent
+
+
+def test_the_designs_use_every_policy_and_every_legal_pair() -> None:
+    rows = {row.NAME for table in FACTORS.values() for row in table}
+    kinds = [{d.classifier, d.slab_choice, d.empties, d.remote, d.release.__struct_config__.tag} for d in COVERING]
+    assert set().union(*kinds) == rows
+    fronts = [{exception.front.__struct_config__.tag for exception in d.class_front} for d in COVERING]
+    assert all(kinds == {row.NAME for row in policy.FRONTS} for kinds in fronts)
+    together = {pair for k in kinds for pair in combinations(sorted(k), 2)}
+    legal = {
+        pair
+        for d in all_designs()
+        for pair in combinations(
+            sorted({d.classifier, d.slab_choice, d.empties, d.remote, str(d.release.__struct_config__.tag)}), 2
+        )
+    }
+    assert together == legal
+
+
+@pytest.mark.parametrize("design", COVERING, ids=lambda design: design.name)
+def test_step_by_step(design: Design, tmp_path: Path) -> None:
+    total = run(design, tmp_path, examples=18)
+    assert not unused(design, total)
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("design", all_designs(), ids=lambda design: design.name)
+def test_step_by_step_at_length(design: Design, tmp_path: Path) -> None:
+    total = run(design, tmp_path, examples=150)
+    assert not unused(design, total)

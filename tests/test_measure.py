@@ -1,0 +1,202 @@
+"""Measuring real programs: the launcher's RSS is the program's own, output is compared, statuses pass through."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from heapsmith.bench.measure import MeasureTable, find_program, launcher, measure, run_under
+from heapsmith.codegen.toolchain import compile_c
+from heapsmith.model.errors import BadInput, CheckFailed
+
+MIB = 1 << 20
+
+# A library that counts as a malloc, leaves the work to the C library's own, and logs the programs it is loaded into.
+FORWARD = """
+#include <stdio.h>
+#include <stdlib.h>
+extern void *__libc_malloc(size_t);
+void *malloc(size_t n) { return __libc_malloc(n); }
+__attribute__((constructor)) static void loaded(void)
+{
+    FILE *log = getenv("LOG") ? fopen(getenv("LOG"), "a") : NULL;
+    if (log != NULL && fprintf(log, "loaded\\n") > 0) fclose(log);
+}
+"""
+
+TOUCH_64_MIB = """
+#include <stdlib.h>
+#include <string.h>
+int main(void) { char *block = malloc(64 << 20); memset(block, 1, 64 << 20); return block[12345] - 1; }
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with forward.so and the program touch."""
+    folder = tmp_path_factory.mktemp("built")
+    (folder / "forward.c").write_text(FORWARD)
+    (folder / "touch.c").write_text(TOUCH_64_MIB)
+    compile_c([folder / "forward.c"], folder / "forward.so", flags=["-shared", "-fPIC", "-fno-builtin"])
+    compile_c([folder / "touch.c"], folder / "touch", flags=["-O0", "-fno-builtin"])
+    return folder
+
+
+def test_peak_rss_is_the_programs_not_this_processs(built: Path) -> None:
+    ballast = bytearray(os.urandom(MIB)) * 200
+    assert len(ballast) == 200 * MIB
+    (small,) = measure(["true"], ["glibc"], rounds=2).rows
+    assert 0 < small.peak_rss_bytes.median < 8 * MIB
+    (large,) = measure([str(built / "touch")], ["glibc"], rounds=2).rows
+    assert 64 * MIB < large.peak_rss_bytes.median < 72 * MIB
+    assert large.minor_faults.median > small.minor_faults.median
+    child = "import resource, os; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    direct = int(subprocess.run([sys.executable, "-c", child], check=True, capture_output=True, text=True).stdout)
+    assert direct > 200 * 1024  # KiB: what the launcher is for
+
+
+def test_times_are_the_programs(built: Path) -> None:
+    spin = "i = 0\nwhile i < 3000000: i += 1\n"
+    (busy,) = measure([sys.executable, "-S", "-c", spin], ["glibc"], rounds=1).rows
+    (idle,) = measure(["sleep", "0.2"], ["glibc"], rounds=1).rows
+    assert busy.cpu_ns.median > 50e6
+    assert busy.wall_ns.median >= 0.3 * busy.cpu_ns.median
+    assert idle.wall_ns.median > 200e6
+    assert idle.cpu_ns.median < 50e6
+
+
+def test_rows_ratios_and_order(built: Path) -> None:
+    seen: list[str] = []
+    table = measure(
+        ["sh", "-c", "echo same; exit 7"],
+        ["glibc", str(built / "forward.so")],
+        rounds=2,
+        progress=lambda what, done, total: seen.append(f"{what} {done}/{total}"),
+    )
+    first, second = table.rows
+    assert seen == [
+        *("sh under glibc 0/6", "sh under forward.so 1/6", "sh under forward.so 2/6", "sh under glibc 3/6"),
+        *("sh under glibc 4/6", "sh under forward.so 5/6", "sh 6/6"),
+    ]
+    assert (first.wall_ratio.median, first.rss_ratio.median, first.cpu_ratio.median) == (1.0, 1.0, 1.0)
+    assert second.wall_ratio.median > 0
+    assert (first.exit_status, second.exit_status, second.signal) == (7, 7, 0)
+    assert (first.same_output, second.same_output) == (True, True)
+    assert msgspec.json.decode(msgspec.json.encode(table), type=MeasureTable) == table
+
+
+@pytest.mark.parametrize(
+    ("script", "same"),
+    [
+        ("cat /dev/zero | head -c 3000000", (True, True)),
+        ("echo $LD_PRELOAD", (True, False)),
+        ('test -z "$LD_PRELOAD"', (True, False)),  # the exit status
+        ('test -z "$LD_PRELOAD" || kill -TERM $$', (True, False)),
+        ("echo $$", (None, None)),
+        ("cat", (True, True)),  # standard input is empty
+    ],
+)
+def test_output_is_compared_byte_for_byte(built: Path, script: str, same: tuple[bool | None, bool | None]) -> None:
+    rows = measure(["sh", "-c", script], ["glibc", str(built / "forward.so")], rounds=2).rows
+    assert tuple(row.same_output for row in rows) == same
+    assert all(("differs from run to run" in row.note) == (row.same_output is None) for row in rows)
+    if "kill" in script:
+        assert rows[1].signal == signal.SIGTERM
+        assert "killed by SIGTERM" in rows[1].note
+
+
+def test_the_environment_given_is_the_programs(built: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.so"
+    compile_c([built / "forward.c"], other, flags=["-shared", "-fPIC", "-fno-builtin"])
+    wanted = f"{built / 'forward.so'}:{other} blue"
+    script = f'test "$LD_PRELOAD $COLOUR" = "{wanted}"'
+    env = {"PATH": os.environ["PATH"], "LD_PRELOAD": str(other), "COLOUR": "blue", "LOG": str(tmp_path / "log")}
+    (row,) = measure(["sh", "-c", script], [str(built / "forward.so")], rounds=1, env=env).rows
+    assert row.exit_status == 0
+    assert (tmp_path / "log").read_text().count("loaded") == 2 * 2  # two libraries, two rounds: not into the launcher
+
+
+def test_measure_refuses_what_it_cannot_run(built: Path, tmp_path: Path) -> None:
+    not_a_program = tmp_path / "not-a-program"
+    not_a_program.write_text("\x01\x02")
+    not_a_program.chmod(0o755)
+    for command, libs, complaint in [
+        ([], ["glibc"], "no command"),
+        (["no-such-command"], ["glibc"], "no-such-command: no such command"),
+        ([str(not_a_program)], ["glibc"], "not-a-program: cannot be executed: Exec format error"),
+        (["true"], [str(tmp_path / "none.so")], r"none\.so: no such library"),
+        (["true"], ["mimaloc"], "did you mean mimalloc"),
+    ]:
+        with pytest.raises(BadInput, match=complaint):
+            measure(command, libs, rounds=1)
+    with pytest.raises(BadInput, match="rounds: expected at least 1"):
+        measure(["true"], ["glibc"], rounds=0)
+
+
+def test_programs_that_preloading_does_not_reach(built: Path, tmp_path: Path) -> None:
+    (tmp_path / "static.c").write_text("int main(void) { return 0; }\n")
+    program = tmp_path / "static"
+    try:
+        compile_c([tmp_path / "static.c"], program, flags=["-static"])
+    except CheckFailed as error:
+        pytest.skip(f"no static C library: {error}")
+    with pytest.raises(BadInput, match="statically linked, so LD_PRELOAD has no effect"):
+        find_program([str(program)])
+    script = tmp_path / "script"
+    script.write_text(f"#!{program}\n")
+    script.chmod(0o755)
+    with pytest.raises(BadInput, match="statically linked"):
+        run_under(built / "forward.so", [str(script)])
+    assert find_program([str(built / "touch")]) == str(built / "touch")
+    assert find_program(["sh"]).endswith("/sh")
+
+
+def test_the_launchers_bad_use(tmp_path: Path) -> None:
+    done = subprocess.run([launcher()], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "usage: heapsmith-launch REPORT PRELOAD CMD ARG0 ARG...\n")
+    report = tmp_path / "no" / "report"
+    done = subprocess.run([launcher(), report, "", "/bin/true", "true"], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, f"heapsmith-launch: {report}: No such file or directory\n")
+
+
+def test_run_passes_everything_through(built: Path) -> None:
+    lib = built / "forward.so"
+    assert run_under(lib, ["sh", "-c", "exit 9"]) == 9
+    assert run_under(lib, ["sh", "-c", "kill -TERM $$"]) == 128 + signal.SIGTERM
+    assert run_under(lib, ["sh", "-c", f'test "$LD_PRELOAD" = "{lib}"']) == 0
+    script = (
+        "from pathlib import Path; from heapsmith.bench.measure import run_under; "
+        f"print(run_under(Path({str(lib)!r}), ['sh', '-c', 'read line; echo got $line $LD_PRELOAD; echo bad >&2']))"
+    )
+    env = os.environ | {"LD_PRELOAD": "libm.so.6"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, input="hello\n", capture_output=True, text=True, env=env
+    )
+    assert done.stdout == f"got hello {lib}:libm.so.6\n0\n"
+    assert done.stderr == "bad\n"
+
+
+def test_a_signal_to_run_reaches_the_command(built: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from heapsmith.bench.measure import run_under; "
+        "command = ['sh', '-c', 'trap \"exit 5\" TERM; echo ready; while :; do sleep 0.05; done']; "
+        f"sys.exit(run_under(Path({str(built / 'forward.so')!r}), command))"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.terminate()
+        assert process.wait(timeout=20) == 5
+
+
+def test_run_refuses_what_it_cannot_run(built: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"none\.so: no such library"):
+        run_under(tmp_path / "none.so", ["true"])
+    with pytest.raises(BadInput, match="no-such-command: no such command"):
+        run_under(built / "forward.so", ["no-such-command"])
+    with pytest.raises(BadInput, match="no command"):
+        run_under(built / "forward.so", [])

@@ -1,0 +1,153 @@
+"""The replayer's scripts: each stream is its thread's, and any order that the script allows is sound."""
+
+import random
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from replay_events import Event, random_events, write_trace
+
+from heapsmith.bench.peers import Library
+from heapsmith.bench.replay import replay_once
+from heapsmith.bench.replay_script import EVENT, HEADER, JOIN, SPAWN, write_script
+from heapsmith.model.errors import BadInput, Missing
+from heapsmith.model.trace import Op
+
+GLIBC = Library("glibc", None)
+
+
+class Script(NamedTuple):
+    """A script read back: its header, and each stream's events."""
+
+    header: np.void
+    streams: list[list[tuple[int, ...]]]
+
+
+def read_script(path: Path) -> Script:
+    data = path.read_bytes()
+    header = np.frombuffer(data, HEADER, 1)[0]
+    events = np.frombuffer(data, EVENT, int(header["events"]), HEADER.itemsize)
+    at = HEADER.itemsize + events.nbytes
+    first = np.frombuffer(data, "u8", int(header["streams"]) + 1, at)
+    segments = np.frombuffer(data, "u8", 2 * int(header["segments"]), at + first.nbytes).reshape(-1, 2)
+    streams = []
+    for s in range(int(header["streams"])):
+        rows = segments[int(first[s]) : int(first[s + 1])].tolist()
+        streams.append([event for begin, n in rows for event in events[begin : begin + n].tolist()])
+    return Script(header, streams)
+
+
+def play(script: Script, rng: random.Random) -> list[list[tuple[int, int, int]]]:
+    """Run the streams in a random order that the script allows; (op, bytes before, bytes) of each stream's events."""
+    done = [0] * int(script.header["slots"])
+    held = [0] * int(script.header["slots"])
+    at = [0] * len(script.streams)
+    made: list[list[tuple[int, int, int]]] = [[] for _ in script.streams]
+    born = {0}
+
+    def ready(s: int) -> bool:
+        if s not in born or at[s] == len(script.streams[s]):
+            return False
+        slot, after, *_, op = script.streams[s][at[s]]
+        if op == JOIN:
+            return slot in born and at[slot] == len(script.streams[slot])
+        return op == SPAWN or after in (0, done[slot])
+
+    while any(at[s] < len(events) for s, events in enumerate(script.streams)):
+        s = rng.choice([s for s in range(len(at)) if ready(s)])  # IndexError: a deadlock
+        slot, _, low, high, _, op = script.streams[s][at[s]]
+        at[s] += 1
+        if op == SPAWN:
+            assert slot not in born
+            born.add(slot)
+        elif op != JOIN:
+            size = 0 if op >= Op.FREE else low | high << 32
+            made[s].append((op, held[slot], size))
+            held[slot] = size
+            done[slot] += 1
+    return made
+
+
+def expected(events: list[Event], threads: int) -> list[list[tuple[int, int, int]]]:
+    held: dict[int, int] = {}
+    made: list[list[tuple[int, int, int]]] = [[] for _ in range(threads)]
+    for op, thread, name, size in events:
+        if op < Op.THREAD_START:
+            made[thread].append((int(op), held.get(name, 0), size))
+            held[name] = size
+    return made
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), threads=st.integers(1, 5), chunk=st.sampled_from([7, 64, 1000]))
+def test_any_order_the_script_allows_is_the_traces(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, threads: int, chunk: int
+) -> None:
+    folder = tmp_path_factory.mktemp("script")
+    events = random_events(seed, 300, threads)
+    facts = write_script(write_trace(folder / "t.hst", events, chunk), folder / "script")
+    script = read_script(folder / "script")
+    assert play(script, random.Random(seed)) == expected(events, threads)
+    assert facts.operations == int(script.header["operations"]) == 300
+    held: dict[int, int] = {}
+    live = []
+    for _, _, name, size in events:
+        held[name] = size
+        live.append(sum(held.values()))
+    assert facts.peak_live_bytes == int(script.header["peak_live_bytes"]) == max(live)
+    stream, position = int(script.header["peak_stream"]), int(script.header["peak_position"])
+    at_peak = script.streams[stream][position - 1]
+    assert at_peak[2] == events[live.index(max(live))][3]
+
+
+def test_slots_freed_elsewhere_are_reused_and_bounded(tmp_path: Path) -> None:
+    events: list[Event] = []
+    for name in range(1, 10_001):
+        events += [(Op.MALLOC, 0, name, 32), (Op.FREE, 1, name, 0)]
+    facts = write_script(write_trace(tmp_path / "t.hst", events), tmp_path / "script")
+    assert facts.slots < 3000  # one live block, and those that wait for their reuse
+    (_, free), after = read_script(tmp_path / "script").streams, 1
+    assert all(event[after] > 0 for event in free)
+
+
+def lives_one_after_another(threads: int) -> list[Event]:
+    """Threads that begin after the one before has ended, leave a block to their successor, and free theirs late."""
+    events: list[Event] = [(Op.MALLOC, 0, 1, 16)]
+    for t in range(1, threads):
+        events += [
+            (Op.THREAD_START, t, 0, 0),
+            (Op.FREE, t, t, 0),
+            (Op.MALLOC, t, t + 1, 16 * t),
+            (Op.THREAD_EXIT, t, 0, 0),
+        ]
+    for t in range(1, threads):
+        events += [(Op.MALLOC, t, 1000 + t, 160000 + 16 * t)]
+    return events
+
+
+@pytest.mark.parametrize("chunk", [5, 1000])
+def test_a_thread_begins_after_those_that_ended_before_it(tmp_path: Path, chunk: int) -> None:
+    write_script(write_trace(tmp_path / "t.hst", lives_one_after_another(20), chunk), tmp_path / "script")
+    script = read_script(tmp_path / "script")
+    own = [(op, slot) for slot, *_, op in script.streams[0] if op in (SPAWN, JOIN)]
+    assert own == [(SPAWN, 1)] + [step for t in range(2, 20) for step in ((JOIN, t - 1), (SPAWN, t))]
+    late = [event for event in play(script, random.Random(1))[0] if event[2] >= 160000]
+    assert len(late) == 18  # of threads that are joined by then; the last thread makes its own
+    assert replay_once(tmp_path / "script", GLIBC, check=True).threads == 20
+
+
+def test_a_script_that_cannot_be_written(tmp_path: Path) -> None:
+    trace = write_trace(tmp_path / "t.hst", random_events(1, 9, 1))
+    with pytest.raises(Missing, match="the replay script cannot be written: No such file"):
+        write_script(trace, tmp_path / "no" / "script")
+    with pytest.raises(Missing, match="the replay script cannot be written: No space left"):
+        write_script(trace, Path("/dev/full"))
+
+
+def test_sizes_beyond_a_script(tmp_path: Path) -> None:
+    trace = write_trace(tmp_path / "t.hst", [(Op.MALLOC, 0, 1, 8), (Op.MALLOC, 0, 2, 1 << 48)])
+    with pytest.raises(BadInput, match="event 1: 281474976710656 bytes: a replay can ask for"):
+        write_script(trace, tmp_path / "script")

@@ -1,0 +1,89 @@
+"""GCC: its complaint in one line, the cache and its key, and nothing left behind when it fails."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from heapsmith.codegen.toolchain import build_tool, cache_dir, compile_c, find_gcc
+from heapsmith.model.errors import CheckFailed, Missing
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A program that exits with the number of its header."""
+    (tmp_path / "answer.h").write_text("enum { ANSWER = 3 };\n")
+    path = tmp_path / "tool.c"
+    path.write_text('#include "answer.h"\nint main(void) { return ANSWER; }\n')
+    return path
+
+
+def status(program: Path) -> int:
+    return subprocess.run([program], check=False).returncode
+
+
+def test_a_tool_is_compiled_once_and_anew_when_anything_changes(source: Path) -> None:
+    first = build_tool("tool", [source])
+    assert status(first) == 3
+    assert first.parent == cache_dir() / "tools"
+    inode = first.stat().st_ino
+    assert build_tool("tool", [source]) == first
+    assert first.stat().st_ino == inode
+    assert build_tool("tool", [source], ["-O1"]) != first
+    (source.parent / "answer.h").write_text("enum { ANSWER = 4 };\n")
+    second = build_tool("tool", [source])
+    assert second != first
+    assert status(second) == 4
+    source.write_text("int main(void) { return 5; }\n")
+    assert status(build_tool("tool", [source])) == 5
+    assert all(path.name.startswith("tool-") for path in first.parent.iterdir())
+
+
+def test_include_folders_and_libraries(tmp_path: Path) -> None:
+    (tmp_path / "headers").mkdir()
+    (tmp_path / "headers" / "far.h").write_text("double cos(double);\n")
+    source = tmp_path / "far.c"
+    source.write_text("#include <far.h>\nint main(int n, char **v) { return v[0] == 0 || cos(n) > 2; }\n")
+    out = compile_c([source], tmp_path / "new" / "far", flags=["-fno-builtin", "-lm"], include=[tmp_path / "headers"])
+    assert out == tmp_path / "new" / "far"
+    assert status(out) == 0
+
+
+def test_the_first_diagnostic_in_one_line(tmp_path: Path) -> None:
+    source = tmp_path / "bad.c"
+    source.write_text("int main(void)\n{\n    return wrong;\n}\n")
+    out = tmp_path / "bad"
+    out.write_text("what was there")
+    with pytest.raises(CheckFailed, match=r"^gcc failed on bad\.c \(status 1\): .*bad\.c:3:12: error: .*wrong.*$"):
+        compile_c([source], out)
+    assert out.read_text() == "what was there"
+    source.write_text("int missing(void);\nint main(void) { return missing(); }\n")
+    with pytest.raises(CheckFailed, match=r"^gcc failed on bad\.c .*undefined reference to `missing'$"):
+        compile_c([source], out)
+    assert {path.name for path in tmp_path.iterdir()} == {"bad", "bad.c"}
+
+
+def test_what_is_missing(source: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(Missing, match=r"tool: its source .*none\.c cannot be read: No such file"):
+        build_tool("tool", [tmp_path / "none.c"])
+    with pytest.raises(Missing, match="/dev/null/x: cannot be written: Not a directory"):
+        compile_c([source], Path("/dev/null/x/tool"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Missing, match="gcc not found on PATH"):
+        build_tool("tool", [source])
+
+
+def test_gcc_and_the_cache_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    gcc = find_gcc()
+    assert Path(gcc.path).is_absolute()
+    assert "gcc" in gcc.version
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert cache_dir() == Path("/home/someone/.cache/heapsmith")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/ignored")
+    assert cache_dir() == Path("/home/someone/.cache/heapsmith")
