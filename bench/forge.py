@@ -66,7 +66,7 @@ def forge(
     write_design(toml, tuned.design, tuned.reasons)
     say(4, f"simulate {base.name} and {name}")
     simulated = simulate(trace, [base, tuned.design], progress=progress)
-    say(5, f"generate {emitted}")
+    say(5, f"generate the C in {emitted}")
     generate(tuned.design, emitted)
     say(6, f"build {library}")
     build_emitted(tuned.design, emitted, library)
@@ -74,7 +74,7 @@ def forge(
     verified = verify(tuned.design, [trace], progress=progress)
     _require(verified)
     libraries = [GLIBC, str(library_of(base)), str(library)]
-    say(8, f"measure {command[0]} under {len(libraries)} libraries, {rounds} rounds")
+    say(8, f"run the command under {len(libraries)} libraries, {rounds} rounds")
     measured = measure(command, libraries, rounds=rounds, progress=progress)
     say(9, f"replay the trace under {len(libraries)} libraries, {rounds} rounds")
     replayed = replay(trace, libraries, rounds=rounds, progress=progress)

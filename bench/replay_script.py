@@ -102,16 +102,13 @@ def _give(slot: int, stream: int, slots: Array, streams: Array, total: Array) ->
 
 @kernel
 def _give_up(stream: int, slots: Array, streams: Array, total: Array) -> None:
-    """A thread ends: its free and its fresh slots are for all."""
+    """A thread ends: its free slots are for all."""
     slot = streams[stream]["free"]
     while slot >= 0:
         following = slots[slot]["next"]
         _append(slot, slots, total)
         slot = following
     streams[stream]["free"] = -1
-    for unused in range(streams[stream]["fresh"], streams[stream]["fresh_end"]):
-        _append(unused, slots, total)
-    streams[stream]["fresh"] = streams[stream]["fresh_end"]
 
 
 @kernel

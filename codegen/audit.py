@@ -116,7 +116,7 @@ def _machine_row(name: str, claims: dict[str, Hit | None], listing: Listing, pla
         return _row("machine code", name, "a hit path", ["its comment claims none"])
     claim = _words(claims[name])
     leaves = exits(plan)
-    may_leave = [*leaves[name]] if plan.class_count > 1 else [exit for names in leaves.values() for exit in names]
+    may_leave = [*leaves[name]] if plan.class_count > 1 else [slow for names in leaves.values() for slow in names]
     try:
         ways = paths(listing, name, frozenset(may_leave), frozenset(leaves))
         hit_paths = [
@@ -164,8 +164,8 @@ def _line_faults(file: str, lines: list[tuple[int, str]]) -> list[str]:
     for number, line in lines:
         if len(line) > MAX_COLUMNS:
             faults.append(f"line {number} has {len(line)} columns")
-        if found := re.search(FOREIGN, line):
-            faults.append(f"line {number} tells {found[0]}")
+        if found := re.findall(FOREIGN, line):
+            faults.append(f"line {number} tells {', '.join(found)}")
         if re.match(r"\s*#", line) and not line.startswith("#include ") and line not in allowed:
             faults.append(f"line {number} is {line.strip()}")
     return faults
@@ -185,16 +185,13 @@ def _warning_rows(emitted: Path, gcc: Compiler) -> list[Row]:
     """No warning from gcc, nor from clang where there is one."""
     clang = shutil.which("clang")
     compilers = {"gcc": [gcc.path, *WARNINGS]} | ({"clang": [clang, "-Wall", "-Wextra"]} if clang else {})
+    both = '#include "plan.c"\n#include "fast.c"\n'
+    options = ["-std=gnu17", "-O1", "-Werror", f"-I{emitted}", f"-I{RUNTIME}", "-S", "-o", os.devnull, "-x", "c", "-"]
+    environment = os.environ | {"LC_ALL": "C"}
     rows = []
     for name, command in compilers.items():
-        sources = [str(emitted / "plan.c"), str(emitted / "fast.c")]
-        include = [f"-I{emitted}", f"-I{RUNTIME}"]
         done = subprocess.run(
-            [*command, "-std=gnu17", "-Werror", "-fsyntax-only", *include, *sources],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=os.environ | {"LC_ALL": "C"},
+            [*command, *options], input=both, capture_output=True, text=True, check=False, env=environment
         )
         complaint = next((line for line in done.stderr.splitlines() if "error:" in line), "failed")
         rows.append(_row("style", f"{name} -Wall -Wextra", "no warning", [complaint] if done.returncode else []))

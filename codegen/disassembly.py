@@ -33,15 +33,17 @@ WRITES = _words(
 UPDATES = _words("add sub and or xor adc sbb inc dec neg not shl shr sar sal rol ror")
 """The last operand is read and written, the others are read."""
 
-READS = _words("cmp test imul bt")
+READS = _words("cmp test imul bt punpckldq punpcklqdq pshufd paddd paddq psubd psubq pand pandn por pxor xorps")
 """All operands are read; what is written is a register or a flag."""
 
 BRANCHES = _words(
     "ja jae jb jbe jc je jg jge jl jle jna jnae jnb jnbe jnc jne jng jnge jnl jnle jno jnp jns jnz jo jp jpe jpo js jz"
 )
 
-PREFIXES = _words("bnd notrack data16 cs ds")
-"""Prefixes that change neither what is read nor what is written."""
+CONTROL = _words("jmp call push pop")
+
+PREFIXES = _words("bnd notrack data16 cs ds repz")
+"""Prefixes that change neither what is read nor what is written by the instructions of these tables."""
 
 
 class Unreadable(Exception):
@@ -118,12 +120,12 @@ def parse_listing(text: str) -> Listing:
 
 
 def _split(shown: str) -> tuple[str, tuple[str, ...]]:
-    """Mnemonic without harmless prefixes, and operands without the comment that objdump adds."""
+    """Mnemonic without harmless prefixes and operand size, and operands without the comment that objdump adds."""
     words = shown.partition("#")[0].split(maxsplit=1)
     while len(words) > 1 and words[0] in PREFIXES:
         words = words[1].split(maxsplit=1)
     operands = re.split(r",(?![^(]*\))", words[1].strip()) if len(words) > 1 else []
-    return words[0], tuple(operands)
+    return _plain(words[0]), tuple(operands)
 
 
 def paths(listing: Listing, function: str, exits: frozenset[str], own: frozenset[str]) -> list[MachinePath]:
@@ -184,32 +186,29 @@ def _target(
 def memory_traffic(instruction: Instruction) -> tuple[int, int]:
     """Loads and stores of one instruction. Raises Unreadable for a form that is not in the tables above."""
     mnemonic, operands = instruction.mnemonic, instruction.operands
-    kind = _plain(mnemonic)
-    if kind in NEUTRAL or mnemonic in BRANCHES:
-        return 0, 0
     in_memory = [_is_memory(operand) for operand in operands]
     last = bool(in_memory and in_memory[-1])
-    if kind in {"jmp", "call"}:
+    if mnemonic in NEUTRAL or mnemonic in BRANCHES:
+        return 0, 0
+    if mnemonic in {"jmp", "call"}:
         return int(operands[0].startswith("*") and "(" in operands[0]), 0
-    if kind == "push":
+    if mnemonic == "push":
         return int(last), 1
-    if kind == "pop":
+    if mnemonic == "pop":
         return 1, int(last)
-    if kind in WRITES or mnemonic.startswith("set"):
+    if mnemonic in WRITES or mnemonic.startswith("set"):
         return sum(in_memory[:-1]), int(last)
-    if kind in UPDATES:
+    if mnemonic in UPDATES:
         return sum(in_memory), int(last)
-    if kind in READS or mnemonic.startswith("cmov"):
+    if mnemonic in READS or mnemonic.startswith("cmov"):
         return sum(in_memory), 0
     raise Unreadable(f"unknown instruction form: {instruction}")
 
 
 def _plain(mnemonic: str) -> str:
     """The mnemonic as it stands in the tables: without AT&T's operand size."""
-    for table in (NEUTRAL, WRITES, UPDATES, READS, {"jmp", "call", "push", "pop"}):
-        if mnemonic in table or (mnemonic[-1] in "bwlq" and mnemonic[:-1] in table):
-            return mnemonic if mnemonic in table else mnemonic[:-1]
-    return mnemonic
+    known = NEUTRAL | WRITES | UPDATES | READS | CONTROL
+    return mnemonic[:-1] if mnemonic not in known and mnemonic[:-1] in known and mnemonic[-1] in "bwlq" else mnemonic
 
 
 def _is_memory(operand: str) -> bool:

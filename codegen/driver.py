@@ -59,13 +59,23 @@ class Driver:
     """One driver process on one library. Context manager; leaving it kills what is left of the process.
 
     grain: alignment of every block, bytes; counters: how many the library has; check_every: events from one
-    heapsmith_check to the next (0: never); timeout_s: for one batch. Raises Missing without gcc.
+    heapsmith_check to the next (0: never); timeout_s: for one batch; address_space: bytes that may be mapped beyond
+    the driver's own (None: as many as there are). Raises Missing without gcc.
     """
 
-    def __init__(self, library: Path, grain: int, counters: int, *, check_every: int = 0, timeout_s: int = 600) -> None:
+    def __init__(
+        self,
+        library: Path,
+        grain: int,
+        counters: int,
+        *,
+        check_every: int = 0,
+        timeout_s: int = 600,
+        address_space: int | None = None,
+    ) -> None:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
-        numbers = [str(number) for number in (grain, counters, check_every, timeout_s)]
-        command = [str(driver_tool()), str(library.resolve()), *numbers]
+        numbers = [grain, counters, check_every, timeout_s, *([] if address_space is None else [address_space])]
+        command = [str(driver_tool()), str(library.resolve()), *map(str, numbers)]
         environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "HEAPSMITH")}
         try:
             self._process = subprocess.Popen(

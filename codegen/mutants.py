@@ -42,6 +42,7 @@ INSTEAD = {
 """What stands where a token stood; `+ - * / % & | < >` only between spaces, where they have two operands."""
 
 BINARY = frozenset("+-*/%&|<>")
+NOTHING = frozenset(("0", "NULL", "true", "false"))
 DECLARES = re.compile(
     r"(?:static|extern|const|struct|enum|typedef|unsigned|bool|void|char|int|size_t|u?int\d+_t|u?intptr_t|pid_t)\b"
 )
@@ -86,19 +87,26 @@ def mutants(file: str, text: str) -> Iterator[Mutant]:
 
 
 def _changes(line: str) -> Iterator[str]:
-    """The line without its statement, and with each of its tokens changed."""
+    """The line without its statement, and with each of its tokens changed.
+
+    An assertion (check, _Static_assert) is only turned round: what it asserts is no behaviour, but it must be looked
+    at. Of a line of a table only the first number is changed.
+    """
     indent = line[: len(line) - len(line.lstrip())]
     statement = re.sub(r"\s*/\*.*?\*/\s*$", "", line.strip())
-    if (
-        indent
-        and statement.endswith(";")
-        and not DECLARES.match(statement)
-        and not statement.startswith(("return", "}"))
-    ):
+    if statement.startswith(("_Static_assert", "(void)")):
+        return
+    if found := re.fullmatch(r"check\((.*), (\".*\")\);", statement):
+        yield f"{indent}check(!({found[1]}), {found[2]});"
+        return
+    if re.fullmatch(r"[\d, ]+", statement):
+        yield re.sub(r"\d+", lambda number: str(int(number[0]) + 1), line, count=1)
+        return
+    if indent and statement.endswith(";") and not DECLARES.match(statement) and statement[:6] != "return":
         yield f"{indent};"
-    if found := re.fullmatch(r"(\s*)(if|while) \((.*)\)( \{|)(\s*/\*.*\*/)?", line):
+    if (found := re.fullmatch(r"(\s*)(if|while) \((.*)\)( \{|)(\s*/\*.*\*/)?", line)) and " == " not in line:
         yield f"{found[1]}{found[2]} (!({found[3]})){found[4]}"
-    if found := re.fullmatch(r"(\s*)return (.+);", line):
+    if (found := re.fullmatch(r"(\s*)return (.+);", line)) and found[2] not in NOTHING:
         yield f"{found[1]}return 0;"
     for match in TOKEN.finditer(line):
         token, begin, end = match[0], match.start(), match.end()

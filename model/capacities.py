@@ -30,6 +30,9 @@ LEVELS = WORDS * WORD_BITS
 HELD, MOST, USED = range(WORDS, WORDS + 3)
 """Behind a front's words: how many bits are set, the most that ever were, and 1 once the front was used."""
 
+CAPACITIES = [*range(1, 64), *range(64, 128, 2), *range(128, 256, 4), *range(256, LEVELS + 1, 8)]
+"""What is weighed against the budget: every capacity up to 64 blocks, then 32 per doubling."""
+
 FULL = (1 << WORD_BITS) - 1
 
 DE_BRUIJN = 0x077CB531
@@ -266,7 +269,7 @@ def options(front: Front, stride: int, curve: Curve) -> list[Option]:
     never holds more than its capacity, nor more than a boundless one that moves single blocks plus a refill less one.
     """
     sizes = [Option(0, 0, float(curve.misses[0] + curve.overflows[0]))]
-    for blocks in range(1, LEVELS + 1):
+    for blocks in CAPACITIES:
         plan = derive_front(_roomy(front, blocks, stride), stride)
         held = plan.capacity + plan.list_capacity
         if sizes[-1].blocks < held <= LEVELS:

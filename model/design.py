@@ -137,6 +137,9 @@ def _why_not_sizes(design: Design) -> str | None:
             return (
                 f"sizes[{index}]: {size} {what} the size before it, {design.sizes[index - 1]}; expected ascending sizes"
             )
+    for index, size in enumerate(design.sizes):
+        if size > 16 and size % 16 and size - 8 not in design.sizes:
+            return f"sizes[{index}]: {size} would serve 16-aligned requests of {size - 8} bytes; expected {size - 8} too"
     header_bytes = 8 if design.classifier == "header" else 0
     if design.sizes[-1] + header_bytes > design.slab_bytes:
         return f"sizes[{len(design.sizes) - 1}]: {design.sizes[-1]} does not fit a slab of {design.slab_bytes} bytes"

@@ -50,7 +50,7 @@ def request_weights(histogram: Histogram, entries: int, largest_price: int) -> t
     unseen = 1 / np.arange(1, entries + 1)
     mix = (1 - ALLOCATION_SHARE) * live + ALLOCATION_SHARE * blocks * allocations / max(1.0, allocations.sum())
     mix[1:] += UNSEEN_SHARE * blocks * unseen / unseen.sum()
-    unit = (UNREACHED >> 2) / (mix.sum() * largest_price)
+    unit = (UNREACHED >> 2) / (float(mix.sum()) * largest_price)
     return np.floor(mix * unit).astype(np.int64), unit
 
 

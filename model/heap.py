@@ -2,11 +2,11 @@
 
 from heapsmith.model.kernel import Ints, Records, hit_path, kernel
 from heapsmith.model.policy.dispatch import front_drain, front_fill, front_pop, front_promote, front_push, where
+from heapsmith.model.policy.front import NO_BLOCK
 from heapsmith.model.policy.remote import TO_FRONT, TO_STORE
 from heapsmith.model.store import CLASS_MASK, SLAB_SHIFT, give, give_batch, take
 
 NO_HEAP = -1
-NO_BLOCK = -1
 
 
 @hit_path

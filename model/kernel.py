@@ -2,7 +2,7 @@
 
 import hashlib
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -37,8 +37,10 @@ def kernel(function: Kernel) -> Kernel:
 
 
 def hit_path(function: Kernel) -> Kernel:
-    """Mark a function as a kernel of the hit path: compiled, it becomes part of its callers, for a call with so many
-    arrays costs more than what it does."""
+    """Mark a function as a kernel that, compiled, becomes part of its callers.
+
+    A call passes each array as seven numbers: on the path of most events that costs more than what is called.
+    """
     _HIT_PATH.add(function)
     return kernel(function)
 
@@ -46,13 +48,22 @@ def hit_path(function: Kernel) -> Kernel:
 def compiled(entry: Kernel) -> Kernel:
     """The compiled twin of a kernel and of every kernel it reaches; machine code is kept between processes.
 
-    numba's cache looks only at the file of the entry itself, so the twin's name carries a digest of this file and of
-    all files reached: a changed callee is never served from a stale cache.
+    numba's cache looks only at the file of the entry itself, so the twin's name carries a digest of all that is
+    compiled in: a changed callee or constant is never served from a stale cache.
     """
-    reached = _reach(entry, {})
-    files = sorted({__file__} | {function.__code__.co_filename for function in reached})
-    digest = hashlib.sha256(b"\0".join(Path(file).read_bytes() for file in files)).hexdigest()[:12]
-    return cast(Kernel, _twin(cast(types.FunctionType, entry), {}, digest))
+    return cast(Kernel, _twin(cast(types.FunctionType, entry), {}, _digest(_reach(entry, {}))))
+
+
+def _digest(reached: Iterable[types.FunctionType]) -> str:
+    """12 hex digits of this file, of the files of the kernels, and of the global constants that they name."""
+    digest = hashlib.sha256()
+    for file in sorted({__file__} | {function.__code__.co_filename for function in reached}):
+        digest.update(Path(file).read_bytes())
+    for function in sorted(reached, key=lambda function: (function.__module__, function.__name__)):
+        values = [function.__globals__.get(name) for name in function.__code__.co_names]
+        constants = [np.asarray(value).tolist() for value in values if isinstance(value, int | np.ndarray)]
+        digest.update(repr(constants).encode())
+    return digest.hexdigest()[:12]
 
 
 def _callees(function: Callable[..., Any]) -> dict[str, types.FunctionType]:

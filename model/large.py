@@ -5,9 +5,10 @@ that run is free, `back` is the length of the free run that ends there (0: none)
 their bin, `committed` is 1 for a page the OS has given. Only pages below `top` mean anything, but for `committed`.
 """
 
+from heapsmith.model.design import PAGE
 from heapsmith.model.kernel import Ints, Records, kernel
 from heapsmith.model.policy.dispatch import run_goes
-from heapsmith.model.store import PAGE, commit
+from heapsmith.model.store import commit
 
 NO_RUN = -1
 RUN_CODE = 1 << 60

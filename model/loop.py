@@ -21,8 +21,9 @@ from heapsmith.model.events import (
     free,
     note,
 )
-from heapsmith.model.heap import NO_BLOCK, exit_thread
+from heapsmith.model.heap import exit_thread
 from heapsmith.model.kernel import Bytes, Ints, Numbers, Records, hit_path, kernel
+from heapsmith.model.policy.front import NO_BLOCK
 
 
 @hit_path

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from heapsmith.model import arrays, kernel
+from heapsmith.model import arrays, kernel, machine_check
 from heapsmith.model.errors import BadInput
 from heapsmith.model.events import ALREADY_LIVE, NEGATIVE_SIZE, NO_SUCH_OPERATION, NOT_LIVE
 from heapsmith.model.kernel import Ints, Records
@@ -168,9 +168,7 @@ class Machine:
 
     def check(self) -> None:
         """Hold the whole state against the equations of the page; CheckFailed names the first that does not hold."""
-        from heapsmith.model.machine_check import check
-
-        check(self)
+        machine_check.check(self)
 
     def _name(self, thread: int, block: int) -> None:
         """Threads and blocks of these numbers can be named."""

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from heapsmith.model import policy
+from heapsmith.model.design import PAGE
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.events import SMALL_END
 from heapsmith.model.large import HUGE_CODE, RUN_CODE, bin_of, large_bytes
-from heapsmith.model.store import CLASS_MASK, INDEX_MASK, INDEX_SHIFT, PAGE, SLAB_SHIFT
+from heapsmith.model.store import CLASS_MASK, INDEX_MASK, INDEX_SHIFT, SLAB_SHIFT
 
 if TYPE_CHECKING:
     from heapsmith.model.machine import Machine

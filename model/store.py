@@ -6,6 +6,7 @@ Bitmaps keep 32 marks in each int64, so that plain Python and compiled code agre
 
 import numpy as np
 
+from heapsmith.model.design import PAGE
 from heapsmith.model.kernel import Ints, Records, kernel
 from heapsmith.model.policy.dispatch import (
     choice_add,
@@ -18,7 +19,6 @@ from heapsmith.model.policy.dispatch import (
     superslab_place,
 )
 
-PAGE = 4096
 CLASS_MASK = 255
 INDEX_SHIFT = 8
 INDEX_MASK = (1 << 18) - 1

@@ -26,8 +26,8 @@ SLOW_IN_ALL = (*LARGE, "releases")
 """Counters of the slow operations: takes, flushes and single frees to the store; runs, mappings and releases."""
 
 NEAR_TIE = 0.01
-"""Committed peaks this close count as equal. They leave out the slabs' own records, 56 bytes and a bit per block: 2.1 % of
-a 4 KiB slab of the smallest blocks, 0.9 % of a 64 KiB one."""
+"""Committed peaks this close count as equal: they leave out the slabs' own records, 56 bytes and a bit per block, 2.1 %
+of a 4 KiB slab of the smallest blocks and 0.9 % of a 64 KiB one."""
 
 Figures = dict[str, int | float]
 
@@ -95,6 +95,7 @@ def tune(
         _why_design(trace, base, histogram, before, after),
         _why_budget(draft, histogram, max_overhead, budget_bytes),
         _why_slab(after, tried),
+        *_why_release(draft.design, base),
         *_why_classes(draft, histogram, max_classes),
         *_why_fronts(draft),
     ]
@@ -247,6 +248,13 @@ def _why_slab(after: Outcome, tried: Sequence[Outcome]) -> Reason:
     )
     figures: Figures = {f"committed_peak_{outcome.slab_bytes}": outcome.committed_peak for outcome in tried}
     return Reason("slab_bytes", str(after.slab_bytes), why, figures)
+
+
+def _why_release(design: Design, base: Design) -> Iterator[Reason]:
+    if design.release != base.release:
+        kept_bytes = make_plan(design).keep_slabs * design.slab_bytes
+        why = f"The base's policy: as many empty slabs of {design.slab_bytes:,} bytes as keep the bytes it keeps."
+        yield Reason("release", str(design.release.__struct_config__.tag), why, {"kept_bytes": kept_bytes})
 
 
 def _why_classes(draft: Draft, histogram: Histogram, max_classes: int) -> Iterator[Reason]:

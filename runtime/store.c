@@ -2,6 +2,7 @@
 #include "heap.h"
 #include "os.h"
 
+#include <errno.h>
 #include <string.h>
 
 uintptr_t hs_span = UINTPTR_MAX - SLAB_SPAN_BYTES + 1; /* until the span exists no pointer lies in it */
@@ -189,6 +190,8 @@ uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want
     classifier_mark(blocks, taken, class);
     heap->count[class].refill++;
     heap->count[class].refilled += taken;
+    if (taken == 0)
+        errno = ENOMEM;
     return taken;
 }
 

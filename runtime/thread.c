@@ -69,13 +69,16 @@ static struct heap *adopt_or_create(void)
 struct heap *hs_heap_start(void)
 {
     int saved = errno;
-    if (!hs_started())
+    struct heap *heap = NULL;
+    if (hs_started()) {
+        hs_lock_pool();
+        heap = adopt_or_create();
+        hs_unlock_pool();
+    }
+    if (heap == NULL) {
+        errno = ENOMEM;
         return NULL;
-    hs_lock_pool();
-    struct heap *heap = adopt_or_create();
-    hs_unlock_pool();
-    if (heap == NULL)
-        return NULL;
+    }
     hs_self = heap;
     pthread_setspecific(exit_key, heap);
     errno = saved;

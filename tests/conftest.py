@@ -1,9 +1,26 @@
-"""Shared by all tests: under CI=true a skipped test is a failed one, since CI installs every tool they need."""
+"""Shared by all tests: `call` runs the command line, `trace` is a real one; under CI=true nothing may be skipped."""
 
 import os
-from collections.abc import Generator
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+
+from heapsmith import cli
+
+PROGRAM = [sys.executable, "-m", "heapsmith"]
+
+
+class Answer(NamedTuple):
+    """What one command did."""
+
+    status: int
+    out: str
+    err: str
 
 
 @pytest.hookimpl(wrapper=True)
@@ -14,3 +31,30 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         report.outcome = "failed"
         report.longrepr = f"CI may not skip: {reason}"
     return report
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Callable[..., Answer]]:
+    """Runs `main` in this process, with real file descriptors behind its streams."""
+    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+
+    def run(*arguments: object) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["heapsmith", *map(str, arguments)])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        return Answer(int(stop.value.code or 0), *capfd.readouterr())
+
+    yield run
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture(scope="session")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small trace, recorded from a real program."""
+    out = tmp_path_factory.mktemp("trace") / "py.hst"
+    job = "import json; json.loads(json.dumps([{str(i): [i] * 9} for i in range(2000)]))"
+    command = ["env", "PYTHONMALLOC=malloc", sys.executable, "-S", "-c", job]
+    subprocess.run([*PROGRAM, "record", "--only", "-o", str(out), "--", *command], check=True)
+    return out

@@ -6,7 +6,6 @@ from heapsmith.model.plan import Plan
 from heapsmith.model.trace import Chunk, Op
 
 THREADS = 4
-CROWD = 280
 
 
 class _Writer:
@@ -43,12 +42,18 @@ class _Writer:
             self.add(Op.FREE, thread, block)
 
 
-def nasty_trace(plan: Plan, seed: int = 1, waves: int = 60) -> Chunk:
-    """Some thousand events, the same for the same arguments. Threads appear in order, and exit and come back."""
+def nasty_trace(plan: Plan, seed: int = 1, waves: int = 60, crowd: int = 280) -> Chunk:
+    """Some thousand events, the same for the same arguments. Threads appear in order, and exit and come back.
+
+    crowd: huge blocks that live at once; 280 are more than the library's table of them has room for at first.
+    """
     writer = _Writer(plan, seed)
     for thread in range(THREADS):
         writer.birth(thread, 1)
-    _huge_crowd(writer)
+    _huge_crowd(writer, crowd)
+    _every_entry(writer)
+    _fill_fronts(writer)
+    _fill_slabs(writer)
     for wave in range(waves):
         thread = writer.random.choice((0, 0, 0, 1, 2, 3))
         other = writer.random.choice((thread, 0, 1, 2, 3))
@@ -95,11 +100,35 @@ def _large_wave(writer: _Writer, thread: int, other: int) -> None:
         writer.death(other, writer.birth(thread, writer.random.choice(pages) * page, align_log2))
 
 
-def _huge_crowd(writer: _Writer) -> None:
-    """More huge blocks at once than the library's table of them has room for at first, freed in another order."""
-    blocks = [writer.birth(0, writer.plan.huge_bytes + 1) for _ in range(CROWD)]
-    for block in writer.random.sample(blocks, CROWD):
+def _huge_crowd(writer: _Writer, crowd: int) -> None:
+    """Many huge blocks, freed in another order."""
+    blocks = [writer.birth(0, writer.plan.huge_bytes + 1) for _ in range(crowd)]
+    for block in writer.random.sample(blocks, crowd):
         writer.death(0, block)
+
+
+def _every_entry(writer: _Writer) -> None:
+    """A block for each entry of the table from size to class."""
+    for entry in range(len(writer.plan.size_class)):
+        writer.death(0, writer.birth(0, max(0, entry * writer.plan.grain - writer.plan.bias)))
+
+
+def _fill_fronts(writer: _Writer) -> None:
+    """Every level of every front filled beyond its capacity, and emptied."""
+    for row in writer.plan.classes:
+        held = 2 * row.front.capacity + row.front.list_capacity + 2
+        for _ in range(2):
+            blocks = [writer.birth(0, row.usable) for _ in range(held)]
+            for block in blocks:
+                writer.death(0, block)
+
+
+def _fill_slabs(writer: _Writer) -> None:
+    """More blocks of every class than a slab has, freed in another order."""
+    for row in writer.plan.classes:
+        blocks = [writer.birth(1, row.usable) for _ in range(row.blocks + 2)]
+        for block in writer.random.sample(blocks, len(blocks)):
+            writer.death(1, block)
 
 
 def _odd_wave(writer: _Writer, thread: int, other: int) -> None:

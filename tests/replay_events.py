@@ -8,7 +8,7 @@ from heapsmith.model.trace import Chunk, Op, TraceWriter
 Event = tuple[Op, int, int, int]  # operation, thread, name of the block, bytes
 
 
-def write_trace(path: Path, events: list[Event], chunk_events: int = 65536) -> Path:
+def write_trace(path: Path, events: list[Event], chunk_events: int = 65536, align_log2: int = 6) -> Path:
     """A trace of these events; names of blocks become the numbers that the format wants."""
     number: dict[int, int] = {}
     spare: list[int] = []
@@ -23,7 +23,7 @@ def write_trace(path: Path, events: list[Event], chunk_events: int = 65536) -> P
             spare.append(number.pop(name))
     with TraceWriter(path, command=["test"], source="test", chunk_events=chunk_events) as writer:
         ops, threads, _, sizes = zip(*events, strict=True) if events else ((), (), (), ())
-        alignments = [6 if op == Op.ALIGNED else 0 for op in ops]
+        alignments = [align_log2 if op == Op.ALIGNED else 0 for op in ops]
         writer.append(Chunk.of(ops, threads, blocks, sizes, alignments, range(len(ops))))
     return path
 

@@ -59,12 +59,22 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     build = "from setuptools import build_meta; print(build_meta.build_{}({!r}))"
     for kind, out in (("sdist", work / "sdist"), ("wheel", work / "wheel")):
         out.mkdir()
-        subprocess.run([sys.executable, "-c", build.format(kind, str(out))], cwd=work / "tree", check=True)
+        subprocess.run(
+            [sys.executable, "-c", build.format(kind, str(out))],
+            cwd=work / "tree",
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
     (archive,) = (work / "sdist").glob("*.tar.gz")
     shutil.unpack_archive(archive, work / "unpacked")
     (unpacked,) = (work / "unpacked").iterdir()
     (work / "again").mkdir()
-    subprocess.run([sys.executable, "-c", build.format("wheel", str(work / "again"))], cwd=unpacked, check=True)
+    subprocess.run(
+        [sys.executable, "-c", build.format("wheel", str(work / "again"))],
+        cwd=unpacked,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     return [*(work / "wheel").glob("*.whl"), *(work / "again").glob("*.whl")]
 
 

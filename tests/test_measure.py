@@ -89,6 +89,13 @@ def test_rows_ratios_and_order(built: Path) -> None:
     assert msgspec.json.decode(msgspec.json.encode(table), type=MeasureTable) == table
 
 
+def test_the_first_round_warms_up_and_is_not_counted(tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    (row,) = measure(["sh", "-c", f"test -e {marker} || {{ touch {marker}; exit 3; }}"], ["glibc"], rounds=1).rows
+    assert row.exit_status == 0
+    assert marker.exists()
+
+
 @pytest.mark.parametrize(
     ("script", "same"),
     [
@@ -183,14 +190,17 @@ def test_run_passes_everything_through(built: Path) -> None:
 def test_a_signal_to_run_reaches_the_command(built: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from heapsmith.bench.measure import run_under; "
-        "command = ['sh', '-c', 'trap \"exit 5\" TERM; echo ready; while :; do sleep 0.05; done']; "
+        "command = ['sh', '-c', 'trap \"exit 5\" TERM; echo ready; for i in $(seq 400); do sleep 0.05; done']; "
         f"sys.exit(run_under(Path({str(built / 'forward.so')!r}), command))"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.terminate()
-        assert process.wait(timeout=20) == 5
+        try:
+            assert process.wait(timeout=20) == 5
+        finally:
+            process.kill()  # else a failure would wait for it for ever
 
 
 def test_run_refuses_what_it_cannot_run(built: Path, tmp_path: Path) -> None:

@@ -113,6 +113,16 @@ def test_slots_freed_elsewhere_are_reused_and_bounded(tmp_path: Path) -> None:
     assert all(event[after] > 0 for event in free)
 
 
+def test_slots_of_ended_threads_are_reused(tmp_path: Path) -> None:
+    events: list[Event] = [(Op.MALLOC, 0, 1, 16)]
+    for t in range(1, 201):
+        names = range(100 * t, 100 * t + 50)
+        events += [(Op.MALLOC, t, name, 16) for name in names] + [(Op.FREE, t, name, 0) for name in names]
+        events.append((Op.THREAD_EXIT, t, 0, 0))
+    facts = write_script(write_trace(tmp_path / "t.hst", events), tmp_path / "script")
+    assert facts.slots < 4096  # not 64 or more for each of 200 threads
+
+
 def lives_one_after_another(threads: int) -> list[Event]:
     """Threads that begin after the one before has ended, leave a block to their successor, and free theirs late."""
     events: list[Event] = [(Op.MALLOC, 0, 1, 16)]

@@ -95,7 +95,7 @@ def test_breaches_are_those_of_the_page(data: st.DataObject) -> None:
     chunk = random_chunk(
         40, data.draw(st.integers(0, 10**6)), threads, cross_thread=0.3, live=data.draw(st.integers(1, 9))
     )
-    rows: list[Row] = [tuple(row) for row in zip(*(c.tolist() for c in chunk), strict=True)]  # type: ignore[misc]
+    rows: list[Row] = [tuple(row) for row in zip(*(c.tolist() for c in chunk), strict=True)]
     assert first_bad(rows) is None
     for _ in range(data.draw(st.integers(0, 2))):
         at, column = data.draw(st.integers(0, 39)), data.draw(st.integers(0, 5))
@@ -121,7 +121,7 @@ def test_columns_are_checked() -> None:
         Chunk.of([0], [-1], [0], [1], [0], [0])
     sound = Chunk.of([0], [0], [0], [1], [0], [0])
     with pytest.raises(ValueError, match="column block: expected uint32"):
-        sound._replace(block=sound.block.astype(np.int64)).checked()  # type: ignore[arg-type]
+        sound._replace(block=sound.block.astype(np.int64)).checked()
 
 
 def test_parts_join_again() -> None:

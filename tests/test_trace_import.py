@@ -42,6 +42,11 @@ def test_operations_become_events(tmp_path: Path) -> None:
     assert verify(tmp_path / "t.hst").live_at_end == 2
 
 
+def test_the_most_recently_freed_block_number_is_reused_first(tmp_path: Path) -> None:
+    events = imported(tmp_path, "0\n5\n7\n0\na 0 1\na 1 1\na 2 1\nf 1\nf 0\na 3 1\na 4 1\n")
+    assert [event.split()[4] for event in events] == ["0", "1", "2", "1", "0", "0", "1"]
+
+
 def test_no_operations(tmp_path: Path) -> None:
     assert imported(tmp_path, "0\n0\n0\n0\n") == []
 

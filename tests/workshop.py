@@ -9,23 +9,23 @@ import numpy as np
 from nasty import nasty_trace
 from numpy.typing import NDArray
 
-from heapsmith.codegen.difference import counter_names, counter_row
+from heapsmith.codegen.difference import counter_row
 from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.generate import PURPOSES, RUNTIME, generate, runtime_sources
 from heapsmith.codegen.mutants import Mutant
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design import Design
 from heapsmith.model.machine import Machine
-from heapsmith.model.plan import make_plan
+from heapsmith.model.plan import Plan, make_plan
 from heapsmith.model.trace import Chunk
 
 COMPILE = [
-    *("-std=gnu17", "-O0", "-w", "-c", "-fPIC", "-pthread", "-fvisibility=hidden", "-ftls-model=initial-exec"),
+    *("-std=gnu17", "-O0", "-w", "-pipe", "-fPIC", "-pthread", "-fvisibility=hidden", "-ftls-model=initial-exec"),
     *("-fno-builtin-malloc", "-fno-builtin-calloc", "-fno-builtin-realloc", "-fno-builtin-free"),
     "-DHEAPSMITH_CHECKED=1",
 ]
 LINK = ["-shared", "-pthread", "-Wl,-Bsymbolic-functions", "-Wl,-z,now"]
-CHECK_EVERY = 16
+CHECK_EVERY = 64
 TIMEOUT_S = 3
 
 
@@ -37,10 +37,15 @@ class Expected(NamedTuple):
     counters: NDArray[np.int64]
 
 
-def expect(design: Design) -> Expected:
-    """The nasty trace of a design and what must come of it."""
-    plan = make_plan(design)
-    chunk = nasty_trace(plan)
+LITTLE_SPACE = (1 << 28) - (1 << 20)
+"""Address space in which both spans of a covering design must be halved at least once."""
+
+NO_SPACE = 1 << 24
+"""Address space in which there is no room for a span, so that every allocation fails."""
+
+
+def expect(plan: Plan, chunk: Chunk) -> Expected:
+    """A trace and what must come of it."""
     machine = Machine(plan, compiled=False)
     addresses = np.empty(len(chunk.op), np.int64)
     machine.feed(chunk, addresses)
@@ -51,10 +56,11 @@ class Workshop:
     """The C of one design in a folder, its objects, and the library of whatever is changed."""
 
     def __init__(self, design: Design, folder: Path) -> None:
+        self.design = design
         self.plan = make_plan(design)
+        self.folder = folder
         self.tree = folder / "runtime"
         self.emitted = folder / "emitted"
-        self.library = folder / "library.so"
         shutil.copytree(RUNTIME, self.tree)
         generate(design, self.emitted)
         names = [str(source.relative_to(RUNTIME)) for source in runtime_sources(self.plan)]
@@ -62,52 +68,88 @@ class Workshop:
         self.files = {name: self.emitted / name for name in PURPOSES}
         self.files |= {name: self.tree / name for name in names}
         self.files |= {header.name: header for header in self.tree.glob("*.h")}
-        assert self.compile(self.sources) and self.link()
+        self.expected = expect(self.plan, nasty_trace(self.plan))
+        short = nasty_trace(self.plan, waves=4, crowd=0)
+        self.expected_in_little_space = expect(self.plan, short)
+        nothing = np.full(len(short.op), -1, np.int64), np.zeros_like(self.expected.counters)
+        self.expected_in_no_space = Expected(short, *nothing)
+        for source in self.sources:
+            assert self._compile(["-c", str(source), "-o", f"{source}.o"])
 
-    def compile(self, sources: list[Path]) -> bool:
-        """The objects of these sources; False if one does not compile."""
-        commands = [
-            [find_gcc().path, *COMPILE, f"-I{self.emitted}", f"-I{self.tree}", str(source), "-o", f"{source}.o"]
-            for source in sources
-        ]
-        return all(subprocess.run(command, capture_output=True, check=False).returncode == 0 for command in commands)
+    def texts(self) -> dict[str, str]:
+        """The text of every file that can be changed, by its name in mutants."""
+        return {name: file.read_text() for name, file in self.files.items()}
 
-    def link(self) -> bool:
-        """The library of all objects."""
-        objects = [f"{source}.o" for source in self.sources]
-        command = [find_gcc().path, *LINK, *objects, "-o", str(self.library)]
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-    def try_out(self, mutant: Mutant, expected: Expected) -> str | None:
-        """How the mutant was noticed; None if it was not. The C is as before afterwards."""
+    def try_out(self, mutant: Mutant, number: int) -> str | None:
+        """How the mutant was noticed, None if it was not; several may be tried at once if their numbers differ."""
+        library = self.folder / f"{number}.so"
         file = self.files[mutant.file]
-        original = file.read_text()
-        again = [file] if file.suffix == ".c" else self.sources
         try:
-            file.write_text(mutant.apply(original))
-            if not (self.compile(again) and self.link()):
+            built = self._build_source if file.suffix == ".c" else self._build_header
+            if not built(file, mutant.apply(file.read_text()), number, library):
                 return "does not compile"
-            return self.perform(expected)
+            return self.perform(library)
         finally:
-            file.write_text(original)
-            self.compile(again)
+            library.unlink(missing_ok=True)
 
-    def perform(self, expected: Expected) -> str | None:
-        """What is wrong with the library as it is: the trace, again after a reset, and the facts; None if nothing is."""
-        counters = len(counter_names(self.plan))
-        try:
-            with Driver(
-                self.library, self.plan.grain, counters, check_every=CHECK_EVERY, timeout_s=TIMEOUT_S
-            ) as driver:
+    def perform(self, library: Path) -> str | None:
+        """What is wrong with a library: the trace, again after a reset, and the facts; then with little address space.
+
+        A class region that lies beyond a halved span is not there, so that designs with those differ in little space.
+        """
+        found = self._perform(library, self.expected, None)
+        if not found and self.design.classifier != "class_region":
+            found = self._perform(library, self.expected_in_little_space, LITTLE_SPACE)
+        return found or self._perform(library, self.expected_in_no_space, NO_SPACE)
+
+    def _perform(self, library: Path, expected: Expected, address_space: int | None) -> str | None:
+        driver = Driver(
+            library,
+            self.plan.grain,
+            len(expected.counters),
+            check_every=CHECK_EVERY,
+            timeout_s=TIMEOUT_S,
+            address_space=address_space,
+        )
+        with driver:
+            try:
                 for _ in range(2):
                     driver.send(expected.chunk)
                     addresses, counts = driver.receive(len(expected.chunk.op))
                     if not np.array_equal(addresses, expected.addresses):
-                        return "address differs"
+                        return "an address differs"
                     if not np.array_equal(counts, expected.counters):
-                        return "counter differs"
+                        return "a counter differs"
                     driver.reset()
-                driver.close()
-        except DriverFailed as failure:
-            return failure.what
+                if address_space is None:
+                    driver.close()
+            except DriverFailed as failure:
+                return failure.what
         return None
+
+    def _build_source(self, file: Path, text: str, number: int, library: Path) -> bool:
+        """The library with one source changed: it is compiled where it stands, under another name."""
+        changed = file.with_name(f"{number}-{file.name}")
+        changed.write_text(text)
+        objects = [f"{source}.o" for source in self.sources if source != file]
+        try:
+            return self._compile([*LINK, str(changed), *objects, "-o", str(library)])
+        finally:
+            changed.unlink()
+
+    def _build_header(self, file: Path, text: str, number: int, library: Path) -> bool:
+        """The library with one header changed: a copy of everything, compiled anew."""
+        copy = self.folder / f"copy-{number}"
+        try:
+            for part in (self.tree, self.emitted):
+                shutil.copytree(part, copy / part.name, ignore=shutil.ignore_patterns("*.o", "[0-9]*"))
+            (copy / file.relative_to(self.folder)).write_text(text)
+            sources = [str(copy / source.relative_to(self.folder)) for source in self.sources]
+            return self._compile([*LINK, *sources, "-o", str(library)], copy)
+        finally:
+            shutil.rmtree(copy, ignore_errors=True)
+
+    def _compile(self, arguments: list[str], folder: Path | None = None) -> bool:
+        include = [f"-I{(folder or self.folder) / part.name}" for part in (self.emitted, self.tree)]
+        command = [find_gcc().path, *COMPILE, *include, *arguments]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0

@@ -1,8 +1,10 @@
 /* heapsmith-launch REPORT PRELOAD CMD ARG0 ARG...: run CMD (a path) once and write what it used to the file REPORT, as
- * JSON. PRELOAD is CMD's LD_PRELOAD, or empty for what the environment says. A small process of its own, because ru_maxrss
- * of getrusage(2) survives execve(2) and begins with the RSS of the process that forked: from a Python of 200 MB no
- * program would use less. From here the floor is this process's own RSS, about 1 MB. ru_maxrss is that of the largest
- * process among CMD and the descendants it waited for; CPU times are their sum. Standard streams are CMD's. */
+ * JSON. PRELOAD is CMD's LD_PRELOAD, or empty for what the environment says.
+ *
+ * A small process of its own, because ru_maxrss of getrusage(2) survives execve(2) and begins with the RSS of the
+ * process that forked: from a Python of 200 MB no program would use less. From here the floor is this process's own
+ * RSS, about 1 MB. ru_maxrss is that of the largest process among CMD and the descendants it waited for; CPU times are
+ * their sum. Standard streams are CMD's. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

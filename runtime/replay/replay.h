@@ -15,8 +15,8 @@ enum touch { TOUCH_NONE, TOUCH_FIRST, TOUCH_ALL };
  * it has seen `done` reach its event's `after`. `done` counts only where there is more than one stream. */
 struct block {
     char *address;
-    uint64_t bytes; /* requested */
-    _Atomic uint32_t done; /* operations complete on this slot; the release store that hands the block over */
+    uint64_t bytes;        /* requested */
+    _Atomic uint32_t done; /* operations complete on this slot; its release store hands the block over */
     uint32_t seed;         /* of its contents, with --check */
 };
 
@@ -27,16 +27,18 @@ struct pauses {
     uint64_t minor_faults;
 };
 
-/* One stream and the thread that replays it, which alone writes it until it ends, but for the last line. */
+/* One stream and the thread that replays it, which alone writes it until it ends, but for the last three fields. */
 struct worker {
     _Alignas(64) struct replay *replay;
     uint32_t stream;
     uint64_t position;         /* events of this stream before the run below */
     const struct event *begin; /* of the run of events under way */
-    uint64_t next_sample;
-    uint64_t stalls;   /* events that had to wait for another thread */
+    uint64_t next_sample;      /* position at which RSS is sampled next */
+    uint64_t stalls;           /* events that had to wait for another thread */
     struct pauses paused;
-    pthread_t handle; bool created, joined; /* written and read by stream 0 */
+    pthread_t handle; /* this and the next two: written and read by stream 0 */
+    bool created;
+    bool joined;
 };
 
 struct replay {
@@ -45,9 +47,9 @@ struct replay {
     struct worker *workers; /* one per stream */
     enum touch touch;
     bool checked;
-    uint64_t resident_limit_bytes; /* of the script */
-    uint64_t sample_period; /* events of a stream between two samples of RSS */
-    uint64_t own_bytes;     /* of the tables above: resident throughout, no part of what is reported */
+    uint64_t resident_limit_bytes;   /* of the script */
+    uint64_t sample_period;          /* events of a stream between two samples of RSS */
+    uint64_t own_bytes;              /* of the tables above: resident throughout, no part of what is reported */
     _Atomic uint64_t rss_peak_bytes; /* largest sample */
     uint64_t rss_peak_live_bytes;    /* the sample at the trace's peak, written by the thread that reaches it */
 };

@@ -1,12 +1,12 @@
 /* The conformance driver: performs events on a library in their total order, on real threads, and answers with addresses.
  *
- * usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY TIMEOUT_S
+ * usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY TIMEOUT_S [ADDRESS_SPACE]
  *
  * Standard input: batches, each a head record and the events. Standard output, little-endian 64-bit words: for each
  * batch, once all of it was read and performed, an address code per event and the COUNTERS counters. So neither side
  * can wait for the other while that one waits for it. Between batches a reset record (checked build) ends all threads
- * and makes the heap as new. At the end of the input the facts are looked at. Status 0: all well; 1: standard error
- * says "event N: what is wrong"; 2: a fault of usage.
+ * and makes the heap as new. At the end of the input the facts are looked at. ADDRESS_SPACE: bytes that may be mapped
+ * beyond the driver's own. Status 0: all well; 1: standard error says "event N: what is wrong"; 2: a fault of usage.
  *
  * Each thread of the trace is a thread of this process, from its first event to its exit. One at a time runs: whoever
  * has the turn performs the events up to the next thread's and hands the turn on. An exiting thread hands it to the
@@ -250,10 +250,22 @@ static void watch_signals(void)
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 }
 
+/* From here on this process can map so many bytes more. */
+static void limit_address_space(size_t bytes)
+{
+    unsigned long pages = 0;
+    FILE *sizes = fopen("/proc/self/statm", "r");
+    if (sizes == NULL || fscanf(sizes, "%lu", &pages) != 1)
+        usage("/proc/self/statm cannot be read");
+    fclose(sizes);
+    bytes += pages * (size_t)sysconf(_SC_PAGESIZE);
+    setrlimit(RLIMIT_AS, &(struct rlimit){ bytes, bytes });
+}
+
 int main(int count, char **argument)
 {
-    if (count != 6)
-        usage("usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY TIMEOUT_S");
+    if (count != 6 && count != 7)
+        usage("usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY TIMEOUT_S [ADDRESS_SPACE]");
     grain = strtoul(argument[2], NULL, 10);
     size_t counters = strtoul(argument[3], NULL, 10);
     check_every = strtol(argument[4], NULL, 10);
@@ -264,6 +276,8 @@ int main(int count, char **argument)
     uint64_t *counter = calloc(counters, sizeof *counter);
     if (counter == NULL || library.counter_count() != counters)
         usage("the library has another number of counters");
+    if (count == 7)
+        limit_address_space(strtoul(argument[6], NULL, 10));
     while (read_batch()) {
         alarm(timeout_s);
         perform_batch();

@@ -3,8 +3,10 @@
 #include "driver.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -143,6 +145,7 @@ static void children(void)
 {
     pid_t child = fork();
     if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* whoever reads our output waits for the child's end too */
         void *small = library.malloc(BYTES);
         void *large = library.malloc(100000);
         library.free(small);

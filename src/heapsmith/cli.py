@@ -186,7 +186,7 @@ def build(
 
     found = load(design)
     built = compile_library(found, take.writable_file(out), checked=checked)
-    show.emit_json({"design": found.name, "hash": found.hash(), "library": built}) if json else print(built)
+    show.emit_json({"design": found.name, "hash": found.hash(), "library": str(built)}) if json else print(built)
 
 
 @app.command(epilog=take.example("verify default", "verify out/py/design.toml out/py/trace.hst"))
@@ -381,5 +381,6 @@ def _reader_gone() -> int:
 
 def main() -> None:
     """Run the command line and exit: 0 fine, 1 a check failed, 2 usage or bad input, 3 the machine lacks something."""
-    signal.signal(signal.SIGTERM, _stop)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
     sys.exit(_status(sys.argv[1:] or ["--help"]))

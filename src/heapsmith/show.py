@@ -1,6 +1,5 @@
 """How the commands print: tables, fields and JSON on stdout; notes and progress on stderr."""
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ Report = Callable[[str, int, int], None]
 
 def emit_json(value: Any) -> None:
     """A result as indented JSON."""
-    print(json.dumps(msgspec.to_builtins(value, str_keys=True, enc_hook=str), indent=2))
+    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
 def fields(rows: Iterable[tuple[str, object]]) -> None:

@@ -1,5 +1,6 @@
 /* Four producers give blocks of 5001 to 5004 bytes to one consumer, which frees them; then all end. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -22,7 +23,7 @@ static void *consume(void *unused)
         for (int p = 0; p < PRODUCERS; p++) {
             void *block;
             while ((block = __atomic_load_n(&handed[p][i], __ATOMIC_ACQUIRE)) == NULL)
-                ;
+                sched_yield();
             free(block);
         }
     return NULL;

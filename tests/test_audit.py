@@ -1,0 +1,305 @@
+"""The audit: every design's claims hold, and each kind of lie in the emitted C is found and named."""
+
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from heapsmith.codegen.audit import AuditReport, audit, audit_emitted
+from heapsmith.codegen.build import FLAGS, build_emitted
+from heapsmith.codegen.claims import Hit
+from heapsmith.codegen.disassembly import Unreadable, memory_traffic, parse_listing, paths
+from heapsmith.codegen.generate import generate
+from heapsmith.model.design import ClassFront, Design, builtin_names, load
+from heapsmith.model.errors import Missing
+from heapsmith.model.policy import (
+    front_array_stack,
+    front_fifo_ring,
+    front_linked_list,
+    front_none,
+    front_two_level,
+)
+
+needs_tools = pytest.mark.skipif(
+    not (shutil.which("gcc") and shutil.which("objdump")), reason="gcc or objdump is not on PATH"
+)
+
+FRONTS = [
+    ClassFront([32], front_fifo_ring.Params()),
+    ClassFront([48], front_fifo_ring.Params(capacity=1)),
+    ClassFront([64], front_linked_list.Params()),
+    ClassFront([80], front_two_level.Params()),
+    ClassFront([96], front_none.Params()),
+    ClassFront([112], front_array_stack.Params(capacity=1)),
+]
+EVERY_FRONT = Design("every-front", [16, 32, 48, 64, 80, 96, 112, 2048], class_front=FRONTS)
+
+
+def complaints(report: AuditReport) -> list[str]:
+    return [f"{row.check}: {row.name}: {row.claim}: {row.found}" for row in report.failed()]
+
+
+@needs_tools
+@pytest.mark.parametrize("name", builtin_names())
+def test_built_in_designs_do_what_they_claim(name: str) -> None:
+    design = load(name)
+    report = audit(design)
+    assert complaints(report) == []
+    assert report.ok
+    counted = [row for row in report.rows if row.check == "machine code"]
+    assert len(counted) == 2 * len(design.sizes) + 2
+    assert report == msgspec.json.decode(msgspec.json.encode(report), type=AuditReport)
+
+
+@needs_tools
+@pytest.mark.parametrize("remote", ["local_cache", "owner_list"])
+@pytest.mark.parametrize("classifier", ["slab_map", "class_region", "header"])
+def test_every_front_under_every_dispatch(classifier: str, remote: str) -> None:
+    empties = "dedicated" if classifier == "class_region" else "shared"
+    chosen = {"classifier": classifier, "remote": remote, "empties": empties}
+    assert complaints(audit(msgspec.structs.replace(EVERY_FRONT, **chosen))) == []
+
+
+@needs_tools
+@pytest.mark.parametrize(
+    "design",
+    [
+        Design("one", [64], classifier="header", remote="owner_list"),
+        Design("one-bare-header", [64], classifier="header", front=front_none.Params()),
+    ],
+    ids=lambda design: design.name,
+)
+def test_a_single_class_is_compiled_into_malloc_and_free(design: Design) -> None:
+    assert complaints(audit(design)) == []
+
+
+TAMPERED = Design("tampered", [16 * (1 + index) for index in range(11)], front=front_array_stack.Params(capacity=64))
+CLAIM = "alloc 4 loads, 1 store, 1 branch; free 3 loads, 2 stores, 1 branch. */\nstatic void *"
+
+CHANGES = {
+    "fast.c": {
+        "[CLASS_16].held = held - 1;": "[CLASS_16].held = --held; while (held > 64) held--;",
+        "[CLASS_32].held = held + 1;": "[CLASS_32].held = held + 1; heap->remote = block;",
+        "[CLASS_48].held;\n    if (held >= 64)": "[CLASS_48].held;\n    if (held >= 65)",
+        "[CLASS_64].held = held - 1;": "[CLASS_64].held = held - 1; hs_lock_pool();",
+        "[CLASS_80].held = held + 1;": "[CLASS_80].held = held == 7 ? 6 : held + 1;",
+        "heap->slot[SLOT_96 + held - 1]": "heap->slot[SLOT_112 + held - 1]",
+        "array_stack_flush(heap, CLASS_112, block)": "hs_give(heap, CLASS_112, block)",
+        f"{CLAIM}alloc_128": f"{CLAIM}alloc_128".replace("4 loads", "3 loads"),
+        f" * Hit path: {CLAIM}alloc_144": " */\nstatic void *alloc_144",
+        "void *malloc(": "static int other(void) { return 1; }\nvoid *malloc(",
+        "hs_malloc_large(bytes);": "hs_malloc_large(bytes); /* " + 120 * "x",
+        "    return hs_alloc_of": "*/ return hs_alloc_of",
+        "    alloc_16,\n    alloc_32,": "#define BOTH /home/ann 2024-05-01\n    alloc_32,\n    alloc_16,",
+    },
+    "plan.c": {
+        ".held = 64 + 1 },\n        [CLASS_176]": ".held = 64 },\n        [CLASS_176]",
+        ".stride = 48": ".stride = 64",
+        "    0, 0, 1,": "    0, 1, 1,",
+        "/* The tables": "/* The table",
+    },
+    "plan.h": {"RUN_BINS = 128": "RUN_BINS = 129"},
+}
+
+FOUND = {
+    ("shape", "functions"): "other is not declared",
+    ("shape", "alloc_16"): "holds a while",
+    ("shape", "free_48"): "its conditions are >= 65; holds the number 65",
+    ("shape", "alloc_64"): "calls hs_lock_pool, which is not declared",
+    ("shape", "free_80"): "branches 2 times; holds the number 6; holds the number 7",
+    ("shape", "alloc_96"): "names CLASS_96, SLOT_112",
+    ("shape", "free_112"): "leaves for hs_give",
+    ("numbers", "enumerators"): "enumerators.RUN_BINS is 129, the plan says 128",
+    ("numbers", "hs_class"): "hs_class[2].stride is 64, the plan says 48",
+    ("numbers", "hs_size_class"): "hs_size_class[1] is 1, the plan says 0",
+    ("numbers", "hs_no_heap"): "hs_no_heap.front[9].held is 64, the plan says 65",
+    ("numbers", "hs_alloc_of"): "hs_alloc_of[0] is alloc_32, the plan says alloc_16",
+    ("style", "plan.c"): "does not begin with the banner",
+    ("style", "fast.c"): "columns",
+    ("style", "gcc -Wall -Wextra"): "'other' defined but not used",
+    ("machine code", "free_32"): "3 loads, 3 stores, 1 branch in",
+    ("machine code", "alloc_64"): "hs_lock_pool, which is no declared slow path",
+    ("machine code", "free_112"): "hs_give, which is no declared slow path",
+    ("machine code", "alloc_128"): "4 loads, 1 store, 1 branch in",
+    ("machine code", "alloc_144"): "its comment claims none",
+    ("machine code", "malloc"): "its comment claims none",
+}
+
+
+@pytest.fixture(scope="module")
+def emitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("emitted")
+    generate(TAMPERED, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def lied(tmp_path_factory: pytest.TempPathFactory) -> AuditReport:
+    """The audit of one design whose every file was changed in many places."""
+    folder = tmp_path_factory.mktemp("lied")
+    generate(TAMPERED, folder)
+    for file, changes in CHANGES.items():
+        text = (folder / file).read_text()
+        for old, new in changes.items():
+            assert text.count(old) == 1, f"{file} holds {old!r} {text.count(old)} times"
+            text = text.replace(old, new)
+        (folder / file).write_text(text)
+    return audit_emitted(TAMPERED, folder)
+
+
+@needs_tools
+@pytest.mark.parametrize(("check", "name"), FOUND, ids=[f"{check}-{name}" for check, name in FOUND])
+def test_a_lie_is_found_and_named(lied: AuditReport, check: str, name: str) -> None:
+    assert not lied.ok
+    (row,) = [row for row in lied.rows if (row.check, row.name) == (check, name)]
+    assert not row.ok, row
+    assert FOUND[check, name] in row.found
+
+
+@needs_tools
+def test_what_was_left_alone_still_holds(lied: AuditReport) -> None:
+    failed = {row.name for row in lied.failed()}
+    changed = {name for _, name in FOUND} | {"alloc_16", "free_16", "free_48", "free_80", "alloc_96", "free_144"}
+    assert failed <= changed
+    passed = [row for row in lied.rows if row.ok and row.check in {"shape", "machine code"}]
+    assert len(passed) >= 25
+
+
+@needs_tools
+def test_the_line_that_breaks_a_rule_is_named(lied: AuditReport) -> None:
+    (row,) = [row for row in lied.rows if (row.check, row.name) == ("style", "fast.c")]
+    for words in ("columns", "tells /home/ann, 2024-05-01", "is #define BOTH"):
+        assert words in row.found
+
+
+@needs_tools
+def test_c_that_does_not_compile_fails_the_audit(emitted: Path, tmp_path: Path) -> None:
+    shutil.copytree(emitted, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "fast.c").write_text(
+        (emitted / "fast.c").read_text().replace("return hs_alloc_of", "retrun hs_alloc_of")
+    )
+    report = audit_emitted(TAMPERED, tmp_path)
+    assert {(row.check, row.name) for row in report.failed()} == {
+        ("shape", "emitted C"),
+        ("style", "gcc -Wall -Wextra"),
+        ("machine code", "library"),
+    }
+
+
+@needs_tools
+def test_other_machine_code_than_claimed_names_the_compiler(emitted: Path, tmp_path: Path) -> None:
+    flags = [flag for flag in FLAGS if flag != "-O2"]
+    slow = build_emitted(TAMPERED, emitted, tmp_path / "slow.so", flags=["-O0", *flags])
+    failed = audit_emitted(TAMPERED, emitted, library=slow).failed()
+    assert {row.name for row in failed} >= {"alloc_16", "free_16", "malloc", "free"}
+    assert all(row.check == "machine code" and "gcc" in row.found for row in failed)
+
+
+@needs_tools
+def test_missing_objdump_is_said(emitted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gcc = tmp_path / "gcc"
+    gcc.write_text(f'#!/bin/sh\nexec {shutil.which("gcc")} "$@"\n')
+    gcc.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Missing, match="install binutils"):
+        audit_emitted(TAMPERED, emitted, library=tmp_path / "library.so")
+
+
+LISTING = """
+/lib/x.so:     file format elf64-x86-64
+
+SYMBOL TABLE:
+0000000000000100 l     F .text\t0000000000000020              alloc_16
+0000000000000200 l     F .text\t0000000000000002              alloc_16.cold
+0000000000000300 l     F .text\t0000000000000002              alloc_32
+0000000000000400 g     F .text\t0000000000000002              .hidden refill.isra.0
+0000000000000500 l     F .text\t0000000000000002              spins
+0000000000000600 l     F .text\t0000000000000002              strays
+0000000000000700 g     F .text\t0000000000000002              malloc
+
+Disassembly of section .text:
+
+     100:\tendbr64
+     104:\tmov    0x8349(%rip),%rax        # afd0 <_GLOBAL_OFFSET_TABLE_+0xb0>
+     10b:\tsubl   $0x1,%fs:0x10(%rax)
+     113:\tjb     200 <alloc_16.cold>
+     115:\tmov    %rdi,0x10(%rax,%rdx,8)
+     11a:\trepz ret
+     200:\txor    %esi,%esi
+     202:\tjmp    400 <refill.isra.0>
+     300:\tjmp    100 <alloc_16>
+     400:\tret
+     500:\tdec    %eax
+     502:\tjne    500 <spins>
+     504:\tret
+     600:\tcall   7000 <memset@plt>
+     605:\tret
+     700:\tcmp    $0x40,%rdi
+     704:\tja     400 <refill.isra.0>
+     706:\tnotrack jmp *(%rax,%rdx,8)
+"""
+
+
+def test_paths_through_split_shared_and_dispatching_functions() -> None:
+    listing = parse_listing(LISTING)
+    refill, own = frozenset({"refill"}), frozenset({"alloc_16"})
+    slow, hit = sorted(paths(listing, "alloc_16", refill, frozenset()), key=lambda path: path.end == "ret")
+    assert (slow.end, hit.end, hit.hit(), len(hit.instructions)) == ("refill", "ret", Hit(2, 2, 1), 6)
+    assert [path.hit() for path in paths(listing, "alloc_32", refill, own) if path.end == "ret"] == [Hit(2, 2, 1)]
+    ends = {path.end: path.hit() for path in paths(listing, "malloc", refill, frozenset())}
+    assert ends == {"refill": Hit(0, 0, 1), "dispatch": Hit(1, 0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        ("spins", "loops back"),
+        ("strays", "leaves for memset"),
+        ("alloc_32", "leaves for alloc_16"),
+        ("none", "no function"),
+    ],
+)
+def test_code_that_cannot_be_followed_is_refused(function: str, words: str) -> None:
+    with pytest.raises(Unreadable, match=words):
+        paths(parse_listing(LISTING), function, frozenset({"refill"}), frozenset())
+
+
+@pytest.mark.parametrize(
+    ("instruction", "loads", "stores"),
+    [
+        ("lea 0x8(%rax),%rdx", 0, 0),
+        ("mov %eax,%edx", 0, 0),
+        ("mov %fs:(%rax),%rdi", 1, 0),
+        ("mov %fs:0x28,%rdi", 1, 0),
+        ("movq $0x0,-0x8(%rax)", 0, 1),
+        ("movzbl (%rax,%rdi,1),%edx", 1, 0),
+        ("addl $0x1,(%rdi)", 1, 1),
+        ("sub 0x923e(%rip),%rax", 1, 0),
+        ("cmp %rax,%fs:(%rdx)", 1, 0),
+        ("shrq 0x10(%rdi)", 1, 1),
+        ("cmovne (%rax),%rdx", 1, 0),
+        ("sete (%rax)", 0, 1),
+        ("push %rbx", 0, 1),
+        ("pop %rbx", 1, 0),
+        ("push (%rbx)", 1, 1),
+        ("jmp *(%rax,%rdx,8)", 1, 0),
+        ("jmp *%rax", 0, 0),
+        ("nopw 0x0(%rax,%rax,1)", 0, 0),
+        ("data16 cs nopw 0x0(%rax,%rax,1)", 0, 0),
+        ("movups %xmm0,0x10(%rdi)", 0, 1),
+        ("ret", 0, 0),
+    ],
+)
+def test_loads_and_stores_of_an_instruction(instruction: str, loads: int, stores: int) -> None:
+    (parsed,) = parse_listing(f"  10:\t{instruction}").code.values()
+    assert memory_traffic(parsed) == (loads, stores)
+
+
+@pytest.mark.parametrize(
+    "instruction", ["lock xadd %eax,(%rdi)", "rep stos %al,%es:(%rdi)", "vmovdqu (%rax),%ymm0", "leave"]
+)
+def test_unknown_instructions_are_refused(instruction: str) -> None:
+    (parsed,) = parse_listing(f"  10:\t{instruction}").code.values()
+    with pytest.raises(Unreadable, match="unknown instruction form"):
+        memory_traffic(parsed)

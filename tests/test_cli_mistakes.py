@@ -1,0 +1,149 @@
+"""Every mistake a user can make: one line on stderr that says what was expected, nothing on stdout, exit status 2."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Answer
+
+Call = Callable[..., Answer]
+
+
+DESIGN = 'name = "x"\nsizes = [16, 32, 64]\n'
+
+
+def mistake(answer: Answer, *words: str) -> None:
+    """The answer to a mistake names each of `words` in its one line."""
+    assert answer.status == 2
+    assert answer.out == ""
+    assert re.fullmatch(r"heapsmith: [^\n]+\n", answer.err), answer.err
+    for word in words:
+        assert word in answer.err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("colour = 3\n" + DESIGN, ["colour"]),
+        ("slab_byte = 4096\n" + DESIGN, ["slab_byte", "slab_bytes"]),
+        ('name = "x"\nsizes = [16, 64, 32]\n', ["sizes[2]", "32", "64", "ascending"]),
+        ('name = "x"\nsizes = [16, 32, 32]\n', ["sizes[2]", "repeats"]),
+        ('name = "x"\nsizes = [16, 40]\n', ["sizes[1]", "40", "multiple of 16"]),
+        (DESIGN + '[front]\nkind = "array_stack"\ncapacity = 0\n', ["front.capacity", "0"]),
+        (DESIGN + '[front]\nkind = "arraystack"\ncapacity = 8\n', ["arraystack", "did you mean 'array_stack'"]),
+        ('classifier = "slabmap"\n' + DESIGN, ["classifier", "did you mean 'slab_map'"]),
+        ("slab_bytes = 5000\n" + DESIGN, ["slab_bytes", "power of two"]),
+        ("sizes = [16\n", ["not TOML"]),
+        ('sizes = "16"\nname = "x"\n', ["sizes"]),
+        ("sizes = [16]\n", ["name"]),
+    ],
+)
+def test_designs_that_cannot_be(call: Call, tmp_path: Path, text: str, words: list[str]) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text(text)
+    mistake(call("design", "check", file), "bad.toml", *words)
+    mistake(call("build", file, "-o", tmp_path / "lib.so"), "bad.toml", *words)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_unknown_designs(call: Call) -> None:
+    mistake(call("design", "show", "defalt"), "defalt", "did you mean 'default'")
+    mistake(call("design", "check", "nosuch.toml"), "nosuch.toml", "No such file")
+
+
+@pytest.fixture
+def damaged(trace: Path, tmp_path: Path) -> dict[str, Path]:
+    """Files that are no whole traces of this version."""
+    whole = trace.read_bytes()
+    contents = {
+        "truncated": whole[: len(whole) * 2 // 3],
+        "version": whole[:8] + (7).to_bytes(4, "little") + whole[12:],
+        "flipped": whole[: len(whole) // 2] + bytes([whole[len(whole) // 2] ^ 1]) + whole[len(whole) // 2 + 1 :],
+        "other": b"#!/bin/sh\n" * 100,
+        "empty": b"",
+    }
+    files = {name: tmp_path / f"{name}.hst" for name in contents}
+    for name, file in files.items():
+        file.write_bytes(contents[name])
+    return files
+
+
+def test_traces_that_cannot_be_read(call: Call, damaged: dict[str, Path], tmp_path: Path) -> None:
+    expected = {"truncated": "chunk", "version": "version", "flipped": "chunk", "other": "not", "empty": "not"}
+    for name, word in expected.items():
+        mistake(call("trace", "verify", damaged[name]), str(damaged[name]), word)
+        mistake(call("trace", "info", damaged[name]), str(damaged[name]), word)
+        mistake(call("simulate", damaged[name], "--design", "default"), str(damaged[name]), word)
+    mistake(call("trace", "print", damaged["version"]), "version", "7")
+    mistake(call("tune", damaged["truncated"], "-o", tmp_path / "t.toml"), "truncated.hst")
+    assert not (tmp_path / "t.toml").exists()
+    mistake(call("replay", tmp_path / "no.hst", "--lib", "glibc"), "no.hst", "No such file")
+    mistake(call("verify", "default", tmp_path / "no.hst"), "no.hst", "No such file")
+
+
+def test_salvage_recovers_what_precedes_the_damage(call: Call, damaged: dict[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "whole.hst"
+    answer = call("trace", "verify", damaged["flipped"], "--salvage", out, "--json")
+    report = json.loads(answer.out)
+    assert answer.status == 0
+    assert report["damage"]
+    assert json.loads(call("trace", "verify", out, "--json").out)["events"] == report["events"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["1000", "2", "2", "1", "a 0 16", "f 1"], ["line 6", "1"]),
+        (["1000", "2", "2", "1", "a 0 16", "x 0"], ["line 6", "x"]),
+        (["1000", "2", "1", "1", "a 0"], ["line 5"]),
+        (["1000", "2"], ["number of operations"]),
+    ],
+)
+def test_malloc_lab_text_that_is_no_trace(call: Call, tmp_path: Path, lines: list[str], words: list[str]) -> None:
+    source, out = tmp_path / "bad.rep", tmp_path / "out.hst"
+    source.write_text("\n".join(lines) + "\n")
+    mistake(call("trace", "import", source, "-o", out), "bad.rep", *words)
+    assert not out.exists()
+
+
+def test_commands_that_do_not_exist(call: Call, tmp_path: Path) -> None:
+    out = tmp_path / "new" / "out"
+    for start in (("record", "-o", out), ("forge", "-o", out), ("run", "default")):
+        mistake(call(*start, "--", "no-such-program", "x"), "no-such-program", "no such command")
+        mistake(call(*start, "--", tmp_path), str(tmp_path), "no such command")
+    assert not out.parent.exists()
+
+
+def test_outputs_that_cannot_be_written(call: Call, trace: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    rep = tmp_path / "ok.rep"
+    rep.write_text("1000\n1\n2\n1\na 0 16\nf 0\n")
+    for folder in (tmp_path / "file" / "below", Path("/proc/nothing")):
+        for arguments in (
+            ("record", "-o", folder / "t.hst", "--", "true"),
+            ("trace", "import", rep, "-o", folder / "t.hst"),
+            ("trace", "verify", trace, "--salvage", folder / "t.hst"),
+            ("tune", trace, "-o", folder / "t.toml"),
+            ("generate", "default", "-o", folder),
+            ("build", "default", "-o", folder / "lib.so"),
+            ("forge", "-o", folder, "--", "true"),
+        ):
+            mistake(call(*arguments), str(folder), "cannot be written")
+    mistake(call("build", "default", "-o", tmp_path), str(tmp_path), "cannot be written")
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "file", rep]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["nosuch", "trace", "trace nosuch", "record", "record -o x", "simulate", "forge -o x", "generate default"],
+)
+def test_wrong_usage(call: Call, arguments: str) -> None:
+    mistake(call(*arguments.split()), "--help")
+
+
+def test_numbers_out_of_range(call: Call, trace: Path, tmp_path: Path) -> None:
+    mistake(call("tune", trace, "-o", tmp_path / "t.toml", "--max-overhead", "7"), "7")
+    mistake(call("replay", trace, "--lib", "glibc", "--rounds", "0"), "rounds")
+    mistake(call("replay", trace, "--lib", "glbc"), "did you mean glibc")

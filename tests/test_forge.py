@@ -1,0 +1,73 @@
+"""The forge from end to end on a real program, and what it leaves behind when it is interrupted."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import PROGRAM, Answer
+
+Call = Callable[..., Answer]
+JOB = Path(__file__).resolve().parent.parent / "bench" / "demo_job.py"
+COMMAND = ["env", "PYTHONMALLOC=malloc", sys.executable, str(JOB), "--rounds", "1", "--size", "300"]
+
+
+def test_forge(call: Call, tmp_path: Path) -> None:
+    out = tmp_path / "my job"
+    out.mkdir()
+    (out / "report.json").write_text("stale")
+    answer = call("forge", "-o", out, "--rounds", "2", "--", *COMMAND)
+    report = json.loads((out / "report.json").read_text())
+    assert answer.status == 0
+    assert [line for line in answer.err.splitlines() if line] == [
+        line for line in answer.err.splitlines() if re.match(r"\[\d/9\] ", line)
+    ]
+    assert answer.out.splitlines()[-len(report["files"]) :] == report["files"]
+    assert all(Path(file).exists() for file in report["files"])
+    assert [row["library"] for row in report["measured"]["rows"]] == ["glibc", "libdefault.so", "libmy-job.so"]
+    assert all(row["same_output"] for row in report["measured"]["rows"])
+    assert report["verified"]["ok"]
+    assert json.loads(call("trace", "verify", out / "trace.hst", "--json").out)["events"] == report["trace"]["events"]
+    assert call("generate", out / "design.toml", "-o", out / "c", "--check").status == 0
+    assert (out / "report.md").read_text().count("\n|") > 20
+    assert call("run", out / "libmy-job.so", "--", *COMMAND).out == call("run", "default", "--", *COMMAND).out
+
+
+def test_forge_as_json(call: Call, tmp_path: Path) -> None:
+    answer = call("forge", "-o", tmp_path, "--rounds", "1", "--name", "tiny", "--json", "--", *COMMAND)
+    assert json.loads(answer.out) == json.loads((tmp_path / "report.json").read_text())
+    assert json.loads(answer.out)["tuned"]["design"]["name"] == "tiny"
+
+
+@pytest.mark.parametrize(("step", "number"), [(1, signal.SIGINT), (3, signal.SIGTERM), (7, signal.SIGINT)])
+def test_an_interrupted_forge_leaves_no_half_written_file(tmp_path: Path, step: int, number: int) -> None:
+    out = tmp_path / "job"
+    arguments = [*PROGRAM, "forge", "-o", str(out), "--", *(["sleep", "60"] if step == 1 else COMMAND)]
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stderr is not None
+        assert any(line.startswith(f"[{step}/") for line in process.stderr)
+        if step == 1:
+            wait_for_child(process.pid)
+        os.killpg(process.pid, number)
+        said = process.stderr.read()
+        assert process.wait() == 128 + number
+    assert said == ""
+    whole = {1: ["trace.hst"], 3: ["trace.hst"], 7: ["c", "design.toml", "libjob.so", "trace.hst"]}
+    assert sorted(path.name for path in out.iterdir()) == whole[step]
+    subprocess.run([*PROGRAM, "trace", "verify", str(out / "trace.hst")], check=True)
+
+
+def wait_for_child(pid: int) -> None:
+    """Until the command itself runs: the forge's own child is `sleep`."""
+    for _ in range(600):
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        if any(Path(f"/proc/{child}/comm").read_text() == "sleep\n" for child in children):
+            return
+        time.sleep(0.1)
+    raise AssertionError("the command never began")

@@ -1,0 +1,63 @@
+"""Kernels: the compiled twin does what the plain function does, and no change of a callee or constant is missed."""
+
+import types
+
+import numpy as np
+import pytest
+
+from heapsmith.model import kernel
+from heapsmith.model.kernel import Ints, compiled, hit_path
+from heapsmith.model.kernel import kernel as mark
+
+STEP = 3
+TABLE = np.array([5, 7, 11])
+
+
+@hit_path
+def from_table(index: int) -> int:
+    """A callee with a constant array."""
+    return int(TABLE[index % 3]) * STEP
+
+
+@mark
+def total(values: Ints) -> int:
+    """An entry that calls."""
+    found = 0
+    for index in range(len(values)):
+        found += int(values[index]) * from_table(index)
+    return found
+
+
+def test_plain_and_compiled_agree() -> None:
+    values = np.arange(50)
+    twin = compiled(total)
+    assert twin is not total
+    assert twin(values) == total(values) == sum(i * 3 * (5, 7, 11)[i % 3] for i in range(50))
+    assert isinstance(total, types.FunctionType)
+
+
+def test_machine_code_is_kept(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    first, second = compiled(total), compiled(total)
+    assert first(np.arange(9)) == second(np.arange(9))
+    assert sum(first.stats.cache_misses.values()) == 1  # type: ignore[attr-defined]
+    assert sum(second.stats.cache_hits.values()) == 1  # type: ignore[attr-defined]
+
+
+def test_digest_sees_constants_and_callees(monkeypatch: pytest.MonkeyPatch) -> None:
+    reached = kernel._reach(total, {})
+    assert [function.__name__ for function in reached] == ["total", "from_table"]
+    digests = {kernel._digest(reached)}
+    monkeypatch.setitem(globals(), "STEP", 4)
+    digests.add(kernel._digest(reached))
+    monkeypatch.setitem(globals(), "TABLE", np.array([5, 7, 12]))
+    digests.add(kernel._digest(reached))
+    assert len(digests) == 3
+
+
+def test_works_without_a_place_for_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(dispatcher: object) -> None:
+        raise RuntimeError("no locator available")
+
+    monkeypatch.setattr("numba.core.dispatcher.Dispatcher.enable_caching", nowhere)
+    assert compiled(total)(np.arange(9)) == total(np.arange(9))

@@ -1,0 +1,184 @@
+"""The equations of docs/machine.md after any events, for every combination of policies; compiled against plain."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from program import NONE, SMALL, Program
+from traces import random_chunk
+
+from heapsmith.model import policy
+from heapsmith.model.design import Design, Front, Release
+from heapsmith.model.errors import CheckFailed
+from heapsmith.model.machine import Machine
+from heapsmith.model.plan import make_plan
+from heapsmith.model.policy import (
+    front_array_stack,
+    front_fifo_ring,
+    front_linked_list,
+    front_two_level,
+    release_eager,
+    release_keep,
+)
+from heapsmith.model.trace import Chunk, Op
+
+FRONTS: list[Front] = [
+    NONE,
+    front_array_stack.Params(capacity=5, refill=3, flush=2),
+    front_fifo_ring.Params(capacity=4),
+    front_linked_list.Params(capacity=6, refill=4, flush=6),
+    front_two_level.Params(capacity=3, list_capacity=5, refill=2, spill=2, promote=3, flush=3),
+]
+RELEASES: list[Release] = [release_keep.Params(), release_eager.Params(keep_slabs=2, run_bytes=12288)]
+CLASSIFIERS = [
+    ("slab_map", "shared"),
+    ("slab_map", "dedicated"),
+    ("class_region", "dedicated"),
+    ("header", "shared"),
+    ("header", "dedicated"),
+]
+COMBINATIONS = [
+    Design(
+        f"d{number}",
+        [16, 32, 48, 64, 128, 512, 1360, 4080],
+        classifier=classifier,  # type: ignore[arg-type]
+        empties=empties,  # type: ignore[arg-type]
+        slab_choice=choice,  # type: ignore[arg-type]
+        remote=remote,  # type: ignore[arg-type]
+        release=release,
+        front=front,
+        **SMALL,
+    )
+    for number, ((classifier, empties), choice, remote, release, front) in enumerate(
+        product(CLASSIFIERS, policy.names(policy.SLAB_CHOICES), policy.names(policy.REMOTES), RELEASES, FRONTS)
+    )
+]
+
+
+def at(chunk: Chunk, *stops: int) -> list[Chunk]:
+    """The chunk in pieces that end at these events."""
+    return [chunk.part(first, stop) for first, stop in zip((0, *stops), (*stops, len(chunk.op)), strict=True)]
+
+
+@pytest.mark.parametrize("design", COMBINATIONS, ids=lambda design: design.name)
+def test_equations(design: Design) -> None:
+    assert design.why_not_valid() is None
+    machine = Machine(make_plan(design))
+    chunk = random_chunk(1500, seed=int(design.name[1:]), threads=4, max_size=20000, cross_thread=0.3, live=60)
+    for part in at(chunk, 400, 900):
+        machine.feed(part)
+        machine.check()
+
+
+def state(machine: Machine) -> dict[str, Any]:
+    """All arrays, but for scratch and what is unused for lack of growth in either."""
+    return {
+        name: value.tolist()
+        for name, value in vars(machine).items()
+        if isinstance(value, np.ndarray) and name != "moved"
+    }
+
+
+@pytest.mark.parametrize("design", COMBINATIONS[::11], ids=lambda design: design.name)
+def test_compiled_is_plain(design: Design) -> None:
+    chunk = random_chunk(900, seed=7, threads=3, max_size=70000, cross_thread=0.3, live=50)
+    machines, addresses = [], []
+    for compiled in (False, True):
+        machine = Machine(make_plan(design), compiled=compiled)
+        found = np.empty(len(chunk.op), np.int64)
+        machine.feed(chunk, found)
+        machines.append(machine)
+        addresses.append(found.tolist())
+    assert addresses[0] == addresses[1]
+    assert state(machines[0]) == state(machines[1])
+    assert machines[0].counters() == machines[1].counters()
+    assert machines[0].statistics() == machines[1].statistics()
+
+
+def test_chunks_do_not_matter() -> None:
+    chunk = random_chunk(20_000, seed=3, threads=3, max_size=40000, cross_thread=0.2, live=800)
+    whole, pieces = (Machine(make_plan(COMBINATIONS[37])) for _ in range(2))
+    expected, found = np.empty(20_000, np.int64), np.empty(20_000, np.int64)
+    whole.feed(chunk, expected)
+    for first in range(0, 20_000, 37):
+        pieces.feed(chunk.part(first, first + 37), found[first : first + 37])
+    assert expected.tolist() == found.tolist()
+    assert whole.counters() == pieces.counters()
+    assert whole.statistics() == pieces.statistics()
+    assert len(whole.counters().classes) == 15
+    assert len(whole.counters().totals) == 17
+
+
+def test_memory_does_not_grow_with_events() -> None:
+    chunk = random_chunk(20_000, seed=9, threads=4, max_size=90_000, cross_thread=0.3, live=500)
+    live: set[int] = set()
+    for op, block in zip(chunk.op, chunk.block, strict=True):
+        if op in (Op.MALLOC, Op.CALLOC, Op.ALIGNED):
+            live.add(int(block))
+        elif op in (Op.FREE, Op.FREE_SIZED):
+            live.remove(int(block))
+    zeros = np.zeros(len(live))
+    frees = Chunk.of(zeros + Op.FREE, zeros, sorted(live), zeros, zeros, zeros)
+    machine = Machine(make_plan(next(design for design in COMBINATIONS if design.remote == "owner_list")))
+    held = []
+    for _ in range(40):
+        machine.feed(chunk)
+        machine.feed(frees)
+        held.append(sum(array.nbytes for array in vars(machine).values() if isinstance(array, np.ndarray)))
+    assert held[4] == held[-1]
+    assert machine.counters().totals["huge_map"] > 1000
+    machine.check()
+
+
+SIZES = st.sampled_from([0, 1, 16, 40, 64, 128, 129, 500, 1360, 4000, 4096, 9000, 30000, 65536, 65537, 90000])
+STEPS = st.tuples(st.sampled_from("mmmmaffffrrx"), st.integers(0, 3), st.integers(0, 50), SIZES, st.integers(0, 13))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(COMBINATIONS), st.lists(STEPS, max_size=60))
+def test_equations_on_any_steps(design: Design, steps: list[tuple[str, int, int, int, int]]) -> None:
+    machine = Machine(make_plan(design))
+    live: list[int] = []
+    spare = list(range(60, -1, -1))
+    for what, thread, which, size, align_log2 in steps:
+        if what in "ma":
+            live.append(spare.pop())
+            op = Op.MALLOC if what == "m" else Op.ALIGNED
+            address = machine.step(op, thread, live[-1], size, align_log2 if what == "a" else 0)
+            assert what == "m" or address >= 1 << 60 or address % (1 << align_log2) == 0
+        elif what == "x":
+            machine.step(Op.THREAD_EXIT, thread, 0)
+        elif live and what == "r":
+            machine.step(Op.REALLOC, thread, live[which % len(live)], max(1, size))
+        elif live:
+            spare.append(live.pop(which % len(live)))
+            machine.step(Op.FREE, thread, spare[-1])
+    machine.check()
+    for block in live:
+        machine.step(Op.FREE, 0, block)
+    for thread in range(4):
+        machine.step(Op.THREAD_EXIT, thread, 0)
+    machine.check()
+    assert machine.statistics().live_bytes == machine.statistics().live_block_bytes == 0
+    assert int(machine.machine[0]["top"]) == 0
+
+
+def test_check_finds_a_wrong_state() -> None:
+    program = Program(False, [16], front_array_stack.Params(capacity=4, refill=2))
+    program.malloc("a b c", 16)
+    program.machine.check()
+    for array, index, field in (
+        ("slabs", 0, "freed"),
+        ("classes", 0, "acquire"),
+        ("fronts", 0, "held"),
+        ("machine", 0, "committed"),
+    ):
+        record = getattr(program.machine, array)[index]
+        record[field] += 1
+        with pytest.raises(CheckFailed):
+            program.machine.check()
+        record[field] -= 1
+    program.machine.check()

@@ -1,0 +1,73 @@
+"""The policy tables: every row is whole, reached by its code, and used by a built-in design."""
+
+import inspect
+import re
+from types import ModuleType
+
+import pytest
+
+from heapsmith.model import policy
+from heapsmith.model.design import builtin_names, load
+from heapsmith.model.kernel import _KERNELS
+from heapsmith.model.plan import make_plan
+from heapsmith.model.policy import dispatch
+
+TABLES = {
+    "front": (policy.FRONTS, ("Params", "why_not_valid", "derive", "push")),
+    "classifier": (policy.CLASSIFIERS, ("superslab_place",)),
+    "slab_choice": (policy.SLAB_CHOICES, ("gives", "add", "remove", "lets_go")),
+    "empties": (policy.EMPTIES, ("pool",)),
+    "remote": (policy.REMOTES, ("where",)),
+    "release": (policy.RELEASES, ("Params", "why_not_valid", "slab_goes", "run_goes")),
+}
+ROWS = [(family, row) for family, (table, _) in TABLES.items() for row in table]
+
+
+@pytest.mark.parametrize(("family", "row"), ROWS, ids=lambda part: getattr(part, "NAME", part))
+def test_row_is_whole(family: str, row: ModuleType) -> None:
+    table, needed = TABLES[family]
+    assert [name for name in needed if not hasattr(row, name)] == []
+    assert table[policy.code(table, row.NAME)] is row
+    assert row.__name__.rsplit(".", 1)[1].endswith(row.NAME)
+    assert str(row.__doc__).endswith((".", ".\n"))
+
+
+@pytest.mark.parametrize(("family", "row"), ROWS, ids=lambda part: getattr(part, "NAME", part))
+def test_kernels_of_a_row_are_dispatched_to(family: str, row: ModuleType) -> None:
+    own = {
+        function for _, function in inspect.getmembers(row, inspect.isfunction) if function.__module__ == row.__name__
+    }
+    kernels = own & _KERNELS
+    called = {function for _, function in inspect.getmembers(dispatch, inspect.isfunction)}
+    called |= {function for kernel in kernels for function in kernels if function.__name__ in kernel.__code__.co_names}
+    assert kernels or row.NAME == "header"  # places superslabs as slab_map does
+    assert kernels - called == set()
+
+
+def test_names_are_unique() -> None:
+    for table, _ in TABLES.values():
+        assert len(set(policy.names(table))) == len(table)
+
+
+def test_builtin_designs_use_every_row() -> None:
+    used: set[tuple[str, str]] = set()
+    for name in builtin_names():
+        plan = make_plan(load(name))
+        used |= {
+            (family, getattr(plan.design, family)) for family in ("classifier", "slab_choice", "empties", "remote")
+        }
+        used |= {("front", row.front.kind) for row in plan.classes}
+        used.add(("release", str(plan.design.release.__struct_config__.tag)))
+    assert used == {(family, row.NAME) for family, row in ROWS}
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_builtin_design(name: str) -> None:
+    design = load(name)
+    assert design.name == name
+    assert re.fullmatch(r"[A-Z].{30,115}[^.]", design.about)
+
+
+def test_builtin_designs_differ() -> None:
+    hashes = [load(name).hash() for name in builtin_names()]
+    assert len(set(hashes)) == len(hashes) >= 9

@@ -1,0 +1,84 @@
+"""Simulate: its table holds what the machines count, whatever the chunks, and its ratios are those of their names."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from traces import random_trace
+
+from heapsmith.model.design import Design, builtin_names, load
+from heapsmith.model.errors import BadInput
+from heapsmith.model.machine import Machine
+from heapsmith.model.plan import make_plan
+from heapsmith.model.policy import front_array_stack, front_none
+from heapsmith.model.simulate import simulate
+from heapsmith.model.trace import Chunk, Op, TraceReader, TraceWriter
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("simulate") / "random.hst"
+    return random_trace(path, 30_000, seed=5, threads=3, chunk_events=4096, max_size=30_000, cross_thread=0.2)
+
+
+def test_rows_are_the_machines_own(trace: Path) -> None:
+    designs = [load(name) for name in builtin_names()]
+    table = simulate(trace, designs)
+    assert [row.design for row in table.rows] == builtin_names()
+    for design, row in zip(designs, table.rows, strict=True):
+        machine = Machine(make_plan(design))
+        with TraceReader(trace) as reader:
+            for chunk in reader:
+                machine.feed(chunk)
+        machine.check()
+        assert row.counters == machine.counters()
+        assert row.statistics == machine.statistics()
+        assert row.hash == design.hash()
+        assert row.block_sizes == design.sizes
+        assert row.events_per_second > 0
+
+
+def test_header_of_the_table_and_progress(trace: Path) -> None:
+    seen: list[tuple[str, int, int]] = []
+    table = simulate(trace, [load("default")], progress=lambda *report: seen.append(report))
+    assert (table.events, table.operations, table.threads) == (30_000, 30_000 - 4, 3)
+    assert seen == [("simulating", min(30_000, 4096 * number), 30_000) for number in range(1, 9)]
+
+
+def test_figures_by_hand(tmp_path: Path) -> None:
+    """Ten times: three blocks of 24 bytes come and two go; at the end one run comes and goes."""
+    path = tmp_path / "small.hst"
+    events = []
+    for number in range(10):
+        events += [(Op.MALLOC, 0, block, 24) for block in (number, number + 1, number + 2)]
+        events += [(Op.FREE, 0, block, 0) for block in (number + 2, number + 1)]
+    events += [(Op.MALLOC, 0, 10, 8000), (Op.FREE, 0, 10, 0)]
+    op, thread, block, size = zip(*events, strict=True)
+    with TraceWriter(path, command=["by", "hand"], source="test") as writer:
+        writer.append(Chunk.of(op, thread, block, size, [0] * len(op), range(len(op))))
+    front = front_array_stack.Params(capacity=8, refill=4, flush=4)
+    row, bare = simulate(path, [Design("d", [32], front=front), Design("n", [32], front=front_none.Params())]).rows
+    # 30 allocations take 12 different blocks: 3 refills of 4; 20 frees never overflow.
+    assert (row.rates.hit0, row.rates.hit1, row.rates.refill) == (27 / 30, 0.0, 3 / 30)
+    assert (row.rates.refills_per_million, row.rates.carves_per_million) == (3e6 / 52, 12e6 / 52)
+    assert (row.rates.flushes_per_million, row.rates.releases_per_million) == (0.0, 0.0)
+    assert (bare.rates.hit0, bare.rates.refill) == (0.0, 1.0)
+    peak = row.statistics.peak_live
+    assert (peak.event, peak.live_bytes, peak.block_bytes, peak.committed) == (50, 8240, 10 * 32 + 8192, 3 * 4096)
+    assert row.committed_peak == 3 * 4096
+    assert row.peak_ratio == 3 * 4096 / 8240
+
+
+def test_json(trace: Path) -> None:
+    table = simulate(trace, [load("lean")])
+    data = msgspec.json.decode(msgspec.json.encode(table))
+    assert data["rows"][0]["counters"]["totals"]["committed_peak"] == table.rows[0].committed_peak
+    assert len(data["rows"][0]["statistics"]["timeline"]) == len(table.rows[0].statistics.timeline) > 500
+    assert "compilation" in data["measured_as"]
+
+
+def test_damaged_trace(trace: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.hst"
+    cut.write_bytes(trace.read_bytes()[:-20])
+    with pytest.raises(BadInput, match=r"cut\.hst"):
+        simulate(cut, [load("default")])

@@ -1,0 +1,210 @@
+"""The merge of spools against a plain model: random heaps, written as the recorder would, come back as they were."""
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heapsmith.bench import spool_merge as m
+from heapsmith.bench.spool import SPOOL_MAGIC, VERSION, WINDOW_MAGIC, Spool, Totals
+from heapsmith.model.errors import BadInput
+from heapsmith.model.trace import CHUNK_EVENTS, Op
+
+START = (1 << 59) - 1000  # stamps lose their high bits within the recording
+PLACES = [0x5555_0000_1000 + 16 * i for i in range(6)] + [1 << 50, 0xFF_FFFF_FFFF_FFF0]
+SIZES = [1, 16, 65_535, 65_536, 1 << 40]
+
+Event = tuple[int, int, int, int, int]
+"""Operation, thread, block, size, log2 of the alignment."""
+
+
+class Heap:
+    """A heap in use, the records it leaves per thread, and the events that they stand for."""
+
+    def __init__(self) -> None:
+        self.records: dict[int, list[bytes]] = {}
+        self.events: list[Event] = []
+        self.at: dict[int, int] = {}  # address -> block
+        self.numbers: dict[int, int] = {}  # the recorder's thread -> the trace's
+        self.spare: list[int] = []
+        self.blocks = self.stamp = self.foreign = self.lost = 0
+
+    def write(self, thread: int, operation: int, address: int = 0, size: int = 0, align: int = 0) -> int:
+        """Leave a record; the thread's number in the trace."""
+        if thread not in self.records:
+            self.records[thread] = []
+            self.numbers[thread] = len(self.numbers)
+            self.write(thread, m.THREAD_START, thread)
+            self.emit(Op.THREAD_START, self.numbers[thread], 0)
+        self.stamp += 3
+        head = (START + self.stamp) << m.STAMP_SHIFT & (1 << 64) - 1 | operation
+        if address >> 48 or size >> 16 or align:
+            words = (head | m.LONG, address & m.ADDRESS_MASK, size, address >> 48 << 8 | align)
+        else:
+            words = (head, size << 48 | address)
+        self.records[thread].append(struct.pack(f"<{len(words)}Q", *words))
+        return self.numbers[thread]
+
+    def emit(self, op: int, thread: int, block: int, size: int = 0, align: int = 0) -> None:
+        self.events.append((int(op), thread, block, size, align))
+
+    def bury(self, op: int, thread: int, block: int, size: int = 0, align: int = 0) -> None:
+        self.emit(op, thread, block, size, align)
+        self.spare.append(block)
+
+    def bear(self, op: int, thread: int, address: int, size: int, align: int = 0) -> None:
+        if address in self.at:
+            self.lost += 1
+            self.bury(Op.FREE, thread, self.at.pop(address))
+        if not self.spare:
+            self.spare.append(self.blocks)
+            self.blocks += 1
+        self.at[address] = self.spare.pop()
+        self.emit(op, thread, self.at[address], size, align)
+
+    def allocate(self, thread: int, kind: int, address: int, size: int, align: int) -> None:
+        align = align if kind == m.ALIGNED else 0
+        self.bear(int(m.TRACE_OP[kind]), self.write(thread, kind, address, size, align), address, size, align)
+
+    def free(self, thread: int, kind: int, address: int, size: int, align: int) -> None:
+        size, align = (size, align) if kind == m.FREE_SIZED else (0, 0)
+        number = self.write(thread, kind, address, size, align)
+        if address in self.at:
+            self.bury(int(m.TRACE_OP[kind]), number, self.at.pop(address), size, align)
+        else:
+            self.foreign += 1
+
+    def realloc(self, thread: int, other: int, old: int, new: int, size: int) -> None:
+        """Another thread frees something, or allocates where the block was, between the two halves."""
+        number = self.write(thread, m.REALLOC_FROM, old)
+        held = self.at.pop(old, None)
+        if new and new != old and other != thread:
+            self.allocate(other, m.MALLOC, old, 24, 0)
+        self.write(thread, m.REALLOC_TO, new, size)
+        if new == 0 and size:
+            if held is not None:
+                self.at[old] = held
+        elif held is not None and size:
+            if new in self.at:
+                self.lost += 1
+                self.bury(Op.FREE, number, self.at.pop(new))
+            self.at[new] = held
+            self.emit(Op.REALLOC, number, held, size)
+        else:
+            if held is None:
+                self.foreign += 1
+            else:
+                self.bury(Op.FREE, number, held)
+            if new:
+                self.bear(Op.MALLOC, number, new, size)
+
+    def exit(self, thread: int) -> None:
+        self.emit(Op.THREAD_EXIT, self.write(thread, m.THREAD_EXIT), 0)
+
+
+def unit(content: bytes, ordinal: int, stream: int, home: int, magic: int = WINDOW_MAGIC) -> bytes:
+    trailer = struct.pack("<Q2I3QQ", ordinal, stream, home, 77, 77, 77, magic)
+    return content.ljust(8 * m.WINDOW_WORDS, b"\0") + trailer
+
+
+def windows(records: list[bytes], cuts: int) -> list[bytes]:
+    """The records in at least `cuts` windows, none longer than a window may be."""
+    size = max(1, min(len(records) // cuts + 1, 8 * m.WINDOW_WORDS // 32))
+    return [b"".join(records[i : i + size]) for i in range(0, len(records), size)]
+
+
+def spool_of(heap: Heap, path: Path, cuts: int, seed: int) -> Spool:
+    """A spool file: the units in any order, with one that repeats a copy, and one cut short while it was copied."""
+    rng = np.random.default_rng(seed)
+    units: list[tuple[int, int, bytes, bool]] = []
+    for stream, records in enumerate(heap.records.values()):
+        contents = windows(records, cuts)
+        units += [(stream, i, content, i == len(contents) - 1) for i, content in enumerate(contents)]
+        if rng.random() < 0.5:
+            units[-1] = (*units[-1][:3], False)
+            units.append((*units[-1][:3], True))
+    places = 1 + rng.permutation(len(units) + 1)
+    whole = [b""] * (len(units) + 2)
+    whole[0] = header(START).ljust(8 * m.UNIT_WORDS, b"\0")
+    whole[places[-1]] = unit(units[0][2], 9, 0, 9999, magic=0)
+    for place, (stream, ordinal, content, live) in zip(places, units, strict=False):
+        whole[place] = unit(content, ordinal, stream, int(place) if live else 1 << 31)
+    path.write_bytes(b"".join(whole))
+    return Spool(path)
+
+
+def header(start: int, magic: int = SPOOL_MAGIC, version: int = VERSION) -> bytes:
+    argv = b"prog\0-x\0"
+    return struct.pack("<Q6I4Q", magic, version, 41, 40, 2, 1, len(argv), start, 5, 6, 7).ljust(64) + argv.ljust(
+        4032, b"\0"
+    )
+
+
+def events_of(spool: Spool) -> list[Event]:
+    columns = [(c.op, c.thread, c.block, c.size, c.align_log2) for c in spool.chunks(1.0)]
+    return [event for chunk in columns for event in zip(*(column.tolist() for column in chunk), strict=True)]
+
+
+THREAD, ADDRESS, SIZE, ALIGN = st.integers(0, 3), st.sampled_from(PLACES), st.sampled_from(SIZES), st.integers(0, 20)
+STEP = st.one_of(
+    st.tuples(st.just("allocate"), THREAD, st.sampled_from([m.MALLOC, m.CALLOC, m.ALIGNED]), ADDRESS, SIZE, ALIGN),
+    st.tuples(st.just("free"), THREAD, st.sampled_from([m.FREE, m.FREE_SIZED]), ADDRESS, SIZE, ALIGN),
+    st.tuples(st.just("realloc"), THREAD, THREAD, ADDRESS, st.sampled_from([0, *PLACES]), st.sampled_from([0, *SIZES])),
+    st.tuples(st.just("exit"), THREAD),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(steps=st.lists(STEP, min_size=1, max_size=60), cuts=st.integers(1, 5), seed=st.integers(0, 1000))
+def test_any_history_comes_back(
+    steps: list[tuple[str, int]], cuts: int, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    heap = Heap()
+    for name, *arguments in steps:
+        getattr(heap, name)(*arguments)
+    with spool_of(heap, tmp_path_factory.getbasetemp() / "any.spool", cuts, seed) as spool:
+        assert events_of(spool) == heap.events
+        assert spool.totals == Totals(sum(map(len, heap.records.values())), heap.foreign, heap.lost, 0)
+
+
+def test_long_history_in_many_windows(tmp_path: Path) -> None:
+    """More live blocks than the first table has room for, and several chunks."""
+    heap = Heap()
+    rng = np.random.default_rng(1)
+    for i in range(40_000):
+        heap.allocate(i % 5, m.MALLOC, 0x7000_0000_0000 + 48 * i, int(rng.integers(1, 100_000)), 0)
+    for i in rng.permutation(40_000).tolist():
+        heap.free(int(rng.integers(0, 5)), m.FREE, 0x7000_0000_0000 + 48 * i, 0, 0)
+    with spool_of(heap, tmp_path / "1.0.spool", 1, 1) as spool:
+        assert spool.count_records() >= 80_005
+        sizes = [chunk.op.size for chunk in spool.chunks(0.5)]
+        assert sizes[0] == CHUNK_EVENTS
+        assert events_of(spool) == heap.events
+        times = [chunk.time_ns for chunk in spool.chunks(0.5)]
+        assert (int(times[0][0]), int(times[-1][-1])) == (0, (heap.stamp - 3) // 2)
+
+
+def test_a_stream_that_goes_back_in_time_is_counted(tmp_path: Path) -> None:
+    heap = Heap()
+    heap.allocate(0, m.MALLOC, PLACES[0], 1, 0)
+    heap.stamp -= 6
+    heap.free(0, m.FREE, PLACES[0], 0, 0)
+    with spool_of(heap, tmp_path / "1.0.spool", 1, 1) as spool:
+        assert events_of(spool) == heap.events
+        assert spool.totals.backsteps == 1
+
+
+def test_header(tmp_path: Path) -> None:
+    (tmp_path / "1.0.spool").write_bytes(header(99))
+    with Spool(tmp_path / "1.0.spool") as spool:
+        head = spool.header
+        assert (head.pid, head.parent_pid, head.sequence, head.forked, head.start_stamp) == (41, 40, 2, True, 99)
+        assert (head.drops, head.nested, head.spool_ticks, head.argv) == (5, 6, 7, ["prog", "-x"])
+        assert events_of(spool) == []
+    for damaged in (b"", header(1)[:100], header(1, magic=0), header(1, version=9)):
+        (tmp_path / "2.0.spool").write_bytes(damaged)
+        with pytest.raises(BadInput, match=r"2\.0\.spool"):
+            Spool(tmp_path / "2.0.spool")

@@ -1,0 +1,206 @@
+"""The store against docs/machine.md sections 1, 2, 5 and 6: slab choice, empties, classifiers, commitment, by hand."""
+
+from typing import Any
+
+import pytest
+from program import HUGE, RUN, Program, plain_and_compiled
+
+from heapsmith.model.policy import release_eager, release_keep
+
+pytestmark = plain_and_compiled
+
+
+def test_take_prefers_freed_blocks_lowest_first(compiled: bool) -> None:
+    program = Program(compiled, [64])
+    program.malloc("a b c d", 64)
+    program.free("c a")
+    assert program.malloc("e f g", 64) == [0, 128, 256]
+    assert program.counts(0, "carve", "reuse", "refill") == (5, 2, 7)
+
+
+def test_marks_beyond_one_word(compiled: bool) -> None:
+    program = Program(compiled, [16])
+    program.malloc(" ".join(f"n{i}" for i in range(256)), 16)
+    program.free("n255 n33 n31 n32 n100 n0")
+    assert program.malloc("a b c d e f", 16) == [0, 31 * 16, 32 * 16, 33 * 16, 100 * 16, 255 * 16]
+    assert program.malloc("g", 16) == 4096
+
+
+@pytest.mark.parametrize(("choice", "next_addresses"), [("hot_index", [8192, 0]), ("address_ordered", [0, 8192])])
+def test_slab_choice(compiled: bool, choice: str, next_addresses: list[int]) -> None:
+    program = Program(compiled, [2048], slab_choice=choice)
+    assert program.malloc("a b c d e f", 2048) == [0, 2048, 4096, 6144, 8192, 10240]
+    program.free("a e")  # slab 2 is put before slab 0 on the list
+    assert program.malloc("g h", 2048) == next_addresses
+
+
+def test_hot_slab_stays(compiled: bool) -> None:
+    program = Program(compiled, [1024], slab_choice="hot_index")
+    program.malloc("a b c d e", 1024)  # slab 1 is hot
+    program.free("e")
+    assert program.counts(0, "retire") == (0,)  # empty, but hot
+    program.free("a b c d")
+    assert program.counts(0, "retire", "acquire") == (1, 2)  # slab 0, from the list
+    assert program.malloc("f", 1024) == 4096
+
+
+def test_last_available_slab_stays(compiled: bool) -> None:
+    program = Program(compiled, [1024], slab_choice="address_ordered")
+    program.malloc("a b c d e f g h", 1024)  # two full slabs
+    program.free("e f g h")
+    assert program.counts(0, "retire") == (0,)  # slab 1 is the only one
+    program.free("a b c d")
+    assert program.counts(0, "retire") == (1,)  # slab 0: slab 1 is there
+    assert program.malloc("i", 1024) == 4096
+
+
+def test_address_order_of_many_slabs(compiled: bool) -> None:
+    program = Program(compiled, [2048], slab_choice="address_ordered")
+    names = [f"n{i}" for i in range(60)]
+    program.malloc(" ".join(names), 2048)
+    order = [7, 3, 28, 0, 19, 4, 11, 29, 2, 23]
+    program.free(" ".join(names[2 * slab] for slab in order))
+    again = program.malloc(" ".join(f"m{i}" for i in range(10)), 2048)
+    assert again == [slab * 4096 for slab in sorted(order)]
+
+
+def test_shared_empties(compiled: bool) -> None:
+    program = Program(compiled, [2048, 4096])
+    assert program.malloc("a b", 4096) == [0, 4096]
+    program.free("a b")
+    assert program.malloc("c d", 2048) == [4096, 6144]  # the slab retired last
+    assert program.malloc("e", 4096) == 0
+    assert program.totals("superslabs", "slabs", "committed", "committed_peak") == (1, 2, 8192, 8192)
+    assert program.counts(1, "acquire", "retire") == (3, 2)
+
+
+def test_dedicated_empties(compiled: bool) -> None:
+    program = Program(compiled, [2048, 4096], empties="dedicated")
+    assert program.malloc("a b", 4096) == [0, 4096]
+    program.free("a b")
+    assert program.malloc("c", 2048) == 16384  # a superslab of its own
+    assert program.malloc("d e f", 4096) == [4096, 0, 8192]
+    assert program.totals("superslabs", "slabs") == (2, 4)
+
+
+def test_class_region(compiled: bool) -> None:
+    fields: dict[str, Any] = {"classifier": "class_region", "empties": "dedicated", "slab_span_bytes": 1 << 28}
+    program = Program(compiled, [1024, 2048, 4096], **fields)
+    region = 1 << 26  # the largest power of two that fits three times
+    assert program.malloc("a b c d e", 4096) == [2 * region + slab * 4096 for slab in range(5)]
+    assert program.malloc("f", 1024) == 0
+    assert program.malloc("g", 2048) == region
+    assert program.totals("superslabs") == (4,)
+
+
+def test_header(compiled: bool) -> None:
+    program = Program(compiled, [32, 64], classifier="header")
+    assert program.malloc("a b", 24) == [16, 48]
+    assert program.malloc("c", 25) == 4096 + 16
+    assert program.malloc("d", 56) == 4096 + 80
+    assert program.malloc("e", 57) == RUN
+    assert program.aligned("f", 4, 24) == 80
+    assert program.aligned("g", 5, 24) == RUN + 1  # no block of a slab is 32-aligned
+    assert program.totals("committed") == (4 * 4096,)
+
+
+def test_span_used_up(compiled: bool) -> None:
+    slab = 1 << 21
+    span: dict[str, Any] = {
+        "superslab_bytes": 1 << 26,
+        "slab_span_bytes": 1 << 28,
+        "huge_bytes": slab,
+    }
+    program = Program(compiled, [1024, slab], slab_bytes=slab, **span)
+    names = [f"n{i}" for i in range(128)]
+    assert program.malloc(" ".join(names), slab) == [i * slab for i in range(128)]
+    assert program.malloc("x", slab) == -1
+    assert program.realloc("x", slab // 2) == -1  # of a null pointer: malloc, which fails again
+    program.free("x")
+    assert program.realloc("n7", 1000) == -1  # no room to move: the block stays
+    program.free("n7")
+    assert program.malloc("y", slab) == 7 * slab
+    assert program.counts(0, "refill", "refilled", "acquire") == (1, 0, 0)
+    assert program.counts(1, "refill", "refilled", "direct") == (131, 129, 1)
+    assert program.totals("superslabs", "realloc_moved", "realloc_in_place") == (4, 0, 0)
+    assert program.machine.statistics().failed == 3
+
+
+def test_region_used_up(compiled: bool) -> None:
+    fields: dict[str, Any] = {"classifier": "class_region", "empties": "dedicated", "slab_span_bytes": 1 << 28}
+    program = Program(
+        compiled, [2048, 1 << 20], slab_bytes=1 << 20, superslab_bytes=1 << 26, huge_bytes=1 << 20, **fields
+    )
+    program.malloc(" ".join(f"n{i}" for i in range(128)), 1 << 20)
+    assert program.malloc("x", 1 << 20) == -1
+    assert program.malloc("y", 2048) == 0  # the other region is empty
+    assert program.totals("superslabs") == (3,)
+
+
+def test_run_span_used_up(compiled: bool) -> None:
+    program = Program(compiled, [16], run_span_bytes=1 << 28, huge_bytes=1 << 27)
+    assert program.malloc("a b", 3 << 25) == [RUN, RUN + 24576]
+    assert program.malloc("c", (1 << 26) + 1) == -1
+    assert program.realloc("b", (5 << 25) + 1) == HUGE  # beyond huge_bytes
+    assert program.malloc("d", 1 << 27) == RUN + 24576
+    assert program.malloc("e", 1 << 25) == RUN + 24576 + 32768
+    assert program.realloc("e", (1 << 25) + 1) == -1
+    assert program.totals("run_extend", "run_grow", "realloc_moved") == (0, 4, 1)
+    assert program.machine.statistics().failed == 2
+
+
+def test_classes_of_grain_8(compiled: bool) -> None:
+    program = Program(compiled, [8, 24, 48], grain=8)
+    assert program.malloc("a b c d", 0) == [0, 8, 16, 24]
+    assert program.malloc("e", 9) == 4096
+    assert program.aligned("f", 3, 9) == 4096 + 24
+    assert program.aligned("g", 4, 9) == 8192  # 24 is no multiple of 16, 48 is
+    assert program.aligned("h", 5, 9) == RUN
+    assert program.counts(2, "refill") == (1,)
+
+
+def test_aligned(compiled: bool) -> None:
+    program = Program(compiled, [16, 48, 64, 256])
+    assert program.aligned("a", 4, 20) == 0  # malloc is 16-aligned anyway: 48
+    assert program.aligned("b", 6, 20) == 4096  # 64
+    assert program.aligned("c", 7, 65) == 8192  # 256
+    assert program.aligned("d", 9, 20) == RUN  # no class
+    assert program.aligned("e", 12, 257) == RUN + 1
+    assert program.aligned("f", 13, 20) == HUGE  # beyond a page
+    assert program.aligned("g", 13, 5000) == HUGE + 1
+    assert program.totals("heaps", "run_grow", "huge_map", "committed") == (1, 2, 2, 8 * 4096)
+
+
+def test_committed_follows_carving(compiled: bool) -> None:
+    program = Program(compiled, [1536], slab_bytes=16384)
+    sizes: list[int] = []
+    for name in ("a", "b", "c", "d"):
+        program.malloc(name, 1536)
+        sizes += program.totals("committed")
+    assert sizes == [4096, 4096, 8192, 8192]
+
+
+def test_eager_release_of_slabs(compiled: bool) -> None:
+    release = release_eager.Params(keep_slabs=1, run_bytes=1 << 20)
+    program = Program(compiled, [2048, 4096], release=release, empties="dedicated")
+    program.malloc("a b", 4096)
+    program.malloc("c d e f", 2048)  # two slabs
+    program.free("a")
+    assert program.totals("releases", "committed") == (0, 4 * 4096)
+    program.free("c d")  # the other class's pool holds one: released
+    assert program.totals("releases", "released_bytes", "committed") == (1, 4096, 3 * 4096)
+    assert program.malloc("g", 4096) == 0  # the pools hold none with pages now
+    program.free("e f")
+    assert program.totals("releases", "committed") == (1, 3 * 4096)
+    assert program.malloc("h", 2048) == 16384 + 4096  # retired last, its pages kept
+    assert program.totals("committed", "committed_peak") == (3 * 4096, 4 * 4096)
+    assert program.malloc("i j", 2048)[1] == 16384  # its one carved block commits it anew
+    assert program.totals("committed") == (4 * 4096,)
+
+
+def test_keep_releases_nothing(compiled: bool) -> None:
+    program = Program(compiled, [4096], release=release_keep.Params())
+    program.malloc("a b c", 4096)
+    program.malloc("r", 60000)
+    program.free("a b c r")
+    assert program.totals("releases", "released_bytes", "committed") == (0, 0, (3 + 15) * 4096)
