@@ -86,6 +86,7 @@ def compile_c(sources: Sequence[Path], out: Path, *, flags: Sequence[str] = (), 
     try:
         paths = [f"-I{folder}" for folder in include] + [str(source) for source in sources]
         _run_gcc(gcc, [*before, *paths, "-o", name, *libraries], ", ".join(source.name for source in sources))
+        temporary.chmod(0o755)  # mkstemp let nobody else read it
         os.replace(temporary, out)
     finally:
         temporary.unlink(missing_ok=True)

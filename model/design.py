@@ -139,7 +139,9 @@ def _why_not_sizes(design: Design) -> str | None:
             )
     for index, size in enumerate(design.sizes):
         if size > 16 and size % 16 and size - 8 not in design.sizes:
-            return f"sizes[{index}]: {size} would serve 16-aligned requests of {size - 8} bytes; expected {size - 8} too"
+            return (
+                f"sizes[{index}]: {size} would serve requests of {size - 8} bytes, 8-aligned; expected {size - 8} too"
+            )
     header_bytes = 8 if design.classifier == "header" else 0
     if design.sizes[-1] + header_bytes > design.slab_bytes:
         return f"sizes[{len(design.sizes) - 1}]: {design.sizes[-1]} does not fit a slab of {design.slab_bytes} bytes"
@@ -163,9 +165,9 @@ def _why_not_geometry(design: Design) -> str | None:
         return f"huge_bytes: {design.huge_bytes}; expected a multiple of {PAGE}, from the largest size to {1 << 30}"
     if design.classifier == "class_region":
         if design.empties != "dedicated":
-            return "empties: 'shared' cannot go with classifier 'class_region', whose slabs keep their class; expected 'dedicated'"
+            return "empties: 'shared' cannot go with classifier 'class_region'; expected 'dedicated'"
         if region_bytes(design) < design.superslab_bytes:
-            return f"slab_span_bytes: {design.slab_span_bytes} gives {len(design.sizes)} classes less than a superslab each"
+            return f"slab_span_bytes: {design.slab_span_bytes} gives each class less than a superslab"
     if design.classifier == "header" and design.grain != 16:
         return "grain: 8 cannot go with classifier 'header'; expected 16"
     return None

@@ -21,7 +21,7 @@ WRONG = [
     ("sizes = [16]\nsuperslab_bytes = 4096", "superslab_bytes: 4096 is not usable"),
     ("sizes = [16]\nhuge_bytes = 5000", "huge_bytes: 5000"),
     ("sizes = [16]\ngrain = 8\nclassifier = 'header'", "grain: 8 cannot go with classifier 'header'"),
-    ("sizes = [16, 40]\ngrain = 8", "sizes[1]: 40 would serve 16-aligned requests of 32 bytes"),
+    ("sizes = [16, 40]\ngrain = 8", "sizes[1]: 40 would serve requests of 32 bytes, 8-aligned"),
     ("sizes = [16]\nclassifier = 'class_region'", "empties: 'shared' cannot go with classifier 'class_region'"),
     ("sizes = [16]\nclassifier = 'slabmap'", "classifier: unknown policy 'slabmap'; did you mean 'slab_map'?"),
     ("sizes = [16]\nremote = 'owner'", "remote: unknown policy 'owner'; did you mean 'owner_list'?"),

@@ -1,0 +1,132 @@
+/* The numbers of this heap, for the preprocessor-free use of C and of the runtime.
+ *
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 23d1c9f82b09.
+ * Do not edit: change the design, then run: heapsmith generate default -o DIR
+ */
+#ifndef HEAPSMITH_PLAN_H
+#define HEAPSMITH_PLAN_H
+
+/* Sizes: a request of n bytes is of class hs_size_class[(n + SIZE_BIAS + GRAIN - 1) / GRAIN] while n <= SMALL_LIMIT. */
+enum {
+    CLASS_COUNT = 40,
+    NO_CLASS = 255,
+    GRAIN = 16,
+    SIZE_BIAS = 0,
+    SIZE_CLASS_COUNT = 2049,
+    SMALL_LIMIT = 32768,
+    HUGE_BYTES = 33554432,
+};
+
+/* Slabs and superslabs. */
+enum {
+    PAGE_BYTES = 4096,
+    SLAB_BYTES = 65536,
+    SLAB_SHIFT = 16,
+    SUPERSLAB_BYTES = 2097152, /* 32 slabs */
+    BITMAP_WORDS = 64, /* 64 marks each: the smallest class has 4096 blocks a slab */
+    RECIPROCAL_SHIFT = 42,
+    RUN_BINS = 128,
+    KEEP_SLABS = 64,
+    RELEASE_RUN_PAGES = 1024,
+};
+
+/* Address space. */
+enum {
+    SLAB_SPAN_BYTES = 274877906944,
+    SPAN_SLABS = 4194304,
+    REGION_BYTES = 0,
+    REGION_SHIFT = 0,
+    RUN_SPAN_PAGES = 67108864,
+    SMALLEST_SPAN = 67108864, /* where the system grants no more */
+};
+
+/* Slots of level 0, all classes, per heap. */
+enum { SLOT_COUNT = 2172 };
+
+enum {
+    CLASS_16 = 0,
+    CLASS_32 = 1,
+    CLASS_48 = 2,
+    CLASS_64 = 3,
+    CLASS_80 = 4,
+    CLASS_96 = 5,
+    CLASS_112 = 6,
+    CLASS_128 = 7,
+    CLASS_160 = 8,
+    CLASS_192 = 9,
+    CLASS_224 = 10,
+    CLASS_256 = 11,
+    CLASS_320 = 12,
+    CLASS_384 = 13,
+    CLASS_448 = 14,
+    CLASS_512 = 15,
+    CLASS_640 = 16,
+    CLASS_768 = 17,
+    CLASS_896 = 18,
+    CLASS_1024 = 19,
+    CLASS_1280 = 20,
+    CLASS_1536 = 21,
+    CLASS_1792 = 22,
+    CLASS_2048 = 23,
+    CLASS_2560 = 24,
+    CLASS_3072 = 25,
+    CLASS_3584 = 26,
+    CLASS_4096 = 27,
+    CLASS_5120 = 28,
+    CLASS_6144 = 29,
+    CLASS_7168 = 30,
+    CLASS_8192 = 31,
+    CLASS_10240 = 32,
+    CLASS_12288 = 33,
+    CLASS_14336 = 34,
+    CLASS_16384 = 35,
+    CLASS_20480 = 36,
+    CLASS_24576 = 37,
+    CLASS_28672 = 38,
+    CLASS_32768 = 39,
+};
+
+enum {
+    SLOT_16 = 0,
+    SLOT_32 = 128,
+    SLOT_48 = 256,
+    SLOT_64 = 384,
+    SLOT_80 = 512,
+    SLOT_96 = 640,
+    SLOT_112 = 768,
+    SLOT_128 = 896,
+    SLOT_160 = 1024,
+    SLOT_192 = 1152,
+    SLOT_224 = 1280,
+    SLOT_256 = 1408,
+    SLOT_320 = 1536,
+    SLOT_384 = 1638,
+    SLOT_448 = 1723,
+    SLOT_512 = 1796,
+    SLOT_640 = 1860,
+    SLOT_768 = 1911,
+    SLOT_896 = 1953,
+    SLOT_1024 = 1989,
+    SLOT_1280 = 2021,
+    SLOT_1536 = 2046,
+    SLOT_1792 = 2067,
+    SLOT_2048 = 2085,
+    SLOT_2560 = 2101,
+    SLOT_3072 = 2113,
+    SLOT_3584 = 2123,
+    SLOT_4096 = 2132,
+    SLOT_5120 = 2140,
+    SLOT_6144 = 2146,
+    SLOT_7168 = 2151,
+    SLOT_8192 = 2155,
+    SLOT_10240 = 2159,
+    SLOT_12288 = 2162,
+    SLOT_14336 = 2164,
+    SLOT_16384 = 2166,
+    SLOT_20480 = 2168,
+    SLOT_24576 = 2169,
+    SLOT_28672 = 2170,
+    SLOT_32768 = 2171,
+};
+
+#endif

@@ -1,0 +1,108 @@
+/* The numbers of this heap, for the preprocessor-free use of C and of the runtime.
+ *
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash 9c6241ee0915.
+ * Do not edit: change the design, then run: heapsmith generate lean -o DIR
+ */
+#ifndef HEAPSMITH_PLAN_H
+#define HEAPSMITH_PLAN_H
+
+/* Sizes: a request of n bytes is of class hs_size_class[(n + SIZE_BIAS + GRAIN - 1) / GRAIN] while n <= SMALL_LIMIT. */
+enum {
+    CLASS_COUNT = 28,
+    NO_CLASS = 255,
+    GRAIN = 16,
+    SIZE_BIAS = 0,
+    SIZE_CLASS_COUNT = 129,
+    SMALL_LIMIT = 2048,
+    HUGE_BYTES = 33554432,
+};
+
+/* Slabs and superslabs. */
+enum {
+    PAGE_BYTES = 4096,
+    SLAB_BYTES = 4096,
+    SLAB_SHIFT = 12,
+    SUPERSLAB_BYTES = 262144, /* 64 slabs */
+    BITMAP_WORDS = 4, /* 64 marks each: the smallest class has 256 blocks a slab */
+    RECIPROCAL_SHIFT = 42,
+    RUN_BINS = 128,
+    KEEP_SLABS = 16,
+    RELEASE_RUN_PAGES = 64,
+};
+
+/* Address space. */
+enum {
+    SLAB_SPAN_BYTES = 274877906944,
+    SPAN_SLABS = 67108864,
+    REGION_BYTES = 0,
+    REGION_SHIFT = 0,
+    RUN_SPAN_PAGES = 67108864,
+    SMALLEST_SPAN = 67108864, /* where the system grants no more */
+};
+
+/* Slots of level 0, all classes, per heap. */
+enum { SLOT_COUNT = 252 };
+
+enum {
+    CLASS_16 = 0,
+    CLASS_32 = 1,
+    CLASS_48 = 2,
+    CLASS_64 = 3,
+    CLASS_80 = 4,
+    CLASS_96 = 5,
+    CLASS_112 = 6,
+    CLASS_128 = 7,
+    CLASS_144 = 8,
+    CLASS_160 = 9,
+    CLASS_176 = 10,
+    CLASS_192 = 11,
+    CLASS_208 = 12,
+    CLASS_224 = 13,
+    CLASS_240 = 14,
+    CLASS_256 = 15,
+    CLASS_288 = 16,
+    CLASS_320 = 17,
+    CLASS_368 = 18,
+    CLASS_400 = 19,
+    CLASS_448 = 20,
+    CLASS_512 = 21,
+    CLASS_576 = 22,
+    CLASS_672 = 23,
+    CLASS_800 = 24,
+    CLASS_1008 = 25,
+    CLASS_1360 = 26,
+    CLASS_2048 = 27,
+};
+
+enum {
+    SLOT_16 = 0,
+    SLOT_32 = 16,
+    SLOT_48 = 32,
+    SLOT_64 = 48,
+    SLOT_80 = 64,
+    SLOT_96 = 80,
+    SLOT_112 = 96,
+    SLOT_128 = 112,
+    SLOT_144 = 128,
+    SLOT_160 = 142,
+    SLOT_176 = 154,
+    SLOT_192 = 165,
+    SLOT_208 = 175,
+    SLOT_224 = 184,
+    SLOT_240 = 193,
+    SLOT_256 = 201,
+    SLOT_288 = 209,
+    SLOT_320 = 216,
+    SLOT_368 = 222,
+    SLOT_400 = 227,
+    SLOT_448 = 232,
+    SLOT_512 = 236,
+    SLOT_576 = 240,
+    SLOT_672 = 243,
+    SLOT_800 = 246,
+    SLOT_1008 = 248,
+    SLOT_1360 = 250,
+    SLOT_2048 = 251,
+};
+
+#endif

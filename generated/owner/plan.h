@@ -1,0 +1,110 @@
+/* The numbers of this heap, for the preprocessor-free use of C and of the runtime.
+ *
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash e30a8ce46ed2.
+ * Do not edit: change the design, then run: heapsmith generate owner -o DIR
+ */
+#ifndef HEAPSMITH_PLAN_H
+#define HEAPSMITH_PLAN_H
+
+/* Sizes: a request of n bytes is of class hs_size_class[(n + SIZE_BIAS + GRAIN - 1) / GRAIN] while n <= SMALL_LIMIT. */
+enum {
+    CLASS_COUNT = 29,
+    NO_CLASS = 255,
+    GRAIN = 16,
+    SIZE_BIAS = 0,
+    SIZE_CLASS_COUNT = 513,
+    SMALL_LIMIT = 8192,
+    HUGE_BYTES = 33554432,
+};
+
+/* Slabs and superslabs. */
+enum {
+    PAGE_BYTES = 4096,
+    SLAB_BYTES = 16384,
+    SLAB_SHIFT = 14,
+    SUPERSLAB_BYTES = 1048576, /* 64 slabs */
+    BITMAP_WORDS = 16, /* 64 marks each: the smallest class has 1024 blocks a slab */
+    RECIPROCAL_SHIFT = 42,
+    RUN_BINS = 128,
+    KEEP_SLABS = 64,
+    RELEASE_RUN_PAGES = 1024,
+};
+
+/* Address space. */
+enum {
+    SLAB_SPAN_BYTES = 274877906944,
+    SPAN_SLABS = 16777216,
+    REGION_BYTES = 0,
+    REGION_SHIFT = 0,
+    RUN_SPAN_PAGES = 67108864,
+    SMALLEST_SPAN = 67108864, /* where the system grants no more */
+};
+
+/* Slots of level 0, all classes, per heap. */
+enum { SLOT_COUNT = 1068 };
+
+enum {
+    CLASS_16 = 0,
+    CLASS_32 = 1,
+    CLASS_48 = 2,
+    CLASS_64 = 3,
+    CLASS_80 = 4,
+    CLASS_96 = 5,
+    CLASS_112 = 6,
+    CLASS_128 = 7,
+    CLASS_160 = 8,
+    CLASS_192 = 9,
+    CLASS_224 = 10,
+    CLASS_256 = 11,
+    CLASS_320 = 12,
+    CLASS_384 = 13,
+    CLASS_448 = 14,
+    CLASS_512 = 15,
+    CLASS_640 = 16,
+    CLASS_768 = 17,
+    CLASS_896 = 18,
+    CLASS_1024 = 19,
+    CLASS_1280 = 20,
+    CLASS_1536 = 21,
+    CLASS_1792 = 22,
+    CLASS_2048 = 23,
+    CLASS_2720 = 24,
+    CLASS_3264 = 25,
+    CLASS_4096 = 26,
+    CLASS_5456 = 27,
+    CLASS_8192 = 28,
+};
+
+enum {
+    SLOT_16 = 0,
+    SLOT_32 = 64,
+    SLOT_48 = 128,
+    SLOT_64 = 192,
+    SLOT_80 = 256,
+    SLOT_96 = 320,
+    SLOT_112 = 384,
+    SLOT_128 = 448,
+    SLOT_160 = 512,
+    SLOT_192 = 576,
+    SLOT_224 = 640,
+    SLOT_256 = 704,
+    SLOT_320 = 768,
+    SLOT_384 = 819,
+    SLOT_448 = 861,
+    SLOT_512 = 897,
+    SLOT_640 = 929,
+    SLOT_768 = 954,
+    SLOT_896 = 975,
+    SLOT_1024 = 993,
+    SLOT_1280 = 1009,
+    SLOT_1536 = 1021,
+    SLOT_1792 = 1031,
+    SLOT_2048 = 1040,
+    SLOT_2720 = 1048,
+    SLOT_3264 = 1054,
+    SLOT_4096 = 1059,
+    SLOT_5456 = 1063,
+    SLOT_8192 = 1066,
+};
+
+#endif
