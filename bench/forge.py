@@ -32,11 +32,6 @@ Say = Callable[[int, str], None]
 """Called with the number of the step that begins, from 1 to STEPS, and what it does."""
 
 
-def design_name(folder: Path) -> str:
-    """A design name made of a folder's: what is no letter or digit becomes '-'."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", folder.absolute().name).strip("-") or "forged"
-
-
 def forge(
     command: list[str],
     out: Path,
@@ -51,10 +46,12 @@ def forge(
     """All steps for `command` into the folder `out`, which exists: trace, design, C, library, proof, measurements.
 
     The command runs with /dev/null as its input; what it prints is dropped, but for its errors while it is recorded.
-    Each file appears whole or not at all, report.json last. Raises what the steps raise, and CheckFailed if the command
-    is killed or if library and model differ.
+    Each file appears whole or not at all, report.json last. Raises what the steps raise, BadInput for a folder that
+    LD_PRELOAD cannot name, and CheckFailed if the command is killed or if library and model differ.
     """
     trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
+    if re.search(r"[\s:]", str(library.absolute())):
+        raise BadInput(f"{out.absolute()}: LD_PRELOAD takes no path with a space or a colon in it")
     (out / "report.json").unlink(missing_ok=True)
 
     say(1, f"record {' '.join(command)}")

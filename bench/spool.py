@@ -1,8 +1,10 @@
 """From spool to trace: one process image's spool (runtime/recorder/spool.h) becomes chunks in the order of time."""
 
 import mmap
+import os
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -18,9 +20,11 @@ SPOOL_MAGIC = 0x314C4F4F50535348
 WINDOW_MAGIC = 0x574F444E49575348
 _HEADER = struct.Struct("<Q6I4Q")
 _HEADER_BYTES = 4096
+_UNIT_BYTES = 8 * m.UNIT_WORDS
 _STAMP_SLACK = 1 << 40  # ticks by which another core's first stamp may seem to precede the image's start
 _FIRST_TABLE = 1 << 12
-_RELEASE_CHUNKS = 64  # after which the pages read so far leave this process's memory
+_RELEASE_UNITS = 1024  # read before their pages leave this process's memory
+_RELEASE_CHUNKS = 64  # as many, about
 
 
 class SpoolHeader(NamedTuple):
@@ -58,9 +62,9 @@ class Spool:
         with path.open("rb") as file:
             self.header = _parse_header(path, file.read(_HEADER_BYTES))
             self._map = mmap.mmap(file.fileno(), 0, mmap.MAP_SHARED, mmap.PROT_READ)
-        units = len(self._map) // (8 * m.UNIT_WORDS)
-        self._words = np.frombuffer(self._map, "<i8", units * m.UNIT_WORDS)
-        self._windows, self._streams = _find_windows(self._words)
+            written = _written_units(file.fileno(), len(self._map) // _UNIT_BYTES)
+        self._words = np.frombuffer(self._map, "<i8", len(self._map) // _UNIT_BYTES * m.UNIT_WORDS)
+        self._windows, self._streams = _order_windows(written, self._read_trailers(written))
         self.totals = Totals(0, 0, 0, 0)
 
     def __enter__(self) -> Self:
@@ -72,8 +76,10 @@ class Spool:
 
     def count_records(self) -> int:
         """About as many as events: a realloc is one, a free that proves foreign is one too."""
-        records = m.fast_count_records(self._words, self._windows)
-        self._release()
+        records = 0
+        for first in range(0, self._windows.size, _RELEASE_UNITS):
+            records += m.fast_count_records(self._words, self._windows[first : first + _RELEASE_UNITS])
+            self._release()
         return records
 
     def chunks(self, ns_per_tick: float) -> Iterator[Chunk]:
@@ -98,7 +104,17 @@ class Spool:
                 self._release()
         self.totals = Totals(*(int(state[0][name]) for name in ("records", "foreign", "lost", "backsteps")))
 
+    def _read_trailers(self, units: Ints) -> Ints:
+        """The last words of each of `units`, as rows."""
+        words = self._words.reshape(-1, m.UNIT_WORDS)[:, m.WINDOW_WORDS :]
+        trailers = np.zeros((units.size, words.shape[1]), np.int64)
+        for first in range(0, units.size, _RELEASE_UNITS):
+            trailers[first : first + _RELEASE_UNITS] = words[units[first : first + _RELEASE_UNITS]]
+            self._release()
+        return trailers
+
     def _release(self) -> None:
+        """Let go of the pages read so far; any can be read again."""
         self._map.madvise(mmap.MADV_DONTNEED)
 
 
@@ -114,11 +130,23 @@ def _parse_header(path: Path, page: bytes) -> SpoolHeader:
     return SpoolHeader(pid, parent, sequence, bool(forked), start, drops, nested, ticks, argv)
 
 
-def _find_windows(words: Ints) -> tuple[Ints, Records]:
+def _written_units(file: int, units: int) -> Ints:
+    """Which of the file's first `units` have no hole: a hole that is read needs memory, and a full tmpfs has none."""
+    whole = np.zeros(units, np.bool_)
+    end = 0
+    with suppress(OSError):  # ENXIO: no data from there on (lseek(2), SEEK_DATA)
+        while end < units * _UNIT_BYTES:
+            start = os.lseek(file, end, os.SEEK_DATA)
+            end = os.lseek(file, start, os.SEEK_HOLE)
+            whole[-(-start // _UNIT_BYTES) : end // _UNIT_BYTES] = True
+    return np.flatnonzero(whole)
+
+
+def _order_windows(places: Ints, trailers: Ints) -> tuple[Ints, Records]:
     """First words of all windows, in order by stream and within it, and the streams at their first windows."""
-    units = words.reshape(-1, m.UNIT_WORDS)
-    places = np.flatnonzero(units[:, -1] == WINDOW_MAGIC)
-    ordinal, stream, home = units[places, -6], units[places, -5] & 0xFFFFFFFF, units[places, -5] >> 32
+    windows = trailers[:, -1] == WINDOW_MAGIC
+    places, trailers = places[windows], trailers[windows]
+    ordinal, stream, home = trailers[:, 0], trailers[:, 1] & 0xFFFFFFFF, trailers[:, 1] >> 32
     order = np.lexsort((home == places, ordinal, stream))  # a live window after the copy it may repeat
     places, ordinal, stream = places[order], ordinal[order], stream[order]
     repeats = np.zeros(places.size, np.bool_)

@@ -29,7 +29,7 @@ GEOMETRIES: tuple[dict[str, Any], ...] = (
     },
     {"sizes": [48, 80, 336, 800, 1360, 4080], "slab_bytes": 4096, "superslab_bytes": 16_384, "huge_bytes": 8192},
 )
-ODD_SIZES = [8, 24, 56, 72, 808, 1360, 2040]
+ODD_SIZES = [8, 16, 24, 48, 56, 64, 72, 800, 808, 1360, 2032, 2040]
 """Block sizes where the grain may be 8."""
 
 NUMBERS: tuple[dict[str, int], ...] = (

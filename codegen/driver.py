@@ -44,7 +44,7 @@ class DriverFailed(Exception):
 def driver_tool() -> Path:
     """The driver's executable. Raises Missing without gcc."""
     folder = RUNTIME / "verify"
-    sources = [folder / name for name in ("driver.c", "perform.c", "facts.c")]
+    sources = [folder / name for name in ("driver.c", "perform.c", "facts.c", "storm.c")]
     return build_tool("driver", sources, [*TOOL_FLAGS, "-pthread", "-ldl"])
 
 
@@ -116,7 +116,7 @@ class Driver:
         return words[:events], words[events:]
 
     def close(self) -> None:
-        """End the input: the driver looks at the facts that no trace shows, and ends. Raises DriverFailed."""
+        """End the input: the driver tries what no trace shows (facts, threads at once), and ends. Raises DriverFailed."""
         with suppress(BrokenPipeError):
             self._in.close()
         if self._process.wait() != 0:

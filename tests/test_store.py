@@ -150,13 +150,13 @@ def test_run_span_used_up(compiled: bool) -> None:
 
 
 def test_classes_of_grain_8(compiled: bool) -> None:
-    program = Program(compiled, [8, 24, 48], grain=8)
+    program = Program(compiled, [8, 16, 24, 48], grain=8)
     assert program.malloc("a b c d", 0) == [0, 8, 16, 24]
-    assert program.malloc("e", 9) == 4096
-    assert program.aligned("f", 3, 9) == 4096 + 24
-    assert program.aligned("g", 4, 9) == 8192  # 24 is no multiple of 16, 48 is
-    assert program.aligned("h", 5, 9) == RUN
-    assert program.counts(2, "refill") == (1,)
+    assert program.malloc("e", 17) == 4096
+    assert program.aligned("f", 3, 17) == 4096 + 24
+    assert program.aligned("g", 4, 17) == 8192  # 24 is no multiple of 16, 48 is
+    assert program.aligned("h", 5, 17) == RUN
+    assert program.counts(3, "refill") == (1,)
 
 
 def test_aligned(compiled: bool) -> None:

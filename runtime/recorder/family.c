@@ -12,8 +12,6 @@
 #include "real.h"
 #include "writer.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* Record a successful allocation; returns the block, as the caller must. */
 static inline void *end_alloc(struct writer *w, enum spool_operation operation, void *block, size_t bytes)
 {
@@ -42,7 +40,9 @@ static void *end_aligned(struct writer *w, void *block, size_t alignment, size_t
     return block;
 }
 
-EXPORT void *malloc(size_t bytes)
+#pragma GCC visibility push(default)
+
+void *malloc(size_t bytes)
 {
     struct writer *w = begin_call();
     if (w == NULL)
@@ -50,7 +50,7 @@ EXPORT void *malloc(size_t bytes)
     return end_alloc(w, SPOOL_MALLOC, real.malloc(bytes), bytes);
 }
 
-EXPORT void *calloc(size_t count, size_t bytes)
+void *calloc(size_t count, size_t bytes)
 {
     struct writer *w = begin_call();
     if (w == NULL)
@@ -68,7 +68,7 @@ static void *move_from_bootstrap(const void *block, size_t bytes)
     return moved;
 }
 
-EXPORT void *realloc(void *block, size_t bytes)
+void *realloc(void *block, size_t bytes)
 {
     if (is_bootstrap(block))
         return move_from_bootstrap(block, bytes);
@@ -85,7 +85,7 @@ EXPORT void *realloc(void *block, size_t bytes)
 }
 
 /* As the C library's: a checked product, then realloc; calling the real one would come back here through realloc. */
-EXPORT void *reallocarray(void *block, size_t count, size_t bytes)
+void *reallocarray(void *block, size_t count, size_t bytes)
 {
     size_t total;
     if (__builtin_mul_overflow(count, bytes, &total)) {
@@ -95,7 +95,7 @@ EXPORT void *reallocarray(void *block, size_t count, size_t bytes)
     return realloc(block, total);
 }
 
-EXPORT void free(void *block)
+void free(void *block)
 {
     if (block == NULL || is_bootstrap(block))
         return;
@@ -109,12 +109,12 @@ EXPORT void free(void *block)
     end_call(w);
 }
 
-EXPORT void cfree(void *block)
+void cfree(void *block)
 {
     free(block);
 }
 
-EXPORT void free_sized(void *block, size_t bytes)
+void free_sized(void *block, size_t bytes)
 {
     if (block == NULL || is_bootstrap(block))
         return;
@@ -126,7 +126,7 @@ EXPORT void free_sized(void *block, size_t bytes)
         end_call(w);
 }
 
-EXPORT void free_aligned_sized(void *block, size_t alignment, size_t bytes)
+void free_aligned_sized(void *block, size_t alignment, size_t bytes)
 {
     if (block == NULL || is_bootstrap(block))
         return;
@@ -138,7 +138,7 @@ EXPORT void free_aligned_sized(void *block, size_t alignment, size_t bytes)
         end_call(w);
 }
 
-EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes)
+int posix_memalign(void **out, size_t alignment, size_t bytes)
 {
     struct writer *w = begin_call();
     int status = real.posix_memalign(out, alignment, bytes);
@@ -147,21 +147,21 @@ EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes)
     return status;
 }
 
-EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
+void *aligned_alloc(size_t alignment, size_t bytes)
 {
     struct writer *w = begin_call();
     void *block = real.aligned_alloc(alignment, bytes);
     return w == NULL ? block : end_aligned(w, block, alignment, bytes);
 }
 
-EXPORT void *memalign(size_t alignment, size_t bytes)
+void *memalign(size_t alignment, size_t bytes)
 {
     struct writer *w = begin_call();
     void *block = real.memalign(alignment, bytes);
     return w == NULL ? block : end_aligned(w, block, alignment, bytes);
 }
 
-EXPORT void *valloc(size_t bytes)
+void *valloc(size_t bytes)
 {
     struct writer *w = begin_call();
     void *block = real.valloc(bytes);
@@ -169,7 +169,7 @@ EXPORT void *valloc(size_t bytes)
 }
 
 /* Asks for whole pages, and is recorded as having asked for them. */
-EXPORT void *pvalloc(size_t bytes)
+void *pvalloc(size_t bytes)
 {
     struct writer *w = begin_call();
     void *block = real.pvalloc(bytes);
@@ -177,7 +177,9 @@ EXPORT void *pvalloc(size_t bytes)
     return w == NULL ? block : end_aligned(w, block, page, (bytes + page - 1) & ~(page - 1));
 }
 
-EXPORT size_t malloc_usable_size(void *block)
+size_t malloc_usable_size(void *block)
 {
     return is_bootstrap(block) ? bootstrap_rest(block) : real.malloc_usable_size(block);
 }
+
+#pragma GCC visibility pop

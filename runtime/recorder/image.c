@@ -1,5 +1,5 @@
 /* One process image's spool file. It is made and grown by path, and no descriptor outlives a call: programs close all
- * they have. System calls are made directly: the C library's open and fallocate are points of thread cancellation. */
+ * they have. System calls are made directly: the C library's open and pwrite are points of thread cancellation. */
 #define _GNU_SOURCE
 #include "image.h"
 
@@ -143,7 +143,7 @@ static void fill_header(struct spool_header *to, uint32_t pid, uint32_t sequence
     to->forked = forked;
     to->argv_length = (uint32_t)read_file("/proc/self/cmdline", to->argv, SPOOL_ARGV_BYTES);
     to->start_stamp = stamp_now();
-    __atomic_store_n(&to->magic, SPOOL_MAGIC, __ATOMIC_RELEASE);
+    __atomic_store_n(&to->magic, spool_magic, __ATOMIC_RELEASE);
 }
 
 bool image_begin(void)
@@ -189,7 +189,7 @@ struct window *window_open(uint32_t stream)
         return NULL;
     window->stream = stream;
     window->home = unit;
-    __atomic_store_n(&window->magic, WINDOW_MAGIC, __ATOMIC_RELEASE);
+    __atomic_store_n(&window->magic, window_magic, __ATOMIC_RELEASE);
     return window;
 }
 

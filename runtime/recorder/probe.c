@@ -3,10 +3,10 @@
 
 #include "writer.h"
 
-#define EXPORT __attribute__((visibility("default")))
+#pragma GCC visibility push(default)
 
 /* A stamp and CLOCK_MONOTONIC in ns, read as close together as a few tries bring them: to[0], to[1]. */
-EXPORT void heapsmith_clock(uint64_t to[2])
+void heapsmith_clock(uint64_t to[2])
 {
     uint64_t closest = UINT64_MAX;
     for (int i = 0; i < 32; i++) {
@@ -23,7 +23,7 @@ EXPORT void heapsmith_clock(uint64_t to[2])
 }
 
 /* Ticks per record: the hot path without the call it wraps, least of some rounds over a buffer in cache. */
-EXPORT double heapsmith_record_ticks(void)
+double heapsmith_record_ticks(void)
 {
     enum { SLOTS = 1024, ROUNDS = 64 };
     static uint64_t slots[SLOTS * SPOOL_SLOT_WORDS];
@@ -38,3 +38,5 @@ EXPORT double heapsmith_record_ticks(void)
     }
     return (double)least / SLOTS;
 }
+
+#pragma GCC visibility pop

@@ -44,8 +44,8 @@ enum {
     WINDOW_SLOTS = SPOOL_UNIT_BYTES / 16 - 3,
 };
 
-#define SPOOL_MAGIC UINT64_C(0x314c4f4f50535348)  /* "HSSPOOL1" */
-#define WINDOW_MAGIC UINT64_C(0x574f444e49575348) /* "HSWINDOW" */
+static const uint64_t spool_magic = UINT64_C(0x314c4f4f50535348);  /* "HSSPOOL1" */
+static const uint64_t window_magic = UINT64_C(0x574f444e49575348); /* "HSWINDOW" */
 
 struct spool_header {
     uint64_t magic; /* stored last */

@@ -167,9 +167,7 @@ bool make_room(struct writer *w)
         return false;
     }
     int saved_errno = errno;
-    w->busy = 1;
     bool found = find_room(w);
-    w->busy = 0;
     errno = saved_errno;
     if (!found) {
         w->patience = RETRY_EVENTS;

@@ -35,7 +35,7 @@ struct writer {
 extern __thread struct writer writer;
 extern struct image *image;
 
-/* Slow path of begin_call: true when the writer has room. */
+/* Slow path of begin_call, for a busy writer: true when it has room. */
 bool make_room(struct writer *w);
 /* A call inside a call. */
 void count_nested(void);
@@ -50,7 +50,14 @@ static inline uint64_t stamp_now(void)
     return __rdtscp(&core);
 }
 
-/* This thread's writer with room for the records of one call, and marked busy; NULL if this call is not to be recorded. */
+static inline void end_call(struct writer *w)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    w->busy = 0;
+}
+
+/* This thread's writer, marked busy, with room for the records of one call; NULL if this call is not to be recorded. Busy comes
+ * first: a signal's handler that allocates in between then leaves the writer alone. */
 static inline struct writer *begin_call(void)
 {
     struct writer *w = &writer;
@@ -58,15 +65,13 @@ static inline struct writer *begin_call(void)
         count_nested();
         return NULL;
     }
-    if (__builtin_expect(w->cursor >= w->limit || w->image != image->number, 0) && !make_room(w))
-        return NULL;
     w->busy = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (__builtin_expect(w->cursor >= w->limit || w->image != image->number, 0) && !make_room(w)) {
+        end_call(w);
+        return NULL;
+    }
     return w;
-}
-
-static inline void end_call(struct writer *w)
-{
-    w->busy = 0;
 }
 
 /* Word 0 goes last: a process killed at any instruction leaves a whole record or none. */

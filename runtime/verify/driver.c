@@ -5,7 +5,7 @@
  * Standard input: batches, each a head record and the events. Standard output, little-endian 64-bit words: for each
  * batch, once all of it was read and performed, an address code per event and the COUNTERS counters. So neither side
  * can wait for the other while that one waits for it. Between batches a reset record (checked build) ends all threads
- * and makes the heap as new. At the end of the input the facts are looked at. ADDRESS_SPACE: bytes that may be mapped
+ * and makes the heap as new. At the end of the input what no trace shows is tried. ADDRESS_SPACE: bytes that may be mapped
  * beyond the driver's own. Status 0: all well; 1: standard error says "event N: what is wrong"; 2: a fault of usage.
  *
  * Each thread of the trace is a thread of this process, from its first event to its exit. One at a time runs: whoever
@@ -286,5 +286,6 @@ int main(int count, char **argument)
     }
     alarm(timeout_s);
     facts();
+    together();
     _exit(0);
 }

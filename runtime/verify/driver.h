@@ -59,4 +59,7 @@ void forget_blocks(void);
 /* facts.c: what the page does not say but C17, C23 and POSIX.1-2024 do. */
 void facts(void);
 
+/* storm.c: many threads at once. */
+void together(void);
+
 #endif

@@ -1,14 +1,9 @@
 /* Facts that no trace shows: C17 7.22.3, C23 7.24.3, POSIX.1-2024 malloc() and free(), and glibc's manual for the rest. */
-#define _GNU_SOURCE
 #include "driver.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { PAGE = 4096, BYTES = 100 };
 
@@ -140,24 +135,6 @@ static void strangers(void)
     hold(library.realloc(block + 64, BYTES) == NULL && errno == ENOMEM, "a stranger's block cannot be resized");
 }
 
-/* A child can allocate whatever the parent was doing. */
-static void children(void)
-{
-    pid_t child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* whoever reads our output waits for the child's end too */
-        void *small = library.malloc(BYTES);
-        void *large = library.malloc(100000);
-        library.free(small);
-        library.free(large);
-        _exit(small != NULL && large != NULL ? 0 : 1);
-    }
-    int status;
-    hold(child > 0 && waitpid(child, &status, 0) == child && status == 0, "a forked child can allocate");
-    library.free(library.malloc(BYTES));
-    library.free(library.malloc(100000));
-}
-
 void facts(void)
 {
     nothing_from_nothing();
@@ -169,5 +146,4 @@ void facts(void)
     whole_pages();
     errno_survives();
     strangers();
-    children();
 }

@@ -114,6 +114,8 @@ static int64_t remember(struct born *block, void *start, size_t asked, size_t al
         *block = (struct born){ 0 };
         return -1;
     }
+    if (errno != 0)
+        fail("success sets errno to %d", errno);
     *block = (struct born){ start, asked, library.malloc_usable_size(start), ++births };
     if ((uintptr_t)start % alignment != 0)
         fail("the block at %p is not aligned to %zu", start, alignment);
