@@ -172,27 +172,35 @@ def _run(program: str, command: list[str], recorder: Path, spool: Path) -> tuple
     """Run the command to its end; its pid, and its exit status as shells say it."""
     preload = [str(recorder), *os.environ.get("LD_PRELOAD", "").split()]
     environment = os.environ | {"LD_PRELOAD": " ".join(preload), SPOOL_VARIABLE: str(spool)}
-    try:
-        process = subprocess.Popen(command, executable=program, env=environment)
-    except OSError as error:
-        raise BadInput(f"{program}: cannot be run: {error.strerror}") from None
-    with _signals_left_to(process):
+    with _signals_left_to_command() as started:
+        try:
+            process = subprocess.Popen(command, executable=program, env=environment)
+        except OSError as error:
+            raise BadInput(f"{program}: cannot be run: {error.strerror}") from None
+        started.append(process)
         status = process.wait()
     return process.pid, 128 - status if status < 0 else status
 
 
 @contextmanager
-def _signals_left_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """The terminal's signals reach the command by themselves, others are passed on; none ends this process."""
+def _signals_left_to_command() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """The terminal's signals reach the command by themselves, others are passed on once it is in the list yielded.
+
+    None ends this process meanwhile. Without effect outside the main thread, where signals cannot be handled.
+    """
+    started: list[subprocess.Popen[bytes]] = []
+
+    def pass_on(number: int, _: object) -> None:
+        for process in started:
+            process.send_signal(number)
+
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield started
         return
-    from_terminal = (signal.SIGINT, signal.SIGQUIT)
-    handlers = {number: signal.signal(number, lambda *_: None) for number in from_terminal}
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        handlers[number] = signal.signal(number, lambda received, _: process.send_signal(received))
+    handlers = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
+    handlers |= {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
-        yield
+        yield started
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)

@@ -45,7 +45,6 @@ struct slab {
     struct heap *owner;    /* the heap that acquired it (owner_list), or NULL */
     struct slab *older;    /* the slab handed out before this one: every slab ever, under the pool lock */
     uint16_t class;
-    bool listed; /* on slab choice's list */
 };
 
 /* What slab choice knows of one class: under the store's lock, or the owner's alone. */
@@ -136,6 +135,17 @@ static inline struct slab *slab_of(const void *block)
 static inline size_t slab_offset(const struct slab *slab)
 {
     return (size_t)(slab - hs_slabs) << SLAB_SHIFT;
+}
+
+/* Takes a slab off slab choice's list. */
+static inline void slab_unlink(struct class_slabs *slabs, struct slab *slab)
+{
+    if (slab->previous != NULL)
+        slab->previous->next = slab->next;
+    else
+        slabs->head = slab->next;
+    if (slab->next != NULL)
+        slab->next->previous = slab->previous;
 }
 
 static inline bool slab_available(const struct slab *slab)

@@ -269,6 +269,21 @@ def test_only_the_heaviest_image(program: Program, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["t.hst"]
 
 
+def test_a_signal_to_the_driver_goes_to_the_command(tmp_path: Path) -> None:
+    """Ended by SIGTERM, the driver still converts what there is."""
+    script = (
+        "import sys, pathlib\nfrom heapsmith.bench.record import record\n"
+        "print(record(['sh', '-c', 'echo ready; exec sleep 60'], pathlib.Path(sys.argv[1])).exit_status)"
+    )
+    out = tmp_path / "t.hst"
+    with subprocess.Popen([sys.executable, "-c", script, str(out)], stdout=subprocess.PIPE, text=True) as driver:
+        assert driver.stdout is not None
+        assert driver.stdout.readline() == "ready\n"
+        driver.send_signal(signal.SIGTERM)
+        assert driver.stdout.read() == f"{128 + signal.SIGTERM}\n"
+    assert verify(out).events > 0
+
+
 REAL = {
     "true": ["true"],
     "sort": ["sort", __file__],

@@ -51,6 +51,11 @@ def why_not_level(field: str, capacity: int) -> str | None:
     return None
 
 
+def why_not_bytes(max_bytes: int) -> str | None:
+    """The reason why a byte bound cannot be this."""
+    return f"max_bytes: {max_bytes} is too few; expected at least 1" if max_bytes < 1 else None
+
+
 def why_not_batch(field: str, batch: int | None, capacity: int) -> str | None:
     """The reason why a batch cannot have this size."""
     if batch is not None and not 1 <= batch <= capacity:
@@ -58,13 +63,26 @@ def why_not_batch(field: str, batch: int | None, capacity: int) -> str | None:
     return None
 
 
-def one_level_why_not(capacity: int, max_bytes: int, refill: int | None, flush: int | None) -> str | None:
-    """The reason why these numbers make no front of one level, or None."""
+class OneLevel(msgspec.Struct, frozen=True):
+    """What a design states of a front of one level.
+
+    capacity: blocks the front may hold; max_bytes: and bytes; refill: blocks a miss takes from the store (default: one
+    page of them, at most half the capacity); flush: blocks an overflow gives back (default: half the capacity).
+    """
+
+    capacity: int = 64
+    max_bytes: int = 65_536
+    refill: int | None = None
+    flush: int | None = None
+
+
+def why_not_one_level(params: OneLevel) -> str | None:
+    """The reason why these parameters make no front of one level, or None."""
     return (
-        why_not_level("capacity", capacity)
-        or (f"max_bytes: {max_bytes} is too few; expected at least 1" if max_bytes < 1 else None)
-        or why_not_batch("refill", refill, capacity)
-        or why_not_batch("flush", flush, capacity)
+        why_not_level("capacity", params.capacity)
+        or why_not_bytes(params.max_bytes)
+        or why_not_batch("refill", params.refill, params.capacity)
+        or why_not_batch("flush", params.flush, params.capacity)
     )
 
 

@@ -1,29 +1,24 @@
 """Array stack: a LIFO of pointers in an array; the freed block itself is never touched."""
 
-import msgspec
-
 from heapsmith.model.kernel import Ints, Records, kernel
-from heapsmith.model.policy.front import FrontPlan, bounded, one_level_plan, one_level_why_not, stack_push, stack_shift
+from heapsmith.model.policy.front import (
+    FrontPlan,
+    OneLevel,
+    bounded,
+    one_level_plan,
+    stack_push,
+    stack_shift,
+    why_not_one_level,
+)
 
 NAME = "array_stack"
 
 
-class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
-    """Array stack (a magazine): LIFO, pointers in an array.
-
-    capacity: blocks the front may hold; max_bytes: and bytes; refill: blocks a miss takes from the store (default: one
-    page of them, at most half the capacity); flush: blocks an overflow gives back (default: half the capacity).
-    """
-
-    capacity: int = 64
-    max_bytes: int = 65_536
-    refill: int | None = None
-    flush: int | None = None
+class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
+    """Array stack (a magazine): LIFO, pointers in an array."""
 
 
-def why_not_valid(params: Params) -> str | None:
-    """The reason why these parameters make no front, or None."""
-    return one_level_why_not(params.capacity, params.max_bytes, params.refill, params.flush)
+why_not_valid = why_not_one_level
 
 
 def derive(params: Params, stride: int) -> FrontPlan:

@@ -1,29 +1,16 @@
 """FIFO ring: a power-of-two ring of pointers; the block freed first is reused first."""
 
-import msgspec
-
 from heapsmith.model.kernel import Ints, Records, kernel
-from heapsmith.model.policy.front import NO_BLOCK, FrontPlan, bounded, one_level_plan, one_level_why_not
+from heapsmith.model.policy.front import NO_BLOCK, FrontPlan, OneLevel, bounded, one_level_plan, why_not_one_level
 
 NAME = "fifo_ring"
 
 
-class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
-    """FIFO ring: the block freed first is reused first; the capacity is rounded down to a power of two.
-
-    capacity: blocks the front may hold; max_bytes: and bytes; refill: blocks a miss takes from the store (default: one
-    page of them, at most half the capacity); flush: blocks an overflow gives back (default: half the capacity).
-    """
-
-    capacity: int = 64
-    max_bytes: int = 65_536
-    refill: int | None = None
-    flush: int | None = None
+class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
+    """FIFO ring: the block freed first is reused first; the capacity is rounded down to a power of two."""
 
 
-def why_not_valid(params: Params) -> str | None:
-    """The reason why these parameters make no front, or None."""
-    return one_level_why_not(params.capacity, params.max_bytes, params.refill, params.flush)
+why_not_valid = why_not_one_level
 
 
 def derive(params: Params, stride: int) -> FrontPlan:

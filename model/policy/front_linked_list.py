@@ -1,29 +1,24 @@
 """Singly linked list through the free blocks' first words: LIFO, no array, but every pop reads the block."""
 
-import msgspec
-
 from heapsmith.model.kernel import Ints, Records, kernel
-from heapsmith.model.policy.front import FrontPlan, bounded, one_level_plan, one_level_why_not, stack_pop, stack_push
+from heapsmith.model.policy.front import (
+    FrontPlan,
+    OneLevel,
+    bounded,
+    one_level_plan,
+    stack_pop,
+    stack_push,
+    why_not_one_level,
+)
 
 NAME = "linked_list"
 
 
-class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
-    """Intrusive singly linked list: LIFO through the block's first word.
-
-    capacity: blocks the front may hold; max_bytes: and bytes; refill: blocks a miss takes from the store (default: one
-    page of them, at most half the capacity); flush: blocks an overflow gives back (default: half the capacity).
-    """
-
-    capacity: int = 64
-    max_bytes: int = 65_536
-    refill: int | None = None
-    flush: int | None = None
+class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
+    """Intrusive singly linked list: LIFO through the block's first word."""
 
 
-def why_not_valid(params: Params) -> str | None:
-    """The reason why these parameters make no front, or None."""
-    return one_level_why_not(params.capacity, params.max_bytes, params.refill, params.flush)
+why_not_valid = why_not_one_level
 
 
 def derive(params: Params, stride: int) -> FrontPlan:

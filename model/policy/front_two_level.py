@@ -8,11 +8,11 @@ from heapsmith.model.policy.front import (
     FrontPlan,
     bounded,
     one_level_plan,
-    one_level_why_not,
     stack_fill,
     stack_push,
     stack_shift,
     why_not_batch,
+    why_not_bytes,
     why_not_level,
 )
 
@@ -40,7 +40,9 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
 def why_not_valid(params: Params) -> str | None:
     """The reason why these parameters make no front, or None."""
     return (
-        one_level_why_not(params.capacity, params.max_bytes, params.refill, None)
+        why_not_level("capacity", params.capacity)
+        or why_not_bytes(params.max_bytes)
+        or why_not_batch("refill", params.refill, params.capacity)
         or why_not_level("list_capacity", params.list_capacity)
         or why_not_batch("spill", params.spill, min(params.capacity, params.list_capacity))
         or why_not_batch("promote", params.promote, params.capacity)

@@ -13,13 +13,7 @@ void choice_attach(struct class_slabs *slabs, struct slab *slab)
 
 void choice_remove(struct class_slabs *slabs, struct slab *slab)
 {
-    if (slab->previous != NULL)
-        slab->previous->next = slab->next;
-    else
-        slabs->head = slab->next;
-    if (slab->next != NULL)
-        slab->next->previous = slab->previous;
-    slab->listed = false;
+    slab_unlink(slabs, slab);
 }
 
 void choice_add(struct class_slabs *slabs, struct slab *slab)
@@ -38,7 +32,6 @@ void choice_add(struct class_slabs *slabs, struct slab *slab)
         slabs->head = slab;
     if (after != NULL)
         after->previous = slab;
-    slab->listed = true;
 }
 
 bool choice_lets_go(const struct class_slabs *slabs, const struct slab *slab)

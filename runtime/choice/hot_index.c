@@ -1,22 +1,11 @@
 /* Slab choice "hot index": one slab serves refills until it is exhausted; the others wait on a LIFO list. */
 #include "heap.h"
 
-static void unlink_slab(struct class_slabs *slabs, struct slab *slab)
-{
-    if (slab->previous != NULL)
-        slab->previous->next = slab->next;
-    else
-        slabs->head = slab->next;
-    if (slab->next != NULL)
-        slab->next->previous = slab->previous;
-    slab->listed = false;
-}
-
 struct slab *choice_gives(struct class_slabs *slabs)
 {
     if (slabs->hot == NULL && slabs->head != NULL) {
         slabs->hot = slabs->head;
-        unlink_slab(slabs, slabs->hot);
+        slab_unlink(slabs, slabs->hot);
     }
     return slabs->hot;
 }
@@ -31,7 +20,7 @@ void choice_remove(struct class_slabs *slabs, struct slab *slab)
     if (slab == slabs->hot)
         slabs->hot = NULL;
     else
-        unlink_slab(slabs, slab);
+        slab_unlink(slabs, slab);
 }
 
 void choice_add(struct class_slabs *slabs, struct slab *slab)
@@ -41,7 +30,6 @@ void choice_add(struct class_slabs *slabs, struct slab *slab)
     if (slabs->head != NULL)
         slabs->head->previous = slab;
     slabs->head = slab;
-    slab->listed = true;
 }
 
 bool choice_lets_go(const struct class_slabs *slabs, const struct slab *slab)

@@ -27,7 +27,8 @@ static unsigned log2_of(size_t alignment)
 }
 
 /* Record what concerns an alignment. */
-static void put_aligned(struct writer *w, enum spool_operation operation, const void *block, size_t alignment, size_t bytes)
+static void put_aligned(struct writer *w, enum spool_operation operation, const void *block, size_t alignment,
+                        size_t bytes)
 {
     put_long_record(w, operation, stamp_now(), (uint64_t)(uintptr_t)block, bytes, log2_of(alignment));
 }

@@ -56,8 +56,8 @@ static size_t read_file(const char *name, char *to, size_t bytes)
     return held;
 }
 
-/* Feed one byte of the environment to the search for `variable` at the start of an entry. `matched` counts the bytes matched
- * so far, or is SIZE_MAX until the next entry. The value goes to `path`. True at the value's end. */
+/* Feed one byte of the environment to the search for `variable` at the start of an entry. `matched` counts the bytes
+ * matched so far, or is SIZE_MAX until the next entry. The value goes to `path`. True at the value's end. */
 static bool match_byte(char byte, size_t *matched)
 {
     const size_t name_length = sizeof variable - 1;
@@ -208,7 +208,7 @@ bool window_copy(struct window *window)
     if (!copied)
         return false;
     memset(window->slots, 0, sizeof window->slots);
-    __atomic_store_n(&window->ordinal, window->ordinal + 1, __ATOMIC_RELEASE); /* from here on the window counts again */
+    __atomic_store_n(&window->ordinal, window->ordinal + 1, __ATOMIC_RELEASE); /* from here the window counts again */
     return true;
 }
 

@@ -4,8 +4,8 @@
  * window, of one of two kinds:
  *   live    its `home` is its own place in the file: a thread maps it and writes its records there
  *   copied  any other `home`: the content of a live window when it was full
- * A stream is what one thread wrote, and after that thread's end perhaps another one: the copies of its one live window by
- * ascending ordinal, then the live window - unless a copy has the same ordinal (the process was killed between
+ * A stream is what one thread wrote, and after that thread's end perhaps another one: the copies of its one live window
+ * by ascending ordinal, then the live window - unless a copy has the same ordinal (the process was killed between
  * copying and clearing). Stamps ascend within a stream. Units without the magic (killed while copying) hold nothing.
  *
  * A record is one slot of 16 bytes, or two if SPOOL_LONG is set:

@@ -1,9 +1,9 @@
 /* Streams: where a thread's records go, from its first event to the last one after its end.
  *
- * A thread that ends says so from a thread-specific key's destructor, but may still free (later destructors, the C library's own
- * clean-up). So its window goes on the image's list `ended`, and a new thread takes it over, stream and all, once the
- * kernel no longer knows the old thread. A program of a hundred thousand short threads thus needs as many streams as
- * threads at one time. */
+ * A thread that ends says so from a thread-specific key's destructor, but may still free (later destructors, the C
+ * library's own clean-up). So its window goes on the image's list `ended`, and a new thread takes it over, stream and
+ * all, once the kernel no longer knows the old thread. A program of a hundred thousand short threads thus needs as many
+ * streams as threads at one time. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

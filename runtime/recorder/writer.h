@@ -40,10 +40,11 @@ bool make_room(struct writer *w);
 /* A call inside a call. */
 void count_nested(void);
 
-/* rdtscp waits for every earlier instruction and load, so a stamp taken after malloc is not early and one taken before free is not
- * earlier than the load that brought the address here; stores that follow it are seen by others only after it. Hence
- * free's stamp < stamp of the malloc that gets the block next, and malloc's stamp < stamp of the block's free, on any
- * cores whose TSCs agree (Intel SDM vol. 2B, RDTSCP). Plain rdtsc may run early by a cache miss and breaks both. */
+/* rdtscp waits for every earlier instruction and load (Intel SDM vol. 2B, RDTSCP), so a stamp taken after malloc is not
+ * early, and one taken before free is not earlier than the load that brought the address here; stores that follow it
+ * are seen by others only after it. Hence free's stamp < stamp of the malloc that gets the block next, and malloc's
+ * stamp < stamp of the block's free, on any cores whose TSCs agree. Plain rdtsc may run a cache miss early and proves
+ * neither. */
 static inline uint64_t stamp_now(void)
 {
     unsigned int core;
@@ -56,8 +57,8 @@ static inline void end_call(struct writer *w)
     w->busy = 0;
 }
 
-/* This thread's writer, marked busy, with room for the records of one call; NULL if this call is not to be recorded. Busy comes
- * first: a signal's handler that allocates in between then leaves the writer alone. */
+/* This thread's writer, marked busy, with room for the records of one call; NULL if this call is not to be recorded.
+ * Busy comes first: a signal's handler that allocates in between then leaves the writer alone. */
 static inline struct writer *begin_call(void)
 {
     struct writer *w = &writer;
@@ -83,8 +84,8 @@ static inline void put_record(struct writer *w, uint64_t operation, uint64_t sta
     w->cursor = slot + SPOOL_SLOT_WORDS;
 }
 
-static inline void put_long_record(struct writer *w, uint64_t operation, uint64_t stamp, uint64_t address, uint64_t bytes,
-                                   uint64_t align_log2)
+static inline void put_long_record(struct writer *w, uint64_t operation, uint64_t stamp, uint64_t address,
+                                   uint64_t bytes, uint64_t align_log2)
 {
     w->cursor[2] = bytes;
     w->cursor[3] = address >> SPOOL_ADDRESS_BITS << 8 | align_log2;

@@ -1,5 +1,6 @@
-/* Threads swap blocks through a few shared slots, so that addresses pass from thread to thread as fast as they can: run it
- * without thread caches and with one arena. argv[1]: where to write how many mallocs, reallocs and frees there were. */
+/* Threads swap blocks through a few shared slots, so that addresses pass from thread to thread as fast as they
+ * can: run it without thread caches and with one arena. argv[1]: where to write how many mallocs, reallocs and
+ * frees there were. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Closes every descriptor, again and again, leaves its directory, limits file sizes if asked ("limit"), and goes on allocating. */
+/* Closes every descriptor, again and again, leaves its directory, limits file sizes if asked ("limit"), and goes
+ * on allocating. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* Allocation after a thread has said that it ends, and after main: keys' destructors (which allocate in every one of the four
- * rounds there are), atexit, a destructor function. */
+/* Allocation after a thread has said that it ends, and after main: keys' destructors (which allocate in every one
+ * of the four rounds there are), atexit, a destructor function. */
 #include <pthread.h>
 #include <stdlib.h>
 

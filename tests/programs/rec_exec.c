@@ -1,4 +1,5 @@
-/* Blocks of 6100 bytes plus the argument, then an exec of itself with a smaller argument; the image called with 0 ends with status 7. */
+/* Blocks of 6100 bytes plus the argument, then an exec of itself with a smaller argument; the image called with 0
+ * ends with status 7. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

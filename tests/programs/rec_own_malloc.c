@@ -1,5 +1,6 @@
-/* A malloc of the program's own libraries (never reuses, 32 bytes before each block): linked to a program, it is what the
- * recorder must call. Its calloc and realloc call its malloc through the dynamic linker, which is no event. */
+/* A malloc of the program's own libraries (never reuses, 32 bytes before each block): linked to a program, it is
+ * what the recorder must call. Its calloc and realloc call its malloc through the dynamic linker, which is no
+ * event. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

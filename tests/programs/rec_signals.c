@@ -1,5 +1,5 @@
-/* A handler that allocates, which is safe here: the signal is raised outside malloc. And one that a timer sends into the
- * midst of system calls, never of malloc. */
+/* A handler that allocates, which is safe here: the signal is raised outside malloc. And one that a timer sends
+ * into the midst of system calls, never of malloc. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/time.h>
