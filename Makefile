@@ -6,10 +6,10 @@ DEMO := out/demo
 GENERATED := default lean owner two-level
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev demo test bigcheck check generated lint format clean distclean
+.PHONY: help venv dev demo test bigcheck conformance check generated lint format clean distclean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: .venv/.heapsmith ## a virtual environment with heapsmith in it
 
@@ -38,6 +38,9 @@ test: dev ## the test suite
 
 bigcheck: dev ## the test suite with its long forms
 	$(BIN)/python -m pytest -n 2 -m 'big or not big'
+
+conformance: dev ## library against model: every built-in design on real programs
+	$(BIN)/python -m heapsmith.bench.conformance
 
 check: lint ## lint, types, import law, and generated/ byte for byte
 	@set -e; for name in $(GENERATED); do $(BIN)/heapsmith generate $$name -o generated/$$name --check; done
