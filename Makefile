@@ -16,7 +16,7 @@ venv: .venv/.heapsmith ## a virtual environment with heapsmith in it
 dev: .venv/.heapsmith-dev ## the same, with what the tests and checks need
 
 .venv/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "heapsmith: $(PYTHON) is missing or older than 3.11 (Debian: apt install python3; or make PYTHON=...)" >&2; exit 3; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  { echo "heapsmith: $(PYTHON) cannot make virtual environments (Debian: apt install python3-venv)" >&2; exit 3; }

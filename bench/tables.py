@@ -85,7 +85,7 @@ def verified(report: VerifyReport) -> Words:
 
 
 def simulated(table: SimulationTable) -> Words:
-    """Designs on one trace: how often the slow ways are taken, and the bytes; fragmentation at the committed peak."""
+    """Designs on one trace: how often the slow ways are taken, and the bytes; fragmentation at the live peak."""
     columns = (
         *("design", "classes", "hits", "refills per M", "flushes per M", "superslabs"),
         *("committed peak", "to live", "internal", "external", "model speed"),
@@ -100,15 +100,15 @@ def simulated(table: SimulationTable) -> Words:
             f"{row.counters.totals['superslabs']:,}",
             amount(row.committed_peak),
             f"{row.peak_ratio:.3f}x",
-            f"{row.statistics.peak_committed.internal_fragmentation:.1%}",
-            f"{row.statistics.peak_committed.external_fragmentation:.1%}",
+            f"{row.statistics.peak_live.internal_fragmentation:.1%}",
+            f"{row.statistics.peak_live.external_fragmentation:.1%}",
             f"{row.events_per_second / 1e6:.1f} M/s",
         )
         for row in table.rows
     ]
     live = amount(table.rows[0].statistics.peak_live.live_bytes)
     title = f"{table.trace} simulated: {table.events:,} events, {table.threads} threads, {live} live at the peak"
-    return Words(title, columns, rows)
+    return Words(f"{title}, where fragmentation is taken", columns, rows)
 
 
 def counters(table: SimulationTable) -> Words:

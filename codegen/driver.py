@@ -116,7 +116,7 @@ class Driver:
         return words[:events], words[events:]
 
     def close(self) -> None:
-        """End the input: the driver tries what no trace shows (facts, threads at once), and ends. Raises DriverFailed."""
+        """End the input: the driver tries what no trace shows (facts, threads at once). Raises DriverFailed."""
         with suppress(BrokenPipeError):
             self._in.close()
         if self._process.wait() != 0:

@@ -78,18 +78,14 @@ def compile_c(sources: Sequence[Path], out: Path, *, flags: Sequence[str] = (), 
     libraries = [flag for flag in flags if flag.startswith("-l")]
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
+        staging = tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent)
     except OSError as error:
         raise Missing(f"{out.parent}: cannot be written: {error.strerror}") from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        paths = [f"-I{folder}" for folder in include] + [str(source) for source in sources]
-        _run_gcc(gcc, [*before, *paths, "-o", name, *libraries], ", ".join(source.name for source in sources))
-        temporary.chmod(0o755)  # mkstemp let nobody else read it
-        os.replace(temporary, out)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with staging as folder:
+        built = Path(folder) / out.name
+        paths = [f"-I{path}" for path in include] + [str(source) for source in sources]
+        _run_gcc(gcc, [*before, *paths, "-o", str(built), *libraries], ", ".join(source.name for source in sources))
+        built.replace(out)
     return out
 
 

@@ -1,6 +1,7 @@
 """The house's law: who may import whom, what each file's first line is, and that every data file reaches the wheel."""
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -90,3 +91,9 @@ def test_every_file_reaches_the_wheel(wheels: list[Path]) -> None:
     for wheel in wheels:
         with zipfile.ZipFile(wheel) as packed:
             assert wanted - set(packed.namelist()) == set()
+
+
+def test_make_help_lists_every_target() -> None:
+    targets = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[0].split()
+    shown = subprocess.run(["make", "help"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert [line.split()[1] for line in shown.splitlines()] == targets

@@ -15,6 +15,7 @@
 #include "driver.h"
 
 #include <dlfcn.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -47,6 +48,7 @@ static struct {
 
 static int64_t performed; /* events before this batch */
 static int64_t check_every; /* events; 0: never */
+static unsigned timeout_s;
 static struct worker **worker; /* by the trace's thread number */
 static size_t workers;
 static struct worker *ending; /* performed its exit and gave the turn to the coordinator */
@@ -187,6 +189,7 @@ static void reset(void)
             pthread_join(worker[number]->thread, NULL);
             worker[number]->running = false;
         }
+    library.free(library.malloc(1)); /* so that this thread has a heap to lose */
     library.reset();
     forget_blocks();
 }
@@ -195,8 +198,11 @@ static void reset(void)
 static bool read_batch(void)
 {
     struct event head;
-    while (fread(&head, sizeof head, 1, stdin) == 1 && head.op == RESET)
+    while (fread(&head, sizeof head, 1, stdin) == 1 && head.op == RESET) {
+        alarm(timeout_s);
         reset();
+        alarm(0);
+    }
     if (feof(stdin))
         return false;
     if (head.op != BATCH || head.bytes < 0)
@@ -269,8 +275,9 @@ int main(int count, char **argument)
     grain = strtoul(argument[2], NULL, 10);
     size_t counters = strtoul(argument[3], NULL, 10);
     check_every = strtol(argument[4], NULL, 10);
-    unsigned timeout_s = (unsigned)strtoul(argument[5], NULL, 10);
+    timeout_s = (unsigned)strtoul(argument[5], NULL, 10);
     watch_signals();
+    mallopt(M_ARENA_MAX, 1); /* the driver's own arenas would take the address space that is measured out */
     load(argument[1]);
     sem_init(&coordinator, 0, 0);
     uint64_t *counter = calloc(counters, sizeof *counter);

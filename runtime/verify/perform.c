@@ -132,6 +132,7 @@ static int64_t resize(const struct event *event)
     size_t bytes = (size_t)event->bytes;
     if (old.start != NULL)
         watch(&old);
+    errno = 0;
     void *start = library.realloc(old.start, bytes);
     if (bytes == 0 && old.start != NULL) {
         *block = (struct born){ 0 };
@@ -153,6 +154,7 @@ static void release(const struct event *event)
     struct born *block = born(event->block);
     if (block->start != NULL)
         watch(block);
+    errno = 0;
     if (event->op == FREE)
         library.free(block->start);
     else if (event->align_log2 > 0)
@@ -168,19 +170,20 @@ static int64_t allocate(const struct event *event)
 {
     size_t bytes = (size_t)event->bytes;
     size_t alignment = event->op == ALIGNED ? (size_t)1 << event->align_log2 : 1;
+    struct born *block = born(event->block);
     void *start;
+    errno = 0;
     if (event->op == ALIGNED)
         start = library.aligned_alloc(alignment, bytes);
     else
         start = event->op == MALLOC ? library.malloc(bytes) : library.calloc(1, bytes);
     if (event->op == CALLOC && start != NULL)
         watch_calloc(start, bytes);
-    return remember(born(event->block), start, bytes, alignment > grain ? alignment : grain);
+    return remember(block, start, bytes, alignment > grain ? alignment : grain);
 }
 
 int64_t perform(const struct event *event)
 {
-    errno = 0;
     switch (event->op) {
     case MALLOC:
     case CALLOC:

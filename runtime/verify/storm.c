@@ -22,7 +22,7 @@ enum {
     ROUNDS = 2, /* each with threads of their own */
     OPERATIONS = 12000,
     PLACES = 256, /* where blocks wait to be freed, by whomever */
-    FORKS = 3, /* a round */
+    FORKS = 8, /* a round */
     LATE_THREADS = 24, /* more than there are heaps to adopt */
     EDGE = 8,
     BYTES = 100,

@@ -67,8 +67,8 @@ def progress() -> Iterator[Report]:
     task = bar.add_task("")
 
     def report(what: str, done: int, total: int) -> None:
-        bar.start()
         bar.update(task, description=what, completed=done, total=total or None)
+        bar.start()
         if done >= total:
             bar.stop()
 
