@@ -25,6 +25,7 @@ FLAGS = [
     "-fno-builtin-free",
     "-Wl,-Bsymbolic-functions",  # our own calls of malloc and free reach ours without the PLT
     "-Wl,-z,now",
+    "-Wl,-z,nodelete",  # threads that used it call its exit handler even after a dlclose
     *WARNINGS,
 ]
 

@@ -73,9 +73,9 @@ MALLOC_TABLES = Hit(2, 0, 0)
 """The class of the size, then its function."""
 
 CLASSIFIER_HITS: dict[str, Hit] = {
-    "slab_map": Hit(2, 0, 1),  # the span's start, the slab's byte; is it in the span?
+    "slab_map": Hit(3, 0, 1),  # the span's start and end, the slab's byte; is it in the span?
     "class_region": Hit(1, 0, 1),  # the span's start; is it in a region?
-    "header": Hit(2, 0, 2),  # the span's start, the header; is it in the span, is there such a class?
+    "header": Hit(3, 0, 2),  # the span's start and end, the header; is it in the span, is there such a class?
 }
 
 FREE_TABLE = Hit(1, 0, 0)

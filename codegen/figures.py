@@ -28,7 +28,8 @@ ENUMERATORS = {
     "REGION_BYTES": "region_bytes",
     "REGION_SHIFT": "region_shift",
     "RUN_SPAN_PAGES": "run_span_pages",
-    "SMALLEST_SPAN": "smallest_span_bytes",
+    "SMALLEST_SLAB_SPAN": "smallest_slab_span_bytes",
+    "SMALLEST_RUN_SPAN": "smallest_run_span_bytes",
     "SLOT_COUNT": "slots_per_heap",
 }
 """The field of the Plan that an enumerator of plan.h carries."""

@@ -19,7 +19,7 @@ TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
 
 PURPOSES = {
-    "plan.h": "The numbers of this heap, for the preprocessor-free use of C and of the runtime.",
+    "plan.h": "The numbers of this heap, as enumerators for the emitted C and the runtime.",
     "plan.c": "The tables of this heap: size classes, size to class, and the heap of a thread that has none.",
     "fast.c": "The hit paths of this heap: a straight-line alloc and free per size class, malloc and free over them.",
 }

@@ -89,12 +89,12 @@ def mutants(file: str, text: str) -> Iterator[Mutant]:
 def _changes(line: str) -> Iterator[str]:
     """The line without its statement, and with each of its tokens changed.
 
-    An assertion (check, _Static_assert) is only turned round: what it asserts is no behaviour, but it must be looked
-    at. Of a line of a table only the first number is changed.
+    An assertion (check) is only turned round: what it asserts is no behaviour, but it must be looked at. A call of a
+    function of assertions (check_...) stays. Of a line of a table only the first number is changed.
     """
     indent = line[: len(line) - len(line.lstrip())]
     statement = re.sub(r"\s*/\*.*?\*/\s*$", "", line.strip())
-    if statement.startswith(("_Static_assert", "(void)")):
+    if re.match(r"_Static_assert|\(void\)|check_\w+\(", statement):
         return
     if found := re.fullmatch(r"check\((.*), (\".*\")\);", statement):
         yield f"{indent}check(!({found[1]}), {found[2]});"

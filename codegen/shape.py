@@ -13,9 +13,9 @@ HELPERS = frozenset({"count_checked", "with_header", "size_to_class", "slab_of"}
 """Inline functions that hot functions may call: straight lines themselves, but for the checked build's own test."""
 
 CLASSIFIER_TESTS: dict[str, tuple[str, ...]] = {
-    "slab_map": (">= SPAN_SLABS",),
+    "slab_map": (">= hs_span_bytes",),
     "class_region": (">= CLASS_COUNT",),
-    "header": (">= SLAB_SPAN_BYTES", ">= CLASS_COUNT"),
+    "header": (">= hs_span_bytes", ">= CLASS_COUNT"),
 }
 
 REMOTE_TESTS: dict[str, tuple[str, ...]] = {"local_cache": (), "owner_list": ("!= hs_self",)}

@@ -64,7 +64,8 @@ class Plan(msgspec.Struct, frozen=True):
     run_span_bytes: int
     run_span_pages: int
     run_bins: int
-    smallest_span_bytes: int
+    smallest_slab_span_bytes: int
+    smallest_run_span_bytes: int
     huge_bytes: int
     keep_slabs: int
     release_run_pages: int
@@ -111,7 +112,8 @@ def make_plan(design: Design) -> Plan:
         run_span_bytes=design.run_span_bytes,
         run_span_pages=design.run_span_bytes // PAGE,
         run_bins=RUN_BINS,
-        smallest_span_bytes=SMALLEST_SPAN_BYTES,
+        smallest_slab_span_bytes=design.slab_span_bytes if region else max(SMALLEST_SPAN_BYTES, design.superslab_bytes),
+        smallest_run_span_bytes=SMALLEST_SPAN_BYTES,
         huge_bytes=design.huge_bytes,
         keep_slabs=getattr(release, "keep_slabs", 0),
         release_run_pages=getattr(release, "run_bytes", 0) // PAGE,

@@ -8,7 +8,7 @@
 
 static bool in_slab_span(const void *block)
 {
-    return (uintptr_t)block - hs_span < SLAB_SPAN_BYTES;
+    return (uintptr_t)block - hs_span < hs_span_bytes;
 }
 
 /* The plan of a small block's class; NULL if the block is not small. */
@@ -26,7 +26,7 @@ void *hs_malloc_large(size_t bytes)
     return hs_large_alloc(bytes, GRAIN, &zero);
 }
 
-/* A pointer that is not ours came from an allocator before us: it is left alone. */
+/* NULL, a large block, or a pointer that is not ours, which is left alone: another allocator's, perhaps. */
 void hs_free_large(void *block)
 {
     if (block != NULL)

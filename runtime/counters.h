@@ -10,7 +10,8 @@ struct class_count {
     uint64_t carve, reuse, acquire, retire, remote, drained;
 };
 
-/* Of the whole process. superslabs to adoptions under the pool lock, run_* and huge_* under the large lock, the rest atomic. */
+/* Of the whole process. superslabs, slabs, heaps and adoptions under the pool lock, run_* and huge_* under the large lock,
+ * the rest atomic. */
 struct heap_count {
     uint64_t superslabs, slabs, releases, released_bytes, heaps, adoptions;
     uint64_t run_reuse, run_grow, run_extend, run_free, huge_map, huge_unmap, huge_remap;

@@ -80,6 +80,7 @@ struct heap {
 extern const struct class_plan hs_class[CLASS_COUNT];
 extern struct heap hs_no_heap; /* of every thread that has none: always empty and always full */
 extern __thread struct heap *hs_self;
+extern __thread bool hs_forking; /* this thread is inside fork() and holds the pool lock and the large lock */
 
 /* What malloc dispatches to (emitted). */
 extern void *(*const hs_alloc_of[CLASS_COUNT])(void);
@@ -117,10 +118,10 @@ void hs_forget_heaps(void);         /* checked build: as if no thread had ever a
 void hs_visit_heaps(void (*visit)(struct heap *heap, void *with), void *with); /* hs_no_heap too */
 
 /* store.c: slabs. */
-extern uintptr_t hs_span;   /* start of the slab span; a value that no pointer reaches before it is reserved */
-extern size_t hs_span_bytes; /* reserved: at most SLAB_SPAN_BYTES */
+extern uintptr_t hs_span;    /* start of the slab span; before it is reserved a value that keeps every pointer out */
+extern size_t hs_span_bytes; /* reserved: at most SLAB_SPAN_BYTES; 0 before */
 extern struct slab *hs_slabs;
-bool hs_store_init(void);
+bool hs_store_init(size_t span_limit);
 uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want); /* a refill; takes the store's lock */
 void hs_give(struct heap *heap, unsigned class, void *block);                      /* under the store's lock */
 void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count); /* takes it */
@@ -179,6 +180,7 @@ void empties_reset(void);
 
 /* classifier/: where superslabs lie, and how free() knows a class. Under the pool lock. */
 size_t classifier_place(unsigned class); /* offset of the next superslab; SIZE_MAX when the span is used up */
+void classifier_placed(unsigned class);  /* that superslab was mapped */
 void classifier_adopt(const struct slab *slab); /* the slab now has its class */
 void classifier_retire(const struct slab *slab); /* the slab has no class any more */
 void classifier_mark(void *const *blocks, uint32_t count, unsigned class); /* blocks that left their slab */
@@ -229,7 +231,7 @@ void two_level_spill(struct heap *heap, unsigned class, void *block);
 void two_level_drain(struct heap *heap, unsigned class);
 
 /* large.c: runs of pages and huge mappings. */
-bool hs_large_init(void);
+bool hs_large_init(size_t span_limit);
 void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero); /* sets errno */
 bool hs_large_free(void *block);                                  /* false: not a large block of ours */
 size_t hs_large_usable(const void *block);                        /* 0: not a large block of ours */

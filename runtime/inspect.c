@@ -55,7 +55,7 @@ void heapsmith_counters(uint64_t *counters)
 int64_t heapsmith_locate(const void *block)
 {
     uintptr_t offset = (uintptr_t)block - hs_span;
-    return offset < SLAB_SPAN_BYTES ? (int64_t)offset : hs_large_locate(block);
+    return offset < hs_span_bytes ? (int64_t)offset : hs_large_locate(block);
 }
 
 /* The message goes out without stdio, which may allocate. */

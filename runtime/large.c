@@ -22,19 +22,21 @@ static size_t entries;
 
 void hs_large_lock(void)
 {
-    pthread_mutex_lock(&large_lock);
+    if (!hs_forking)
+        pthread_mutex_lock(&large_lock);
 }
 
 void hs_large_unlock(void)
 {
-    pthread_mutex_unlock(&large_lock);
+    if (!hs_forking)
+        pthread_mutex_unlock(&large_lock);
 }
 
-bool hs_large_init(void)
+bool hs_large_init(size_t span_limit)
 {
     slots = 512;
     table = os_map(slots * sizeof *table, 1);
-    return table != NULL && runs_init();
+    return table != NULL && runs_init(span_limit);
 }
 
 static size_t slot_of(const void *start)

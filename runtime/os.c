@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 static void *map_aligned(size_t bytes, size_t alignment, int protection, int flags)
 {
@@ -33,6 +34,12 @@ void *os_reserve(size_t bytes, size_t alignment)
 void *os_map(size_t bytes, size_t alignment)
 {
     return map_aligned(bytes, alignment, PROT_READ | PROT_WRITE, 0);
+}
+
+size_t os_address_space(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur;
 }
 
 bool os_commit(void *start, size_t bytes)

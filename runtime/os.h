@@ -8,6 +8,9 @@
 /* Address space of `bytes`, aligned, without memory behind it; NULL if there is none. */
 void *os_reserve(size_t bytes, size_t alignment);
 
+/* Bytes of address space this process may have in all (RLIMIT_AS); SIZE_MAX without a limit. */
+size_t os_address_space(void);
+
 /* Makes a part of a reservation readable and writable; its fresh pages are zero. */
 bool os_commit(void *start, size_t bytes);
 

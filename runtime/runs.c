@@ -25,9 +25,11 @@ static uint32_t bin[RUN_BINS]; /* 1 + first page of the most recently freed run,
 
 enum { COMMIT_STEP = 1024 };
 
-bool runs_init(void)
+bool runs_init(size_t span_limit)
 {
-    for (size_t count = RUN_SPAN_PAGES; count * PAGE_BYTES >= SMALLEST_SPAN; count /= 2) {
+    for (size_t count = RUN_SPAN_PAGES; count * PAGE_BYTES >= SMALLEST_RUN_SPAN; count /= 2) {
+        if (count * PAGE_BYTES > span_limit && count * PAGE_BYTES / 2 >= SMALLEST_RUN_SPAN)
+            continue;
         char *reserved = os_reserve(count * PAGE_BYTES, SUPERSLAB_BYTES);
         struct page *table = reserved == NULL ? NULL : os_map((count + 1) * sizeof *table, 1);
         uint8_t *bytes = table == NULL ? NULL : os_map(count, 1);
@@ -158,8 +160,8 @@ static void release(uint32_t page, uint32_t length)
     if (!release_run(length) || !os_release(span + (size_t)page * PAGE_BYTES, (size_t)length * PAGE_BYTES))
         return;
     memset(touched + page, 0, length);
-    hs_count.releases++;
-    hs_count.released_bytes += (uint64_t)length * PAGE_BYTES;
+    count_shared(&hs_count.releases, 1);
+    count_shared(&hs_count.released_bytes, (uint64_t)length * PAGE_BYTES);
     count_committed(-(int64_t)length * PAGE_BYTES);
 }
 
@@ -243,5 +245,5 @@ bool runs_reset(void)
     memset(bin, 0, sizeof bin);
     top = 0;
     writable_pages = 0;
-    return runs_init();
+    return runs_init(os_address_space() / 4);
 }

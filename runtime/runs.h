@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-bool runs_init(void);
+bool runs_init(size_t span_limit); /* a smaller span where the system grants no more */
 void *runs_alloc(size_t pages, bool *zero); /* NULL without memory; *zero: no page of it was touched before */
 void runs_free(void *block);
 size_t runs_pages(const void *block); /* of a block handed out; 0 if it is none */

@@ -12,9 +12,11 @@ static struct slab *newest; /* the slab handed out last, under the pool lock */
 static uint64_t *marks;     /* BITMAP_WORDS per slab: bit i is set while block i is freed */
 
 /* Reserves the span and its tables; a smaller span where the system grants no more. */
-bool hs_store_init(void)
+bool hs_store_init(size_t span_limit)
 {
-    for (size_t bytes = SLAB_SPAN_BYTES; bytes >= SUPERSLAB_BYTES && bytes >= SMALLEST_SPAN; bytes /= 2) {
+    for (size_t bytes = SLAB_SPAN_BYTES; bytes >= SMALLEST_SLAB_SPAN; bytes /= 2) {
+        if (bytes > span_limit && bytes / 2 >= SMALLEST_SLAB_SPAN)
+            continue;
         size_t slabs = bytes / SLAB_BYTES;
         char *span = os_reserve(bytes, SUPERSLAB_BYTES);
         struct slab *table = span == NULL ? NULL : os_map(slabs * sizeof *table, 1);
@@ -58,6 +60,7 @@ static struct slab *next_slab(unsigned class)
         size_t offset = classifier_place(class);
         if (offset == SIZE_MAX || !os_commit((char *)hs_span + offset, SUPERSLAB_BYTES))
             return NULL;
+        classifier_placed(class);
         *superslab = (struct superslab){ offset, offset + SUPERSLAB_BYTES };
         hs_count.superslabs++;
     }
@@ -184,14 +187,14 @@ static uint32_t take(struct heap *heap, unsigned class, void **blocks, uint32_t 
 
 uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want)
 {
+    int saved = errno;
     remote_lock_store();
     uint32_t taken = take(heap, class, blocks, want);
     remote_unlock_store();
     classifier_mark(blocks, taken, class);
     heap->count[class].refill++;
     heap->count[class].refilled += taken;
-    if (taken == 0)
-        errno = ENOMEM;
+    errno = taken == 0 ? ENOMEM : saved;
     return taken;
 }
 
@@ -246,5 +249,5 @@ bool hs_store_reset(void)
     os_unmap((void *)hs_span, hs_span_bytes);
     os_unmap(hs_slabs, slabs * sizeof *hs_slabs);
     os_unmap(marks, slabs * BITMAP_WORDS * sizeof *marks);
-    return hs_store_init();
+    return hs_store_init(os_address_space() / 4);
 }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 __thread struct heap *hs_self = &hs_no_heap;
+__thread bool hs_forking;
 
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t started = PTHREAD_ONCE_INIT;
@@ -16,12 +17,14 @@ static struct heap *newest;    /* every heap ever created, under the pool lock *
 
 void hs_lock_pool(void)
 {
-    pthread_mutex_lock(&pool_lock);
+    if (!hs_forking)
+        pthread_mutex_lock(&pool_lock);
 }
 
 void hs_unlock_pool(void)
 {
-    pthread_mutex_unlock(&pool_lock);
+    if (!hs_forking)
+        pthread_mutex_unlock(&pool_lock);
 }
 
 static void abandon(void *with)
@@ -40,7 +43,8 @@ static void abandon(void *with)
 
 static void start(void)
 {
-    usable = hs_store_init() && hs_large_init() && pthread_key_create(&exit_key, abandon) == 0;
+    size_t span_limit = os_address_space() / 4; /* of each span: the tables and the program need some too */
+    usable = hs_store_init(span_limit) && hs_large_init(span_limit) && pthread_key_create(&exit_key, abandon) == 0;
 }
 
 bool hs_started(void)
@@ -92,14 +96,17 @@ void hs_visit_heaps(void (*visit)(struct heap *heap, void *with), void *with)
         visit(heap, with);
 }
 
+/* Other libraries' fork handlers may run between ours and allocate: this thread holds both locks until after_fork. */
 static void before_fork(void)
 {
     hs_lock_pool();
     hs_large_lock();
+    hs_forking = true;
 }
 
 static void after_fork(void)
 {
+    hs_forking = false;
     hs_large_unlock();
     hs_unlock_pool();
 }

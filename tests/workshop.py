@@ -80,6 +80,19 @@ class Workshop:
         """The text of every file that can be changed, by its name in mutants."""
         return {name: file.read_text() for name, file in self.files.items()}
 
+    def pristine(self) -> Path:
+        """The library of the C as it is."""
+        library = self.folder / "pristine.so"
+        assert self._compile([*LINK, *(f"{source}.o" for source in self.sources), "-o", str(library)])
+        return library
+
+    def keep(self, mutant: Mutant, number: int) -> Path:
+        """The library of one changed source, which must compile."""
+        library = self.folder / f"kept-{number}.so"
+        file = self.files[mutant.file]
+        assert self._build_source(file, mutant.apply(file.read_text()), number, library)
+        return library
+
     def try_out(self, mutant: Mutant, number: int) -> str | None:
         """How the mutant was noticed, None if it was not; several may be tried at once if their numbers differ."""
         library = self.folder / f"{number}.so"

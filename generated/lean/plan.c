@@ -12,7 +12,6 @@ _Static_assert((SMALL_LIMIT + SIZE_BIAS + GRAIN - 1) / GRAIN + 1 == SIZE_CLASS_C
 _Static_assert((uint64_t)SPAN_SLABS << SLAB_SHIFT == SLAB_SPAN_BYTES, "a slab's number is its offset's upper bits");
 _Static_assert((uint64_t)CLASS_COUNT * REGION_BYTES <= SLAB_SPAN_BYTES, "every region lies in the span");
 _Static_assert(BITMAP_WORDS * 64 >= 256, "a mark for every block of a slab");
-_Static_assert(offsetof(struct heap, front) == 0, "hs_self points at the first class's front");
 
 const char hs_design[] = "lean 9c6241ee0915";
 

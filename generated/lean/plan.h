@@ -1,4 +1,4 @@
-/* The numbers of this heap, for the preprocessor-free use of C and of the runtime.
+/* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
  * Emitted by heapsmith 0.1.0 from design "lean", content hash 9c6241ee0915.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
@@ -37,7 +37,8 @@ enum {
     REGION_BYTES = 0,
     REGION_SHIFT = 0,
     RUN_SPAN_PAGES = 67108864,
-    SMALLEST_SPAN = 67108864, /* where the system grants no more */
+    SMALLEST_SLAB_SPAN = 67108864, /* spans are halved down to these where the system grants no more */
+    SMALLEST_RUN_SPAN = 67108864,
 };
 
 /* Slots of level 0, all classes, per heap. */

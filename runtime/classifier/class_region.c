@@ -8,11 +8,12 @@ static size_t superslabs[CLASS_COUNT];
 size_t classifier_place(unsigned class)
 {
     size_t in_region = superslabs[class] * SUPERSLAB_BYTES;
-    size_t offset = class * REGION_BYTES + in_region;
-    if (in_region >= REGION_BYTES || offset >= hs_span_bytes)
-        return SIZE_MAX;
+    return in_region < REGION_BYTES ? (size_t)class * REGION_BYTES + in_region : SIZE_MAX;
+}
+
+void classifier_placed(unsigned class)
+{
     superslabs[class]++;
-    return offset;
 }
 
 void classifier_adopt(const struct slab *slab)

@@ -7,10 +7,13 @@ size_t classifier_place(unsigned class)
 {
     (void)class;
     size_t offset = superslabs * SUPERSLAB_BYTES;
-    if (offset >= hs_span_bytes)
-        return SIZE_MAX;
+    return offset < hs_span_bytes ? offset : SIZE_MAX;
+}
+
+void classifier_placed(unsigned class)
+{
+    (void)class;
     superslabs++;
-    return offset;
 }
 
 void classifier_adopt(const struct slab *slab)

@@ -12,8 +12,8 @@ void release_slab(struct slab *slab)
         kept++;
         return;
     }
-    hs_count.releases++;
-    hs_count.released_bytes += slab->committed;
+    count_shared(&hs_count.releases, 1);
+    count_shared(&hs_count.released_bytes, slab->committed);
     count_committed(-(int64_t)slab->committed);
     slab->committed = 0;
 }

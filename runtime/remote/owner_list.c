@@ -36,6 +36,7 @@ void remote_own(struct slab *slab, struct heap *heap)
 
 void remote_free(struct heap *owner, unsigned class, void *block)
 {
+    check(owner != NULL, "a freed block lies in a slab in use");
     struct block *first = block;
     struct block *head = __atomic_load_n(&owner->remote, __ATOMIC_RELAXED);
     count_shared(&owner->count[class].remote, 1);

@@ -36,6 +36,7 @@ struct worker {
 };
 
 enum { STACK_BYTES = 1 << 18 };
+static const uint64_t guard = 0x5afe5afe5afe5afe; /* stands behind the counters */
 
 struct library library;
 size_t grain;
@@ -223,6 +224,8 @@ static bool read_batch(void)
 static void answer(uint64_t *counters, size_t count)
 {
     library.counters(counters);
+    if (counters[count] != guard)
+        fail("heapsmith_counters writes more counters than there are");
     fwrite(batch.address, sizeof *batch.address, batch.count, stdout);
     fwrite(counters, sizeof *counters, count, stdout);
     if (fflush(stdout) != 0)
@@ -280,9 +283,10 @@ int main(int count, char **argument)
     mallopt(M_ARENA_MAX, 1); /* the driver's own arenas would take the address space that is measured out */
     load(argument[1]);
     sem_init(&coordinator, 0, 0);
-    uint64_t *counter = calloc(counters, sizeof *counter);
+    uint64_t *counter = calloc(counters + 1, sizeof *counter);
     if (counter == NULL || library.counter_count() != counters)
         usage("the library has another number of counters");
+    counter[counters] = guard;
     if (count == 7)
         limit_address_space(strtoul(argument[6], NULL, 10));
     while (read_batch()) {

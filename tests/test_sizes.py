@@ -1,0 +1,68 @@
+"""Every small size and the large ones' edges on every built-in design: class, alignment, usable size, address."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from loaded import FAST_TO_BUILD, Loaded, RealThread
+
+from heapsmith.codegen.build import build
+from heapsmith.codegen.difference import place
+from heapsmith.model.design import builtin_names, load
+from heapsmith.model.machine import Machine
+from heapsmith.model.plan import Plan, make_plan
+from heapsmith.model.trace import Chunk, Op
+
+
+def sizes(plan: Plan) -> list[int]:
+    """0 to small_limit, the sizes about page multiples behind it, and those about the huge limit."""
+    pages = [plan.small_limit + 1, *(count * plan.page_bytes + by for count in range(1, 20) for by in (-1, 0, 1))]
+    huge = [plan.huge_bytes + by for by in (-plan.page_bytes, -1, 0, 1, plan.page_bytes)]
+    return [*range(plan.small_limit + 1), *(size for size in (*pages, *huge) if size > plan.small_limit)]
+
+
+def usable(plan: Plan, size: int) -> int:
+    """Bytes that a block for this request offers: the first class that holds it, else whole pages."""
+    rows = [row.usable for row in plan.classes if row.usable >= size]
+    return rows[0] if rows else -(-size // plan.page_bytes) * plan.page_bytes
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_every_size(name: str, tmp_path: Path) -> None:
+    plan = make_plan(load(name))
+    asked = sizes(plan)
+    birth_and_death = [(op, size if op == Op.MALLOC else 0) for size in asked for op in (Op.MALLOC, Op.FREE)]
+    ops, requests = zip(*birth_and_death, strict=True)
+    nothing = np.zeros(len(ops), np.int64)
+    addresses = np.empty(len(ops), np.int64)
+    Machine(plan).feed(Chunk.of(ops, nothing, nothing, requests, nothing, nothing), addresses)
+
+    library = Loaded(build(plan.design, tmp_path / "library.so", flags=FAST_TO_BUILD))
+    wanted = [usable(plan, size) for size in asked]
+    wrong: list[str] = []
+
+    def ask() -> int:
+        for size, bytes_wanted, code in zip(asked, wanted, addresses[::2].tolist(), strict=True):
+            block = library.malloc(size)
+            found = library.locate(block)
+            if found != code:
+                wrong.append(f"malloc({size}): {place(plan, code, size)} expected, got {place(plan, found, size)}")
+            if library.usable_size(block) != bytes_wanted:
+                wrong.append(f"malloc({size}): {bytes_wanted} bytes expected, got {library.usable_size(block)}")
+            if block % (16 if bytes_wanted % 16 == 0 or plan.header_bytes else plan.grain):
+                wrong.append(f"malloc({size}): {block:#x} is not aligned")
+            library.free(block)
+        return len(asked)
+
+    thread = RealThread()
+    assert thread.do(ask) == len(asked) > plan.small_limit
+    thread.join()
+    assert not wrong, wrong[:5]
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_the_table_names_the_first_class_that_holds_a_size(name: str) -> None:
+    plan = make_plan(load(name))
+    for size in range(plan.small_limit + 1):
+        row = plan.classes[plan.size_class[(size + plan.bias + plan.grain - 1) // plan.grain]]
+        assert row.usable == usable(plan, size)

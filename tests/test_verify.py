@@ -1,0 +1,168 @@
+"""verify: agreement is reported as such, and each kind of planted disagreement is found at the event that made it."""
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from nasty import nasty_trace
+from workshop import Workshop
+
+from heapsmith.codegen.covering import covering_designs
+from heapsmith.codegen.difference import by_address, counted, counter_names, counter_row, place
+from heapsmith.codegen.driver import Driver, DriverFailed
+from heapsmith.codegen.mutants import Mutant
+from heapsmith.codegen.verify import Library, Run, VerifyReport, replay, verify
+from heapsmith.model.design import Design
+from heapsmith.model.errors import BadInput
+from heapsmith.model.machine import Machine
+from heapsmith.model.plan import make_plan
+from heapsmith.model.trace import Chunk, Op, TraceWriter
+
+DESIGN: Design = covering_designs()[1]
+PLAN = make_plan(DESIGN)
+
+
+def written(path: Path, chunk: Chunk, chunk_events: int = 1000) -> Path:
+    with TraceWriter(path, command=[], source="test", chunk_events=chunk_events) as writer:
+        writer.append(chunk)
+    return path
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("trace") / "nasty.hst", nasty_trace(PLAN, seed=3, waves=20))
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    return Workshop(DESIGN, tmp_path_factory.mktemp("shop"))
+
+
+def changed(shop: Workshop, file: str, before: str, after: str) -> Library:
+    """The checked library with one piece of one line changed."""
+    text = shop.texts()[file]
+    (number,) = [index for index, line in enumerate(text.split("\n"), 1) if before in line]
+    line = text.split("\n")[number - 1]
+    path = shop.keep(Mutant(file, number, "", line, line.replace(before, after)), number)
+    return Library("changed", path, 64, counted(PLAN, checked=True))
+
+
+def run(shop: Workshop, trace: Path, file: str, before: str, after: str) -> Run:
+    (row,) = replay(PLAN, [changed(shop, file, before, after)], trace, lambda what, done, total: None)
+    return row
+
+
+def test_agreement(trace: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    report = verify(DESIGN, [trace], progress=lambda *step: told.append(step))
+    assert report.ok
+    assert report.audit is not None
+    assert report.audit.ok
+    assert [row.build for row in report.runs] == ["checked", "release"]
+    for row in report.runs:
+        assert row.difference is None
+        assert row.events == told[-1][1] == told[-1][2] > 2000
+        assert row.threads == 4
+        assert row.addresses > row.events // 3
+    checked, release = report.runs
+    assert checked.counters - release.counters == 2 * PLAN.class_count
+    again = msgspec.json.decode(msgspec.json.encode(report), type=VerifyReport)
+    assert again.runs == report.runs
+
+
+def test_an_address_that_differs(shop: Workshop, trace: Path) -> None:
+    row = run(shop, trace, "store.c", "slab->carved + index", "plan->blocks - 1 - slab->carved - index")
+    assert row.difference is not None
+    assert row.difference.event == 0
+    assert row.difference.what == "address"
+    assert "superslab 0, slab 0" in row.difference.expected
+
+
+def test_a_counter_that_differs_names_the_event_that_moved_it(shop: Workshop, trace: Path) -> None:
+    row = run(shop, trace, "thread.c", "hs_count.adoptions++", "hs_count.adoptions += 2")
+    assert row.difference is not None
+    assert row.difference.what == "adoptions"
+    assert (row.difference.expected, row.difference.got) == ("1", "2")
+    chunk = nasty_trace(PLAN, seed=3, waves=20)
+    machine = Machine(PLAN, compiled=False)
+    first = 0
+    while machine.counters().totals["adoptions"] == 0:
+        machine.feed(chunk.part(first, first + 1))
+        first += 1
+    assert row.difference.event == first - 1
+
+
+def test_contents_that_change(shop: Workshop, trace: Path) -> None:
+    row = run(shop, trace, "api.c", "memcpy(moved, block,", "memset(moved, 1,")
+    assert row.difference is not None
+    assert "in realloc: byte 0" in row.difference.got
+    assert "realloc" in row.difference.operation
+
+
+def test_an_equation_that_does_not_hold(shop: Workshop, trace: Path) -> None:
+    row = run(
+        shop,
+        trace,
+        "front/array_stack.c",
+        "front->held = plan->capacity - plan->flush;",
+        "front->held = plan->capacity;",
+    )
+    assert row.difference is not None
+    assert row.difference.event is not None
+
+
+def test_a_crash_and_a_hang(shop: Workshop, trace: Path) -> None:
+    row = run(shop, trace, "runs.c", "hs_count.run_free++;", "__builtin_trap();")
+    assert row.difference is not None
+    assert row.difference.got == "ILL"
+    assert row.difference.operation.startswith(("free", "realloc"))
+    library = changed(shop, "runs.c", "hs_count.run_free++;", "for (;;);").path
+    chunk = nasty_trace(PLAN, seed=3, waves=4)
+    with Driver(library, PLAN.grain, len(counter_names(PLAN)), timeout_s=1) as driver:
+        driver.send(chunk)
+        with pytest.raises(DriverFailed, match="no progress"):
+            driver.receive(len(chunk.op))
+
+
+def test_a_fact_that_is_not_so(shop: Workshop) -> None:
+    library = changed(shop, "api.c", "alignment % sizeof(void *) != 0", "false").path
+    with (
+        Driver(library, PLAN.grain, len(counter_names(PLAN))) as driver,
+        pytest.raises(DriverFailed, match="posix_memalign: 4"),
+    ):
+        driver.close()
+
+
+def test_one_batch_larger_than_any_pipe(shop: Workshop) -> None:
+    events = 400_000
+    ops = np.tile([Op.MALLOC, Op.FREE], events // 2)
+    nothing = np.zeros(events, np.int64)
+    chunk = Chunk.of(ops, nothing, nothing, np.where(ops == Op.MALLOC, 100, 0), nothing, nothing)
+    expected = np.empty(events, np.int64)
+    machine = Machine(PLAN)
+    machine.feed(chunk, expected)
+    with Driver(shop.pristine(), PLAN.grain, len(counter_names(PLAN))) as driver:
+        driver.send(chunk)
+        addresses, counters = driver.receive(events)
+        driver.close()
+    assert by_address(PLAN, 0, chunk, expected, addresses) is None
+    assert np.array_equal(counters, counter_row(machine.counters()))
+
+
+def test_places_in_words() -> None:
+    row = PLAN.classes[2]
+    code = PLAN.superslab_bytes + PLAN.slab_bytes + row.first + 3 * row.stride
+    assert place(PLAN, code, row.usable) == (
+        f"superslab 1, slab 1, offset {row.first + 3 * row.stride} (block 3 of class {row.size})"
+    )
+    assert place(PLAN, (1 << 60) + 7, 1 << 20) == "run at page 7"
+    assert place(PLAN, (1 << 61) + 2, 1 << 20) == "huge mapping 2"
+    assert place(PLAN, -1, 0) == "no block"
+
+
+def test_a_trace_that_cannot_be_read(tmp_path: Path, trace: Path) -> None:
+    broken = tmp_path / "broken.hst"
+    broken.write_bytes(trace.read_bytes()[:-100])
+    with pytest.raises(BadInput, match=r"broken\.hst"):
+        verify(DESIGN, [broken], audit=False)
