@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from covering import FACTORS, all_designs, covering_designs
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
@@ -12,7 +13,6 @@ from loaded import FAST_TO_BUILD, Loaded, RealThread
 from numpy.typing import NDArray
 
 from heapsmith.codegen.build import build
-from heapsmith.codegen.covering import FACTORS, all_designs, covering_designs
 from heapsmith.codegen.difference import counter_names, counter_row, place
 from heapsmith.model import policy
 from heapsmith.model.design import Design

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from covering import covering_designs
+from mutants import Mutant, mutants
 from workshop import Workshop
 
 from heapsmith.codegen.audit import audit_emitted
-from heapsmith.codegen.covering import covering_designs
 from heapsmith.codegen.generate import PURPOSES
-from heapsmith.codegen.mutants import Mutant, mutants
 
 DESIGNS = [covering_designs()[index] for index in (1, 3, 2, 0)]
 """Together they have every policy; a mutant of a file that several share is tried on each until it is noticed."""

@@ -5,13 +5,13 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from covering import covering_designs
+from mutants import Mutant
 from nasty import nasty_trace
 from workshop import Workshop
 
-from heapsmith.codegen.covering import covering_designs
 from heapsmith.codegen.difference import by_address, counted, counter_names, counter_row, place
 from heapsmith.codegen.driver import Driver, DriverFailed
-from heapsmith.codegen.mutants import Mutant
 from heapsmith.codegen.verify import Library, Run, VerifyReport, replay, verify
 from heapsmith.model.design import Design
 from heapsmith.model.errors import BadInput

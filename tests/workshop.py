@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from mutants import Mutant
 from nasty import nasty_trace
 from numpy.typing import NDArray
 
 from heapsmith.codegen.difference import counter_row
 from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.generate import PURPOSES, RUNTIME, generate, runtime_sources
-from heapsmith.codegen.mutants import Mutant
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design import Design
 from heapsmith.model.machine import Machine
