@@ -3,8 +3,8 @@
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -52,7 +52,8 @@ def forge(
     trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
     if re.search(r"[\s:]", str(library.absolute())):
         raise BadInput(f"{out.absolute()}: LD_PRELOAD takes no path with a space or a colon in it")
-    (out / "report.json").unlink(missing_ok=True)
+    for stale in ("report.json", "report.md"):
+        (out / stale).unlink(missing_ok=True)
 
     say(1, f"record {' '.join(command)}")
     recorded, status = _record(command, trace, progress)
@@ -97,10 +98,14 @@ def forge(
 
 def _record(command: list[str], trace: Path, progress: Progress) -> tuple[RecordedTrace, int]:
     """The trace of the command's busiest process, and the command's exit status."""
-    with _quiet():
-        result = record(
-            command, trace, all_processes=False, progress=lambda done, total: progress("ordering events", done, total)
-        )
+    result = record(
+        command,
+        trace,
+        all_processes=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        progress=lambda done, total: progress("ordering events", done, total),
+    )
     killed = result.exit_status - 128
     if killed == signal.SIGINT:
         raise KeyboardInterrupt
@@ -110,22 +115,6 @@ def _record(command: list[str], trace: Path, progress: Progress) -> tuple[Record
     if main.drops:
         raise CheckFailed(f"{trace}: {main.drops} events were dropped while recording; free some room there")
     return main, result.exit_status
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Standard input and output are /dev/null, for this process and what it starts, until the context ends."""
-    kept = [os.dup(number) for number in (0, 1)]
-    null = os.open(os.devnull, os.O_RDWR)
-    try:
-        for number in (0, 1):
-            os.dup2(null, number)
-        yield
-    finally:
-        for number, saved in enumerate(kept):
-            os.dup2(saved, number)
-            os.close(saved)
-        os.close(null)
 
 
 def _require(verified: VerifyReport) -> None:

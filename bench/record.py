@@ -106,14 +106,16 @@ def record(
     *,
     all_processes: bool = True,
     keep_spool: bool = False,
+    stdin: int | None = None,
+    stdout: int | None = None,
     progress: Progress | None = None,
 ) -> RecordResult:
     """Run `command` under the recorder; the image with the most records becomes the trace `out`.
 
     The others (of children, and before and after an exec) become `<out's stem>.<pid>.<sequence>.hst` beside it, if
-    `all_processes`. Standard streams and signals are the command's. What background children do after the command's end
-    is not waited for. Raises BadInput (no such command, `out` cannot be written), Missing (see build_recorder) or
-    CheckFailed (the command never loaded the recorder).
+    `all_processes`. Standard streams (or `stdin` and `stdout`, as for subprocess.Popen) and signals are the command's.
+    What background children do after the command's end is not waited for. Raises BadInput (no such command, `out`
+    cannot be written), Missing (see build_recorder) or CheckFailed (the command never loaded the recorder).
     """
     program = shutil.which(command[0]) if command else None
     if program is None:
@@ -125,7 +127,7 @@ def record(
     try:
         probe = _Probe(recorder)
         began = probe.now()
-        pid, status = _run(program, command, recorder, spool)
+        pid, status = _run(program, command, recorder, spool, (stdin, stdout))
         run = _Run(began, probe.now(), probe.record_ticks, pid, status)
         traces = _convert_all(spool, out, run, all_processes, progress)
     finally:
@@ -168,13 +170,17 @@ def _make_spool(out: Path) -> Path:
         raise BadInput(f"{out}: cannot write the trace: {out.absolute().parent}: {error.strerror}") from None
 
 
-def _run(program: str, command: list[str], recorder: Path, spool: Path) -> tuple[int, int]:
+def _run(
+    program: str, command: list[str], recorder: Path, spool: Path, streams: tuple[int | None, int | None]
+) -> tuple[int, int]:
     """Run the command to its end; its pid, and its exit status as shells say it."""
     preload = [str(recorder), *os.environ.get("LD_PRELOAD", "").split()]
     environment = os.environ | {"LD_PRELOAD": " ".join(preload), SPOOL_VARIABLE: str(spool)}
     with _signals_left_to_command() as started:
         try:
-            process = subprocess.Popen(command, executable=program, env=environment)
+            process = subprocess.Popen(
+                command, executable=program, env=environment, stdin=streams[0], stdout=streams[1]
+            )
         except OSError as error:
             raise BadInput(f"{program}: cannot be run: {error.strerror}") from None
         started.append(process)

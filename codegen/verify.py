@@ -74,6 +74,9 @@ def verify(design: Design, traces: list[Path], *, audit: bool = True, progress: 
     Missing without gcc or objdump, CheckFailed if the C does not compile.
     """
     tell = progress or (lambda what, done, total: None)
+    for trace in traces:
+        with TraceReader(trace):
+            pass  # a missing or foreign file is said before anything is built
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
         emitted = Path(folder) / "emitted"
         generate(design, emitted)

@@ -86,6 +86,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The reason why this design cannot be built, with the field's path; None if it can."""
         return (
             _why_not_name(self.name)
+            or _why_not_powers(self)
             or _why_not_sizes(self)
             or _why_not_geometry(self)
             or _why_not_fronts(self)
@@ -148,7 +149,7 @@ def _why_not_sizes(design: Design) -> str | None:
     return None
 
 
-def _why_not_geometry(design: Design) -> str | None:
+def _why_not_powers(design: Design) -> str | None:
     bounds = {
         "slab_bytes": (PAGE, 1 << 21),
         "superslab_bytes": (design.slab_bytes, 1 << 26),
@@ -159,6 +160,10 @@ def _why_not_geometry(design: Design) -> str | None:
         value = getattr(design, field)
         if not low <= value <= high or value & (value - 1):
             return f"{field}: {value} is not usable; expected a power of two, {low} to {high}"
+    return None
+
+
+def _why_not_geometry(design: Design) -> str | None:
     if design.slab_span_bytes // design.slab_bytes > 1 << 26:
         return f"slab_span_bytes: {design.slab_span_bytes} holds over {1 << 26} slabs; expected a smaller span"
     if design.huge_bytes % PAGE or not max(PAGE, design.sizes[-1]) <= design.huge_bytes <= 1 << 30:
@@ -210,18 +215,20 @@ def _in_words(error: str) -> str:
     """msgspec's message with the field first, and the nearest known word where one is unknown."""
     what, _, path = error.partition(" - at `$")
     field = path.rstrip("`").lstrip(".")
-    known: list[str] = []
-    wrong = ""
     if found := re.search(r"Invalid (?:enum )?value '([^']*)'", what):
-        wrong, known = found[1], _policy_names(field)
-    elif found := re.search(r"unknown field `([^`]*)`", what):
-        wrong, known = found[1], _field_names()
-    if not known:
-        return f"{field}: {what}" if field else what
+        return f"{field}: unknown policy '{found[1]}'{_hint(found[1], _policy_names(field))}"
+    if found := re.search(r"unknown field `([^`]*)`", what):
+        return f"{field or 'design'}: unknown field '{found[1]}'{_hint(found[1], _field_names(field))}"
+    if found := re.search(r"missing required field `([^`]*)`", what):
+        inner = f"{field}.{found[1]}" if field else found[1]
+        known = _policy_names(inner) if found[1] == "kind" else []
+        return f"{inner}: is missing{'; expected one of ' + ', '.join(known) if known else ''}"
+    return f"{field}: {what}" if field else what
+
+
+def _hint(wrong: str, known: list[str]) -> str:
     near = difflib.get_close_matches(wrong, known, n=1, cutoff=0.5)
-    hint = f"; did you mean '{near[0]}'?" if near else f"; expected one of {', '.join(known)}"
-    kind = "unknown field" if "unknown field" in what else "unknown policy"
-    return f"{field or 'design'}: {kind} '{wrong}'{hint}"
+    return f"; did you mean '{near[0]}'?" if near else f"; expected one of {', '.join(known)}"
 
 
 def _policy_names(field: str) -> list[str]:
@@ -235,9 +242,16 @@ def _policy_names(field: str) -> list[str]:
     return policy.names(tables.get(field, policy.FRONTS if field.endswith("front.kind") else ()))
 
 
-def _field_names() -> list[str]:
-    rows = [Design, ClassFront, *(row.Params for row in (*policy.FRONTS, *policy.RELEASES))]
-    return sorted({field for row in rows for field in row.__struct_fields__})
+def _field_names(field: str) -> list[str]:
+    """The fields that may stand at this path."""
+    rows: list[type[msgspec.Struct]] = [Design]
+    if field.endswith("front"):
+        rows = [row.Params for row in policy.FRONTS]
+    elif field == "release":
+        rows = [row.Params for row in policy.RELEASES]
+    elif field:
+        rows = [ClassFront]
+    return sorted({name for row in rows for name in row.__struct_fields__})
 
 
 def load(spec: str) -> Design:

@@ -1,6 +1,7 @@
 """Every mistake a user can make: one line on stderr that says what was expected, nothing on stdout, exit status 2."""
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -153,3 +154,32 @@ def test_numbers_out_of_range(call: Call, trace: Path, tmp_path: Path) -> None:
     mistake(call("tune", trace, "-o", tmp_path / "t.toml", "--max-overhead", "7"), "7")
     mistake(call("replay", trace, "--lib", "glibc", "--rounds", "0"), "rounds")
     mistake(call("replay", trace, "--lib", "glbc"), "did you mean glibc")
+
+
+def test_outputs_that_are_no_plain_files(call: Call, trace: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    mistake(call("record", "-o", pipe, "--", "true"), "pipe", "no plain file")
+    mistake(call("tune", trace, "-o", pipe), "pipe", "no plain file")
+    assert pipe.is_fifo()
+    mistake(call("record", "-o", trace / "x.hst", "--", "true"), trace.name, "no directory")
+
+
+def test_a_trace_is_not_salvaged_into_itself(call: Call, trace: Path) -> None:
+    before = trace.read_bytes()
+    mistake(call("trace", "verify", trace, "--salvage", trace), trace.name, "expected another file")
+    assert trace.read_bytes() == before
+
+
+def test_neither_library_nor_design(call: Call, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("sizes of things\n")
+    mistake(call("run", text, "--", "true"), "text.txt", "expected a library")
+
+
+def test_misplaced_fields_and_missing_kinds(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text("capacity = 3\n" + DESIGN)
+    mistake(call("design", "check", file), "unknown field 'capacity'", "front")
+    file.write_text(DESIGN + "[front]\ncapacity = 3\n")
+    mistake(call("design", "check", file), "front.kind: is missing", "array_stack")

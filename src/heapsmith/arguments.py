@@ -56,6 +56,8 @@ def command_words(words: list[str]) -> list[str]:
 def writable_folder(path: Path) -> Path:
     """`path` as a directory, made if it is absent; BadInput if nothing can be written there."""
     try:
+        if path.exists() and not path.is_dir():
+            raise BadInput(f"{path}: cannot be written to: it is no directory")
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             return path
@@ -66,8 +68,8 @@ def writable_folder(path: Path) -> Path:
 def writable_file(path: Path) -> Path:
     """`path` as a file to write; BadInput if it cannot be."""
     writable_folder(path.parent)
-    if path.is_dir():
-        raise BadInput(f"{path}: cannot be written: Is a directory")
+    if path.exists() and not path.is_file():
+        raise BadInput(f"{path}: cannot be written: it is there and no plain file")
     return path
 
 

@@ -55,7 +55,7 @@ def record(
 ) -> int:
     """Run CMD under the recorder: a trace of its busiest process, and one beside it for each other.
 
-    The exit status is CMD's, as are the standard streams until it ends.
+    The exit status is CMD's, as are the standard streams until it ends; with --json its output goes to standard error.
     """
     from heapsmith.bench.record import record as run_recorded
 
@@ -64,6 +64,7 @@ def record(
             take.command_words(command),
             take.writable_file(out),
             all_processes=not only,
+            stdout=sys.stderr.fileno() if json else None,
             progress=lambda done, total: progress("ordering events", done, total),
         )
     show.emit_json(found) if json else results.recorded(found)
@@ -104,6 +105,8 @@ def trace_verify(
     from heapsmith.model.trace import salvage as recover
     from heapsmith.model.trace import verify as check
 
+    if salvage and salvage.exists() and salvage.samefile(trace):
+        raise BadInput(f"{salvage}: is the trace to salvage; expected another file")
     found = recover(trace, take.writable_file(salvage)) if salvage else check(trace)
     show.emit_json(found) if json else show.struct(found)
 
@@ -276,8 +279,11 @@ def run(
     from heapsmith.model.design import load
 
     words = take.command_words(command)
-    is_library = library.endswith(".so") or ".so." in library
-    return run_under(Path(library) if is_library else library_of(load(library)), words)
+    path = Path(library)
+    is_library = path.suffix == ".so" or ".so." in path.name
+    if path.is_file() and not is_library and path.suffix != ".toml":
+        raise BadInput(f"{library}: expected a library (.so), a design file (.toml) or a built-in design's name")
+    return run_under(path if is_library else library_of(load(library)), words)
 
 
 @app.command(
