@@ -7,12 +7,12 @@ import signal
 import struct
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
+from heapsmith.bench.foreground import run_foreground
 from heapsmith.bench.peers import Library, find_libraries, find_library, preload, require_malloc_of, runtime_tool
 from heapsmith.bench.rounds import Figure, Progress, ratios, schedule, spread_note
 from heapsmith.model.errors import BadInput, Missing
@@ -221,40 +221,4 @@ def run_under(lib: Path, command: list[str]) -> int:
     program = find_program(command)
     require_malloc_of(library)
     environment = os.environ | {"LD_PRELOAD": preload(library, os.environ)}
-    with _signals_for_the_command() as started:
-        try:
-            process = subprocess.Popen(command, executable=program, env=environment)
-        except OSError as error:
-            raise BadInput(f"{command[0]}: cannot be executed: {error.strerror}") from error
-        started(process)
-        status = process.wait()
-    return status if status >= 0 else 128 - status
-
-
-@contextmanager
-def _signals_for_the_command() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
-    """Leave SIGINT and SIGQUIT to the command, which the terminal sends them too; pass on SIGTERM and SIGHUP.
-
-    Yields the function to call with the command's process; what came before that call is passed on by it.
-    """
-    processes: list[subprocess.Popen[bytes]] = []
-    early: list[int] = []
-
-    def pass_on(number: int, _: object) -> None:
-        if processes:
-            processes[0].send_signal(number)
-        else:
-            early.append(number)
-
-    def started(process: "subprocess.Popen[bytes]") -> None:
-        processes.append(process)
-        for number in early:
-            process.send_signal(number)
-
-    handlers = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
-    handlers |= {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield started
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+    return run_foreground(command, program, environment)[1]

@@ -3,18 +3,16 @@
 import ctypes
 import os
 import shutil
-import signal
-import subprocess
 import tempfile
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
+from heapsmith.bench.foreground import run_foreground
 from heapsmith.bench.spool import Spool
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
@@ -127,7 +125,9 @@ def record(
     try:
         probe = _Probe(recorder)
         began = probe.now()
-        pid, status = _run(program, command, recorder, spool, (stdin, stdout))
+        preload = " ".join([str(recorder), *os.environ.get("LD_PRELOAD", "").split()])
+        environment = os.environ | {"LD_PRELOAD": preload, SPOOL_VARIABLE: str(spool)}
+        pid, status = run_foreground(command, program, environment, stdin=stdin, stdout=stdout)
         run = _Run(began, probe.now(), probe.record_ticks, pid, status)
         traces = _convert_all(spool, out, run, all_processes, progress)
     finally:
@@ -168,48 +168,6 @@ def _make_spool(out: Path) -> Path:
         return Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".spool", dir=out.absolute().parent))
     except OSError as error:
         raise BadInput(f"{out}: cannot write the trace: {out.absolute().parent}: {error.strerror}") from None
-
-
-def _run(
-    program: str, command: list[str], recorder: Path, spool: Path, streams: tuple[int | None, int | None]
-) -> tuple[int, int]:
-    """Run the command to its end; its pid, and its exit status as shells say it."""
-    preload = [str(recorder), *os.environ.get("LD_PRELOAD", "").split()]
-    environment = os.environ | {"LD_PRELOAD": " ".join(preload), SPOOL_VARIABLE: str(spool)}
-    with _signals_left_to_command() as started:
-        try:
-            process = subprocess.Popen(
-                command, executable=program, env=environment, stdin=streams[0], stdout=streams[1]
-            )
-        except OSError as error:
-            raise BadInput(f"{program}: cannot be run: {error.strerror}") from None
-        started.append(process)
-        status = process.wait()
-    return process.pid, 128 - status if status < 0 else status
-
-
-@contextmanager
-def _signals_left_to_command() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """The terminal's signals reach the command by themselves, others are passed on once it is in the list yielded.
-
-    None ends this process meanwhile. Without effect outside the main thread, where signals cannot be handled.
-    """
-    started: list[subprocess.Popen[bytes]] = []
-
-    def pass_on(number: int, _: object) -> None:
-        for process in started:
-            process.send_signal(number)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield started
-        return
-    handlers = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
-    handlers |= {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield started
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
 
 
 def _convert_all(

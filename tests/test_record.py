@@ -319,7 +319,7 @@ def test_bad_input(tmp_path: Path, program: Program) -> None:
         with pytest.raises(BadInput, match=r"no such command|CMD"):
             record(command, out)
     (tmp_path / "text").chmod(0o755)
-    with pytest.raises(BadInput, match="cannot be run"):
+    with pytest.raises(BadInput, match="cannot be executed"):
         record([str(tmp_path / "text")], out)
     with pytest.raises(BadInput, match="cannot write the trace"):
         record(["true"], tmp_path / "missing" / "t.hst")

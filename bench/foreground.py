@@ -1,0 +1,65 @@
+"""Run a command in the foreground as a shell would: its streams, its signals, its exit status."""
+
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from heapsmith.model.errors import BadInput
+
+
+def run_foreground(
+    command: Sequence[str],
+    program: str,
+    environment: Mapping[str, str],
+    *,
+    stdin: int | None = None,
+    stdout: int | None = None,
+) -> tuple[int, int]:
+    """Run `program` as `command` to its end; its pid and its exit status, 128 + n if signal n killed it.
+
+    Streams as for subprocess.Popen. SIGINT and SIGQUIT of the terminal are the command's to handle; SIGTERM and SIGHUP
+    are passed on to it. Raises BadInput if the system cannot execute it.
+    """
+    with _signals_for_the_command() as started:
+        try:
+            process = subprocess.Popen(command, executable=program, env=environment, stdin=stdin, stdout=stdout)
+        except OSError as error:
+            raise BadInput(f"{command[0]}: cannot be executed: {error.strerror}") from error
+        started(process)
+        status = process.wait()
+    return process.pid, status if status >= 0 else 128 - status
+
+
+@contextmanager
+def _signals_for_the_command() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
+    """Leave SIGINT and SIGQUIT to the command, which the terminal sends them too; pass on SIGTERM and SIGHUP.
+
+    Yields the function to call with the command's process; what came before that call is passed on by it. Without
+    effect outside the main thread, where signals cannot be handled.
+    """
+    processes: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
+
+    def pass_on(number: int, _: object) -> None:
+        if processes:
+            processes[0].send_signal(number)
+        else:
+            early.append(number)
+
+    def started(process: "subprocess.Popen[bytes]") -> None:
+        processes.append(process)
+        for number in early:
+            process.send_signal(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield started
+        return
+    handlers = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
+    handlers |= {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield started
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
