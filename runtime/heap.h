@@ -180,12 +180,12 @@ void empties_reset(void);
 
 /* classifier/: where superslabs lie, and how free() knows a class. Under the pool lock. */
 size_t classifier_place(unsigned class); /* offset of the next superslab; SIZE_MAX when the span is used up */
-void classifier_placed(unsigned class);  /* that superslab was mapped */
+void classifier_placed(unsigned class);  /* that superslab was mapped; before hs_count counts it */
 void classifier_adopt(const struct slab *slab); /* the slab now has its class */
 void classifier_retire(const struct slab *slab); /* the slab has no class any more */
 void classifier_mark(void *const *blocks, uint32_t count, unsigned class); /* blocks that left their slab */
 unsigned classifier_class(const void *block); /* of a block in the slab span; NO_CLASS if it is none */
-void classifier_reset(void);
+void classifier_reset(void); /* checked build; before the counters are reset */
 extern uint8_t hs_slab_class[SPAN_SLABS]; /* slab_map: 1 + class; 0 where no class lives */
 
 /* release/: pages back to the OS. */

@@ -183,3 +183,11 @@ def test_misplaced_fields_and_missing_kinds(call: Call, tmp_path: Path) -> None:
     mistake(call("design", "check", file), "unknown field 'capacity'", "front")
     file.write_text(DESIGN + "[front]\ncapacity = 3\n")
     mistake(call("design", "check", file), "front.kind: is missing", "array_stack")
+
+
+def test_a_salvage_of_nothing_is_no_success(call: Call, trace: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.hst"
+    cut.write_bytes(trace.read_bytes()[:1000])
+    answer = call("trace", "verify", cut, "--salvage", tmp_path / "out.hst")
+    assert answer.status == 1
+    assert "nothing precedes the damage" in answer.err

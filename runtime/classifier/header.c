@@ -1,19 +1,16 @@
 /* Classifier "header": the 8 bytes before a block hold its class; superslabs follow one another. */
 #include "heap.h"
 
-static size_t superslabs;
-
 size_t classifier_place(unsigned class)
 {
     (void)class;
-    size_t offset = superslabs * SUPERSLAB_BYTES;
+    size_t offset = hs_count.superslabs * SUPERSLAB_BYTES;
     return offset < hs_span_bytes ? offset : SIZE_MAX;
 }
 
 void classifier_placed(unsigned class)
 {
     (void)class;
-    superslabs++;
 }
 
 void classifier_adopt(const struct slab *slab)
@@ -40,5 +37,4 @@ unsigned classifier_class(const void *block)
 
 void classifier_reset(void)
 {
-    superslabs = 0;
 }

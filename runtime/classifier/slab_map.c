@@ -5,19 +5,16 @@
 
 uint8_t hs_slab_class[SPAN_SLABS]; /* written under the pool lock; a block's own slab keeps its byte while the block lives */
 
-static size_t superslabs;
-
 size_t classifier_place(unsigned class)
 {
     (void)class;
-    size_t offset = superslabs * SUPERSLAB_BYTES;
+    size_t offset = hs_count.superslabs * SUPERSLAB_BYTES;
     return offset < hs_span_bytes ? offset : SIZE_MAX;
 }
 
 void classifier_placed(unsigned class)
 {
     (void)class;
-    superslabs++;
 }
 
 void classifier_adopt(const struct slab *slab)
@@ -44,6 +41,5 @@ unsigned classifier_class(const void *block)
 
 void classifier_reset(void)
 {
-    memset(hs_slab_class, 0, superslabs * SUPERSLAB_BYTES >> SLAB_SHIFT);
-    superslabs = 0;
+    memset(hs_slab_class, 0, hs_count.superslabs * SUPERSLAB_BYTES >> SLAB_SHIFT);
 }

@@ -11,7 +11,7 @@ import typer
 import heapsmith
 from heapsmith import arguments as take
 from heapsmith import results, show
-from heapsmith.model.errors import BadInput, HeapsmithError, Missing
+from heapsmith.model.errors import BadInput, CheckFailed, HeapsmithError, Missing
 
 # What needs numpy or numba is imported inside the commands: help and completion must not wait for it.
 
@@ -105,10 +105,16 @@ def trace_verify(
     from heapsmith.model.trace import salvage as recover
     from heapsmith.model.trace import verify as check
 
-    if salvage and salvage.exists() and salvage.samefile(trace):
+    if salvage is None:
+        whole = check(trace)
+        show.emit_json(whole) if json else show.struct(whole)
+        return
+    if salvage.exists() and salvage.samefile(trace):
         raise BadInput(f"{salvage}: is the trace to salvage; expected another file")
-    found = recover(trace, take.writable_file(salvage)) if salvage else check(trace)
+    found = recover(trace, take.writable_file(salvage))
     show.emit_json(found) if json else show.struct(found)
+    if found.damage and found.events == 0:
+        raise CheckFailed(f"{trace}: nothing precedes the damage: {salvage} is an empty trace")
 
 
 @trace_app.command("import", epilog=take.example("trace import realloc-bal.rep -o realloc.hst"))
