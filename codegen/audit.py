@@ -12,7 +12,7 @@ import msgspec
 
 import heapsmith
 from heapsmith.codegen.build import WARNINGS, build_emitted
-from heapsmith.codegen.claims import Hit, Row, exits
+from heapsmith.codegen.claims import Hit, Row, counted, exits
 from heapsmith.codegen.disassembly import Listing, MachinePath, Unreadable, disassemble, paths
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.figures import audit_figures
@@ -108,7 +108,8 @@ def _machine_rows(plan: Plan, text: str, emitted: Path, library: Path | None, gc
         except CheckFailed as error:
             return [_row("machine code", "library", "gcc builds it", [str(error)])]
     claims = claimed(text)
-    return [_machine_row(name, claims, listing, plan, gcc) for name in exits(plan)]
+    names = [name for name in exits(plan) if counted(plan, name) and not name.startswith("hs_")]
+    return [_machine_row(name, claims, listing, plan, gcc) for name in names]
 
 
 def _machine_row(name: str, claims: dict[str, Hit | None], listing: Listing, plan: Plan, gcc: Compiler) -> Row:

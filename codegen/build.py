@@ -1,52 +1,101 @@
 """C to library: GCC over the emitted files and the runtime sources that the design needs."""
 
+import os
+import shutil
+import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from heapsmith.codegen.generate import RUNTIME, generate, runtime_sources
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design import Design
+from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.plan import make_plan
 
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wno-override-init"]
 
-FLAGS = [
+COMPILE = [
     "-std=gnu17",
     "-O2",
     "-g",
     "-fPIC",
-    "-shared",
     "-pthread",
     "-fvisibility=hidden",
-    "-ftls-model=initial-exec",  # one load reaches the thread's heap; eight bytes of static TLS
+    "-ftls-model=initial-exec",  # one load reaches the thread's heap; some bytes of static TLS
     "-fno-builtin-malloc",  # malloc + memset must not become calloc inside calloc
     "-fno-builtin-calloc",
     "-fno-builtin-realloc",
     "-fno-builtin-free",
+    *WARNINGS,
+]
+
+FLAGS = [
+    *COMPILE,
+    "-shared",
     "-Wl,-Bsymbolic-functions",  # our own calls of malloc and free reach ours without the PLT
     "-Wl,-z,now",
     "-Wl,-z,nodelete",  # threads that used it call its exit handler even after a dlclose
-    *WARNINGS,
 ]
 
 CHECKED = ["-DHEAPSMITH_CHECKED=1"]
 
+NOT_STATIC = ("operators.c",)
+"""Left out of archives: a C++ program linked with one has its operators from libstdc++, which calls malloc."""
 
-def build(design: Design, out: Path, *, checked: bool = False, flags: list[str] | None = None) -> Path:
-    """The shared library of a design; `flags` replaces the compiler's flags (for mutants and sanitizers).
 
-    Raises Missing without gcc, BadInput if `out` cannot be written, CheckFailed with the compiler's first error.
+def build(
+    design: Design, out: Path, *, checked: bool = False, static: bool = False, flags: list[str] | None = None
+) -> Path:
+    """The library of a design: shared, or with `static` an archive; `flags` replaces the shared one's compiler flags.
+
+    Raises Missing without gcc (for archives also ar and objcopy), BadInput if `out` cannot be written, CheckFailed with
+    the compiler's first error.
     """
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
         emitted = Path(folder)
         generate(design, emitted)
+        if static:
+            return build_archive(design, emitted, out, checked=checked)
         return build_emitted(design, emitted, out, checked=checked, flags=flags)
 
 
 def build_emitted(
     design: Design, emitted: Path, out: Path, *, checked: bool = False, flags: list[str] | None = None
 ) -> Path:
-    """The shared library of C that `generate` wrote to the folder `emitted`."""
-    sources = [emitted / "plan.c", emitted / "fast.c", *runtime_sources(make_plan(design))]
+    """The shared library of C that `generate` wrote to the folder `emitted`; its SONAME is the name of `out`."""
     chosen = (flags if flags is not None else FLAGS) + (CHECKED if checked else [])
-    return compile_c(sources, out, flags=chosen, include=[emitted, RUNTIME])
+    soname = ["-Xlinker", "-soname", "-Xlinker", out.name]
+    return compile_c(_sources(design, emitted), out, flags=[*chosen, *soname], include=[emitted, RUNTIME])
+
+
+def build_archive(design: Design, emitted: Path, out: Path, *, checked: bool = False) -> Path:
+    """The archive of C that `generate` wrote to the folder `emitted`: one object, in which only the API is global."""
+    sources = [source for source in _sources(design, emitted) if source.name not in NOT_STATIC]
+    flags = [*COMPILE, *(CHECKED if checked else []), "-r", "-nostdlib"]
+    whole = compile_c([*sources, RUNTIME / "static.c"], emitted / "heap.o", flags=flags, include=[emitted, RUNTIME])
+    _run_binutil(["objcopy", "--localize-hidden", str(whole)])
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        staging = tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent)
+    except OSError as error:
+        raise Missing(f"{out.parent}: cannot be written: {error.strerror}") from error
+    with staging as folder:
+        archive = Path(folder) / out.name
+        _run_binutil(["ar", "rcsD", str(archive), str(whole)])
+        archive.replace(out)
+    return out
+
+
+def _sources(design: Design, emitted: Path) -> list[Path]:
+    return [emitted / "plan.c", emitted / "fast.c", *runtime_sources(make_plan(design))]
+
+
+def _run_binutil(command: Sequence[str]) -> None:
+    """Run a program of GNU binutils; CheckFailed with its first line if it fails."""
+    if shutil.which(command[0]) is None:
+        raise Missing(f"{command[0]} not found on PATH: install GNU binutils (Debian: apt install binutils)")
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=os.environ | {"LC_ALL": "C"})
+    if done.returncode != 0:
+        first = next(iter(done.stderr.splitlines()), "no diagnostic")
+        raise CheckFailed(f"{command[0]} failed (status {done.returncode}): {first}")

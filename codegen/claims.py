@@ -74,7 +74,7 @@ MALLOC_TABLES = Hit(2, 0, 0)
 
 CLASSIFIER_HITS: dict[str, Hit] = {
     "slab_map": Hit(3, 0, 1),  # the span's start and end, the slab's byte; is it in the span?
-    "class_region": Hit(1, 0, 1),  # the span's start; is it in a region?
+    "class_region": Hit(3, 0, 1),  # the span's start and end, a region's width; is it in the span?
     "header": Hit(3, 0, 2),  # the span's start and end, the header; is it in the span, is there such a class?
 }
 
@@ -101,7 +101,17 @@ CLASSIFIER_EXITS: dict[str, tuple[str, ...]] = {
     "header": ("hs_free_large", "free_unknown"),
 }
 
+HARDENING_CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "off": ((), ()),
+    "checks": (("hs_born",), ("hs_dies",)),
+    "full": (("hs_hand_out",), ("in_slab_span", "hs_take_back", "hs_free_small")),
+}
+"""What stands between the program and the machine: in malloc, and in free."""
+
 REMOTE_EXITS: dict[str, tuple[str, ...]] = {"local_cache": (), "owner_list": ("remote_free",)}
+
+
+UNCOUNTED = "Hardened: what the checks cost is measured (docs/hardening.md), not counted here."
 
 
 class Dispatch(NamedTuple):
@@ -109,9 +119,12 @@ class Dispatch(NamedTuple):
 
     hit: Hit | None
     whole: bool
+    instead: str = ""
 
     def __str__(self) -> str:
         """The sentence of the emitted comment."""
+        if self.instead:
+            return self.instead
         if self.hit is None:
             return "No hit path: the only class has no front."
         return f"Hit path: {self.hit}, {'the only class included' if self.whole else 'then the class'}."
@@ -126,12 +139,30 @@ def hits(plan: Plan, row: ClassPlan) -> tuple[Hit, Hit] | None:
     return _sum(allocate, HEADER_WRITE) if plan.header_bytes else allocate, free
 
 
+def sentence(plan: Plan, row: ClassPlan) -> str:
+    """What the comment above a class's alloc and free says of their hit paths."""
+    if not counted(plan, f"alloc_{row.size}"):
+        return UNCOUNTED
+    found = hits(plan, row)
+    return f"Hit path: alloc {found[0]}; free {found[1]}." if found else "No hit path: both calls go to the store."
+
+
+def counted(plan: Plan, name: str) -> bool:
+    """Whether the comment of a hot function counts its hit path: hardened, malloc, free and lists check too much."""
+    if plan.hardening == "off":
+        return True
+    lists = {f"{call}_{row.size}" for row in plan.classes if row.front.kind == "linked_list" for call in ("alloc", "free")}
+    return name not in {"malloc", "free", *lists}
+
+
 def dispatches(plan: Plan) -> dict[str, Dispatch]:
     """The claimed hit paths of malloc and free.
 
-    With one class its table rows are constants: malloc, and free unless the slab map may also say "no class", hold
-    that class's own hit path, and read hs_self once.
+    With one class its table rows are constants: malloc, and free unless its row may also be "no class", hold that
+    class's own hit path, and read hs_self once. Hardened, both do more than lead to the class: not counted.
     """
+    if plan.hardening != "off":
+        return {"malloc": Dispatch(None, False, UNCOUNTED), "free": Dispatch(None, False, UNCOUNTED)}
     classifier, remote = plan.design.classifier, plan.design.remote
     leave = _sum(CLASSIFIER_HITS[classifier], REMOTE_HITS[remote])
     many = Dispatch(_sum(leave, FREE_TABLE), False)
@@ -139,7 +170,7 @@ def dispatches(plan: Plan) -> dict[str, Dispatch]:
         return {"malloc": Dispatch(_sum(MALLOC_TEST, MALLOC_TABLES), False), "free": many}
     own = hits(plan, plan.classes[0])
     malloc = Dispatch(_sum(MALLOC_TEST, own[0]) if own else None, True)
-    if classifier == "slab_map":
+    if classifier != "header":
         return {"malloc": malloc, "free": many}
     if own is None:
         return {"malloc": malloc, "free": Dispatch(None, True)}
@@ -150,10 +181,10 @@ def dispatches(plan: Plan) -> dict[str, Dispatch]:
 
 def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
     """The slow paths that each hot function may leave for, by function."""
-    table: dict[str, tuple[str, ...]] = {
-        "malloc": ("hs_malloc_large",),
-        "free": (*CLASSIFIER_EXITS[plan.design.classifier], *REMOTE_EXITS[plan.design.remote]),
-    }
+    leave = (*CLASSIFIER_EXITS[plan.design.classifier], *REMOTE_EXITS[plan.design.remote])
+    table: dict[str, tuple[str, ...]] = {"malloc": ("hs_malloc_large",), "hs_alloc_class": (), "free": leave}
+    if plan.hardening == "full":
+        table |= {"free": leave[:1], "hs_free_small": leave[1:]}
     for row in plan.classes:
         allocate, free = FRONT_EXITS[row.front.kind]
         table |= {f"alloc_{row.size}": (allocate,), f"free_{row.size}": (free,)}

@@ -9,7 +9,7 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import heapsmith
-from heapsmith.codegen.claims import dispatches, hits
+from heapsmith.codegen.claims import dispatches, sentence
 from heapsmith.model.design import Design
 from heapsmith.model.design_toml import design_text
 from heapsmith.model.errors import BadInput, CheckFailed
@@ -49,13 +49,18 @@ def runtime_sources(plan: Plan) -> list[Path]:
     if "two_level" in fronts:
         fronts.add("array_stack")
     names = [
-        *("os.c", "store.c", "thread.c", "runs.c", "large.c", "api.c", "inspect.c"),
+        *("os.c", "lock.c", "store.c", "thread.c", "large.c", "huge.c"),
+        *("runs.c", "run_ages.c", "run_bins.c", "run_cache.c", "run_pages.c"),
+        *("api.c", "glibc.c", "operators.c", "inspect.c", "options.c", "stats.c", "object.c", "text.c"),
         *(f"front/{kind}.c" for kind in sorted(fronts)),
         f"choice/{design.slab_choice}.c",
         f"classifier/{design.classifier}.c",
         f"empties/{design.empties}.c",
         f"remote/{design.remote}.c",
         f"release/{design.release.__struct_config__.tag}.c",
+        f"foreign/{design.foreign}.c",
+        f"hardening/{plan.hardening}.c",
+        *(["hardening/live.c"] if plan.encode_links else []),
     ]
     return [RUNTIME / name for name in names]
 
@@ -73,7 +78,7 @@ def render(plan: Plan) -> dict[str, str]:
     values = {
         "plan": plan,
         "version": heapsmith.__version__,
-        "hits": {row.index: hits(plan, row) for row in plan.classes},
+        "hits": {row.index: sentence(plan, row) for row in plan.classes},
         "dispatches": dispatches(plan),
         "front_words": FRONT_WORDS,
         "drains": {kind: "NULL" if kind == "none" else f"{kind}_drain" for kind in FRONT_WORDS},

@@ -5,18 +5,24 @@ from typing import NamedTuple
 
 from pycparser import c_ast
 
-from heapsmith.codegen.claims import Row, exits
+from heapsmith.codegen.claims import HARDENING_CALLS, Row, exits
 from heapsmith.codegen.emitted import Facts, Unit, c_text
 from heapsmith.model.plan import ClassPlan, Plan
 
-HELPERS = frozenset({"count_checked", "with_header", "size_to_class", "slab_of"})
-"""Inline functions that hot functions may call: straight lines themselves, but for the checked build's own test."""
+HELPERS = frozenset(
+    {"count_checked", "with_header", "size_to_class", "slab_of", "in_slab_span"}
+    | {"link_set", "link_next", "link_take", "hs_born", "hs_dies", "hs_is_live"}
+)
+"""Inline functions that hot functions may call: no loop, and no call but of each other and of the last words."""
+
+LAST_WORDS = frozenset({"hs_misuse", "hs_not_live"})
 
 CLASSIFIER_TESTS: dict[str, tuple[str, ...]] = {
     "slab_map": (">= hs_span_bytes",),
-    "class_region": (">= CLASS_COUNT",),
+    "class_region": (">= hs_span_bytes",),
     "header": (">= hs_span_bytes", ">= CLASS_COUNT"),
 }
+"""The first of them asks whether the block is small at all."""
 
 REMOTE_TESTS: dict[str, tuple[str, ...]] = {"local_cache": (), "owner_list": ("!= hs_self",)}
 
@@ -48,9 +54,16 @@ def expected(plan: Plan) -> dict[str, Expected]:
             table[name] = _of_class(plan, row, name, leaves[name])
     tests = CLASSIFIER_TESTS[plan.design.classifier] + REMOTE_TESTS[plan.design.remote]
     plain = frozenset({0, 1})
-    calls = frozenset({"hs_alloc_of[]", "size_to_class"})
+    born, dies = HARDENING_CALLS[plan.hardening]
+    calls = frozenset({"hs_alloc_of[]", "size_to_class", *born})
     table["malloc"] = Expected(leaves["malloc"], ("> SMALL_LIMIT",), calls, frozenset(), plain)
-    table["free"] = Expected(leaves["free"], tests, frozenset({"hs_free_of[]", "slab_of"}), frozenset(), plain)
+    table["hs_alloc_class"] = Expected(("hs_alloc_of[]", *born), (), frozenset(), frozenset(), plain)
+    calls = frozenset({"hs_free_of[]", "slab_of", *dies})
+    if plan.hardening == "full":
+        ends = leaves["hs_free_small"] if tests[1:] else ("hs_free_of[]",)
+        table["hs_free_small"] = Expected(ends, tests[1:], calls, frozenset(), plain)
+        tests = ("!in_slab_span(block)", "== NULL")
+    table["free"] = Expected(leaves["free"], tests, calls, frozenset(), plain)
     return table
 
 
@@ -62,6 +75,7 @@ def _of_class(plan: Plan, row: ClassPlan, name: str, leaves: tuple[str, ...]) ->
     listed = row.front.kind == "linked_list"
     test = "== NULL" if listed and allocates else f">= {row.front.capacity}"
     calls = {"count_checked", *(["with_header"] if allocates and plan.header_bytes else [])}
+    calls |= {"link_take" if allocates else "link_set"} if listed else set()
     names = own if listed else own | {f"SLOT_{row.size}"}
     return Expected(leaves, (test,), frozenset(calls), names, frozenset({0, 1, row.front.capacity}))
 
@@ -85,7 +99,7 @@ def _function_set(plan: Plan, unit: Unit, hot: set[str]) -> Row:
     wanted = hot | {"free_unknown"} | ({"with_header"} if plan.header_bytes else set())
     faults = [f"{name} is not declared" for name in sorted(set(unit.functions) - wanted)]
     faults += [f"{name} is missing" for name in sorted(wanted - set(unit.functions))]
-    return _row("functions", f"alloc and free of {plan.class_count} classes, malloc, free", faults)
+    return _row("functions", f"alloc and free of {plan.class_count} classes, {', '.join(sorted(n for n in hot if '_' not in n or n.startswith('hs_')))}", faults)
 
 
 def _helpers(unit: Unit) -> Row:
@@ -93,8 +107,8 @@ def _helpers(unit: Unit) -> Row:
     for name in sorted(HELPERS):
         if function := unit.functions.get(name) or unit.inline.get(name):
             facts = Facts(function.body)
-            faults += [f"{name} holds {what}" for what in (*facts.jumps, *facts.calls)]
-    return _row("inline helpers", "no loop, no call", faults)
+            faults += [f"{name} holds {what}" for what in (*facts.jumps, *(set(facts.calls) - HELPERS - LAST_WORDS))]
+    return _row("inline helpers", "no loop, no call but of each other", faults)
 
 
 def _function(name: str, wanted: Expected, unit: Unit) -> Row:

@@ -10,8 +10,9 @@ import numpy as np
 from heapsmith.model import policy
 from heapsmith.model.events import DEAD
 from heapsmith.model.kernel import Ints, Records
-from heapsmith.model.large import LAST_BIN, pages_for
+from heapsmith.model.large import pages_for
 from heapsmith.model.plan import Plan
+from heapsmith.model.runs import HUGE_PAGES, LAST_BIN
 
 PLAN_NUMBERS = (
     "grain",
@@ -19,19 +20,25 @@ PLAN_NUMBERS = (
     "bias",
     "small_limit",
     "class_count",
+    "slots_per_heap",
     "slab_bytes",
     "slabs_per_superslab",
+    "guard_slabs",
     "region_slabs",
     "region_superslabs",
     "run_span_pages",
     "huge_bytes",
-    "keep_slabs",
-    "release_run_pages",
+    "tail_bytes",
+    "run_cache_bytes",
+    "slab_budget_bytes",
+    "run_budget_bytes",
+    "quarantine",
     "classifier_code",
     "choice_code",
     "empties_code",
     "remote_code",
     "release_code",
+    "thp_code",
 )
 """Fields of the Plan, under their own names in `machine`."""
 
@@ -46,6 +53,8 @@ TOTALS = (
     "run_grow",
     "run_extend",
     "run_free",
+    "run_hit",
+    "run_spill",
     "huge_map",
     "huge_unmap",
     "huge_remap",
@@ -92,7 +101,7 @@ STATISTICS = (
     "failed_runs",
 )
 """What the model alone knows; live_bytes are those asked for, peaks are looked at after each event;
-failures are allocations for which the slab span or the run span had no room."""
+failures are refills for which the slab span and runs for which the run span had no room."""
 
 CLASS_NUMBERS = ("stride", "usable", "first", "blocks")
 BATCHES = ("refill", "flush", "spill", "promote")
@@ -107,11 +116,17 @@ MACHINE = _record(
     *PLAN_NUMBERS,
     "span_superslabs",  # superslabs that the span can hold
     "slab_words",  # of 32 marks, per slab
+    "heap_slots",  # from a heap's slots to the next heap's: its fronts and its quarantine
     "store_step",  # from a heap's store to the next heap's: 0 if all heaps share one
     *TOTALS,
     "abandoned",  # head of the LIFO list of abandoned heaps
-    "empties_committed",  # slabs in pools that have committed pages
-    "top",  # first page of the run span never used or given back
+    "oldest_slab",  # ends of the age queue of empty slabs with committed bytes (FIFO), and their sum
+    "newest_slab",
+    "aged_slab_bytes",
+    "oldest_run",  # the same of free runs
+    "newest_run",
+    "aged_run_bytes",
+    "top",  # first page of the run span never handed out
     "nodes",  # remote list nodes ever used
     "free_node",  # head of the LIFO list of free ones
     "full",  # 1: the arrays might not do for another event, or there is a fault
@@ -138,7 +153,16 @@ CLASS = _record(
     "next_place",  # and the place of the next one
     "mapped",  # superslabs ever mapped for the pool
 )
-HEAP = _record("remote", "next")  # head of the remote list; next abandoned heap
+HEAP = _record(
+    "remote",  # head of the remote list
+    "next",  # abandoned heap
+    "oldest_run",  # ends of the run cache (FIFO), its runs and their bytes
+    "newest_run",
+    "cached_runs",
+    "cached_bytes",
+    "quarantined",  # blocks in quarantine, and the place of the oldest
+    "quarantine_head",
+)
 FRONT = _record(
     "base", "held", "head", "below"
 )  # in `slots`; blocks in level 0, its oldest if a ring; blocks in level 1
@@ -155,9 +179,11 @@ SLAB = _record(
     "next",
     "prev",
     "child",
+    "older",  # neighbours in the age queue
+    "newer",
 )
 NODE = _record("block", "next")
-PAGE_RECORD = _record("run", "free", "back", "next", "prev", "committed")
+PAGE_RECORD = _record("run", "free", "back", "next", "prev", "older", "newer", "dirty", "committed")
 BLOCK = _record("handle", "asked")
 SAMPLE = _record("event", "live_bytes", "committed")
 
@@ -173,7 +199,8 @@ def machine_record(plan: Plan) -> Records:
     machine["slab_words"] = -(-max(row.blocks for row in plan.classes) // 32)
     owned = plan.design.remote == policy.remote_owner_list.NAME
     machine["store_step"] = plan.class_count if owned else 0
-    for field in ("abandoned", "free_node"):
+    machine["heap_slots"] = plan.slots_per_heap + plan.quarantine
+    for field in ("abandoned", "free_node", "oldest_slab", "newest_slab", "oldest_run", "newest_run"):
         machine[field] = -1
     machine["stride"] = 1
     return machine
@@ -213,9 +240,14 @@ def slabs_per_event(plan: Plan) -> int:
     return max(-(-row.front.refill // row.blocks) for row in plan.classes) + 1
 
 
+def nodes_per_event(plan: Plan) -> int:
+    """Remote list nodes that one event may need at most: for a block freed, or those of a quarantine."""
+    return max(1, plan.quarantine)
+
+
 def pages_per_event(plan: Plan) -> int:
-    """Pages by which one event may raise the top at most."""
-    return pages_for(plan.huge_bytes)
+    """Pages by which one event may raise the top at most, and the rest of a huge page."""
+    return pages_for(plan.huge_bytes, plan.tail_bytes) + HUGE_PAGES
 
 
 def grown(records: Records, length: int, nothing: Iterable[str]) -> Records:
@@ -234,10 +266,10 @@ def grown_ints(ints: Ints, length: int, value: int) -> Ints:
     return longer
 
 
-def grown_fronts(fronts: Records, classes: Records, heaps: int, slots_per_heap: int) -> Records:
+def grown_fronts(fronts: Records, classes: Records, heaps: int, heap_slots: int) -> Records:
     """The same fronts and empty ones up to `heaps` heaps, each with its place in the slots."""
     longer = grown(fronts, heaps * len(classes), ())
-    bases = np.arange(heaps)[:, np.newaxis] * slots_per_heap + classes["slot_base"][np.newaxis, :]
+    bases = np.arange(heaps)[:, np.newaxis] * heap_slots + classes["slot_base"][np.newaxis, :]
     longer["base"] = bases.ravel()
     return longer
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from heapsmith.model.design import Front, derive_front
+from heapsmith.model.design import PAGE, Front, derive_front
 from heapsmith.model.kernel import Ints, compiled, kernel
 from heapsmith.model.plan import Plan
 from heapsmith.model.policy import front_none
@@ -96,6 +96,8 @@ def _class_for(size_class: Ints, classes: Ints, rules: Ints, size: int, align: i
         return NO_CLASS
     cls = int(size_class[(size + rules[BIAS] + rules[GRAIN] - 1) // rules[GRAIN]])
     if align > rules[GRAIN]:
+        if align > PAGE:
+            return NO_CLASS
         while cls < len(classes) and (classes[cls, STRIDE] | classes[cls, FIRST]) & (align - 1) != 0:
             cls += 1
     return cls if cls < len(classes) else NO_CLASS

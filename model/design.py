@@ -6,7 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
@@ -18,11 +18,16 @@ from heapsmith.model.policy import (
     front_linked_list,
     front_none,
     front_two_level,
-    release_eager,
+    hardening_checks,
+    hardening_full,
+    hardening_off,
+    release_budget,
     release_keep,
 )
 
 PAGE = 4096
+HUGE_PAGE = 1 << 21
+MAX_RUN_CACHE = 1 << 30
 MAX_CLASSES = 250
 """A class number and its special values fit in one byte of the slab map."""
 
@@ -35,7 +40,10 @@ Front = (
     | front_linked_list.Params
     | front_two_level.Params
 )
-Release = release_keep.Params | release_eager.Params
+Release = release_keep.Params | release_budget.Params
+Thp = Literal["system", "always", "never"]
+THPS: tuple[str, ...] = get_args(Thp)
+Hardening = hardening_off.Params | hardening_checks.Params | hardening_full.Params
 
 
 def _doc(text: str) -> msgspec.Meta:
@@ -74,12 +82,26 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slab_span_bytes: Annotated[int, _doc("address space reserved for slabs: a power of two")] = 1 << 38
     run_span_bytes: Annotated[int, _doc("address space reserved for large blocks: a power of two")] = 1 << 38
     huge_bytes: Annotated[int, _doc("larger blocks get a mapping of their own")] = 33_554_432
+    run_cache_bytes: Annotated[
+        int, _doc("freed runs that each heap keeps: a multiple of 4096, at most 1073741824; 0: no cache")
+    ] = 1_048_576
+    thp: Annotated[
+        Thp,
+        _doc("transparent huge pages, madvise(2): always MADV_HUGEPAGE, never MADV_NOHUGEPAGE, system none of them"),
+    ] = "system"
+    foreign: Annotated[
+        Literal["leak", "next"],
+        _doc("free() of a block of another malloc: leak leaves it alone, next hands it to the next allocator's free()"),
+    ] = "leak"
     front: Annotated[Front, _doc("the front of every class that class_front does not name")] = msgspec.field(
         default_factory=front_array_stack.Params
     )
     class_front: Annotated[list[ClassFront], _doc("fronts of single classes")] = msgspec.field(default_factory=list)
     release: Annotated[Release, _doc("which pages go back to the OS")] = msgspec.field(
-        default_factory=release_eager.Params
+        default_factory=release_budget.Params
+    )
+    hardening: Annotated[Hardening, _doc("which misuse is looked for")] = msgspec.field(
+        default_factory=hardening_off.Params
     )
 
     def why_not_valid(self) -> str | None:
@@ -91,6 +113,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             or _why_not_geometry(self)
             or _why_not_fronts(self)
             or _prefixed("release", _row(self.release).why_not_valid(self.release))
+            or _prefixed("hardening", _row(self.hardening).why_not_valid(self.hardening))
         )
 
     def front_of(self, size: int) -> Front:
@@ -103,9 +126,9 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:12]
 
 
-def _row(params: Front | Release) -> ModuleType:
+def _row(params: Front | Release | Hardening) -> ModuleType:
     kind = params.__struct_config__.tag
-    return next(row for row in (*policy.FRONTS, *policy.RELEASES) if kind == row.NAME)
+    return next(row for row in (*policy.FRONTS, *policy.RELEASES, *policy.HARDENINGS) if kind == row.NAME)
 
 
 def derive_front(params: Front, stride: int) -> policy.front.FrontPlan:
@@ -127,7 +150,8 @@ def _why_not_name(name: str) -> str | None:
 def _why_not_sizes(design: Design) -> str | None:
     if not 1 <= len(design.sizes) <= MAX_CLASSES:
         return f"sizes: {len(design.sizes)} classes; expected 1 to {MAX_CLASSES}"
-    smallest = 16 if design.classifier == "header" else design.grain
+    bias = header_bytes(design) + tail_bytes(design)
+    smallest = 16 * (bias // 16 + 1) if bias else design.grain
     for index, size in enumerate(design.sizes):
         if size < smallest or size % design.grain:
             return (
@@ -143,8 +167,7 @@ def _why_not_sizes(design: Design) -> str | None:
             return (
                 f"sizes[{index}]: {size} would serve requests of {size - 8} bytes, 8-aligned; expected {size - 8} too"
             )
-    header_bytes = 8 if design.classifier == "header" else 0
-    if design.sizes[-1] + header_bytes > design.slab_bytes:
+    if design.sizes[-1] + header_bytes(design) > design.slab_bytes:
         return f"sizes[{len(design.sizes) - 1}]: {design.sizes[-1]} does not fit a slab of {design.slab_bytes} bytes"
     return None
 
@@ -173,9 +196,31 @@ def _why_not_geometry(design: Design) -> str | None:
             return "empties: 'shared' cannot go with classifier 'class_region'; expected 'dedicated'"
         if region_bytes(design) < design.superslab_bytes:
             return f"slab_span_bytes: {design.slab_span_bytes} gives each class less than a superslab"
-    if design.classifier == "header" and design.grain != 16:
+    if design.grain != 16 and header_bytes(design):
         return "grain: 8 cannot go with classifier 'header'; expected 16"
+    if design.grain != 16 and tail_bytes(design):
+        return "grain: 8 cannot go with hardening 'full'; expected 16"
+    if design.thp == "always" and design.superslab_bytes < HUGE_PAGE:
+        return f"superslab_bytes: {design.superslab_bytes} cannot go with thp 'always'; expected {HUGE_PAGE} or more"
+    if design.run_cache_bytes % PAGE or not 0 <= design.run_cache_bytes <= MAX_RUN_CACHE:
+        return f"run_cache_bytes: {design.run_cache_bytes}; expected a multiple of {PAGE}, from 0 to {MAX_RUN_CACHE}"
     return None
+
+
+def header_bytes(design: Design) -> int:
+    """The bytes before each block that the classifier takes."""
+    return int(policy.row(policy.CLASSIFIERS, design.classifier).HEADER_BYTES)
+
+
+def tail_bytes(design: Design) -> int:
+    """The bytes behind each block that hardening takes."""
+    return int(_row(design.hardening).TAIL_BYTES)
+
+
+def guard_slabs(design: Design) -> int:
+    """The slabs at the end of each superslab that hardening keeps inaccessible; a huge page has no such end."""
+    slabs = design.superslab_bytes // design.slab_bytes
+    return 0 if design.thp == "always" else int(_row(design.hardening).guard_slabs(slabs))
 
 
 def region_bytes(design: Design) -> int:
@@ -237,8 +282,13 @@ def _policy_names(field: str) -> list[str]:
         "slab_choice": policy.SLAB_CHOICES,
         "empties": policy.EMPTIES,
         "remote": policy.REMOTES,
+        "foreign": policy.FOREIGNS,
         "release.kind": policy.RELEASES,
+        "hardening.kind": policy.HARDENINGS,
     }
+    words = {"thp": THPS, "release.advice": release_budget.ADVICES}
+    if field in words:
+        return list(words[field])
     return policy.names(tables.get(field, policy.FRONTS if field.endswith("front.kind") else ()))
 
 
@@ -249,6 +299,8 @@ def _field_names(field: str) -> list[str]:
         rows = [row.Params for row in policy.FRONTS]
     elif field == "release":
         rows = [row.Params for row in policy.RELEASES]
+    elif field == "hardening":
+        rows = [row.Params for row in policy.HARDENINGS]
     elif field:
         rows = [ClassFront]
     return sorted({name for row in rows for name in row.__struct_fields__})

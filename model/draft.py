@@ -1,6 +1,6 @@
 """Drafts: a design per slab size, with the best classes for what a trace asks for, then the fronts a budget buys."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -71,7 +71,7 @@ def drafts(base: Design, histogram: Histogram, max_classes: int, name: str) -> l
 
 def _draft(base: Design, histogram: Histogram, slab_bytes: int, max_classes: int, name: str) -> Draft | str:
     """The best classes for slabs of this size, with the base's fronts; or why there are none."""
-    header_bytes = make_plan(base).header_bytes
+    header_bytes, bias = make_plan(base).header_bytes, make_plan(base).bias
     largest = min(largest_block(base), (slab_bytes - header_bytes) // STEP * STEP)
     entries = largest // base.grain
     weight, unit = request_weights(histogram, entries, PRICE_UNIT * slab_bytes)
@@ -82,14 +82,13 @@ def _draft(base: Design, histogram: Histogram, slab_bytes: int, max_classes: int
     if count is None:
         fewest = size_classes.fewest_classes(given)
         return f"max classes: {max_classes} is too few for sizes up to {largest}; expected at least {fewest}"
-    sizes = size_classes.block_sizes(found, count)
+    sizes = [size for size in size_classes.block_sizes(found, count) if size > bias]
     design = msgspec.structs.replace(
         base,
         name=f"{name}-slab-{slab_bytes}",
         sizes=sizes,
         slab_bytes=slab_bytes,
         class_front=_rows(base, {size: _front_for(base, size) for size in sizes}),
-        release=_same_bytes_kept(base, slab_bytes),
     )
     last_saves, next_saves = (_saving(found.totals, more, unit) for more in (count, count + 1))
     return design.why_not_valid() or Draft(design, class_bytes, last_saves, next_saves, {})
@@ -114,14 +113,6 @@ def _rows(base: Design, fronts: dict[int, Front]) -> list[ClassFront]:
         if front != base.front:
             rows.setdefault(front, []).append(size)
     return [ClassFront(sizes, front) for front, sizes in rows.items()]
-
-
-def _same_bytes_kept(base: Design, slab_bytes: int) -> Any:
-    """The base's release policy; a number of slabs that it keeps becomes as many as make the same bytes."""
-    if "keep_slabs" not in base.release.__struct_fields__:
-        return base.release
-    slabs = make_plan(base).keep_slabs * base.slab_bytes // slab_bytes
-    return msgspec.structs.replace(base.release, keep_slabs=slabs)
 
 
 def with_shares(draft: Draft, plan: Plan, shares: dict[int, Share]) -> Draft:

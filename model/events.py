@@ -1,5 +1,6 @@
 """Events: what an allocation, a free and the end of an event do to the machine; docs/machine.md sections 2 and 9."""
 
+from heapsmith.model.design import PAGE
 from heapsmith.model.heap import allocate_small, free_small, heap_for
 from heapsmith.model.kernel import Ints, Records, hit_path, kernel
 from heapsmith.model.large import allocate_large, free_large, large_bytes, resize_large
@@ -31,6 +32,8 @@ def class_for(machine: Records, classes: Records, lookup: Ints, size: int, align
         return -1
     cls = int(lookup[(size + int(machine[0]["bias"]) + int(machine[0]["grain"]) - 1) >> int(machine[0]["grain_shift"])])
     if align > machine[0]["grain"]:
+        if align > PAGE:
+            return -1
         while cls < machine[0]["class_count"]:
             if (int(classes[cls]["stride"]) | int(classes[cls]["first"])) & (align - 1) == 0:
                 return cls
@@ -45,12 +48,15 @@ def allocate(
     stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, moved: Ints,
     thread: int, size: int, align: int
 ) -> int:  # fmt: skip
-    """The handle of a new block; NO_BLOCK if there is no room."""
+    """The handle of a new block, a run where no slab is to be had; NO_BLOCK if there is no room."""
     cls = class_for(machine, classes, lookup, size, align)
     if cls < 0:
-        return allocate_large(machine, pages, bins, size, align)
+        return allocate_large(machine, heaps, pages, bins, int(threads[thread]), size, align)
     heap = heap_for(machine, threads, heaps, thread)
-    return allocate_small(machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, cls)
+    block = allocate_small(machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, cls)
+    if block < 0:
+        return allocate_large(machine, heaps, pages, bins, heap, int(classes[cls]["usable"]), 1)
+    return block
 
 
 @hit_path
@@ -60,10 +66,10 @@ def free(
     asked: int
 ) -> None:  # fmt: skip
     """The block of this handle, of `asked` bytes, dies; a null pointer is no block."""
+    heap = int(threads[thread])
     if block >= SMALL_END:
-        free_large(machine, pages, bins, block, asked)
+        free_large(machine, heaps, pages, bins, heap, block, asked)
     elif block >= 0:
-        heap = int(threads[thread])
         free_small(machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, block)
 
 
@@ -81,10 +87,10 @@ def fits_in_place(
 
 
 @hit_path
-def block_bytes(classes: Records, pages: Records, block: int, asked: int) -> int:
+def block_bytes(machine: Records, classes: Records, pages: Records, block: int, asked: int) -> int:
     """The bytes that a live block occupies: its class's stride, or whole pages."""
     if block >= SMALL_END:
-        return large_bytes(pages, block, asked)
+        return large_bytes(machine, pages, block, asked)
     return int(classes[block & CLASS_MASK]["stride"])
 
 

@@ -1,9 +1,10 @@
-"""Heaps: small blocks through what a thread owns, fronts and remote list; docs/machine.md sections 3, 4 and 7."""
+"""Heaps: small blocks through what a thread owns, fronts and remote list; docs/machine.md sections 3, 4, 7 and 11."""
 
 from heapsmith.model.kernel import Ints, Records, hit_path, kernel
 from heapsmith.model.policy.dispatch import front_drain, front_fill, front_pop, front_promote, front_push, where
 from heapsmith.model.policy.front import NO_BLOCK
 from heapsmith.model.policy.remote import TO_FRONT, TO_STORE
+from heapsmith.model.run_cache import empty_cache
 from heapsmith.model.store import CLASS_MASK, SLAB_SHIFT, give, give_batch, take
 
 NO_HEAP = -1
@@ -73,7 +74,54 @@ def free_small(
     machine: Records, classes: Records, heaps: Records, fronts: Records, slots: Ints, stores: Records, slabs: Records,
     marks: Ints, nodes: Records, moved: Ints, heap: int, block: int,
 ) -> None:  # fmt: skip
-    """A block is freed by a thread of this heap (NO_HEAP if it has none)."""
+    """A block is freed by a thread of this heap (NO_HEAP if it has none): it, or the one that it drives out of the
+    quarantine, goes where it belongs."""
+    if machine[0]["quarantine"] > 0 and heap >= 0:
+        block = hold_back(machine, heaps, slots, heap, block)
+        if block < 0:
+            return
+    let_go(machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, block)
+
+
+@kernel
+def hold_back(machine: Records, heaps: Records, slots: Ints, heap: int, block: int) -> int:
+    """The heap's quarantine (a FIFO ring behind the heap's fronts) takes the block in; the oldest, which leaves it if
+    it is full, else NO_BLOCK."""
+    limit = int(machine[0]["quarantine"])
+    base = heap * int(machine[0]["heap_slots"]) + int(machine[0]["slots_per_heap"])
+    held = int(heaps[heap]["quarantined"])
+    head = int(heaps[heap]["quarantine_head"])
+    if held < limit:
+        slots[base + (head + held) % limit] = block
+        heaps[heap]["quarantined"] = held + 1
+        return NO_BLOCK
+    oldest = int(slots[base + head])
+    slots[base + head] = block
+    heaps[heap]["quarantine_head"] = (head + 1) % limit
+    return oldest
+
+
+@kernel
+def empty_quarantine(
+    machine: Records, classes: Records, heaps: Records, fronts: Records, slots: Ints, stores: Records, slabs: Records,
+    marks: Ints, nodes: Records, moved: Ints, heap: int
+) -> None:  # fmt: skip
+    """All blocks of the heap's quarantine go where they belong, the oldest first."""
+    base = heap * int(machine[0]["heap_slots"]) + int(machine[0]["slots_per_heap"])
+    head = int(heaps[heap]["quarantine_head"])
+    held = int(heaps[heap]["quarantined"])
+    heaps[heap]["quarantined"] = 0
+    for index in range(held):
+        block = int(slots[base + (head + index) % int(machine[0]["quarantine"])])
+        let_go(machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, block)
+
+
+@hit_path
+def let_go(
+    machine: Records, classes: Records, heaps: Records, fronts: Records, slots: Ints, stores: Records, slabs: Records,
+    marks: Ints, nodes: Records, moved: Ints, heap: int, block: int,
+) -> None:  # fmt: skip
+    """A freed block goes to a front, to the store or to its owner (sections 4 and 7)."""
     place = where(int(machine[0]["remote_code"]), slabs, heap, block >> SLAB_SHIFT)
     if place == TO_FRONT:
         free_to_front(machine, classes, fronts, slots, stores, slabs, marks, moved, heap, block)
@@ -135,16 +183,19 @@ def drain_remote(
 @kernel
 def exit_thread(
     machine: Records, classes: Records, threads: Ints, heaps: Records, fronts: Records, slots: Ints, stores: Records,
-    slabs: Records, marks: Ints, nodes: Records, moved: Ints, thread: int
+    slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, moved: Ints, thread: int
 ) -> None:  # fmt: skip
-    """The thread's heap, if any, drains its remote list, gives its fronts to the store and is abandoned (LIFO)."""
+    """The thread's heap, if any, empties its quarantine, drains its remote list, gives its fronts to the store, frees
+    the runs of its cache and is abandoned (LIFO)."""
     heap = int(threads[thread])
     if heap < 0:
         return
+    empty_quarantine(machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap)
     drain_remote(machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap)
     for cls in range(int(machine[0]["class_count"])):
         drained = front_drain(classes, fronts, slots, heap * int(machine[0]["class_count"]) + cls, cls, moved)
         give_batch(machine, classes, stores, slabs, marks, moved, drained)
+    empty_cache(machine, heaps, pages, bins, heap)
     heaps[heap]["next"] = machine[0]["abandoned"]
     machine[0]["abandoned"] = heap
     threads[thread] = NO_HEAP

@@ -51,7 +51,7 @@ def account(
     if handle >= 0:
         machine[0]["live_blocks"] += 1
         machine[0]["live_bytes"] += asked
-        machine[0]["live_block_bytes"] += block_bytes(classes, pages, handle, asked)
+        machine[0]["live_block_bytes"] += block_bytes(machine, classes, pages, handle, asked)
 
 
 @hit_path
@@ -63,7 +63,7 @@ def discount(machine: Records, classes: Records, pages: Records, blocks: Records
     if handle >= 0:
         machine[0]["live_blocks"] -= 1
         machine[0]["live_bytes"] -= asked
-        machine[0]["live_block_bytes"] -= block_bytes(classes, pages, handle, asked)
+        machine[0]["live_block_bytes"] -= block_bytes(machine, classes, pages, handle, asked)
 
 
 @hit_path
@@ -167,7 +167,7 @@ def run(
             )  # fmt: skip
         elif kind == THREAD_EXIT:
             exit_thread(
-                machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, moved, who
+                machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins, moved, who
             )  # fmt: skip
         if tell:
             addresses[event] = address_of(machine, classes, slabs, handle)

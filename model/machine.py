@@ -50,7 +50,7 @@ class Statistics(msgspec.Struct, frozen=True):
     live_blocks: int
     live_bytes: int
     live_block_bytes: int
-    failed: int  # allocations for which a span had no room
+    failed: int  # allocations for which there was no room
     peak_live: Peak
     peak_committed: Peak
     timeline: list[tuple[int, int, int]]
@@ -153,7 +153,7 @@ class Machine:
             now["live_blocks"],
             now["live_bytes"],
             now["live_block_bytes"],
-            now["failed_refills"] + now["failed_runs"],
+            now["failed_runs"],
             _peak(
                 now["peak_live_event"], now["peak_live_bytes"], now["peak_live_block_bytes"], now["peak_live_committed"]
             ),
@@ -184,13 +184,14 @@ class Machine:
             self._grow_slabs(2 * (int(state["slabs"]) + arrays.slabs_per_event(self.plan)))
         if state["heaps"] + 1 > len(self.heaps):
             self._grow_heaps(2 * (int(state["heaps"]) + 1))
-        if state["nodes"] + 1 > len(self.nodes):
-            self.nodes = arrays.grown(self.nodes, max(256, 2 * len(self.nodes)), ())
+        more_nodes = arrays.nodes_per_event(self.plan)
+        if state["nodes"] + more_nodes > len(self.nodes):
+            self.nodes = arrays.grown(self.nodes, max(256, 2 * (len(self.nodes) + more_nodes)), ())
         if state["top"] + arrays.pages_per_event(self.plan) > len(self.pages):
             self.pages = arrays.grown(self.pages, 2 * (int(state["top"]) + arrays.pages_per_event(self.plan)), ())
         state["slab_room"] = len(self.slabs) - arrays.slabs_per_event(self.plan)
         state["heap_room"] = len(self.heaps) - 1
-        state["node_room"] = len(self.nodes) - 1
+        state["node_room"] = len(self.nodes) - more_nodes
         state["page_room"] = len(self.pages) - arrays.pages_per_event(self.plan)
         state["full"] = 0
 
@@ -200,10 +201,11 @@ class Machine:
 
     def _grow_heaps(self, heaps: int) -> None:
         stores = max(heaps * int(self.machine[0]["store_step"]), len(self.classes))
-        self.heaps = arrays.grown(self.heaps, heaps, ("remote",))
+        slots = int(self.machine[0]["heap_slots"])
+        self.heaps = arrays.grown(self.heaps, heaps, ("remote", "oldest_run", "newest_run"))
         self.stores = arrays.grown(self.stores, stores, ("hot", "head"))
-        self.fronts = arrays.grown_fronts(self.fronts, self.classes, heaps, self.plan.slots_per_heap)
-        self.slots = arrays.grown_ints(self.slots, heaps * self.plan.slots_per_heap, 0)
+        self.fronts = arrays.grown_fronts(self.fronts, self.classes, heaps, slots)
+        self.slots = arrays.grown_ints(self.slots, heaps * slots, 0)
 
     def _refuse(self, chunk: Chunk, index: int) -> None:
         event = int(self.machine[0]["events"])

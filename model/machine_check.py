@@ -8,7 +8,11 @@ from heapsmith.model import policy
 from heapsmith.model.design import PAGE
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.events import SMALL_END
-from heapsmith.model.large import HUGE_CODE, RUN_CODE, bin_of, large_bytes
+from heapsmith.model.kernel import Records
+from heapsmith.model.large import HUGE_CODE, RUN_CODE, large_bytes
+from heapsmith.model.policy import release_keep
+from heapsmith.model.run_cache import CACHE_RUNS
+from heapsmith.model.runs import bin_of, huge_end
 from heapsmith.model.store import CLASS_MASK, INDEX_MASK, INDEX_SHIFT, SLAB_SHIFT
 
 if TYPE_CHECKING:
@@ -21,9 +25,10 @@ def check(machine: "Machine") -> None:
     _check_slabs(machine, pooled)
     _check_available(machine, pooled)
     _check_blocks(machine)
-    _check_runs(machine)
-    _check_committed(machine)
-    _check_counters(machine, pooled)
+    cached = _check_caches(machine)
+    _check_runs(machine, cached)
+    _check_committed(machine, cached)
+    _check_counters(machine, pooled, len(cached))
 
 
 def _equal(what: str, found: object, expected: object) -> None:
@@ -55,9 +60,31 @@ def _check_pools(machine: "Machine") -> set[int]:
                 _equal(f"slab {slab} in pool {cls}: class", int(machine.slabs[slab]["class"]), cls)
         pooled += pool
     _equal("slabs in two pools", len(pooled) - len(set(pooled)), 0)
-    committed = sum(machine.slabs[slab]["committed"] > 0 for slab in pooled)
-    _equal("empties_committed", int(machine.machine[0]["empties_committed"]), committed)
+    dirty = {slab: int(machine.slabs[slab]["committed"]) for slab in pooled if machine.slabs[slab]["committed"] > 0}
+    _check_age_queue(machine, "slab", machine.slabs, dirty)
     return set(pooled)
+
+
+def _fifo(what: str, records: Records, oldest: int, newest: int) -> list[int]:
+    """The members of a FIFO through `older` and `newer`, the oldest first; both directions and both ends agree."""
+    members, item, before = [], oldest, -1
+    while item >= 0:
+        _equal(f"{what}: older than {item}", int(records[item]["older"]), before)
+        members.append(item)
+        item, before = int(records[item]["newer"]), item
+    _equal(f"{what}: newest", newest, before)
+    return members
+
+
+def _check_age_queue(machine: "Machine", kind: str, records: Records, dirty: dict[int, int]) -> None:
+    """The age queue holds exactly the empty slabs, or free runs, with committed bytes: within the budget, if any."""
+    totals = machine.machine[0]
+    members = _fifo(f"age queue of {kind}s", records, int(totals[f"oldest_{kind}"]), int(totals[f"newest_{kind}"]))
+    _equal(f"age queue of {kind}s", sorted(members), sorted(dirty))
+    aged = int(totals[f"aged_{kind}_bytes"])
+    _equal(f"aged_{kind}_bytes", aged, sum(dirty.values()))
+    if machine.plan.design.release != release_keep.Params():
+        _equal(f"aged_{kind}_bytes within the budget", aged <= int(totals[f"{kind}_budget_bytes"]), True)
 
 
 def _marked(machine: "Machine", slab: int) -> set[int]:
@@ -70,6 +97,8 @@ def _marked(machine: "Machine", slab: int) -> set[int]:
 def _check_slabs(machine: "Machine", pooled: set[int]) -> None:
     """out + freed == carved <= blocks; marks tell the freed blocks; no two slabs share a place."""
     slabs = machine.slabs[: int(machine.machine[0]["slabs"])]
+    in_superslab = machine.plan.slabs_per_superslab - machine.plan.guard_slabs
+    _equal("guard slabs in use", int((slabs["place"] % machine.plan.slabs_per_superslab >= in_superslab).sum()), 0)
     _equal("slabs in one place", len(set(slabs["place"].tolist())), len(slabs))
     for slab in set(range(len(slabs))) - pooled:
         record, row = slabs[slab], machine.classes[slabs[slab]["class"]]
@@ -114,7 +143,7 @@ def _heap(machine: "Machine", root: int) -> Iterator[int]:
 
 
 def _handles(machine: "Machine") -> Iterator[int]:
-    """The handles of all blocks outside slabs: with the program, in fronts, on remote lists."""
+    """The handles of all blocks outside slabs: with the program, in fronts, on remote lists, in quarantines."""
     yield from (int(block) for block in machine.blocks["handle"] if block >= 0)
     for front, record in enumerate(machine.fronts):
         row = machine.classes[front % len(machine.classes)]
@@ -126,12 +155,22 @@ def _handles(machine: "Machine") -> Iterator[int]:
         for index in range(int(record["below"])):
             yield int(machine.slots[base + capacity + index])
     for heap in range(int(machine.machine[0]["heaps"])):
+        yield from _quarantined(machine, heap)
         node = int(machine.heaps[heap]["remote"])
         while node >= 0:
             block = int(machine.nodes[node]["block"])
             _equal("owner of a remote block", int(machine.slabs[block >> SLAB_SHIFT]["owner"]), heap)
             yield block
             node = int(machine.nodes[node]["next"])
+
+
+def _quarantined(machine: "Machine", heap: int) -> Iterator[int]:
+    """The handles of the blocks in a heap's quarantine, the oldest first."""
+    limit, held = machine.plan.quarantine, int(machine.heaps[heap]["quarantined"])
+    _equal(f"heap {heap}: quarantined <= quarantine", held <= limit, True)
+    base = (heap + 1) * int(machine.machine[0]["heap_slots"]) - limit
+    for index in range(held):
+        yield int(machine.slots[base + (int(machine.heaps[heap]["quarantine_head"]) + index) % limit])
 
 
 def _check_blocks(machine: "Machine") -> None:
@@ -151,16 +190,31 @@ def _check_blocks(machine: "Machine") -> None:
     held = sum(
         int(machine.classes[handle & CLASS_MASK]["stride"])
         if handle < SMALL_END
-        else large_bytes(machine.pages, handle, asked)
+        else large_bytes(machine.machine, machine.pages, handle, asked)
         for handle, asked in live
     )
     found = tuple(int(machine.machine[0][name]) for name in ("live_blocks", "live_bytes", "live_block_bytes"))
     _equal("live blocks, bytes, block bytes", found, (len(live), sum(asked for _, asked in live), held))
 
 
-def _check_runs(machine: "Machine") -> None:
-    """Runs tile the pages below the top; free ones are in their bins, apart from one another and from the top."""
-    live = {int(handle) - RUN_CODE for handle in machine.blocks["handle"] if RUN_CODE <= handle < HUGE_CODE}
+def _check_caches(machine: "Machine") -> set[int]:
+    """The runs in the caches of all heaps, by their first pages; each cache is within its bounds."""
+    cached: list[int] = []
+    for heap, record in enumerate(machine.heaps):
+        runs = _fifo(f"run cache {heap}", machine.pages, int(record["oldest_run"]), int(record["newest_run"]))
+        size = sum(int(machine.pages[run]["run"]) for run in runs) * PAGE
+        found = int(record["cached_runs"]), int(record["cached_bytes"])
+        _equal(f"run cache {heap}: runs, bytes", found, (len(runs), size))
+        in_bounds = len(runs) <= CACHE_RUNS and size <= machine.plan.run_cache_bytes
+        _equal(f"run cache {heap} within its bounds", in_bounds, True)
+        cached += runs
+    _equal("runs in two caches", len(cached) - len(set(cached)), 0)
+    return set(cached)
+
+
+def _check_runs(machine: "Machine", cached: set[int]) -> None:
+    """Runs tile the pages below the top; free ones are in their bins and apart from one another."""
+    live = cached | {int(handle) - RUN_CODE for handle in machine.blocks["handle"] if RUN_CODE <= handle < HUGE_CODE}
     free: dict[int, int] = {}
     page, after_free, top = 0, False, int(machine.machine[0]["top"])
     while page < top:
@@ -169,14 +223,14 @@ def _check_runs(machine: "Machine") -> None:
         _equal(f"free run at page {page} follows a free run", is_free and after_free, False)
         if is_free:
             free[page] = pages
+            committed = int(machine.pages["committed"][page : page + pages].sum())
+            _equal(f"free run at page {page}: dirty", int(machine.pages[page]["dirty"]), committed)
             _equal(f"free run at page {page}: tag at its end", int(machine.pages[page + pages - 1]["back"]), pages)
         live.discard(page)
         page, after_free = page + pages, is_free
-    _equal(
-        "page after the last run, a free run ends there, live runs beyond",
-        (page, after_free, live),
-        (top, False, set()),
-    )
+    _equal("page after the last run, live runs beyond", (page, live), (top, set()))
+    dirty = {run: int(machine.pages[run]["dirty"]) * PAGE for run in free if machine.pages[run]["dirty"] > 0}
+    _check_age_queue(machine, "run", machine.pages, dirty)
     for place, head in enumerate(machine.bins):
         run = int(head)
         while run >= 0:
@@ -185,23 +239,32 @@ def _check_runs(machine: "Machine") -> None:
     _equal("free runs in no bin", free, {})
 
 
-def _check_committed(machine: "Machine") -> None:
-    """committed == slabs' + pages' + mappings', and a live run is committed whole."""
+def _check_committed(machine: "Machine", cached: set[int]) -> None:
+    """committed == slabs' + pages' + mappings', and a live or cached run is committed whole.
+
+    With thp always: also slabs that no class has had yet, and the rest of the huge page that the top is in.
+    """
     totals = machine.machine[0]
     slabs = int(machine.slabs["committed"][: int(totals["slabs"])].sum())
+    is_huge = machine.plan.thp == "always"
+    if is_huge:
+        slabs += int(machine.classes["left"].sum()) * machine.plan.slab_bytes
     pages = int(machine.pages["committed"].sum()) * PAGE
+    top = int(totals["top"])
+    beyond = huge_end(top) - top if is_huge else 0
+    _equal("pages committed beyond the top", int(machine.pages["committed"][top:].sum()), beyond)
     live = [(int(handle), int(asked)) for handle, asked in machine.blocks if handle >= SMALL_END]
-    huge = sum(large_bytes(machine.pages, handle, asked) for handle, asked in live if handle >= HUGE_CODE)
+    huge = sum(
+        large_bytes(machine.machine, machine.pages, handle, asked) for handle, asked in live if handle >= HUGE_CODE
+    )
     _equal("committed", int(totals["committed"]), slabs + pages + huge)
     _equal("committed <= committed_peak", bool(totals["committed"] <= totals["committed_peak"]), True)
-    for handle, _ in live:
-        if handle < HUGE_CODE:
-            first = handle - RUN_CODE
-            run = machine.pages["committed"][first : first + int(machine.pages[first]["run"])]
-            _equal(f"run at page {first}: pages not committed", int((run == 0).sum()), 0)
+    for first in cached | {handle - RUN_CODE for handle, _ in live if handle < HUGE_CODE}:
+        run = machine.pages["committed"][first : first + int(machine.pages[first]["run"])]
+        _equal(f"run at page {first}: pages not committed", int((run == 0).sum()), 0)
 
 
-def _check_counters(machine: "Machine", pooled: set[int]) -> None:
+def _check_counters(machine: "Machine", pooled: set[int], cached: int) -> None:
     """What came and went, by the counters, is what is there."""
     counts, totals = machine.classes, machine.machine[0]
     in_use = Counter(int(machine.slabs[slab]["class"]) for slab in set(range(int(totals["slabs"]))) - pooled)
@@ -212,4 +275,6 @@ def _check_counters(machine: "Machine", pooled: set[int]) -> None:
     came += sum(int(totals[name]) for name in ("run_reuse", "run_grow", "huge_map"))
     went = sum(int(counts[name].sum()) for name in ("push", "direct", "remote")) - int(counts["drained"].sum())
     went += sum(int(totals[name]) for name in ("run_free", "huge_unmap"))
-    _equal("allocations - frees", came - went, int(totals["live_blocks"]))
+    held_back = int(machine.heaps["quarantined"].sum())
+    _equal("allocations - frees", came - went - cached - held_back, int(totals["live_blocks"]))
+    _equal("run_spill <= run_free", bool(totals["run_spill"] <= totals["run_free"]), True)

@@ -5,13 +5,26 @@ from typing import Any
 import msgspec
 
 from heapsmith.model import policy
-from heapsmith.model.design import PAGE, Design, derive_front, region_bytes
+from heapsmith.model.design import (
+    HUGE_PAGE,
+    PAGE,
+    THPS,
+    Design,
+    Hardening,
+    Release,
+    derive_front,
+    guard_slabs,
+    header_bytes,
+    region_bytes,
+    tail_bytes,
+)
 from heapsmith.model.policy.front import FrontPlan
 
-HEADER_BYTES = 8
 RUN_BINS = 128
-SMALLEST_SPAN_BYTES = 1 << 26
-"""Where the system grants no more address space, spans are halved down to this."""
+SMALLEST_RUN_SPAN_BYTES = 1 << 22
+"""Where the system grants no more address space, the run span is halved down to this."""
+RUN_CACHE_SLOTS = 16
+"""Runs that a heap's run cache holds at most."""
 RECIPROCAL_SHIFT = 42
 
 
@@ -43,6 +56,7 @@ class Plan(msgspec.Struct, frozen=True):
     grain_shift: int
     bias: int
     header_bytes: int
+    tail_bytes: int
     small_limit: int
     size_class: list[int]
     classes: list[ClassPlan]
@@ -52,6 +66,7 @@ class Plan(msgspec.Struct, frozen=True):
     slab_shift: int
     superslab_bytes: int
     slabs_per_superslab: int
+    guard_slabs: int
     slab_span_bytes: int
     span_slabs: int
     region_bytes: int
@@ -61,29 +76,47 @@ class Plan(msgspec.Struct, frozen=True):
     bitmap_words: int
     reciprocal_shift: int
     page_bytes: int
+    huge_page_bytes: int
     run_span_bytes: int
     run_span_pages: int
     run_bins: int
     smallest_slab_span_bytes: int
     smallest_run_span_bytes: int
     huge_bytes: int
-    keep_slabs: int
-    release_run_pages: int
+    run_cache_bytes: int
+    slab_budget_bytes: int
+    run_budget_bytes: int
+    release_advice: str
+    thp: str
+    hardening: str
+    encode_links: int
+    quarantine: int
+    foreign: str
     classifier_code: int
     choice_code: int
     empties_code: int
     remote_code: int
     release_code: int
+    thp_code: int
+    hardening_code: int
+    foreign_code: int
+    run_cache_slots: int
+    release_lazily: int
+    thp_always: int
+    thp_never: int
+    guard_bytes: int
+    quarantine_slots: int
+    zero_freed: int
 
 
 def make_plan(design: Design) -> Plan:
     """The plan of a valid design."""
-    header = HEADER_BYTES if design.classifier == "header" else 0
-    bias = header
-    classes = _classes(design, header)
+    header, tail = header_bytes(design), tail_bytes(design)
+    bias = header + tail
+    classes = _classes(design, header, tail)
     grain_shift = design.grain.bit_length() - 1
     region = region_bytes(design) if design.classifier == "class_region" else 0
-    release = design.release
+    release, hardening = design.release, design.hardening
     return Plan(
         design=design,
         hash=design.hash(),
@@ -91,6 +124,7 @@ def make_plan(design: Design) -> Plan:
         grain_shift=grain_shift,
         bias=bias,
         header_bytes=header,
+        tail_bytes=tail,
         small_limit=classes[-1].usable,
         size_class=_size_class(classes, design.grain, bias),
         classes=classes,
@@ -100,6 +134,7 @@ def make_plan(design: Design) -> Plan:
         slab_shift=design.slab_bytes.bit_length() - 1,
         superslab_bytes=design.superslab_bytes,
         slabs_per_superslab=design.superslab_bytes // design.slab_bytes,
+        guard_slabs=guard_slabs(design),
         slab_span_bytes=design.slab_span_bytes,
         span_slabs=design.slab_span_bytes // design.slab_bytes,
         region_bytes=region,
@@ -109,23 +144,45 @@ def make_plan(design: Design) -> Plan:
         bitmap_words=max(row.bitmap_words for row in classes),
         reciprocal_shift=RECIPROCAL_SHIFT,
         page_bytes=PAGE,
+        huge_page_bytes=HUGE_PAGE,
         run_span_bytes=design.run_span_bytes,
         run_span_pages=design.run_span_bytes // PAGE,
         run_bins=RUN_BINS,
-        smallest_slab_span_bytes=design.slab_span_bytes if region else max(SMALLEST_SPAN_BYTES, design.superslab_bytes),
-        smallest_run_span_bytes=SMALLEST_SPAN_BYTES,
+        smallest_slab_span_bytes=design.superslab_bytes * (len(classes) if region else 1),
+        smallest_run_span_bytes=SMALLEST_RUN_SPAN_BYTES,
         huge_bytes=design.huge_bytes,
-        keep_slabs=getattr(release, "keep_slabs", 0),
-        release_run_pages=getattr(release, "run_bytes", 0) // PAGE,
+        run_cache_bytes=design.run_cache_bytes,
+        slab_budget_bytes=getattr(release, "slab_budget_bytes", 0),
+        run_budget_bytes=getattr(release, "run_budget_bytes", 0),
+        release_advice=getattr(release, "advice", "dontneed"),
+        thp=design.thp,
+        hardening=_kind(hardening),
+        encode_links=int(policy.row(policy.HARDENINGS, _kind(hardening)).ENCODES_LINKS),
+        quarantine=getattr(hardening, "quarantine", 0),
+        foreign=design.foreign,
         classifier_code=policy.code(policy.CLASSIFIERS, design.classifier),
         choice_code=policy.code(policy.SLAB_CHOICES, design.slab_choice),
         empties_code=policy.code(policy.EMPTIES, design.empties),
         remote_code=policy.code(policy.REMOTES, design.remote),
-        release_code=policy.code(policy.RELEASES, str(release.__struct_config__.tag)),
+        release_code=policy.code(policy.RELEASES, _kind(release)),
+        thp_code=THPS.index(design.thp),
+        hardening_code=policy.code(policy.HARDENINGS, _kind(hardening)),
+        foreign_code=policy.code(policy.FOREIGNS, design.foreign),
+        run_cache_slots=RUN_CACHE_SLOTS,
+        release_lazily=int(getattr(release, "advice", "dontneed") == "free"),
+        thp_always=int(design.thp == "always"),
+        thp_never=int(design.thp == "never"),
+        guard_bytes=guard_slabs(design) * design.slab_bytes,
+        quarantine_slots=max(1, getattr(hardening, "quarantine", 0)),
+        zero_freed=int(tail > 0),
     )
 
 
-def _classes(design: Design, header: int) -> list[ClassPlan]:
+def _kind(params: Release | Hardening) -> str:
+    return str(params.__struct_config__.tag)
+
+
+def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
     """The class table; with a header the first block leaves room for its own and stays 16-aligned."""
     rows: list[ClassPlan] = []
     slots = 0
@@ -139,12 +196,12 @@ def _classes(design: Design, header: int) -> list[ClassPlan]:
                 index=index,
                 size=size,
                 stride=size,
-                usable=size - header,
+                usable=size - header - tail,
                 first=first,
                 blocks=blocks,
                 tail_bytes=design.slab_bytes - header - blocks * size,
                 smallest_request=smallest,
-                worst_internal_bytes=size - header - smallest,
+                worst_internal_bytes=size - header - tail - smallest,
                 bitmap_words=-(-blocks // 64),
                 reciprocal=reciprocal(size),
                 front=front,

@@ -86,10 +86,12 @@ def _note_peak(counts: Ints, changed: Ints, state: Ints) -> None:
 
 
 @kernel
-def _entry(size: int, align: int, grain: int, header_bytes: int, large: int) -> int:
+def _entry(size: int, align: int, grain: int, header_bytes: int, tail_bytes: int, large: int) -> int:
     """The entry of a request; one aligned above the grain needs a multiple of its alignment, without a header."""
+    size += tail_bytes
     if align > grain:
-        size = large * grain if header_bytes > 0 or size > large * grain else (max(size, 1) + align - 1) & -align
+        is_large = header_bytes > 0 or align > PAGE or size > large * grain
+        size = large * grain if is_large else (max(size, 1) + align - 1) & -align
     return min(large, max(1, (size + header_bytes + grain - 1) // grain))
 
 
@@ -107,6 +109,7 @@ def _count(
     state: Ints,
     grain: int,
     header_bytes: int,
+    tail_bytes: int,
 ) -> None:
     """Count the events of a chunk. Rows of counts: as in _change, then allocations and marks of the changed entries;
     rows of blocks: entry and requested bytes of each live block; active: 1 for a thread with a heap."""
@@ -125,7 +128,7 @@ def _count(
             before = blocks[0, which]
             _change(counts, changed, state, before, -1, -blocks[1, which])
         if what < FREE:
-            entry = _entry(int(size[event]), 1 << int(align_log2[event]), grain, header_bytes, large)
+            entry = _entry(int(size[event]), 1 << int(align_log2[event]), grain, header_bytes, tail_bytes, large)
             _change(counts, changed, state, entry, 1, int(size[event]))
             blocks[0, which] = entry
             blocks[1, which] = size[event]
@@ -145,14 +148,16 @@ class Demand:
     last peak are remembered, and the next peak forgets them.
     """
 
-    def __init__(self, grain: int, header_bytes: int, largest: int, threads: int, max_blocks: int) -> None:
+    def __init__(
+        self, grain: int, header_bytes: int, largest: int, threads: int, max_blocks: int, *, tail_bytes: int = 0
+    ) -> None:
         entries = largest // grain + 2
         self._counts = np.zeros((6, entries), np.int64)
         self._changed = np.zeros(entries, np.int64)
         self._blocks = np.zeros((2, max_blocks), np.int64)
         self._active = np.zeros(threads, np.int64)
         self._state = np.zeros(6, np.int64)
-        self._rules = (grain, header_bytes)
+        self._rules = (grain, header_bytes, tail_bytes)
 
     def feed(self, chunk: Chunk) -> None:
         """Count the events of the next chunk."""

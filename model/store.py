@@ -6,7 +6,8 @@ Bitmaps keep 32 marks in each int64, so that plain Python and compiled code agre
 
 import numpy as np
 
-from heapsmith.model.design import PAGE
+from heapsmith.model.age import join, leave
+from heapsmith.model.design import PAGE, THPS
 from heapsmith.model.kernel import Ints, Records, kernel
 from heapsmith.model.policy.dispatch import (
     choice_add,
@@ -15,7 +16,7 @@ from heapsmith.model.policy.dispatch import (
     choice_lets_go,
     choice_remove,
     pool_of,
-    slab_goes,
+    release_goes,
     superslab_place,
 )
 
@@ -23,6 +24,7 @@ CLASS_MASK = 255
 INDEX_SHIFT = 8
 INDEX_MASK = (1 << 18) - 1
 SLAB_SHIFT = 26
+THP_ALWAYS = THPS.index("always")
 WORD_SHIFT = 5
 WORD_MASK = 31
 DE_BRUIJN = 0x077CB531
@@ -156,20 +158,48 @@ def give_batch(
 
 @kernel
 def retire(machine: Records, classes: Records, slabs: Records, slab: int, cls: int) -> None:
-    """An empty slab goes to the pool of its class (LIFO); its pages go back to the OS if the release policy says so."""
+    """An empty slab goes to the pool of its class (LIFO) and the age queue; then the oldest beyond the budget are
+    released."""
     pool = pool_of(int(machine[0]["empties_code"]), cls)
-    held = int(machine[0]["empties_committed"])
-    if slab_goes(int(machine[0]["release_code"]), held, int(machine[0]["keep_slabs"])):
-        machine[0]["releases"] += 1
-        machine[0]["released_bytes"] += slabs[slab]["committed"]
-        machine[0]["committed"] -= slabs[slab]["committed"]
-        slabs[slab]["committed"] = 0
-    else:
-        machine[0]["empties_committed"] = held + 1
     slabs[slab]["owner"] = -1
     slabs[slab]["next"] = classes[pool]["retired"]
     classes[pool]["retired"] = slab
     classes[cls]["retire"] += 1
+    join_age_queue(machine, slabs, slab)
+    release = int(machine[0]["release_code"])
+    while release_goes(release, int(machine[0]["aged_slab_bytes"]), int(machine[0]["slab_budget_bytes"])):
+        release_slab(machine, slabs, int(machine[0]["oldest_slab"]))
+
+
+@kernel
+def join_age_queue(machine: Records, slabs: Records, slab: int) -> None:
+    """An empty slab with committed bytes becomes the newest of the age queue (FIFO)."""
+    join(slabs, int(machine[0]["newest_slab"]), slab)
+    machine[0]["newest_slab"] = slab
+    if machine[0]["oldest_slab"] < 0:
+        machine[0]["oldest_slab"] = slab
+    machine[0]["aged_slab_bytes"] += slabs[slab]["committed"]
+
+
+@kernel
+def leave_age_queue(machine: Records, slabs: Records, slab: int) -> None:
+    """An empty slab with committed bytes leaves the age queue."""
+    leave(slabs, slab)
+    if machine[0]["oldest_slab"] == slab:
+        machine[0]["oldest_slab"] = slabs[slab]["newer"]
+    if machine[0]["newest_slab"] == slab:
+        machine[0]["newest_slab"] = slabs[slab]["older"]
+    machine[0]["aged_slab_bytes"] -= slabs[slab]["committed"]
+
+
+@kernel
+def release_slab(machine: Records, slabs: Records, slab: int) -> None:
+    """An empty slab leaves the age queue and its pages go back to the OS; it stays in its pool."""
+    leave_age_queue(machine, slabs, slab)
+    machine[0]["releases"] += 1
+    machine[0]["released_bytes"] += slabs[slab]["committed"]
+    machine[0]["committed"] -= slabs[slab]["committed"]
+    slabs[slab]["committed"] = 0
 
 
 @kernel
@@ -180,7 +210,7 @@ def acquire(machine: Records, classes: Records, slabs: Records, marks: Ints, hea
     if slab >= 0:
         classes[pool]["retired"] = slabs[slab]["next"]
         if slabs[slab]["committed"] > 0:
-            machine[0]["empties_committed"] -= 1
+            leave_age_queue(machine, slabs, slab)
         words = int(machine[0]["slab_words"])
         for word in range(slab * words, slab * words + (int(slabs[slab]["carved"]) + WORD_MASK) // (WORD_MASK + 1)):
             marks[word] = 0
@@ -208,9 +238,13 @@ def new_slab(machine: Records, slabs: Records, classes: Records, pool: int, cls:
         machine[0]["superslabs"] += 1
         classes[pool]["mapped"] += 1
         classes[pool]["next_place"] = place
-        classes[pool]["left"] = machine[0]["slabs_per_superslab"]
+        classes[pool]["left"] = int(machine[0]["slabs_per_superslab"]) - int(machine[0]["guard_slabs"])
+        if machine[0]["thp_code"] == THP_ALWAYS:
+            commit(machine, int(machine[0]["slabs_per_superslab"]) * int(machine[0]["slab_bytes"]))
     slab = int(machine[0]["slabs"])
     slabs[slab]["place"] = classes[pool]["next_place"]
+    if machine[0]["thp_code"] == THP_ALWAYS:
+        slabs[slab]["committed"] = machine[0]["slab_bytes"]
     classes[pool]["next_place"] += 1
     classes[pool]["left"] -= 1
     machine[0]["slabs"] = slab + 1

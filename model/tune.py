@@ -95,7 +95,6 @@ def tune(
         _why_design(trace, base, histogram, before, after),
         _why_budget(draft, histogram, max_overhead, budget_bytes),
         _why_slab(after, tried),
-        *_why_release(draft.design, base),
         *_why_classes(draft, histogram, max_classes),
         *_why_fronts(draft),
     ]
@@ -123,8 +122,14 @@ def _chunks(reader: TraceReader, stage: str, progress: Progress | None) -> Itera
 def _demand(trace: Path, base: Design, progress: Progress | None) -> Histogram:
     with TraceReader(trace) as reader:
         footer = reader.footer
+        plan = make_plan(base)
         demand = Demand(
-            base.grain, make_plan(base).header_bytes, largest_block(base), footer.threads, footer.max_blocks
+            plan.grain,
+            plan.header_bytes,
+            largest_block(base),
+            footer.threads,
+            footer.max_blocks,
+            tail_bytes=plan.tail_bytes,
         )
         for chunk in _chunks(reader, "counting requests", progress):
             demand.feed(chunk)
@@ -248,13 +253,6 @@ def _why_slab(after: Outcome, tried: Sequence[Outcome]) -> Reason:
     )
     figures: Figures = {f"committed_peak_{outcome.slab_bytes}": outcome.committed_peak for outcome in tried}
     return Reason("slab_bytes", str(after.slab_bytes), why, figures)
-
-
-def _why_release(design: Design, base: Design) -> Iterator[Reason]:
-    if design.release != base.release:
-        kept_bytes = make_plan(design).keep_slabs * design.slab_bytes
-        why = f"The base's policy: as many empty slabs of {design.slab_bytes:,} bytes as keep the bytes it keeps."
-        yield Reason("release", str(design.release.__struct_config__.tag), why, {"kept_bytes": kept_bytes})
 
 
 def _why_classes(draft: Draft, histogram: Histogram, max_classes: int) -> Iterator[Reason]:

@@ -6,11 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-static bool in_slab_span(const void *block)
-{
-    return (uintptr_t)block - hs_span < hs_span_bytes;
-}
-
 /* The plan of a small block's class; NULL if the block is not small. */
 static const struct class_plan *small_plan(const void *block)
 {
@@ -26,11 +21,26 @@ void *hs_malloc_large(size_t bytes)
     return hs_large_alloc(bytes, GRAIN, &zero);
 }
 
-/* NULL, a large block, or a pointer that is not ours, which is left alone: another allocator's, perhaps. */
+/* What is no block of ours: another allocator's (true), or a fault of the program's that hardening may stop at (false). Both
+ * are counted, with the caller: the program's own where it calls free and the compiler leaves tail calls (best effort). */
+static bool foreign(const void *block, const void *caller)
+{
+    hs_foreign_seen(caller);
+    if (!in_slab_span(block) && !hs_large_owns(block))
+        return true;
+    hardening_bad_free(block);
+    return false;
+}
+
+/* NULL, a large block, or a pointer that is none of ours. */
 void hs_free_large(void *block)
 {
-    if (block != NULL)
-        hs_large_free(block);
+    if (block == NULL || hs_large_free(block))
+        return;
+    if (foreign(block, __builtin_return_address(0)))
+        foreign_free(block);
+    else
+        check(!in_slab_span(block), "a freed block lies in a slab in use");
 }
 
 void *calloc(size_t count, size_t bytes)
@@ -47,15 +57,17 @@ void *calloc(size_t count, size_t bytes)
     return block;
 }
 
+/* Bytes of a block that the program may write; 0 if it is none of ours. */
 static size_t usable(const void *block)
 {
+    if (in_slab_span(block))
+        hardening_check(block);
     const struct class_plan *plan = small_plan(block);
     return plan != NULL ? plan->usable : hs_large_usable(block);
 }
 
-static void *move(void *block, size_t bytes)
+static void *move(void *block, size_t old_bytes, size_t bytes)
 {
-    size_t old_bytes = usable(block);
     void *moved = malloc(bytes);
     if (moved == NULL)
         return NULL;
@@ -75,27 +87,40 @@ static void *resize_in_place(void *block, size_t bytes)
     return same_class || fits_well ? block : NULL;
 }
 
-void *realloc(void *block, size_t bytes)
+/* A block of ours of `old_bytes`. */
+static void *resize(void *block, size_t old_bytes, size_t bytes)
 {
-    if (block == NULL)
-        return malloc(bytes);
-    if (bytes == 0) {
-        free(block);
-        return NULL;
-    }
-    if (usable(block) == 0) { /* not ours: its size is unknown, it cannot be copied */
-        errno = ENOMEM;
-        return NULL;
-    }
     void *resized = resize_in_place(block, bytes);
     if (resized != NULL) {
         count_shared(&hs_count.realloc_in_place, 1);
         return resized;
     }
-    resized = move(block, bytes);
+    resized = move(block, old_bytes, bytes);
     if (resized != NULL)
         count_shared(&hs_count.realloc_moved, 1);
     return resized;
+}
+
+static void *reallocate(void *block, size_t bytes, const void *caller)
+{
+    if (block == NULL)
+        return malloc(bytes);
+    size_t old_bytes = usable(block);
+    if (old_bytes == 0 && foreign(block, caller))
+        return foreign_realloc(block, bytes);
+    if (bytes == 0) {
+        free(block);
+        return NULL;
+    }
+    if (old_bytes > 0)
+        return resize(block, old_bytes, bytes);
+    errno = ENOMEM; /* in one of our spans, but no block: there is nothing to copy */
+    return NULL;
+}
+
+void *realloc(void *block, size_t bytes)
+{
+    return reallocate(block, bytes, __builtin_return_address(0));
 }
 
 void *reallocarray(void *block, size_t count, size_t bytes)
@@ -105,7 +130,7 @@ void *reallocarray(void *block, size_t count, size_t bytes)
         errno = ENOMEM;
         return NULL;
     }
-    return realloc(block, total);
+    return reallocate(block, total, __builtin_return_address(0));
 }
 
 /* The first class from that of `bytes` upward whose blocks all have the alignment; CLASS_COUNT if there is none. */
@@ -126,7 +151,7 @@ static void *allocate_aligned(size_t alignment, size_t bytes)
         return malloc(bytes);
     unsigned class = aligned_class(alignment, bytes);
     bool zero;
-    return class < CLASS_COUNT ? hs_alloc_of[class]() : hs_large_alloc(bytes, alignment, &zero);
+    return class < CLASS_COUNT ? hs_alloc_class(class) : hs_large_alloc(bytes, alignment, &zero);
 }
 
 static bool power_of_two(size_t value)
@@ -185,7 +210,10 @@ void *pvalloc(size_t bytes)
 
 size_t malloc_usable_size(void *block)
 {
-    return block == NULL ? 0 : usable(block);
+    size_t bytes = block == NULL ? 0 : usable(block);
+    if (block != NULL && bytes == 0 && foreign(block, __builtin_return_address(0)))
+        return foreign_usable(block);
+    return bytes;
 }
 
 void cfree(void *block)

@@ -10,11 +10,11 @@ struct class_count {
     uint64_t carve, reuse, acquire, retire, remote, drained;
 };
 
-/* Of the whole process. superslabs, slabs, heaps and adoptions under the pool lock, run_* and huge_* under the large lock,
- * the rest atomic. */
+/* Of the whole process. superslabs, slabs, heaps and adoptions under the pool lock, run_* and huge_* under the large lock but
+ * for run_hit, which is atomic as the rest is. */
 struct heap_count {
     uint64_t superslabs, slabs, releases, released_bytes, heaps, adoptions;
-    uint64_t run_reuse, run_grow, run_extend, run_free, huge_map, huge_unmap, huge_remap;
+    uint64_t run_reuse, run_grow, run_extend, run_free, run_hit, run_spill, huge_map, huge_unmap, huge_remap;
     uint64_t realloc_in_place, realloc_moved;
     uint64_t committed, committed_peak;
 };

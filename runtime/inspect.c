@@ -1,17 +1,25 @@
 /* What heapsmith's tools ask of a library: counters, addresses, and in the checked build the invariants and a reset. */
 #include "api.h"
 #include "heap.h"
+#include "stats.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    GLOBAL_COUNTERS = sizeof(struct heap_count) / sizeof(uint64_t),
-    CLASS_COUNTERS = sizeof(struct class_count) / sizeof(uint64_t),
-};
-
 struct heap_count hs_count;
+
+const char *const hs_heap_counter[] = {
+    "superslabs", "slabs", "releases", "released_bytes", "heaps", "adoptions",
+    "run_reuse", "run_grow", "run_extend", "run_free", "run_hit", "run_spill", "huge_map", "huge_unmap", "huge_remap",
+    "realloc_in_place", "realloc_moved", "committed", "committed_peak",
+};
+const char *const hs_class_counter[] = {
+    "hit0", "hit1", "refill", "refilled", "push", "spill", "flush", "flushed", "direct",
+    "carve", "reuse", "acquire", "retire", "remote", "drained",
+};
+_Static_assert(sizeof hs_heap_counter / sizeof hs_heap_counter[0] == HEAP_COUNTERS, "a name per counter");
+_Static_assert(sizeof hs_class_counter / sizeof hs_class_counter[0] == CLASS_COUNTERS, "a name per counter");
 
 void count_committed(int64_t by)
 {
@@ -34,7 +42,7 @@ int heapsmith_checked(void)
 
 size_t heapsmith_counter_count(void)
 {
-    return GLOBAL_COUNTERS + CLASS_COUNT * CLASS_COUNTERS;
+    return HEAP_COUNTERS + CLASS_COUNT * CLASS_COUNTERS;
 }
 
 static void add_heap(struct heap *heap, void *with)
@@ -48,8 +56,8 @@ static void add_heap(struct heap *heap, void *with)
 void heapsmith_counters(uint64_t *counters)
 {
     memcpy(counters, &hs_count, sizeof hs_count);
-    memset(counters + GLOBAL_COUNTERS, 0, CLASS_COUNT * sizeof(struct class_count));
-    hs_visit_heaps(add_heap, counters + GLOBAL_COUNTERS);
+    memset(counters + HEAP_COUNTERS, 0, CLASS_COUNT * sizeof(struct class_count));
+    hs_visit_heaps(add_heap, counters + HEAP_COUNTERS);
 }
 
 int64_t heapsmith_locate(const void *block)
@@ -100,6 +108,8 @@ void heapsmith_reset(void)
     remote_reset();
     hs_count = (struct heap_count){ 0 };
     memset(hs_no_heap.count, 0, sizeof hs_no_heap.count);
-    if (!hs_store_reset() || !hs_large_reset())
+    hardening_reset();
+    hs_store_reset();
+    if (!hs_large_reset())
         hs_broken("a reset heap finds its address space again");
 }

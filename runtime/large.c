@@ -1,231 +1,212 @@
-/* Large blocks: runs of pages up to HUGE_BYTES, above that (or for wide alignments) a mapping each. */
-#define _GNU_SOURCE
+/* Large blocks: runs of pages up to HUGE_BYTES, above that (or for wide alignments) a mapping each; the large lock. */
 #include "heap.h"
+#include "huge.h"
+#include "lock.h"
 #include "os.h"
+#include "run_ages.h"
+#include "run_cache.h"
 #include "runs.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <string.h>
 
-/* A huge block; the table is open-addressed by the block's page, linear probing, at most half full. */
-struct huge {
-    char *start; /* NULL: no entry */
-    size_t bytes;
-    int64_t ordinal;
-};
-
-static pthread_mutex_t large_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct huge *table;
-static size_t slots; /* a power of two */
-static size_t entries;
+static struct lock large;
 
 void hs_large_lock(void)
 {
     if (!hs_forking)
-        pthread_mutex_lock(&large_lock);
+        lock_acquire(&large);
 }
 
 void hs_large_unlock(void)
 {
     if (!hs_forking)
-        pthread_mutex_unlock(&large_lock);
+        lock_release(&large);
+}
+
+bool hs_large_trylock(void)
+{
+    return lock_try(&large);
+}
+
+bool hs_large_mine(void)
+{
+    return lock_mine(&large);
+}
+
+void hs_large_forget_lock(void)
+{
+    lock_forget(&large);
 }
 
 bool hs_large_init(size_t span_limit)
 {
-    slots = 512;
-    table = os_map(slots * sizeof *table, 1);
-    return table != NULL && runs_init(span_limit);
+    return runs_init(span_limit);
 }
 
-static size_t slot_of(const void *start)
-{
-    return (((uintptr_t)start / PAGE_BYTES) * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (slots - 1);
-}
-
-static struct huge *find(const void *start)
-{
-    size_t slot = slot_of(start);
-    while (table[slot].start != NULL && table[slot].start != start)
-        slot = (slot + 1) & (slots - 1);
-    return &table[slot];
-}
-
-static bool grow_table(void)
-{
-    struct huge *old = table;
-    size_t old_slots = slots;
-    struct huge *wider = os_map(2 * old_slots * sizeof *wider, 1);
-    if (wider == NULL)
-        return false;
-    table = wider;
-    slots = 2 * old_slots;
-    for (size_t slot = 0; slot < old_slots; slot++)
-        if (old[slot].start != NULL)
-            *find(old[slot].start) = old[slot];
-    os_unmap(old, old_slots * sizeof *old);
-    return true;
-}
-
-/* Backward-shift deletion (Knuth, TAOCP 3, 6.4, algorithm R): no tombstones. */
-static void delete(struct huge *entry)
-{
-    size_t hole = (size_t)(entry - table);
-    for (size_t slot = (hole + 1) & (slots - 1); table[slot].start != NULL; slot = (slot + 1) & (slots - 1)) {
-        size_t home = slot_of(table[slot].start);
-        if (((slot - home) & (slots - 1)) >= ((slot - hole) & (slots - 1))) {
-            table[hole] = table[slot];
-            hole = slot;
-        }
-    }
-    table[hole].start = NULL;
-    entries--;
-}
-
+/* bytes <= PTRDIFF_MAX */
 static size_t pages_for(size_t bytes)
 {
-    return bytes == 0 ? 1 : (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+    size_t pages = (bytes + TAIL_BYTES + PAGE_BYTES - 1) / PAGE_BYTES;
+    return pages > 0 ? pages : 1;
 }
 
-static void *huge_alloc(size_t bytes, size_t alignment)
+static size_t usable_of(size_t pages)
 {
-    if (2 * (entries + 1) > slots && !grow_table())
-        return NULL;
-    bytes = pages_for(bytes) * PAGE_BYTES;
-    char *start = os_map(bytes, alignment);
-    if (start == NULL)
-        return NULL;
-    *find(start) = (struct huge){ start, bytes, (int64_t)hs_count.huge_map++ };
-    entries++;
-    count_committed((int64_t)bytes);
-    return start;
+    return pages > 0 ? pages * PAGE_BYTES - TAIL_BYTES : 0;
+}
+
+static void *run_alloc(size_t pages, bool *zero)
+{
+    void *block = run_cache_take(hs_self, pages);
+    if (block != NULL)
+        return block;
+    hs_large_lock();
+    block = runs_alloc(pages, zero);
+    hs_large_unlock();
+    return block;
 }
 
 void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
 {
     int saved = errno;
     void *block = NULL;
+    *zero = false;
     if (bytes <= PTRDIFF_MAX && hs_started()) {
-        hs_large_lock();
-        if (bytes <= HUGE_BYTES && alignment <= PAGE_BYTES) {
-            block = runs_alloc(pages_for(bytes), zero);
-        } else {
-            block = huge_alloc(bytes, alignment);
-            *zero = true;
-        }
-        hs_large_unlock();
+        bool run = bytes <= HUGE_BYTES && alignment <= PAGE_BYTES;
+        block = run ? run_alloc(pages_for(bytes), zero) : huge_alloc(pages_for(bytes), alignment);
+        *zero |= !run;
     }
+    if (block != NULL)
+        hardening_seal(block, usable_of(pages_for(bytes)));
     errno = block != NULL ? saved : ENOMEM;
     return block;
 }
 
-static void huge_free(struct huge *entry)
+/* A claimed run of the program's. */
+static void run_free(void *block, size_t pages)
 {
-    struct huge gone = *entry;
-    delete(entry);
-    hs_count.huge_unmap++;
-    count_committed(-(int64_t)gone.bytes);
-    os_unmap(gone.start, gone.bytes);
+    hardening_unseal(block, usable_of(pages));
+    if (run_cache_keeps(hs_self, pages)) {
+        run_cache_put(hs_self, block, pages);
+        return;
+    }
+    hs_large_lock();
+    runs_free(block);
+    hs_large_unlock();
 }
 
 bool hs_large_free(void *block)
 {
     if (!hs_started())
         return false;
-    hs_large_lock();
-    bool ours = runs_pages(block) > 0;
-    if (ours) {
-        runs_free(block);
-    } else if (find(block)->start == block) {
-        huge_free(find(block));
-        ours = true;
-    }
-    hs_large_unlock();
-    return ours;
+    size_t pages = runs_claim(block);
+    if (pages == 0)
+        return !runs_span_holds(block) && huge_free(block);
+    run_free(block, pages);
+    return true;
+}
+
+bool hs_large_owns(const void *block)
+{
+    return hs_started() && (runs_span_holds(block) || huge_holds(block));
 }
 
 size_t hs_large_usable(const void *block)
 {
     if (!hs_started())
         return 0;
+    return usable_of(runs_span_holds(block) ? runs_pages(block) : huge_pages(block));
+}
+
+static bool run_extend(void *block, size_t pages, size_t more)
+{
+    hardening_unseal(block, usable_of(pages));
     hs_large_lock();
-    size_t bytes = runs_pages(block) * PAGE_BYTES;
-    if (bytes == 0 && find(block)->start == block)
-        bytes = find(block)->bytes;
+    bool extended = runs_extend(block, more);
     hs_large_unlock();
-    return bytes;
+    hardening_seal(block, usable_of(extended ? more : pages));
+    return extended;
 }
 
-static void *huge_resize(struct huge *entry, size_t bytes)
+static bool run_resize(void *block, size_t pages, size_t bytes)
 {
-    struct huge moved = *entry;
-    size_t new_bytes = pages_for(bytes) * PAGE_BYTES;
-    if (new_bytes == moved.bytes)
-        return moved.start;
-    char *start = os_remap(moved.start, moved.bytes, new_bytes);
-    if (start == NULL)
-        return NULL;
-    hs_count.huge_remap++;
-    count_committed((int64_t)new_bytes - (int64_t)moved.bytes);
-    delete(entry);
-    *find(start) = (struct huge){ start, new_bytes, moved.ordinal };
-    entries++;
-    return start;
-}
-
-static void *resize(void *block, size_t bytes)
-{
-    size_t pages = runs_pages(block);
-    if (pages == 0)
-        return bytes > HUGE_BYTES ? huge_resize(find(block), bytes) : NULL;
     if (bytes <= SMALL_LIMIT || bytes > HUGE_BYTES)
-        return NULL;
+        return false;
     size_t wanted = pages_for(bytes);
-    if (wanted > pages)
-        return runs_extend(block, wanted) ? block : NULL;
-    return 2 * wanted >= pages ? block : NULL;
+    return wanted > pages ? run_extend(block, pages, wanted) : 2 * wanted >= pages;
 }
 
 void *hs_large_resize(void *block, size_t bytes)
 {
-    if (bytes > PTRDIFF_MAX)
+    if (bytes > PTRDIFF_MAX || !hs_started())
         return NULL;
     int saved = errno;
-    hs_large_lock();
-    void *resized = resize(block, bytes);
-    hs_large_unlock();
+    void *resized = NULL;
+    size_t pages = runs_pages(block);
+    if (pages > 0)
+        resized = run_resize(block, pages, bytes) ? block : NULL;
+    else if (bytes > HUGE_BYTES)
+        resized = huge_resize(block, pages_for(bytes));
     errno = saved;
     return resized;
+}
+
+void hs_large_exit(struct heap *heap)
+{
+    run_cache_empty(heap);
+}
+
+size_t hs_large_trim(struct heap *heap)
+{
+    run_cache_empty(heap);
+    hs_large_lock();
+    size_t bytes = ages_trim();
+    hs_large_unlock();
+    return bytes;
 }
 
 int64_t hs_large_locate(const void *block)
 {
     if (block == NULL || !hs_started())
         return -1;
-    hs_large_lock();
-    int64_t code = -1;
     if (runs_pages(block) > 0)
-        code = (INT64_C(1) << 60) + runs_number(block);
-    else if (find(block)->start == block)
-        code = (INT64_C(1) << 61) + find(block)->ordinal;
+        return (INT64_C(1) << 60) + runs_number(block);
+    int64_t ordinal = huge_ordinal(block);
+    return ordinal >= 0 ? (INT64_C(1) << 61) + ordinal : -1;
+}
+
+void hs_large_census(size_t *run_bytes, size_t *used_bytes, size_t *huge_bytes, size_t *huge_blocks)
+{
+    hs_large_lock();
+    struct run_census census = runs_census();
     hs_large_unlock();
-    return code;
+    *run_bytes = census.committed_pages * PAGE_BYTES;
+    *used_bytes = census.used_pages * PAGE_BYTES;
+    huge_census(huge_bytes, huge_blocks);
+}
+
+static void check_cache(struct heap *heap, void *with)
+{
+    struct run_cache *sum = with;
+    run_cache_check(heap);
+    sum->held += heap->runs.held;
+    sum->pages += heap->runs.pages;
 }
 
 void hs_large_check(void)
 {
+    struct run_cache sum = { 0 };
+    hs_visit_heaps(check_cache, &sum);
     hs_large_lock();
     runs_check();
+    struct run_census census = runs_census();
+    check(census.runs_gone == sum.held && census.gone_pages == sum.pages, "what is no block and not free is in a run cache");
     hs_large_unlock();
+    huge_check();
 }
 
 bool hs_large_reset(void)
 {
-    for (size_t slot = 0; slot < slots; slot++)
-        if (table[slot].start != NULL)
-            os_unmap(table[slot].start, table[slot].bytes);
-    memset(table, 0, slots * sizeof *table);
-    entries = 0;
+    huge_reset();
     return runs_reset();
 }

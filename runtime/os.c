@@ -4,12 +4,17 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
+
+enum { OS_PAGE = 4096 };
 
 static void *map_aligned(size_t bytes, size_t alignment, int protection, int flags)
 {
-    size_t slack = alignment > 4096 ? alignment : 0;
+    size_t slack = alignment > OS_PAGE ? alignment : 0;
     if (bytes + slack < bytes)
         return NULL;
     char *start = mmap(NULL, bytes + slack, protection, flags | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -36,6 +41,21 @@ void *os_map(size_t bytes, size_t alignment)
     return map_aligned(bytes, alignment, PROT_READ | PROT_WRITE, 0);
 }
 
+void *os_reserve_zeros(size_t bytes)
+{
+    return map_aligned(bytes, 1, PROT_READ, MAP_NORESERVE);
+}
+
+uintptr_t os_random(void)
+{
+    uintptr_t word;
+    int saved = errno;
+    if (getrandom(&word, sizeof word, GRND_NONBLOCK) != sizeof word)
+        memcpy(&word, (const void *)getauxval(AT_RANDOM), sizeof word);
+    errno = saved;
+    return word;
+}
+
 size_t os_address_space(void)
 {
     struct rlimit limit;
@@ -44,7 +64,19 @@ size_t os_address_space(void)
 
 bool os_commit(void *start, size_t bytes)
 {
-    return mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
+    uintptr_t first = (uintptr_t)start & ~(uintptr_t)(OS_PAGE - 1);
+    uintptr_t end = ((uintptr_t)start + bytes + OS_PAGE - 1) & ~(uintptr_t)(OS_PAGE - 1);
+    int saved = errno;
+    bool committed = mprotect((void *)first, end - first, PROT_READ | PROT_WRITE) == 0;
+    errno = saved;
+    return committed;
+}
+
+void os_huge_pages(void *start, size_t bytes, bool wanted)
+{
+    int saved = errno;
+    madvise(start, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    errno = saved;
 }
 
 void *os_remap(void *start, size_t old_bytes, size_t new_bytes)
@@ -60,10 +92,10 @@ void os_unmap(void *start, size_t bytes)
     errno = saved;
 }
 
-bool os_release(void *start, size_t bytes)
+bool os_release(void *start, size_t bytes, bool lazily)
 {
     int saved = errno;
-    bool released = madvise(start, bytes, MADV_DONTNEED) == 0;
+    bool released = madvise(start, bytes, lazily ? MADV_FREE : MADV_DONTNEED) == 0;
     errno = saved;
     return released;
 }

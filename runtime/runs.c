@@ -1,249 +1,195 @@
-/* Runs of pages: LIFO bins by length, the rest of a split goes back to its bin, neighbours merge when freed. */
+/* Runs of pages: split when handed out, merged with their neighbours when freed; who may free one. */
 #include "runs.h"
 
 #include "heap.h"
 #include "os.h"
-
-#include <string.h>
-
-/* What is known of a run at its first page, and its length at its last page too (boundary tags: Knuth, TAOCP 1, 2.5). */
-struct page {
-    uint32_t length;   /* of the run; 0 inside a run */
-    uint32_t next;     /* free: bin's LIFO list, 1 + page; 0 ends it */
-    uint32_t previous; /* likewise */
-    uint8_t free;
-    uint8_t used; /* first page of a run handed out */
-};
-
-static char *span;
-static size_t span_pages;
-static size_t writable_pages;  /* pages below are committed to the process; grows in COMMIT_STEP */
-static struct page *pages;
-static uint8_t *touched;       /* per page: handed out since it was last released */
-static uint32_t top;           /* first page never used or given back to the top */
-static uint32_t bin[RUN_BINS]; /* 1 + first page of the most recently freed run, 0 when empty */
-
-enum { COMMIT_STEP = 1024 };
+#include "run_ages.h"
+#include "run_bins.h"
+#include "run_pages.h"
 
 bool runs_init(size_t span_limit)
 {
-    for (size_t count = RUN_SPAN_PAGES; count * PAGE_BYTES >= SMALLEST_RUN_SPAN; count /= 2) {
-        if (count * PAGE_BYTES > span_limit && count * PAGE_BYTES / 2 >= SMALLEST_RUN_SPAN)
-            continue;
-        char *reserved = os_reserve(count * PAGE_BYTES, SUPERSLAB_BYTES);
-        struct page *table = reserved == NULL ? NULL : os_map((count + 1) * sizeof *table, 1);
-        uint8_t *bytes = table == NULL ? NULL : os_map(count, 1);
-        if (bytes != NULL) {
-            span = reserved;
-            pages = table;
-            touched = bytes;
-            span_pages = count;
-            return true;
-        }
-        if (reserved != NULL)
-            os_unmap(reserved, count * PAGE_BYTES);
-        if (table != NULL)
-            os_unmap(table, (count + 1) * sizeof *table);
-    }
-    return false;
+    return pages_reserve(span_limit);
 }
 
-static unsigned bin_of(uint32_t length)
+/* A free run's low pages are handed out, the rest is pushed on its bin. */
+static void take_low(uint32_t first, uint32_t length, bool *zero)
 {
-    if (length <= 32)
-        return length - 1;
-    unsigned k = 31u - (unsigned)__builtin_clz(length);
-    unsigned index = 32 + 4 * (k - 5) + ((length >> (k - 2)) & 3);
-    return index < RUN_BINS ? index : RUN_BINS - 1;
+    uint32_t rest = hs_runs.page[first].length - length;
+    uint32_t dirty = hs_runs.page[first].dirty;
+    bins_unlink(first);
+    dirty -= pages_touch(first, length, zero);
+    if (rest > 0)
+        bins_push(first + length, rest, dirty);
 }
 
-static void tag(uint32_t page, uint32_t length, bool free)
+/* Pages from `first` on are handed out: the free run that begins there, if first is below top, and what it lacks from top. */
+static bool take_top(uint32_t first, uint32_t length, bool *zero)
 {
-    pages[page].length = pages[page + length - 1].length = length;
-    pages[page].free = pages[page + length - 1].free = free;
-    pages[page].used = !free;
-}
-
-static void push_free(uint32_t page, uint32_t length)
-{
-    uint32_t *head = &bin[bin_of(length)];
-    tag(page, length, true);
-    pages[page].previous = 0;
-    pages[page].next = *head;
-    if (*head != 0)
-        pages[*head - 1].previous = page + 1;
-    *head = page + 1;
-}
-
-static void unlink_free(uint32_t page)
-{
-    struct page *run = &pages[page];
-    if (run->previous != 0)
-        pages[run->previous - 1].next = run->next;
-    else
-        bin[bin_of(run->length)] = run->next;
-    if (run->next != 0)
-        pages[run->next - 1].previous = run->previous;
-    pages[page + run->length - 1].free = run->free = 0;
-}
-
-/* A free run of at least `length` pages, 1 + page; 0 if no bin has one. */
-static uint32_t find(uint32_t length)
-{
-    unsigned index = bin_of(length);
-    uint32_t run = bin[index];
-    while (run != 0 && pages[run - 1].length < length)
-        run = pages[run - 1].next;
-    while (run == 0 && ++index < RUN_BINS)
-        run = bin[index];
-    return run;
-}
-
-static bool make_writable(size_t end)
-{
-    if (end > span_pages)
+    bool was_free = first < hs_runs.top;
+    if (!pages_rise(first + length))
         return false;
-    if (end <= writable_pages)
-        return true;
-    size_t wanted = (end + COMMIT_STEP - 1) / COMMIT_STEP * COMMIT_STEP;
-    if (wanted > span_pages)
-        wanted = span_pages;
-    if (!os_commit(span + writable_pages * PAGE_BYTES, (wanted - writable_pages) * PAGE_BYTES))
-        return false;
-    writable_pages = wanted;
+    if (was_free)
+        bins_unlink(first);
+    pages_touch(first, length, zero);
     return true;
 }
 
-/* Marks the pages handed out; true if none of them was before. */
-static bool touch(uint32_t page, uint32_t length)
+/* Where the free run that ends at top begins; top if there is none. */
+static uint32_t before_top(void)
 {
-    uint32_t fresh = 0;
-    for (uint32_t index = page; index < page + length; index++)
-        fresh += !touched[index];
-    memset(touched + page, 1, length);
-    if (fresh > 0)
-        count_committed((int64_t)fresh * PAGE_BYTES);
-    return fresh == length;
+    uint32_t top = hs_runs.top;
+    return top > 0 && hs_runs.page[top - 1].ends_free ? top - hs_runs.page[top - 1].length : top;
 }
 
-/* The low part of a free run becomes (part of) a block, the rest goes back to its bin. */
-static void split(uint32_t page, uint32_t length)
+/* The run before top may be long enough itself, where others of its bin hid it: then it counts as reuse. */
+void *runs_alloc(size_t pages, bool *zero)
 {
-    uint32_t rest = pages[page].length - length;
-    unlink_free(page);
-    if (rest > 0)
-        push_free(page + length, rest);
-}
-
-void *runs_alloc(size_t wanted, bool *zero)
-{
-    uint32_t length = (uint32_t)wanted;
-    uint32_t found = find(length);
-    uint32_t page = top;
-    if (found != 0) {
-        page = found - 1;
-        split(page, length);
+    uint32_t length = (uint32_t)pages;
+    uint32_t found = bins_find(length);
+    uint32_t first = found != 0 ? found - 1 : before_top();
+    if (first < hs_runs.top && hs_runs.page[first].length >= length) {
+        take_low(first, length, zero);
         hs_count.run_reuse++;
     } else {
-        if (!make_writable((size_t)top + length))
+        if (!take_top(first, length, zero))
             return NULL;
-        top += length;
         hs_count.run_grow++;
     }
-    tag(page, length, false);
-    *zero = touch(page, length);
-    return span + (size_t)page * PAGE_BYTES;
-}
-
-static void release(uint32_t page, uint32_t length)
-{
-    if (!release_run(length) || !os_release(span + (size_t)page * PAGE_BYTES, (size_t)length * PAGE_BYTES))
-        return;
-    memset(touched + page, 0, length);
-    count_shared(&hs_count.releases, 1);
-    count_shared(&hs_count.released_bytes, (uint64_t)length * PAGE_BYTES);
-    count_committed(-(int64_t)length * PAGE_BYTES);
+    hs_runs.page[first].length = length;
+    set_run_state(first, RUN_USED);
+    return hs_runs.start + (size_t)first * PAGE_BYTES;
 }
 
 void runs_free(void *block)
 {
-    uint32_t page = (uint32_t)runs_number(block);
-    uint32_t length = pages[page].length;
+    uint32_t first = (uint32_t)runs_number(block);
+    uint32_t length = hs_runs.page[first].length;
+    uint32_t dirty = length;
+    uint32_t end = first + length;
     hs_count.run_free++;
-    release(page, length);
-    pages[page].used = 0;
-    if (page > 0 && pages[page - 1].free) {
-        uint32_t before = pages[page - 1].length;
-        unlink_free(page - before);
-        page -= before;
-        length += before;
+    set_run_state(first, RUN_NONE);
+    if (first > 0 && hs_runs.page[first - 1].ends_free) {
+        first -= hs_runs.page[first - 1].length;
+        dirty += hs_runs.page[first].dirty;
+        bins_unlink(first);
     }
-    if (page + length < top && pages[page + length].free) {
-        uint32_t behind = pages[page + length].length;
-        unlink_free(page + length);
-        length += behind;
+    if (end < hs_runs.top && run_state(end) == RUN_FREE) {
+        uint32_t behind = hs_runs.page[end].length;
+        dirty += hs_runs.page[end].dirty;
+        bins_unlink(end);
+        end += behind;
     }
-    if (page + length == top)
-        top = page;
-    else
-        push_free(page, length);
+    bins_push(first, end - first, dirty);
+    ages_release();
 }
 
-bool runs_extend(void *block, size_t wanted)
+bool runs_extend(void *block, size_t pages)
 {
-    uint32_t page = (uint32_t)runs_number(block);
-    uint32_t length = pages[page].length;
-    uint32_t end = page + length;
-    uint32_t more = (uint32_t)wanted - length;
-    if (end == top) {
-        if (!make_writable((size_t)top + more))
-            return false;
-        top += more;
-    } else if (pages[end].free && pages[end].length >= more) {
-        split(end, more);
-    } else {
+    uint32_t first = (uint32_t)runs_number(block);
+    uint32_t end = first + hs_runs.page[first].length;
+    uint32_t more = first + (uint32_t)pages - end;
+    uint32_t behind = end < hs_runs.top && run_state(end) == RUN_FREE ? hs_runs.page[end].length : 0;
+    bool zero;
+    if (behind >= more)
+        take_low(end, more, &zero);
+    else if (end + behind != hs_runs.top || !take_top(end, more, &zero))
         return false;
-    }
+    hs_runs.page[first].length = (uint32_t)pages;
     hs_count.run_extend++;
-    tag(page, (uint32_t)wanted, false);
-    touch(end, more);
     return true;
 }
 
 int64_t runs_number(const void *block)
 {
-    return (int64_t)(((uintptr_t)block - (uintptr_t)span) / PAGE_BYTES);
+    return (int64_t)(((uintptr_t)block - (uintptr_t)hs_runs.start) / PAGE_BYTES);
+}
+
+bool runs_span_holds(const void *address)
+{
+    return (uintptr_t)address - (uintptr_t)hs_runs.start < hs_runs.pages * PAGE_BYTES;
+}
+
+/* The page that the block would begin at; UINT32_MAX if it cannot. */
+static uint32_t first_page(const void *block)
+{
+    uintptr_t offset = (uintptr_t)block - (uintptr_t)hs_runs.start;
+    uintptr_t end = (uintptr_t)__atomic_load_n(&hs_runs.top, __ATOMIC_ACQUIRE) * PAGE_BYTES;
+    return offset < end && offset % PAGE_BYTES == 0 ? (uint32_t)(offset / PAGE_BYTES) : UINT32_MAX;
 }
 
 size_t runs_pages(const void *block)
 {
-    uintptr_t offset = (uintptr_t)block - (uintptr_t)span;
-    if (span == NULL || offset >= (uintptr_t)top * PAGE_BYTES || offset % PAGE_BYTES != 0)
+    uint32_t first = first_page(block);
+    return first != UINT32_MAX && run_state(first) == RUN_USED ? hs_runs.page[first].length : 0;
+}
+
+size_t runs_claim(void *block)
+{
+    uint32_t first = first_page(block);
+    uint8_t used = RUN_USED;
+    if (first == UINT32_MAX || !__atomic_compare_exchange_n(&hs_runs.page[first].state, &used, RUN_GONE, false,
+                                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         return 0;
-    struct page *run = &pages[offset / PAGE_BYTES];
-    return run->used ? run->length : 0;
+    return hs_runs.page[first].length;
+}
+
+void runs_unclaim(void *block)
+{
+    set_run_state((uint32_t)runs_number(block), RUN_USED);
+}
+
+struct run_census runs_census(void)
+{
+    struct run_census census = { .committed_pages = pages_ahead() };
+    for (uint32_t first = 0; first < hs_runs.top; first += hs_runs.page[first].length) {
+        const struct page *run = &hs_runs.page[first];
+        enum run_state state = run_state(first);
+        census.used_pages += state == RUN_USED ? run->length : 0;
+        census.gone_pages += state == RUN_GONE ? run->length : 0;
+        census.runs_gone += state == RUN_GONE;
+        census.committed_pages += state == RUN_FREE ? run->dirty : run->length;
+    }
+    return census;
+}
+
+static void check_run(uint32_t first, bool free_before)
+{
+    const struct page *run = &hs_runs.page[first];
+    bool is_free = run_state(first) == RUN_FREE;
+    check(run_state(first) != RUN_NONE && run->length > 0, "runs follow each other up to the top");
+    check(first + run->length <= hs_runs.top, "the last run ends at the top");
+    for (uint32_t page = first + 1; page < first + run->length; page++)
+        check(run_state(page) == RUN_NONE, "no run begins inside another");
+    for (uint32_t page = first; page < first + run->length; page++)
+        check(hs_runs.page[page].ends_free == (is_free && page == first + run->length - 1), "free runs end where they say");
+    check(pages_committed(first, run->length) == (is_free ? run->dirty : run->length),
+          "dirty == committed pages of a free run; a run in use has all of them");
+    if (!is_free)
+        return;
+    check(!free_before, "free neighbours are merged");
+    check(hs_runs.page[first + run->length - 1].length == run->length, "a free run's two tags agree");
+    check((run->dirty > 0) == (run->age != AGE_CLEAN), "a free run with committed pages ages, unless the OS refused them");
 }
 
 void runs_check(void)
 {
+    size_t free_runs = 0;
     bool free_before = false;
-    for (uint32_t page = 0; page < top; page += pages[page].length) {
-        struct page *run = &pages[page];
-        check(run->length > 0 && run->length == pages[page + run->length - 1].length, "a run's two tags agree");
-        check(run->used != run->free, "a run is used or free");
-        check(!(free_before && run->free), "free neighbours are merged");
-        free_before = run->free;
+    for (uint32_t first = 0; first < hs_runs.top; first += hs_runs.page[first].length) {
+        check_run(first, free_before);
+        free_before = run_state(first) == RUN_FREE;
+        free_runs += free_before;
     }
-    check(!free_before, "no free run touches the top");
+    check(bins_check() == free_runs, "every free run hangs in a bin");
+    check(hs_runs.top <= hs_runs.writable && hs_runs.writable <= hs_runs.pages, "top <= writable <= pages");
+    ages_check();
 }
 
 bool runs_reset(void)
 {
-    os_unmap(span, span_pages * PAGE_BYTES);
-    os_unmap(pages, (span_pages + 1) * sizeof *pages);
-    os_unmap(touched, span_pages);
-    memset(bin, 0, sizeof bin);
-    top = 0;
-    writable_pages = 0;
+    pages_unreserve();
+    ages_reset();
+    bins_reset();
     return runs_init(os_address_space() / 4);
 }

@@ -1,4 +1,5 @@
-/* Runs: blocks of whole pages out of one reserved span (docs/machine.md section 8). Under the large lock. */
+/* Runs: blocks of whole pages out of one reserved span (docs/machine.md section 8). Under the large lock unless it says
+ * otherwise. A block is freed in two steps: claimed, which makes it no block any more, then cached or freed. */
 #ifndef HEAPSMITH_RUNS_H
 #define HEAPSMITH_RUNS_H
 
@@ -6,13 +7,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-bool runs_init(size_t span_limit); /* a smaller span where the system grants no more */
-void *runs_alloc(size_t pages, bool *zero); /* NULL without memory; *zero: no page of it was touched before */
-void runs_free(void *block);
-size_t runs_pages(const void *block); /* of a block handed out; 0 if it is none */
+#pragma GCC visibility push(hidden)
+
+struct run_census {
+    size_t used_pages;      /* of runs with the program */
+    size_t gone_pages;      /* of runs freed by it that are not in the bins: cached */
+    size_t runs_gone;       /* how many these are */
+    size_t committed_pages; /* used + gone + the committed ones of free runs + those above top */
+};
+
+bool runs_init(size_t span_limit);
+void *runs_alloc(size_t pages, bool *zero); /* NULL without memory; *zero: it reads as zero */
+void runs_free(void *block);                /* a claimed block */
 bool runs_extend(void *block, size_t pages);
-int64_t runs_number(const void *block); /* number of the first page */
+size_t runs_pages(const void *block);   /* of a block in use; 0 if it is none. Without the lock */
+size_t runs_claim(void *block);         /* its pages, and it is RUN_GONE; 0 if it is no block in use. Without the lock */
+void runs_unclaim(void *block);         /* goes to the program again. Without the lock */
+int64_t runs_number(const void *block); /* number of the first page. Without the lock */
+bool runs_span_holds(const void *address); /* block or not. Without the lock */
+struct run_census runs_census(void);
 void runs_check(void);
 bool runs_reset(void);
+
+#pragma GCC visibility pop
 
 #endif

@@ -5,35 +5,50 @@
 #include <errno.h>
 #include <string.h>
 
-uintptr_t hs_span = UINTPTR_MAX - SLAB_SPAN_BYTES + 1; /* until the span exists no pointer lies in it */
+enum {
+    SUPERSLAB_SLABS = SUPERSLAB_BYTES / SLAB_BYTES,
+    NO_SPAN = UINTPTR_MAX - SLAB_SPAN_BYTES + 1, /* no program has an address so high */
+};
+
+uintptr_t hs_span = NO_SPAN;
 size_t hs_span_bytes;
 struct slab *hs_slabs;
 static struct slab *newest; /* the slab handed out last, under the pool lock */
 static uint64_t *marks;     /* BITMAP_WORDS per slab: bit i is set while block i is freed */
 
-/* Reserves the span and its tables; a smaller span where the system grants no more. */
-bool hs_store_init(size_t span_limit)
+/* Reserves a span and its tables: address space only, a superslab's part becomes memory when it is mapped. */
+static bool reserve(size_t bytes)
 {
-    for (size_t bytes = SLAB_SPAN_BYTES; bytes >= SMALLEST_SLAB_SPAN; bytes /= 2) {
-        if (bytes > span_limit && bytes / 2 >= SMALLEST_SLAB_SPAN)
-            continue;
-        size_t slabs = bytes / SLAB_BYTES;
-        char *span = os_reserve(bytes, SUPERSLAB_BYTES);
-        struct slab *table = span == NULL ? NULL : os_map(slabs * sizeof *table, 1);
-        uint64_t *bitmap = table == NULL ? NULL : os_map(slabs * BITMAP_WORDS * sizeof *bitmap, 1);
-        if (bitmap != NULL) {
-            hs_slabs = table;
-            marks = bitmap;
-            hs_span_bytes = bytes;
-            hs_span = (uintptr_t)span;
-            return true;
-        }
-        if (span != NULL)
-            os_unmap(span, bytes);
-        if (table != NULL)
-            os_unmap(table, slabs * sizeof *table);
+    size_t slabs = bytes / SLAB_BYTES;
+    size_t alignment = THP_ALWAYS && (size_t)HUGE_PAGE_BYTES > SUPERSLAB_BYTES ? HUGE_PAGE_BYTES : SUPERSLAB_BYTES;
+    char *span = os_reserve(bytes, alignment);
+    struct slab *table = span == NULL ? NULL : os_reserve(slabs * sizeof *table, 1);
+    uint64_t *bitmap = table == NULL ? NULL : os_reserve(slabs * BITMAP_WORDS * sizeof *bitmap, 1);
+    if (bitmap != NULL && hardening_reserve(bytes)) {
+        hs_slabs = table;
+        marks = bitmap;
+        hs_span_bytes = bytes;
+        hs_span = (uintptr_t)span;
+        return true;
     }
+    if (span != NULL)
+        os_unmap(span, bytes);
+    if (table != NULL)
+        os_unmap(table, slabs * sizeof *table);
+    if (bitmap != NULL)
+        os_unmap(bitmap, slabs * BITMAP_WORDS * sizeof *bitmap);
     return false;
+}
+
+/* A smaller span where the system grants no more; without any, runs serve small requests. */
+void hs_store_init(size_t span_limit)
+{
+    unsigned halvings = 0;
+    size_t bytes = classifier_span(halvings);
+    while (bytes > 0 && (bytes > span_limit || !reserve(bytes)))
+        bytes = classifier_span(++halvings);
+    if (bytes > 0 && (THP_ALWAYS || THP_NEVER))
+        os_huge_pages((void *)hs_span, bytes, THP_ALWAYS);
 }
 
 static void check_slab(const struct slab *slab)
@@ -52,18 +67,37 @@ static char *slab_start(const struct slab *slab)
     return (char *)hs_span + slab_offset(slab);
 }
 
+/* Makes memory of a superslab's address space and of its slabs' places in the tables. */
+static bool commit_superslab(size_t offset)
+{
+    struct slab *slab = hs_slabs + (offset >> SLAB_SHIFT);
+    return os_commit((char *)hs_span + offset, SUPERSLAB_BYTES - GUARD_BYTES) &&
+           os_commit(slab, SUPERSLAB_SLABS * sizeof *slab) &&
+           os_commit(marks_of(slab), SUPERSLAB_SLABS * BITMAP_WORDS * sizeof *marks) && hardening_commit(offset);
+}
+
+static bool map_superslab(unsigned class, struct superslab *superslab)
+{
+    size_t offset = classifier_place(class);
+    if (offset == SIZE_MAX || !commit_superslab(offset))
+        return false;
+    classifier_placed(class);
+    *superslab = (struct superslab){ offset, offset + SUPERSLAB_BYTES - GUARD_BYTES };
+    hs_count.superslabs++;
+    if (THP_ALWAYS) {
+        for (size_t slab = superslab->next; slab < superslab->end; slab += SLAB_BYTES)
+            hs_slabs[slab >> SLAB_SHIFT].committed = SLAB_BYTES;
+        count_committed((int64_t)(superslab->end - superslab->next));
+    }
+    return true;
+}
+
 /* The next slab of the superslab that serves the class; maps a new one when that is used up. */
 static struct slab *next_slab(unsigned class)
 {
     struct superslab *superslab = empties_superslab(class);
-    if (superslab->next == superslab->end) {
-        size_t offset = classifier_place(class);
-        if (offset == SIZE_MAX || !os_commit((char *)hs_span + offset, SUPERSLAB_BYTES))
-            return NULL;
-        classifier_placed(class);
-        *superslab = (struct superslab){ offset, offset + SUPERSLAB_BYTES };
-        hs_count.superslabs++;
-    }
+    if (superslab->next == superslab->end && !map_superslab(class, superslab))
+        return NULL;
     struct slab *slab = hs_slabs + (superslab->next >> SLAB_SHIFT);
     superslab->next += SLAB_BYTES;
     slab->older = newest;
@@ -79,6 +113,7 @@ static struct slab *acquire(struct heap *heap, unsigned class)
     struct slab *slab = *pool;
     if (slab != NULL) {
         *pool = slab->next;
+        slab->pooled = false;
         release_reused(slab);
     } else {
         slab = next_slab(class);
@@ -102,6 +137,7 @@ static void retire(struct heap *heap, struct slab *slab)
     remote_lock_pool();
     remote_own(slab, NULL);
     classifier_retire(slab);
+    slab->pooled = true;
     release_slab(slab);
     struct slab **pool = empties_pool(slab->class);
     slab->next = *pool;
@@ -194,7 +230,7 @@ uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want
     classifier_mark(blocks, taken, class);
     heap->count[class].refill++;
     heap->count[class].refilled += taken;
-    errno = taken == 0 ? ENOMEM : saved;
+    errno = saved;
     return taken;
 }
 
@@ -207,6 +243,8 @@ void hs_give(struct heap *heap, unsigned class, void *block)
     uint64_t bit = UINT64_C(1) << (index % 64);
     check(slab->class == class, "a block is freed into its own class");
     check((marks_of(slab)[index / 64] & bit) == 0, "a given block was out");
+    if (ZERO_FREED)
+        classifier_unmark(block);
     marks_of(slab)[index / 64] |= bit;
     slab->freed++;
     slab->out--;
@@ -227,6 +265,43 @@ void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_
     remote_unlock_store();
 }
 
+bool hs_release_slab(struct slab *slab)
+{
+    if (!os_release(slab_start(slab), SLAB_BYTES, RELEASE_LAZILY))
+        return false;
+    count_shared(&hs_count.releases, 1);
+    count_shared(&hs_count.released_bytes, slab->committed);
+    count_committed(-(int64_t)slab->committed);
+    slab->committed = 0;
+    return true;
+}
+
+size_t hs_store_trim(void)
+{
+    size_t bytes = 0;
+    hs_lock_pool();
+    for (struct slab *slab = newest; slab != NULL; slab = slab->older) {
+        size_t committed = slab->committed;
+        if (!slab->pooled || committed == 0)
+            continue;
+        release_reused(slab);
+        bytes += hs_release_slab(slab) ? committed : 0;
+    }
+    hs_unlock_pool();
+    return bytes;
+}
+
+void hs_store_census(size_t *slab_bytes, size_t *out_bytes)
+{
+    *slab_bytes = *out_bytes = 0;
+    hs_lock_pool();
+    for (const struct slab *slab = newest; slab != NULL; slab = slab->older) {
+        *slab_bytes += slab->committed;
+        *out_bytes += (size_t)slab->out * hs_class[slab->class].stride;
+    }
+    hs_unlock_pool();
+}
+
 static void check_marks(const struct slab *slab)
 {
     uint32_t set = 0;
@@ -234,20 +309,26 @@ static void check_marks(const struct slab *slab)
         set += (uint32_t)__builtin_popcountll(marks_of(slab)[word]);
     check_slab(slab);
     check(set == slab->freed, "freed == marks in the bitmap");
+    check(!slab->pooled || slab->carved == 0, "a slab in a pool has all its blocks");
 }
 
 void hs_store_check(void)
 {
     for (const struct slab *slab = newest; slab != NULL; slab = slab->older)
         check_marks(slab);
+    release_check();
 }
 
-bool hs_store_reset(void)
+void hs_store_reset(void)
 {
     newest = NULL;
     size_t slabs = hs_span_bytes / SLAB_BYTES;
-    os_unmap((void *)hs_span, hs_span_bytes);
-    os_unmap(hs_slabs, slabs * sizeof *hs_slabs);
-    os_unmap(marks, slabs * BITMAP_WORDS * sizeof *marks);
-    return hs_store_init(os_address_space() / 4);
+    if (slabs > 0) {
+        os_unmap((void *)hs_span, hs_span_bytes);
+        os_unmap(hs_slabs, slabs * sizeof *hs_slabs);
+        os_unmap(marks, slabs * BITMAP_WORDS * sizeof *marks);
+    }
+    hs_span = NO_SPAN;
+    hs_span_bytes = 0;
+    hs_store_init(os_address_space() / 8 * 3);
 }

@@ -1,55 +1,79 @@
 /* The life of heaps: started at a thread's first allocation, drained and abandoned at its exit; fork; the pool lock. */
 #include "heap.h"
+#include "lock.h"
 #include "os.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 
 __thread struct heap *hs_self = &hs_no_heap;
 __thread bool hs_forking;
 
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t started = PTHREAD_ONCE_INIT;
-static bool usable;
+static struct lock pool_lock;
+static bool usable; /* written under the pool lock */
+static bool has_exit_key;
 static pthread_key_t exit_key; /* its destructor runs at thread exit */
+static __thread uint8_t exits; /* how often it ran in this thread */
 static struct heap *abandoned; /* LIFO, under the pool lock */
 static struct heap *newest;    /* every heap ever created, under the pool lock */
 
 void hs_lock_pool(void)
 {
     if (!hs_forking)
-        pthread_mutex_lock(&pool_lock);
+        lock_acquire(&pool_lock);
 }
 
 void hs_unlock_pool(void)
 {
     if (!hs_forking)
-        pthread_mutex_unlock(&pool_lock);
+        lock_release(&pool_lock);
+}
+
+void hs_drain_fronts(struct heap *heap)
+{
+    remote_drain(heap);
+    for (unsigned class = 0; class < CLASS_COUNT; class++)
+        if (hs_class[class].drain != NULL)
+            hs_class[class].drain(heap, class);
 }
 
 static void abandon(void *with)
 {
     struct heap *heap = with;
-    remote_drain(heap);
-    for (unsigned class = 0; class < CLASS_COUNT; class++)
-        if (hs_class[class].drain != NULL)
-            hs_class[class].drain(heap, class);
+    hardening_empty(heap);
+    hs_drain_fronts(heap);
+    hs_large_exit(heap);
     hs_self = &hs_no_heap;
+    exits++;
     hs_lock_pool();
     heap->next = abandoned;
     abandoned = heap;
     hs_unlock_pool();
 }
 
+/* Under the pool lock. What fails is tried again by the next allocation; a thread whose heap started without the key keeps
+ * it beyond its end. */
 static void start(void)
 {
-    size_t span_limit = os_address_space() / 4; /* of each span: the tables and the program need some too */
-    usable = hs_store_init(span_limit) && hs_large_init(span_limit) && pthread_key_create(&exit_key, abandon) == 0;
+    size_t space = os_address_space(); /* the tables and the program need some too */
+    if (hs_span_bytes == 0)
+        hs_store_init(space / 8 * 3);
+    if (!has_exit_key)
+        has_exit_key = pthread_key_create(&exit_key, abandon) == 0;
+    __atomic_store_n(&usable, hs_large_init(space / 4), __ATOMIC_RELEASE);
 }
 
 bool hs_started(void)
 {
-    pthread_once(&started, start);
+    if (__atomic_load_n(&usable, __ATOMIC_ACQUIRE))
+        return true;
+    int saved = errno;
+    hs_lock_pool();
+    if (!usable)
+        start();
+    hs_unlock_pool();
+    errno = saved;
     return usable;
 }
 
@@ -70,21 +94,22 @@ static struct heap *adopt_or_create(void)
     return heap;
 }
 
+/* The destructors of other keys may allocate after ours ran: the thread gets a heap again and ours runs in the next round,
+ * but not a third time, since nobody could tell that a heap was taken in the last round (PTHREAD_DESTRUCTOR_ITERATIONS). */
 struct heap *hs_heap_start(void)
 {
     int saved = errno;
     struct heap *heap = NULL;
-    if (hs_started()) {
+    if (exits < 2 && hs_started()) {
         hs_lock_pool();
         heap = adopt_or_create();
         hs_unlock_pool();
     }
-    if (heap == NULL) {
-        errno = ENOMEM;
-        return NULL;
+    if (heap != NULL) {
+        hs_self = heap;
+        if (has_exit_key)
+            pthread_setspecific(exit_key, heap);
     }
-    hs_self = heap;
-    pthread_setspecific(exit_key, heap);
     errno = saved;
     return heap;
 }
@@ -96,25 +121,65 @@ void hs_visit_heaps(void (*visit)(struct heap *heap, void *with), void *with)
         visit(heap, with);
 }
 
-/* Other libraries' fork handlers may run between ours and allocate: this thread holds both locks until after_fork. */
+/* fork: the thread that forks holds both locks, so that the child finds a whole heap; other libraries' handlers may run
+ * between ours and allocate meanwhile (hs_forking).
+ *
+ * A signal handler may fork in the middle of malloc: what its thread holds stays its own. It must not wait for the other
+ * lock for ever then, for another thread may be in the same case with the locks exchanged: after PATIENCE tries it forks
+ * without. The child of a threaded process may not go on in malloc then anyway (POSIX, fork); it must not hang, though. */
+enum { POOL = 1, LARGE = 2, BOTH = POOL | LARGE, PATIENCE = 1000 };
+static __thread uint8_t held_before; /* by the code that the signal interrupted */
+static __thread uint8_t taken;
+
+/* Both locks or none, so that nobody waits for the second while holding the first. */
+static bool take_both(void)
+{
+    if (!(held_before & POOL) && lock_try(&pool_lock))
+        taken |= POOL;
+    if (!(held_before & LARGE) && hs_large_trylock())
+        taken |= LARGE;
+    if ((held_before | taken) == BOTH)
+        return true;
+    if (taken & LARGE)
+        hs_large_unlock();
+    if (taken & POOL)
+        lock_release(&pool_lock);
+    taken = 0;
+    return false;
+}
+
 static void before_fork(void)
 {
-    hs_lock_pool();
-    hs_large_lock();
+    held_before = (uint8_t)((lock_mine(&pool_lock) ? POOL : 0) | (hs_large_mine() ? LARGE : 0));
+    taken = 0;
+    for (int tries = 0; !take_both() && (held_before == 0 || tries < PATIENCE); tries++)
+        sched_yield();
     hs_forking = true;
 }
 
 static void after_fork(void)
 {
     hs_forking = false;
-    hs_large_unlock();
-    hs_unlock_pool();
+    if (taken & LARGE)
+        hs_large_unlock();
+    if (taken & POOL)
+        hs_unlock_pool();
+}
+
+static void after_fork_in_child(void)
+{
+    if (!((held_before | taken) & LARGE))
+        hs_large_forget_lock();
+    if (!((held_before | taken) & POOL))
+        lock_forget(&pool_lock);
+    after_fork();
 }
 
 /* Not inside start(): pthread_atfork may allocate. */
 __attribute__((constructor)) static void register_fork(void)
 {
-    pthread_atfork(before_fork, after_fork, after_fork);
+    hs_started();
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
 void hs_forget_heaps(void)
@@ -125,6 +190,7 @@ void hs_forget_heaps(void)
     }
     newest = abandoned = NULL;
     hs_self = &hs_no_heap;
-    if (usable)
+    exits = 0;
+    if (has_exit_key)
         pthread_setspecific(exit_key, NULL);
 }

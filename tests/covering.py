@@ -1,6 +1,6 @@
 """Small designs that use every policy and every legal pair of policies: tiny slabs and fronts, so all happens early."""
 
-from collections.abc import Iterator
+from collections import Counter
 from itertools import combinations, product
 from types import ModuleType
 from typing import Any
@@ -8,16 +8,22 @@ from typing import Any
 import msgspec
 
 from heapsmith.model import policy
-from heapsmith.model.design import Design
+from heapsmith.model.design import HUGE_PAGE, THPS, Design
 
-FACTORS: dict[str, tuple[ModuleType, ...]] = {
-    "classifier": policy.CLASSIFIERS,
-    "slab_choice": policy.SLAB_CHOICES,
-    "empties": policy.EMPTIES,
-    "remote": policy.REMOTES,
-    "release": policy.RELEASES,
+FACTORS: dict[str, tuple[str, ...]] = {
+    "classifier": tuple(policy.names(policy.CLASSIFIERS)),
+    "slab_choice": tuple(policy.names(policy.SLAB_CHOICES)),
+    "empties": tuple(policy.names(policy.EMPTIES)),
+    "remote": tuple(policy.names(policy.REMOTES)),
+    "release": tuple(policy.names(policy.RELEASES)),
+    "hardening": tuple(policy.names(policy.HARDENINGS)),
+    "thp": THPS,
+    "foreign": tuple(policy.names(policy.FOREIGNS)),
 }
-"""The tables of which a design has one row each; the fronts go by class, and every design here has them all."""
+"""The fields of which a design has one row each; the fronts go by class, and every design here has them all."""
+
+CORE = ("classifier", "slab_choice", "empties", "remote", "release")
+"""The fields whose rows change the most; the others only go along where every combination is asked for."""
 
 GEOMETRIES: tuple[dict[str, Any], ...] = (
     {"sizes": [16, 48, 256, 512, 1024, 1360, 2048], "slab_bytes": 4096, "superslab_bytes": 8192, "huge_bytes": 65_536},
@@ -33,45 +39,80 @@ ODD_SIZES = [8, 16, 24, 48, 56, 64, 72, 800, 808, 1360, 2032, 2040]
 """Block sizes where the grain may be 8."""
 
 NUMBERS: tuple[dict[str, int], ...] = (
-    {"capacity": 4, "list_capacity": 5, "refill": 3, "flush": 2, "spill": 2, "promote": 2, "keep_slabs": 1},
-    {"capacity": 1, "list_capacity": 2, "refill": 1, "flush": 1, "spill": 1, "promote": 1, "keep_slabs": 0},
-    {"capacity": 8, "list_capacity": 9, "refill": 8, "flush": 8, "spill": 3, "promote": 7, "keep_slabs": 2},
+    {"capacity": 4, "list_capacity": 5, "refill": 3, "flush": 2, "spill": 2, "promote": 2},
+    {"capacity": 1, "list_capacity": 2, "refill": 1, "flush": 1, "spill": 1, "promote": 1},
+    {"capacity": 8, "list_capacity": 9, "refill": 8, "flush": 8, "spill": 3, "promote": 7},
 )
-"""For the parameters of those names, whichever policy has them."""
+"""For the fronts' parameters of those names, whichever front has them."""
 
-RUN_BYTES = 8192
+BUDGETS: tuple[dict[str, Any], ...] = (
+    {"slab_budget_bytes": 8192, "run_budget_bytes": 65_536, "advice": "free"},
+    {"slab_budget_bytes": 0, "run_budget_bytes": 0, "advice": "dontneed"},
+    {"slab_budget_bytes": 20_000, "run_budget_bytes": 16_384, "advice": "dontneed"},
+)
+QUARANTINES = (3, 0, 8)
+RUN_CACHES = (65_536, 8192, 0)
 
 
 def covering_designs() -> list[Design]:
-    """Designs such that every two rows of different tables that can go together do so in one of them."""
+    """Designs such that every two rows of different fields that can go together do so in one of them."""
     legal = [rows for rows in product(*FACTORS.values()) if _design(rows, 0).why_not_valid() is None]
-    missing = {pair for rows in legal for pair in _pairs(rows)}
+    missing = legal_pairs()
+    used: Counter[str] = Counter()
     chosen: list[Design] = []
     while missing:
-        best = max(legal, key=lambda rows: len(missing & set(_pairs(rows))))
-        missing -= set(_pairs(best))
+        best = max(legal, key=lambda rows: (len(missing & _pairs(rows)), -sum(used[row] for row in rows)))
+        missing -= _pairs(best)
+        used.update(best)
         chosen.append(_design(best, len(chosen)))
     return chosen
 
 
 def all_designs() -> list[Design]:
-    """A design for every legal combination of rows."""
-    designs = [_design(rows, index) for index, rows in enumerate(product(*FACTORS.values()))]
+    """A design for every legal combination of the core's rows; the rows of the other fields take turns."""
+    others = [rows for field, rows in FACTORS.items() if field not in CORE]
+    turns = list(product(*others))
+    cores = product(*(FACTORS[field] for field in CORE))
+    designs = [_design((*core, *turns[7 * (index // 2) % len(turns)]), index) for index, core in enumerate(cores)]
     return [design for design in designs if design.why_not_valid() is None]
 
 
-def _pairs(rows: tuple[ModuleType, ...]) -> Iterator[tuple[str, str]]:
-    return combinations((row.__name__ for row in rows), 2)
+def rows_of(design: Design) -> tuple[str, ...]:
+    """The design's row of each field of FACTORS, in that order."""
+    found = msgspec.to_builtins(design)
+    return tuple(found[field]["kind"] if isinstance(found[field], dict) else found[field] for field in FACTORS)
 
 
-def _design(rows: tuple[ModuleType, ...], index: int) -> Design:
+def pairs_of(design: Design) -> set[tuple[str, str]]:
+    """Each two rows that go together in the design, as "field=row"."""
+    return _pairs(rows_of(design))
+
+
+def legal_pairs() -> set[tuple[str, str]]:
+    """Each two rows, as "field=row", that go together in any legal design."""
+    legal = (rows for rows in product(*FACTORS.values()) if _design(rows, 0).why_not_valid() is None)
+    return set().union(*(_pairs(rows) for rows in legal))
+
+
+def _pairs(rows: tuple[str, ...]) -> set[tuple[str, str]]:
+    return set(combinations((f"{field}={row}" for field, row in zip(FACTORS, rows, strict=True)), 2))
+
+
+def _design(rows: tuple[str, ...], index: int) -> Design:
     """The design of these rows; the index varies geometry, grain, numbers, and which class has which front."""
-    chosen: dict[str, Any] = {field: row.NAME for field, row in zip(FACTORS, rows, strict=True)}
-    numbers = NUMBERS[index % len(NUMBERS)]
-    chosen |= {"release": _with_numbers(rows[-1], {**numbers, "run_bytes": RUN_BYTES})}
-    chosen |= GEOMETRIES[index // len(NUMBERS) % len(GEOMETRIES)]
-    if index % 2 and chosen["classifier"] != "header":
+    chosen: dict[str, Any] = dict(zip(FACTORS, rows, strict=True))
+    turn = index + index // 3
+    numbers = {**NUMBERS[index % 3], **BUDGETS[turn % 3], "quarantine": QUARANTINES[turn % 3]}
+    chosen["run_cache_bytes"] = RUN_CACHES[turn % 3]
+    for field, table in (("release", policy.RELEASES), ("hardening", policy.HARDENINGS)):
+        chosen[field] = _with_numbers(policy.row(table, chosen[field]), numbers)
+    chosen |= GEOMETRIES[index // 3 % 3]
+    if index % 2 and chosen["classifier"] != "header" and chosen["hardening"]["kind"] != "full":
         chosen |= {"grain": 8, "sizes": ODD_SIZES}
+    if chosen["classifier"] == "header" and chosen["hardening"]["kind"] == "full":
+        chosen["sizes"] = [size for size in chosen["sizes"] if size >= 32]
+    if chosen["thp"] == "always":
+        chosen["superslab_bytes"] = HUGE_PAGE
     fronts = [_with_numbers(row, numbers) for row in policy.FRONTS]
     by_class = [
         {"sizes": [size], "front": fronts[(place + index) % len(fronts)]} for place, size in enumerate(chosen["sizes"])
@@ -80,7 +121,7 @@ def _design(rows: tuple[ModuleType, ...], index: int) -> Design:
     return msgspec.convert({"name": f"covering-{index}", "class_front": by_class, **chosen, **small_spans}, Design)
 
 
-def _with_numbers(row: ModuleType, numbers: dict[str, int]) -> dict[str, Any]:
+def _with_numbers(row: ModuleType, numbers: dict[str, Any]) -> dict[str, Any]:
     """A policy's table as a design file has it, with those of the numbers that it knows."""
     known = {field: value for field, value in numbers.items() if field in row.Params.__struct_fields__}
     return {"kind": row.NAME, **known}

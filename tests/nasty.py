@@ -54,6 +54,9 @@ def nasty_trace(plan: Plan, seed: int = 1, waves: int = 60, crowd: int = 280) ->
     _every_entry(writer)
     _fill_fronts(writer)
     _fill_slabs(writer)
+    _fill_run_cache(writer)
+    _crowd_a_bin(writer)
+    _grow_in_place(writer)
     for wave in range(waves):
         thread = writer.random.choice((0, 0, 0, 1, 2, 3))
         other = writer.random.choice((thread, 0, 1, 2, 3))
@@ -98,6 +101,61 @@ def _large_wave(writer: _Writer, thread: int, other: int) -> None:
         writer.death(other, block)
     for align_log2 in (5, 12, 13, 16):
         writer.death(other, writer.birth(thread, writer.random.choice(pages) * page, align_log2))
+
+
+def _run_pages(plan: Plan) -> list[int]:
+    """Lengths of runs that a request can have."""
+    most = plan.huge_bytes // plan.page_bytes
+    return [length for length in range(1, min(most, 40) + 1) if length * plan.page_bytes > plan.small_limit]
+
+
+def _run(writer: _Writer, thread: int, pages: int) -> int:
+    """A run of so many pages."""
+    return writer.birth(
+        thread, max(writer.plan.small_limit + 1, pages * writer.plan.page_bytes - writer.plan.tail_bytes)
+    )
+
+
+def _fill_run_cache(writer: _Writer) -> None:
+    """More runs than a heap keeps are freed by one thread, which then asks for some of these lengths again."""
+    lengths = [writer.random.choice(_run_pages(writer.plan)[:3]) for _ in range(22)]
+    for block in [_run(writer, 2, pages) for pages in lengths]:
+        writer.death(2, block)
+    blocks = [_run(writer, 2, pages) for pages in lengths[8::2]]
+    for block in blocks:
+        writer.death(writer.random.choice((1, 2)), block)
+
+
+def _crowd_a_bin(writer: _Writer) -> None:
+    """More free runs of one bin than an allocation looks at, kept apart by live ones; a thread without a heap frees."""
+    lengths = _run_pages(writer.plan)
+    several = [pages for pages in lengths if pages >= 33][:7] or lengths[-1:]
+    walls, blocks = [], []
+    for _ in range(40):
+        blocks.append(_run(writer, 1, writer.random.choice(several)))
+        walls.append(_run(writer, 1, lengths[0]))
+    writer.add(Op.THREAD_EXIT, 3)
+    for block in writer.random.sample(blocks, len(blocks)):
+        writer.death(3, block)
+    blocks = [_run(writer, 3, pages) for pages in writer.random.choices(several, k=25)]
+    for block in walls + blocks:
+        writer.death(3, block)
+    writer.birth(3, 1)
+
+
+def _grow_in_place(writer: _Writer) -> None:
+    """Runs that grow over a free run behind them, and over the top: the heap's cache is emptied first."""
+    lengths = _run_pages(writer.plan)
+    if len(lengths) < 2:
+        return
+    for _ in range(3):
+        first, second = _run(writer, 1, lengths[0]), _run(writer, 1, lengths[0])
+        last = _run(writer, 1, writer.random.choice(lengths))
+        writer.death(1, second)
+        writer.add(Op.THREAD_EXIT, 1)
+        for block in (first, last):
+            writer.add(Op.REALLOC, 1, block, lengths[1] * writer.plan.page_bytes - writer.plan.tail_bytes)
+        writer.birth(1, 1)
 
 
 def _huge_crowd(writer: _Writer, crowd: int) -> None:

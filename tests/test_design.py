@@ -39,8 +39,38 @@ WRONG = [
         "sizes = [16]\n[[class_front]]\nsizes = [16]\nfront = { kind = 'linked_list', max_bytes = 0 }",
         "class_front[0].front.max_bytes: 0 is too few",
     ),
-    ("sizes = [16]\nrelease = { kind = 'eager', keep_slabs = -1 }", "release.keep_slabs: -1 is negative"),
-    ("sizes = [16]\nrelease = { kind = 'eager', run_bytes = 100 }", "release.run_bytes: 100"),
+    ("sizes = [16]\nrelease = { kind = 'budget', slab_budget_bytes = -1 }", "release.slab_budget_bytes: -1 is out of"),
+    ("sizes = [16]\nrelease = { kind = 'budget', run_budget_bytes = -1 }", "release.run_budget_bytes: -1 is out of"),
+    (
+        "sizes = [16]\nrelease = { kind = 'budget', run_budget_bytes = 99999999999999999999 }",
+        "release.run_budget_bytes",
+    ),
+    (
+        "sizes = [16]\nrelease = { kind = 'budget', advice = 'fre' }",
+        "release.advice: unknown policy 'fre'; did you mean 'free'?",
+    ),
+    (
+        "sizes = [16]\nrelease = { kind = 'eager' }",
+        "release.kind: unknown policy 'eager'; expected one of keep, budget",
+    ),
+    ("sizes = [16]\nrelease = { kind = 'budget', slab_budget = 1 }", "did you mean 'slab_budget_bytes'?"),
+    ("sizes = [16]\nrun_cache_bytes = 5000", "run_cache_bytes: 5000; expected a multiple of 4096"),
+    ("sizes = [16]\nrun_cache_bytes = -4096", "run_cache_bytes: -4096"),
+    ("sizes = [16]\nrun_cache_bytes = 1073745920", "run_cache_bytes: 1073745920"),
+    ("sizes = [16]\nthp = 'allways'", "thp: unknown policy 'allways'; did you mean 'always'?"),
+    ("sizes = [16]\nthp = 'always'\nsuperslab_bytes = 1048576", "superslab_bytes: 1048576 cannot go with thp 'always'"),
+    ("sizes = [16]\nforeign = 'lek'", "foreign: unknown policy 'lek'; did you mean 'leak'?"),
+    ("sizes = [16]\nhardening = { kind = 'ful' }", "hardening.kind: unknown policy 'ful'; did you mean 'full'?"),
+    ("sizes = [16]\nhardening = {}", "hardening.kind: is missing; expected one of off, checks, full"),
+    ("sizes = [16]\nhardening = { kind = 'off', quarantine = 1 }", "hardening: unknown field 'quarantine'"),
+    ("sizes = [16]\nhardening = { kind = 'full', quarantine = -1 }", "hardening.quarantine: -1 is out of range"),
+    ("sizes = [16]\nhardening = { kind = 'full', quarantine = 4097 }", "hardening.quarantine: 4097 is out of range"),
+    ("sizes = [8]\ngrain = 8\nhardening = { kind = 'full' }", "sizes[0]: 8 is not a block size"),
+    ("sizes = [16]\ngrain = 8\nhardening = { kind = 'full' }", "grain: 8 cannot go with hardening 'full'"),
+    (
+        "sizes = [16]\nclassifier = 'header'\nhardening = { kind = 'full' }",
+        "sizes[0]: 16 is not a block size; expected a multiple of 16, 32 or more",
+    ),
     ("sizes = [16]\nsizes = [16]", "not TOML"),
 ]
 
@@ -71,6 +101,8 @@ def test_the_built_in_designs_use_every_policy() -> None:
     assert {design.empties for design in designs} == set(policy.names(policy.EMPTIES))
     assert {design.remote for design in designs} == set(policy.names(policy.REMOTES))
     assert {design.release.__struct_config__.tag for design in designs} == set(policy.names(policy.RELEASES))
+    assert {design.hardening.__struct_config__.tag for design in designs} == set(policy.names(policy.HARDENINGS))
+    assert {design.thp for design in designs} >= {"system", "always"}
 
 
 def test_names_do_not_change_the_hash_and_numbers_do() -> None:

@@ -2,7 +2,7 @@
 
 from program import HUGE, RUN, Program, plain_and_compiled
 
-from heapsmith.model.policy import release_eager
+from heapsmith.model.policy import hardening_full, release_budget
 from heapsmith.model.trace import Op
 
 pytestmark = plain_and_compiled
@@ -21,35 +21,212 @@ def test_runs(compiled: bool) -> None:
     program.free("f")  # merges with both: 1 to 6
     assert program.malloc("g", 6 * page) == RUN + 1
     assert program.totals("run_reuse", "run_grow", "run_free", "committed") == (3, 4, 4, 8 * page)
-    program.free("d g a")  # d gives the top back to 7, g to 1, a to 0
+    program.free("d g a")  # one run of 8 pages: the top stays
     assert program.malloc("h", 2 * page) == RUN
-    assert program.totals("run_grow", "committed", "committed_peak") == (5, 8 * page, 8 * page)
+    assert program.totals("run_reuse", "run_grow", "committed", "committed_peak") == (4, 4, 8 * page, 8 * page)
 
 
-def test_runs_of_one_bin_are_searched_from_the_head(compiled: bool) -> None:
+def test_growth_begins_with_the_free_run_at_the_top(compiled: bool) -> None:
+    program = Program(compiled, [16])
+    page = 4096
+    program.malloc("a b", page)
+    program.malloc("c", 3 * page)
+    program.free("c")  # pages 2 to 4
+    assert program.malloc("d", 5 * page) == RUN + 2  # to page 6
+    assert program.totals("run_reuse", "run_grow", "committed", "committed_peak") == (0, 4, 7 * page, 7 * page)
+    program.free("a")
+    assert program.malloc("e", 2 * page) == RUN + 7  # page 0 is free, but not at the top
+    assert program.malloc("f", page) == RUN
+
+
+def test_the_best_of_a_bin_is_taken(compiled: bool) -> None:
     program = Program(compiled, [16], huge_bytes=1 << 20)
     page = 4096
-    for name, pages in (("a", 33), ("b", 39), ("c", 35), ("d", 40)):
+    for name, pages in (("a", 33), ("b", 39), ("c", 35), ("d", 40), ("e", 36)):
         program.malloc(name, pages * page)
         program.malloc(f"{name}-wall", page)  # keeps the runs apart
-    program.free("d a b c")  # 33 to 39 pages share a bin: c b a from the head
-    assert program.malloc("e", 36 * page) == RUN + 34  # b: c is too short
-    assert program.malloc("f", 34 * page) == RUN + 74  # c
-    assert program.malloc("g", 35 * page) == RUN + 110  # d, from the next bin
-    assert program.totals("run_reuse", "run_grow") == (3, 8)
+    program.free("d e a b c")  # 33 to 39 pages share a bin: c b a e from the head
+    assert program.malloc("f", 36 * page) == RUN + 151  # e
+    assert program.malloc("g", 34 * page) == RUN + 74  # c: shorter than b
+    assert program.malloc("h", 35 * page) == RUN + 34  # b
+    assert program.malloc("i", 34 * page) == RUN + 110  # d, from the next bin: a is too short
+    assert program.totals("run_reuse", "run_grow") == (4, 10)
 
 
-def test_release_of_runs(compiled: bool) -> None:
-    release = release_eager.Params(run_bytes=3 * 4096)
-    program = Program(compiled, [16], release=release)
+def test_of_equals_the_first_and_of_a_bin_the_first_32(compiled: bool) -> None:
+    program = Program(compiled, [16], huge_bytes=1 << 20)
     page = 4096
+    names = [f"n{number}" for number in range(34)]
+    pages = [39, 34, *[35] * 32]
+    for name, length in zip(names, pages, strict=True):
+        program.malloc(name, length * page)
+        program.malloc(f"{name}-wall", page)
+    starts = [sum(pages[:number]) + number for number in range(34)]
+    program.free(" ".join(names))  # from the head: 32 runs of 35 pages, that of 34, that of 39
+    assert program.malloc("a", 34 * page) == RUN + starts[33]  # 34 pages are not among the first 32
+    assert program.malloc("b", 34 * page) == RUN + starts[1]  # now they are
+    assert program.malloc("c", 36 * page) == RUN + starts[0]
+    assert program.totals("run_reuse") == (3,)
+
+
+def test_the_run_at_the_top_serves_though_no_bin_shows_it(compiled: bool) -> None:
+    program = Program(compiled, [16], huge_bytes=1 << 20)
+    page = 4096
+    names = [f"n{number}" for number in range(32)]
+    for name in names:
+        program.malloc(name, 34 * page)
+        program.malloc(f"{name}-wall", page)
+    program.malloc("last", 39 * page)
+    program.free("last")
+    program.free(" ".join(names))  # 32 too short ones before it in the bin
+    assert program.malloc("a", 37 * page) == RUN + 32 * 35
+    assert program.malloc("b", 2 * page) == RUN + 32 * 35 + 37  # the rest of it
+    assert program.totals("run_reuse", "run_grow") == (2, 65)
+
+
+def test_release_of_the_oldest_runs_beyond_the_budget(compiled: bool) -> None:
+    page = 4096
+    program = Program(compiled, [16], release=release_budget.Params(run_budget_bytes=5 * page))
     program.malloc("a", 3 * page)
-    program.malloc("b", 2 * page)
-    program.malloc("c", page)
+    program.malloc("b c d e f", page)
+    program.malloc("g", 4 * page)
+    program.malloc("h", page)
+    program.free("a c")
+    assert program.totals("releases", "committed") == (0, 13 * page)
+    assert program.malloc("i", page) == RUN + 4  # c's
+    assert program.malloc("j", page) == RUN  # a's low page: its rest joins the queue again
+    program.free("e")
+    program.free("g")  # 2 + 1 + 4 pages, a's rest is the oldest
+    assert program.totals("releases", "released_bytes", "committed") == (1, 2 * page, 11 * page)
+    program.free("d")  # merges with e: the newest now, behind g
+    assert program.totals("releases", "committed") == (2, 7 * page)  # 4 + 2 are too many: g goes
+    assert program.malloc("k", 3 * page) == RUN + 8  # of g's, committed anew
+    assert program.totals("committed", "committed_peak") == (10 * page, 13 * page)
+    program.free("j")  # merges with the released rest: one dirty page of three
+    assert program.totals("releases", "committed") == (2, 10 * page)
+    assert program.malloc("l", 2 * page) == RUN + 5  # e's and d's
+    assert program.malloc("m", 2 * page) == RUN  # the dirty page and one released
+    assert program.totals("committed") == (11 * page,)
+
+
+def test_a_run_budget_of_nothing(compiled: bool) -> None:
+    program = Program(compiled, [16], release=release_budget.Params(run_budget_bytes=0))
+    program.malloc("a b", 8192)
+    program.free("b a")
+    assert program.totals("releases", "released_bytes", "committed") == (2, 4 * 4096, 0)
+    assert program.malloc("c", 8192) == RUN
+    assert program.totals("committed", "run_reuse") == (8192, 1)
+
+
+# The run cache: thread 0 has a heap after its first small block, at page 0 of the slab span.
+
+
+def test_run_cache(compiled: bool) -> None:
+    page = 4096
+    program = Program(compiled, [16], run_cache_bytes=8 * page)
+    program.malloc("a", 3 * page)
+    program.free("a")  # a thread without a heap frees at once
+    assert program.totals("run_free") == (1,)
+    program.malloc("s", 16)
+    assert program.malloc("a b c", 2 * page) == [RUN, RUN + 2, RUN + 4]  # b: page 2 and one from the top
+    assert program.malloc("d", 3 * page) == RUN + 6
+    program.free("a b c")
+    assert program.totals("run_free", "run_spill", "committed") == (1, 0, 10 * page)
+    assert program.malloc("e", page) == RUN + 9  # none of exactly one page
+    program.free("d")  # 6 + 3 are too many: a goes, the oldest
+    assert program.totals("run_free", "run_spill") == (2, 1)
+    assert program.malloc("f g h", 2 * page) == [RUN + 4, RUN + 2, RUN]  # c, b, then from the bin
+    assert program.totals("run_hit", "run_reuse") == (2, 2)
+    program.exit(0)
+    assert program.totals("run_free", "run_spill") == (3, 2)  # d
+    program.free("f", thread=0)  # no heap any more
+    assert program.totals("run_free", "run_spill") == (4, 2)
+
+
+def test_run_cache_holds_16(compiled: bool) -> None:
+    page = 4096
+    program = Program(compiled, [16], run_cache_bytes=1 << 20)
+    names = [f"n{number}" for number in range(18)]
+    program.malloc("s", 16)
+    program.malloc(" ".join(names), 2 * page)
+    program.malloc("big", (1 << 20) + 1, thread=0)
+    program.free(" ".join(names))
+    assert program.totals("run_free", "run_spill") == (2, 2)
+    assert program.malloc("a", 2 * page) == RUN + 34  # the newest
+    assert program.malloc("b", 2 * page, thread=1) == RUN  # a thread without a heap: the two spilled ones merged
+    assert program.totals("run_hit", "run_reuse") == (1, 1)
+
+
+def test_runs_too_long_for_the_cache(compiled: bool) -> None:
+    program = Program(compiled, [16], run_cache_bytes=8192)
+    program.malloc("s", 16)
+    program.malloc("a", 8192)
+    program.malloc("b", 8193)
     program.free("a b")
-    assert program.totals("releases", "released_bytes", "committed") == (1, 3 * page, 3 * page)
-    assert program.malloc("d", 4 * page) == RUN  # three pages anew, one of b's
-    assert program.totals("committed", "committed_peak") == (6 * page, 6 * page)
+    assert program.totals("run_free", "run_spill") == (1, 0)
+    program.realloc("s", 4096 * 3)  # moves to b's pages
+    assert program.malloc("c", 8192) == RUN
+    assert program.totals("run_hit", "run_reuse") == (1, 1)
+
+
+def test_a_moved_run_is_cached_and_one_in_the_cache_does_not_merge(compiled: bool) -> None:
+    page = 4096
+    program = Program(compiled, [16], run_cache_bytes=4 * page)
+    program.malloc("s", 16)
+    program.malloc("a b c", page)
+    program.free("b")
+    assert program.realloc("a", 2 * page) == RUN + 3  # page 1 follows, but is cached; page 0 is cached then
+    program.free("c")
+    assert program.totals("run_free", "run_extend", "realloc_moved") == (0, 0, 1)
+    assert program.malloc("d e f", page) == [RUN + 2, RUN, RUN + 1]
+    assert program.totals("run_hit", "run_grow") == (3, 4)
+
+
+def test_caches_are_of_heaps(compiled: bool) -> None:
+    program = Program(compiled, [16], run_cache_bytes=1 << 20)
+    program.malloc("s", 16, thread=0)
+    program.malloc("t", 16, thread=1)
+    program.malloc("a", 8192, thread=0)
+    program.free("a", thread=1)
+    assert program.malloc("b", 8192, thread=0) == RUN + 2
+    assert program.malloc("c", 8192, thread=1) == RUN
+    assert program.totals("run_hit", "run_grow", "committed") == (1, 2, 5 * 4096)
+
+
+def test_huge_pages_commit_up_to_the_next_one(compiled: bool) -> None:
+    page, huge_page = 4096, 1 << 21
+    program = Program(compiled, [16], thp="always", superslab_bytes=huge_page, huge_bytes=1 << 22)
+    program.malloc("a", 3 * page)
+    assert program.totals("committed") == (huge_page,)
+    program.malloc("b", 509 * page)
+    assert program.totals("committed") == (huge_page,)
+    program.malloc("c", page)
+    assert program.totals("committed") == (2 * huge_page,)
+    assert program.realloc("c", 514 * page) == RUN + 512
+    assert program.totals("run_extend", "committed", "committed_peak") == (1, 3 * huge_page, 3 * huge_page)
+
+
+def test_released_pages_of_a_huge_page_come_back_one_by_one(compiled: bool) -> None:
+    page, huge_page = 4096, 1 << 21
+    release = release_budget.Params(run_budget_bytes=0)
+    program = Program(compiled, [16], thp="always", superslab_bytes=huge_page, release=release)
+    program.malloc("a", 3 * page)
+    program.free("a")
+    assert program.totals("releases", "released_bytes", "committed") == (1, 3 * page, huge_page - 3 * page)
+    assert program.malloc("b", 2 * page) == RUN
+    assert program.totals("committed") == (huge_page - page,)
+
+
+def test_canary_behind_large_blocks(compiled: bool) -> None:
+    program = Program(compiled, [16], hardening=hardening_full.Params())
+    assert program.malloc("a", 4088) == RUN
+    assert program.malloc("b", 4089) == RUN + 1
+    assert program.malloc("c", 65536) == RUN + 3  # 17 pages, though huge_bytes is 16
+    assert program.malloc("d", 65537) == HUGE
+    assert program.totals("committed") == ((1 + 2 + 17 + 17) * 4096,)
+    assert program.realloc("d", 17 * 4096 - 7) == HUGE
+    assert program.totals("huge_remap", "committed") == (1, (1 + 2 + 17 + 18) * 4096)
+    assert program.realloc("a", 4089) == RUN + 20  # two pages
 
 
 def test_huge(compiled: bool) -> None:
@@ -77,7 +254,8 @@ def test_realloc_of_small_blocks(compiled: bool) -> None:
     assert program.totals("realloc_in_place", "realloc_moved") == (3, 3)
     assert program.machine.step(Op.REALLOC, 0, program.live["a"], 0) == -1
     assert program.machine.statistics().live_blocks == 0
-    assert program.totals("realloc_moved", "run_free") == (3, 1)
+    assert program.totals("realloc_moved", "run_free") == (3, 0)  # the run is in the heap's cache
+    assert program.malloc("b", 8192) == RUN
 
 
 def test_realloc_of_runs(compiled: bool) -> None:
@@ -95,6 +273,33 @@ def test_realloc_of_runs(compiled: bool) -> None:
     assert program.realloc("a", 4 * page) == RUN
     assert program.realloc("a", 32) == 0
     assert program.totals("realloc_in_place", "realloc_moved", "run_grow") == (3, 3, 5)
+
+
+def test_a_run_grows_over_the_free_one_at_the_top(compiled: bool) -> None:
+    program = Program(compiled, [16])
+    page = 4096
+    program.malloc("a", 2 * page)
+    program.malloc("b", 3 * page)
+    program.free("b")
+    assert program.realloc("a", 4 * page) == RUN  # the free run is long enough: its rest stays
+    assert program.realloc("a", 8 * page) == RUN  # one page and three from the top
+    assert program.totals("run_extend", "run_free", "committed") == (2, 1, 8 * page)
+
+
+def test_a_run_cannot_grow_beyond_the_span(compiled: bool) -> None:
+    program = Program(compiled, [16], run_span_bytes=1 << 28, huge_bytes=1 << 27)
+    page, half = 4096, 1 << 15
+    program.malloc("a", (half - 2) * page)
+    assert program.malloc("b", (half - 2) * page) == RUN + half - 2
+    program.malloc("c", 3 * page)
+    program.free("c")  # at the top, one page below the end of the span
+    assert program.realloc("b", half * page) == RUN + half - 2
+    assert program.malloc("d e", page) == [RUN + 2 * half - 2, RUN + 2 * half - 1]
+    program.free("d")
+    program.free("e")
+    assert program.malloc("f", 3 * page) == -1
+    assert program.malloc("g", 2 * page) == RUN + 2 * half - 2
+    assert program.machine.statistics().failed == 1
 
 
 def test_move_allocates_before_it_frees(compiled: bool) -> None:

@@ -15,7 +15,8 @@ from heapsmith.model.policy import (
     front_fifo_ring,
     front_linked_list,
     front_two_level,
-    release_eager,
+    hardening_full,
+    release_budget,
 )
 from heapsmith.model.trace import Chunk, Op
 
@@ -186,11 +187,94 @@ def test_abandoned_heap_keeps_its_remote_list(compiled: bool) -> None:
     assert program.counts(0, "remote", "drained", "hit0", "refill", "reuse") == (3, 3, 2, 4, 1)
 
 
+# Quarantine.
+
+
+def full(quarantine: int) -> hardening_full.Params:
+    return hardening_full.Params(quarantine=quarantine)
+
+
+def test_quarantine(compiled: bool) -> None:
+    program = Program(compiled, [16], front_array_stack.Params(capacity=4, refill=1), hardening=full(2))
+    assert program.malloc("a b c d", 8) == [0, 16, 32, 48]
+    program.free("a b")
+    assert program.counts(0, "push") == (0,)
+    assert program.machine.statistics().live_blocks == 2
+    assert program.malloc("e", 8) == 64  # nothing came back yet
+    program.free("c d")  # a and b go to the front
+    assert program.counts(0, "push") == (2,)
+    assert program.malloc("f g h", 8) == [16, 0, 80]
+    program.free("e")
+    assert program.malloc("i", 8) == 32
+    assert program.counts(0, "hit0", "refill", "push") == (3, 6, 3)
+
+
+def test_realloc_moves_through_the_quarantine(compiled: bool) -> None:
+    program = Program(compiled, [16, 64], hardening=full(1))
+    program.malloc("a b", 8)
+    assert program.realloc("a", 56) == 4096
+    assert program.counts(0, "direct") == (0,)
+    program.free("b")
+    assert program.counts(0, "direct") == (1,)
+    assert program.malloc("c", 1) == 0
+
+
+def test_quarantine_at_thread_exit(compiled: bool) -> None:
+    front = front_linked_list.Params(capacity=4, refill=1, flush=1)
+    program = Program(compiled, [4096], front, hardening=full(3))
+    assert program.malloc("a b c d", 4088) == [0, 4096, 8192, 16384]  # the fourth slab is a guard
+    program.free("a b c")
+    program.free("d", thread=1)  # without a heap: straight to the store
+    assert program.counts(0, "push", "direct", "retire") == (0, 1, 1)
+    program.exit(0)  # a b c into the front, then c b a to the store
+    assert program.counts(0, "push", "direct", "retire", "flushed") == (3, 1, 4, 0)
+    assert program.malloc("e f", 4088, thread=2) == [0, 4096]
+    program.free("e f", thread=2)
+    assert program.counts(0, "push", "hit0") == (3, 0)
+
+
+def test_quarantine_holds_the_blocks_of_other_heaps(compiled: bool) -> None:
+    program = Program(
+        compiled, [16], front_array_stack.Params(capacity=4, refill=1), hardening=full(1), remote="owner_list"
+    )
+    assert program.malloc("a b", 8, thread=0) == [0, 16]
+    program.malloc("c", 8, thread=1)
+    program.free("a", thread=1)
+    assert program.counts(0, "remote") == (0,)
+    program.free("b", thread=1)
+    assert program.counts(0, "remote") == (1,)  # a
+    program.exit(1)
+    assert program.counts(0, "remote", "push", "drained") == (2, 0, 0)
+    assert program.malloc("d", 8, thread=0) == 0  # b was pushed last and freed first
+    assert program.counts(0, "remote", "push", "drained") == (2, 2, 2)
+
+
+def test_many_quarantined_blocks_go_home_at_once(compiled: bool) -> None:
+    program = Program(compiled, [16], hardening=full(400), remote="owner_list")
+    names = " ".join(f"n{number}" for number in range(400))
+    program.malloc(names, 8, thread=0)
+    program.malloc("x", 8, thread=1)
+    program.free(names, thread=1)
+    program.exit(1)
+    assert program.counts(0, "remote", "drained") == (400, 0)
+    program.exit(0)
+    assert program.counts(0, "remote", "drained", "direct") == (400, 400, 400)
+
+
+def test_the_run_cache_goes_last_at_thread_exit(compiled: bool) -> None:
+    program = Program(compiled, [16], hardening=full(4), release=release_budget.Params(run_budget_bytes=4096))
+    program.malloc("s", 8)
+    program.malloc("a b", 4000)
+    program.free("s a b")
+    program.exit(0)  # a, then b: one run of two pages, too many; what stays is the page of the slab
+    assert program.totals("run_spill", "run_free", "releases", "committed") == (2, 2, 1, 4096)
+
+
 # Statistics and input.
 
 
 def test_statistics(compiled: bool) -> None:
-    program = Program(compiled, [32, 4096], release=release_eager.Params(keep_slabs=0))
+    program = Program(compiled, [32, 4096], release=release_budget.Params(slab_budget_bytes=0))
     program.malloc("a b", 20)  # 40 of 64 bytes, a page
     program.malloc("c", 4000)
     program.free("a c")

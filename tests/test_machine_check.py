@@ -3,15 +3,18 @@
 from itertools import product
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
+from covering import covering_designs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nasty import nasty_trace
 from program import NONE, SMALL, Program
 from traces import random_chunk
 
 from heapsmith.model import policy
-from heapsmith.model.design import Design, Front, Release
+from heapsmith.model.design import Design, Front, Hardening, Release
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.machine import Machine
 from heapsmith.model.plan import make_plan
@@ -20,7 +23,9 @@ from heapsmith.model.policy import (
     front_fifo_ring,
     front_linked_list,
     front_two_level,
-    release_eager,
+    hardening_full,
+    hardening_off,
+    release_budget,
     release_keep,
 )
 from heapsmith.model.trace import Chunk, Op
@@ -32,7 +37,9 @@ FRONTS: list[Front] = [
     front_linked_list.Params(capacity=6, refill=4, flush=6),
     front_two_level.Params(capacity=3, list_capacity=5, refill=2, spill=2, promote=3, flush=3),
 ]
-RELEASES: list[Release] = [release_keep.Params(), release_eager.Params(keep_slabs=2, run_bytes=12288)]
+RELEASES: list[Release] = [release_keep.Params(), release_budget.Params(slab_budget_bytes=8192, run_budget_bytes=40960)]
+HARDENINGS: list[Hardening] = [hardening_off.Params(), hardening_full.Params(quarantine=7)]
+RUN_CACHES = (65536, 0, 12288)
 CLASSIFIERS = [
     ("slab_map", "shared"),
     ("slab_map", "dedicated"),
@@ -43,14 +50,17 @@ CLASSIFIERS = [
 COMBINATIONS = [
     Design(
         f"d{number}",
-        [16, 32, 48, 64, 128, 512, 1360, 4080],
+        [32, 48, 64, 128, 512, 1360, 4080],
         classifier=classifier,  # type: ignore[arg-type]
         empties=empties,  # type: ignore[arg-type]
         slab_choice=choice,  # type: ignore[arg-type]
         remote=remote,  # type: ignore[arg-type]
         release=release,
         front=front,
-        **SMALL,
+        hardening=HARDENINGS[number // 3 % 2],
+        run_cache_bytes=RUN_CACHES[number % 3],
+        thp="always" if number % 4 == 1 else "system",
+        **{**SMALL, "superslab_bytes": 1 << 21 if number % 4 == 1 else 16384},
     )
     for number, ((classifier, empties), choice, remote, release, front) in enumerate(
         product(CLASSIFIERS, policy.names(policy.SLAB_CHOICES), policy.names(policy.REMOTES), RELEASES, FRONTS)
@@ -71,6 +81,22 @@ def test_equations(design: Design) -> None:
     for part in at(chunk, 400, 900):
         machine.feed(part)
         machine.check()
+
+
+@pytest.mark.parametrize("design", covering_designs(), ids=lambda design: design.name)
+def test_equations_on_nasty_traces(design: Design) -> None:
+    plan = make_plan(design)
+    machine = Machine(plan)
+    chunk = nasty_trace(plan, seed=11)
+    for part in at(chunk, 1500, 3000, 4500):
+        machine.feed(part)
+        machine.check()
+    absent = {"remote", "drained"} if design.remote == "local_cache" else set()
+    absent |= {"releases", "released_bytes"} if design.release == release_keep.Params() else set()
+    absent |= {"run_hit", "run_spill"} if design.run_cache_bytes == 0 else set()
+    found = machine.counters()
+    unseen = {name for name, counts in found.classes.items() if not any(counts)}
+    assert unseen | {name for name, count in found.totals.items() if count == 0} == absent
 
 
 def state(machine: Machine) -> dict[str, Any]:
@@ -109,7 +135,7 @@ def test_chunks_do_not_matter() -> None:
     assert whole.counters() == pieces.counters()
     assert whole.statistics() == pieces.statistics()
     assert len(whole.counters().classes) == 15
-    assert len(whole.counters().totals) == 17
+    assert len(whole.counters().totals) == 19
 
 
 def test_memory_does_not_grow_with_events() -> None:
@@ -163,22 +189,106 @@ def test_equations_on_any_steps(design: Design, steps: list[tuple[str, int, int,
         machine.step(Op.THREAD_EXIT, thread, 0)
     machine.check()
     assert machine.statistics().live_bytes == machine.statistics().live_block_bytes == 0
-    assert int(machine.machine[0]["top"]) == 0
+    top = int(machine.machine[0]["top"])
+    assert int(machine.pages[0]["run"]) == top  # one free run, or none at all
+    assert int(machine.pages[0]["free"]) == (top > 0)
 
 
-def test_check_finds_a_wrong_state() -> None:
-    program = Program(False, [16], front_array_stack.Params(capacity=4, refill=2))
-    program.malloc("a b c", 16)
+def wrong_states() -> Program:
+    """A machine with something on every list: age queues, pools, a run cache, a quarantine."""
+    program = Program(
+        False,
+        [32, 4080],
+        front_array_stack.Params(capacity=4, refill=2, flush=2),
+        hardening=hardening_full.Params(quarantine=3),
+        release=release_budget.Params(slab_budget_bytes=3 * 4096, run_budget_bytes=5 * 4096),
+        run_cache_bytes=3 * 4096,
+    )
+    program.malloc("a b c d", 20)
+    program.malloc(" ".join(f"n{number}" for number in range(10)), 4072)
+    program.free(" ".join(f"n{number}" for number in range(10)))
+    program.free("a b")
+    program.malloc("r s t u v w x y", 6000)
+    program.free("r t v")
+    program.free("u")
     program.machine.check()
-    for array, index, field in (
-        ("slabs", 0, "freed"),
-        ("classes", 0, "acquire"),
-        ("fronts", 0, "held"),
-        ("machine", 0, "committed"),
+    return program
+
+
+WRONG = [
+    ("slabs", "freed", "slab 0: out"),
+    ("classes", "acquire", "acquire - retire"),
+    ("fronts", "held", "in two places|was carved|class"),
+    ("machine", "committed", "committed"),
+    ("machine", "aged_slab_bytes", "aged_slab_bytes"),
+    ("machine", "aged_run_bytes", "aged_run_bytes"),
+    ("machine", "oldest_slab", "age queue of slabs"),
+    ("machine", "newest_slab", "age queue of slabs"),
+    ("machine", "oldest_run", "age queue of runs"),
+    ("machine", "newest_run", "age queue of runs"),
+    ("machine", "run_free", "allocations - frees"),
+    ("machine", "run_grow", "allocations - frees"),
+    ("heaps", "cached_runs", "run cache 0: runs, bytes"),
+    ("heaps", "cached_bytes", "run cache 0: runs, bytes"),
+    ("heaps", "newest_run", "run cache 0: newest"),
+    ("heaps", "quarantined", "quarantine"),
+]
+
+
+@pytest.mark.parametrize(("array", "field", "reason"), WRONG, ids=[f"{array}-{field}" for array, field, _ in WRONG])
+def test_check_finds_a_wrong_state(array: str, field: str, reason: str) -> None:
+    machine = wrong_states().machine
+    record = getattr(machine, array)[0]
+    record[field] += 1
+    with pytest.raises(CheckFailed, match=reason):
+        machine.check()
+    record[field] -= 1
+    machine.check()
+
+
+def test_check_finds_a_budget_that_is_not_kept() -> None:
+    machine = wrong_states().machine
+    for kind in ("slab", "run"):
+        assert machine.machine[0][f"aged_{kind}_bytes"] > 0
+        kept = int(machine.machine[0][f"{kind}_budget_bytes"])
+        machine.machine[0][f"{kind}_budget_bytes"] = int(machine.machine[0][f"aged_{kind}_bytes"]) - 1
+        with pytest.raises(CheckFailed, match=f"aged_{kind}_bytes within the budget"):
+            machine.check()
+        machine.machine[0][f"{kind}_budget_bytes"] = kept
+
+
+def test_check_finds_a_wrong_run() -> None:
+    machine = wrong_states().machine
+    free = int(machine.machine[0]["oldest_run"])
+    cached = int(machine.heaps[0]["oldest_run"])
+    assert free >= 0 <= cached
+    for page, field, reason in (
+        (free, "dirty", "dirty"),
+        (free, "run", "run"),
+        (free, "committed", "dirty"),
+        (free, "older", "older"),
+        (cached, "older", "older"),
+        (cached, "free", "live"),
+        (int(machine.machine[0]["top"]), "committed", "beyond the top"),
     ):
-        record = getattr(program.machine, array)[index]
-        record[field] += 1
-        with pytest.raises(CheckFailed):
-            program.machine.check()
-        record[field] -= 1
-    program.machine.check()
+        change = -1 if field == "committed" and page < machine.machine[0]["top"] else 1
+        machine.pages[page][field] += change
+        with pytest.raises(CheckFailed, match=reason):
+            machine.check()
+        machine.pages[page][field] -= change
+    machine.check()
+
+
+def test_check_finds_a_used_guard_slab_and_a_full_cache() -> None:
+    machine = wrong_states().machine
+    place = int(machine.slabs[0]["place"])
+    machine.slabs[0]["place"] = 3  # the last of four
+    with pytest.raises(CheckFailed, match="guard slabs in use"):
+        machine.check()
+    machine.slabs[0]["place"] = place
+    machine.plan = msgspec.structs.replace(machine.plan, run_cache_bytes=4096)
+    with pytest.raises(CheckFailed, match="run cache 0 within its bounds"):
+        machine.check()
+    machine.plan = msgspec.structs.replace(machine.plan, run_cache_bytes=3 * 4096, quarantine=2)
+    with pytest.raises(CheckFailed, match="quarantined <= quarantine"):
+        machine.check()

@@ -1,12 +1,21 @@
 """Plans: the numbers that follow from a design, each held against its definition."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heapsmith.model.design import Design, builtin_names, load
 from heapsmith.model.plan import RECIPROCAL_SHIFT, make_plan, reciprocal
-from heapsmith.model.policy import front_two_level
+from heapsmith.model.policy import (
+    front_two_level,
+    hardening_checks,
+    hardening_full,
+    hardening_off,
+    release_budget,
+    release_keep,
+)
 
 
 @pytest.mark.parametrize("name", builtin_names())
@@ -24,10 +33,59 @@ def test_blocks_fit_their_slab_and_slots_their_heap(name: str) -> None:
     plan = make_plan(load(name))
     for row in plan.classes:
         payload_end = row.first + (row.blocks - 1) * row.stride + row.usable
-        assert payload_end <= plan.slab_bytes < payload_end + row.stride + plan.header_bytes
+        assert payload_end + plan.tail_bytes <= plan.slab_bytes < payload_end + row.stride + plan.header_bytes + 8
+        assert row.usable + plan.bias == row.stride
         assert row.bitmap_words * 64 >= row.blocks
         assert row.list_base == row.slot_base + row.front.capacity
     assert plan.slots_per_heap == plan.classes[-1].list_base + plan.classes[-1].front.list_capacity
+
+
+def test_hardening_in_numbers() -> None:
+    off, checks, full = (
+        make_plan(Design("x", [48, 64], hardening=hardening))
+        for hardening in (hardening_off.Params(), hardening_checks.Params(), hardening_full.Params(quarantine=5))
+    )
+    assert (off.tail_bytes, off.guard_slabs, off.quarantine, off.encode_links) == (0, 0, 0, 0)
+    assert (checks.tail_bytes, checks.guard_slabs, checks.quarantine, checks.encode_links) == (0, 0, 0, 1)
+    assert (full.tail_bytes, full.guard_slabs, full.quarantine, full.encode_links) == (8, 1, 5, 1)
+    assert [row.usable for row in full.classes] == [40, 56]
+    assert [row.smallest_request for row in full.classes] == [0, 41]
+    assert full.small_limit == 56
+    assert [plan.hardening for plan in (off, checks, full)] == ["off", "checks", "full"]
+    assert [plan.hardening_code for plan in (off, checks, full)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("fields", "guard_slabs"),
+    [
+        ({"superslab_bytes": 65_536}, 0),
+        ({"superslab_bytes": 131_072}, 1),
+        ({"thp": "always"}, 0),
+        ({"thp": "never"}, 1),
+    ],
+)
+def test_a_guard_slab_needs_another_slab_and_no_huge_page(fields: dict[str, Any], guard_slabs: int) -> None:
+    assert make_plan(Design("x", [16], hardening=hardening_full.Params(), **fields)).guard_slabs == guard_slabs
+
+
+def test_full_hardening_with_a_header() -> None:
+    plan = make_plan(Design("x", [32, 48], classifier="header", hardening=hardening_full.Params()))
+    assert (plan.header_bytes, plan.tail_bytes, plan.bias) == (8, 8, 16)
+    assert [(row.first, row.usable) for row in plan.classes] == [(16, 16), (16, 32)]
+    assert plan.size_class == [0, 0, 0, 1]  # by (request + 31) / 16
+
+
+def test_release_and_spans() -> None:
+    plan = make_plan(Design("x", [16], release=release_budget.Params(10, 20, "free"), run_cache_bytes=8192))
+    assert (plan.slab_budget_bytes, plan.run_budget_bytes, plan.release_advice) == (10, 20, "free")
+    assert (plan.run_cache_bytes, plan.smallest_slab_span_bytes, plan.smallest_run_span_bytes) == (
+        8192,
+        1 << 21,
+        1 << 22,
+    )
+    region = Design("x", [16, 32, 48], classifier="class_region", empties="dedicated", release=release_keep.Params())
+    assert make_plan(region).smallest_slab_span_bytes == 3 << 21
+    assert make_plan(region).release_advice == "dontneed"
 
 
 @given(st.integers(1, 1 << 18), st.integers(0, (1 << 21) - 1))

@@ -5,6 +5,7 @@ import re
 from types import ModuleType
 
 import pytest
+from covering import covering_designs, legal_pairs, pairs_of
 
 from heapsmith.model import policy
 from heapsmith.model.design import builtin_names, load
@@ -14,12 +15,20 @@ from heapsmith.model.policy import dispatch
 
 TABLES = {
     "front": (policy.FRONTS, ("Params", "why_not_valid", "derive", "push")),
-    "classifier": (policy.CLASSIFIERS, ("superslab_place",)),
+    "classifier": (policy.CLASSIFIERS, ("superslab_place", "HEADER_BYTES")),
     "slab_choice": (policy.SLAB_CHOICES, ("gives", "add", "remove", "lets_go")),
     "empties": (policy.EMPTIES, ("pool",)),
     "remote": (policy.REMOTES, ("where",)),
-    "release": (policy.RELEASES, ("Params", "why_not_valid", "slab_goes", "run_goes")),
+    "release": (policy.RELEASES, ("Params", "why_not_valid", "goes")),
+    "hardening": (
+        policy.HARDENINGS,
+        ("Params", "why_not_valid", "TAIL_BYTES", "ENCODES_LINKS", "guard_slabs"),
+    ),
+    "foreign": (policy.FOREIGNS, ()),
 }
+WITHOUT_KERNELS = ("hardening", "foreign")
+"""What they change of the machine, if anything, are numbers of the Plan."""
+
 ROWS = [(family, row) for family, (table, _) in TABLES.items() for row in table]
 
 
@@ -40,7 +49,7 @@ def test_kernels_of_a_row_are_dispatched_to(family: str, row: ModuleType) -> Non
     kernels = own & _KERNELS
     called = {function for _, function in inspect.getmembers(dispatch, inspect.isfunction)}
     called |= {function for kernel in kernels for function in kernels if function.__name__ in kernel.__code__.co_names}
-    assert kernels or row.NAME == "header"  # places superslabs as slab_map does
+    assert kernels or row.NAME == "header" or family in WITHOUT_KERNELS  # header places superslabs as slab_map does
     assert kernels - called == set()
 
 
@@ -58,7 +67,22 @@ def test_builtin_designs_use_every_row() -> None:
         }
         used |= {("front", row.front.kind) for row in plan.classes}
         used.add(("release", str(plan.design.release.__struct_config__.tag)))
-    assert used == {(family, row.NAME) for family, row in ROWS}
+        used.add(("hardening", plan.hardening))
+    assert used == {(family, row.NAME) for family, row in ROWS if family != "foreign"}  # one program's choice
+
+
+def test_covering_designs_have_every_legal_pair_and_all_numbers() -> None:
+    designs = covering_designs()
+    assert len(designs) <= 16
+    assert set().union(*(pairs_of(design) for design in designs)) == legal_pairs()
+    plans = [make_plan(design) for design in designs]
+    assert {plan.quarantine for plan in plans if plan.hardening == "full"} == {0, 3, 8}
+    assert {plan.guard_slabs for plan in plans} == {0, 1}
+    assert {plan.run_cache_bytes for plan in plans} == {0, 8192, 65_536}
+    budgets = [plan for plan in plans if plan.design.release.__struct_config__.tag == "budget"]
+    assert {plan.slab_budget_bytes for plan in budgets} == {0, 8192, 20_000}
+    assert {plan.release_advice for plan in budgets} == {"dontneed", "free"}
+    assert {plan.grain for plan in plans} == {8, 16}
 
 
 @pytest.mark.parametrize("name", builtin_names())

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from program import HUGE, RUN, Program, plain_and_compiled
 
-from heapsmith.model.policy import release_eager, release_keep
+from heapsmith.model.policy import hardening_full, release_budget, release_keep
 
 pytestmark = plain_and_compiled
 
@@ -104,25 +104,53 @@ def test_header(compiled: bool) -> None:
     assert program.totals("committed") == (4 * 4096,)
 
 
-def test_span_used_up(compiled: bool) -> None:
+def test_a_run_where_no_slab_is_to_be_had(compiled: bool) -> None:
     slab = 1 << 21
     span: dict[str, Any] = {
         "superslab_bytes": 1 << 26,
         "slab_span_bytes": 1 << 28,
+        "run_span_bytes": 1 << 28,
         "huge_bytes": slab,
+        "run_cache_bytes": slab,
     }
     program = Program(compiled, [1024, slab], slab_bytes=slab, **span)
     names = [f"n{i}" for i in range(128)]
     assert program.malloc(" ".join(names), slab) == [i * slab for i in range(128)]
+    assert program.malloc("x", slab - 1000) == RUN  # 512 pages: the class's usable bytes
+    assert program.malloc("y", 1000) == RUN + 512  # one page
+    assert program.aligned("z", 10, 1) == RUN + 513
+    assert program.counts(0, "refill", "refilled", "acquire", "hit0") == (2, 0, 0, 0)
+    assert program.counts(1, "refill", "refilled") == (129, 128)
+    assert program.totals("run_grow", "superslabs", "committed") == (3, 4, 128 * slab + 514 * 4096)
+    assert program.realloc("y", 500) == RUN + 514  # of a run, to a small size: moved, again into a run
+    assert program.totals("realloc_moved", "realloc_in_place", "run_free") == (1, 0, 0)  # the old one is cached
+    program.free("n7")
+    assert program.malloc("w", 100) == 7 * slab  # a slab again
+    assert program.machine.statistics().failed == 0
+    program.free("y")
+    assert program.malloc("u", slab) == RUN + 515  # the cache holds runs of one page only
+    assert program.totals("run_hit", "run_spill") == (0, 0)
+    live = 128 + 3  # n0 .. n127 but one, w, x, z, u
+    assert program.machine.statistics().live_blocks == live
+
+
+def test_no_slab_and_no_run(compiled: bool) -> None:
+    slab = 1 << 21
+    fields: dict[str, Any] = {"slab_span_bytes": 1 << 28, "run_span_bytes": 1 << 28, "superslab_bytes": 1 << 26}
+    program = Program(compiled, [1024, slab], slab_bytes=slab, huge_bytes=slab, **fields)
+    names = [f"n{i}" for i in range(256)]
+    program.malloc(" ".join(names), slab)
     assert program.malloc("x", slab) == -1
     assert program.realloc("x", slab // 2) == -1  # of a null pointer: malloc, which fails again
     program.free("x")
     assert program.realloc("n7", 1000) == -1  # no room to move: the block stays
+    program.free("n200")
+    assert program.malloc("y", slab) == RUN + (200 - 128) * 512
     program.free("n7")
-    assert program.malloc("y", slab) == 7 * slab
+    assert program.malloc("z", slab) == 7 * slab
     assert program.counts(0, "refill", "refilled", "acquire") == (1, 0, 0)
-    assert program.counts(1, "refill", "refilled", "direct") == (131, 129, 1)
-    assert program.totals("superslabs", "realloc_moved", "realloc_in_place") == (4, 0, 0)
+    assert program.counts(1, "refill", "refilled") == (128 + 128 + 2 + 2, 129)
+    assert program.totals("superslabs", "realloc_moved", "realloc_in_place", "run_grow") == (4, 0, 0, 128)
     assert program.machine.statistics().failed == 3
 
 
@@ -132,9 +160,9 @@ def test_region_used_up(compiled: bool) -> None:
         compiled, [2048, 1 << 20], slab_bytes=1 << 20, superslab_bytes=1 << 26, huge_bytes=1 << 20, **fields
     )
     program.malloc(" ".join(f"n{i}" for i in range(128)), 1 << 20)
-    assert program.malloc("x", 1 << 20) == -1
+    assert program.malloc("x", 1 << 20) == RUN
     assert program.malloc("y", 2048) == 0  # the other region is empty
-    assert program.totals("superslabs") == (3,)
+    assert program.totals("superslabs", "run_grow") == (3, 1)
 
 
 def test_run_span_used_up(compiled: bool) -> None:
@@ -166,7 +194,7 @@ def test_aligned(compiled: bool) -> None:
     assert program.aligned("c", 7, 65) == 8192  # 256
     assert program.aligned("d", 9, 20) == RUN  # no class
     assert program.aligned("e", 12, 257) == RUN + 1
-    assert program.aligned("f", 13, 20) == HUGE  # beyond a page
+    assert program.aligned("f", 13, 20) == HUGE  # beyond a page: no run, and no class, is that aligned
     assert program.aligned("g", 13, 5000) == HUGE + 1
     assert program.totals("heaps", "run_grow", "huge_map", "committed") == (1, 2, 2, 8 * 4096)
 
@@ -180,22 +208,71 @@ def test_committed_follows_carving(compiled: bool) -> None:
     assert sizes == [4096, 4096, 8192, 8192]
 
 
-def test_eager_release_of_slabs(compiled: bool) -> None:
-    release = release_eager.Params(keep_slabs=1, run_bytes=1 << 20)
+def test_alignment_beyond_a_page_is_large(compiled: bool) -> None:
+    program = Program(compiled, [16, 8192], slab_bytes=16384)
+    assert program.aligned("a", 12, 100) == 0  # 8192 is a multiple of the page
+    assert program.aligned("b", 13, 100) == HUGE  # and of 8192, but slabs are not looked at
+    assert program.totals("huge_map") == (1,)
+
+
+def test_release_of_the_oldest_slabs_beyond_the_budget(compiled: bool) -> None:
+    release = release_budget.Params(slab_budget_bytes=2 * 4096)
     program = Program(compiled, [2048, 4096], release=release, empties="dedicated")
+    program.malloc("a b c", 4096)
+    program.malloc("d e f g", 2048)  # two slabs
+    program.free("b a")
+    assert program.totals("releases", "committed") == (0, 5 * 4096)
+    program.free("d e")  # three empty slabs: b's is the oldest
+    assert program.totals("releases", "released_bytes", "committed") == (1, 4096, 4 * 4096)
+    assert program.malloc("h", 4096) == 0  # a's, retired last, leaves the queue with its pages
+    program.free("c")  # the queue: the first of 2048, c's
+    assert program.totals("releases", "committed") == (1, 4 * 4096)
+    assert program.malloc("i", 4096) == 2 * 4096
+    assert program.malloc("j", 4096) == 4096  # b's, committed anew
+    assert program.totals("releases", "committed", "committed_peak") == (1, 5 * 4096, 5 * 4096)
+    program.free("h i j")  # 2048's first is the oldest, then h's
+    assert program.totals("releases", "committed") == (3, 3 * 4096)
+
+
+def test_a_budget_of_nothing_releases_at_once(compiled: bool) -> None:
+    program = Program(compiled, [4096], release=release_budget.Params(0, 0))
     program.malloc("a b", 4096)
-    program.malloc("c d e f", 2048)  # two slabs
+    program.free("a b")
+    assert program.totals("releases", "committed") == (2, 0)
+    assert program.malloc("c", 4096) == 4096
+
+
+def test_budget_counts_committed_bytes(compiled: bool) -> None:
+    release = release_budget.Params(slab_budget_bytes=4 * 4096)
+    program = Program(compiled, [1024, 16384], slab_bytes=16384, superslab_bytes=65536, release=release)
+    program.malloc("a", 16384)
+    program.malloc("b", 1024)  # a slab with one page
+    program.malloc("c", 16384)
     program.free("a")
-    assert program.totals("releases", "committed") == (0, 4 * 4096)
-    program.free("c d")  # the other class's pool holds one: released
-    assert program.totals("releases", "released_bytes", "committed") == (1, 4096, 3 * 4096)
-    assert program.malloc("g", 4096) == 0  # the pools hold none with pages now
-    program.free("e f")
-    assert program.totals("releases", "committed") == (1, 3 * 4096)
-    assert program.malloc("h", 2048) == 16384 + 4096  # retired last, its pages kept
-    assert program.totals("committed", "committed_peak") == (3 * 4096, 4 * 4096)
-    assert program.malloc("i j", 2048)[1] == 16384  # its one carved block commits it anew
-    assert program.totals("committed") == (4 * 4096,)
+    assert program.totals("releases", "committed") == (0, 9 * 4096)
+    program.free("c")
+    assert program.totals("releases", "released_bytes", "committed") == (1, 16384, 5 * 4096)
+
+
+def test_huge_pages_commit_whole_superslabs(compiled: bool) -> None:
+    superslab = 1 << 21
+    release = release_budget.Params(slab_budget_bytes=0)
+    program = Program(compiled, [4096], thp="always", superslab_bytes=superslab, release=release)
+    assert program.malloc("a b", 4096) == [0, 4096]
+    assert program.totals("committed", "committed_peak") == (superslab, superslab)
+    program.free("a")
+    assert program.totals("releases", "released_bytes", "committed") == (1, 4096, superslab - 4096)
+    assert program.malloc("c d", 4096) == [0, 8192]
+    assert program.totals("committed", "superslabs") == (superslab, 1)
+    program.malloc(" ".join(f"n{i}" for i in range(510)), 4096)
+    assert program.totals("committed", "superslabs") == (2 * superslab, 2)
+
+
+def test_guard_slabs_are_never_handed_out(compiled: bool) -> None:
+    program = Program(compiled, [4096], hardening=hardening_full.Params(quarantine=0), superslab_bytes=8192)
+    assert program.malloc("a b c", 4088) == [0, 8192, 16384]
+    assert program.malloc("d", 4089) == RUN
+    assert program.totals("superslabs", "slabs", "committed") == (3, 3, 3 * 4096 + 2 * 4096)
 
 
 def test_keep_releases_nothing(compiled: bool) -> None:

@@ -22,7 +22,9 @@ from heapsmith.model.policy import (
     front_linked_list,
     front_none,
     front_two_level,
-    release_eager,
+    hardening_full,
+    hardening_off,
+    release_budget,
     release_keep,
 )
 from heapsmith.model.simulate import simulate
@@ -46,6 +48,8 @@ BASES = {
     "two_level": base_with(front=front_two_level.Params()),
     "fifo_ring": base_with(front=front_fifo_ring.Params(capacity=64), slab_bytes=131_072),
     "none": base_with(front=front_none.Params()),
+    "full": base_with(hardening=hardening_full.Params()),
+    "full_header": base_with(hardening=hardening_full.Params(), classifier="header", sizes=DEFAULT.sizes[1:]),
     "grain_8": base_with(grain=8, sizes=[8, 16, 24, 32, 48, 64, 128, 256, 1024, 4096, 16_384]),
     "mixed": base_with(class_front=[ClassFront([64, 128], front_linked_list.Params(capacity=40))]),
 }
@@ -109,7 +113,6 @@ def test_reasons_name_every_choice_and_survive_in_the_file(trace: Path, tmp_path
     tuned = tune(trace, base=DEFAULT, name="made")
     fields = [reason.field for reason in tuned.reasons]
     expected = ["design", "budget", "slab_bytes"]
-    expected += ["release"] * (tuned.design.release != DEFAULT.release)
     expected += ["sizes"]
     expected += [f"sizes[{index}]" for index in range(len(tuned.design.sizes))]
     expected += [f"class_front[{index}]" for index in range(len(tuned.design.class_front))]
@@ -172,11 +175,11 @@ def some_histogram() -> Histogram:
 
 
 def test_every_slab_size_keeps_the_same_bytes_and_serves_what_it_can() -> None:
-    base = base_with(release=release_eager.Params(keep_slabs=6))
+    base = base_with(release=release_budget.Params(slab_budget_bytes=6 * 65_536), thp="never")
     made = {draft.design.slab_bytes: draft.design for draft in drafts(base, some_histogram(), 48, "made")}
     assert set(made) == {4096, 8192, 16_384, 32_768, 65_536}
     for slab_bytes, design in made.items():
-        assert make_plan(design).keep_slabs * slab_bytes == 6 * base.slab_bytes
+        assert (design.release, design.thp) == (base.release, base.thp)
         assert design.sizes[-1] == min(slab_bytes, base.sizes[-1])
         assert {64, 144} <= set(design.sizes)
 
@@ -252,7 +255,7 @@ fronts = st.one_of(
 @st.composite
 def designs(draw: st.DrawFn) -> Design:
     """Legal designs with any text, fronts and numbers."""
-    sizes = sorted(draw(st.sets(st.integers(1, 256).map(lambda step: 16 * step), min_size=1, max_size=20)))
+    sizes = sorted(draw(st.sets(st.integers(2, 256).map(lambda step: 16 * step), min_size=1, max_size=20)))
     split = draw(st.integers(0, len(sizes)))
     rows = [ClassFront(sizes[:split], draw(fronts)), ClassFront(sizes[split:], draw(fronts))]
     design = Design(
@@ -264,7 +267,11 @@ def designs(draw: st.DrawFn) -> Design:
         slab_bytes=draw(st.sampled_from([8192, 65_536])),
         front=draw(fronts),
         class_front=[row for row in rows if row.sizes],
-        release=draw(st.builds(release_keep.Params) | st.builds(release_eager.Params, keep_slabs=st.integers(0, 99))),
+        release=draw(st.builds(release_keep.Params) | st.builds(release_budget.Params, st.integers(0, 99))),
+        hardening=draw(st.just(hardening_off.Params()) | st.builds(hardening_full.Params, st.integers(0, 99))),
+        thp=draw(st.sampled_from(["system", "always", "never"])),
+        foreign=draw(st.sampled_from(["leak", "next"])),
+        run_cache_bytes=draw(st.sampled_from([0, 4096])),
     )
     assert design.why_not_valid() is None
     return design

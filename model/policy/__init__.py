@@ -14,12 +14,17 @@ from heapsmith.model.policy import (
     classifier_slab_map,
     empties_dedicated,
     empties_shared,
+    foreign_leak,
+    foreign_next,
     front_array_stack,
     front_fifo_ring,
     front_linked_list,
     front_none,
     front_two_level,
-    release_eager,
+    hardening_checks,
+    hardening_full,
+    hardening_off,
+    release_budget,
     release_keep,
     remote_local_cache,
     remote_owner_list,
@@ -30,7 +35,9 @@ CLASSIFIERS: tuple[ModuleType, ...] = (classifier_slab_map, classifier_class_reg
 SLAB_CHOICES: tuple[ModuleType, ...] = (choice_hot_index, choice_address_ordered)
 EMPTIES: tuple[ModuleType, ...] = (empties_shared, empties_dedicated)
 REMOTES: tuple[ModuleType, ...] = (remote_local_cache, remote_owner_list)
-RELEASES: tuple[ModuleType, ...] = (release_keep, release_eager)
+RELEASES: tuple[ModuleType, ...] = (release_keep, release_budget)
+HARDENINGS: tuple[ModuleType, ...] = (hardening_off, hardening_checks, hardening_full)
+FOREIGNS: tuple[ModuleType, ...] = (foreign_leak, foreign_next)
 
 
 def names(table: tuple[ModuleType, ...]) -> list[str]:
@@ -41,3 +48,8 @@ def names(table: tuple[ModuleType, ...]) -> list[str]:
 def code(table: tuple[ModuleType, ...], name: str) -> int:
     """The code of the row called `name` (ValueError if there is none)."""
     return names(table).index(name)
+
+
+def row(table: tuple[ModuleType, ...], name: str) -> ModuleType:
+    """The row called `name` (ValueError if there is none)."""
+    return table[code(table, name)]

@@ -3,6 +3,7 @@
 from heapsmith.model.kernel import Records, kernel
 
 NAME = "class_region"
+HEADER_BYTES = 0
 
 
 @kernel

@@ -3,3 +3,4 @@
 from heapsmith.model.policy.classifier_slab_map import superslab_place as superslab_place
 
 NAME = "header"
+HEADER_BYTES = 8

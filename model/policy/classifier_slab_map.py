@@ -3,6 +3,7 @@
 from heapsmith.model.kernel import Records, kernel
 
 NAME = "slab_map"
+HEADER_BYTES = 0
 
 
 @kernel

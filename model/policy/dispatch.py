@@ -41,10 +41,8 @@ from heapsmith.model.policy.front_none import push as none_push
 from heapsmith.model.policy.front_two_level import drain as two_level_drain
 from heapsmith.model.policy.front_two_level import promote as two_level_promote
 from heapsmith.model.policy.front_two_level import push as two_level_push
-from heapsmith.model.policy.release_eager import run_goes as eager_run_goes
-from heapsmith.model.policy.release_eager import slab_goes as eager_slab_goes
-from heapsmith.model.policy.release_keep import run_goes as keep_run_goes
-from heapsmith.model.policy.release_keep import slab_goes as keep_slab_goes
+from heapsmith.model.policy.release_budget import goes as budget_goes
+from heapsmith.model.policy.release_keep import goes as keep_goes
 from heapsmith.model.policy.remote_local_cache import where as local_cache_where
 from heapsmith.model.policy.remote_owner_list import where as owner_list_where
 
@@ -189,19 +187,11 @@ def superslab_place(machine: Records, cls: int, mapped: int, mapped_by_pool: int
 
 
 @kernel
-def slab_goes(release: int, held: int, keep_slabs: int) -> bool:
-    """Whether the pages of a slab just retired go back to the OS."""
+def release_goes(release: int, aged_bytes: int, budget_bytes: int) -> bool:
+    """Whether the oldest of an age queue with so many committed bytes gives its pages back to the OS."""
     if release == KEEP:
-        return keep_slab_goes(held, keep_slabs)
-    return eager_slab_goes(held, keep_slabs)
-
-
-@kernel
-def run_goes(release: int, pages: int, run_pages: int) -> bool:
-    """Whether the pages of a run just freed go back to the OS."""
-    if release == KEEP:
-        return keep_run_goes(pages, run_pages)
-    return eager_run_goes(pages, run_pages)
+        return keep_goes(aged_bytes, budget_bytes)
+    return budget_goes(aged_bytes, budget_bytes)
 
 
 @hit_path

@@ -17,12 +17,6 @@ def why_not_valid(params: Params) -> str | None:
 
 
 @kernel
-def slab_goes(held: int, keep_slabs: int) -> bool:
-    """Whether a retired slab's pages go back when the pools hold `held` slabs with committed pages."""
-    return False
-
-
-@kernel
-def run_goes(pages: int, run_pages: int) -> bool:
-    """Whether the pages of a freed run go back."""
+def goes(aged_bytes: int, budget_bytes: int) -> bool:
+    """Whether the oldest of an age queue with so many committed bytes gives its pages back."""
     return False

@@ -1,6 +1,12 @@
 /* Classifier "header": the 8 bytes before a block hold its class; superslabs follow one another. */
 #include "heap.h"
 
+size_t classifier_span(unsigned halvings)
+{
+    size_t bytes = SLAB_SPAN_BYTES >> halvings;
+    return bytes >= SMALLEST_SLAB_SPAN ? bytes : 0;
+}
+
 size_t classifier_place(unsigned class)
 {
     (void)class;
@@ -27,6 +33,11 @@ void classifier_mark(void *const *blocks, uint32_t count, unsigned class)
 {
     for (uint32_t index = 0; index < count; index++)
         ((uint64_t *)blocks[index])[-1] = class;
+}
+
+void classifier_unmark(void *block)
+{
+    ((uint64_t *)block)[-1] = 0;
 }
 
 unsigned classifier_class(const void *block)

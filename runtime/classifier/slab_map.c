@@ -5,6 +5,12 @@
 
 uint8_t hs_slab_class[SPAN_SLABS]; /* written under the pool lock; a block's own slab keeps its byte while the block lives */
 
+size_t classifier_span(unsigned halvings)
+{
+    size_t bytes = SLAB_SPAN_BYTES >> halvings;
+    return bytes >= SMALLEST_SLAB_SPAN ? bytes : 0;
+}
+
 size_t classifier_place(unsigned class)
 {
     (void)class;
@@ -32,6 +38,11 @@ void classifier_mark(void *const *blocks, uint32_t count, unsigned class)
     (void)blocks;
     (void)count;
     (void)class;
+}
+
+void classifier_unmark(void *block)
+{
+    (void)block;
 }
 
 unsigned classifier_class(const void *block)

@@ -10,7 +10,7 @@ void *array_stack_fill(struct heap *heap, unsigned class)
     void **slot = heap->slot + plan->slot;
     uint32_t taken = hs_take(heap, class, slot, plan->refill);
     if (taken == 0)
-        return NULL;
+        return hs_alloc_run_for(class);
     for (uint32_t low = 0, high = taken - 1; low < high; low++, high--) {
         void *block = slot[low];
         slot[low] = slot[high];
@@ -30,7 +30,7 @@ void *array_stack_refill(struct heap *heap, unsigned class)
 {
     heap = hs_heap_of(heap);
     if (heap == NULL)
-        return NULL;
+        return hs_alloc_run_for(class);
     if (remote_drain(heap) && heap->front[class].held > 0)
         return array_stack_pop(heap, class);
     return array_stack_fill(heap, class);

@@ -32,7 +32,7 @@ void *fifo_ring_refill(struct heap *heap, unsigned class)
 {
     heap = hs_heap_of(heap);
     if (heap == NULL)
-        return NULL;
+        return hs_alloc_run_for(class);
     if (remote_drain(heap) && heap->front[class].held > 0) {
         count_checked(&heap->count[class].hit0);
         return dequeue(heap, class);

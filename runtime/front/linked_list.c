@@ -4,7 +4,7 @@
 static void push(struct front *front, void *block)
 {
     struct block *first = block;
-    first->next = front->list;
+    link_set(first, front->list);
     front->list = first;
     front->held++;
 }
@@ -12,7 +12,7 @@ static void push(struct front *front, void *block)
 static void *pop(struct front *front)
 {
     struct block *first = front->list;
-    front->list = first->next;
+    front->list = link_take(first);
     front->held--;
     return first;
 }
@@ -30,7 +30,7 @@ void *linked_list_refill(struct heap *heap, unsigned class)
 {
     heap = hs_heap_of(heap);
     if (heap == NULL)
-        return NULL;
+        return hs_alloc_run_for(class);
     struct front *front = &heap->front[class];
     if (remote_drain(heap) && front->held > 0) {
         count_checked(&heap->count[class].hit0);
@@ -39,7 +39,7 @@ void *linked_list_refill(struct heap *heap, unsigned class)
     void **taken = heap->slot + hs_class[class].slot; /* a list needs no slots: they serve the refill */
     uint32_t blocks = hs_take(heap, class, taken, hs_class[class].refill);
     if (blocks == 0)
-        return NULL;
+        return hs_alloc_run_for(class);
     while (--blocks > 0)
         push(front, taken[blocks]);
     return taken[0];

@@ -5,10 +5,10 @@ void *none_alloc(struct heap *heap, unsigned class)
 {
     heap = hs_heap_of(heap);
     if (heap == NULL)
-        return NULL;
+        return hs_alloc_run_for(class);
     remote_drain(heap);
     void *block;
-    return hs_take(heap, class, &block, 1) == 1 ? block : NULL;
+    return hs_take(heap, class, &block, 1) == 1 ? block : hs_alloc_run_for(class);
 }
 
 void none_free(struct heap *heap, unsigned class, void *block)

@@ -6,7 +6,7 @@
 static void *pop_list(struct front *front)
 {
     struct block *first = front->list;
-    front->list = first->next;
+    front->list = link_take(first);
     front->listed--;
     return first;
 }
@@ -38,7 +38,7 @@ void *two_level_refill(struct heap *heap, unsigned class)
 {
     heap = hs_heap_of(heap);
     if (heap == NULL)
-        return NULL;
+        return hs_alloc_run_for(class);
     if (remote_drain(heap) && heap->front[class].held > 0)
         return array_stack_pop(heap, class);
     return heap->front[class].listed > 0 ? promote(heap, class) : array_stack_fill(heap, class);
@@ -64,7 +64,7 @@ void two_level_spill(struct heap *heap, unsigned class, void *block)
     count->spill++;
     for (uint32_t oldest = 0; oldest < plan->spill; oldest++) {
         struct block *first = slot[oldest];
-        first->next = front->list;
+        link_set(first, front->list);
         front->list = first;
     }
     front->listed += plan->spill;

@@ -41,7 +41,7 @@ void remote_free(struct heap *owner, unsigned class, void *block)
     struct block *head = __atomic_load_n(&owner->remote, __ATOMIC_RELAXED);
     count_shared(&owner->count[class].remote, 1);
     do {
-        first->next = head;
+        link_set(first, head);
     } while (!__atomic_compare_exchange_n(&owner->remote, &head, first, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
@@ -52,7 +52,7 @@ bool remote_drain(struct heap *heap)
     struct block *first = __atomic_exchange_n(&heap->remote, NULL, __ATOMIC_ACQUIRE);
     while (first != NULL) {
         struct block *block = first;
-        first = first->next;
+        first = link_take(first);
         unsigned class = slab_of(block)->class;
         heap->count[class].drained++;
         hs_free_of[1 + class](block);

@@ -31,6 +31,10 @@ Trace = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace (.hst).", 
 Name = Annotated[
     str, typer.Argument(metavar="DESIGN", help="A built-in design or a design file.", autocompletion=designs)
 ]
+LibraryOrDesign = Annotated[
+    str,
+    typer.Argument(metavar="LIB|DESIGN", help="A library (.so), or a design to build.", autocompletion=designs),
+]
 Base = Annotated[
     str, typer.Option("--base", metavar="DESIGN", help="The design to start from.", autocompletion=designs)
 ]
@@ -51,6 +55,24 @@ def command_words(words: list[str]) -> list[str]:
     if shutil.which(command[0]) is None:
         raise BadInput(f"{command[0]}: no such command, or it is not executable")
     return command
+
+
+def library_file(library: str) -> Path | None:
+    """The shared library that LIB|DESIGN names, or None for a design; BadInput for a file that is neither."""
+    path = Path(library)
+    if path.suffix == ".so" or ".so." in path.name:
+        return path
+    if path.is_file() and path.suffix != ".toml":
+        raise BadInput(f"{library}: expected a library (.so), a design file (.toml) or a built-in design's name")
+    return None
+
+
+def with_stats(options: str, file: str) -> str:
+    """The options of HEAPSMITH, and its counters to `file`; BadInput for a name that the variable cannot hold."""
+    if "," in file:
+        raise BadInput(f"{file}: HEAPSMITH takes no file with a comma in its name")
+    path = writable_file(Path(file).absolute())
+    return ",".join([*filter(None, [options]), f"stats={path}"])
 
 
 def writable_folder(path: Path) -> Path:

@@ -182,19 +182,20 @@ def generate(
     show.emit_json(found) if json else results.generated(found, check)
 
 
-@app.command(epilog=take.example("build default -o libdefault.so", "build out/py/design.toml -o libpy.so --checked"))
+@app.command(epilog=take.example("build default -o libdefault.so", "build out/py/design.toml -o libpy.a --static"))
 def build(
     design: take.Name,
     out: take.OutFile,
     checked: Annotated[bool, typer.Option("--checked", help="Assert the machine's equations at run time.")] = False,
+    static: Annotated[bool, typer.Option("--static", help="An archive (.a) to link in.")] = False,
     json: take.Json = False,
 ) -> None:
-    """Compile a design's library with GCC."""
+    """Compile a design's library with GCC: to preload, to link with -l, or with --static to link in."""
     from heapsmith.codegen.build import build as compile_library
     from heapsmith.model.design import load
 
     found = load(design)
-    built = compile_library(found, take.writable_file(out), checked=checked)
+    built = compile_library(found, take.writable_file(out), checked=checked, static=static)
     show.emit_json({"design": found.name, "hash": found.hash(), "library": str(built)}) if json else print(built)
 
 
@@ -271,13 +272,11 @@ def tune(
     context_settings=COMMAND_LINE, epilog=take.example("run default -- python3 x.py", "run out/py/libpy.so -- ls")
 )
 def run(
-    library: Annotated[
-        str,
-        typer.Argument(
-            metavar="LIB|DESIGN", help="A library (.so), or a design to build.", autocompletion=take.designs
-        ),
-    ],
+    library: take.LibraryOrDesign,
     command: take.Cmd,
+    stats: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the heap's counters at exit; %p in it is the process id.")
+    ] = None,
 ) -> int:
     """Run CMD under LD_PRELOAD of a library; a design is built into the cache first. The exit status is CMD's."""
     from heapsmith.bench.built import library_of
@@ -285,11 +284,10 @@ def run(
     from heapsmith.model.design import load
 
     words = take.command_words(command)
-    path = Path(library)
-    is_library = path.suffix == ".so" or ".so." in path.name
-    if path.is_file() and not is_library and path.suffix != ".toml":
-        raise BadInput(f"{library}: expected a library (.so), a design file (.toml) or a built-in design's name")
-    return run_under(path if is_library else library_of(load(library)), words)
+    path = take.library_file(library) or library_of(load(library))
+    if stats is not None:
+        os.environ["HEAPSMITH"] = take.with_stats(os.environ.get("HEAPSMITH", ""), stats)
+    return run_under(path, words)
 
 
 @app.command(

@@ -1,0 +1,29 @@
+"""Full: checks, and a canary behind each block, a guard slab per superslab, and a quarantine for freed blocks."""
+
+import msgspec
+
+NAME = "full"
+TAIL_BYTES = 8
+ENCODES_LINKS = True
+MAX_QUARANTINE = 4096
+
+
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
+    """All checks; blocks end in a canary.
+
+    quarantine: small blocks that a heap holds back after they were freed, the oldest going first; 0: none.
+    """
+
+    quarantine: int = 64
+
+
+def why_not_valid(params: Params) -> str | None:
+    """The reason why these parameters make no hardening, or None."""
+    if not 0 <= params.quarantine <= MAX_QUARANTINE:
+        return f"quarantine: {params.quarantine} is out of range; expected 0 to {MAX_QUARANTINE} blocks"
+    return None
+
+
+def guard_slabs(slabs_per_superslab: int) -> int:
+    """The slabs at the end of a superslab that are never handed out: one, if another is left."""
+    return 1 if slabs_per_superslab > 1 else 0

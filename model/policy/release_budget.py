@@ -1,0 +1,42 @@
+"""Budget: empty slabs and free runs keep so many bytes of pages each; beyond it the oldest give theirs back.
+
+The age queues are FIFOs: age is counted in bytes freed since, not in seconds.
+"""
+
+from typing import Literal, get_args
+
+import msgspec
+
+from heapsmith.model.kernel import kernel
+
+NAME = "budget"
+MAX_BUDGET = 1 << 44
+Advice = Literal["dontneed", "free"]
+ADVICES: tuple[str, ...] = get_args(Advice)
+
+
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
+    """Pages of the oldest empty slabs and free runs go back to the OS.
+
+    slab_budget_bytes: committed bytes that empty slabs may keep; run_budget_bytes: that free runs may keep; advice:
+    dontneed takes pages at once (MADV_DONTNEED), free lets the system take them when it wants (MADV_FREE).
+    """
+
+    slab_budget_bytes: int = 4_194_304
+    run_budget_bytes: int = 4_194_304
+    advice: Advice = "dontneed"
+
+
+def why_not_valid(params: Params) -> str | None:
+    """The reason why these parameters make no release policy, or None."""
+    for field in ("slab_budget_bytes", "run_budget_bytes"):
+        value = getattr(params, field)
+        if not 0 <= value <= MAX_BUDGET:
+            return f"{field}: {value} is out of range; expected 0 to {MAX_BUDGET} bytes"
+    return None
+
+
+@kernel
+def goes(aged_bytes: int, budget_bytes: int) -> bool:
+    """Whether the oldest of an age queue with so many committed bytes gives its pages back."""
+    return aged_bytes > budget_bytes

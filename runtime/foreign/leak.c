@@ -1,0 +1,23 @@
+/* Foreign pointers, policy leak: they are left alone. Their size is unknown, so that they cannot be copied either. */
+#include "../heap.h"
+
+#include <errno.h>
+
+void foreign_free(void *block)
+{
+    (void)block;
+}
+
+void *foreign_realloc(void *block, size_t bytes)
+{
+    (void)block;
+    if (bytes > 0)
+        errno = ENOMEM;
+    return NULL;
+}
+
+size_t foreign_usable(void *block)
+{
+    (void)block;
+    return 0;
+}

@@ -1,0 +1,243 @@
+/* What glibc adds to the malloc family: mallinfo(3), malloc_stats(3), malloc_info(3), malloc_trim(3), mallopt(3). */
+#include "heap.h"
+#include "text.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* As <malloc.h> has them since glibc 2.33. */
+struct mallinfo2 {
+    size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
+};
+struct mallinfo {
+    int arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
+};
+
+#pragma GCC visibility push(default)
+struct mallinfo2 mallinfo2(void);
+struct mallinfo mallinfo(void);
+void malloc_stats(void);
+int malloc_info(int options, FILE *stream);
+int malloc_trim(size_t pad);
+int mallopt(int parameter, int value);
+#pragma GCC visibility pop
+
+/* One class, summed over heaps. Other threads' heaps are read as they happen to be. */
+struct tally {
+    unsigned class;
+    size_t parked;  /* blocks that left their slab and are not the program's: in fronts, quarantines, on remote lists */
+    size_t emptied; /* slabs that the class gave up, less those it took (modulo 2^64) */
+};
+
+static uint64_t look(const uint64_t *counter)
+{
+    return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+static size_t quarantined(const struct quarantine *quarantine, unsigned class)
+{
+    size_t blocks = 0;
+    for (uint32_t index = 0; index < quarantine->held; index++) {
+        const void *block = quarantine->block[(quarantine->oldest + index) % QUARANTINE_SLOTS];
+        blocks += in_slab_span(block) && classifier_class(block) == class;
+    }
+    return blocks;
+}
+
+static void tally_heap(struct heap *heap, void *with)
+{
+    struct tally *tally = with;
+    const struct class_count *count = &heap->count[tally->class];
+    tally->parked += look(&count->remote) - look(&count->drained);
+    tally->emptied += look(&count->retire) - look(&count->acquire);
+    if (heap == &hs_no_heap)
+        return;
+    const struct front *front = &heap->front[tally->class];
+    tally->parked += front->held + front->listed + quarantined(&heap->quarantine, tally->class);
+}
+
+static struct tally tally_class(unsigned class)
+{
+    struct tally tally = { .class = class };
+    hs_visit_heaps(tally_heap, &tally);
+    return tally;
+}
+
+/* Bytes, but for `blocks`, `huge_blocks` and `slabs`. */
+struct census {
+    size_t slab_bytes, out_bytes, run_bytes, used_bytes, huge_bytes, huge_blocks;
+    size_t parked_bytes, parked_blocks;
+    size_t empty_slabs;
+};
+
+static struct census take_census(void)
+{
+    struct census census = { 0 };
+    if (!hs_started())
+        return census;
+    hs_store_census(&census.slab_bytes, &census.out_bytes);
+    hs_large_census(&census.run_bytes, &census.used_bytes, &census.huge_bytes, &census.huge_blocks);
+    census.empty_slabs = look(&hs_count.slabs);
+    for (unsigned class = 0; class < CLASS_COUNT; class++) {
+        struct tally tally = tally_class(class);
+        census.parked_blocks += tally.parked;
+        census.parked_bytes += tally.parked * hs_class[class].stride;
+        census.empty_slabs += tally.emptied;
+    }
+    return census;
+}
+
+static size_t smaller(size_t one, size_t other)
+{
+    return one < other ? one : other;
+}
+
+/* Of the two spans, without huge blocks. */
+static size_t bytes_in_use(const struct census *census)
+{
+    return census->out_bytes - smaller(census->out_bytes, census->parked_bytes) + census->used_bytes;
+}
+
+static size_t bytes_free(const struct census *census)
+{
+    size_t arena = census->slab_bytes + census->run_bytes;
+    return arena - smaller(arena, bytes_in_use(census));
+}
+
+struct mallinfo2 mallinfo2(void)
+{
+    struct census census = take_census();
+    size_t slab_free = census.slab_bytes - smaller(census.slab_bytes, census.out_bytes);
+    size_t run_free = census.run_bytes - smaller(census.run_bytes, census.used_bytes);
+    return (struct mallinfo2){
+        .arena = census.slab_bytes + census.run_bytes,
+        .ordblks = census.empty_slabs,
+        .smblks = census.parked_blocks,
+        .hblks = census.huge_blocks,
+        .hblkhd = census.huge_bytes,
+        .fsmblks = census.parked_bytes,
+        .uordblks = bytes_in_use(&census),
+        .fordblks = bytes_free(&census),
+        .keepcost = smaller(census.empty_slabs * SLAB_BYTES, slab_free) + run_free,
+    };
+}
+
+/* What does not fit an int is INT_MAX: mallinfo2 has it whole. */
+static int as_int(size_t value)
+{
+    return value < INT_MAX ? (int)value : INT_MAX;
+}
+
+struct mallinfo mallinfo(void)
+{
+    struct mallinfo2 info = mallinfo2();
+    return (struct mallinfo){
+        .arena = as_int(info.arena),
+        .ordblks = as_int(info.ordblks),
+        .smblks = as_int(info.smblks),
+        .hblks = as_int(info.hblks),
+        .hblkhd = as_int(info.hblkhd),
+        .fsmblks = as_int(info.fsmblks),
+        .uordblks = as_int(info.uordblks),
+        .fordblks = as_int(info.fordblks),
+        .keepcost = as_int(info.keepcost),
+    };
+}
+
+static void line(struct text *out, const char *what, size_t figure)
+{
+    text_string(out, what);
+    text_number(out, figure);
+    text_string(out, "\n");
+}
+
+void malloc_stats(void)
+{
+    struct census census = take_census();
+    struct text out = { .fd = STDERR_FILENO };
+    text_string(&out, "heapsmith ");
+    text_string(&out, hs_design);
+    text_string(&out, "\n");
+    line(&out, "slab bytes       = ", census.slab_bytes);
+    line(&out, "run bytes        = ", census.run_bytes);
+    line(&out, "in use bytes     = ", bytes_in_use(&census));
+    line(&out, "free bytes       = ", bytes_free(&census));
+    line(&out, "huge blocks      = ", census.huge_blocks);
+    line(&out, "huge bytes       = ", census.huge_bytes);
+    line(&out, "max system bytes = ", look(&hs_count.committed_peak));
+    text_end(&out);
+}
+
+/* The smallest request that the class serves. */
+static size_t class_from(unsigned class)
+{
+    return class == 0 ? 0 : hs_class[class - 1].usable + 1;
+}
+
+static void info_sizes(FILE *stream)
+{
+    fputs("<sizes>\n", stream);
+    for (unsigned class = 0; class < CLASS_COUNT; class++) {
+        size_t blocks = tally_class(class).parked;
+        if (blocks > 0)
+            fprintf(stream, "  <size from=\"%zu\" to=\"%u\" total=\"%zu\" count=\"%zu\"/>\n", class_from(class),
+                    hs_class[class].usable, blocks * hs_class[class].stride, blocks);
+    }
+    fputs("</sizes>\n", stream);
+}
+
+static void info_totals(FILE *stream, const struct census *census)
+{
+    size_t rest = bytes_free(census) - smaller(bytes_free(census), census->parked_bytes);
+    fprintf(stream, "<total type=\"fast\" count=\"%zu\" size=\"%zu\"/>\n", census->parked_blocks, census->parked_bytes);
+    fprintf(stream, "<total type=\"rest\" count=\"%zu\" size=\"%zu\"/>\n", census->empty_slabs, rest);
+}
+
+static void info_system(FILE *stream, size_t arena)
+{
+    size_t peak = look(&hs_count.committed_peak);
+    fprintf(stream, "<system type=\"current\" size=\"%zu\"/>\n<system type=\"max\" size=\"%zu\"/>\n", arena, peak);
+    fprintf(stream, "<aspace type=\"total\" size=\"%zu\"/>\n<aspace type=\"mprotect\" size=\"%zu\"/>\n", arena, arena);
+}
+
+int malloc_info(int options, FILE *stream)
+{
+    if (options != 0)
+        return EINVAL;
+    struct census census = take_census();
+    size_t arena = census.slab_bytes + census.run_bytes;
+    fputs("<malloc version=\"1\">\n<heap nr=\"0\">\n", stream);
+    info_sizes(stream);
+    info_totals(stream, &census);
+    info_system(stream, arena);
+    fputs("</heap>\n", stream);
+    info_totals(stream, &census);
+    fprintf(stream, "<total type=\"mmap\" count=\"%zu\" size=\"%zu\"/>\n", census.huge_blocks, census.huge_bytes);
+    info_system(stream, arena);
+    fputs("</malloc>\n", stream);
+    return 0;
+}
+
+int malloc_trim(size_t pad)
+{
+    (void)pad;
+    if (!hs_started())
+        return 0;
+    int saved = errno;
+    if (hs_self != &hs_no_heap)
+        hs_drain_fronts(hs_self);
+    size_t bytes = hs_large_trim(hs_self);
+    bytes += hs_store_trim();
+    errno = saved;
+    return bytes > 0;
+}
+
+/* M_MXFAST 1 to M_KEEP 4, and M_TRIM_THRESHOLD -1 to M_ARENA_MAX -8, are taken note of by nobody: a design is fixed when it
+ * is generated. */
+int mallopt(int parameter, int value)
+{
+    (void)value;
+    return parameter != 0 && parameter >= -8 && parameter <= 4;
+}

@@ -1,0 +1,67 @@
+/* The live map of hardened heaps: a byte per GRAIN bytes of the slab span, beside it, so that no block is looked at.
+ *
+ * Written with plain stores by the thread that allocates or frees the block: a byte is one block's, and whoever may free a
+ * block got it from whoever allocated it by the program's own synchronisation. Two frees that race may both pass. */
+#include "live.h"
+
+#include "os.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+uint8_t *hs_live;
+uintptr_t hs_link_key;
+static size_t live_bytes;
+
+bool hardening_reserve(size_t span_bytes)
+{
+    live_bytes = span_bytes / GRAIN;
+    hs_live = os_reserve_zeros(live_bytes);
+    if (hs_link_key == 0)
+        hs_link_key = os_random();
+    return hs_live != NULL;
+}
+
+bool hardening_commit(size_t offset)
+{
+    return os_commit(hs_live + offset / GRAIN, SUPERSLAB_BYTES / GRAIN);
+}
+
+/* The line goes out without stdio, which may allocate. */
+void hs_misuse(const char *fault, const void *block)
+{
+    enum { DIGITS = 2 * sizeof block };
+    char address[] = ": 0x0000000000000000\n";
+    uintptr_t rest = (uintptr_t)block;
+    for (size_t digit = 0; digit < DIGITS; digit++, rest >>= 4)
+        address[sizeof address - 3 - digit] = "0123456789abcdef"[rest & 15];
+    struct iovec part[] = { { "heapsmith: ", 11 }, { (char *)fault, strlen(fault) }, { address, sizeof address - 1 } };
+    ssize_t written = writev(STDERR_FILENO, part, 3);
+    (void)written;
+    abort();
+}
+
+void hs_not_live(const void *block, const char *what_if_freed)
+{
+    uintptr_t offset = (uintptr_t)block - hs_span;
+    bool freed = offset % GRAIN == 0 && hs_live[offset / GRAIN] == FREED;
+    hs_misuse(freed ? what_if_freed : "not the start of a block", block);
+}
+
+void hardening_check(const void *block)
+{
+    if (!hs_is_live((uintptr_t)block - hs_span))
+        hs_not_live(block, "use of a freed block");
+}
+
+void hardening_bad_free(const void *block)
+{
+    hs_misuse("free of what is no block in use", block);
+}
+
+void hardening_reset(void)
+{
+    os_unmap(hs_live, live_bytes);
+}

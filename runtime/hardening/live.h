@@ -1,0 +1,45 @@
+/* What the emitted malloc and free of hardened heaps do with the live map (live.c). */
+#ifndef HEAPSMITH_LIVE_H
+#define HEAPSMITH_LIVE_H
+
+#include "heap.h"
+
+#pragma GCC visibility push(hidden)
+
+enum { LIVE = 1, FREED = 2 }; /* 0: no block that was ever handed out begins here */
+
+extern uint8_t *hs_live; /* by offset in the slab span, in steps of GRAIN; readable everywhere */
+
+/* The last words about a block of the slab span that is not live. */
+void hs_not_live(const void *block, const char *what_if_freed) __attribute__((noreturn, cold));
+
+static inline bool hs_is_live(uintptr_t offset)
+{
+    return offset % GRAIN == 0 && hs_live[offset / GRAIN] == LIVE;
+}
+
+/* A block goes to the program; large ones (and NULL) lie outside the span. */
+static inline void *hs_born(void *block)
+{
+    uintptr_t offset = (uintptr_t)block - hs_span;
+    if (offset < hs_span_bytes)
+        hs_live[offset / GRAIN] = LIVE;
+    return block;
+}
+
+/* The program frees a block of the span. */
+static inline void hs_dies(const void *block)
+{
+    uintptr_t offset = (uintptr_t)block - hs_span;
+    if (!hs_is_live(offset))
+        hs_not_live(block, "double free");
+    hs_live[offset / GRAIN] = FREED;
+}
+
+/* Hardening "full" (full.c). */
+void *hs_hand_out(void *block);
+void *hs_take_back(void *block); /* the block that leaves the quarantine for it; NULL if none does */
+
+#pragma GCC visibility pop
+
+#endif

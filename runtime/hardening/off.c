@@ -1,0 +1,46 @@
+/* Hardening "off": nothing stands between the program and the machine. */
+#include "heap.h"
+
+bool hardening_reserve(size_t span_bytes)
+{
+    (void)span_bytes;
+    return true;
+}
+
+bool hardening_commit(size_t offset)
+{
+    (void)offset;
+    return true;
+}
+
+void hardening_check(const void *block)
+{
+    (void)block;
+}
+
+void hardening_bad_free(const void *block)
+{
+    (void)block;
+    check(false, "a freed block is one");
+}
+
+void hardening_seal(void *block, size_t usable)
+{
+    (void)block;
+    (void)usable;
+}
+
+void hardening_unseal(const void *block, size_t usable)
+{
+    (void)block;
+    (void)usable;
+}
+
+void hardening_empty(struct heap *heap)
+{
+    (void)heap;
+}
+
+void hardening_reset(void)
+{
+}

@@ -1,0 +1,248 @@
+/* Huge blocks: mapped, remapped and unmapped one by one; a hash table from address to mapping. */
+#include "huge.h"
+
+#include "heap.h"
+#include "os.h"
+
+#include <string.h>
+
+/* A huge block; the table is open-addressed by the block's page, linear probing, half full until it cannot grow. */
+struct huge {
+    char *start; /* NULL: no entry */
+    size_t pages;
+    int64_t ordinal;
+};
+
+enum { FIRST_SLOTS = 256 };
+
+/* Under the large lock. entries < slots: a search ends. Every mapping ever lay in [lowest, highest). */
+static struct huge first_table[FIRST_SLOTS];
+static struct huge *table = first_table;
+static size_t slots = FIRST_SLOTS; /* a power of two */
+static size_t entries;
+static uintptr_t lowest = UINTPTR_MAX, highest;
+
+static size_t slot_of(const void *start)
+{
+    return (((uintptr_t)start / PAGE_BYTES) * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (slots - 1);
+}
+
+/* The block's entry, or the empty one where it would go. */
+static struct huge *find(const void *start)
+{
+    size_t slot = slot_of(start);
+    while (table[slot].start != NULL && table[slot].start != start)
+        slot = (slot + 1) & (slots - 1);
+    return &table[slot];
+}
+
+static void leave_table(void)
+{
+    if (table != first_table)
+        os_unmap(table, slots * sizeof *table);
+}
+
+/* Without memory for a wider table it stays as it is, and fills up. */
+static void grow_table(void)
+{
+    struct huge *wider = os_map(2 * slots * sizeof *wider, PAGE_BYTES);
+    if (wider == NULL)
+        return;
+    const struct huge *old = table;
+    size_t old_slots = slots;
+    table = wider;
+    slots = 2 * old_slots;
+    for (size_t slot = 0; slot < old_slots; slot++)
+        if (old[slot].start != NULL)
+            *find(old[slot].start) = old[slot];
+    if (old != first_table)
+        os_unmap((void *)old, old_slots * sizeof *old);
+}
+
+static bool has_room(void)
+{
+    if (2 * (entries + 1) > slots)
+        grow_table();
+    return entries + 1 < slots;
+}
+
+static void insert(struct huge entry)
+{
+    uintptr_t start = (uintptr_t)entry.start;
+    uintptr_t end = start + entry.pages * PAGE_BYTES;
+    *find(entry.start) = entry;
+    entries++;
+    lowest = start < lowest ? start : lowest;
+    highest = end > highest ? end : highest;
+}
+
+/* Backward-shift deletion (Knuth, TAOCP 3, 6.4, algorithm R): no tombstones. */
+static void delete(struct huge *entry)
+{
+    size_t hole = (size_t)(entry - table);
+    for (size_t slot = (hole + 1) & (slots - 1); table[slot].start != NULL; slot = (slot + 1) & (slots - 1)) {
+        size_t home = slot_of(table[slot].start);
+        if (((slot - home) & (slots - 1)) >= ((slot - hole) & (slots - 1))) {
+            table[hole] = table[slot];
+            hole = slot;
+        }
+    }
+    table[hole].start = NULL;
+    entries--;
+}
+
+static bool enter(char *start, size_t pages)
+{
+    hs_large_lock();
+    bool entered = has_room();
+    if (entered)
+        insert((struct huge){ start, pages, (int64_t)hs_count.huge_map++ });
+    hs_large_unlock();
+    return entered;
+}
+
+void *huge_alloc(size_t pages, size_t alignment)
+{
+    char *start = os_map(pages * PAGE_BYTES, alignment);
+    if (start == NULL)
+        return NULL;
+    if (!enter(start, pages)) {
+        os_unmap(start, pages * PAGE_BYTES);
+        return NULL;
+    }
+    if (THP_ALWAYS || THP_NEVER)
+        os_huge_pages(start, pages * PAGE_BYTES, THP_ALWAYS);
+    count_committed((int64_t)(pages * PAGE_BYTES));
+    return start;
+}
+
+/* A copy of the block's entry; pages == 0 if it is no huge block. */
+static struct huge look(const void *block, bool and_delete)
+{
+    struct huge found = { 0 };
+    hs_large_lock();
+    struct huge *entry = find(block);
+    if (entry->start != NULL) {
+        found = *entry;
+        if (and_delete) {
+            delete(entry);
+            hs_count.huge_unmap++;
+        }
+    }
+    hs_large_unlock();
+    return found;
+}
+
+/* The entry goes first: of two frees one finds it, and the system cannot give the address to another before. If munmap
+ * fails (it would split a mapping, and the process has too many), the block is gone and its address space is lost. */
+bool huge_free(void *block)
+{
+    struct huge gone = look(block, true);
+    if (gone.pages == 0)
+        return false;
+    hardening_unseal(block, gone.pages * PAGE_BYTES - TAIL_BYTES);
+    count_committed(-(int64_t)(gone.pages * PAGE_BYTES));
+    os_unmap(gone.start, gone.pages * PAGE_BYTES);
+    return true;
+}
+
+size_t huge_pages(const void *block)
+{
+    return look(block, false).pages;
+}
+
+int64_t huge_ordinal(const void *block)
+{
+    struct huge found = look(block, false);
+    return found.pages > 0 ? found.ordinal : -1;
+}
+
+/* Under the lock throughout: the old address may be another block's as soon as the mapping has moved. */
+static char *remap(const void *block, size_t pages)
+{
+    hs_large_lock();
+    struct huge *entry = find(block);
+    struct huge moved = *entry;
+    if (moved.start != NULL)
+        moved.start = os_remap(moved.start, moved.pages * PAGE_BYTES, pages * PAGE_BYTES);
+    if (moved.start != NULL) {
+        delete(entry);
+        moved.pages = pages;
+        insert(moved);
+        hs_count.huge_remap++;
+    }
+    hs_large_unlock();
+    return moved.start;
+}
+
+void *huge_resize(void *block, size_t pages)
+{
+    size_t old_pages = huge_pages(block);
+    if (old_pages == pages || old_pages == 0)
+        return old_pages == pages ? block : NULL;
+    hardening_unseal(block, old_pages * PAGE_BYTES - TAIL_BYTES);
+    char *start = remap(block, pages);
+    if (start == NULL) {
+        hardening_seal(block, old_pages * PAGE_BYTES - TAIL_BYTES);
+        return NULL;
+    }
+    count_committed(((int64_t)pages - (int64_t)old_pages) * PAGE_BYTES);
+    hardening_seal(start, pages * PAGE_BYTES - TAIL_BYTES);
+    return start;
+}
+
+/* All of the table, but only for addresses where huge blocks were: it is asked about pointers that are no block. */
+bool huge_holds(const void *address)
+{
+    bool holds = false;
+    hs_large_lock();
+    if ((uintptr_t)address >= lowest && (uintptr_t)address < highest)
+        for (size_t slot = 0; slot < slots && !holds; slot++)
+            holds = table[slot].start != NULL &&
+                    (uintptr_t)address - (uintptr_t)table[slot].start < table[slot].pages * PAGE_BYTES;
+    hs_large_unlock();
+    return holds;
+}
+
+void huge_census(size_t *bytes, size_t *blocks)
+{
+    *bytes = 0;
+    hs_large_lock();
+    for (size_t slot = 0; slot < slots; slot++)
+        *bytes += table[slot].start != NULL ? table[slot].pages * PAGE_BYTES : 0;
+    *blocks = entries;
+    hs_large_unlock();
+}
+
+void huge_check(void)
+{
+    size_t found = 0;
+    hs_large_lock();
+    for (size_t slot = 0; slot < slots; slot++) {
+        const struct huge *entry = &table[slot];
+        if (entry->start == NULL)
+            continue;
+        found++;
+        check(find(entry->start) == entry, "a huge block is found in the table");
+        check(entry->pages > 0 && entry->ordinal < (int64_t)hs_count.huge_map, "a huge block has pages and an ordinal");
+        check((uintptr_t)entry->start >= lowest && (uintptr_t)entry->start + entry->pages * PAGE_BYTES <= highest,
+              "huge blocks lie between the lowest and the highest ever");
+    }
+    check(found == entries && entries < slots, "entries == huge blocks < slots");
+    check(hs_count.huge_map - hs_count.huge_unmap == entries, "huge_map - huge_unmap == entries");
+    hs_large_unlock();
+}
+
+void huge_reset(void)
+{
+    for (size_t slot = 0; slot < slots; slot++)
+        if (table[slot].start != NULL)
+            os_unmap(table[slot].start, table[slot].pages * PAGE_BYTES);
+    leave_table();
+    table = first_table;
+    slots = FIRST_SLOTS;
+    memset(first_table, 0, sizeof first_table);
+    entries = 0;
+    lowest = UINTPTR_MAX;
+    highest = 0;
+}

@@ -1,0 +1,24 @@
+/* Huge blocks: a mapping each, and the table that knows them (docs/machine.md section 8). All take the large lock themselves;
+ * system calls on a mapping are made outside it, but for the one that moves it. */
+#ifndef HEAPSMITH_HUGE_H
+#define HEAPSMITH_HUGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+void *huge_alloc(size_t pages, size_t alignment); /* NULL without memory */
+bool huge_free(void *block);                      /* false: no huge block */
+size_t huge_pages(const void *block);             /* 0: no huge block */
+void *huge_resize(void *block, size_t pages);     /* moved, perhaps; NULL: left as it was, or no huge block */
+int64_t huge_ordinal(const void *block);          /* -1: no huge block */
+bool huge_holds(const void *address);             /* in a huge block, at its start or not */
+void huge_census(size_t *bytes, size_t *blocks);
+void huge_check(void);
+void huge_reset(void);
+
+#pragma GCC visibility pop
+
+#endif

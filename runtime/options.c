@@ -1,0 +1,218 @@
+/* The environment variable HEAPSMITH: a comma-separated list of words, strictly parsed when the library is loaded. */
+#define _GNU_SOURCE
+#include "api.h"
+#include "heap.h"
+#include "stats.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool stats_at_exit;
+static bool check_at_exit;
+static char stats_file[PATH_MAX]; /* empty: standard error */
+
+/* Standard error as it was at the start, under a descriptor of its own: many programs close theirs before the end. -1: none. */
+static int first_stderr = -1;
+static struct stat first_stderr_is;
+
+/* Process id of who writes the report, else 0: a signal does not interrupt a report to begin another, and a child of fork
+ * does not wait for a writer that it does not have. */
+static int writer;
+static char path[PATH_MAX + 64], path_now[PATH_MAX + 80]; /* of the writer */
+
+static void warn(const char *what, const char *word, size_t length)
+{
+    char shown[128] = "";
+    memcpy(shown, word, length < sizeof shown ? length : sizeof shown - 1);
+    struct text out = { .fd = STDERR_FILENO };
+    text_string(&out, "heapsmith: HEAPSMITH: ");
+    text_string(&out, what);
+    text_string(&out, " ");
+    text_quoted(&out, shown);
+    text_string(&out, "\n");
+    text_end(&out);
+}
+
+/* The name of the report's file, %p in it being the process; false if it is too long. */
+static bool expand_path(void)
+{
+    size_t used = 0;
+    for (const char *from = stats_file; *from != '\0'; from++) {
+        char digits[16] = { *from };
+        size_t count = 1;
+        if (from[0] == '%' && from[1] == 'p') {
+            count = 0;
+            for (unsigned pid = (unsigned)getpid(), scale = 1000000000; scale > 0; scale /= 10)
+                if (count > 0 || pid / scale > 0)
+                    digits[count++] = (char)('0' + pid / scale % 10);
+            from++;
+        }
+        if (used + count >= sizeof path)
+            return false;
+        memcpy(path + used, digits, count);
+        used += count;
+    }
+    memcpy(path_now, path, used);
+    memcpy(path_now + used, ".tmp~", sizeof ".tmp~");
+    path[used] = '\0';
+    return true;
+}
+
+/* Whole or not at all: under a temporary name first. */
+static bool write_file(void)
+{
+    if (!expand_path())
+        return false;
+    struct text out = { .fd = open(path_now, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) };
+    if (out.fd < 0)
+        return false;
+    stats_json(&out);
+    bool written = text_end(&out);
+    close(out.fd);
+    if (written && rename(path_now, path) == 0)
+        return true;
+    unlink(path_now);
+    return false;
+}
+
+static void keep_stderr(void)
+{
+    if (first_stderr < 0)
+        first_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 64); /* out of the way of programs that count on low ones */
+    if (first_stderr >= 0)
+        fstat(first_stderr, &first_stderr_is);
+}
+
+/* The descriptor that was kept, unless the program closed it and perhaps opened another file there. */
+static int report_descriptor(void)
+{
+    struct stat now;
+    bool kept = first_stderr >= 0 && fstat(first_stderr, &now) == 0 && now.st_dev == first_stderr_is.st_dev &&
+                now.st_ino == first_stderr_is.st_ino;
+    return kept ? first_stderr : STDERR_FILENO;
+}
+
+static void write_stderr(void)
+{
+    struct text out = { .fd = report_descriptor() };
+    stats_json(&out);
+    text_end(&out);
+}
+
+static void write_report(void)
+{
+    int none = __atomic_load_n(&writer, __ATOMIC_RELAXED), self = getpid();
+    if (none == self || !__atomic_compare_exchange_n(&writer, &none, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return;
+    if (stats_file[0] == '\0')
+        write_stderr();
+    else if (!write_file())
+        warn("cannot write", stats_file, strlen(stats_file));
+    __atomic_store_n(&writer, 0, __ATOMIC_RELEASE);
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    int saved = errno;
+    write_report();
+    errno = saved;
+}
+
+static bool report_on(const char *name)
+{
+    int number = strcmp(name, "USR1") == 0 ? SIGUSR1 : strcmp(name, "USR2") == 0 ? SIGUSR2 : 0;
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK };
+    sigemptyset(&action.sa_mask);
+    return number != 0 && sigaction(number, &action, NULL) == 0;
+}
+
+static bool report_to(const char *file)
+{
+    size_t length = strlen(file);
+    if (length == 0 || length >= sizeof stats_file)
+        return false;
+    memcpy(stats_file, file, length + 1);
+    stats_at_exit = true;
+    return true;
+}
+
+/* A decimal number and nothing else, below 2^63. */
+static bool report_foreign_above(const char *digits)
+{
+    uint64_t number = 0;
+    const char *digit = digits;
+    for (; *digit >= '0' && *digit <= '9' && number < (uint64_t)1 << 59; digit++)
+        number = number * 10 + (uint64_t)(*digit - '0');
+    if (digit == digits || *digit != '\0')
+        return false;
+    stats_foreign_limit = number;
+    return true;
+}
+
+/* Words with a value, and what takes it; false: it is none. */
+static const struct {
+    const char *name;
+    bool (*take)(const char *value);
+} valued[] = { { "stats=", report_to }, { "stats-on=", report_on }, { "foreign=", report_foreign_above } };
+
+/* A word as it stands, '\0' behind it. */
+static void take_word(const char *word)
+{
+    size_t length = strlen(word);
+    for (size_t index = 0; index < sizeof valued / sizeof valued[0]; index++) {
+        size_t name = strlen(valued[index].name);
+        if (strncmp(word, valued[index].name, name) != 0)
+            continue;
+        if (!valued[index].take(word + name))
+            warn("bad value in", word, length);
+        return;
+    }
+    if (strcmp(word, "stats") == 0) {
+        stats_at_exit = true;
+        stats_file[0] = '\0';
+        keep_stderr();
+    } else if (strcmp(word, "check") != 0) {
+        warn("unknown word", word, length);
+    } else if (HEAPSMITH_CHECKED) {
+        check_at_exit = true;
+    } else {
+        warn("this library was not built with --checked:", word, length);
+    }
+}
+
+/* The program may write over its environment later: nothing here points into it. */
+__attribute__((constructor)) static void read_options(void)
+{
+    const char *list = getauxval(AT_SECURE) == 0 ? getenv("HEAPSMITH") : NULL;
+    while (list != NULL && *list != '\0') {
+        char word[PATH_MAX + 16];
+        size_t length = strcspn(list, ",");
+        bool fits = length < sizeof word;
+        if (fits) {
+            memcpy(word, list, length);
+            word[length] = '\0';
+            take_word(word);
+        } else {
+            warn("unknown word", list, length);
+        }
+        list += length + (list[length] == ',');
+    }
+}
+
+/* At exit() and the end of main; not at _exit() nor when a signal kills the process. */
+__attribute__((destructor)) static void at_exit(void)
+{
+    if (check_at_exit)
+        heapsmith_check();
+    if (stats_at_exit)
+        write_report();
+}

@@ -1,0 +1,106 @@
+/* Which free runs give their pages back, and when: the oldest first (docs/machine.md section 6). */
+#include "run_ages.h"
+
+#include "heap.h"
+#include "os.h"
+#include "run_pages.h"
+
+/* 1 + first page, 0 when the queue is empty; runs are put in at `newest` and released from `oldest`. */
+static uint32_t oldest, newest;
+static uint64_t queued_pages; /* committed ones, of all runs in the queue */
+
+void ages_join(uint32_t first)
+{
+    struct page *run = &hs_runs.page[first];
+    run->age = run->dirty > 0 ? AGE_QUEUED : AGE_CLEAN;
+    if (run->dirty == 0)
+        return;
+    run->newer = 0;
+    run->elder = newest;
+    if (newest != 0)
+        hs_runs.page[newest - 1].newer = first + 1;
+    else
+        oldest = first + 1;
+    newest = first + 1;
+    queued_pages += run->dirty;
+}
+
+void ages_leave(uint32_t first)
+{
+    struct page *run = &hs_runs.page[first];
+    if (run->age != AGE_QUEUED)
+        return;
+    if (run->newer != 0)
+        hs_runs.page[run->newer - 1].elder = run->elder;
+    else
+        newest = run->elder;
+    if (run->elder != 0)
+        hs_runs.page[run->elder - 1].newer = run->newer;
+    else
+        oldest = run->newer;
+    queued_pages -= run->dirty;
+}
+
+/* The bytes given back, SIZE_MAX if the OS refuses: then the run keeps its pages and is out of the queue. */
+static size_t give_back(uint32_t first, bool lazily)
+{
+    struct page *run = &hs_runs.page[first];
+    size_t bytes = (size_t)run->dirty * PAGE_BYTES;
+    ages_leave(first);
+    run->age = run->dirty > 0 ? AGE_REFUSED : AGE_CLEAN;
+    if (!os_release(hs_runs.start + (size_t)first * PAGE_BYTES, (size_t)run->length * PAGE_BYTES, lazily))
+        return SIZE_MAX;
+    pages_forget(first, run->length, lazily);
+    run->dirty = 0;
+    run->age = AGE_CLEAN;
+    if (bytes > 0) {
+        count_shared(&hs_count.releases, 1);
+        count_shared(&hs_count.released_bytes, bytes);
+        count_committed(-(int64_t)bytes);
+    }
+    return bytes;
+}
+
+void ages_release(void)
+{
+    while (oldest != 0 && !release_keeps_runs(queued_pages * PAGE_BYTES))
+        if (give_back(oldest - 1, RELEASE_LAZILY) == SIZE_MAX)
+            return;
+}
+
+/* Not lazily: whoever trims wants the memory back now, also that of pages released lazily before. */
+size_t ages_trim(void)
+{
+    size_t bytes = 0;
+    for (uint32_t first = 0; first < hs_runs.top; first += hs_runs.page[first].length) {
+        if (run_state(first) != RUN_FREE || (hs_runs.page[first].dirty == 0 && !RELEASE_LAZILY))
+            continue;
+        size_t given = give_back(first, false);
+        bytes += given != SIZE_MAX ? given : 0;
+    }
+    return bytes;
+}
+
+void ages_check(void)
+{
+    uint64_t pages = 0, runs = 0;
+    uint32_t elder = 0;
+    for (uint32_t run = oldest; run != 0; run = hs_runs.page[run - 1].newer, runs++) {
+        const struct page *queued = &hs_runs.page[run - 1];
+        check(run_state(run - 1) == RUN_FREE && queued->age == AGE_QUEUED, "a run in the age queue is free");
+        check(queued->elder == elder, "the age queue is linked both ways");
+        pages += queued->dirty;
+        elder = run;
+    }
+    check(newest == elder, "the newest run ends the age queue");
+    check(pages == queued_pages, "queued_pages == committed pages of the runs in the age queue");
+    for (uint32_t first = 0; first < hs_runs.top; first += hs_runs.page[first].length)
+        runs -= run_state(first) == RUN_FREE && hs_runs.page[first].age == AGE_QUEUED;
+    check(runs == 0, "every free run that says so is in the age queue");
+}
+
+void ages_reset(void)
+{
+    oldest = newest = 0;
+    queued_pages = 0;
+}

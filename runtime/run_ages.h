@@ -1,0 +1,19 @@
+/* The age queue: free runs with committed pages, FIFO by when they were freed or split. Under the large lock. */
+#ifndef HEAPSMITH_RUN_AGES_H
+#define HEAPSMITH_RUN_AGES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+void ages_join(uint32_t first);  /* a run was pushed on its bin; its `dirty` is set */
+void ages_leave(uint32_t first); /* it leaves its bin */
+void ages_release(void);         /* the oldest give their pages back while there are too many (section 6) */
+size_t ages_trim(void);          /* all free runs do, at once; bytes */
+void ages_check(void);
+void ages_reset(void);
+
+#pragma GCC visibility pop
+
+#endif

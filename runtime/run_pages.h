@@ -1,0 +1,84 @@
+/* The run span, page by page (docs/machine.md sections 1, 6 and 8). Under the large lock, but for what run_state says. */
+#ifndef HEAPSMITH_RUN_PAGES_H
+#define HEAPSMITH_RUN_PAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Of the run that begins at a page; RUN_NONE inside a run and at or above top.
+ *
+ * Without the large lock a thread may read the record of a run that is in use (state and length), and turn RUN_USED into
+ * RUN_GONE and back: the record of a run in use is written only by the calls of its owner, that is of whoever the program
+ * lets free or realloc the block now, and the program orders those calls. Others, under the lock, only ask such a record
+ * whether it is RUN_FREE, and neither value is. A pointer that is no block may race with anything: it finds some state, and
+ * a compare-and-swap lets one of two frees win. Hence every access to `state` is atomic, and relaxed: it orders nothing. */
+enum run_state {
+    RUN_NONE,
+    RUN_FREE, /* in a bin */
+    RUN_USED, /* with the program */
+    RUN_GONE, /* freed by the program: in a run cache, or on its way to the bins */
+};
+
+/* Where a free run stands in the age queue. (dirty > 0) == (age != AGE_CLEAN) */
+enum run_age {
+    AGE_CLEAN,
+    AGE_QUEUED,
+    AGE_REFUSED, /* the OS refused its pages: they stay committed, and the run is out of the queue until it is freed again */
+};
+
+/* One page. Runs are linked as 1 + first page, 0 for none (boundary tags: Knuth, TAOCP 1, 2.5).
+ * No two free runs are neighbours; a run in use or gone has all its pages committed. */
+struct page {
+    uint32_t length;   /* at the first page of a run, and at the last page of a free run */
+    uint32_t dirty;    /* free: its committed pages */
+    uint32_t next;     /* free: its bin, LIFO */
+    uint32_t previous; /* likewise */
+    uint32_t newer;    /* AGE_QUEUED: the age queue, FIFO */
+    uint32_t elder;    /* likewise */
+    uint8_t state;
+    uint8_t age;
+    bool ends_free; /* a free run ends here */
+};
+
+/* What a page of the span holds: bits. */
+enum {
+    PAGE_COMMITTED = 1, /* handed out since it was last released, or with thp `always` below round_up(top, 512) */
+    PAGE_STALE = 2,     /* handed out since the OS last gave it as zeros: MADV_FREE may leave its content */
+};
+
+/* The span and its two tables, parallel to it. top <= writable <= pages. */
+struct run_span {
+    char *start;
+    size_t pages;      /* reserved */
+    size_t writable;   /* pages below, and their entries in both tables, are writable; the rest is PROT_NONE */
+    uint32_t top;      /* pages below were handed out at least once: a high-water mark. Read without the lock too */
+    struct page *page;
+    uint8_t *content;
+};
+
+extern struct run_span hs_runs;
+
+bool pages_reserve(size_t span_limit); /* a smaller span where the system grants no more */
+void pages_unreserve(void);
+bool pages_rise(uint32_t top); /* to a top above the present one; false, and nothing changed, without memory */
+uint32_t pages_touch(uint32_t first, uint32_t length, bool *zero); /* handed out: how many were committed; *zero: none stale */
+void pages_forget(uint32_t first, uint32_t length, bool lazily);   /* released */
+uint32_t pages_committed(uint32_t first, uint32_t length);
+uint32_t pages_ahead(void); /* above top and committed all the same (thp `always`) */
+
+static inline enum run_state run_state(uint32_t page)
+{
+    return __atomic_load_n(&hs_runs.page[page].state, __ATOMIC_RELAXED);
+}
+
+static inline void set_run_state(uint32_t page, enum run_state state)
+{
+    __atomic_store_n(&hs_runs.page[page].state, (uint8_t)state, __ATOMIC_RELAXED);
+}
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,28 @@
+/* What the library reports of itself: counters as JSON, and the foreign pointers it saw. All async-signal-safe. */
+#ifndef HEAPSMITH_STATS_H
+#define HEAPSMITH_STATS_H
+
+#include <stdint.h>
+
+#include "counters.h"
+#include "text.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The counters' names, in the order of their structs (defined in inspect.c). */
+enum {
+    HEAP_COUNTERS = sizeof(struct heap_count) / sizeof(uint64_t),
+    CLASS_COUNTERS = sizeof(struct class_count) / sizeof(uint64_t),
+};
+extern const char *const hs_heap_counter[HEAP_COUNTERS];
+extern const char *const hs_class_counter[CLASS_COUNTERS];
+
+/* One JSON object on one line (docs/api.md has its fields). Exact while no other thread allocates or frees. */
+void stats_json(struct text *out);
+
+/* One line on stderr as soon as more foreign pointers than this were seen. */
+extern uint64_t stats_foreign_limit;
+
+#pragma GCC visibility pop
+
+#endif

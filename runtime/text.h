@@ -1,0 +1,28 @@
+/* Text to a file descriptor without stdio and without malloc: async-signal-safe, for messages and reports. */
+#ifndef HEAPSMITH_TEXT_H
+#define HEAPSMITH_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+/* One writer's buffer: goes out when it is full and at text_end. */
+struct text {
+    int fd;
+    bool failed; /* a write did; what follows is dropped */
+    size_t used;
+    char buffer[512]; /* small: it lies on signal stacks */
+};
+
+void text_bytes(struct text *out, const char *bytes, size_t count);
+void text_string(struct text *out, const char *string);
+void text_quoted(struct text *out, const char *string); /* a JSON string, quotes and escapes included */
+void text_number(struct text *out, uint64_t number);
+void text_hex(struct text *out, uintptr_t number); /* 0x... */
+bool text_end(struct text *out);                   /* writes what is left; false if any write failed */
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,276 @@
+/* The start of the library, heaps changing hands, and fork (runtime/thread.c, with the lock of large.c). */
+#include "explore.h"
+
+#define constructor unused /* nothing starts before main */
+#include "thread.c"
+#undef constructor
+#include "large.c"
+
+static struct heap heaps[THREADS];
+static uint64_t made, inits, failing, pool_data, large_data, using[THREADS];
+
+/* What thread.c needs of the rest of the runtime and of the system. */
+struct heap hs_no_heap;
+struct heap_count hs_count;
+size_t hs_span_bytes;
+const struct class_plan hs_class[CLASS_COUNT];
+
+size_t os_address_space(void)
+{
+    return SIZE_MAX;
+}
+
+void *os_map(size_t bytes, size_t alignment)
+{
+    (void)bytes;
+    (void)alignment;
+    return &heaps[made++];
+}
+
+void hs_store_init(size_t span_limit)
+{
+    (void)span_limit;
+    hs_span_bytes = 1;
+}
+
+bool runs_init(size_t span_limit)
+{
+    (void)span_limit;
+    return ++inits > failing;
+}
+
+int pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
+{
+    (void)destructor;
+    *key = 1;
+    return 0;
+}
+
+int pthread_setspecific(pthread_key_t key, const void *value)
+{
+    (void)key;
+    (void)value;
+    return 0;
+}
+
+bool remote_drain(struct heap *heap)
+{
+    (void)heap;
+    return false;
+}
+
+void hardening_empty(struct heap *heap)
+{
+    (void)heap;
+}
+
+void run_cache_empty(struct heap *heap)
+{
+    (void)heap;
+}
+
+static void setup_unstarted(void)
+{
+    share("pool lock", &pool_lock, sizeof pool_lock);
+    share("large lock", &large, sizeof large);
+    share("usable", &usable, sizeof usable);
+    share("has_exit_key", &has_exit_key, sizeof has_exit_key);
+    share("exit_key", &exit_key, sizeof exit_key);
+    share("abandoned", &abandoned, sizeof abandoned);
+    share("newest", &newest, sizeof newest);
+    share("heap 0 held", &heaps[0].front[0].held, sizeof heaps[0].front[0].held);
+    share("heap 1 held", &heaps[1].front[0].held, sizeof heaps[1].front[0].held);
+    share("heap 2 held", &heaps[2].front[0].held, sizeof heaps[2].front[0].held);
+    share("heap 0 links", &heaps[0].next, 2 * sizeof heaps[0].next);
+    share("heap 1 links", &heaps[1].next, 2 * sizeof heaps[1].next);
+    share("heap 2 links", &heaps[2].next, 2 * sizeof heaps[2].next);
+    share("adoptions", &hs_count.adoptions, sizeof hs_count.adoptions);
+    share("heaps", &hs_count.heaps, sizeof hs_count.heaps);
+    share("span bytes", &hs_span_bytes, sizeof hs_span_bytes);
+    share("made", &made, sizeof made);
+    share("inits", &inits, sizeof inits);
+    share("failing", &failing, sizeof failing);
+    share("pool data", &pool_data, sizeof pool_data);
+    share("large data", &large_data, sizeof large_data);
+    share("using", using, sizeof using);
+}
+
+static void setup_failing(void)
+{
+    setup_unstarted();
+    failing = 1;
+}
+
+static void setup(void)
+{
+    setup_unstarted();
+    usable = true;
+}
+
+/* Whoever is told that the library has started sees all that starting it wrote. */
+static void start_all(int thread)
+{
+    (void)thread;
+    if (hs_started())
+        expect(inits > failing && hs_span_bytes == 1, "the library is not what it was said to be");
+    else
+        expect(failing > 0, "the library does not start");
+}
+
+static uint64_t started_once(void)
+{
+    expect(inits <= failing + 1, "the library starts twice");
+    expect(pool_lock.word == 0, "the pool lock is left taken");
+    return inits;
+}
+
+/* A thread's life: it takes a heap, uses it as nobody else may, and abandons it. */
+static void live(int thread)
+{
+    struct heap *heap = hs_heap_start();
+    expect(heap != NULL && hs_self == heap && exits == 0, "no heap");
+    using[thread] = 1;
+    heap->front[0].held++;
+    using[thread] = 0;
+    abandon(heap);
+}
+
+static uint64_t heaps_in_peace(void)
+{
+    uint64_t lives = 0, listed = 0;
+    for (struct heap *heap = abandoned; heap != NULL; heap = heap->next)
+        listed++;
+    for (uint64_t heap = 0; heap < made; heap++)
+        lives += heaps[heap].front[0].held;
+    expect(listed == made && hs_count.heaps == made, "a heap is lost");
+    expect(lives == made + hs_count.adoptions, "a life is lost");
+    return made;
+}
+
+static void use_pool(void)
+{
+    hs_lock_pool();
+    pool_data++;
+    hs_unlock_pool();
+}
+
+static void use_large(void)
+{
+    hs_large_lock();
+    large_data++;
+    hs_large_unlock();
+}
+
+/* Between the handlers other libraries' handlers may allocate. */
+static void fork_here(bool as_child)
+{
+    before_fork();
+    if (as_child)
+        go_alone();
+    use_pool();
+    use_large();
+    if (as_child)
+        after_fork_in_child();
+    else
+        after_fork();
+}
+
+static void fork_twice(int thread)
+{
+    if (thread < 2) {
+        fork_here(false);
+    } else {
+        use_pool();
+        use_large();
+    }
+}
+
+static void fork_to_child(int thread)
+{
+    if (thread == 0)
+        fork_here(true);
+    else if (thread == 1)
+        use_pool();
+    else
+        use_large();
+    if (thread == 0) {
+        use_pool();
+        use_large();
+    }
+}
+
+/* A signal handler forks while its thread holds a lock: no other code of its process may hang for that. */
+static void fork_in_handler(bool as_child)
+{
+    before_fork();
+    if (as_child) {
+        go_alone();
+        after_fork_in_child();
+    } else {
+        after_fork();
+    }
+}
+
+static void handler_large(int thread)
+{
+    if (thread == 0) {
+        hs_large_lock();
+        fork_in_handler(false);
+        expect(hs_large_mine(), "fork released a lock that it did not take");
+        hs_large_unlock();
+    } else if (thread == 1) {
+        fork_here(false);
+    } else {
+        use_pool();
+    }
+}
+
+static void handlers_exchanged(int thread)
+{
+    if (thread == 0) {
+        hs_lock_pool();
+        fork_in_handler(false);
+        hs_unlock_pool();
+    } else {
+        hs_large_lock();
+        fork_in_handler(false);
+        hs_large_unlock();
+    }
+}
+
+static void child_of_handler(int thread)
+{
+    if (thread == 0) {
+        hs_large_lock();
+        fork_in_handler(true);
+        hs_large_unlock();
+        use_pool();
+        use_large();
+    } else {
+        hs_lock_pool();
+        hs_unlock_pool();
+        hs_large_lock();
+        hs_large_unlock();
+    }
+}
+
+static uint64_t all_free(void)
+{
+    expect(pool_lock.word == 0 && large.word == 0, "a lock is left taken");
+    return pool_data << 4 | large_data;
+}
+
+static const struct explored all[] = {
+    { "start_2", 2, 0, setup_unstarted, start_all, 0, started_once },
+    { "start_3", 3, 0, setup_unstarted, start_all, 0, started_once },
+    { "start_failing", 3, 0, setup_failing, start_all, 0, started_once },
+    { "live_2", 2, 0, setup, live, 0, heaps_in_peace },
+    { "live_3", 3, 0, setup, live, 0, heaps_in_peace },
+    { "fork_twice", 3, 0, setup, fork_twice, 0, all_free },
+    { "fork_to_child", 3, 0, setup, fork_to_child, 0, all_free },
+    { "handler_large", 3, 0, setup, handler_large, 0, all_free },
+    { "handlers_exchanged", 2, 0, setup, handlers_exchanged, 0, all_free },
+    { "child_of_handler", 2, 0, setup, child_of_handler, 0, all_free },
+    { 0 },
+};
+const struct explored *const cases = all;

@@ -1,0 +1,131 @@
+"""The stress program with a design's library inside it, compiled by a sanitizer; the library's names get a prefix.
+
+So the sanitizer keeps its own malloc, and the program calls ours as `tested_malloc` and so on. ThreadSanitizer sees
+every access and every atomic of the runtime. AddressSanitizer guards the globals and stacks of runtime and program, but
+memory that the library maps is all alike to it: of the library's own blocks it knows nothing. That build is made for
+UndefinedBehaviorSanitizer.
+"""
+
+import ctypes
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from heapsmith.codegen.generate import RUNTIME, generate, runtime_sources
+from heapsmith.codegen.toolchain import build_tool, find_gcc
+from heapsmith.model.design import Design
+from heapsmith.model.plan import make_plan
+
+STRESS = Path(__file__).parent / "stress"
+PROGRAM = [STRESS / name for name in ("stress.c", "piece.c", "intervals.c", "tested.c")]
+PREFIX = "tested_"
+ADDR_NO_RANDOMIZE = 0x0040000  # personality(2)
+
+COMPILE = [
+    *("-std=gnu17", "-O1", "-g", "-pipe", "-w", "-fPIC", "-pthread", "-fvisibility=hidden", "-fno-omit-frame-pointer"),
+    *("-fno-builtin-malloc", "-fno-builtin-calloc", "-fno-builtin-realloc", "-fno-builtin-free"),
+    "-DHEAPSMITH_CHECKED=1",
+]
+
+
+class Sanitizer(NamedTuple):
+    """One kind of build: gcc's flags, and the environment in which its first report ends the program."""
+
+    name: str
+    flags: list[str]
+    environment: dict[str, str]
+
+
+THREAD = Sanitizer("thread", ["-fsanitize=thread"], {"TSAN_OPTIONS": "halt_on_error=1 exitcode=66"})
+ADDRESS_UNDEFINED = Sanitizer(
+    "address-undefined",
+    ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+    {"ASAN_OPTIONS": "detect_leaks=0 detect_stack_use_after_return=1", "UBSAN_OPTIONS": "print_stacktrace=1"},
+)
+
+
+Change = tuple[str, str, str]
+"""A runtime source, a text in it, and what to put in its place."""
+
+
+def build_sanitized(design: Design, sanitizer: Sanitizer, folder: Path, *, change: Change | None = None) -> Path:
+    """`folder/stress`: the checked library of the design, changed if asked, and the stress program.
+
+    Skips where gcc has no such sanitizer, or binutils are missing.
+    """
+    for tool in ("gcc", "ld", "nm", "objcopy"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"needs {tool}")
+    generate(design, folder)
+    program = build_tool(
+        f"stress-{sanitizer.name}.o", PROGRAM, [*COMPILE, *sanitizer.flags, f'-DPREFIX="{PREFIX}"', "-r"]
+    )
+    library = _library(_sources(design, folder, change), sanitizer, folder)
+    out = folder / "stress"
+    _run(["gcc", *sanitizer.flags, "-pthread", "-rdynamic", str(program), str(library), "-o", str(out)])
+    return out
+
+
+def _sources(design: Design, folder: Path, change: Change | None) -> list[Path]:
+    sources = [folder / "plan.c", folder / "fast.c", *runtime_sources(make_plan(design))]
+    if change is None:
+        return sources
+    name, old, new = change
+    text = (RUNTIME / name).read_text()
+    assert old in text, f"{name} has no {old}"
+    changed = folder / Path(name).name
+    changed.write_text(text.replace(old, new))
+    return [changed if source == RUNTIME / name else source for source in sources]
+
+
+def _library(sources: list[Path], sanitizer: Sanitizer, folder: Path) -> Path:
+    """The library as one object whose exported functions, heapsmith's own apart, have the prefix."""
+    compiler = [find_gcc().path, *COMPILE, *sanitizer.flags, f"-I{folder}", f"-I{RUNTIME}", "-c"]
+    objects = [str(folder / f"{number}.o") for number in range(len(sources))]
+    for source, compiled in zip(sources, objects, strict=True):
+        _run([*compiler, str(source), "-o", compiled])
+    joined, renames = folder / "library.o", folder / "renames"
+    _run(["ld", "-r", *objects, "-o", str(joined)])
+    listed = _run(["nm", "--defined-only", "--extern-only", "--format=posix", str(joined)])
+    names = [line.split()[0] for line in listed.splitlines()]
+    exported = [name for name in names if not name.startswith(("hs_", "heapsmith_", "__odr_asan"))]
+    renames.write_text("".join(f"{name} {PREFIX}{name}\n" for name in exported))
+    _run(["objcopy", f"--redefine-syms={renames}", str(joined)])
+    return joined
+
+
+def _run(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "cannot find -l" in done.stderr or "cannot find lib" in done.stderr:
+        pytest.skip(f"gcc has no runtime library of this sanitizer: {done.stderr.splitlines()[0]}")
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
+    return done.stdout
+
+
+def run_sanitized(program: Path, sanitizer: Sanitizer, arguments: list[str], *, timeout_s: int = 120) -> str:
+    """The program's output; an assertion with the sanitizer's report if there is one.
+
+    Without address space layout randomisation, as ThreadSanitizer's fixed layout wants it where the kernel randomises
+    more than 28 bits (vm.mmap_rnd_bits); skips where that is refused and the layout does not suit it.
+    """
+    done = subprocess.run(
+        [str(program), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+        env=os.environ | sanitizer.environment,
+        preexec_fn=_fixed_layout,
+    )
+    if "unexpected memory mapping" in done.stderr:
+        pytest.skip("ThreadSanitizer cannot live with this address space layout, and personality(2) is refused")
+    assert (done.returncode, done.stderr) == (0, ""), f"status {done.returncode}\n{done.stderr[:20_000]}"
+    return done.stdout
+
+
+def _fixed_layout() -> None:
+    ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)

@@ -1,0 +1,392 @@
+/* A load whose phases come round again, for as long as asked: does memory in use follow the live bytes, or creep away?
+ *
+ * A cycle has five phases: steady, growth, shrink, shift (another mix of sizes), churn (threads end and start all the
+ * time). Workers live as long as the program; between phases all wait, so that main looks at a heap at rest. Each phase
+ * is a fixed number of operations, so that each phase of a kind asks the same of memory. Blocks are written in full.
+ * Tables are mapped and touched before the first block: they are part of `base`.
+ *
+ * Output: "base RSS", then a line per sample: milliseconds, cycle, phase, live bytes, live blocks, RSS, and 1 if all
+ * workers were at rest (the end of a phase). */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    SHARED_PLACES = 256,
+    BYTES_PER_PLACE = 1024, /* of a worker's most live bytes; a block has 2 KiB or more on average */
+    TURNS = 4,              /* operations of a phase per place */
+    SLICE = 256,            /* operations between sleeps */
+    CHURN_THREADS = 16,     /* per worker and phase */
+    PIN = 64,               /* a place in PIN keeps its block about PIN times as long */
+    TRIES = 4,
+};
+
+enum mix { MOSTLY_SMALL, MOSTLY_MIDDLE };
+
+/* Live bytes go from `from` to `to` sixteenths of the most. */
+static const struct phase {
+    const char *name;
+    unsigned from, to;
+    enum mix mix;
+    bool churn;
+} phases[] = {
+    { "steady", 8, 8, MOSTLY_SMALL, false },   { "growth", 8, 16, MOSTLY_SMALL, false },
+    { "shrink", 16, 4, MOSTLY_SMALL, false },  { "shift", 4, 8, MOSTLY_MIDDLE, false },
+    { "churn", 8, 8, MOSTLY_MIDDLE, true },
+};
+enum { PHASES = sizeof phases / sizeof phases[0] };
+
+struct piece {
+    unsigned char *start; /* NULL: none */
+    size_t bytes;         /* its first and last byte are the low byte of this */
+};
+
+struct shared {
+    atomic_flag busy;
+    struct piece piece;
+};
+
+struct worker {
+    uint64_t random;
+    const struct phase *phase;
+    size_t places;
+    struct piece *place;
+    _Atomic(size_t) live_bytes, live_blocks; /* written by the worker alone */
+    uint64_t begin, end;                     /* operations of the phase that a churning thread performs */
+    sem_t go;
+};
+
+static struct {
+    uint64_t seconds, threads, live_mib, duty, sample_ms, seed;
+} options = { .seconds = 60, .threads = 4, .live_mib = 64, .duty = 100, .sample_ms = 1000, .seed = 1 };
+
+static struct worker *workers;
+static struct shared shared[SHARED_PLACES];
+static _Atomic(size_t) shared_bytes, shared_blocks;
+static sem_t done;
+
+static void stop(const char *why)
+{
+    fprintf(stderr, "soak: %s\n", why);
+    _exit(1);
+}
+
+/* splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014. */
+static uint64_t draw(struct worker *worker)
+{
+    uint64_t mixed = worker->random += UINT64_C(0x9E3779B97F4A7C15);
+    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94D049BB133111EB);
+    return mixed ^ mixed >> 31;
+}
+
+static size_t draw_bytes(struct worker *worker)
+{
+    uint64_t random = draw(worker);
+    unsigned percent = random % 100;
+    random >>= 8;
+    if (worker->phase->mix == MOSTLY_SMALL)
+        return percent < 90 ? 16 + random % 496 : percent < 99 ? 512 + random % 7680 : 8192 + random % 253952;
+    return percent < 60 ? 24 + random % 104 : percent < 95 ? 1024 + random % 15360 : 16384 + random % 98304;
+}
+
+static void add(_Atomic(size_t) *sum, size_t more)
+{
+    atomic_fetch_add_explicit(sum, more, memory_order_relaxed);
+}
+
+static void count(struct worker *worker, const struct piece *piece, bool born)
+{
+    if (piece->start == NULL)
+        return;
+    add(&worker->live_bytes, born ? piece->bytes : -piece->bytes);
+    add(&worker->live_blocks, born ? 1 : -(size_t)1);
+}
+
+static void check(const struct piece *piece)
+{
+    unsigned char mark = (unsigned char)piece->bytes;
+    if (piece->start[0] != mark || piece->start[piece->bytes - 1] != mark)
+        stop("the contents of a block changed");
+}
+
+static void bear(struct worker *worker, struct piece *piece)
+{
+    size_t bytes = draw_bytes(worker);
+    piece->start = bytes % 8 == 0 ? calloc(1, bytes) : malloc(bytes);
+    if (piece->start == NULL)
+        stop("out of memory");
+    piece->bytes = bytes;
+    memset(piece->start, (int)(unsigned char)bytes, bytes);
+    count(worker, piece, true);
+}
+
+static void resize(struct worker *worker, struct piece *piece)
+{
+    size_t bytes = draw_bytes(worker);
+    check(piece);
+    count(worker, piece, false);
+    piece->start = realloc(piece->start, bytes);
+    if (piece->start == NULL)
+        stop("out of memory");
+    piece->bytes = bytes;
+    memset(piece->start, (int)(unsigned char)bytes, bytes);
+    count(worker, piece, true);
+}
+
+static void die(struct worker *worker, struct piece *piece)
+{
+    check(piece);
+    count(worker, piece, false);
+    free(piece->start);
+    piece->start = NULL;
+}
+
+static void swap(struct worker *worker, struct piece *piece)
+{
+    struct shared *other = &shared[draw(worker) % SHARED_PLACES];
+    while (atomic_flag_test_and_set_explicit(&other->busy, memory_order_acquire))
+        sched_yield();
+    struct piece taken = other->piece;
+    other->piece = *piece;
+    atomic_flag_clear_explicit(&other->busy, memory_order_release);
+    count(worker, piece, false);
+    add(&shared_bytes, piece->bytes - (taken.start == NULL ? 0 : taken.bytes));
+    add(&shared_blocks, taken.start == NULL ? 1 : 0);
+    *piece = taken;
+    count(worker, piece, true);
+}
+
+/* One place changes; then blocks are born, as many as it takes to come near the target. */
+static void perform(struct worker *worker, size_t target)
+{
+    uint64_t random = draw(worker);
+    size_t index = random % worker->places;
+    struct piece *piece = &worker->place[index];
+    bool pinned = index % PIN == 0 && (random >> 32) % PIN != 0;
+    if (piece->start != NULL && !pinned) {
+        unsigned kind = (random >> 40) % 16;
+        if (kind == 0)
+            resize(worker, piece);
+        else if (kind < 3)
+            swap(worker, piece);
+        else
+            die(worker, piece);
+    }
+    for (int tries = 0; tries < TRIES && worker->live_bytes < target; tries++) {
+        piece = &worker->place[draw(worker) % worker->places];
+        if (piece->start == NULL)
+            bear(worker, piece);
+    }
+}
+
+static uint64_t cpu_time_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Sleeps so long that the time used since `began` is the duty's percentage of all. */
+static void rest(uint64_t began_ns)
+{
+    if (options.duty >= 100)
+        return;
+    uint64_t rest_ns = (cpu_time_ns() - began_ns) * (100 - options.duty) / options.duty;
+    nanosleep(&(struct timespec){ (time_t)(rest_ns / 1000000000), (long)(rest_ns % 1000000000) }, NULL);
+}
+
+static size_t most_live(void)
+{
+    return (options.live_mib << 20) / options.threads;
+}
+
+static void perform_part(struct worker *worker, uint64_t begin, uint64_t end)
+{
+    uint64_t operations = TURNS * worker->places;
+    size_t from = most_live() / 16 * worker->phase->from, to = most_live() / 16 * worker->phase->to;
+    uint64_t began_ns = cpu_time_ns();
+    for (uint64_t operation = begin; operation < end; operation++) {
+        double share = (double)operation / (double)operations;
+        perform(worker, (size_t)((double)from + ((double)to - (double)from) * share));
+        if (operation % SLICE == SLICE - 1) {
+            rest(began_ns);
+            began_ns = cpu_time_ns();
+        }
+    }
+}
+
+static void *churning(void *with)
+{
+    struct worker *worker = with;
+    perform_part(worker, worker->begin, worker->end);
+    return NULL;
+}
+
+/* The phase in parts, each by a thread that is started for it. */
+static void churn(struct worker *worker)
+{
+    uint64_t operations = TURNS * worker->places;
+    for (uint64_t part = 0; part < CHURN_THREADS; part++) {
+        pthread_t thread;
+        worker->begin = operations * part / CHURN_THREADS;
+        worker->end = operations * (part + 1) / CHURN_THREADS;
+        if (pthread_create(&thread, NULL, churning, worker) != 0)
+            stop("a thread cannot be started");
+        pthread_join(thread, NULL);
+    }
+}
+
+__attribute__((noreturn)) static void *work(void *with)
+{
+    struct worker *worker = with;
+    for (;;) {
+        while (sem_wait(&worker->go) != 0)
+            ;
+        if (worker->phase->churn)
+            churn(worker);
+        else
+            perform_part(worker, 0, TURNS * worker->places);
+        sem_post(&done);
+    }
+}
+
+static size_t resident_bytes(void)
+{
+    char text[128];
+    size_t pages = 0;
+    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t got = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[got > 0 ? got : 0] = 0;
+    if (got <= 0 || sscanf(text, "%*u %zu", &pages) != 1)
+        stop("/proc/self/statm cannot be read");
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t elapsed_ms(void)
+{
+    static struct timespec start;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (start.tv_sec == 0)
+        start = now;
+    return (uint64_t)((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000);
+}
+
+static void sample(uint64_t cycle, const struct phase *phase, bool at_rest)
+{
+    size_t bytes = shared_bytes, blocks = shared_blocks;
+    for (uint64_t number = 0; number < options.threads; number++) {
+        bytes += workers[number].live_bytes;
+        blocks += workers[number].live_blocks;
+    }
+    printf("%ju %ju %s %zu %zu %zu %d\n", elapsed_ms(), cycle, phase->name, bytes, blocks, resident_bytes(), at_rest);
+}
+
+/* All workers through one phase, with samples meanwhile and one at its end. */
+static void perform_phase(uint64_t cycle, const struct phase *phase)
+{
+    for (uint64_t number = 0; number < options.threads; number++) {
+        workers[number].phase = phase;
+        sem_post(&workers[number].go);
+    }
+    static struct timespec next;
+    if (next.tv_sec == 0)
+        clock_gettime(CLOCK_REALTIME, &next);
+    for (uint64_t at_rest = 0; at_rest < options.threads;) {
+        if (sem_timedwait(&done, &next) == 0) {
+            at_rest++;
+        } else if (errno == ETIMEDOUT) {
+            sample(cycle, phase, false);
+            uint64_t next_ns = (uint64_t)next.tv_nsec + options.sample_ms * 1000000;
+            next.tv_sec += (time_t)(next_ns / 1000000000);
+            next.tv_nsec = (long)(next_ns % 1000000000);
+        }
+    }
+    sample(cycle, phase, true);
+}
+
+static void *touched(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (memory == MAP_FAILED)
+        stop("no memory for the program's own tables");
+    return memory;
+}
+
+static void start_workers(void)
+{
+    workers = touched(options.threads * sizeof *workers);
+    sem_init(&done, 0, 0);
+    for (uint64_t number = 0; number < options.threads; number++) {
+        struct worker *worker = &workers[number];
+        worker->random = options.seed * UINT64_C(0xD1342543DE82EF95) + number;
+        worker->places = most_live() / BYTES_PER_PLACE;
+        worker->place = touched(worker->places * sizeof *worker->place);
+        sem_init(&worker->go, 0, 0);
+    }
+    printf("base %zu\n", resident_bytes());
+    for (uint64_t number = 0; number < options.threads; number++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, work, &workers[number]) != 0)
+            stop("a thread cannot be started");
+    }
+}
+
+static void read_options(int given, char **arguments)
+{
+    static const struct option known[] = { { "seconds", 1, NULL, 's' },   { "threads", 1, NULL, 't' },
+                                           { "live-mib", 1, NULL, 'l' },  { "duty", 1, NULL, 'd' },
+                                           { "sample-ms", 1, NULL, 'm' }, { "seed", 1, NULL, 'r' },
+                                           { 0 } };
+    for (int option; (option = getopt_long(given, arguments, "", known, NULL)) != -1;) {
+        uint64_t value = optarg == NULL ? 0 : strtoull(optarg, NULL, 10);
+        switch (option) {
+        case 's': options.seconds = value; break;
+        case 't': options.threads = value; break;
+        case 'l': options.live_mib = value; break;
+        case 'd': options.duty = value; break;
+        case 'm': options.sample_ms = value; break;
+        case 'r': options.seed = value; break;
+        default: exit(2);
+        }
+    }
+    bool fine = options.threads >= 1 && options.threads <= 64 && options.live_mib >= options.threads &&
+                options.duty >= 1 && options.duty <= 100 && options.sample_ms >= 1;
+    if (!fine || optind != given) {
+        fputs("usage: soak [--seconds N] [--threads 1..64] [--live-mib N] [--duty 1..100] [--sample-ms N] [--seed N]\n",
+              stderr);
+        exit(2);
+    }
+}
+
+int main(int given, char **arguments)
+{
+    static char buffer[1 << 16];
+    read_options(given, arguments);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setvbuf(stdout, buffer, _IOLBF, sizeof buffer);
+    elapsed_ms();
+    start_workers();
+    for (uint64_t number = 0; elapsed_ms() < options.seconds * 1000; number++)
+        perform_phase(number / PHASES, &phases[number % PHASES]);
+    fflush(stdout);
+    _exit(0);
+}

@@ -1,0 +1,116 @@
+"""One behaviour of the heap per tiny program, under every design and under glibc: status, output, errors are exact."""
+
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+from covering import all_designs, covering_designs
+
+from heapsmith.bench.built import library_of
+from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
+from heapsmith.model.design import Design, builtin_names, load
+
+FOLDER = Path(__file__).parent / "behaviours"
+SOURCES = sorted([*FOLDER.glob("*.c"), *FOLDER.glob("*.cpp")])
+COMMON = ["-O1", "-D_GNU_SOURCE", "-pthread", "-Wall", "-Wextra", "-Wno-alloc-size-larger-than", "-Wno-unused-result"]
+FLAGS = {
+    ".c": ["-std=gnu11", "-fno-builtin", "-Wno-use-after-free", *COMMON],
+    ".cpp": ["-std=c++17", "-fno-builtin", "-fno-allocation-dce", *COMMON, "-lstdc++"],
+}
+"""By the source's suffix: an allocation that the compiler can see through stays a call."""
+
+TIMEOUT = 30
+
+GLIBC_DEVIATES = {
+    "aligned_alloc_einval": "glibc before 2.38 rounds a bad alignment up, as memalign does",
+    "free_aligned_sized": "C23's function is not in glibc 2.36",
+    "free_sized": "C23's function is not in glibc 2.36",
+    "new_aligned_too_large": "libstdc++ 12 rounds the size up to the alignment without a look at wrapping",
+    "posix_memalign_enomem_errno": "glibc sets errno on the way to the ENOMEM that it returns",
+}
+"""Behaviours that the C library of Debian 12 itself does not have; every other one it has."""
+
+GRAIN_8_DEVIATES = {
+    "align_every_size": "with grain 8 a block whose size is no multiple of 16 may be 8-aligned, by choice"
+}
+"""Behaviours that a design gives up when it chooses the grain 8."""
+
+
+@cache
+def programs() -> dict[str, Path]:
+    """Every behaviour's program by name, built once."""
+    return {source.stem: build_tool(source.stem, [source], FLAGS[source.suffix]) for source in SOURCES}
+
+
+def fault(program: Path, library: Path | None) -> str | None:
+    """What the program did other than end with status 0 in silence, in one line; None if that is what it did."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "HEAPSMITH")}
+    if library is not None:
+        environment["LD_PRELOAD"] = str(library)
+    try:
+        done = subprocess.run([program], env=environment, capture_output=True, timeout=TIMEOUT, check=False)
+    except subprocess.TimeoutExpired:
+        return f"still running after {TIMEOUT} s"
+    if (done.returncode, done.stdout, done.stderr) == (0, b"", b""):
+        return None
+    return f"status {done.returncode}, output {done.stdout[:200]!r}, errors {done.stderr[:500]!r}"
+
+
+def faults(library: Path | None) -> dict[str, str]:
+    """The behaviours that do not hold under the library, with what was found."""
+    found = {name: fault(program, library) for name, program in programs().items()}
+    return {name: text for name, text in found.items() if text is not None}
+
+
+def expect_all(design: Design, *, checked: bool = False) -> None:
+    """Every behaviour holds under the design's library, but for those that its grain gives up: those must fail."""
+    deviates = GRAIN_8_DEVIATES if design.grain == 8 else {}
+    found = faults(library_of(design, checked=checked))
+    surprises = [f"{name}: {text}" for name, text in found.items() if name not in deviates]
+    assert not surprises, f"{len(surprises)} of {len(SOURCES)} behaviours:\n" + "\n".join(surprises)
+    assert found.keys() == deviates.keys()
+
+
+def test_glibc() -> None:
+    found = faults(None)
+    surprises = {name: text for name, text in found.items() if name not in GLIBC_DEVIATES}
+    assert surprises == {}
+    if os.confstr("CS_GNU_LIBC_VERSION") == "glibc 2.36":
+        assert found.keys() == GLIBC_DEVIATES.keys()
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_builtin_design(name: str) -> None:
+    expect_all(load(name))
+
+
+@pytest.mark.parametrize("design", covering_designs(), ids=lambda design: design.name)
+def test_covering_design(design: Design) -> None:
+    expect_all(design)
+
+
+def test_checked_build() -> None:
+    expect_all(load("default"), checked=True)
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("checked", [False, True], ids=["release", "checked"])
+@pytest.mark.parametrize("design", all_designs(), ids=lambda design: design.name)
+def test_every_design(design: Design, checked: bool) -> None:
+    expect_all(design, checked=checked)
+
+
+def test_a_fault_is_seen(tmp_path: Path) -> None:
+    """A library whose malloc hands out the same block again and again fails the suite, program by program."""
+    source = tmp_path / "bad.c"
+    source.write_text(
+        "#include <stddef.h>\nstatic char room[1 << 20];\n"
+        "void *malloc(size_t bytes) { return bytes > sizeof room ? NULL : room + 8; }\n"
+        "void free(void *block) { (void)block; }\n"
+        "size_t malloc_usable_size(void *block) { return block ? sizeof room / 2 : 0; }\n"
+    )
+    bad = build_tool("bad.so", [source], [*TOOL_FLAGS, "-shared", "-fPIC", "-fno-builtin"])
+    for name in ("align_array_of_16", "blocks_disjoint", "malloc_zero_unique", "limit_malloc", "usable_small"):
+        assert fault(programs()[name], bad) is not None

@@ -1,0 +1,75 @@
+"""Hardening: every cell of the table in docs/hardening.md, by a program that does one wrong thing."""
+
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from heapsmith.bench.built import library_of
+from heapsmith.codegen.toolchain import build_tool
+from heapsmith.model.design import Design, load
+from heapsmith.model.policy import front_linked_list, hardening_checks, hardening_full, hardening_off
+
+HERE = Path(__file__).resolve().parent
+PROGRAMS = HERE / "misuse"
+LEVELS = {"off": hardening_off.Params(), "checks": hardening_checks.Params(), "full": hardening_full.Params()}
+ROW = re.compile(r"^\| `(\w+)` \|[^|\n]*\|([^|\n]*)\|([^|\n]*)\|([^|\n]*)\|$", re.MULTILINE)
+
+
+def table() -> dict[str, dict[str, str]]:
+    """By program and level, the words that the page promises; empty where the level does not look."""
+    rows = ROW.findall((HERE.parent / "docs" / "hardening.md").read_text())
+    return {name: dict(zip(LEVELS, (cell.strip() for cell in cells), strict=True)) for name, *cells in rows}
+
+
+def design_of(level: str, *, listed: bool = False, classifier: str = "slab_map", remote: str = "local_cache") -> Design:
+    """The default design at a level of hardening; `listed`: with lists through freed blocks."""
+    base = load("default")
+    return msgspec.structs.replace(
+        base,
+        name=f"{level}-{classifier}-{remote}",
+        hardening=LEVELS[level],
+        front=front_linked_list.Params() if listed else base.front,
+        classifier=classifier,
+        empties="dedicated" if classifier == "class_region" else "shared",
+        remote=remote,
+    )
+
+
+def run(name: str, design: Design) -> subprocess.CompletedProcess[str]:
+    """The program under the design's library."""
+    tool = build_tool(name, [PROGRAMS / f"{name}.c"], ["-O1", "-fno-builtin", "-w", f"-I{PROGRAMS}"])
+    command = ["env", f"LD_PRELOAD={library_of(design)}", str(tool)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_table_names_every_program() -> None:
+    assert sorted(table()) == sorted(path.stem for path in PROGRAMS.glob("*.c"))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", sorted(table()))
+def test_what_the_page_says(name: str, level: str) -> None:
+    holds(name, level, design_of(level, listed=name == "write_link"))
+
+
+@pytest.mark.parametrize("classifier", ["class_region", "header"])
+@pytest.mark.parametrize("name", sorted(set(table()) - {"write_link"}))
+def test_under_the_other_classifiers(name: str, classifier: str) -> None:
+    holds(name, "full", design_of("full", classifier=classifier, remote="owner_list"))
+
+
+def holds(name: str, level: str, design: Design) -> None:
+    """The program ends as the page says: with the last words and the address that it named, or without a word."""
+    done = run(name, design)
+    match table()[name][level]:
+        case "":
+            assert "heapsmith" not in done.stderr
+        case "SIGSEGV":
+            assert (done.returncode, done.stderr) == (-signal.SIGSEGV, "")
+        case words:
+            address = int(done.stdout, 16)
+            assert (done.returncode, done.stderr) == (-signal.SIGABRT, f"heapsmith: {words}: {address:#018x}\n")

@@ -1,0 +1,94 @@
+"""The soak: a short one runs to its end and finds nothing; memory that creeps up is found; mistakes are one line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from sanitized import STRESS
+
+from heapsmith.bench.soak import FLAGS, GROWTH, LEAST_CYCLES, PHASES, PROGRAM, Soak, parse, run
+from heapsmith.codegen.toolchain import build_tool
+from heapsmith.model.errors import BadInput, CheckFailed
+
+MIB = 1 << 20
+
+
+class Written(msgspec.Struct):
+    soaks: list[Soak]
+
+
+def text_of(cycles: int, rss_of_cycle: list[int]) -> str:
+    """What the program would print: one sample per phase, 100 live blocks of 1 MiB together."""
+    lines = [f"base {MIB}"]
+    for cycle in range(cycles):
+        for number, phase in enumerate(PHASES):
+            elapsed_ms = 100 * (len(PHASES) * cycle + number)
+            lines.append(f"{elapsed_ms} {cycle} {phase} {MIB} 100 {MIB + rss_of_cycle[cycle]} 1")
+    return "\n".join(lines) + "\n"
+
+
+def test_twenty_seconds(tmp_path: Path) -> None:
+    out = tmp_path / "soak.json"
+    words = ["--minutes", "0.3333", "--live", "16", "--duty", "40", "--sample-ms", "200", "--json", str(out)]
+    assert run(words) == 0
+    ours, glibc = msgspec.json.decode(out.read_bytes(), type=Written).soaks
+    assert (ours.allocator, glibc.allocator) == ("default", "glibc")
+    assert ours.samples[-1].elapsed_ms >= 20_000
+    assert len([sample for sample in ours.samples if not sample.at_rest]) > 50
+    peaks = [sample for sample in ours.samples if sample.at_rest and sample.phase == "growth"]
+    assert len(peaks) >= LEAST_CYCLES
+    for sample in peaks:
+        assert 14 * MIB < sample.live_bytes < 19 * MIB  # 16, and what lies in shared places
+        assert 1 < sample.fragmentation < 3
+
+
+def test_memory_that_is_never_freed_is_found() -> None:
+    program = build_tool("soak", [PROGRAM], FLAGS)
+    broken = build_tool("broken.so", [STRESS / "broken.c"], ["-std=gnu17", "-O1", "-fno-builtin", "-fPIC", "-shared"])
+    command = ["env", f"LD_PRELOAD={broken}", "BROKEN=leaks", str(program), "--seconds", "2", "--live-mib", "4"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    found = parse("leaks", done.stdout)
+    assert found.cycles >= LEAST_CYCLES
+    assert all(verdict.grows for verdict in found.verdicts)
+
+
+def test_the_rule() -> None:
+    flat = parse("flat", text_of(9, [MIB] * 3 + [2 * MIB] * 6))  # what the first third does is not judged
+    assert not any(verdict.grows for verdict in flat.verdicts)
+    allowed = parse("allowed", text_of(9, [MIB] * 6 + [int(GROWTH * MIB)] * 3))
+    assert not any(verdict.grows for verdict in allowed.verdicts)
+    over = parse("over", text_of(9, [MIB] * 6 + [int(1.01 * GROWTH * MIB)] * 3))
+    assert all(verdict.grows for verdict in over.verdicts)
+
+
+def test_too_few_cycles_are_not_judged() -> None:
+    with pytest.raises(CheckFailed, match="too few"):
+        parse("short", text_of(LEAST_CYCLES - 1, [MIB] * LEAST_CYCLES))
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--minutes", "0"], "is not a number above 0"),
+        (["--duty", "101"], "is not a whole number from 1 to 100"),
+        (["--design", "no-such-design"], "no-such-design"),
+        (["--design", "default", "default"], "each once"),
+        (["--json", "/no/such/folder/file"], "cannot be written"),
+        (["--live", "2", "--threads", "4"], "at least 1 MiB for each"),
+        (["--what"], "unrecognized arguments"),
+    ],
+)
+def test_mistakes(words: list[str], says: str) -> None:
+    with pytest.raises(BadInput, match=says) as mistake:
+        run(words)
+    assert "\n" not in str(mistake.value)
+
+
+def test_a_mistake_is_one_line_and_status_2() -> None:
+    command = [sys.executable, "-m", "heapsmith.bench.soak", "--minutes", "x"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("heapsmith: ")
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,235 @@
+"""Threads at random: the stress program under designs of every policy, under sanitizers, and a spike of memory."""
+
+import json
+import subprocess
+from collections.abc import Iterable
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from covering import FACTORS, covering_designs
+from loaded import FAST_TO_BUILD
+from sanitized import ADDRESS_UNDEFINED, PROGRAM, STRESS, THREAD, Change, Sanitizer, build_sanitized, run_sanitized
+
+from heapsmith.bench.built import library_of
+from heapsmith.codegen.build import build
+from heapsmith.codegen.toolchain import build_tool
+from heapsmith.model.design import Design, builtin_names, load
+from heapsmith.model.plan import make_plan
+from heapsmith.model.policy import release_budget
+
+FLAGS = ["-std=gnu17", "-O1", "-g", "-Wall", "-Wextra", "-Wshadow", "-pthread"]
+LIBRARY_FLAGS = [*(flag for flag in FAST_TO_BUILD if flag != "-O1"), "-O0"]
+COVERING = covering_designs()
+SHORT = ["--operations", "12000"]
+"""Operations per thread: all tiers, some 40 threads, a second or less."""
+
+BROKEN = {
+    "twice": "overlaps a live block",
+    "refuses": "fails",
+    "dirty": "byte 99 is 0x1",
+    "loses": "after realloc: block",
+    "crooked": "is not aligned to",
+    "errno": "changed errno",
+}
+
+
+def of_each_row(count: int) -> list[Design]:
+    """So many of the covering designs, such that they use as many rows of the tables as so many can."""
+
+    def rows(designs: Iterable[Design]) -> int:
+        chosen = [(field, getattr(design, field)) for design in designs for field in FACTORS]
+        return len({(field, row if isinstance(row, str) else type(row)) for field, row in chosen})
+
+    return list(max(combinations(COVERING, count), key=rows))
+
+
+def named(design: Design) -> str:
+    return design.name
+
+
+def program() -> Path:
+    return build_tool("stress", PROGRAM, FLAGS)
+
+
+def run(arguments: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    """The stress program in that environment."""
+    preloaded = [f"{name}={value}" for name, value in environment.items()]
+    command = ["env", *preloaded, str(program()), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def counts(arguments: list[str], **environment: str) -> dict[str, Any]:
+    """What a run that finds nothing says of itself."""
+    done = run(arguments, **environment)
+    assert (done.returncode, done.stderr) == (0, ""), f"{' '.join(arguments)}: status {done.returncode}: {done.stderr}"
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def grain(design: Design) -> list[str]:
+    return ["--alignment", str(design.grain)]
+
+
+def library(design: Design, folder: Path) -> str:
+    """The checked library of a design, quickly built."""
+    return str(build(design, folder / f"{design.name}.so", checked=True, flags=LIBRARY_FLAGS))
+
+
+@pytest.mark.parametrize("design", COVERING, ids=named)
+def test_threads_at_random(design: Design, tmp_path: Path) -> None:
+    seed = str(COVERING.index(design))
+    found = counts([*SHORT, *grain(design), "--seed", seed], LD_PRELOAD=library(design, tmp_path))
+    assert found["heap_checked"]
+    assert found["births"] == found["deaths"] > found["operations"] / 5
+    assert found["orphans"] > found["deaths"] / 10
+    assert found["moves"] > 0
+    assert found["threads_started"] > 8
+
+
+def test_one_seed_asks_for_the_same_every_time() -> None:
+    first, again, other = (counts(["--operations", "3000", "--seed", seed])["asked"] for seed in ("1", "1", "2"))
+    assert first == again != other
+
+
+def test_one_thread_gets_the_same_addresses_every_time(tmp_path: Path) -> None:
+    preloaded = library(COVERING[0], tmp_path)
+    first, again, other = (
+        counts(["--threads", "1", *SHORT, *grain(COVERING[0]), "--seed", seed], LD_PRELOAD=preloaded)["given"]
+        for seed in ("1", "1", "2")
+    )
+    assert first == again != other
+
+
+@pytest.mark.parametrize("promise", BROKEN)
+def test_a_broken_promise_is_noticed(promise: str) -> None:
+    broken = build_tool("broken.so", [STRESS / "broken.c"], ["-std=gnu17", "-O1", "-fno-builtin", "-fPIC", "-shared"])
+    done = run([*SHORT, "--seed", "9", "--threads", "2"], LD_PRELOAD=str(broken), BROKEN=promise)
+    assert done.returncode == 1
+    assert done.stderr.startswith("stress: seed 9, thread ")
+    assert BROKEN[promise] in done.stderr
+    assert done.stderr.count("\n") <= 2  # each thread may find one
+
+
+def test_the_whole_promise_is_kept_by_glibc() -> None:
+    assert counts(["--operations", "30000"])["births"] > 0
+
+
+@pytest.mark.parametrize("words", [["--threads", "0"], ["--alignment", "4"], ["--what", "1"], ["more"]])
+def test_wrong_usage(words: list[str]) -> None:
+    done = run(words)
+    assert done.returncode == 2
+    assert done.stderr
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("design", COVERING, ids=named)
+def test_threads_at_random_at_length(design: Design, tmp_path: Path) -> None:
+    preloaded = library(design, tmp_path)
+    for seed in range(100, 108):
+        for threads in ("1", "2", "3", "5", "8", "16"):
+            words = ["--threads", threads, "--seed", str(seed), "--operations", "30000", "--rounds", "3"]
+            assert counts([*words, *grain(design)], LD_PRELOAD=preloaded)["heap_checked"]
+
+
+def sanitize(design: Design, sanitizer: Sanitizer, folder: Path, *arguments: str) -> None:
+    """The sanitizer's build of the design and the stress program finds nothing."""
+    built = build_sanitized(design, sanitizer, folder)
+    said = run_sanitized(built, sanitizer, [*arguments, *grain(design), "--largest-bits", "18"])
+    assert json.loads(said)["heap_checked"]
+
+
+@pytest.mark.parametrize("sanitizer", [THREAD, ADDRESS_UNDEFINED], ids=lambda sanitizer: sanitizer.name)
+@pytest.mark.parametrize("design", of_each_row(3), ids=named)
+def test_sanitized(design: Design, sanitizer: Sanitizer, tmp_path: Path) -> None:
+    sanitize(design, sanitizer, tmp_path, "--operations", "8000")
+
+
+def test_thread_sanitizer_sees_a_missing_order(tmp_path: Path) -> None:
+    """A remote list that is taken without acquire: no x86 shows it, ThreadSanitizer must."""
+    design = next(design for design in COVERING if design.remote == "owner_list")
+    change = ("remote/owner_list.c", "__ATOMIC_ACQUIRE", "__ATOMIC_RELAXED")
+    built = build_sanitized(design, THREAD, tmp_path, change=change)
+    with pytest.raises(AssertionError, match="data race"):
+        run_sanitized(built, THREAD, ["--operations", "8000", "--largest-bits", "18", *grain(design)])
+
+
+NO_LOCKS = (
+    ("remote/local_cache.c", "    hs_lock_pool();", "    ;"),
+    ("remote/owner_list.c", "    hs_lock_pool();", "    ;"),
+    ("remote/owner_list.c", "__ATOMIC_RELEASE", "__ATOMIC_RELAXED"),
+    ("large.c", "    hs_large_lock();", "    ;"),
+)
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("change", NO_LOCKS, ids=lambda change: change[0])
+def test_thread_sanitizer_sees_a_missing_lock(change: Change, tmp_path: Path) -> None:
+    remote = "local_cache" if "local_cache" in change[0] else "owner_list"
+    design = next(design for design in COVERING if design.remote == remote)
+    built = build_sanitized(design, THREAD, tmp_path, change=change)
+    with pytest.raises(AssertionError, match=r"data race|status"):
+        run_sanitized(built, THREAD, ["--operations", "8000", "--largest-bits", "18", *grain(design)])
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("sanitizer", [THREAD, ADDRESS_UNDEFINED], ids=lambda sanitizer: sanitizer.name)
+@pytest.mark.parametrize("design", COVERING, ids=named)
+def test_sanitized_at_length(design: Design, sanitizer: Sanitizer, tmp_path: Path) -> None:
+    sanitize(design, sanitizer, tmp_path, "--operations", "40000", "--threads", "8", "--seed", "11", "--rounds", "3")
+
+
+FORMS = ["small", "medium", "large"]
+PROGRAM_BYTES = 4 << 20
+"""Of the spike program and the library themselves: code, stacks, tables, hot slabs."""
+
+
+class Spike(NamedTuple):
+    """Bytes: `used` is the RSS on top of that before the first block, at the peak and at the end."""
+
+    peak_live: int
+    peak_used: int
+    live: int
+    used: int
+
+
+def spike(design: Design, form: str, remainder: str, mib: int) -> Spike:
+    tool = build_tool("spike", [STRESS / "spike.c"], ["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Wshadow"])
+    command = ["env", f"LD_PRELOAD={library_of(design)}", str(tool), form, remainder, str(mib)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    words = done.stdout.split(": ")[1].split()
+    said = dict(zip(words[::2], map(int, words[1::2]), strict=True))
+    return Spike(said["peak_live"], said["peak"] - said["base"], said["live"], said["resident"] - said["base"])
+
+
+def budget(design: Design) -> int:
+    """Bytes that a design says it may keep of what was freed: by its release policy, its run cache and its fronts."""
+    assert isinstance(design.release, release_budget.Params)
+    plan = make_plan(design)
+    fronts = sum(row.front.capacity * row.stride for row in plan.classes if hasattr(row.front, "capacity"))
+    return design.release.slab_budget_bytes + design.release.run_budget_bytes + design.run_cache_bytes + fronts
+
+
+def check_spike(name: str, form: str, mib: int) -> None:
+    design = load(name)
+    found = spike(design, form, "tail", mib)
+    assert found.peak_used > found.peak_live > mib << 20
+    assert found.live > (mib << 20) / 25
+    allowed = found.live * 1.10 + budget(design) + PROGRAM_BYTES
+    assert found.used <= allowed, f"{found.used} bytes resident, {found.live} live, {allowed:.0f} allowed"
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("name", "mib"), [("default", 1024), ("lean", 256)])
+def test_after_a_spike_memory_falls_to_what_lives(name: str, mib: int, form: str) -> None:
+    check_spike(name, form, mib)
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "name", [name for name in builtin_names() if load(name).release.__struct_config__.tag == "budget"]
+)
+def test_after_a_spike_at_length(name: str, form: str) -> None:
+    check_spike(name, form, 1024)
