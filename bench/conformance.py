@@ -1,6 +1,5 @@
 """The big conformance table: real programs x built-in designs, library held against model; `make conformance`."""
 
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -9,8 +8,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from heapsmith.bench.programs import programs
-from heapsmith.bench.record import record
+from heapsmith.bench.programs import programs, trace_of
 from heapsmith.codegen.verify import Run, verify
 from heapsmith.model.design import builtin_names, load
 
@@ -34,9 +32,7 @@ def traces(folder: Path) -> dict[str, Path]:
         if lacks := program.lacks():
             CONSOLE.print(f"{program.name}: left out, needs {', '.join(lacks)}")
             continue
-        out = folder / f"{program.name}.hst"
-        record(program.command, out, all_processes=False, stdout=subprocess.DEVNULL)
-        recorded[program.name] = out
+        recorded[program.name] = trace_of(program, folder / program.name)
     return recorded
 
 
@@ -46,9 +42,8 @@ def conformance(folder: Path, designs: list[str]) -> list[Cell]:
     cells: list[Cell] = []
     for name in designs:
         report = verify(load(name), list(recorded.values()), audit=False)
-        by_trace = {out.name: program for program, out in recorded.items()}
-        for program in recorded:
-            runs = [run for run in report.runs if by_trace[Path(run.trace).name] == program]
+        for program, trace in recorded.items():
+            runs = [run for run in report.runs if Path(run.trace) == trace]
             cells.append(_cell(name, program, runs))
             CONSOLE.print(f"{name}: {program}: {cells[-1].events:,} events, {len(cells[-1].differences)} differences")
     return cells
@@ -60,15 +55,13 @@ def _cell(design: str, program: str, runs: list[Run]) -> Cell:
 
 
 def show(cells: list[Cell]) -> None:
-    """The table: a row per design, a column per program, events of both builds; `!` marks a difference."""
-    columns = list(dict.fromkeys(cell.program for cell in cells))
-    table = Table("design", *columns, "events", "addresses", "differences")
-    for design in dict.fromkeys(cell.design for cell in cells):
-        row = [cell for cell in cells if cell.design == design]
-        counts = [f"{cell.events:,}{'!' if cell.differences else ''}" for cell in row]
-        table.add_row(design, *counts, *_sums(row))
-    table.add_row("all", *([""] * len(columns)), *_sums(cells))
-    Console(width=200).print(table)
+    """Two tables, a row per program and a row per design; events are those of both builds together."""
+    for head in ("program", "design"):
+        table = Table(head, "events", "addresses", "differences")
+        for name in dict.fromkeys(getattr(cell, head) for cell in cells):
+            table.add_row(name, *_sums([cell for cell in cells if getattr(cell, head) == name]))
+        table.add_row("all", *_sums(cells))
+        Console(width=200).print(table)
 
 
 def _sums(cells: list[Cell]) -> list[str]:

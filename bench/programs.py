@@ -1,38 +1,35 @@
 """Real programs whose output never changes: the jobs that libraries must run unchanged and traces are recorded from."""
 
-import os
-import random
 import shutil
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-JOBS = Path(__file__).resolve().parent / "jobs"
+from heapsmith.bench import program_inputs as inputs
+from heapsmith.bench.record import record
+from heapsmith.model.errors import CheckFailed
 
-SQL = """
-create table t(a integer, b text);
-with recursive c(x) as (select 1 union all select x + 1 from c where x < {rows})
-  insert into t select x, hex(x * 7919) from c;
-create index i on t(b);
-select count(*), max(b), sum(length(b)) from t;
-select a % 97, count(*), group_concat(a) from t where a % 13 = 0 group by 1 order by 2, 1 limit 20;
-delete from t where a % 3 = 0;
-select b from t order by b desc limit 10;
-"""
+JOBS = Path(__file__).resolve().parent / "jobs"
 
 PERL = r"""
 my %count; while (<>) { for (split) { $count{$_}++; push @{$seen{length $_}}, $_ if length > 6; } }
 print "$_ $count{$_}\n" for sort { $count{$b} <=> $count{$a} || $a cmp $b } keys %count;
 print scalar(@{$seen{$_}}), "\n" for sort keys %seen;
 """
+SEARCH = 'rg --no-config -j4 -n "(alpha|delta) n[0-9]+7" "$0" | LC_ALL=C sort'
 
 
 class Program(NamedTuple):
-    """A command with an output that depends on its inputs alone, and the executables it needs."""
+    """A command with an output that depends on its inputs alone."""
 
     name: str
+    image: str
+    """Of the executables that the command runs, the one that the program is about."""
     command: list[str]
     needs: tuple[str, ...]
+    """Executables that must be on PATH."""
+    hands_over: bool = False
+    """Every run frees blocks on another thread than the one that allocated them."""
 
     def lacks(self) -> list[str]:
         """The executables that are not on PATH."""
@@ -42,68 +39,61 @@ class Program(NamedTuple):
 def programs(folder: Path, *, scale: int = 1) -> list[Program]:
     """The programs over inputs written to `folder`; `scale` multiplies the size of the inputs."""
     folder.mkdir(parents=True, exist_ok=True)
-    text = _text(folder / "text.txt", 20_000 * scale)
-    source = _c_source(folder / "source.c", 300 * scale)
-    script = folder / "script.sql"
-    script.write_text(SQL.format(rows=20_000 * scale))
-    repository = folder / "repository"
-    if shutil.which("git"):
-        _repository(repository, 30 * scale)
-    python = ["env", "PYTHONMALLOC=malloc", "PYTHONHASHSEED=0", "python3", str(JOBS / "python_job.py")]
+    text = str(inputs.text(folder / "text.txt", 20_000 * scale))
+    words = str(inputs.text(folder / "words.txt", 5000 * scale))
+    sql = inputs.sql(folder / "script.sql", 20_000 * scale)
+    repository = str(inputs.repository(folder / "repository", 30 * scale))
+    history = str(inputs.repository(folder / "history", 400 * scale))
+    c = str(inputs.c_source(folder / "source.c", 150 * scale))
+    cxx = str(inputs.cxx_source(folder / "source.cc", scale))
+    smt = str(inputs.smt(folder / "problem.smt2", 11, 15 + scale))
+    xml = str(inputs.xml(folder / "document.xml", 8000 * scale))
+    tree = str(inputs.tree(folder / "tree", 200 * scale))
+    project = str(inputs.make_project(folder / "project", 8 * scale))
+    python = ["env", "PYTHONMALLOC=malloc", "PYTHONHASHSEED=0", "python3"]
+    php = ["env", "USE_ZEND_ALLOC=0", "php", "-n"]
+    redis = ("redis-server", "redis-benchmark", "redis-cli")
     return [
-        Program("python", [*python, str(4000 * scale)], ("python3",)),
-        Program("cc1", ["gcc", "-O1", "-S", "-o", "-", str(source)], ("gcc",)),
-        Program("sqlite3", ["sqlite3", ":memory:", f".read {script}"], ("sqlite3",)),
-        Program("perl", ["env", "PERL_HASH_SEED=0", "perl", "-e", PERL, str(text)], ("perl",)),
-        Program("git", ["git", "-C", str(repository), "log", "--stat", "-p"], ("git",)),
-        Program("zstd", ["zstd", "-q", "-T2", "-9", "-c", str(text)], ("zstd",)),
-        Program("pbzip2", ["pbzip2", "-p2", "-b1", "-c", str(text)], ("pbzip2",)),
-        Program("redis", ["sh", str(JOBS / "redis.sh"), str(folder)], ("redis-server", "redis-benchmark", "redis-cli")),
+        Program("python", "python3", [*python, *_job("python_job.py", 4000 * scale)], ("python3",), hands_over=True),
+        Program("cc1", "cc1", ["gcc", "-O1", "-S", "-o", "-", c], ("gcc",)),
+        Program("sqlite3", "sqlite3", ["sqlite3", ":memory:", f".read {sql}"], ("sqlite3",)),
+        Program("perl", "perl", ["env", "PERL_HASH_SEED=0", "perl", "-e", PERL, text], ("perl",)),
+        Program("git", "git", ["git", "-C", repository, "log", "--stat", "-p"], ("git",)),
+        Program("zstd", "zstd", ["zstd", "-q", "-T2", "-9", "-c", text], ("zstd",), hands_over=True),
+        Program("pbzip2", "pbzip2", ["pbzip2", "-p2", "-b1", "-c", text], ("pbzip2",), hands_over=True),
+        Program("redis", "redis-server", ["sh", *_job("redis.sh", folder)], redis),
+        Program(
+            "redis-load", "redis-server", ["python3", *_job("redis_load.py", folder, 2, 300 * scale)], redis[:2], True
+        ),
+        Program("cc1plus", "cc1plus", ["g++", "-O1", "-S", "-o", "-", cxx], ("g++",)),
+        Program("z3", "z3", ["z3", smt], ("z3",)),
+        Program("node", "node", ["node", *_job("node_job.js", 40 * scale)], ("node",), hands_over=True),
+        Program("ripgrep", "rg", ["sh", "-c", SEARCH, tree], ("rg",), hands_over=True),
+        Program("repack", "git", ["sh", *_job("repack.sh", history, folder)], ("git",), hands_over=True),
+        Program("xz", "xz", ["xz", "-T2", "-3", "--block-size=100000", "-c", text], ("xz",)),
+        Program("ruby", "ruby", ["ruby", "--disable=gems", *_job("ruby_job.rb", 4000 * scale)], ("ruby",), True),
+        Program("php", "php", [*php, *_job("php_job.php", 4000 * scale)], ("php",)),
+        Program("lua", "lua5.4", ["lua5.4", *_job("lua_job.lua", 30_000 * scale)], ("lua5.4",)),
+        Program("gawk", "gawk", ["gawk", "-f", *_job("gawk_job.awk", words)], ("gawk",)),
+        Program("xmllint", "xmllint", ["xmllint", "--format", "--noent", xml], ("xmllint",)),
+        Program("make", "make", ["make", "-B", "-s", "-j2", "-C", project], ("make", "gcc")),
     ]
 
 
-def _text(path: Path, lines: int) -> Path:
-    words = random.Random(1)
-    path.write_text(
-        "".join(
-            " ".join(words.choice(("alpha", "beta", "gamma", "delta", f"n{line}")) for _ in range(8)) + "\n"
-            for line in range(lines)
-        )
-    )
-    return path
+def _job(name: str, *arguments: object) -> list[str]:
+    return [str(JOBS / name), *map(str, arguments)]
 
 
-def _c_source(path: Path, functions: int) -> Path:
-    bodies = [
-        f"int f{k}(int a, int b) {{ int s = 0; "
-        f"for (int i = 0; i < a; i++) {{ s += i * b + {k}; if (s % 7 == {k % 7}) s ^= b; }} "
-        f'return s + (b ? 0 : "{"x" * (k % 40)}"[0]); }}\n'
-        for k in range(functions)
-    ]
-    path.write_text("".join(bodies))
-    return path
+def trace_of(program: Program, folder: Path) -> Path:
+    """The trace of the program's image, recorded now to `folder`, which is made; others of the run lie beside it.
 
-
-def _repository(folder: Path, commits: int) -> None:
-    """A repository whose hashes are always the same: fixed names and dates, no configuration of the user."""
-    if folder.exists():
-        return
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(folder.parent),
-        "GIT_CONFIG_NOSYSTEM": "1",
-        **{f"GIT_{who}_{what}": "heapsmith" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
-    }
-
-    def git(*arguments: str, date: int = 0) -> None:
-        dates = {f"GIT_{who}_DATE": f"{1_700_000_000 + date} +0000" for who in ("AUTHOR", "COMMITTER")}
-        subprocess.run(["git", "-C", str(folder), *arguments], env=environment | dates, check=True, capture_output=True)
-
-    folder.mkdir()
-    git("init", "-q", "-b", "main")
-    for commit in range(commits):
-        (folder / f"file{commit % 11}.txt").write_text(
-            "".join(f"{commit} {line * commit % 89}\n" for line in range(200))
-        )
-        git("add", "-A")
-        git("commit", "-q", "-m", f"change {commit}", date=commit)
+    Raises what `record` raises, and CheckFailed where the command failed or never ran the image.
+    """
+    folder.mkdir(parents=True)
+    run = record(program.command, folder / f"{program.name}.hst", stdout=subprocess.DEVNULL)
+    if run.exit_status != 0:
+        raise CheckFailed(f"{program.name}: exit status {run.exit_status} under the recorder, 0 was expected")
+    for trace in run.traces:
+        if Path(trace.program[0]).name == program.image:
+            return Path(trace.path)
+    raise CheckFailed(f"{program.name}: no trace of {program.image} among {len(run.traces)}")

@@ -71,10 +71,11 @@ def build_emitted(
 
 def build_archive(design: Design, emitted: Path, out: Path, *, checked: bool = False) -> Path:
     """The archive of C that `generate` wrote to the folder `emitted`: one object, in which only the API is global."""
+    objcopy, ar = _binutil("objcopy"), _binutil("ar")
     sources = [source for source in _sources(design, emitted) if source.name not in NOT_STATIC]
     flags = [*COMPILE, *(CHECKED if checked else []), "-r", "-nostdlib"]
     whole = compile_c([*sources, RUNTIME / "static.c"], emitted / "heap.o", flags=flags, include=[emitted, RUNTIME])
-    _run_binutil(["objcopy", "--localize-hidden", str(whole)])
+    _run([objcopy, "--localize-hidden", str(whole)])
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         staging = tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent)
@@ -82,7 +83,7 @@ def build_archive(design: Design, emitted: Path, out: Path, *, checked: bool = F
         raise Missing(f"{out.parent}: cannot be written: {error.strerror}") from error
     with staging as folder:
         archive = Path(folder) / out.name
-        _run_binutil(["ar", "rcsD", str(archive), str(whole)])
+        _run([ar, "rcsD", str(archive), str(whole)])
         archive.replace(out)
     return out
 
@@ -91,11 +92,17 @@ def _sources(design: Design, emitted: Path) -> list[Path]:
     return [emitted / "plan.c", emitted / "fast.c", *runtime_sources(make_plan(design))]
 
 
-def _run_binutil(command: Sequence[str]) -> None:
-    """Run a program of GNU binutils; CheckFailed with its first line if it fails."""
-    if shutil.which(command[0]) is None:
-        raise Missing(f"{command[0]} not found on PATH: install GNU binutils (Debian: apt install binutils)")
+def _binutil(name: str) -> str:
+    """The path of a program of GNU binutils; Missing if there is none."""
+    path = shutil.which(name)
+    if path is None:
+        raise Missing(f"{name} not found on PATH: install GNU binutils (Debian: apt install binutils)")
+    return path
+
+
+def _run(command: Sequence[str]) -> None:
+    """Run a program; CheckFailed with the first line of its complaint if it fails."""
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=os.environ | {"LC_ALL": "C"})
     if done.returncode != 0:
         first = next(iter(done.stderr.splitlines()), "no diagnostic")
-        raise CheckFailed(f"{command[0]} failed (status {done.returncode}): {first}")
+        raise CheckFailed(f"{Path(command[0]).name} failed (status {done.returncode}): {first}")

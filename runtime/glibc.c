@@ -156,7 +156,8 @@ static void line(struct text *out, const char *what, size_t figure)
 void malloc_stats(void)
 {
     struct census census = take_census();
-    struct text out = { .fd = STDERR_FILENO };
+    char lines[2 * TEXT_LINE];
+    struct text out = text_to(STDERR_FILENO, lines, sizeof lines);
     text_string(&out, "heapsmith ");
     text_string(&out, hs_design);
     text_string(&out, "\n");

@@ -44,7 +44,8 @@ static void *next_operator(const char *name)
         found = in_private_library(name);
     if (found != NULL)
         return found;
-    struct text out = { .fd = STDERR_FILENO };
+    char line[TEXT_LINE];
+    struct text out = text_to(STDERR_FILENO, line, sizeof line);
     text_string(&out, "heapsmith: operator new: out of memory, and no C++ library to throw std::bad_alloc\n");
     text_end(&out);
     abort();

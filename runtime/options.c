@@ -27,12 +27,13 @@ static struct stat first_stderr_is;
  * does not wait for a writer that it does not have. */
 static int writer;
 static char path[PATH_MAX + 64], path_now[PATH_MAX + 80]; /* of the writer */
+static char report[1 << 18]; /* of the writer: goes out in one piece, so that processes that share a pipe do not mix */
 
 static void warn(const char *what, const char *word, size_t length)
 {
-    char shown[128] = "";
+    char shown[128] = "", line[TEXT_LINE];
     memcpy(shown, word, length < sizeof shown ? length : sizeof shown - 1);
-    struct text out = { .fd = STDERR_FILENO };
+    struct text out = text_to(STDERR_FILENO, line, sizeof line);
     text_string(&out, "heapsmith: HEAPSMITH: ");
     text_string(&out, what);
     text_string(&out, " ");
@@ -71,12 +72,13 @@ static bool write_file(void)
 {
     if (!expand_path())
         return false;
-    struct text out = { .fd = open(path_now, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) };
-    if (out.fd < 0)
+    int fd = open(path_now, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
         return false;
+    struct text out = text_to(fd, report, sizeof report);
     stats_json(&out);
     bool written = text_end(&out);
-    close(out.fd);
+    close(fd);
     if (written && rename(path_now, path) == 0)
         return true;
     unlink(path_now);
@@ -102,7 +104,7 @@ static int report_descriptor(void)
 
 static void write_stderr(void)
 {
-    struct text out = { .fd = report_descriptor() };
+    struct text out = text_to(report_descriptor(), report, sizeof report);
     stats_json(&out);
     text_end(&out);
 }

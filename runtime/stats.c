@@ -61,7 +61,8 @@ static void report_line(uint64_t count)
 {
     struct caller sorted[CALLERS];
     size_t held = sorted_callers(sorted);
-    struct text out = { .fd = STDERR_FILENO };
+    char line[4 * TEXT_LINE];
+    struct text out = text_to(STDERR_FILENO, line, sizeof line);
     text_string(&out, "heapsmith: foreign pointers: ");
     text_number(&out, count);
     text_string(&out, " so far; callers:");
@@ -202,7 +203,8 @@ void stats_json(struct text *out)
         json_class(out, class);
     text_string(out, "]");
     json_foreign(out);
-    json_number(out, ", ", "rss_bytes", rss_bytes());
-    json_number(out, ", ", "peak_rss_bytes", (uint64_t)used.ru_maxrss * 1024);
+    uint64_t rss = rss_bytes(), peak = (uint64_t)used.ru_maxrss * 1024;
+    json_number(out, ", ", "rss_bytes", rss);
+    json_number(out, ", ", "peak_rss_bytes", peak > rss ? peak : rss); /* the kernel updates it a little later */
     text_string(out, "}\n");
 }

@@ -21,7 +21,7 @@ static void flush(struct text *out)
 void text_bytes(struct text *out, const char *bytes, size_t count)
 {
     for (size_t index = 0; index < count; index++) {
-        if (out->used == sizeof out->buffer)
+        if (out->used == out->size)
             flush(out);
         out->buffer[out->used++] = bytes[index];
     }

@@ -8,13 +8,20 @@
 
 #pragma GCC visibility push(hidden)
 
-/* One writer's buffer: goes out when it is full and at text_end. */
+/* One writer and its buffer, which goes out when it is full and at text_end. */
 struct text {
     int fd;
+    char *buffer;
+    size_t size, used;
     bool failed; /* a write did; what follows is dropped */
-    size_t used;
-    char buffer[512]; /* small: it lies on signal stacks */
 };
+
+enum { TEXT_LINE = 256 }; /* a buffer for a line of words; small, for it lies on signal stacks */
+
+static inline struct text text_to(int fd, char *buffer, size_t size)
+{
+    return (struct text){ .fd = fd, .buffer = buffer, .size = size };
+}
 
 void text_bytes(struct text *out, const char *bytes, size_t count);
 void text_string(struct text *out, const char *string);

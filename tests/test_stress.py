@@ -185,6 +185,10 @@ PROGRAM_BYTES = 4 << 20
 """Of the spike program and the library themselves: code, stacks, tables, hot slabs."""
 
 
+SLAB_RECORD_BYTES = 80
+"""Of a `struct slab`, and of the slab map, at most."""
+
+
 class Spike(NamedTuple):
     """Bytes: `used` is the RSS on top of that before the first block, at the peak and at the end."""
 
@@ -206,9 +210,13 @@ def spike(design: Design, form: str, remainder: str, mib: int) -> Spike:
 def budget(design: Design) -> int:
     """Bytes that a design says it may keep of what was freed: by its release policy, its run cache and its fronts."""
     assert isinstance(design.release, release_budget.Params)
-    plan = make_plan(design)
-    fronts = sum(row.front.capacity * row.stride for row in plan.classes if hasattr(row.front, "capacity"))
+    fronts = sum(row.front.capacity * row.stride for row in make_plan(design).classes if row.front.kind != "none")
     return design.release.slab_budget_bytes + design.release.run_budget_bytes + design.run_cache_bytes + fronts
+
+
+def tables(design: Design, small_bytes: int) -> int:
+    """Bytes of the records and bitmaps of all slabs that so many bytes need: those of slabs never used again stay."""
+    return small_bytes // design.slab_bytes * (SLAB_RECORD_BYTES + design.slab_bytes // min(design.sizes) // 8)
 
 
 def check_spike(name: str, form: str, mib: int) -> None:
@@ -216,7 +224,8 @@ def check_spike(name: str, form: str, mib: int) -> None:
     found = spike(design, form, "tail", mib)
     assert found.peak_used > found.peak_live > mib << 20
     assert found.live > (mib << 20) / 25
-    allowed = found.live * 1.10 + budget(design) + PROGRAM_BYTES
+    small = found.peak_live if form == "small" else 0
+    allowed = found.live * 1.10 + budget(design) + tables(design, small) + PROGRAM_BYTES
     assert found.used <= allowed, f"{found.used} bytes resident, {found.live} live, {allowed:.0f} allowed"
 
 

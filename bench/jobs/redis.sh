@@ -10,7 +10,7 @@ until redis-cli -s "$socket" ping >/dev/null 2>&1; do
     [ $tries -lt 200 ] || exit 1
     sleep 0.05
 done
-redis-benchmark -s "$socket" -n 20000 -c 20 -q -t set,get,lpush,lrange_100,sadd,hset >/dev/null || exit 1
+redis-benchmark -s "$socket" -n 5000 -c 20 -q -t set,get,lpush,lrange_100,sadd,hset >/dev/null || exit 1
 redis-cli -s "$socket" flushall
 i=0
 while [ $i -lt 3000 ]; do

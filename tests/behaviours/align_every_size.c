@@ -4,9 +4,11 @@
 int main(void)
 {
     for (size_t bytes = 16; bytes <= 65536; bytes++) {
-        void *block = malloc(bytes);
-        expect_aligned(block, 16, "malloc", bytes);
-        free(block);
+        void *blocks[3];
+        for (int i = 0; i < 3; i++)
+            expect_aligned(blocks[i] = malloc(bytes), 16, "malloc", bytes);
+        for (int i = 0; i < 3; i++)
+            free(blocks[i]);
     }
     return 0;
 }

@@ -175,14 +175,21 @@ static void fork_here(bool as_child)
         after_fork();
 }
 
-static void fork_twice(int thread)
+static void fork_both(int thread)
 {
-    if (thread < 2) {
+    (void)thread;
+    fork_here(false);
+}
+
+/* One thread forks, the others are in the middle of malloc. */
+static void fork_one(int thread)
+{
+    if (thread == 0)
         fork_here(false);
-    } else {
+    else if (thread == 1)
         use_pool();
+    else
         use_large();
-    }
 }
 
 static void fork_to_child(int thread)
@@ -266,7 +273,8 @@ static const struct explored all[] = {
     { "start_failing", 3, 0, setup_failing, start_all, 0, started_once },
     { "live_2", 2, 0, setup, live, 0, heaps_in_peace },
     { "live_3", 3, 0, setup, live, 0, heaps_in_peace },
-    { "fork_twice", 3, 0, setup, fork_twice, 0, all_free },
+    { "fork_both", 2, 0, setup, fork_both, 0, all_free },
+    { "fork_one", 3, 0, setup, fork_one, 0, all_free },
     { "fork_to_child", 3, 0, setup, fork_to_child, 0, all_free },
     { "handler_large", 3, 0, setup, handler_large, 0, all_free },
     { "handlers_exchanged", 2, 0, setup, handlers_exchanged, 0, all_free },

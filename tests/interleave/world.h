@@ -1,4 +1,4 @@
-/* What one state of an exploration is: shared by memory.c, hooks.c and explore.c. */
+/* What one state of an exploration is: what the parts of the explorer offer each other. */
 #ifndef WORLD_H
 #define WORLD_H
 
@@ -56,10 +56,22 @@ extern struct world world;
 extern int running; /* the thread that runs; -1: the explorer */
 extern const struct explored *explored;
 
-/* explore.c */
+/* shared.c */
 int word_of(const void *address); /* fails if it is not shared */
-bool is_private(const void *address); /* of the running thread's stack or thread-local variables */
+const char *name_of(const void *address, size_t *offset);
+void save_shared(uint64_t to[WORDS]);
+void restore_shared(const uint64_t from[WORDS]);
+
+/* threads.c */
+void threads_init(void);
+void start_thread(int thread);
 void ask(struct request request); /* stops the running thread until it is carried out */
+bool is_private(const void *address); /* of the running thread's stack or thread-local variables */
+int choices_of(int thread); /* how many ways its next step can go; 0: it cannot take one */
+bool perform(int thread, int choice); /* the step itself; then, if true, the thread can go on */
+void go_on(int thread); /* up to its next step */
+
+/* explore.c */
 uint64_t look(const void *address, uint64_t bytes); /* the explorer itself reads: see look_as */
 
 /* memory.c */

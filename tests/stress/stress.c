@@ -2,8 +2,8 @@
  *
  * A lane is a fixed sequence of operations, drawn from the seed and the lane's number alone. Threads perform it one
  * after the other: each performs a part, starts the next, and ends while its blocks live on. Blocks go from lane to
- * lane through shared places. So what is asked for is the same in every run of one seed; which block lies in a shared place
- * depends on the scheduler. With one lane nothing does: a run can be repeated to the address. */
+ * lane through shared places. So what is asked for is the same in every run of one seed; which block lies in a shared
+ * place depends on the scheduler. With one lane nothing does: a run can be repeated to the address. */
 #define _GNU_SOURCE
 #include "piece.h"
 #include "tested.h"

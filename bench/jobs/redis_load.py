@@ -1,0 +1,132 @@
+"""redis-server lives through rounds of concurrent clients, expiry and lazy frees; the replies are always the same.
+
+argv: a folder for the socket, the number of rounds, commands of each kind per client and round. On standard error, for
+each round: used bytes and RSS of the server under load, then both when all of the round's keys are gone.
+"""
+
+import hashlib
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+CLIENTS = 6
+EXPIRY_MS = 200
+
+
+class Client:
+    """One connection: whole batches of commands out, then their replies as bytes."""
+
+    def __init__(self, path: Path) -> None:
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(path))
+        self.stream = self.socket.makefile("rb")
+
+    def __call__(self, *commands: str) -> list[bytes]:
+        self.socket.sendall("".join(f"{command}\r\n" for command in commands).encode())
+        return [self.reply() for _ in commands]
+
+    def reply(self) -> bytes:
+        line = self.stream.readline()
+        if line[:1] == b"$" and line != b"$-1\r\n":
+            return self.stream.read(int(line[1:]) + 2)
+        if line[:1] == b"*":
+            return b"".join(self.reply() for _ in range(int(line[1:])))
+        return line
+
+
+def batch(me: int, turn: int, commands_of_a_kind: int) -> list[str]:
+    """What client `me` says in one round: keys of its own that expire, and large values, unlinked at the end."""
+    commands = []
+    for i in range(commands_of_a_kind):
+        text = f"{i * 7919 + turn:x}" * (i * i % 61 + 1)
+        commands += [
+            f"set c{me}:{i} {text} px {EXPIRY_MS}",
+            f"hset c{me}:hash field-{i} {text[:100]}",
+            f"append c{me}:log {text[:50]}",
+            f"rpush c{me}:list {text[:30]} {i}",
+        ]
+        if i % 100 == 99:
+            commands += [f"lrange c{me}:list -5 -1", f"hmget c{me}:hash field-{i} field-{i - 7}", f"strlen c{me}:log"]
+    return commands
+
+
+def memory(client: Client) -> tuple[int, int]:
+    """The server's used bytes, as it counts them itself, and its RSS."""
+    rows = client("info memory")[0].decode().splitlines()
+    figures = dict(row.split(":", 1) for row in rows if ":" in row)
+    return int(figures["used_memory"]), int(figures["used_memory_rss"])
+
+
+def load(path: Path, turn: int, commands: int) -> str:
+    """One round: our clients at once, and redis-benchmark's fifty beside them; the digest of our replies."""
+    digests = [""] * CLIENTS
+
+    def work(me: int) -> None:
+        digests[me] = hashlib.sha256(b"".join(Client(path)(*batch(me, turn, commands)))).hexdigest()
+
+    threads = [threading.Thread(target=work, args=(me,)) for me in range(CLIENTS)]
+    beside = [
+        "redis-benchmark",
+        "-s",
+        str(path),
+        "-c",
+        "50",
+        "-P",
+        "16",
+        "-n",
+        "10000",
+        "-r",
+        "5000",
+        "-d",
+        "300",
+        "-q",
+    ]
+    expiring = ["set", "b:__rand_int__", "__data__", "px", str(EXPIRY_MS)]
+    with subprocess.Popen([*beside, *expiring], stdout=subprocess.DEVNULL) as benchmark:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert benchmark.returncode == 0
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def settle(client: Client) -> None:
+    """Until every key has expired and the background thread has freed what was unlinked."""
+    client(*(f"unlink c{me}:{kind}" for me in range(CLIENTS) for kind in ("hash", "log", "list")))
+    deadline = time.monotonic() + 30
+    while client("dbsize") != [b":0\r\n"] or b"lazyfree_pending_objects:0" not in client("info memory")[0]:
+        assert time.monotonic() < deadline, "keys do not expire"
+        time.sleep(0.02)
+
+
+def main() -> None:
+    """The rounds, between the server's start and its orderly end."""
+    folder, rounds, commands = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    path = folder / f"redis-load-{os.getpid()}.sock"
+    options = "--port 0 --appendonly no --hz 100 --io-threads 3 --io-threads-do-reads yes --lazyfree-lazy-expire yes"
+    command = ["redis-server", "--unixsocket", str(path), "--dir", str(folder), "--save", "", *options.split()]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
+        try:
+            while not path.exists():
+                assert server.poll() is None, "redis-server does not start"
+                time.sleep(0.01)
+            control = Client(path)
+            for turn in range(rounds):
+                print(turn, load(path, turn, commands), flush=True)
+                loaded = memory(control)
+                settle(control)
+                print("round", *loaded, *memory(control), file=sys.stderr)
+            control.socket.sendall(b"shutdown nosave\r\n")
+        except BaseException:
+            server.kill()
+            raise
+    assert server.returncode == 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""The inputs of the real programs: files that are the same on every machine, written to a folder when asked for."""
+
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+WORDS = ("alpha", "beta", "gamma", "delta")
+
+SQL = """
+create table t(a integer, b text);
+with recursive c(x) as (select 1 union all select x + 1 from c where x < {rows})
+  insert into t select x, hex(x * 7919) from c;
+create index i on t(b);
+select count(*), max(b), sum(length(b)) from t;
+select a % 97, count(*), group_concat(a) from t where a % 13 = 0 group by 1 order by 2, 1 limit 20;
+delete from t where a % 3 = 0;
+select b from t order by b desc limit 10;
+"""
+
+CLASS = """
+struct T{k} {{ std::map<std::string, std::vector<std::tuple<int, T{before}*, std::string>>> rows; }};
+template <> struct Job<{k}> {{
+    std::variant<int, std::string, std::unique_ptr<T{k}>> held;
+    std::size_t run(const std::vector<std::string> &names) {{
+        T{k} t;
+        for (const auto &name : names) t.rows[name + "{k}"].emplace_back({k}, nullptr, name);
+        auto last = std::accumulate(t.rows.begin(), t.rows.end(), std::size_t{{0}},
+            [](std::size_t sum, const auto &row) {{ return sum + std::get<2>(row.second.front()).size(); }});
+        std::sort(t.rows.begin()->second.begin(), t.rows.begin()->second.end());
+        held = std::make_unique<T{k}>(std::move(t));
+        return last + held.index() + Job<{before}>().run(names);
+    }}
+}};
+"""
+
+HEADERS = "algorithm map memory numeric string tuple variant vector"
+
+MAKEFILE = """\
+parts := $(patsubst %.c,%.o,$(sort $(wildcard part*.c)))
+all: program ; @./program; cksum $(parts)
+program: $(parts) ; @$(CC) -o $@ $^
+%.o: %.c ; @$(CC) -O1 -c -o $@ $<
+"""
+
+
+def text(path: Path, lines: int) -> Path:
+    """Lines of eight words each, one in five of them the line's own."""
+    words = random.Random(1)
+    path.write_text(
+        "".join(" ".join(words.choice((*WORDS, f"n{line}")) for _ in range(8)) + "\n" for line in range(lines))
+    )
+    return path
+
+
+def tree(folder: Path, files: int) -> Path:
+    """Folders of ten files of text each."""
+    for number in range(files):
+        branch = folder / f"branch{number // 10}"
+        branch.mkdir(parents=True, exist_ok=True)
+        text(branch / f"text{number}.txt", 100 + number * 37 % 400)
+    return folder
+
+
+def sql(path: Path, rows: int) -> Path:
+    """A script that fills, indexes and queries a table."""
+    path.write_text(SQL.format(rows=rows))
+    return path
+
+
+def c_source(path: Path, functions: int, first: int = 0) -> Path:
+    """C: functions with a loop, a branch and a string each."""
+    path.write_text(
+        "".join(
+            f"int f{k}(int a, int b) {{ int s = 0; "
+            f"for (int i = 0; i < a; i++) {{ s += i * b + {k}; if (s % 7 == {k % 7}) s ^= b; }} "
+            f'return s + (b ? 0 : "{"x" * (k % 40)}"[0]); }}\n'
+            for k in range(first, first + functions)
+        )
+    )
+    return path
+
+
+def cxx_source(path: Path, classes: int) -> Path:
+    """C++: a chain of classes, each of which instantiates containers, algorithms and lambdas anew."""
+    head = "".join(f"#include <{name}>\n" for name in HEADERS.split())
+    base = "struct T0 {};\ntemplate <int> struct Job;\n"
+    base += "template <> struct Job<0> { std::size_t run(const std::vector<std::string> &) { return 0; } };\n"
+    chain = "".join(CLASS.format(k=k, before=k - 1) for k in range(1, classes + 1))
+    tail = f"std::size_t all(const std::vector<std::string> &names) {{ return Job<{classes}>().run(names); }}\n"
+    path.write_text(head + base + chain + tail)
+    return path
+
+
+def make_project(folder: Path, parts: int) -> Path:
+    """A makefile, sources whose objects it links, and a program that prints what their functions give."""
+    folder.mkdir(exist_ok=True)
+    for part in range(parts):
+        c_source(folder / f"part{part:02}.c", 5, first=5 * part)
+    names = [f"f{k}" for k in range(5 * parts)]
+    calls = "".join(f'printf("%d\\n", {name}(5, 3));' for name in names)
+    declared = "".join(f"int {name}(int, int);\n" for name in names)
+    (folder / "part_main.c").write_text(f"#include <stdio.h>\n{declared}int main(void) {{ {calls} }}\n")
+    (folder / "Makefile").write_text(MAKEFILE)
+    return folder
+
+
+def xml(path: Path, items: int) -> Path:
+    """Nested items with attributes, text, comments, an entity and two namespaces."""
+    rows = "".join(
+        f'<item id="{k}" a:kind="{WORDS[k % 4]}"><name>item &amp; {k * 7919 % 977}&word;</name>'
+        f"{''.join(f'<a:tag n={chr(34)}{j}{chr(34)}/>' for j in range(k % 5))}<!-- {k} --></item>"
+        for k in range(items)
+    )
+    path.write_text(f'<!DOCTYPE all [<!ENTITY word "text">]><all xmlns="urn:x" xmlns:a="urn:a">{rows}</all>\n')
+    return path
+
+
+def smt(path: Path, queens: int, bits: int) -> Path:
+    """SMT-LIB: queens on a board (integers), a product taken apart (bit vectors), arrays that cannot be equal."""
+    columns = [f"q{k}" for k in range(queens)]
+    board = "".join(f"(declare-const {q} Int)(assert (and (<= 0 {q}) (< {q} {queens})))\n" for q in columns)
+    board += f"(assert (distinct {' '.join(columns)}))\n"
+    for k, q in enumerate(columns):
+        for far, other in enumerate(columns[k + 1 :], start=1):
+            board += f"(assert (not (= {q} (+ {other} {far}))))(assert (not (= {q} (- {other} {far}))))\n"
+    wide = f"(_ BitVec {2 * bits})"
+    product = ((1 << bits) - 5) * ((1 << (bits - 1)) + 9)
+    factors = f"(declare-const x {wide})(declare-const y {wide})(assert (= (bvmul x y) (_ bv{product} {2 * bits})))\n"
+    factors += "".join(
+        f"(assert (bvult (_ bv1 {2 * bits}) {v}))(assert (bvult {v} (_ bv{1 << bits} {2 * bits})))" for v in "xy"
+    )
+    writes = "a"
+    for k in range(60):
+        writes = f"(store {writes} (+ i {k * 7 % 60}) (f (+ i {k * 7 % 60})))"
+    arrays = "(declare-const a (Array Int Int))(declare-const i Int)(declare-fun f (Int) Int)\n"
+    arrays += f"(assert (distinct (select {writes} (+ i 31)) (f (+ i 31))))\n"
+    goals = ((board, ""), (factors, "(get-value ((bvmul x y)))"), (arrays, ""))
+    path.write_text("".join(f"(push)\n{goal}(check-sat){ask}\n(pop)\n" for goal, ask in goals))
+    return path
+
+
+def repository(folder: Path, commits: int) -> Path:
+    """A git repository whose hashes are always the same: fixed names and dates, no configuration of the user.
+
+    Each commit changes one of 11 files of 200 lines; git-fast-import(1) makes them from one stream.
+    """
+    if folder.exists() or shutil.which("git") is None:
+        return folder
+    stream = []
+    for commit in range(commits):
+        content = "".join(f"{commit} {line * commit % 89}\n" for line in range(200))
+        message = f"change {commit}"
+        stream.append(
+            f"commit refs/heads/main\ncommitter heapsmith <heapsmith> {1_700_000_000 + commit} +0000\n"
+            f"data {len(message)}\n{message}\nM 644 inline file{commit % 11}.txt\ndata {len(content)}\n{content}\n"
+        )
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder.parent), "GIT_CONFIG_NOSYSTEM": "1"}
+    subprocess.run(["git", "init", "-q", "-b", "main", str(folder)], env=environment, check=True)
+    import_ = ["git", "-C", str(folder), "fast-import", "--quiet"]
+    subprocess.run(import_, input="".join(stream).encode(), env=environment, check=True)
+    return folder

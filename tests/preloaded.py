@@ -1,0 +1,86 @@
+"""Programs of tests/programs with a library preloaded: built once, run under limits, their end looked at."""
+
+import os
+import resource
+import subprocess
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from covering import covering_designs
+
+from heapsmith.bench.built import library_of
+from heapsmith.codegen.toolchain import build_tool
+from heapsmith.model.design import Design, builtin_names, load
+
+PROGRAMS = Path(__file__).parent / "programs"
+FLAGS = ("-O1", "-fno-builtin", "-pthread", "-Wall", "-Wextra")
+"""Without -fno-builtin gcc takes free(malloc(n)) out of a program."""
+
+BUILT_IN = builtin_names()
+LIVE_DESIGNS = [name for name in ("default", "owner", "region", "header", "hardened") if name in BUILT_IN]
+"""One design of every kind that differs in threads, forks and failures; every other built-in one in the long forms."""
+
+
+@lru_cache(maxsize=1)
+def _covering() -> dict[str, Design]:
+    return {design.name: design for design in covering_designs()}
+
+
+def design_of(name: str) -> Design:
+    """A built-in design, or one of tests/covering.py by its name."""
+    return _covering()[name] if name.startswith("covering-") else load(name)
+
+
+def library(name: str, *, checked: bool = True) -> Path:
+    """The library of a design, the checked build unless told otherwise."""
+    return library_of(design_of(name), checked=checked)
+
+
+def program(name: str, *flags: str, sources: Sequence[Path] = ()) -> Path:
+    """The program, compiled only if it is not in the cache."""
+    return build_tool(name, [PROGRAMS / f"{name}.c", *sources], [*FLAGS, *flags])
+
+
+def shim(name: str, *flags: str) -> Path:
+    """The shared object of that source."""
+    return build_tool(name, [PROGRAMS / f"{name}.c"], [*FLAGS, "-shared", "-fPIC", *flags])
+
+
+def start(
+    command: Sequence[str | Path | int],
+    *preloads: Path,
+    limits: Mapping[int, int] | None = None,
+    environment: Mapping[str, str] | None = None,
+    timeout: float = 60,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end under resource limits (by RLIMIT_ number)."""
+
+    def limit() -> None:
+        for which, value in (limits or {}).items():
+            resource.setrlimit(which, (value, value))
+
+    assignments = [f"LD_PRELOAD={':'.join(map(str, preloads))}"] if preloads else []
+    assignments += [f"{name}={value}" for name, value in (environment or {}).items()]
+    return subprocess.run(
+        ["env", *assignments, *map(str, command)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        preexec_fn=limit if limits else None,
+        env={name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "HEAPSMITH")},
+    )
+
+
+def run(
+    command: Sequence[str | Path | int],
+    *preloads: Path,
+    limits: Mapping[int, int] | None = None,
+    environment: Mapping[str, str] | None = None,
+    timeout: float = 60,
+) -> str:
+    """What the command wrote; it must end with status 0 and complain of nothing."""
+    done = start(command, *preloads, limits=limits, environment=environment, timeout=timeout)
+    assert (done.returncode, done.stderr) == (0, ""), " ".join(map(str, command))
+    return done.stdout

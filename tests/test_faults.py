@@ -1,0 +1,89 @@
+"""System calls that fail, one or all from one on: no crash, no lost block, and all is well when the fault is over."""
+
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+from preloaded import BUILT_IN, library, program, shim, start
+
+from heapsmith.model.arrays import TOTALS
+
+COVERING = ["covering-0", "covering-3"]
+KINDS = [
+    "mmap",
+    "munmap",
+    "mprotect",
+    "madvise",
+    "mremap",
+    "pthread_create",
+    "pthread_key_create",
+    "pthread_setspecific",
+]
+AND_AFTER = ["", "-"]
+"""The n-th call alone, or that one and all after it."""
+
+
+def outcome(design: str, fault: str) -> tuple[int, str, str]:
+    """Exit status, output and complaint of the program under the library and a fault."""
+    command: list[str | Path | int] = [program("run_faults"), TOTALS.index("committed")]
+    done = start(command, shim("shim_faults"), library(design), environment={"FAULT": fault}, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+@lru_cache
+def undisturbed(design: str) -> tuple[dict[str, int], int]:
+    """How many calls of each kind a run without faults makes, and the bytes committed at its end."""
+    status, out, calls = outcome(design, "count")
+    assert status == 0, calls
+    failures, committed = map(int, out.split())
+    assert failures == 0
+    return {kind: int(number) for kind, number in map(str.split, calls.splitlines())}, committed
+
+
+def complaints(design: str, faults: list[str]) -> list[str]:
+    """Which faults did harm, and what harm."""
+    floor = undisturbed(design)[1]
+    found = []
+    for fault in faults:
+        status, out, error = outcome(design, fault)
+        if (status, error) != (0, ""):
+            found.append(f"{fault}: status {status} {error.strip()}")
+        elif int(out.split()[1]) > floor:
+            found.append(f"{fault}: {int(out.split()[1])} bytes stay committed, {floor} without faults")
+    return found
+
+
+def faults_of(design: str, *, all_of_them: bool) -> list[str]:
+    """Every call of a run, or the 1st, 2nd, 4th, 8th ... of each kind."""
+    calls, _ = undisturbed(design)
+    return [
+        f"{kind}:{number}{after}"
+        for kind in KINDS
+        for number in range(1, calls[kind] + 1)
+        if all_of_them or number.bit_count() == 1
+        for after in AND_AFTER
+    ]
+
+
+def test_the_shim_reaches_every_kind_of_call() -> None:
+    calls, _ = undisturbed("default")
+    assert set(calls) == set(KINDS)
+    assert all(calls.values())
+
+
+@pytest.mark.parametrize("fault", ["mmap:8-", "mprotect:2-"])
+def test_a_fault_is_felt(fault: str) -> None:
+    status, out, _ = outcome("default", fault)
+    assert status == 0
+    assert int(out.split()[0]) > 0
+
+
+@pytest.mark.parametrize("design", ["default", "owner"])
+def test_calls_that_fail_do_no_harm(design: str) -> None:
+    assert complaints(design, faults_of(design, all_of_them=False)) == []
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("design", [*BUILT_IN, *COVERING])
+def test_no_call_that_fails_does_harm(design: str) -> None:
+    assert complaints(design, faults_of(design, all_of_them=True)) == []

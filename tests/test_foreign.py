@@ -1,0 +1,119 @@
+"""Foreign pointers: what each policy does with a block of glibc's own malloc; how they are counted and reported."""
+
+import json
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from heapsmith.bench.built import library_of
+from heapsmith.codegen.toolchain import build_tool
+from heapsmith.model.design import load
+
+PROGRAMS = Path(__file__).parent / "programs"
+FLAGS = ["-O2", "-pthread", "-Wall", "-Wextra", "-fno-builtin", "-Wno-free-nonheap-object", "-Wno-use-after-free"]
+CALLERS = 64
+
+
+@cache
+def library(policy: str) -> Path:
+    design = load("default")
+    return library_of(design if design.foreign == policy else msgspec.structs.replace(design, foreign=policy))
+
+
+@cache
+def program() -> Path:
+    return build_tool("run_foreign", [PROGRAMS / "run_foreign.c"], FLAGS)
+
+
+def run(policy: str, *words: str, options: str = "", tool: Path | None = None, preload: str = "") -> tuple[str, str]:
+    """Output and errors of run_foreign, or of `tool`, under the policy's library."""
+    environment = {"LD_PRELOAD": f"{library(policy)}:{preload}", "HEAPSMITH": options}
+    command = [str(tool or program()), *words]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def seen(errors: str) -> dict[str, Any]:
+    """The foreign pointers in the report on stderr."""
+    found: dict[str, Any] = json.loads(errors)["foreign"]
+    assert found["count"] == sum(caller["count"] for caller in found["callers"])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("policy", "what", "expected"),
+    [
+        ("leak", "free", "leaked\n"),
+        ("next", "free", "reused\n"),
+        ("leak", "realloc", "ENOMEM\n"),
+        ("next", "realloc", "xxxxx\n"),
+        ("leak", "usable", "0\n"),
+        ("next", "usable", "1\n"),
+        ("leak", "inside", ""),
+        ("next", "inside", ""),
+    ],
+)
+def test_policy(policy: str, what: str, expected: str) -> None:
+    assert run(policy, what) == (expected, "")
+
+
+def test_next_is_found_by_a_dlsym_that_frees() -> None:
+    preload = build_tool("dlsym_frees.so", [PROGRAMS / "run_dlsym_frees.c"], [*FLAGS, "-shared", "-fPIC"])
+    out, errors = run("next", "free", options="stats", preload=str(preload))
+    assert out == "reused\n"
+    assert seen(errors)["count"] == 4  # one for each of the three names that are looked up, and the program's own
+
+
+@pytest.mark.parametrize("policy", ["leak", "next"])
+def test_pointers_into_our_spans_are_counted_and_stay_with_us(policy: str) -> None:
+    assert seen(run(policy, "inside", options="stats")[1])["count"] == 4
+
+
+def test_callers_are_counted_by_place() -> None:
+    found = seen(run("leak", "7", options="stats")[1])
+    assert [caller["count"] for caller in found["callers"]] == [7, 1, 1]
+    assert {caller["object"] for caller in found["callers"]} == {str(program())}
+    places = {int(caller["offset"], 16) for caller in found["callers"]}
+    assert all(0 < place < program().stat().st_size for place in places)
+    assert len(places) == 3
+
+
+def test_a_frequent_caller_survives_many_rare_ones(tmp_path: Path) -> None:
+    """Space-saving: no count is too small, and the counts together are what was seen."""
+    rare, often = 3 * CALLERS, 200
+    source = tmp_path / "many.c"
+    source.write_text(
+        "#include <stdlib.h>\nvoid *__libc_malloc(size_t bytes);\n"
+        "int main(void) { void *volatile block = __libc_malloc(10);\n"
+        + "free(block);\n" * CALLERS
+        + f"for (int times = 0; times < {often}; times++) free(block);\n"
+        + "free(block);\n" * (rare - CALLERS)
+        + "return 0; }\n"
+    )
+    found = seen(run("leak", options="stats", tool=build_tool("many", [source], FLAGS))[1])
+    assert found["count"] == rare + often
+    assert len(found["callers"]) == CALLERS
+    counts = [caller["count"] for caller in found["callers"]]
+    assert counts == sorted(counts, reverse=True)
+    assert often <= counts[0] <= often + found["count"] // CALLERS
+
+
+@pytest.mark.parametrize(("count", "limit"), [(7, 3), (7, 8), (1, 0)])
+def test_the_report_comes_once_the_limit_is_passed(count: int, limit: int) -> None:
+    line = (
+        rf"heapsmith: foreign pointers: {limit + 1} so far; callers: \d+ from 0x[0-9a-f]+ \({program()}\+0x[0-9a-f]+\)"
+    )
+    out, errors = run("leak", str(count), options=f"foreign={limit}")
+    assert out == ""
+    assert re.fullmatch(line + r"(, \d+ from \S+ \(\S+\))*\n", errors), errors
+
+
+@pytest.mark.parametrize("limit", [9, 1_000_000])
+def test_no_report_below_the_limit(limit: int) -> None:
+    assert run("leak", "7", options=f"foreign={limit}") == ("", "")

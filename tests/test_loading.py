@@ -1,0 +1,123 @@
+"""How the library comes into a process: preloaded early and among others, by dlopen, linked, in a static program."""
+
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from preloaded import FLAGS, LIVE_DESIGNS, PROGRAMS, library, program, run, shim
+
+HEAPSMITH = [sys.executable, "-m", "heapsmith"]
+DESIGNS = [name for name in LIVE_DESIGNS if name != "header"]
+TLS = 7  # PT_TLS (elf(5))
+
+designs = pytest.mark.parametrize("design", DESIGNS)
+
+
+def plain() -> Path:
+    return program("run_plain", "-rdynamic")
+
+
+def others(count: int) -> list[Path]:
+    """That many different libraries, each with 32 bytes of initial-exec TLS."""
+    return [shim("shim_tls", f"-DLIBRARY={number}") for number in range(count)]
+
+
+@pytest.mark.parametrize("scope", ["local", "global"])
+@designs
+def test_dlopen_in_a_running_program(design: str, scope: str) -> None:
+    command: list[str | Path | int] = [program("run_dlopen"), scope, library(design), *others(12)]
+    assert run(command) == "done\n"
+
+
+def test_the_library_takes_few_bytes_of_static_tls() -> None:
+    image = library("default", checked=False).read_bytes()
+    offset, size, count = (*struct.unpack_from("<Q", image, 32), *struct.unpack_from("<HH", image, 54))
+    headers = [struct.unpack_from("<II6Q", image, offset + size * index) for index in range(count)]
+    assert [header[6] for header in headers if header[0] == TLS] == pytest.approx([32], abs=32)  # p_memsz
+
+
+@designs
+def test_under_an_audit_library_that_allocates(design: str) -> None:
+    environment = {"LD_AUDIT": str(shim("shim_audit")), "SHIM_AUDIT": "1"}
+    wrote = run([plain()], library(design), environment=environment)
+    assert wrote.startswith(f"audited\n{design} ")
+
+
+@pytest.mark.parametrize("first", [True, False])
+@designs
+def test_constructors_of_other_preloads_allocate_and_fork(design: str, first: bool) -> None:
+    preloads = [shim("shim_early"), library(design)]
+    wrote = run([plain()], *(preloads if first else reversed(preloads)))
+    assert wrote.startswith(f"{design} ")
+
+
+@designs
+def test_another_malloc_in_front_that_finds_this_one_by_dlsym(design: str) -> None:
+    wrote = run([plain()], shim("shim_early", "-DWRAP=1"), library(design))
+    assert wrote.startswith(f"{design} ")
+
+
+@designs
+def test_a_program_with_a_malloc_of_its_own_keeps_it(design: str) -> None:
+    assert run([program("run_own_malloc", "-rdynamic")], library(design)) == "done\n"
+
+
+@designs
+def test_a_library_bound_deeply_to_another_malloc(design: str) -> None:
+    assert run([program("run_deepbind"), shim("shim_deepbind")], library(design)) == "done\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where libheap-DESIGN.so and libheap-DESIGN.a lie, as a user builds them, and the programs linked with them."""
+    return tmp_path_factory.mktemp("linked")
+
+
+def built(folder: Path, design: str, *options: str) -> Path:
+    out = folder / f"libheap-{design}.{'a' if options else 'so'}"
+    if not out.exists():
+        subprocess.run([*HEAPSMITH, "build", design, *options, "-o", str(out)], check=True, capture_output=True)
+    return out
+
+
+def linked(folder: Path, name: str, *flags: str | Path) -> Path:
+    """A program compiled by hand against what lies in the folder, C++ if its name says so."""
+    source = PROGRAMS / name
+    compiler = ["g++", "-std=c++17"] if source.suffix == ".cc" else ["gcc"]
+    out = folder / f"{source.stem}-{len(list(folder.iterdir()))}"
+    command = [*compiler, *FLAGS, str(source), *map(str, flags), "-o", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+plain_programs = pytest.mark.parametrize("name", ["run_plain.c", "run_plain_cc.cc"])
+static_forms = pytest.mark.parametrize("form", [[], ["-static"]], ids=["dynamic program", "static program"])
+
+
+@plain_programs
+@designs
+def test_linked_with_l(folder: Path, design: str, name: str) -> None:
+    built(folder, design)
+    tool = linked(folder, name, f"-L{folder}", f"-lheap-{design}", f"-Wl,-rpath,{folder}")
+    assert run([tool]).startswith(f"{design} ")
+
+
+@static_forms
+@plain_programs
+@designs
+def test_the_static_form(folder: Path, design: str, name: str, form: list[str]) -> None:
+    tool = linked(folder, name, built(folder, design, "--static"), *form)
+    assert run([tool]).startswith(f"{design} ")
+    symbols = subprocess.run(["nm", str(tool)], capture_output=True, text=True, check=True).stdout.splitlines()
+    kinds = {line.split()[-1]: line.split()[-2] for line in symbols}
+    assert [kinds[symbol] for symbol in ("malloc", "free", "heapsmith_design")] == ["T"] * 3
+
+
+@static_forms
+@designs
+def test_the_static_form_forks(folder: Path, design: str, form: list[str]) -> None:
+    tool = linked(folder, "run_fork.c", built(folder, design, "--static"), *form)
+    assert run([tool, "load", 10]) == "done\n"

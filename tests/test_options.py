@@ -1,0 +1,180 @@
+"""The environment variable HEAPSMITH: what each word does, and that nothing is ever printed but what was asked for."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Answer
+
+from heapsmith.bench.built import library_of
+from heapsmith.codegen.build import FLAGS, build
+from heapsmith.codegen.toolchain import build_tool
+from heapsmith.model.arrays import COUNTS, TOTALS
+from heapsmith.model.design import load
+from heapsmith.model.plan import make_plan
+
+PROGRAMS = Path(__file__).parent / "programs"
+DESIGN = load("default")
+MOVES = 7
+
+
+@cache
+def program() -> Path:
+    flags = ["-O1", "-Wall", "-Wextra", "-fno-builtin", "-rdynamic"]
+    return build_tool("run_options", [PROGRAMS / "run_options.c"], flags)
+
+
+def run(options: str, *words: str, library: Path | None = None) -> tuple[str, str]:
+    """Output and errors of run_options under a library, by default that of the default design."""
+    environment = {"LD_PRELOAD": str(library or library_of(DESIGN)), "HEAPSMITH": options}
+    command = [str(program()), *words]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def one_report(text: str) -> dict[str, Any]:
+    """The report that is one line of JSON, its design and its count of moves being right."""
+    assert text.count("\n") == 1
+    report: dict[str, Any] = json.loads(text)
+    assert report["design"] == f"{DESIGN.name} {DESIGN.hash()}"
+    assert report["counters"]["realloc_moved"] >= MOVES
+    return report
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_report_has_every_counter_under_the_models_name(checked: bool) -> None:
+    out, errors = run("stats", library=library_of(DESIGN, checked=checked))
+    report = one_report(errors)
+    uncounted = [] if checked else ["hit0", "push"]
+    assert out == ""
+    assert list(report) == ["design", "pid", "counters", "classes", "foreign", "rss_bytes", "peak_rss_bytes"]
+    assert tuple(report["counters"]) == TOTALS
+    assert report["counters"]["realloc_moved"] == MOVES
+    for row, found in zip(make_plan(DESIGN).classes, report["classes"], strict=True):
+        assert list(found) == ["size", "usable", *(name for name in COUNTS if name not in uncounted)]
+        assert (found["size"], found["usable"]) == (row.size, row.usable)
+    assert sum(found["refilled"] for found in report["classes"]) >= MOVES
+    assert report["foreign"] == {"count": 0, "callers": []}
+    assert 0 < report["counters"]["committed"] <= report["counters"]["committed_peak"]
+    assert 1 << 16 < report["rss_bytes"] <= report["peak_rss_bytes"] < 1 << 30
+
+
+def test_without_the_variable_nothing_is_printed() -> None:
+    assert run("") == ("", "")
+
+
+def test_a_file_for_each_process(tmp_path: Path) -> None:
+    assert run(f"stats={tmp_path}/of.%p.json", "fork") == ("", "")
+    reports = [one_report(path.read_text()) for path in tmp_path.iterdir()]
+    assert len({report["pid"] for report in reports}) == 4
+    assert {path.name for path in tmp_path.iterdir()} == {f"of.{report['pid']}.json" for report in reports}
+
+
+def test_a_line_for_each_process() -> None:
+    lines = run("stats", "fork")[1].splitlines(keepends=True)
+    assert len({one_report(line)["pid"] for line in lines}) == 4
+
+
+def test_an_earlier_report_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text("old\n" * 10_000)
+    assert run(f"stats={path}") == ("", "")
+    one_report(path.read_text())
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "absent" / "report.json"
+    assert run(f"stats={path}") == ("", f'heapsmith: HEAPSMITH: cannot write "{path}"\n')
+
+
+@pytest.mark.parametrize("name", ["USR1", "USR2"])
+def test_a_report_on_a_signal(name: str, tmp_path: Path) -> None:
+    one_report(run(f"stats-on={name}", name)[1])
+    assert run(f"stats={tmp_path}/r.json,stats-on={name}", name) == ("", "")
+    assert one_report((tmp_path / "r.json").read_text())["counters"]["realloc_moved"] == MOVES  # not the later ones
+
+
+def test_no_report_at_underscore_exit() -> None:
+    assert run("stats", "_exit") == ("", "")
+
+
+def test_an_exec_reads_the_variable_anew() -> None:
+    assert one_report(run("stats", "exec")[1])["counters"]["realloc_moved"] == MOVES
+
+
+def test_a_closed_stderr_still_gets_the_report() -> None:
+    one_report(run("stats", "close")[1])
+
+
+def test_a_report_goes_into_no_file_that_took_over_its_descriptor(tmp_path: Path) -> None:
+    """Only under descriptor 2, which is standard error whatever it is."""
+    path = tmp_path / "data"
+    run("stats", "reopen", str(path))
+    assert path.read_text().count("design") == 1
+
+
+def test_a_program_may_overwrite_its_environment(tmp_path: Path) -> None:
+    assert run(f"stats={tmp_path}/r.json", "clobber") == ("", "")
+    one_report((tmp_path / "r.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ("stat", 'unknown word "stat"'),
+        ("stats ", 'unknown word "stats "'),
+        ("STATS", 'unknown word "STATS"'),
+        ('a"b\n', r'unknown word "a\u0022b\u000a"'),
+        ("foreign=3,", None),
+        (",foreign=3", 'unknown word ""'),
+        ("check=1", 'unknown word "check=1"'),
+        ("stats=", 'bad value in "stats="'),
+        (f"stats={'x' * 5000}", f'unknown word "stats={"x" * 121}"'),
+        ("stats-on=", 'bad value in "stats-on="'),
+        ("stats-on=HUP", 'bad value in "stats-on=HUP"'),
+        ("stats-on=USR11", 'bad value in "stats-on=USR11"'),
+        ("foreign", 'unknown word "foreign"'),
+        ("foreign=", 'bad value in "foreign="'),
+        ("foreign=-1", 'bad value in "foreign=-1"'),
+        ("foreign=12x", 'bad value in "foreign=12x"'),
+        ("foreign=99999999999999999999", 'bad value in "foreign=99999999999999999999"'),
+        ("check", 'this library was not built with --checked: "check"'),
+    ],
+)
+def test_a_word_that_is_none_is_one_line(options: str, complaint: str | None) -> None:
+    expected = "" if complaint is None else f"heapsmith: HEAPSMITH: {complaint}\n"
+    assert run(options) == ("", expected)
+
+
+def test_words_beside_a_wrong_one_count() -> None:
+    complaint, report = run("x,stats,y=2")[1].split("{", 1)
+    assert complaint == 'heapsmith: HEAPSMITH: unknown word "x"\nheapsmith: HEAPSMITH: unknown word "y=2"\n'
+    one_report("{" + report)
+
+
+def test_check_walks_the_heap_at_exit(tmp_path: Path) -> None:
+    """The checked library without -Bsymbolic-functions: the program's own heapsmith_check stands before it."""
+    flags = [flag for flag in FLAGS if flag not in ("-O2", "-g", "-Wl,-Bsymbolic-functions")]
+    library = build(DESIGN, tmp_path / "open.so", checked=True, flags=flags)
+    assert run("check", library=library) == ("checked\n", "")
+    assert run("", library=library) == ("", "")
+    assert run("check", library=library_of(DESIGN, checked=True)) == ("", "")
+
+
+def test_run_writes_the_counters(tmp_path: Path) -> None:
+    path = tmp_path / "counters.json"
+    command = [sys.executable, "-m", "heapsmith", "run", "--stats", str(path), DESIGN.name, "--", str(program())]
+    subprocess.run(command, check=True)
+    assert one_report(path.read_text())["counters"]["realloc_moved"] == MOVES
+
+
+def test_run_refuses_a_file_that_the_variable_cannot_name(call: Callable[..., Answer]) -> None:
+    complaint = "heapsmith: a,b: HEAPSMITH takes no file with a comma in its name\n"
+    assert call("run", "--stats", "a,b", "/no/library.so", "--", "true") == (2, "", complaint)
