@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean owner two-level
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev demo test bigcheck conformance check generated lint format clean distclean
+.PHONY: help venv dev demo test bigcheck conformance soak hardening check generated lint format clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,11 +36,17 @@ demo: venv ## forge an allocator for a real Python job, then run the job under i
 test: dev ## the test suite
 	$(BIN)/python -m pytest -n 2
 
-bigcheck: dev ## the test suite with its long forms
+bigcheck: dev ## the test suite with its long forms (an hour or more)
 	$(BIN)/python -m pytest -n 2 -m 'big or not big'
 
 conformance: dev ## library against model: every built-in design on real programs
 	$(BIN)/python -m heapsmith.bench.conformance
+
+soak: dev ## half an hour of mixed load: memory over time must not grow without bound
+	$(BIN)/python -m heapsmith.bench.soak
+
+hardening: dev ## what each level of hardening costs: instructions per pair, time and memory
+	$(BIN)/python -m heapsmith.bench.hardening
 
 check: lint ## lint, types, import law, and generated/ byte for byte
 	@set -e; for name in $(GENERATED); do $(BIN)/heapsmith generate $$name -o generated/$$name --check; done

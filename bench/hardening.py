@@ -1,4 +1,4 @@
-"""What each level of hardening costs: instructions per malloc+free pair by callgrind, time and memory of a real program."""
+"""The price of each level of hardening: instructions per malloc+free pair, time and memory of a real program."""
 
 import re
 import subprocess

@@ -151,7 +151,9 @@ def counted(plan: Plan, name: str) -> bool:
     """Whether the comment of a hot function counts its hit path: hardened, malloc, free and lists check too much."""
     if plan.hardening == "off":
         return True
-    lists = {f"{call}_{row.size}" for row in plan.classes if row.front.kind == "linked_list" for call in ("alloc", "free")}
+    lists = {
+        f"{call}_{row.size}" for row in plan.classes if row.front.kind == "linked_list" for call in ("alloc", "free")
+    }
     return name not in {"malloc", "free", *lists}
 
 

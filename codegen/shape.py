@@ -99,7 +99,8 @@ def _function_set(plan: Plan, unit: Unit, hot: set[str]) -> Row:
     wanted = hot | {"free_unknown"} | ({"with_header"} if plan.header_bytes else set())
     faults = [f"{name} is not declared" for name in sorted(set(unit.functions) - wanted)]
     faults += [f"{name} is missing" for name in sorted(wanted - set(unit.functions))]
-    return _row("functions", f"alloc and free of {plan.class_count} classes, {', '.join(sorted(n for n in hot if '_' not in n or n.startswith('hs_')))}", faults)
+    others = ", ".join(sorted(name for name in hot if not name.startswith(("alloc_", "free_"))))
+    return _row("functions", f"alloc and free of {plan.class_count} classes, {others}", faults)
 
 
 def _helpers(unit: Unit) -> Row:

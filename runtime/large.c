@@ -1,4 +1,7 @@
-/* Large blocks: runs of pages up to HUGE_BYTES, above that (or for wide alignments) a mapping each; the large lock. */
+/* Large blocks: runs of pages up to HUGE_BYTES, above that (or for wide alignments) a mapping each; the large lock.
+ *
+ * Only an allocation starts the library: before that the span is empty and so is the table of huge blocks, and every
+ * question about a pointer finds that it is no block of ours. */
 #include "heap.h"
 #include "huge.h"
 #include "lock.h"
@@ -97,8 +100,6 @@ static void run_free(void *block, size_t pages)
 
 bool hs_large_free(void *block)
 {
-    if (!hs_started())
-        return false;
     size_t pages = runs_claim(block);
     if (pages == 0)
         return !runs_span_holds(block) && huge_free(block);
@@ -108,13 +109,11 @@ bool hs_large_free(void *block)
 
 bool hs_large_owns(const void *block)
 {
-    return hs_started() && (runs_span_holds(block) || huge_holds(block));
+    return runs_span_holds(block) || huge_holds(block);
 }
 
 size_t hs_large_usable(const void *block)
 {
-    if (!hs_started())
-        return 0;
     return usable_of(runs_span_holds(block) ? runs_pages(block) : huge_pages(block));
 }
 
@@ -138,7 +137,7 @@ static bool run_resize(void *block, size_t pages, size_t bytes)
 
 void *hs_large_resize(void *block, size_t bytes)
 {
-    if (bytes > PTRDIFF_MAX || !hs_started())
+    if (bytes > PTRDIFF_MAX)
         return NULL;
     int saved = errno;
     void *resized = NULL;
@@ -167,8 +166,6 @@ size_t hs_large_trim(struct heap *heap)
 
 int64_t hs_large_locate(const void *block)
 {
-    if (block == NULL || !hs_started())
-        return -1;
     if (runs_pages(block) > 0)
         return (INT64_C(1) << 60) + runs_number(block);
     int64_t ordinal = huge_ordinal(block);

@@ -12,13 +12,16 @@ bool runs_init(size_t span_limit)
     return pages_reserve(span_limit);
 }
 
-/* A free run's low pages are handed out, the rest is pushed on its bin. */
+/* A free run's low pages are handed out, the rest is pushed on its bin. Nothing is to be marked in a run that is committed
+ * throughout: a committed page below top was handed out before. */
 static void take_low(uint32_t first, uint32_t length, bool *zero)
 {
     uint32_t rest = hs_runs.page[first].length - length;
     uint32_t dirty = hs_runs.page[first].dirty;
+    bool throughout = dirty == length + rest;
     bins_unlink(first);
-    dirty -= pages_touch(first, length, zero);
+    *zero = false;
+    dirty -= throughout ? length : pages_touch(first, length, zero);
     if (rest > 0)
         bins_push(first + length, rest, dirty);
 }

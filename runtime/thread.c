@@ -72,9 +72,10 @@ bool hs_started(void)
     hs_lock_pool();
     if (!usable)
         start();
+    bool now = usable;
     hs_unlock_pool();
     errno = saved;
-    return usable;
+    return now;
 }
 
 static struct heap *adopt_or_create(void)

@@ -20,6 +20,7 @@ PROGRAMS = {
     "lock": ("lock_cases.c", "lock.c"),
     "list": ("list_cases.c", "lock.c", "remote/owner_list.c", "classifier/slab_map.c"),
     "life": ("life_cases.c", "lock.c"),
+    "run": ("run_cases.c", "lock.c", "runs.c", "run_pages.c"),
     "peak": ("peak_cases.c", "inspect.c"),
 }
 """The sources under exploration; of `tests/interleave`, or else of the runtime."""
@@ -179,6 +180,8 @@ CASES = [
     ("peak", "peak_2x1", [3 << 16 | 3], 320),
     ("peak", "peak_3x1", [7 << 16 | 7], 23_000),
     ("peak", "peak_2x2", [2 << 16 | peak for peak in (4, 5, 6)], 1_100),
+    ("run", "run_handed_on", [0, 1], 11_000),
+    ("run", "run_freed_twice", [1], 420),
     ("life", "start_2", [1], 160),
     ("life", "start_3", [1], 33_000),
     ("life", "start_failing", [2], 120_000),
@@ -288,6 +291,7 @@ MUTANTS = [
         "list", "list_2x1", "counters.h", "__atomic_fetch_add(counter, by, __ATOMIC_RELAXED)", "*counter += by", RACE
     ),
     Mutant("list", "recycle", LIST, "    hs_lock_pool();", "", "data race"),
+    Mutant("run", "run_freed_twice", "runs.c", "&used, RUN_GONE, false", "&used, RUN_USED, false", "data race"),
     Mutant(
         "peak", "peak_2x1", "inspect.c", "while (by > 0 && now > peak", "if (by > 0 && now > peak", "an increase has"
     ),

@@ -123,7 +123,7 @@ def rss_after_rounds(folder: Path, rounds: int, commands: int, library: Path | N
     ("design", "rounds", "commands"),
     [
         ("default", 4, 300),
-        *(pytest.param(design, 30, 3000, marks=pytest.mark.big) for design in ("default", "lean", "owner", "region")),
+        *(pytest.param(design, 20, 2000, marks=pytest.mark.big) for design in ("default", "lean", "owner", "region")),
     ],
 )
 def test_a_server_under_load_does_not_grow(runs: Runs, design: str, rounds: int, commands: int, tmp_path: Path) -> None:

@@ -80,7 +80,8 @@ def library(design: Design, folder: Path) -> str:
 @pytest.mark.parametrize("design", COVERING, ids=named)
 def test_threads_at_random(design: Design, tmp_path: Path) -> None:
     seed = str(COVERING.index(design))
-    found = counts([*SHORT, *grain(design), "--seed", seed], LD_PRELOAD=library(design, tmp_path))
+    words = [*SHORT, *grain(design), "--seed", seed, "--statistics", "1"]
+    found = counts(words, LD_PRELOAD=library(design, tmp_path))
     assert found["heap_checked"]
     assert found["births"] == found["deaths"] > found["operations"] / 5
     assert found["orphans"] > found["deaths"] / 10
@@ -134,7 +135,10 @@ def test_threads_at_random_at_length(design: Design, tmp_path: Path) -> None:
 
 
 def sanitize(design: Design, sanitizer: Sanitizer, folder: Path, *arguments: str) -> None:
-    """The sanitizer's build of the design and the stress program finds nothing."""
+    """The sanitizer's build of the design and the stress program finds nothing.
+
+    Without --statistics: mallinfo2 adds up what other threads change meanwhile, which is a data race that does no harm.
+    """
     built = build_sanitized(design, sanitizer, folder)
     said = run_sanitized(built, sanitizer, [*arguments, *grain(design), "--largest-bits", "18"])
     assert json.loads(said)["heap_checked"]
@@ -177,7 +181,8 @@ def test_thread_sanitizer_sees_a_missing_lock(change: Change, tmp_path: Path) ->
 @pytest.mark.parametrize("sanitizer", [THREAD, ADDRESS_UNDEFINED], ids=lambda sanitizer: sanitizer.name)
 @pytest.mark.parametrize("design", COVERING, ids=named)
 def test_sanitized_at_length(design: Design, sanitizer: Sanitizer, tmp_path: Path) -> None:
-    sanitize(design, sanitizer, tmp_path, "--operations", "40000", "--threads", "8", "--seed", "11", "--rounds", "3")
+    words = ["--operations", "40000", "--threads", "8", "--seed", "11", "--rounds", "3"]
+    sanitize(design, sanitizer, tmp_path, *words)
 
 
 FORMS = ["small", "medium", "large"]
@@ -222,7 +227,7 @@ def tables(design: Design, small_bytes: int) -> int:
 def check_spike(name: str, form: str, mib: int) -> None:
     design = load(name)
     found = spike(design, form, "tail", mib)
-    assert found.peak_used > found.peak_live > mib << 20
+    assert found.peak_used > found.peak_live >= mib << 20
     assert found.live > (mib << 20) / 25
     small = found.peak_live if form == "small" else 0
     allowed = found.live * 1.10 + budget(design) + tables(design, small) + PROGRAM_BYTES

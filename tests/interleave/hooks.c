@@ -19,11 +19,11 @@ static word atomic(enum kind kind, const volatile void *address, size_t bytes, w
     return world.thread[running].request.result;
 }
 
-static int compare_exchange(enum kind kind, volatile word *address, word *expected, word value, int order, int failure)
+static int compare_exchange(enum kind kind, volatile void *address, size_t bytes, word *expected, word value, int order,
+                            int failure)
 {
     expect(running >= 0, "setup, always and finished only load");
-    ask((struct request){ .kind = kind, .address = (const void *)address, .bytes = sizeof value, .value = value,
-                          .expected = *expected, .order = (uint64_t)order, .failure_order = (uint64_t)failure });
+    ask((struct request){ .kind = kind, .address = (const void *)address, .bytes = bytes, .value = value, .expected = *expected, .order = (uint64_t)order, .failure_order = (uint64_t)failure });
     const struct request *done = &world.thread[running].request;
     if (!done->value)
         *expected = done->result;
@@ -44,6 +44,21 @@ void __tsan_atomic8_store(volatile uint8_t *address, uint8_t value, int order)
 {
     atomic(STORE, address, 1, value, order);
 }
+int __tsan_atomic8_compare_exchange_strong(volatile uint8_t *address, uint8_t *expected, uint8_t value, int order, int failure)
+{
+    word seen = *expected;
+    int swapped = compare_exchange(CAS_STRONG, address, 1, &seen, value, order, failure);
+    *expected = (uint8_t)seen;
+    return swapped;
+}
+uint32_t __tsan_atomic32_load(const volatile uint32_t *address, int order)
+{
+    return (uint32_t)atomic(LOAD, address, 4, 0, order);
+}
+void __tsan_atomic32_store(volatile uint32_t *address, uint32_t value, int order)
+{
+    atomic(STORE, address, 4, value, order);
+}
 word __tsan_atomic64_load(const volatile word *address, int order)
 {
     return atomic(LOAD, address, 8, 0, order);
@@ -62,11 +77,11 @@ word __tsan_atomic64_fetch_add(volatile word *address, word value, int order)
 }
 int __tsan_atomic64_compare_exchange_strong(volatile word *address, word *expected, word value, int order, int failure)
 {
-    return compare_exchange(CAS_STRONG, address, expected, value, order, failure);
+    return compare_exchange(CAS_STRONG, address, 8, expected, value, order, failure);
 }
 int __tsan_atomic64_compare_exchange_weak(volatile word *address, word *expected, word value, int order, int failure)
 {
-    return compare_exchange(CAS_WEAK, address, expected, value, order, failure);
+    return compare_exchange(CAS_WEAK, address, 8, expected, value, order, failure);
 }
 
 void __tsan_init(void) {}

@@ -12,7 +12,7 @@ void *__libc_realloc(void *block, size_t bytes);
 void *__libc_memalign(size_t alignment, size_t bytes);
 void __libc_free(void *block);
 
-enum { OFTEN = 50 };
+enum { OFTEN = 10 };
 
 static int broken(const char *promise)
 {

@@ -25,6 +25,7 @@ enum {
     WAVE = 1024, /* operations: a lane mostly bears, then mostly lets die; its favourite size changes with each */
     LIVES = 4,   /* about so many threads per lane and round, one after the other */
     MOST_THREADS = 64,
+    RARELY = 1 << 11, /* operations between two that look at the whole heap */
 };
 
 /* A block that any lane may take; `busy` is held while it is exchanged. */
@@ -53,7 +54,7 @@ struct lane {
 };
 
 static struct {
-    uint64_t seed, threads, operations, rounds, largest_bits;
+    uint64_t seed, threads, operations, rounds, largest_bits, statistics;
 } options = { .seed = 1, .threads = 4, .operations = 20000, .rounds = 2, .largest_bits = 22 };
 
 static struct lane *lanes;
@@ -163,8 +164,10 @@ static void perform(struct lane *lane)
         change_size(lane, piece, bytes, seed);
     else
         swap_with(&shared[(place >> 32) % SHARED_PLACES], piece);
-    if (choice % (1 << 14) == 0 && tested.malloc_trim != NULL)
+    if (choice % RARELY == 0 && tested.malloc_trim != NULL)
         tested.malloc_trim(random % 2 * 65536);
+    if (choice % RARELY == 1 && options.statistics && tested.mallinfo2 != NULL)
+        tested.mallinfo2();
 }
 
 /* A thread's key destructor; also a place where programs allocate and free. The library's own may have run before. */
@@ -293,13 +296,14 @@ static void report(void)
 }
 
 static const char usage[] = "usage: stress [--seed N] [--threads 1..64] [--operations N-PER-THREAD] [--rounds N]\n"
-                            "              [--largest-bits 1..30] [--alignment 8|16]\n";
+                            "              [--largest-bits 1..30] [--alignment 8|16] [--statistics 0|1]\n";
 
 static void read_options(int count, char **arguments)
 {
     static const struct option known[] = {
         { "seed", 1, NULL, 's' },   { "threads", 1, NULL, 't' },      { "operations", 1, NULL, 'o' },
         { "rounds", 1, NULL, 'r' }, { "largest-bits", 1, NULL, 'l' }, { "alignment", 1, NULL, 'a' },
+        { "statistics", 1, NULL, 'i' },
         { 0 },
     };
     for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;) {
@@ -310,6 +314,7 @@ static void read_options(int count, char **arguments)
         case 'o': options.operations = value; break;
         case 'r': options.rounds = value; break;
         case 'l': options.largest_bits = value; break;
+        case 'i': options.statistics = value; break;
         case 'a': least_alignment = value; break;
         default: exit(2);
         }

@@ -50,6 +50,7 @@ void look_up_tested(void)
         .free_sized = (void (*)(void *, size_t))optional(PREFIX "free_sized"),
         .free_aligned_sized = (void (*)(void *, size_t, size_t))optional(PREFIX "free_aligned_sized"),
         .malloc_trim = (int (*)(size_t))optional(PREFIX "malloc_trim"),
+        .mallinfo2 = (struct mallinfo2(*)(void))optional(PREFIX "mallinfo2"),
         .check = (void (*)(void))optional("heapsmith_check"),
         .locate = (int64_t (*)(const void *))optional("heapsmith_locate"),
     };

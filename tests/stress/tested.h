@@ -3,6 +3,7 @@
 #ifndef STRESS_TESTED_H
 #define STRESS_TESTED_H
 
+#include <malloc.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ struct tested {
     void (*free_sized)(void *block, size_t bytes);                           /* NULL before C23 */
     void (*free_aligned_sized)(void *block, size_t alignment, size_t bytes); /* NULL before C23 */
     int (*malloc_trim)(size_t keep);                                         /* NULL if there is none */
+    struct mallinfo2 (*mallinfo2)(void);                                     /* NULL if there is none */
     void (*check)(void);                                                     /* heapsmith's own, or NULL */
     int64_t (*locate)(const void *block);                                    /* heapsmith's own, or NULL */
 };
