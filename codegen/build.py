@@ -74,7 +74,7 @@ def build_archive(design: Design, emitted: Path, out: Path, *, checked: bool = F
     objcopy, ar = _binutil("objcopy"), _binutil("ar")
     sources = [source for source in _sources(design, emitted) if source.name not in NOT_STATIC]
     flags = [*COMPILE, *(CHECKED if checked else []), "-r", "-nostdlib"]
-    whole = compile_c([*sources, RUNTIME / "static.c"], emitted / "heap.o", flags=flags, include=[emitted, RUNTIME])
+    whole = compile_c(sources, emitted / "heap.o", flags=flags, include=[emitted, RUNTIME])
     _run([objcopy, "--localize-hidden", str(whole)])
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

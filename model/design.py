@@ -28,6 +28,7 @@ from heapsmith.model.policy import (
 PAGE = 4096
 HUGE_PAGE = 1 << 21
 MAX_RUN_CACHE = 1 << 30
+MAX_SLABS = 1 << 26
 MAX_CLASSES = 250
 """A class number and its special values fit in one byte of the slab map."""
 
@@ -187,8 +188,8 @@ def _why_not_powers(design: Design) -> str | None:
 
 
 def _why_not_geometry(design: Design) -> str | None:
-    if design.slab_span_bytes // design.slab_bytes > 1 << 26:
-        return f"slab_span_bytes: {design.slab_span_bytes} holds over {1 << 26} slabs; expected a smaller span"
+    if design.slab_span_bytes // design.slab_bytes > MAX_SLABS:
+        return f"slab_span_bytes: {design.slab_span_bytes} holds over {MAX_SLABS} slabs; expected a smaller span"
     if design.huge_bytes % PAGE or not max(PAGE, design.sizes[-1]) <= design.huge_bytes <= 1 << 30:
         return f"huge_bytes: {design.huge_bytes}; expected a multiple of {PAGE}, from the largest size to {1 << 30}"
     if design.classifier == "class_region":

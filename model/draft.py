@@ -13,6 +13,8 @@ from heapsmith.model.kernel import Ints
 from heapsmith.model.plan import Plan, make_plan
 from heapsmith.model.size_classes import PRICE_UNIT, STEP, UNREACHED, Histogram
 
+SPAN_SLABS = 1 << 24
+"""A draft's span has no more slabs: the slab map's bytes count as writable memory (RLIMIT_DATA), touched or not."""
 SLAB_BYTES = (4096, 8192, 16_384, 32_768, 65_536)
 """Slab sizes tried, besides the base's own: a small heap is mostly half-empty slabs, a large one hardly notices."""
 
@@ -88,6 +90,7 @@ def _draft(base: Design, histogram: Histogram, slab_bytes: int, max_classes: int
         name=f"{name}-slab-{slab_bytes}",
         sizes=sizes,
         slab_bytes=slab_bytes,
+        slab_span_bytes=min(base.slab_span_bytes, slab_bytes * SPAN_SLABS),
         class_front=_rows(base, {size: _front_for(base, size) for size in sizes}),
     )
     last_saves, next_saves = (_saving(found.totals, more, unit) for more in (count, count + 1))

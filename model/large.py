@@ -45,17 +45,22 @@ def resize_huge(machine: Records, old: int, new: int) -> None:
 def allocate_large(
     machine: Records, heaps: Records, records: Records, bins: Ints, heap: int, size: int, align: int
 ) -> int:
-    """The handle of a large block of `size` bytes for a thread of this heap (-1: none); NO_RUN if there is no room."""
+    """The handle of a large block of `size` bytes for a thread of this heap (-1: none).
+
+    Where no run is left a mapping serves, but for a small request, which gets NO_RUN.
+    """
     pages = pages_for(size, int(machine[0]["tail_bytes"]))
     if size > machine[0]["huge_bytes"] or align > PAGE:
         return HUGE_CODE + allocate_huge(machine, pages)
     first = cached_run(machine, heaps, records, heap, pages) if heap >= 0 else NO_RUN
     if first < 0:
         first = allocate_run(machine, records, bins, pages)
-    if first < 0:
-        machine[0]["failed_runs"] += 1
-        return NO_RUN
-    return RUN_CODE + first
+    if first >= 0:
+        return RUN_CODE + first
+    if size > machine[0]["small_limit"]:
+        return HUGE_CODE + allocate_huge(machine, pages)
+    machine[0]["failed_runs"] += 1
+    return NO_RUN
 
 
 @kernel

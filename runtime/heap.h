@@ -49,6 +49,7 @@ struct slab {
     uint16_t class;
     bool pooled;           /* in a pool; under the pool lock */
     bool aging;            /* in the age queue */
+    bool sealed;           /* pooled, and its pages are address space only (hs_store_reclaim) */
 };
 
 /* What slab choice knows of one class: under the store's lock, or the owner's alone. */
@@ -193,6 +194,7 @@ uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want
 void hs_give(struct heap *heap, unsigned class, void *block);                      /* under the store's lock */
 void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count); /* takes it */
 size_t hs_store_trim(void);                         /* the pages of all empty slabs go back; bytes given back */
+size_t hs_store_reclaim(void); /* all empty slabs become address space only; bytes that may be memory elsewhere now */
 void hs_store_census(size_t *slab_bytes, size_t *out_bytes); /* committed to slabs; of that in blocks that are out */
 void hs_store_check(void);                         /* checked build */
 void hs_store_reset(void);                         /* checked build */
@@ -329,6 +331,7 @@ size_t hs_large_usable(const void *block);                        /* 0: not a la
 void *hs_large_resize(void *block, size_t bytes);                 /* in place, or a huge block remapped; NULL: must move */
 void hs_large_exit(struct heap *heap);                            /* thread exit: empties its run cache */
 size_t hs_large_trim(struct heap *heap);                          /* its cache and all free runs give their pages back; bytes */
+size_t hs_large_reclaim(struct heap *heap); /* and become address space only; bytes that may be memory elsewhere now */
 int64_t hs_large_locate(const void *block);
 void hs_large_census(size_t *run_bytes, size_t *used_bytes, size_t *huge_bytes, size_t *huge_blocks);
 void hs_large_lock(void);

@@ -58,26 +58,51 @@ static size_t usable_of(size_t pages)
     return pages > 0 ? pages * PAGE_BYTES - TAIL_BYTES : 0;
 }
 
-static void *run_alloc(size_t pages, bool *zero)
+/* *full: there is no memory for it in the span, whatever the system grants. */
+static void *run_alloc(size_t pages, bool *zero, bool *full)
 {
+    *zero = *full = false;
     void *block = run_cache_take(hs_self, pages);
     if (block != NULL)
         return block;
     hs_large_lock();
     block = runs_alloc(pages, zero);
+    *full = block == NULL && runs_full(pages);
     hs_large_unlock();
     return block;
+}
+
+/* NULL without memory; *refused: it is the system that has none. */
+static void *try_alloc(size_t bytes, size_t alignment, bool *zero, bool *refused)
+{
+    size_t pages = pages_for(bytes);
+    if (bytes <= HUGE_BYTES && alignment <= PAGE_BYTES) {
+        bool full;
+        void *block = run_alloc(pages, zero, &full);
+        *refused = !full;
+        if (block != NULL || !full || bytes <= SMALL_LIMIT)
+            return block;
+    }
+    *zero = *refused = true;
+    return huge_alloc(pages, alignment);
+}
+
+/* What is empty becomes address space that no limit on memory counts; false if there is nothing. */
+static bool reclaim(void)
+{
+    size_t bytes = hs_large_reclaim(hs_self);
+    return bytes + hs_store_reclaim() > 0;
 }
 
 void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
 {
     int saved = errno;
     void *block = NULL;
-    *zero = false;
+    bool refused;
     if (bytes <= PTRDIFF_MAX && hs_started()) {
-        bool run = bytes <= HUGE_BYTES && alignment <= PAGE_BYTES;
-        block = run ? run_alloc(pages_for(bytes), zero) : huge_alloc(pages_for(bytes), alignment);
-        *zero |= !run;
+        block = try_alloc(bytes, alignment, zero, &refused);
+        if (block == NULL && refused && reclaim())
+            block = try_alloc(bytes, alignment, zero, &refused);
     }
     if (block != NULL)
         hardening_seal(block, usable_of(pages_for(bytes)));
@@ -160,6 +185,15 @@ size_t hs_large_trim(struct heap *heap)
     run_cache_empty(heap);
     hs_large_lock();
     size_t bytes = ages_trim();
+    hs_large_unlock();
+    return bytes;
+}
+
+size_t hs_large_reclaim(struct heap *heap)
+{
+    run_cache_empty(heap);
+    hs_large_lock();
+    size_t bytes = ages_reclaim();
     hs_large_unlock();
     return bytes;
 }

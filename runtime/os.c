@@ -72,6 +72,15 @@ bool os_commit(void *start, size_t bytes)
     return committed;
 }
 
+bool os_decommit(void *start, size_t bytes)
+{
+    int saved = errno;
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    bool decommitted = mmap(start, bytes, PROT_NONE, flags, -1, 0) != MAP_FAILED;
+    errno = saved;
+    return decommitted;
+}
+
 void os_huge_pages(void *start, size_t bytes, bool wanted)
 {
     int saved = errno;

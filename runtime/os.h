@@ -29,6 +29,9 @@ void *os_remap(void *start, size_t old_bytes, size_t new_bytes);
 
 void os_unmap(void *start, size_t bytes);
 
+/* Makes pages of a reservation address space only again, so that no limit on memory counts them; false on failure. */
+bool os_decommit(void *start, size_t bytes);
+
 /* Asks for transparent huge pages in the range, or for none: madvise(2), MADV_HUGEPAGE and MADV_NOHUGEPAGE. */
 void os_huge_pages(void *start, size_t bytes, bool wanted);
 

@@ -41,16 +41,12 @@ void ages_leave(uint32_t first)
     queued_pages -= run->dirty;
 }
 
-/* The bytes given back, SIZE_MAX if the OS refuses: then the run keeps its pages and is out of the queue. */
-static size_t give_back(uint32_t first, bool lazily)
+/* The run's pages are not committed any more: out of the queue, and counted. The bytes. */
+static size_t gave_back(uint32_t first)
 {
     struct page *run = &hs_runs.page[first];
     size_t bytes = (size_t)run->dirty * PAGE_BYTES;
     ages_leave(first);
-    run->age = run->dirty > 0 ? AGE_REFUSED : AGE_CLEAN;
-    if (!os_release(hs_runs.start + (size_t)first * PAGE_BYTES, (size_t)run->length * PAGE_BYTES, lazily))
-        return SIZE_MAX;
-    pages_forget(first, run->length, lazily);
     run->dirty = 0;
     run->age = AGE_CLEAN;
     if (bytes > 0) {
@@ -59,6 +55,19 @@ static size_t give_back(uint32_t first, bool lazily)
         count_committed(-(int64_t)bytes);
     }
     return bytes;
+}
+
+/* The bytes given back, SIZE_MAX if the OS refuses: then the run keeps its pages and is out of the queue. */
+static size_t give_back(uint32_t first, bool lazily)
+{
+    struct page *run = &hs_runs.page[first];
+    if (os_release(hs_runs.start + (size_t)first * PAGE_BYTES, (size_t)run->length * PAGE_BYTES, lazily)) {
+        pages_forget(first, run->length, lazily);
+        return gave_back(first);
+    }
+    ages_leave(first);
+    run->age = run->dirty > 0 ? AGE_REFUSED : AGE_CLEAN;
+    return SIZE_MAX;
 }
 
 void ages_release(void)
@@ -77,6 +86,19 @@ size_t ages_trim(void)
             continue;
         size_t given = give_back(first, false);
         bytes += given != SIZE_MAX ? given : 0;
+    }
+    return bytes;
+}
+
+size_t ages_reclaim(void)
+{
+    size_t bytes = 0;
+    for (uint32_t first = 0; first < hs_runs.top; first += hs_runs.page[first].length) {
+        uint32_t length = hs_runs.page[first].length;
+        if (run_state(first) != RUN_FREE || !pages_seal(first, length))
+            continue;
+        gave_back(first);
+        bytes += (size_t)length * PAGE_BYTES;
     }
     return bytes;
 }

@@ -116,7 +116,32 @@ uint32_t pages_touch(uint32_t first, uint32_t length, bool *zero)
 void pages_forget(uint32_t first, uint32_t length, bool lazily)
 {
     for (uint32_t page = first; page < first + length; page++)
-        hs_runs.content[page] &= lazily ? PAGE_STALE : 0;
+        hs_runs.content[page] &= PAGE_SEALED | (lazily ? PAGE_STALE : 0);
+}
+
+bool pages_seal(uint32_t first, uint32_t length)
+{
+    uint32_t sealed = 0;
+    for (uint32_t page = first; page < first + length; page++)
+        sealed += hs_runs.content[page] == PAGE_SEALED;
+    if (sealed == length || !os_decommit(hs_runs.start + (size_t)first * PAGE_BYTES, (size_t)length * PAGE_BYTES))
+        return false;
+    memset(hs_runs.content + first, PAGE_SEALED, length);
+    return true;
+}
+
+bool pages_open(uint32_t first, uint32_t length)
+{
+    if (memchr(hs_runs.content + first, PAGE_SEALED, length) == NULL)
+        return true;
+    char *start = hs_runs.start + (size_t)first * PAGE_BYTES;
+    if (!os_commit(start, (size_t)length * PAGE_BYTES))
+        return false;
+    if (THP_ALWAYS || THP_NEVER)
+        os_huge_pages(start, (size_t)length * PAGE_BYTES, THP_ALWAYS);
+    for (uint32_t page = first; page < first + length; page++)
+        hs_runs.content[page] &= (uint8_t)~PAGE_SEALED;
+    return true;
 }
 
 uint32_t pages_ahead(void)

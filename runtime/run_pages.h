@@ -47,6 +47,7 @@ struct page {
 enum {
     PAGE_COMMITTED = 1, /* handed out since it was last released, or with thp `always` below round_up(top, 512) */
     PAGE_STALE = 2,     /* handed out since the OS last gave it as zeros: MADV_FREE may leave its content */
+    PAGE_SEALED = 4,    /* below top, and address space only (pages_seal); then neither of the others */
 };
 
 /* The span and its two tables, parallel to it. top <= writable <= pages. */
@@ -66,6 +67,8 @@ void pages_unreserve(void);
 bool pages_rise(uint32_t top); /* to a top above the present one; false, and nothing changed, without memory */
 uint32_t pages_touch(uint32_t first, uint32_t length, bool *zero); /* handed out: how many were committed; *zero: none stale */
 void pages_forget(uint32_t first, uint32_t length, bool lazily);   /* released */
+bool pages_seal(uint32_t first, uint32_t length); /* free pages become address space only; false: they are already, or cannot */
+bool pages_open(uint32_t first, uint32_t length); /* writable again before they are handed out; false without memory */
 uint32_t pages_committed(uint32_t first, uint32_t length);
 uint32_t pages_ahead(void); /* above top and committed all the same (thp `always`) */
 

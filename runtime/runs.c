@@ -14,8 +14,10 @@ bool runs_init(size_t span_limit)
 
 /* A free run's low pages are handed out, the rest is pushed on its bin. Nothing is to be marked in a run that is committed
  * throughout: a committed page below top was handed out before. */
-static void take_low(uint32_t first, uint32_t length, bool *zero)
+static bool take_low(uint32_t first, uint32_t length, bool *zero)
 {
+    if (!pages_open(first, length))
+        return false;
     uint32_t rest = hs_runs.page[first].length - length;
     uint32_t dirty = hs_runs.page[first].dirty;
     bool throughout = dirty == length + rest;
@@ -24,13 +26,14 @@ static void take_low(uint32_t first, uint32_t length, bool *zero)
     dirty -= throughout ? length : pages_touch(first, length, zero);
     if (rest > 0)
         bins_push(first + length, rest, dirty);
+    return true;
 }
 
 /* Pages from `first` on are handed out: the free run that begins there, if first is below top, and what it lacks from top. */
 static bool take_top(uint32_t first, uint32_t length, bool *zero)
 {
     bool was_free = first < hs_runs.top;
-    if (!pages_rise(first + length))
+    if ((was_free && !pages_open(first, hs_runs.top - first)) || !pages_rise(first + length))
         return false;
     if (was_free)
         bins_unlink(first);
@@ -52,7 +55,8 @@ void *runs_alloc(size_t pages, bool *zero)
     uint32_t found = bins_find(length);
     uint32_t first = found != 0 ? found - 1 : before_top();
     if (first < hs_runs.top && hs_runs.page[first].length >= length) {
-        take_low(first, length, zero);
+        if (!take_low(first, length, zero))
+            return NULL;
         hs_count.run_reuse++;
     } else {
         if (!take_top(first, length, zero))
@@ -62,6 +66,11 @@ void *runs_alloc(size_t pages, bool *zero)
     hs_runs.page[first].length = length;
     set_run_state(first, RUN_USED);
     return hs_runs.start + (size_t)first * PAGE_BYTES;
+}
+
+bool runs_full(size_t pages)
+{
+    return bins_find((uint32_t)pages) == 0 && before_top() + pages > hs_runs.pages;
 }
 
 void runs_free(void *block)
@@ -94,9 +103,9 @@ bool runs_extend(void *block, size_t pages)
     uint32_t more = first + (uint32_t)pages - end;
     uint32_t behind = end < hs_runs.top && run_state(end) == RUN_FREE ? hs_runs.page[end].length : 0;
     bool zero;
-    if (behind >= more)
-        take_low(end, more, &zero);
-    else if (end + behind != hs_runs.top || !take_top(end, more, &zero))
+    if (behind < more && end + behind != hs_runs.top)
+        return false;
+    if (!(behind >= more ? take_low(end, more, &zero) : take_top(end, more, &zero)))
         return false;
     hs_runs.page[first].length = (uint32_t)pages;
     hs_count.run_extend++;

@@ -18,6 +18,7 @@ struct run_census {
 
 bool runs_init(size_t span_limit);
 void *runs_alloc(size_t pages, bool *zero); /* NULL without memory; *zero: it reads as zero */
+bool runs_full(size_t pages);               /* the span has no room for such a run, with all the memory in the world */
 void runs_free(void *block);                /* a claimed block */
 bool runs_extend(void *block, size_t pages);
 size_t runs_pages(const void *block);   /* of a block in use; 0 if it is none. Without the lock */

@@ -112,8 +112,12 @@ static struct slab *acquire(struct heap *heap, unsigned class)
     struct slab **pool = empties_pool(class);
     struct slab *slab = *pool;
     if (slab != NULL) {
+        if (slab->sealed && !os_commit(slab_start(slab), SLAB_BYTES)) {
+            remote_unlock_pool();
+            return NULL;
+        }
         *pool = slab->next;
-        slab->pooled = false;
+        slab->pooled = slab->sealed = false;
         release_reused(slab);
     } else {
         slab = next_slab(class);
@@ -276,19 +280,43 @@ bool hs_release_slab(struct slab *slab)
     return true;
 }
 
-size_t hs_store_trim(void)
+/* An empty slab's pages go back, whatever the policy says. */
+static size_t trim(struct slab *slab)
+{
+    size_t committed = slab->committed;
+    if (committed == 0)
+        return 0;
+    release_reused(slab);
+    return hs_release_slab(slab) ? committed : 0;
+}
+
+static size_t seal(struct slab *slab)
+{
+    if (slab->sealed)
+        return 0;
+    trim(slab);
+    slab->sealed = os_decommit(slab_start(slab), SLAB_BYTES);
+    return slab->sealed ? SLAB_BYTES : 0;
+}
+
+static size_t of_pooled(size_t (*action)(struct slab *slab))
 {
     size_t bytes = 0;
     hs_lock_pool();
-    for (struct slab *slab = newest; slab != NULL; slab = slab->older) {
-        size_t committed = slab->committed;
-        if (!slab->pooled || committed == 0)
-            continue;
-        release_reused(slab);
-        bytes += hs_release_slab(slab) ? committed : 0;
-    }
+    for (struct slab *slab = newest; slab != NULL; slab = slab->older)
+        bytes += slab->pooled ? action(slab) : 0;
     hs_unlock_pool();
     return bytes;
+}
+
+size_t hs_store_trim(void)
+{
+    return of_pooled(trim);
+}
+
+size_t hs_store_reclaim(void)
+{
+    return of_pooled(seal);
 }
 
 void hs_store_census(size_t *slab_bytes, size_t *out_bytes)

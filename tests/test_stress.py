@@ -220,8 +220,10 @@ def budget(design: Design) -> int:
 
 
 def tables(design: Design, small_bytes: int) -> int:
-    """Bytes of the records and bitmaps of all slabs that so many bytes need: those of slabs never used again stay."""
-    return small_bytes // design.slab_bytes * (SLAB_RECORD_BYTES + design.slab_bytes // min(design.sizes) // 8)
+    """Bytes beside the slabs of so many bytes, which stay when the slabs are empty: records, bitmaps, the live map."""
+    marks = design.slab_bytes // min(design.sizes) // 8
+    live_map = design.slab_bytes // design.grain if design.hardening.__struct_config__.tag != "off" else 0
+    return small_bytes // design.slab_bytes * (SLAB_RECORD_BYTES + marks + live_map)
 
 
 def check_spike(name: str, form: str, mib: int) -> None:

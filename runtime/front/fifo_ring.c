@@ -40,7 +40,7 @@ void *fifo_ring_refill(struct heap *heap, unsigned class)
     void **slot = heap->slot + hs_class[class].slot;
     heap->front[class].head = 0;
     heap->front[class].held = hs_take(heap, class, slot, hs_class[class].refill);
-    return heap->front[class].held > 0 ? dequeue(heap, class) : NULL;
+    return heap->front[class].held > 0 ? dequeue(heap, class) : hs_alloc_run_for(class);
 }
 
 void fifo_ring_flush(struct heap *heap, unsigned class, void *block)

@@ -27,13 +27,14 @@ static void close_all(void)
         close(descriptor);
 }
 
-/* Another file stands under every descriptor that was there. */
+/* Another file stands under every descriptor that was there, but for standard error's. */
 static void open_all(const char *path)
 {
     close_all();
     for (int descriptor = 0; descriptor < 256; descriptor++)
         if (open(path, O_RDWR | O_CREAT | O_APPEND, 0600) != descriptor)
             _exit(3);
+    close(2);
 }
 
 static void clobber_environment(void)
