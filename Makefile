@@ -43,7 +43,7 @@ conformance: dev ## library against model: every built-in design on real program
 	$(BIN)/python -m heapsmith.bench.conformance
 
 soak: dev ## half an hour of mixed load: memory over time must not grow without bound
-	$(BIN)/python -m heapsmith.bench.soak
+	$(BIN)/python -m heapsmith.bench.soak $(SOAK)
 
 hardening: dev ## what each level of hardening costs: instructions per pair, time and memory
 	$(BIN)/python -m heapsmith.bench.hardening

@@ -131,7 +131,7 @@ def require_malloc_of(library: Library) -> None:
 
     A library that the loader refuses is ignored with a warning, and glibc would be measured in its name.
     """
-    environment = os.environ | {"LD_PRELOAD": preload(library, {})}
+    environment = os.environ | {"LD_PRELOAD": preload(library, {}), "HEAPSMITH": ""}
     command = [str(replay_driver()), "--malloc"]
     try:
         asked = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)

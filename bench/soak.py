@@ -28,7 +28,7 @@ from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design import load
 from heapsmith.model.errors import BadInput, CheckFailed, HeapsmithError
 
-PROGRAM = Path(__file__).resolve().parent.parent / "tests" / "stress" / "soak.c"
+PROGRAM = Path(__file__).with_name("soak.c")
 FLAGS = ["-std=gnu17", "-O2", "-g", "-Wall", "-Wextra", "-pthread"]
 GLIBC = "glibc"
 GROWTH = 1.15

@@ -120,20 +120,13 @@ def _machine_row(name: str, claims: dict[str, Hit | None], listing: Listing, pla
     may_leave = [*leaves[name]] if plan.class_count > 1 else [slow for names in leaves.values() for slow in names]
     try:
         ways = paths(listing, name, frozenset(may_leave), frozenset(leaves))
-        hit_paths = [
-            path for path in ways if path.end == "dispatch" or (path.end == "ret" and not _is_void(name, path))
-        ]
+        hit_paths = [path for path in ways if path.end in {"dispatch", "ret"}]
         hits = [path.hit() for path in hit_paths]
     except Unreadable as error:
         return Row("machine code", name, claim, f"{error} ({gcc.version})", False)
     ok = hits == ([] if claims[name] is None else [claims[name]])
     found = " or ".join(_measured(path) for path in hit_paths) or "no hit path"
     return Row("machine code", name, claim, found if ok else f"{found} ({gcc.version})", ok)
-
-
-def _is_void(name: str, path: MachinePath) -> bool:
-    """Whether this is the end of a pointer without a class: free_unknown, which does nothing in the release build."""
-    return name == "free" and path.hit().stores == 0
 
 
 def _words(hit: Hit | None) -> str:

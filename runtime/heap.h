@@ -141,6 +141,7 @@ extern struct slab *hs_slabs;
 /* hardening/: what stands between the program and the machine (docs/hardening.md); the emitted malloc and free call it. */
 bool hardening_reserve(size_t span_bytes);               /* with the slab span */
 bool hardening_commit(size_t offset);                    /* a superslab is mapped */
+void hardening_released(size_t offset);                  /* an empty slab's pages went back */
 void hardening_check(const void *block);                 /* the program gives this block of the slab span to realloc or usable_size: is it one? */
 void hardening_bad_free(const void *block);              /* freed, in one of our spans, and no block of ours */
 void hardening_seal(void *block, size_t usable);         /* a large block goes to the program with so many usable bytes */

@@ -273,6 +273,7 @@ bool hs_release_slab(struct slab *slab)
 {
     if (!os_release(slab_start(slab), SLAB_BYTES, RELEASE_LAZILY))
         return false;
+    hardening_released(slab_offset(slab));
     count_shared(&hs_count.releases, 1);
     count_shared(&hs_count.released_bytes, slab->committed);
     count_committed(-(int64_t)slab->committed);

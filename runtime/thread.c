@@ -117,8 +117,10 @@ struct heap *hs_heap_start(void)
 
 void hs_visit_heaps(void (*visit)(struct heap *heap, void *with), void *with)
 {
-    visit(&hs_no_heap, with);
-    for (struct heap *heap = newest; heap != NULL; heap = heap->older)
+    hs_lock_pool();
+    struct heap *heap = newest;
+    hs_unlock_pool();
+    for (visit(&hs_no_heap, with); heap != NULL; heap = heap->older)
         visit(heap, with);
 }
 

@@ -19,6 +19,7 @@ from heapsmith.model.policy import (
     front_linked_list,
     front_none,
     front_two_level,
+    hardening_off,
 )
 
 needs_tools = pytest.mark.skipif(
@@ -48,7 +49,7 @@ def test_built_in_designs_do_what_they_claim(name: str) -> None:
     assert complaints(report) == []
     assert report.ok
     counted = [row for row in report.rows if row.check == "machine code"]
-    assert len(counted) == 2 * len(design.sizes) + 2
+    assert len(counted) == 2 * len(design.sizes) + 2 * (design.hardening == hardening_off.Params())
     assert report == msgspec.json.decode(msgspec.json.encode(report), type=AuditReport)
 
 

@@ -1,3 +1,3 @@
-"""Leak: a block of another malloc handed to free() is left alone; realloc() of one copies it into a block of ours."""
+"""Leak: a block of another malloc handed to free() is left alone; realloc() of one fails: its size is unknown."""
 
 NAME = "leak"

@@ -43,6 +43,13 @@ void hs_misuse(const char *fault, const void *block)
     abort();
 }
 
+/* No block of the slab is live; that some were freed is forgotten. */
+void hardening_released(size_t offset)
+{
+    if (SLAB_BYTES / GRAIN >= PAGE_BYTES)
+        os_release(hs_live + offset / GRAIN, SLAB_BYTES / GRAIN, false);
+}
+
 void hs_not_live(const void *block, const char *what_if_freed)
 {
     uintptr_t offset = (uintptr_t)block - hs_span;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { PAGE = 4096, BYTES = 100 };
@@ -126,13 +127,14 @@ static void errno_survives(void)
 /* A block of another allocator: the system's lived before ours under LD_PRELOAD. */
 static void strangers(void)
 {
-    static char stranger[4 * PAGE];
-    char *block = stranger + PAGE - (uintptr_t)stranger % PAGE;
-    library.free(block);
-    library.free(block + 64);
-    hold(library.malloc_usable_size(block) == 0 && library.locate(block) == -1, "a stranger's block is not ours");
+    char *block = malloc(BYTES); /* the driver's own malloc is another one */
+    hold(library.locate(block) == -1, "a stranger's block is not ours");
+    size_t usable = library.malloc_usable_size(block);
+    hold(usable == 0 || usable >= BYTES, "a stranger's block has the size that its allocator says, or none");
     errno = 0;
-    hold(library.realloc(block + 64, BYTES) == NULL && errno == ENOMEM, "a stranger's block cannot be resized");
+    char *resized = library.realloc(block, 2 * BYTES);
+    hold(resized != NULL ? usable > 0 : errno == ENOMEM, "a stranger's block is resized by its allocator, or not at all");
+    library.free(resized != NULL ? resized : block);
 }
 
 void facts(void)
