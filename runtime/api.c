@@ -136,7 +136,7 @@ void *reallocarray(void *block, size_t count, size_t bytes)
 /* The first class from that of `bytes` upward whose blocks all have the alignment; CLASS_COUNT if there is none. */
 static unsigned aligned_class(size_t alignment, size_t bytes)
 {
-    if (bytes > SMALL_LIMIT)
+    if (bytes > SMALL_LIMIT || alignment > PAGE_BYTES)
         return CLASS_COUNT;
     unsigned class = size_to_class(bytes);
     while (class < CLASS_COUNT && (hs_class[class].stride | hs_class[class].first) % alignment != 0)

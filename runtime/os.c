@@ -97,7 +97,8 @@ void *os_remap(void *start, size_t old_bytes, size_t new_bytes)
 void os_unmap(void *start, size_t bytes)
 {
     int saved = errno;
-    munmap(start, bytes);
+    if (munmap(start, bytes) != 0) /* too many mappings: the address space is lost, the memory is not */
+        madvise(start, bytes, MADV_DONTNEED);
     errno = saved;
 }
 

@@ -38,18 +38,23 @@ void hs_drain_fronts(struct heap *heap)
             hs_class[class].drain(heap, class);
 }
 
-static void abandon(void *with)
+static void give_up(struct heap *heap)
 {
-    struct heap *heap = with;
     hardening_empty(heap);
     hs_drain_fronts(heap);
     hs_large_exit(heap);
     hs_self = &hs_no_heap;
-    exits++;
     hs_lock_pool();
     heap->next = abandoned;
     abandoned = heap;
     hs_unlock_pool();
+}
+
+/* Thread exit: the exit key's destructor. */
+static void abandon(void *heap)
+{
+    give_up(heap);
+    exits++;
 }
 
 /* Under the pool lock. What fails is tried again by the next allocation; a thread whose heap started without the key keeps
@@ -107,9 +112,11 @@ struct heap *hs_heap_start(void)
         hs_unlock_pool();
     }
     if (heap != NULL) {
-        hs_self = heap;
-        if (has_exit_key)
-            pthread_setspecific(exit_key, heap);
+        hs_self = heap; /* the next line may allocate */
+        if (has_exit_key && pthread_setspecific(exit_key, heap) != 0) {
+            give_up(heap); /* nobody would see the thread's end; its next request tries again */
+            heap = NULL;
+        }
     }
     errno = saved;
     return heap;
