@@ -91,7 +91,7 @@ CHANGES = {
         f" * Hit path: {CLAIM}alloc_144": " */\nstatic void *alloc_144",
         "void *malloc(": "static int other(void) { return 1; }\nvoid *malloc(",
         "hs_malloc_large(bytes);": "hs_malloc_large(bytes); /* " + 120 * "x",
-        "    return hs_alloc_of": "*/ return hs_alloc_of",
+        "    return hs_alloc_of[size": "*/ return hs_alloc_of[size",
         "    alloc_16,\n    alloc_32,": "#define BOTH /home/ann 2024-05-01\n    alloc_32,\n    alloc_16,",
     },
     "plan.c": {

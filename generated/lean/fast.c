@@ -1,6 +1,6 @@
 /* The hit paths of this heap: a straight-line alloc and free per size class, malloc and free over them.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash 9c6241ee0915.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash 5869ff7f0fee.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #include "api.h"
@@ -18,7 +18,7 @@ static void *alloc_16(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_16);
     count_checked(&heap->count[CLASS_16].hit0);
-    heap->front[CLASS_16].list = newest->next;
+    heap->front[CLASS_16].list = link_take(newest);
     heap->front[CLASS_16].held--;
     return newest;
 }
@@ -33,7 +33,7 @@ static void free_16(void *block)
     }
     count_checked(&heap->count[CLASS_16].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_16].list;
+    link_set(newest, heap->front[CLASS_16].list);
     heap->front[CLASS_16].list = newest;
     heap->front[CLASS_16].held = held + 1;
 }
@@ -49,7 +49,7 @@ static void *alloc_32(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_32);
     count_checked(&heap->count[CLASS_32].hit0);
-    heap->front[CLASS_32].list = newest->next;
+    heap->front[CLASS_32].list = link_take(newest);
     heap->front[CLASS_32].held--;
     return newest;
 }
@@ -64,7 +64,7 @@ static void free_32(void *block)
     }
     count_checked(&heap->count[CLASS_32].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_32].list;
+    link_set(newest, heap->front[CLASS_32].list);
     heap->front[CLASS_32].list = newest;
     heap->front[CLASS_32].held = held + 1;
 }
@@ -80,7 +80,7 @@ static void *alloc_48(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_48);
     count_checked(&heap->count[CLASS_48].hit0);
-    heap->front[CLASS_48].list = newest->next;
+    heap->front[CLASS_48].list = link_take(newest);
     heap->front[CLASS_48].held--;
     return newest;
 }
@@ -95,7 +95,7 @@ static void free_48(void *block)
     }
     count_checked(&heap->count[CLASS_48].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_48].list;
+    link_set(newest, heap->front[CLASS_48].list);
     heap->front[CLASS_48].list = newest;
     heap->front[CLASS_48].held = held + 1;
 }
@@ -111,7 +111,7 @@ static void *alloc_64(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_64);
     count_checked(&heap->count[CLASS_64].hit0);
-    heap->front[CLASS_64].list = newest->next;
+    heap->front[CLASS_64].list = link_take(newest);
     heap->front[CLASS_64].held--;
     return newest;
 }
@@ -126,7 +126,7 @@ static void free_64(void *block)
     }
     count_checked(&heap->count[CLASS_64].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_64].list;
+    link_set(newest, heap->front[CLASS_64].list);
     heap->front[CLASS_64].list = newest;
     heap->front[CLASS_64].held = held + 1;
 }
@@ -142,7 +142,7 @@ static void *alloc_80(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_80);
     count_checked(&heap->count[CLASS_80].hit0);
-    heap->front[CLASS_80].list = newest->next;
+    heap->front[CLASS_80].list = link_take(newest);
     heap->front[CLASS_80].held--;
     return newest;
 }
@@ -157,7 +157,7 @@ static void free_80(void *block)
     }
     count_checked(&heap->count[CLASS_80].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_80].list;
+    link_set(newest, heap->front[CLASS_80].list);
     heap->front[CLASS_80].list = newest;
     heap->front[CLASS_80].held = held + 1;
 }
@@ -173,7 +173,7 @@ static void *alloc_96(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_96);
     count_checked(&heap->count[CLASS_96].hit0);
-    heap->front[CLASS_96].list = newest->next;
+    heap->front[CLASS_96].list = link_take(newest);
     heap->front[CLASS_96].held--;
     return newest;
 }
@@ -188,7 +188,7 @@ static void free_96(void *block)
     }
     count_checked(&heap->count[CLASS_96].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_96].list;
+    link_set(newest, heap->front[CLASS_96].list);
     heap->front[CLASS_96].list = newest;
     heap->front[CLASS_96].held = held + 1;
 }
@@ -204,7 +204,7 @@ static void *alloc_112(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_112);
     count_checked(&heap->count[CLASS_112].hit0);
-    heap->front[CLASS_112].list = newest->next;
+    heap->front[CLASS_112].list = link_take(newest);
     heap->front[CLASS_112].held--;
     return newest;
 }
@@ -219,7 +219,7 @@ static void free_112(void *block)
     }
     count_checked(&heap->count[CLASS_112].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_112].list;
+    link_set(newest, heap->front[CLASS_112].list);
     heap->front[CLASS_112].list = newest;
     heap->front[CLASS_112].held = held + 1;
 }
@@ -235,7 +235,7 @@ static void *alloc_128(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_128);
     count_checked(&heap->count[CLASS_128].hit0);
-    heap->front[CLASS_128].list = newest->next;
+    heap->front[CLASS_128].list = link_take(newest);
     heap->front[CLASS_128].held--;
     return newest;
 }
@@ -250,7 +250,7 @@ static void free_128(void *block)
     }
     count_checked(&heap->count[CLASS_128].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_128].list;
+    link_set(newest, heap->front[CLASS_128].list);
     heap->front[CLASS_128].list = newest;
     heap->front[CLASS_128].held = held + 1;
 }
@@ -266,7 +266,7 @@ static void *alloc_144(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_144);
     count_checked(&heap->count[CLASS_144].hit0);
-    heap->front[CLASS_144].list = newest->next;
+    heap->front[CLASS_144].list = link_take(newest);
     heap->front[CLASS_144].held--;
     return newest;
 }
@@ -281,7 +281,7 @@ static void free_144(void *block)
     }
     count_checked(&heap->count[CLASS_144].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_144].list;
+    link_set(newest, heap->front[CLASS_144].list);
     heap->front[CLASS_144].list = newest;
     heap->front[CLASS_144].held = held + 1;
 }
@@ -297,7 +297,7 @@ static void *alloc_160(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_160);
     count_checked(&heap->count[CLASS_160].hit0);
-    heap->front[CLASS_160].list = newest->next;
+    heap->front[CLASS_160].list = link_take(newest);
     heap->front[CLASS_160].held--;
     return newest;
 }
@@ -312,7 +312,7 @@ static void free_160(void *block)
     }
     count_checked(&heap->count[CLASS_160].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_160].list;
+    link_set(newest, heap->front[CLASS_160].list);
     heap->front[CLASS_160].list = newest;
     heap->front[CLASS_160].held = held + 1;
 }
@@ -328,7 +328,7 @@ static void *alloc_176(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_176);
     count_checked(&heap->count[CLASS_176].hit0);
-    heap->front[CLASS_176].list = newest->next;
+    heap->front[CLASS_176].list = link_take(newest);
     heap->front[CLASS_176].held--;
     return newest;
 }
@@ -343,7 +343,7 @@ static void free_176(void *block)
     }
     count_checked(&heap->count[CLASS_176].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_176].list;
+    link_set(newest, heap->front[CLASS_176].list);
     heap->front[CLASS_176].list = newest;
     heap->front[CLASS_176].held = held + 1;
 }
@@ -359,7 +359,7 @@ static void *alloc_192(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_192);
     count_checked(&heap->count[CLASS_192].hit0);
-    heap->front[CLASS_192].list = newest->next;
+    heap->front[CLASS_192].list = link_take(newest);
     heap->front[CLASS_192].held--;
     return newest;
 }
@@ -374,7 +374,7 @@ static void free_192(void *block)
     }
     count_checked(&heap->count[CLASS_192].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_192].list;
+    link_set(newest, heap->front[CLASS_192].list);
     heap->front[CLASS_192].list = newest;
     heap->front[CLASS_192].held = held + 1;
 }
@@ -390,7 +390,7 @@ static void *alloc_208(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_208);
     count_checked(&heap->count[CLASS_208].hit0);
-    heap->front[CLASS_208].list = newest->next;
+    heap->front[CLASS_208].list = link_take(newest);
     heap->front[CLASS_208].held--;
     return newest;
 }
@@ -405,7 +405,7 @@ static void free_208(void *block)
     }
     count_checked(&heap->count[CLASS_208].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_208].list;
+    link_set(newest, heap->front[CLASS_208].list);
     heap->front[CLASS_208].list = newest;
     heap->front[CLASS_208].held = held + 1;
 }
@@ -421,7 +421,7 @@ static void *alloc_224(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_224);
     count_checked(&heap->count[CLASS_224].hit0);
-    heap->front[CLASS_224].list = newest->next;
+    heap->front[CLASS_224].list = link_take(newest);
     heap->front[CLASS_224].held--;
     return newest;
 }
@@ -436,7 +436,7 @@ static void free_224(void *block)
     }
     count_checked(&heap->count[CLASS_224].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_224].list;
+    link_set(newest, heap->front[CLASS_224].list);
     heap->front[CLASS_224].list = newest;
     heap->front[CLASS_224].held = held + 1;
 }
@@ -452,7 +452,7 @@ static void *alloc_240(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_240);
     count_checked(&heap->count[CLASS_240].hit0);
-    heap->front[CLASS_240].list = newest->next;
+    heap->front[CLASS_240].list = link_take(newest);
     heap->front[CLASS_240].held--;
     return newest;
 }
@@ -467,7 +467,7 @@ static void free_240(void *block)
     }
     count_checked(&heap->count[CLASS_240].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_240].list;
+    link_set(newest, heap->front[CLASS_240].list);
     heap->front[CLASS_240].list = newest;
     heap->front[CLASS_240].held = held + 1;
 }
@@ -483,7 +483,7 @@ static void *alloc_256(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_256);
     count_checked(&heap->count[CLASS_256].hit0);
-    heap->front[CLASS_256].list = newest->next;
+    heap->front[CLASS_256].list = link_take(newest);
     heap->front[CLASS_256].held--;
     return newest;
 }
@@ -498,7 +498,7 @@ static void free_256(void *block)
     }
     count_checked(&heap->count[CLASS_256].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_256].list;
+    link_set(newest, heap->front[CLASS_256].list);
     heap->front[CLASS_256].list = newest;
     heap->front[CLASS_256].held = held + 1;
 }
@@ -514,7 +514,7 @@ static void *alloc_288(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_288);
     count_checked(&heap->count[CLASS_288].hit0);
-    heap->front[CLASS_288].list = newest->next;
+    heap->front[CLASS_288].list = link_take(newest);
     heap->front[CLASS_288].held--;
     return newest;
 }
@@ -529,7 +529,7 @@ static void free_288(void *block)
     }
     count_checked(&heap->count[CLASS_288].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_288].list;
+    link_set(newest, heap->front[CLASS_288].list);
     heap->front[CLASS_288].list = newest;
     heap->front[CLASS_288].held = held + 1;
 }
@@ -545,7 +545,7 @@ static void *alloc_320(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_320);
     count_checked(&heap->count[CLASS_320].hit0);
-    heap->front[CLASS_320].list = newest->next;
+    heap->front[CLASS_320].list = link_take(newest);
     heap->front[CLASS_320].held--;
     return newest;
 }
@@ -560,7 +560,7 @@ static void free_320(void *block)
     }
     count_checked(&heap->count[CLASS_320].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_320].list;
+    link_set(newest, heap->front[CLASS_320].list);
     heap->front[CLASS_320].list = newest;
     heap->front[CLASS_320].held = held + 1;
 }
@@ -576,7 +576,7 @@ static void *alloc_368(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_368);
     count_checked(&heap->count[CLASS_368].hit0);
-    heap->front[CLASS_368].list = newest->next;
+    heap->front[CLASS_368].list = link_take(newest);
     heap->front[CLASS_368].held--;
     return newest;
 }
@@ -591,7 +591,7 @@ static void free_368(void *block)
     }
     count_checked(&heap->count[CLASS_368].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_368].list;
+    link_set(newest, heap->front[CLASS_368].list);
     heap->front[CLASS_368].list = newest;
     heap->front[CLASS_368].held = held + 1;
 }
@@ -607,7 +607,7 @@ static void *alloc_400(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_400);
     count_checked(&heap->count[CLASS_400].hit0);
-    heap->front[CLASS_400].list = newest->next;
+    heap->front[CLASS_400].list = link_take(newest);
     heap->front[CLASS_400].held--;
     return newest;
 }
@@ -622,7 +622,7 @@ static void free_400(void *block)
     }
     count_checked(&heap->count[CLASS_400].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_400].list;
+    link_set(newest, heap->front[CLASS_400].list);
     heap->front[CLASS_400].list = newest;
     heap->front[CLASS_400].held = held + 1;
 }
@@ -638,7 +638,7 @@ static void *alloc_448(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_448);
     count_checked(&heap->count[CLASS_448].hit0);
-    heap->front[CLASS_448].list = newest->next;
+    heap->front[CLASS_448].list = link_take(newest);
     heap->front[CLASS_448].held--;
     return newest;
 }
@@ -653,7 +653,7 @@ static void free_448(void *block)
     }
     count_checked(&heap->count[CLASS_448].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_448].list;
+    link_set(newest, heap->front[CLASS_448].list);
     heap->front[CLASS_448].list = newest;
     heap->front[CLASS_448].held = held + 1;
 }
@@ -669,7 +669,7 @@ static void *alloc_512(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_512);
     count_checked(&heap->count[CLASS_512].hit0);
-    heap->front[CLASS_512].list = newest->next;
+    heap->front[CLASS_512].list = link_take(newest);
     heap->front[CLASS_512].held--;
     return newest;
 }
@@ -684,7 +684,7 @@ static void free_512(void *block)
     }
     count_checked(&heap->count[CLASS_512].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_512].list;
+    link_set(newest, heap->front[CLASS_512].list);
     heap->front[CLASS_512].list = newest;
     heap->front[CLASS_512].held = held + 1;
 }
@@ -700,7 +700,7 @@ static void *alloc_576(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_576);
     count_checked(&heap->count[CLASS_576].hit0);
-    heap->front[CLASS_576].list = newest->next;
+    heap->front[CLASS_576].list = link_take(newest);
     heap->front[CLASS_576].held--;
     return newest;
 }
@@ -715,7 +715,7 @@ static void free_576(void *block)
     }
     count_checked(&heap->count[CLASS_576].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_576].list;
+    link_set(newest, heap->front[CLASS_576].list);
     heap->front[CLASS_576].list = newest;
     heap->front[CLASS_576].held = held + 1;
 }
@@ -731,7 +731,7 @@ static void *alloc_672(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_672);
     count_checked(&heap->count[CLASS_672].hit0);
-    heap->front[CLASS_672].list = newest->next;
+    heap->front[CLASS_672].list = link_take(newest);
     heap->front[CLASS_672].held--;
     return newest;
 }
@@ -746,7 +746,7 @@ static void free_672(void *block)
     }
     count_checked(&heap->count[CLASS_672].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_672].list;
+    link_set(newest, heap->front[CLASS_672].list);
     heap->front[CLASS_672].list = newest;
     heap->front[CLASS_672].held = held + 1;
 }
@@ -762,7 +762,7 @@ static void *alloc_800(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_800);
     count_checked(&heap->count[CLASS_800].hit0);
-    heap->front[CLASS_800].list = newest->next;
+    heap->front[CLASS_800].list = link_take(newest);
     heap->front[CLASS_800].held--;
     return newest;
 }
@@ -777,7 +777,7 @@ static void free_800(void *block)
     }
     count_checked(&heap->count[CLASS_800].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_800].list;
+    link_set(newest, heap->front[CLASS_800].list);
     heap->front[CLASS_800].list = newest;
     heap->front[CLASS_800].held = held + 1;
 }
@@ -793,7 +793,7 @@ static void *alloc_1008(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_1008);
     count_checked(&heap->count[CLASS_1008].hit0);
-    heap->front[CLASS_1008].list = newest->next;
+    heap->front[CLASS_1008].list = link_take(newest);
     heap->front[CLASS_1008].held--;
     return newest;
 }
@@ -808,7 +808,7 @@ static void free_1008(void *block)
     }
     count_checked(&heap->count[CLASS_1008].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_1008].list;
+    link_set(newest, heap->front[CLASS_1008].list);
     heap->front[CLASS_1008].list = newest;
     heap->front[CLASS_1008].held = held + 1;
 }
@@ -824,7 +824,7 @@ static void *alloc_1360(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_1360);
     count_checked(&heap->count[CLASS_1360].hit0);
-    heap->front[CLASS_1360].list = newest->next;
+    heap->front[CLASS_1360].list = link_take(newest);
     heap->front[CLASS_1360].held--;
     return newest;
 }
@@ -839,7 +839,7 @@ static void free_1360(void *block)
     }
     count_checked(&heap->count[CLASS_1360].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_1360].list;
+    link_set(newest, heap->front[CLASS_1360].list);
     heap->front[CLASS_1360].list = newest;
     heap->front[CLASS_1360].held = held + 1;
 }
@@ -855,7 +855,7 @@ static void *alloc_2048(void)
     if (newest == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_2048);
     count_checked(&heap->count[CLASS_2048].hit0);
-    heap->front[CLASS_2048].list = newest->next;
+    heap->front[CLASS_2048].list = link_take(newest);
     heap->front[CLASS_2048].held--;
     return newest;
 }
@@ -870,7 +870,7 @@ static void free_2048(void *block)
     }
     count_checked(&heap->count[CLASS_2048].push);
     struct block *newest = block;
-    newest->next = heap->front[CLASS_2048].list;
+    link_set(newest, heap->front[CLASS_2048].list);
     heap->front[CLASS_2048].list = newest;
     heap->front[CLASS_2048].held = held + 1;
 }
@@ -878,8 +878,7 @@ static void free_2048(void *block)
 /* A pointer into a slab that has no class: no block of ours. */
 static void free_unknown(void *block)
 {
-    (void)block;
-    check(false, "a freed block lies in a slab in use");
+    hs_free_large(block);
 }
 
 void *(*const hs_alloc_of[CLASS_COUNT])(void) = {
@@ -951,6 +950,11 @@ void *malloc(size_t bytes)
     if (bytes > SMALL_LIMIT)
         return hs_malloc_large(bytes);
     return hs_alloc_of[size_to_class(bytes)]();
+}
+
+void *hs_alloc_class(unsigned class)
+{
+    return hs_alloc_of[class]();
 }
 
 /* Hit path: 4 loads, 0 stores, 1 branch, then the class. */

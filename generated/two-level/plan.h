@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash 3625d8d5b283.
+ * Emitted by heapsmith 0.1.0 from design "two-level", content hash a6a7eb4a9ce5.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #ifndef HEAPSMITH_PLAN_H
@@ -25,9 +25,33 @@ enum {
     SUPERSLAB_BYTES = 2097152, /* 32 slabs */
     BITMAP_WORDS = 64, /* 64 marks each: the smallest class has 4096 blocks a slab */
     RECIPROCAL_SHIFT = 42,
+};
+
+/* Large blocks. */
+enum {
     RUN_BINS = 128,
-    KEEP_SLABS = 64,
-    RELEASE_RUN_PAGES = 1024,
+    RUN_CACHE_SLOTS = 16,
+    RUN_CACHE_BYTES = 1048576, /* per thread */
+};
+
+/* Pages back to the OS; transparent huge pages. */
+enum {
+    SLAB_BUDGET_BYTES = 4194304,
+    RUN_BUDGET_BYTES = 4194304,
+    RELEASE_LAZILY = 0,
+    HUGE_PAGE_BYTES = 2097152,
+    THP_ALWAYS = 0,
+    THP_NEVER = 0,
+};
+
+/* Hardening. */
+enum {
+    TAIL_BYTES = 0, /* behind each block's usable bytes */
+    GUARD_BYTES = 0, /* at the end of each superslab, never accessible */
+    QUARANTINE = 0,
+    QUARANTINE_SLOTS = 1,
+    ENCODE_LINKS = 0,
+    ZERO_FREED = 0, /* a freed block's bytes are zero until it is handed out */
 };
 
 /* Address space. */
@@ -37,8 +61,8 @@ enum {
     REGION_BYTES = 0,
     REGION_SHIFT = 0,
     RUN_SPAN_PAGES = 67108864,
-    SMALLEST_SLAB_SPAN = 67108864, /* spans are halved down to these where the system grants no more */
-    SMALLEST_RUN_SPAN = 67108864,
+    SMALLEST_SLAB_SPAN = 2097152, /* spans are halved down to these where the system grants no more */
+    SMALLEST_RUN_SPAN = 4194304,
 };
 
 /* Slots of level 0, all classes, per heap. */
