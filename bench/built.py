@@ -9,14 +9,14 @@ from heapsmith.codegen.toolchain import cache_dir, find_gcc
 from heapsmith.model.design import Design
 
 
-def library_of(design: Design, *, checked: bool = False) -> Path:
+def library_of(design: Design, *, checked: bool = False, flags: list[str] = FLAGS) -> Path:
     """`cache_dir()/libraries/<key>/lib<name>.so`, built if it is not there.
 
     The key is the content of every emitted file and runtime source, the flags and gcc's version. Raises Missing or
     CheckFailed as `codegen.build.build` does.
     """
     gcc = find_gcc()
-    flags = [*FLAGS, *(CHECKED if checked else [])]
-    key = hashlib.sha256(b"\0".join([contents(design)["MANIFEST"], gcc.version.encode(), *map(str.encode, flags)]))
+    words = [*flags, *(CHECKED if checked else [])]
+    key = hashlib.sha256(b"\0".join([contents(design)["MANIFEST"], gcc.version.encode(), *map(str.encode, words)]))
     library = cache_dir() / "libraries" / key.hexdigest()[:16] / f"lib{design.name}.so"
-    return library if library.exists() else build(design, library, checked=checked)
+    return library if library.exists() else build(design, library, checked=checked, flags=flags)

@@ -58,7 +58,7 @@ def _head(op: int, events: int) -> NDArray[np.void]:
 class Driver:
     """One driver process on one library. Context manager; leaving it kills what is left of the process.
 
-    grain: alignment of every block, bytes; counters: how many the library has; check_every: events from one
+    grain: least alignment of a block, bytes; counters: how many the library has; check_every: events from one
     heapsmith_check to the next (0: never); timeout_s: for one batch; address_space: bytes that may be mapped beyond
     the driver's own (None: as many as there are). Raises Missing without gcc.
     """

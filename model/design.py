@@ -62,11 +62,13 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One allocator. Sizes in bytes; every field has a default but the name and the sizes."""
 
     name: Annotated[str, _doc("a short name: letters, digits, '-' and '_'; not part of the hash")]
-    sizes: Annotated[list[int], _doc("block sizes of the small classes, ascending, multiples of `grain`")]
+    sizes: Annotated[
+        list[int], _doc("block sizes of the small classes, ascending: multiples of 16; with `grain` 8 also 8")
+    ]
     about: Annotated[str, _doc("one line for people; not part of the hash")] = ""
     grain: Annotated[
         Literal[8, 16],
-        _doc("16: every block is 16-aligned, as the ABI asks. 8: blocks of odd multiples of 8 are only 8-aligned"),
+        _doc("step of the size table. 8 allows a class of 8 bytes; requests of 16 bytes or more are 16-aligned always"),
     ] = 16
     classifier: Annotated[Literal["slab_map", "class_region", "header"], _doc("how free() learns a block's class")] = (
         "slab_map"
@@ -152,21 +154,21 @@ def _why_not_sizes(design: Design) -> str | None:
     if not 1 <= len(design.sizes) <= MAX_CLASSES:
         return f"sizes: {len(design.sizes)} classes; expected 1 to {MAX_CLASSES}"
     bias = header_bytes(design) + tail_bytes(design)
-    smallest = 16 * (bias // 16 + 1) if bias else design.grain
+    smallest = 16 * (bias // 16 + 1)
+    has_tiny = design.grain == 8 and not bias
+    expected = "8 or a multiple of 16" if has_tiny else f"a multiple of 16, {smallest} or more"
     for index, size in enumerate(design.sizes):
-        if size < smallest or size % design.grain:
+        if has_tiny and size > 8 and size % 16 == 8:
             return (
-                f"sizes[{index}]: {size} is not a block size; expected a multiple of {design.grain}, {smallest} or more"
+                f"sizes[{index}]: {size} would be 8-aligned, and requests of 16 bytes or more must be 16-aligned; "
+                f"expected {expected}"
             )
+        if (size < smallest or size % 16) and not (has_tiny and size == 8):
+            return f"sizes[{index}]: {size} is not a block size; expected {expected}"
         if index and size <= design.sizes[index - 1]:
             what = "repeats" if size == design.sizes[index - 1] else "is below"
             return (
                 f"sizes[{index}]: {size} {what} the size before it, {design.sizes[index - 1]}; expected ascending sizes"
-            )
-    for index, size in enumerate(design.sizes):
-        if size > 16 and size % 16 and size - 8 not in design.sizes:
-            return (
-                f"sizes[{index}]: {size} would serve requests of {size - 8} bytes, 8-aligned; expected {size - 8} too"
             )
     if design.sizes[-1] + header_bytes(design) > design.slab_bytes:
         return f"sizes[{len(design.sizes) - 1}]: {design.sizes[-1]} does not fit a slab of {design.slab_bytes} bytes"

@@ -75,10 +75,9 @@ def _draft(base: Design, histogram: Histogram, slab_bytes: int, max_classes: int
     """The best classes for slabs of this size, with the base's fronts; or why there are none."""
     header_bytes, bias = make_plan(base).header_bytes, make_plan(base).bias
     largest = min(largest_block(base), (slab_bytes - header_bytes) // STEP * STEP)
-    entries = largest // base.grain
-    weight, unit = request_weights(histogram, entries, PRICE_UNIT * slab_bytes)
+    weight, unit = request_weights(histogram, largest // base.grain, PRICE_UNIT * slab_bytes)
     given = size_classes.candidates(weight, base.grain, slab_bytes, header_bytes)
-    found = size_classes.search(given, min(max_classes, entries) + 1)
+    found = size_classes.search(given, min(max_classes + 1, len(given.sizes)))
     class_bytes = PAGE // 2 * (1 + histogram.heaps)
     count = size_classes.best_count(found.totals[:-1], class_bytes * unit * PRICE_UNIT)
     if count is None:

@@ -1,11 +1,11 @@
 """Optimal size classes, exactly: the block sizes that waste the fewest bytes on a histogram of requests.
 
-Candidates are all multiples of 16 bytes up to the small limit (and, with `grain` 8, the odd multiples of 8 between
-them). A class that begins above candidate i and has the block size of candidate j costs (W[j] - W[i]) * price[j]: the
-requests it serves times the committed bytes per block, what is left at the slab's end included. The price never falls
-with j, so the cost is Monge, and it stays so where classes too wide to be safe are forbidden. Hence the best
-predecessor moves one way only, and divide and conquer finds the best k classes of n candidates in O(k n log n): Galil
-and Park, "Dynamic programming with convexity, concavity and sparsity", Theoretical Computer Science 92, 1992.
+Candidates are all multiples of 16 bytes up to the small limit and, with `grain` 8, the block of 8 bytes. A class that
+begins above candidate i and has the block size of candidate j costs (W[j] - W[i]) * price[j]: the requests it serves
+times the committed bytes per block, what is left at the slab's end included. The price never falls with j, so the cost
+is Monge, and it stays so where classes too wide to be safe are forbidden. Hence the best predecessor moves one way
+only, and divide and conquer finds the best k classes of n candidates in O(k n log n): Galil and Park, "Dynamic
+programming with convexity, concavity and sparsity", Theoretical Computer Science 92, 1992.
 """
 
 from functools import cache
@@ -25,7 +25,7 @@ REALLOC, ALIGNED, FREE = int(Op.REALLOC), int(Op.ALIGNED), int(Op.FREE)
 THREAD_START, THREAD_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
 
 STEP = 16
-"""Bytes from one candidate to the next: what every block that may hold a 16-aligned object is a multiple of."""
+"""What every block that may hold a 16-aligned object is a multiple of: all candidates but the one of 8 bytes."""
 
 PRICE_UNIT = 256
 """Prices are integers in 1/256 byte, so that the search compares them exactly."""
@@ -178,28 +178,27 @@ class Demand:
 
 
 class Candidates(NamedTuple):
-    """What the search sees. The arrays have n + 1 entries for n candidates; entry j is the block size j * 16.
+    """What the search sees. The arrays have n + 1 entries for n candidates, ascending; entry 0 is below all of them.
 
-    served: requests that need at most j * 16 bytes (a running sum of weights); price: 1/256 bytes that one block costs;
-    widest: the largest candidate of a class that begins above candidate j. With the odd multiples of 8, half_served and
-    half_price are the same for the block size j * 16 + 8; they are empty without.
+    sizes: block sizes, bytes; served: requests that need no larger block (a running sum of weights); price: 1/256 bytes
+    that one block costs; widest: the largest candidate of a class that begins above this one.
     """
 
+    sizes: Ints
     served: Ints
     price: Ints
     widest: Ints
-    half_served: Ints
-    half_price: Ints
 
 
 class Search(NamedTuple):
     """totals[m]: the least cost of exactly m classes, weight times price; UNREACHED where m classes cannot be.
 
-    picks[m, j]: where the last of the best m classes up to j begins: twice the candidate, plus 1 if half a step above.
+    picks[m, j]: the candidate above which the last of the best m classes up to j begins. sizes: the candidates'.
     """
 
     totals: Ints
     picks: Ints
+    sizes: Ints
 
 
 def block_price(stride: int, slab_bytes: int, header_bytes: int) -> int:
@@ -214,50 +213,40 @@ def block_price(stride: int, slab_bytes: int, header_bytes: int) -> int:
 
 def candidates(weight: Ints, grain: int, slab_bytes: int, header_bytes: int) -> Candidates:
     """The candidates for requests of these weights; weight[e] counts requests that need a block of e * grain bytes."""
-    per_step = STEP // grain
-    steps = (len(weight) - 1) // per_step
-    served = np.cumsum(weight, dtype=np.int64)
-    price = [block_price(step * STEP, slab_bytes, header_bytes) for step in range(1, steps + 1)]
-    half_served, half_price = np.zeros(0, np.int64), np.zeros(0, np.int64)
-    if per_step == 2:
-        half = [block_price(step * STEP + STEP // 2, slab_bytes, header_bytes) for step in range(steps)]
-        half_served = np.append(served[1::2][:steps], served[-1])
-        half_price = np.array([*half, price[-1]], np.int64)
-    above = np.arange(1, steps + 2, dtype=np.int64)
+    largest = (len(weight) - 1) * grain
+    sizes = np.array([0, *([8] if grain < STEP else []), *range(STEP, largest + 1, STEP)], np.int64)
+    rounded = np.array([-(-size // STEP) * STEP for size in sizes[1:].tolist()])
     return Candidates(
-        served=served[::per_step][: steps + 1].copy(),
-        price=np.array([0, *price], np.int64),
-        widest=np.minimum(steps, above * WIDEST[0] // WIDEST[1]),
-        half_served=half_served,
-        half_price=half_price,
+        sizes=sizes,
+        served=np.cumsum(weight, dtype=np.int64)[sizes // grain],
+        price=np.array([0, *(block_price(size, slab_bytes, header_bytes) for size in sizes[1:].tolist())], np.int64),
+        widest=np.searchsorted(sizes, [*(rounded * WIDEST[0] // WIDEST[1]), largest], side="right") - 1,
     )
 
 
 @kernel
 def _layer(
-    setup: Ints,
-    start: Ints,
+    before: Ints,
     served: Ints,
     price: Ints,
     earliest: Ints,
     widest: Ints,
-    half: int,
     chosen: Ints,
     least: Ints,
     pick: Ints,
 ) -> None:
-    """least[j] = min(least[j], the best of setup[i] + (served[j] - start[i]) * price[j] for classes from i to j).
+    """least[j] = the best of before[i] + (served[j] - served[i]) * price[j] for classes from i to j.
 
     The leftmost best i never moves left as j grows. So rows are settled in the order of a binary search, each between
-    what the settled rows on its two sides have chosen. Candidates with a setup are consecutive; so are the rows they
+    what the settled rows on its two sides have chosen. Candidates reached before are consecutive; so are the rows they
     reach. earliest[j]: where a class up to j may begin; chosen: scratch.
     """
     steps = len(served) - 1
     first = 0
-    while first < steps and setup[first] >= UNREACHED:
+    while first < steps and before[first] >= UNREACHED:
         first += 1
     last = steps
-    while last > first and setup[last] >= UNREACHED:
+    while last > first and before[last] >= UNREACHED:
         last -= 1
     rows = int(widest[last]) - first if first < steps else 0
     stride = 1
@@ -268,42 +257,19 @@ def _layer(
             j = first + row
             low = max(int(earliest[j]), first if row == stride else int(chosen[row - stride]))
             high = min(j - 1, last if row + stride > rows else int(chosen[row + stride]))
-            best = UNREACHED
             for i in range(low, high + 1):
-                cost = int(setup[i]) + int(served[j] - start[i]) * int(price[j])
-                if cost < best:
-                    best = cost
-                    chosen[row] = i
-            if best < least[j]:
-                least[j] = best
-                pick[j] = 2 * chosen[row] + half
+                cost = int(before[i]) + int(served[j] - served[i]) * int(price[j])
+                if cost < least[j]:
+                    least[j] = cost
+                    chosen[row] = pick[j] = i
         stride //= 2
 
 
 @kernel
-def _search(
-    served: Ints,
-    price: Ints,
-    widest: Ints,
-    half_served: Ints,
-    half_price: Ints,
-    earliest: Ints,
-    setup: Ints,
-    chosen: Ints,
-    least: Ints,
-    picks: Ints,
-) -> None:
-    """Fill least and picks from least[0], a row per count. A class half a step up stands right above a whole one, so
-    that it serves no size but its own: it and the one above it are one transition of two classes."""
+def _search(served: Ints, price: Ints, widest: Ints, earliest: Ints, chosen: Ints, least: Ints, picks: Ints) -> None:
+    """Fill least and picks from least[0], a row per count."""
     for count in range(1, len(least)):
-        row, pick = least[count], picks[count]
-        _layer(least[count - 1], served, served, price, earliest, widest, 0, chosen, row, pick)
-        if len(half_served) > 0 and count > 1:
-            for j in range(len(setup)):
-                setup[j] = least[count - 2, j]
-                if setup[j] < UNREACHED:
-                    setup[j] += (half_served[j] - served[j]) * half_price[j]
-            _layer(setup, half_served, served, price, earliest, widest, 1, chosen, row, pick)
+        _layer(least[count - 1], served, price, earliest, widest, chosen, least[count], picks[count])
 
 
 def search(given: Candidates, most: int, *, plain: bool = False) -> Search:
@@ -318,20 +284,17 @@ def search(given: Candidates, most: int, *, plain: bool = False) -> Search:
     picks = np.full((most + 1, entries), -1, np.int64)
     earliest = np.searchsorted(given.widest, np.arange(entries)).astype(np.int64)
     run = _search if plain else _compiled(_search)
-    run(*given, earliest, np.zeros(entries, np.int64), np.zeros(entries, np.int64), least, picks)
-    return Search(least[:, -1], picks)
+    run(given.served, given.price, given.widest, earliest, np.zeros(entries, np.int64), least, picks)
+    return Search(least[:, -1], picks, given.sizes)
 
 
 def block_sizes(found: Search, count: int) -> list[int]:
     """The block sizes of the best `count` classes, ascending; totals[count] must be reached."""
     sizes: list[int] = []
-    step = found.picks.shape[1] - 1
-    while step:
-        sizes.append(step * STEP)
-        step, half = divmod(int(found.picks[count, step]), 2)
-        if half:
-            sizes.append(step * STEP + STEP // 2)
-        count -= 1 + half
+    at = len(found.sizes) - 1
+    for fewer in range(count, 0, -1):
+        sizes.append(int(found.sizes[at]))
+        at = int(found.picks[fewer, at])
     return sizes[::-1]
 
 

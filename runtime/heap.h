@@ -156,7 +156,7 @@ static inline bool in_slab_span(const void *block)
     return (uintptr_t)block - hs_span < hs_span_bytes;
 }
 
-/* A block's link: encoded with the process's key and the place it is written at (Li et al., "Safe-Linking", 2020), so
+/* A block's link: encoded with the process's key and the place it is written at (E. Itkin, "Safe-Linking", Check Point Research, 2020), so
  * that what the program wrote there after the free is seen when the link is followed. */
 static inline void link_set(struct block *block, const struct block *next)
 {

@@ -35,7 +35,7 @@ GEOMETRIES: tuple[dict[str, Any], ...] = (
     },
     {"sizes": [48, 80, 336, 800, 1360, 4080], "slab_bytes": 4096, "superslab_bytes": 16_384, "huge_bytes": 8192},
 )
-ODD_SIZES = [8, 16, 24, 48, 56, 64, 72, 800, 808, 1360, 2032, 2040]
+TINY_SIZES = [8, 16, 32, 48, 64, 80, 800, 816, 1360, 2032]
 """Block sizes where the grain may be 8."""
 
 NUMBERS: tuple[dict[str, int], ...] = (
@@ -108,7 +108,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         chosen[field] = _with_numbers(policy.row(table, chosen[field]), numbers)
     chosen |= GEOMETRIES[index // 3 % 3]
     if index % 2 and chosen["classifier"] != "header" and chosen["hardening"]["kind"] != "full":
-        chosen |= {"grain": 8, "sizes": ODD_SIZES}
+        chosen |= {"grain": 8, "sizes": TINY_SIZES}
     if chosen["classifier"] == "header" and chosen["hardening"]["kind"] == "full":
         chosen["sizes"] = [size for size in chosen["sizes"] if size >= 32]
     if chosen["thp"] == "always":

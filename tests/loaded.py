@@ -8,14 +8,21 @@ from queue import SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
+from heapsmith.bench.built import library_of
 from heapsmith.codegen.build import FLAGS
+from heapsmith.model.design import Design
 from heapsmith.model.trace import Op
 
-FAST_TO_BUILD = [*(flag for flag in FLAGS if flag not in ("-O2", "-g")), "-O1"]
+FAST_TO_BUILD = [*(flag for flag in FLAGS if flag not in ("-O2", "-g")), "-O0"]
 """Flags for a library that is compiled more often than it is run."""
 
 LIBC = ctypes.CDLL(None)
 THREAD_MAIN = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+
+
+def fast_library(design: Design) -> Path:
+    """The checked library of a design, built fast, and once for all tests."""
+    return library_of(design, checked=True, flags=FAST_TO_BUILD)
 
 
 class Loaded:

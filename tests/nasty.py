@@ -57,6 +57,7 @@ def nasty_trace(plan: Plan, seed: int = 1, waves: int = 60, crowd: int = 280) ->
     _fill_run_cache(writer)
     _crowd_a_bin(writer)
     _grow_in_place(writer)
+    _merge_much(writer)
     for wave in range(waves):
         thread = writer.random.choice((0, 0, 0, 1, 2, 3))
         other = writer.random.choice((thread, 0, 1, 2, 3))
@@ -65,6 +66,29 @@ def nasty_trace(plan: Plan, seed: int = 1, waves: int = 60, crowd: int = 280) ->
             writer.add(Op.THREAD_EXIT, writer.random.choice((thread, other)))
     for block in writer.random.sample(writer.live, len(writer.live) * 3 // 4):
         writer.death(writer.random.randrange(THREADS), block)
+    columns = list(zip(*writer.events, strict=True))
+    return Chunk.of(*columns, range(len(writer.events)))
+
+
+def exhausting_trace(plan: Plan, seed: int = 1) -> Chunk:
+    """A short life that uses up both spans of a plan, slabs first; then room for a little, and for more."""
+    writer = _Writer(plan, seed)
+    for thread in range(THREADS):
+        writer.birth(thread, 1)
+    for thread in range(THREADS):
+        _small_wave(writer, thread, 0)
+    _large_wave(writer, 0, 1)
+    _fill_slab_span(writer)
+    _small_wave(writer, 1, 0)
+    _fill_run_span(writer)
+    for thread in (0, 3):
+        _at_the_end(writer, thread)
+    for share in (9, 2):
+        for block in writer.random.sample(writer.live, len(writer.live) // share):
+            writer.death(writer.random.randrange(THREADS), block)
+        writer.add(Op.THREAD_EXIT, 2)
+        _small_wave(writer, 0, 1)
+        _at_the_end(writer, 1)
     columns = list(zip(*writer.events, strict=True))
     return Chunk.of(*columns, range(len(writer.events)))
 
@@ -158,6 +182,19 @@ def _grow_in_place(writer: _Writer) -> None:
         writer.birth(1, 1)
 
 
+def _merge_much(writer: _Writer) -> None:
+    """Runs that merge to one of over 8,192 pages, in the upper half of the bins, below a live one; then some of it."""
+    longest = writer.plan.huge_bytes // writer.plan.page_bytes
+    if longest < 100:
+        return
+    blocks = [_run(writer, 0, longest) for _ in range(9000 // longest)]
+    wall = _run(writer, 0, longest)
+    for block in blocks:
+        writer.death(0, block)
+    for block in [*(_run(writer, 0, longest) for _ in range(20)), wall]:
+        writer.death(0, block)
+
+
 def _huge_crowd(writer: _Writer, crowd: int) -> None:
     """Many huge blocks, freed in another order."""
     blocks = [writer.birth(0, writer.plan.huge_bytes + 1) for _ in range(crowd)]
@@ -202,3 +239,30 @@ def _odd_wave(writer: _Writer, thread: int, other: int) -> None:
         writer.add(Op.REALLOC, writer.random.choice((thread, other)), block, max(1, writer.random.choice(edges)))
     for block in writer.random.sample(writer.live, len(writer.live) // 3):
         writer.death(writer.random.choice((thread, other)), block)
+
+
+def _fill_slab_span(writer: _Writer) -> None:
+    """More blocks of the class with the fewest in a slab than the span has room for; of a region, of two classes."""
+    rows = sorted(writer.plan.classes, key=lambda row: row.blocks)[: 2 if writer.plan.region_bytes else 1]
+    slabs = writer.plan.region_slabs or writer.plan.slab_span_bytes // writer.plan.slab_bytes
+    of_each = writer.plan.slabs_per_superslab
+    for row in rows:
+        for count in range(slabs * (of_each - writer.plan.guard_slabs) // of_each * row.blocks + 20):
+            writer.birth(count // 40 % 2, row.usable)
+
+
+def _fill_run_span(writer: _Writer) -> None:
+    """Runs until there is no room for the longest, then until there is none for the shortest."""
+    lengths = _run_pages(writer.plan)
+    for pages in (lengths[-1], lengths[0]):
+        for _ in range(writer.plan.run_span_pages // (pages if pages > 8 else 64) + 2):
+            _run(writer, 2, pages)
+
+
+def _at_the_end(writer: _Writer, thread: int) -> None:
+    """Every way to ask for memory, where there may be none."""
+    for size in (1, writer.plan.small_limit, writer.plan.small_limit + 1, writer.plan.huge_bytes):
+        for align_log2 in (0, 0, 6, 12):
+            writer.birth(thread, size, align_log2)
+        for block in writer.random.sample(writer.live, 4):
+            writer.add(Op.REALLOC, thread, block, size)

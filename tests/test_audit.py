@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from heapsmith.bench.built import library_of
 from heapsmith.codegen.audit import AuditReport, audit, audit_emitted
 from heapsmith.codegen.build import FLAGS, build_emitted
 from heapsmith.codegen.claims import Hit
@@ -45,7 +46,7 @@ def complaints(report: AuditReport) -> list[str]:
 @pytest.mark.parametrize("name", builtin_names())
 def test_built_in_designs_do_what_they_claim(name: str) -> None:
     design = load(name)
-    report = audit(design)
+    report = audit(design, library=library_of(design))
     assert complaints(report) == []
     assert report.ok
     counted = [row for row in report.rows if row.check == "machine code"]

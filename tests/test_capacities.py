@@ -70,7 +70,7 @@ def followed(plan: Plan, chunk: Chunk, *, plain: bool = False) -> list[Curve]:
         {},
         {"classifier": "header"},
         {"classifier": "class_region", "empties": "dedicated"},
-        {"grain": 8, "sizes": [8, 16, 24, 32, 64, 128, 1024, 4096]},
+        {"grain": 8, "sizes": [8, 16, 32, 64, 128, 1024, 4096]},
     ],
     ids=lambda fields: str(fields.get("classifier", fields.get("grain", "default"))),
 )

@@ -21,7 +21,14 @@ WRONG = [
     ("sizes = [16]\nsuperslab_bytes = 4096", "superslab_bytes: 4096 is not usable"),
     ("sizes = [16]\nhuge_bytes = 5000", "huge_bytes: 5000"),
     ("sizes = [16]\ngrain = 8\nclassifier = 'header'", "grain: 8 cannot go with classifier 'header'"),
-    ("sizes = [16, 40]\ngrain = 8", "sizes[1]: 40 would serve requests of 32 bytes, 8-aligned"),
+    (
+        "sizes = [8, 16, 32, 40]\ngrain = 8",
+        "sizes[3]: 40 would be 8-aligned, and requests of 16 bytes or more must be 16-aligned; "
+        "expected 8 or a multiple of 16",
+    ),
+    ("sizes = [8, 12]\ngrain = 8", "sizes[1]: 12 is not a block size; expected 8 or a multiple of 16"),
+    ("sizes = [0]\ngrain = 8", "sizes[0]: 0 is not a block size; expected 8 or a multiple of 16"),
+    ("sizes = [8, 16]", "sizes[0]: 8 is not a block size; expected a multiple of 16, 16 or more"),
     ("sizes = [16]\nclassifier = 'class_region'", "empties: 'shared' cannot go with classifier 'class_region'"),
     ("sizes = [16]\nclassifier = 'slabmap'", "classifier: unknown policy 'slabmap'; did you mean 'slab_map'?"),
     ("sizes = [16]\nremote = 'owner'", "remote: unknown policy 'owner'; did you mean 'owner_list'?"),

@@ -24,9 +24,6 @@ OTHERS = [name for name in builtin_names() if name != "default"]
 SOON = {("owner", "node"), ("owner", "ripgrep"), ("owner-lean", "repack"), ("owner-lean", "ruby"), ("lean", "perl")}
 """Designs and programs whose runs are short, and whose paths differ from the default's: not left to the long forms."""
 
-NOT_FOR = {("grain8", "ripgrep")}
-"""A block of an odd multiple of 8 is 8-aligned; Rust's hash tables load 16 aligned bytes from blocks of such sizes."""
-
 Output = tuple[int, bytes]
 
 
@@ -90,7 +87,6 @@ def test_under_the_default_library(runs: Runs, name: str, checked: bool) -> None
         pytest.param(design, name, marks=[] if (design, name) in SOON else pytest.mark.big)
         for design in OTHERS
         for name in NAMES
-        if (design, name) not in NOT_FOR
     ],
 )
 def test_under_the_other_designs(runs: Runs, name: str, design: str) -> None:

@@ -142,7 +142,7 @@ def check_filling(design: str, which: int, mebibytes: int) -> None:
         assert kib << 10 >= limit * 3 / 16 or 2 * size > limit, line
 
 
-@every_design
+@live_designs
 def test_memory_runs_out_and_comes_back(design: str) -> None:
     """RLIMIT_DATA counts what may be written, as a system that does not overcommit does."""
     check_filling(design, resource.RLIMIT_DATA, 64)

@@ -34,54 +34,43 @@ from heapsmith.model.trace import Chunk, Op
 @st.composite
 def small_searches(draw: st.DrawFn) -> Candidates:
     """Few candidates with any weights, any prices that never fall and any widths that never shrink."""
-    steps = draw(st.integers(1, 5))
-    halves = draw(st.booleans())
-    weight = draw(st.lists(st.integers(0, 9), min_size=2 * steps, max_size=2 * steps))
-    price = sorted(draw(st.lists(st.integers(1, 40), min_size=2 * steps, max_size=2 * steps)))
+    steps = draw(st.integers(1, 9))
+    weight = draw(st.lists(st.integers(0, 9), min_size=steps, max_size=steps))
+    price = sorted(draw(st.lists(st.integers(1, 40), min_size=steps, max_size=steps)))
     reach = sorted(draw(st.lists(st.integers(1, steps), min_size=steps + 1, max_size=steps + 1)))
-    served = np.cumsum([0, *weight])
     return Candidates(
-        served=served[::2].astype(np.int64),
-        price=np.array([0, *price[1::2]], np.int64),
+        sizes=np.arange(steps + 1, dtype=np.int64) * STEP,
+        served=np.cumsum([0, *weight], dtype=np.int64),
+        price=np.array([0, *price], np.int64),
         widest=np.array([min(steps, max(at + 1, far)) for at, far in enumerate(reach)], np.int64),
-        half_served=np.append(served[1::2], served[-1]).astype(np.int64) if halves else np.zeros(0, np.int64),
-        half_price=np.array([*price[::2], price[-1]], np.int64) if halves else np.zeros(0, np.int64),
     )
 
 
-def cost_of(given: Candidates, sizes: tuple[int, ...]) -> int | None:
-    """What these classes cost, sizes in half steps, by the definition; None if they are not allowed."""
-    cost, served_below, step = 0, 0, 0
-    for index, size in enumerate(sizes):
-        whole, half = divmod(size, 2)
-        if half:
-            if index + 1 == len(sizes) or whole != step:
-                return None
-            cost += int(given.half_served[whole] - served_below) * int(given.half_price[whole])
-            served_below = int(given.half_served[whole])
-        else:
-            if whole > given.widest[step]:
-                return None
-            cost += int(given.served[whole] - served_below) * int(given.price[whole])
-            served_below, step = int(given.served[whole]), whole
+def cost_of(given: Candidates, chosen: tuple[int, ...]) -> int | None:
+    """What classes of these candidates cost, by the definition; None if they are not allowed."""
+    cost, below = 0, 0
+    for at in chosen:
+        if at > given.widest[below]:
+            return None
+        cost += int(given.served[at] - given.served[below]) * int(given.price[at])
+        below = at
     return cost
 
 
 @settings(max_examples=100, deadline=None)
 @given(small_searches())
 def test_search_finds_the_best_of_all_choices(given: Candidates) -> None:
-    steps = len(given.served) - 1
-    units = range(1, 2 * steps) if len(given.half_served) else range(2, 2 * steps, 2)
-    found = search(given, 2 * steps)
-    assert search(given, 2 * steps, plain=True).totals.tolist() == found.totals.tolist()
-    for count in range(1, 2 * steps + 1):
-        every = (cost_of(given, (*rest, 2 * steps)) for rest in combinations(units, count - 1))
+    steps = len(given.sizes) - 1
+    found = search(given, steps + 1)
+    assert search(given, steps + 1, plain=True).totals.tolist() == found.totals.tolist()
+    for count in range(1, steps + 2):
+        every = (cost_of(given, (*rest, steps)) for rest in combinations(range(1, steps), count - 1))
         best = min((cost for cost in every if cost is not None), default=UNREACHED)
         assert found.totals[count] == best
         if best < UNREACHED:
-            sizes = tuple(2 * size // STEP for size in block_sizes(found, count))
-            assert len(sizes) == count
-            assert cost_of(given, sizes) == best
+            chosen = tuple(size // STEP for size in block_sizes(found, count))
+            assert len(chosen) == count
+            assert cost_of(given, chosen) == best
 
 
 @settings(max_examples=50, deadline=None)
@@ -133,15 +122,20 @@ def test_no_size_loses_over_a_quarter_beyond_rounding(grain: int, header_bytes: 
         assert block - rounded <= block / 4
 
 
-def test_odd_multiples_of_8_stand_right_above_a_whole_step() -> None:
+def test_the_class_of_8_bytes_is_the_only_odd_multiple_of_8() -> None:
     weight = np.random.default_rng(3).integers(0, 1000, 4097)
-    weight[[1, 3, 5, 9, 21, 2049]] = 100_000_000
+    weight[[3, 5, 9, 21, 2049]] = 100_000_000
     given = candidates(weight, 8, 65_536, 0)
-    sizes = block_sizes(search(given, 64), 64)
-    assert len(sizes) == 64
-    odd = [size for size in sizes if size % STEP]
-    assert {8, 24, 40, 72, 168} <= set(odd)
-    assert all(size == 8 or size - 8 in sizes for size in odd)
+    assert given.sizes.tolist() == [0, 8, *range(16, 32_769, 16)]
+    assert given.served[:5].tolist() == np.cumsum(weight)[[0, 1, 2, 4, 6]].tolist()
+    assert given.widest[:5].tolist() == [2, 2, 3, 5, 6]  # up to 16, 16, 32, 64, 80
+    rare = block_sizes(search(given, 64), 64)
+    assert {32, 48, 80, 176} <= set(rare)
+    assert 8 not in rare
+    weight[1] = 100_000_000
+    tiny = block_sizes(search(candidates(weight, 8, 65_536, 0), 64), 64)
+    assert tiny[:2] == [8, 16]
+    assert all(size % STEP == 0 for size in (*rare, *tiny[1:]))
 
 
 def test_search_is_fast_enough_for_every_slab_size() -> None:

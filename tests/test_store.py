@@ -177,13 +177,14 @@ def test_run_span_used_up(compiled: bool) -> None:
 
 
 def test_classes_of_grain_8(compiled: bool) -> None:
-    program = Program(compiled, [8, 16, 24, 48], grain=8)
+    program = Program(compiled, [8, 16, 48], grain=8)
     assert program.malloc("a b c d", 0) == [0, 8, 16, 24]
-    assert program.malloc("e", 17) == 4096
-    assert program.aligned("f", 3, 17) == 4096 + 24
-    assert program.aligned("g", 4, 17) == 8192  # 24 is no multiple of 16, 48 is
-    assert program.aligned("h", 5, 17) == RUN
-    assert program.counts(3, "refill") == (1,)
+    assert program.malloc("e f", 9) == [4096, 4096 + 16]  # 16: there are no others up to 48
+    assert program.aligned("g", 3, 8) == 32
+    assert program.aligned("h", 4, 4) == 4096 + 32  # 8 is no multiple of 16, 16 is
+    assert program.malloc("i", 17) == 8192
+    assert program.aligned("j", 5, 17) == RUN
+    assert program.counts(2, "refill") == (1,)
 
 
 def test_aligned(compiled: bool) -> None:

@@ -9,18 +9,16 @@ from typing import Any, NamedTuple
 
 import pytest
 from covering import FACTORS, covering_designs
-from loaded import FAST_TO_BUILD
+from loaded import fast_library
 from sanitized import ADDRESS_UNDEFINED, PROGRAM, STRESS, THREAD, Change, Sanitizer, build_sanitized, run_sanitized
 
 from heapsmith.bench.built import library_of
-from heapsmith.codegen.build import build
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design import Design, builtin_names, load
 from heapsmith.model.plan import make_plan
 from heapsmith.model.policy import release_budget
 
 FLAGS = ["-std=gnu17", "-O1", "-g", "-Wall", "-Wextra", "-Wshadow", "-pthread"]
-LIBRARY_FLAGS = [*(flag for flag in FAST_TO_BUILD if flag != "-O1"), "-O0"]
 COVERING = covering_designs()
 SHORT = ["--operations", "12000"]
 """Operations per thread: all tiers, some 40 threads, a second or less."""
@@ -72,16 +70,16 @@ def grain(design: Design) -> list[str]:
     return ["--alignment", str(design.grain)]
 
 
-def library(design: Design, folder: Path) -> str:
-    """The checked library of a design, quickly built."""
-    return str(build(design, folder / f"{design.name}.so", checked=True, flags=LIBRARY_FLAGS))
+def library(design: Design) -> str:
+    """The checked library of a design."""
+    return str(fast_library(design))
 
 
 @pytest.mark.parametrize("design", COVERING, ids=named)
 def test_threads_at_random(design: Design, tmp_path: Path) -> None:
     seed = str(COVERING.index(design))
     words = [*SHORT, *grain(design), "--seed", seed, "--statistics", "1"]
-    found = counts(words, LD_PRELOAD=library(design, tmp_path))
+    found = counts(words, LD_PRELOAD=library(design))
     assert found["heap_checked"]
     assert found["births"] == found["deaths"] > found["operations"] / 5
     assert found["orphans"] > found["deaths"] / 10
@@ -95,7 +93,7 @@ def test_one_seed_asks_for_the_same_every_time() -> None:
 
 
 def test_one_thread_gets_the_same_addresses_every_time(tmp_path: Path) -> None:
-    preloaded = library(COVERING[0], tmp_path)
+    preloaded = library(COVERING[0])
     first, again, other = (
         counts(["--threads", "1", *SHORT, *grain(COVERING[0]), "--seed", seed], LD_PRELOAD=preloaded)["given"]
         for seed in ("1", "1", "2")
@@ -127,7 +125,7 @@ def test_wrong_usage(words: list[str]) -> None:
 @pytest.mark.big
 @pytest.mark.parametrize("design", COVERING, ids=named)
 def test_threads_at_random_at_length(design: Design, tmp_path: Path) -> None:
-    preloaded = library(design, tmp_path)
+    preloaded = library(design)
     for seed in range(100, 108):
         for threads in ("1", "2", "3", "5", "8", "16"):
             words = ["--threads", threads, "--seed", str(seed), "--operations", "30000", "--rounds", "3"]
@@ -145,7 +143,7 @@ def sanitize(design: Design, sanitizer: Sanitizer, folder: Path, *arguments: str
 
 
 @pytest.mark.parametrize("sanitizer", [THREAD, ADDRESS_UNDEFINED], ids=lambda sanitizer: sanitizer.name)
-@pytest.mark.parametrize("design", of_each_row(3), ids=named)
+@pytest.mark.parametrize("design", of_each_row(2), ids=named)
 def test_sanitized(design: Design, sanitizer: Sanitizer, tmp_path: Path) -> None:
     sanitize(design, sanitizer, tmp_path, "--operations", "8000")
 

@@ -50,7 +50,7 @@ BASES = {
     "none": base_with(front=front_none.Params()),
     "full": base_with(hardening=hardening_full.Params()),
     "full_header": base_with(hardening=hardening_full.Params(), classifier="header", sizes=DEFAULT.sizes[1:]),
-    "grain_8": base_with(grain=8, sizes=[8, 16, 24, 32, 48, 64, 128, 256, 1024, 4096, 16_384]),
+    "grain_8": base_with(grain=8, sizes=[8, 16, 32, 48, 64, 128, 256, 1024, 4096, 16_384]),
     "mixed": base_with(class_front=[ClassFront([64, 128], front_linked_list.Params(capacity=40))]),
 }
 
@@ -149,12 +149,12 @@ def test_capacity_follows_what_is_freed_and_asked_again(tmp_path: Path) -> None:
     assert tuned.after.slow_operations < tuned.before.slow_operations / 10
 
 
-def test_every_odd_multiple_of_8_is_safe_for_aligned_objects(trace: Path) -> None:
-    """With grain 8 a request of a multiple of 16 must get a block of a multiple of 16."""
-    design = tune(trace, base=BASES["grain_8"], name="made").design
-    plan = make_plan(design)
-    assert any(size % 16 for size in design.sizes)
-    assert all(plan.classes[plan.size_class[request // 8]].stride % 16 == 0 for request in range(16, 4096, 16))
+def test_tiny_objects_get_a_class_of_8_bytes_where_the_grain_allows(tmp_path: Path) -> None:
+    path = trace_of(tmp_path / "t.hst", [8] * 20_000 + [24] * 5000)
+    sizes = {name: tune(path, base=BASES[name], name="made").design.sizes for name in ("default", "grain_8")}
+    assert sizes["default"][:2] == [16, 32]
+    assert sizes["grain_8"][0] == 8
+    assert all(size % 16 == 0 for size in sizes["grain_8"][1:])
 
 
 def test_the_base_stays_where_nothing_is_better(tmp_path: Path) -> None:

@@ -1,19 +1,26 @@
 """Libraries of changed C, built fast: every source is an object, and only what a mutant changes is compiled again."""
 
+import resource
 import shutil
+import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
+import test_behaviours
+import test_hardening
+from figures import wrong_figures
 from mutants import Mutant
-from nasty import nasty_trace
+from nasty import exhausting_trace, nasty_trace
 from numpy.typing import NDArray
 
 from heapsmith.codegen.difference import counter_row
 from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.generate import PURPOSES, RUNTIME, generate, runtime_sources
-from heapsmith.codegen.toolchain import find_gcc
+from heapsmith.codegen.toolchain import build_tool, find_gcc
 from heapsmith.model.design import Design
 from heapsmith.model.machine import Machine
 from heapsmith.model.plan import Plan, make_plan
@@ -25,54 +32,28 @@ COMPILE = [
     "-DHEAPSMITH_CHECKED=1",
 ]
 LINK = ["-shared", "-pthread", "-Wl,-Bsymbolic-functions", "-Wl,-z,now"]
-CHECK_EVERY = 64
-TIMEOUT_S = 3
 
-
-class Expected(NamedTuple):
-    """What the model says of the trace."""
-
-    chunk: Chunk
-    addresses: NDArray[np.int64]
-    counters: NDArray[np.int64]
-
-
-LITTLE_SPACE = (1 << 28) - (1 << 20)
-"""Address space in which both spans of a covering design must be halved at least once."""
-
-NO_SPACE = 1 << 24
-"""Address space in which there is no room for a span, so that every allocation fails."""
-
-
-def expect(plan: Plan, chunk: Chunk) -> Expected:
-    """A trace and what must come of it."""
-    machine = Machine(plan, compiled=False)
-    addresses = np.empty(len(chunk.op), np.int64)
-    machine.feed(chunk, addresses)
-    return Expected(chunk, addresses, counter_row(machine.counters()))
+Judge = Callable[[Path, str | None], str | None]
+"""What is wrong with a library in which one file was changed (None: perhaps any); None if nothing is seen."""
 
 
 class Workshop:
-    """The C of one design in a folder, its objects, and the library of whatever is changed."""
+    """The C of one design in a folder, its objects, and the library of whatever is changed; a judge looks at it."""
 
-    def __init__(self, design: Design, folder: Path) -> None:
+    def __init__(self, design: Design, folder: Path, judge: Judge) -> None:
         self.design = design
-        self.plan = make_plan(design)
+        self.judge = judge
         self.folder = folder
         self.tree = folder / "runtime"
         self.emitted = folder / "emitted"
         shutil.copytree(RUNTIME, self.tree)
         generate(design, self.emitted)
-        names = [str(source.relative_to(RUNTIME)) for source in runtime_sources(self.plan)]
+        names = [str(source.relative_to(RUNTIME)) for source in runtime_sources(make_plan(design))]
         self.sources = [self.emitted / "plan.c", self.emitted / "fast.c", *(self.tree / name for name in names)]
         self.files = {name: self.emitted / name for name in PURPOSES}
         self.files |= {name: self.tree / name for name in names}
-        self.files |= {header.name: header for header in self.tree.glob("*.h")}
-        self.expected = expect(self.plan, nasty_trace(self.plan))
-        short = nasty_trace(self.plan, waves=4, crowd=0)
-        self.expected_in_little_space = expect(self.plan, short)
-        nothing = np.full(len(short.op), -1, np.int64), np.zeros_like(self.expected.counters)
-        self.expected_in_no_space = Expected(short, *nothing)
+        for header in (*self.tree.glob("*.h"), *self.tree.glob("hardening/*.h")):
+            self.files[str(header.relative_to(self.tree))] = header
         for source in self.sources:
             assert self._compile(["-c", str(source), "-o", f"{source}.o"])
 
@@ -101,44 +82,9 @@ class Workshop:
             built = self._build_source if file.suffix == ".c" else self._build_header
             if not built(file, mutant.apply(file.read_text()), number, library):
                 return "does not compile"
-            return self.perform(library)
+            return self.judge(library, mutant.file)
         finally:
             library.unlink(missing_ok=True)
-
-    def perform(self, library: Path) -> str | None:
-        """What is wrong with a library: the trace, again after a reset, and the facts; then with little address space.
-
-        A class region that lies beyond a halved span is not there, so that designs with those differ in little space.
-        """
-        found = self._perform(library, self.expected, None)
-        if not found and self.design.classifier != "class_region":
-            found = self._perform(library, self.expected_in_little_space, LITTLE_SPACE)
-        return found or self._perform(library, self.expected_in_no_space, NO_SPACE)
-
-    def _perform(self, library: Path, expected: Expected, address_space: int | None) -> str | None:
-        driver = Driver(
-            library,
-            self.plan.grain,
-            len(expected.counters),
-            check_every=CHECK_EVERY,
-            timeout_s=TIMEOUT_S,
-            address_space=address_space,
-        )
-        with driver:
-            try:
-                for _ in range(2):
-                    driver.send(expected.chunk)
-                    addresses, counts = driver.receive(len(expected.chunk.op))
-                    if not np.array_equal(addresses, expected.addresses):
-                        return "an address differs"
-                    if not np.array_equal(counts, expected.counters):
-                        return "a counter differs"
-                    driver.reset()
-                if address_space is None:
-                    driver.close()
-            except DriverFailed as failure:
-                return failure.what
-        return None
 
     def _build_source(self, file: Path, text: str, number: int, library: Path) -> bool:
         """The library with one source changed: it is compiled where it stands, under another name."""
@@ -166,3 +112,153 @@ class Workshop:
         include = [f"-I{(folder or self.folder) / part.name}" for part in (self.emitted, self.tree)]
         command = [find_gcc().path, *COMPILE, *include, *arguments]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+CHECK_EVERY = 64
+TIMEOUT_S = 30
+CPU_S = 2
+"""A trace takes a fifth of a second; what goes round in circles is ended soon, and a busy machine ends nothing."""
+
+SHORT_SPAN = 1 << 24
+"""Both spans of a covering design when SHORT_SPACE is all there is."""
+
+SHORT_SPACE = 62 << 20
+"""Address space beside what the driver has without its library's spans: of all 3/8 and 1/4 hold one SHORT_SPAN each."""
+
+
+class Expected(NamedTuple):
+    """What the model says of a trace."""
+
+    chunk: Chunk
+    addresses: NDArray[np.int64]
+    counters: NDArray[np.int64]
+
+
+def expect(plan: Plan, chunk: Chunk) -> Expected:
+    """A trace and what must come of it."""
+    machine = Machine(plan, compiled=False)
+    addresses = np.empty(len(chunk.op), np.int64)
+    machine.feed(chunk, addresses)
+    return Expected(chunk, addresses, counter_row(machine.counters()))
+
+
+def reserved(plan: Plan) -> int:
+    """Bytes of both spans, and of the live map that a hardened slab span has beside it."""
+    slabs = plan.class_count * plan.region_bytes or plan.slab_span_bytes
+    return slabs + (slabs // plan.grain if plan.encode_links else 0) + plan.run_span_bytes
+
+
+def short_of_space(plan: Plan) -> Plan:
+    """The plan with the spans that SHORT_SPACE leaves of it: halved until they fit."""
+    region = plan.region_bytes
+    while plan.class_count * region > 3 * SHORT_SPAN // 2:
+        region //= 2
+    return msgspec.structs.replace(
+        plan,
+        slab_span_bytes=SHORT_SPAN,
+        run_span_bytes=SHORT_SPAN,
+        run_span_pages=SHORT_SPAN // plan.page_bytes,
+        region_bytes=region,
+        region_slabs=region // plan.slab_bytes,
+        region_superslabs=region // plan.superslab_bytes,
+    )
+
+
+class AgainstModel:
+    """Judge of a design's library: the driver's facts and threads at once, and traces that the model performed too."""
+
+    def __init__(self, design: Design) -> None:
+        self.plan = make_plan(design)
+        self.expected = expect(self.plan, nasty_trace(self.plan))
+        short = short_of_space(self.plan)
+        self.expected_in_short_space = expect(short, exhausting_trace(short))
+
+    def __call__(self, library: Path, file: str | None) -> str | None:
+        """The trace, and after a reset again; then one in short space.
+
+        The driver counts the spans that the library has since it was loaded as its own, hence fewer bytes than none.
+        The first reset gives the slab span up and finds no room while the run span is there; the second one does.
+        """
+        short = SHORT_SPACE - reserved(self.plan)
+        return self._perform(library, self.expected) or self._perform(library, self.expected_in_short_space, short)
+
+    def _perform(self, library: Path, expected: Expected, address_space: int | None = None) -> str | None:
+        driver = Driver(
+            library,
+            self.plan.grain,
+            len(expected.counters),
+            check_every=CHECK_EVERY,
+            timeout_s=TIMEOUT_S,
+            address_space=address_space,
+        )
+        resource.prlimit(driver._process.pid, resource.RLIMIT_CPU, (CPU_S, CPU_S))
+        with driver:
+            try:
+                if address_space is not None:
+                    driver.reset()
+                    driver.reset()
+                    return self._differs(driver, expected)
+                for _ in range(2):
+                    if found := self._differs(driver, expected):
+                        return found
+                    driver.reset()
+                driver.close()
+            except DriverFailed as failure:
+                return failure.what
+        return None
+
+    @staticmethod
+    def _differs(driver: Driver, expected: Expected) -> str | None:
+        driver.send(expected.chunk)
+        addresses, counts = driver.receive(len(expected.chunk.op))
+        if not np.array_equal(addresses, expected.addresses):
+            return "an address differs"
+        return None if np.array_equal(counts, expected.counters) else "a counter differs"
+
+
+BEHAVIOURS = {
+    **dict.fromkeys(("store.c", "large.c", "huge.c", "os.c"), ("malloc_trim", "memory_")),
+    **dict.fromkeys(("runs.c", "run_ages.c", "run_cache.c", "run_pages.c"), ("malloc_trim", "memory_")),
+    "glibc.c": ("mall", "errno_extras"),
+    "operators.c": ("new_", "delete_"),
+    "thread.c": ("fork_", "thread_", "exit_", "memory_"),
+}
+"""Files of which the programs of tests/behaviours show what no trace does, and how the names of those begin."""
+
+MISUSE = frozenset(("api.c", "huge.c", "large.c", "runs.c", "heap.h", "live.h", "hardening/full.c", "hardening/live.c"))
+"""The same for the programs of tests/misuse."""
+
+
+class ByPrograms:
+    """Judge of a library hardened at level full: its figures, and the programs that have to do with the file."""
+
+    def __init__(self, design: Design) -> None:
+        self.plan = make_plan(design)
+
+    def __call__(self, library: Path, file: str | None) -> str | None:
+        misuse = by_misuse(library) if file is None or file in MISUSE else None
+        begins = "" if file is None else BEHAVIOURS.get(file, ())
+        return wrong_figures(library, self.plan) or misuse or by_behaviours(library, begins)
+
+
+def by_behaviours(library: Path, begins: str | tuple[str, ...]) -> str | None:
+    """The first behaviour of those whose names begin so that does not hold."""
+    for name, program in test_behaviours.programs().items():
+        if name.startswith(begins) and (fault := test_behaviours.fault(program, library)):
+            return f"{name}: {fault}"
+    return None
+
+
+def by_misuse(library: Path) -> str | None:
+    """The first misuse that does not end as docs/hardening.md says of level full."""
+    for name, cells in test_hardening.table().items():
+        flags = ["-O1", "-fno-builtin", "-w", f"-I{test_hardening.PROGRAMS}"]
+        tool = build_tool(name, [test_hardening.PROGRAMS / f"{name}.c"], flags)
+        command = ["env", f"LD_PRELOAD={library}", str(tool)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        status, said = -signal.SIGABRT, f"heapsmith: {cells['full']}: {int(done.stdout or '0', 16):#018x}\n"
+        if cells["full"] == "SIGSEGV":
+            status, said = -signal.SIGSEGV, ""
+        if (done.returncode, done.stderr) != (status, said):
+            return f"{name}: status {done.returncode}, {done.stderr!r}"
+    return None

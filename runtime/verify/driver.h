@@ -45,7 +45,7 @@ struct library {
 };
 
 extern struct library library;
-extern size_t grain; /* every block begins at a multiple of it */
+extern size_t grain; /* every block begins at a multiple of it, and of 16 if 16 bytes or more were asked for */
 
 /* Says what is wrong at the event being performed, and ends the process with status 1. */
 void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));

@@ -125,6 +125,12 @@ static int64_t remember(struct born *block, void *start, size_t asked, size_t al
     return library.locate(start);
 }
 
+/* What a block for so many bytes is aligned to, whatever the request says (docs/machine.md section 2). */
+static size_t least_alignment(size_t bytes)
+{
+    return bytes >= 16 ? 16 : grain;
+}
+
 static int64_t resize(const struct event *event)
 {
     struct born *block = born(event->block);
@@ -146,7 +152,7 @@ static int64_t resize(const struct event *event)
     }
     if (old.start != NULL)
         watch_kept(&old, start, bytes);
-    return remember(block, start, bytes, grain);
+    return remember(block, start, bytes, least_alignment(bytes));
 }
 
 static void release(const struct event *event)
@@ -179,7 +185,8 @@ static int64_t allocate(const struct event *event)
         start = event->op == MALLOC ? library.malloc(bytes) : library.calloc(1, bytes);
     if (event->op == CALLOC && start != NULL)
         watch_calloc(start, bytes);
-    return remember(block, start, bytes, alignment > grain ? alignment : grain);
+    size_t least = least_alignment(bytes);
+    return remember(block, start, bytes, alignment > least ? alignment : least);
 }
 
 int64_t perform(const struct event *event)
