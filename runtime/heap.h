@@ -40,8 +40,9 @@ struct slab {
     uint32_t freed;        /* marks in the bitmap */
     uint32_t out;          /* blocks in fronts, quarantines, on remote lists, or with the program */
     uint32_t committed;    /* bytes touched since the slab was mapped or released */
-    struct slab *next;     /* slab choice's list, or the pool */
-    struct slab *previous; /* slab choice's list */
+    struct slab *next;     /* slab choice's list or heap, or the pool */
+    struct slab *previous; /* slab choice's list or heap */
+    struct slab *child;    /* slab choice's heap (address_ordered) */
     struct slab *newer;    /* age queue of empty slabs (release `budget`): the one retired after this */
     struct slab *elder;    /* age queue: the one retired before this */
     struct heap *owner;    /* the heap that acquired it (owner_list), or NULL */
@@ -91,7 +92,7 @@ struct heap {
     struct front front[CLASS_COUNT];
     struct block *remote; /* owner_list: LIFO, any thread pushes, the owner takes all */
     struct heap *next;    /* LIFO of abandoned heaps, under the pool lock */
-    struct heap *older;   /* all heaps ever created, newest first, under the pool lock */
+    struct heap *older;   /* all heaps ever created, newest first; written before the heap is published, under the pool lock */
     struct store store;   /* owner_list: the slabs this heap owns */
     struct class_count count[CLASS_COUNT];
     struct run_cache runs;
@@ -187,7 +188,7 @@ void hs_drain_fronts(struct heap *heap); /* every block of its fronts goes to th
 void hs_lock_pool(void);            /* slabs without a class, superslabs, abandoned heaps */
 void hs_unlock_pool(void);
 void hs_forget_heaps(void);         /* checked build: as if no thread had ever allocated */
-void hs_visit_heaps(void (*visit)(struct heap *heap, void *with), void *with); /* hs_no_heap too */
+void hs_visit_heaps(void (*visit)(struct heap *heap, void *with), void *with); /* hs_no_heap too; without a lock */
 
 /* store.c: slabs. */
 void hs_store_init(size_t span_limit);
@@ -195,11 +196,11 @@ uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want
 void hs_give(struct heap *heap, unsigned class, void *block);                      /* under the store's lock */
 void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count); /* takes it */
 size_t hs_store_trim(void);                         /* the pages of all empty slabs go back; bytes given back */
-size_t hs_store_reclaim(void); /* all empty slabs become address space only; bytes that may be memory elsewhere now */
+size_t hs_store_reclaim(size_t wanted); /* empty slabs become address space, at least so many bytes if there are; the bytes */
 void hs_store_census(size_t *slab_bytes, size_t *out_bytes); /* committed to slabs; of that in blocks that are out */
 void hs_store_check(void);                         /* checked build */
 void hs_store_reset(void);                         /* checked build */
-bool hs_release_slab(struct slab *slab); /* an empty slab's pages go back; false if the system refuses */
+bool hs_release_slab(struct slab *slab, bool lazily); /* an empty slab's pages go back; false if the system refuses */
 
 static inline struct slab *slab_of(const void *block)
 {
@@ -209,17 +210,6 @@ static inline struct slab *slab_of(const void *block)
 static inline size_t slab_offset(const struct slab *slab)
 {
     return (size_t)(slab - hs_slabs) << SLAB_SHIFT;
-}
-
-/* Takes a slab off slab choice's list. */
-static inline void slab_unlink(struct class_slabs *slabs, struct slab *slab)
-{
-    if (slab->previous != NULL)
-        slab->previous->next = slab->next;
-    else
-        slabs->head = slab->next;
-    if (slab->next != NULL)
-        slab->next->previous = slab->previous;
 }
 
 static inline bool slab_available(const struct slab *slab)
@@ -332,7 +322,7 @@ size_t hs_large_usable(const void *block);                        /* 0: not a la
 void *hs_large_resize(void *block, size_t bytes);                 /* in place, or a huge block remapped; NULL: must move */
 void hs_large_exit(struct heap *heap);                            /* thread exit: empties its run cache */
 size_t hs_large_trim(struct heap *heap);                          /* its cache and all free runs give their pages back; bytes */
-size_t hs_large_reclaim(struct heap *heap); /* and become address space only; bytes that may be memory elsewhere now */
+size_t hs_large_reclaim(struct heap *heap, size_t wanted); /* and become address space, at least so many bytes if there are */
 int64_t hs_large_locate(const void *block);
 void hs_large_census(size_t *run_bytes, size_t *used_bytes, size_t *huge_bytes, size_t *huge_blocks);
 void hs_large_lock(void);

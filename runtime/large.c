@@ -87,11 +87,16 @@ static void *try_alloc(size_t bytes, size_t alignment, bool *zero, bool *refused
     return huge_alloc(pages, alignment);
 }
 
-/* What is empty becomes address space that no limit on memory counts; false if there is nothing. */
-static bool reclaim(void)
+/* What is empty becomes address space that no limit on memory counts, so much of it as the request needs and RECLAIM_BYTES
+ * at least: each piece may cost the process a mapping. False if there is nothing, or the heap never held so much. */
+static bool reclaim(size_t bytes)
 {
-    size_t bytes = hs_large_reclaim(hs_self);
-    return bytes + hs_store_reclaim() > 0;
+    enum { RECLAIM_BYTES = 1 << 20 };
+    if (bytes > __atomic_load_n(&hs_count.committed_peak, __ATOMIC_RELAXED))
+        return false;
+    size_t wanted = bytes > RECLAIM_BYTES ? bytes : RECLAIM_BYTES;
+    size_t got = hs_large_reclaim(hs_self, wanted);
+    return got + (got < wanted ? hs_store_reclaim(wanted - got) : 0) > 0;
 }
 
 void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
@@ -101,7 +106,7 @@ void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
     bool refused;
     if (bytes <= PTRDIFF_MAX && hs_started()) {
         block = try_alloc(bytes, alignment, zero, &refused);
-        if (block == NULL && refused && reclaim())
+        if (block == NULL && refused && reclaim(bytes + alignment))
             block = try_alloc(bytes, alignment, zero, &refused);
     }
     if (block != NULL)
@@ -189,11 +194,11 @@ size_t hs_large_trim(struct heap *heap)
     return bytes;
 }
 
-size_t hs_large_reclaim(struct heap *heap)
+size_t hs_large_reclaim(struct heap *heap, size_t wanted)
 {
     run_cache_empty(heap);
     hs_large_lock();
-    size_t bytes = ages_reclaim();
+    size_t bytes = ages_reclaim(wanted);
     hs_large_unlock();
     return bytes;
 }

@@ -90,10 +90,10 @@ size_t ages_trim(void)
     return bytes;
 }
 
-size_t ages_reclaim(void)
+size_t ages_reclaim(size_t wanted)
 {
     size_t bytes = 0;
-    for (uint32_t first = 0; first < hs_runs.top; first += hs_runs.page[first].length) {
+    for (uint32_t first = 0; first < hs_runs.top && bytes < wanted; first += hs_runs.page[first].length) {
         uint32_t length = hs_runs.page[first].length;
         if (run_state(first) != RUN_FREE || !pages_seal(first, length))
             continue;

@@ -11,7 +11,7 @@ void ages_join(uint32_t first);  /* a run was pushed on its bin; its `dirty` is 
 void ages_leave(uint32_t first); /* it leaves its bin */
 void ages_release(void);         /* the oldest give their pages back while there are too many (section 6) */
 size_t ages_trim(void);          /* all free runs do, at once; bytes */
-size_t ages_reclaim(void);       /* all free runs become address space only; bytes that may be memory elsewhere now */
+size_t ages_reclaim(size_t wanted); /* free runs become address space, at least so many bytes if there are; the bytes */
 void ages_check(void);
 void ages_reset(void);
 

@@ -106,22 +106,36 @@ static struct slab *next_slab(unsigned class)
     return slab;
 }
 
+/* A sealed slab's address space becomes memory again. */
+static bool open(struct slab *slab)
+{
+    if (!os_commit(slab_start(slab), SLAB_BYTES))
+        return false;
+    if (THP_ALWAYS || THP_NEVER)
+        os_huge_pages(slab_start(slab), SLAB_BYTES, THP_ALWAYS);
+    slab->sealed = false;
+    return true;
+}
+
+/* The slab retired last; NULL if there is none, or the system refuses it memory. */
+static struct slab *retired_slab(unsigned class)
+{
+    struct slab **pool = empties_pool(class);
+    struct slab *slab = *pool;
+    if (slab == NULL || (slab->sealed && !open(slab)))
+        return NULL;
+    *pool = slab->next;
+    slab->pooled = false;
+    release_reused(slab);
+    return slab;
+}
+
 static struct slab *acquire(struct heap *heap, unsigned class)
 {
     remote_lock_pool();
-    struct slab **pool = empties_pool(class);
-    struct slab *slab = *pool;
-    if (slab != NULL) {
-        if (slab->sealed && !os_commit(slab_start(slab), SLAB_BYTES)) {
-            remote_unlock_pool();
-            return NULL;
-        }
-        *pool = slab->next;
-        slab->pooled = slab->sealed = false;
-        release_reused(slab);
-    } else {
+    struct slab *slab = retired_slab(class);
+    if (slab == NULL)
         slab = next_slab(class);
-    }
     if (slab != NULL) {
         slab->class = (uint16_t)class;
         remote_own(slab, heap);
@@ -269,42 +283,53 @@ void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_
     remote_unlock_store();
 }
 
-bool hs_release_slab(struct slab *slab)
+/* An empty slab's pages went back. */
+static void count_release(struct slab *slab)
 {
-    if (!os_release(slab_start(slab), SLAB_BYTES, RELEASE_LAZILY))
-        return false;
     hardening_released(slab_offset(slab));
     count_shared(&hs_count.releases, 1);
     count_shared(&hs_count.released_bytes, slab->committed);
     count_committed(-(int64_t)slab->committed);
     slab->committed = 0;
+}
+
+bool hs_release_slab(struct slab *slab, bool lazily)
+{
+    if (!os_release(slab_start(slab), SLAB_BYTES, lazily))
+        return false;
+    count_release(slab);
     return true;
 }
 
-/* An empty slab's pages go back, whatever the policy says. */
+/* An empty slab's pages go back now, whatever the policy says; those that went lazily before as well. */
 static size_t trim(struct slab *slab)
 {
     size_t committed = slab->committed;
+    if (committed == 0 && RELEASE_LAZILY)
+        os_release(slab_start(slab), SLAB_BYTES, false);
     if (committed == 0)
         return 0;
     release_reused(slab);
-    return hs_release_slab(slab) ? committed : 0;
+    return hs_release_slab(slab, false) ? committed : 0;
 }
 
 static size_t seal(struct slab *slab)
 {
-    if (slab->sealed)
+    if (slab->sealed || !os_decommit(slab_start(slab), SLAB_BYTES))
         return 0;
-    trim(slab);
-    slab->sealed = os_decommit(slab_start(slab), SLAB_BYTES);
-    return slab->sealed ? SLAB_BYTES : 0;
+    release_reused(slab);
+    if (slab->committed > 0)
+        count_release(slab);
+    slab->sealed = true;
+    return SLAB_BYTES;
 }
 
-static size_t of_pooled(size_t (*action)(struct slab *slab))
+/* To the slabs in the pools, until so many bytes came of it. */
+static size_t to_pooled(size_t (*action)(struct slab *slab), size_t wanted)
 {
     size_t bytes = 0;
     hs_lock_pool();
-    for (struct slab *slab = newest; slab != NULL; slab = slab->older)
+    for (struct slab *slab = newest; slab != NULL && bytes < wanted; slab = slab->older)
         bytes += slab->pooled ? action(slab) : 0;
     hs_unlock_pool();
     return bytes;
@@ -312,12 +337,12 @@ static size_t of_pooled(size_t (*action)(struct slab *slab))
 
 size_t hs_store_trim(void)
 {
-    return of_pooled(trim);
+    return to_pooled(trim, SIZE_MAX);
 }
 
-size_t hs_store_reclaim(void)
+size_t hs_store_reclaim(size_t wanted)
 {
-    return of_pooled(seal);
+    return to_pooled(seal, wanted);
 }
 
 void hs_store_census(size_t *slab_bytes, size_t *out_bytes)

@@ -4,6 +4,7 @@
 #include "os.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -50,15 +51,19 @@ static void give_up(struct heap *heap)
     hs_unlock_pool();
 }
 
-/* Thread exit: the exit key's destructor. */
-static void abandon(void *heap)
+/* Thread exit: the exit key's destructor. The destructors of other keys may allocate after it, so that the thread gets a
+ * heap again: it comes back in every round, the last one included. */
+static void abandon(void *unused)
 {
-    give_up(heap);
-    exits++;
+    (void)unused;
+    if (hs_self != &hs_no_heap)
+        give_up(hs_self);
+    if (++exits < PTHREAD_DESTRUCTOR_ITERATIONS)
+        pthread_setspecific(exit_key, &hs_no_heap);
 }
 
-/* Under the pool lock. What fails is tried again by the next allocation; a thread whose heap started without the key keeps
- * it beyond its end. */
+/* Under the pool lock. A start that fails is tried again by the next allocation. Without a key, which is asked for until
+ * the rest has started, heaps outlive their threads. */
 static void start(void)
 {
     size_t space = os_address_space(); /* the tables and the program need some too */
@@ -95,25 +100,25 @@ static struct heap *adopt_or_create(void)
     if (heap == NULL)
         return NULL;
     heap->older = newest;
-    newest = heap;
+    __atomic_store_n(&newest, heap, __ATOMIC_RELEASE); /* a signal's report may walk the list at any moment */
     hs_count.heaps++;
     return heap;
 }
 
-/* The destructors of other keys may allocate after ours ran: the thread gets a heap again and ours runs in the next round,
- * but not a third time, since nobody could tell that a heap was taken in the last round (PTHREAD_DESTRUCTOR_ITERATIONS). */
+/* Not after the last round of destructors: nobody would give that heap up. A thread that never allocated before that round
+ * keeps its heap beyond its end; how many rounds went by without us it cannot know. */
 struct heap *hs_heap_start(void)
 {
     int saved = errno;
     struct heap *heap = NULL;
-    if (exits < 2 && hs_started()) {
+    if (exits < PTHREAD_DESTRUCTOR_ITERATIONS && hs_started()) {
         hs_lock_pool();
         heap = adopt_or_create();
         hs_unlock_pool();
     }
     if (heap != NULL) {
         hs_self = heap; /* the next line may allocate */
-        if (has_exit_key && pthread_setspecific(exit_key, heap) != 0) {
+        if (has_exit_key && pthread_setspecific(exit_key, &hs_no_heap) != 0) {
             give_up(heap); /* nobody would see the thread's end; its next request tries again */
             heap = NULL;
         }
@@ -124,10 +129,8 @@ struct heap *hs_heap_start(void)
 
 void hs_visit_heaps(void (*visit)(struct heap *heap, void *with), void *with)
 {
-    hs_lock_pool();
-    struct heap *heap = newest;
-    hs_unlock_pool();
-    for (visit(&hs_no_heap, with); heap != NULL; heap = heap->older)
+    visit(&hs_no_heap, with);
+    for (struct heap *heap = __atomic_load_n(&newest, __ATOMIC_ACQUIRE); heap != NULL; heap = heap->older)
         visit(heap, with);
 }
 

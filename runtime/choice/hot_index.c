@@ -1,6 +1,17 @@
 /* Slab choice "hot index": one slab serves refills until it is exhausted; the others wait on a LIFO list. */
 #include "heap.h"
 
+/* Takes a slab off the list. */
+static void slab_unlink(struct class_slabs *slabs, struct slab *slab)
+{
+    if (slab->previous != NULL)
+        slab->previous->next = slab->next;
+    else
+        slabs->head = slab->next;
+    if (slab->next != NULL)
+        slab->next->previous = slab->previous;
+}
+
 struct slab *choice_gives(struct class_slabs *slabs)
 {
     if (slabs->hot == NULL && slabs->head != NULL) {

@@ -35,7 +35,7 @@ void release_slab(struct slab *slab)
     while (aging_bytes > SLAB_BUDGET_BYTES) {
         struct slab *goes = oldest;
         leave(goes);
-        if (!hs_release_slab(goes))
+        if (!hs_release_slab(goes, RELEASE_LAZILY))
             break;
     }
 }
