@@ -36,12 +36,13 @@ static uint64_t look(const uint64_t *counter)
     return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
+/* By the slab table, which can be read whatever became of the block. */
 static size_t quarantined(const struct quarantine *quarantine, unsigned class)
 {
     size_t blocks = 0;
     for (uint32_t index = 0; index < quarantine->held; index++) {
         const void *block = quarantine->block[(quarantine->oldest + index) % QUARANTINE_SLOTS];
-        blocks += in_slab_span(block) && classifier_class(block) == class;
+        blocks += in_slab_span(block) && slab_of(block)->class == class;
     }
     return blocks;
 }

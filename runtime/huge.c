@@ -8,7 +8,7 @@
 
 /* A huge block; the table is open-addressed by the block's page, linear probing, half full until it cannot grow. */
 struct huge {
-    char *start; /* NULL: no entry */
+    char *start; /* NULL: no entry, and all of it is zero */
     size_t pages;
     int64_t ordinal;
 };
@@ -87,7 +87,7 @@ static void delete(struct huge *entry)
             hole = slot;
         }
     }
-    table[hole].start = NULL;
+    table[hole] = (struct huge){ 0 };
     entries--;
 }
 
@@ -117,27 +117,33 @@ void *huge_alloc(size_t pages, size_t alignment)
 }
 
 /* A copy of the block's entry; pages == 0 if it is no huge block. */
-static struct huge look(const void *block, bool and_delete)
+static struct huge look(const void *block)
 {
-    struct huge found = { 0 };
     hs_large_lock();
-    struct huge *entry = find(block);
-    if (entry->start != NULL) {
-        found = *entry;
-        if (and_delete) {
-            delete(entry);
-            hs_count.huge_unmap++;
-        }
-    }
+    struct huge found = *find(block);
     hs_large_unlock();
     return found;
+}
+
+/* The entry itself, which leaves the table. */
+static struct huge take(const void *block)
+{
+    hs_large_lock();
+    struct huge *entry = find(block);
+    struct huge taken = *entry;
+    if (taken.pages > 0) {
+        delete(entry);
+        hs_count.huge_unmap++;
+    }
+    hs_large_unlock();
+    return taken;
 }
 
 /* The entry goes first: of two frees one finds it, and the system cannot give the address to another before. If munmap
  * fails (it would split a mapping, and the process has too many), the block is gone and its address space is lost. */
 bool huge_free(void *block)
 {
-    struct huge gone = look(block, true);
+    struct huge gone = take(block);
     if (gone.pages == 0)
         return false;
     hardening_unseal(block, gone.pages * PAGE_BYTES - TAIL_BYTES);
@@ -148,12 +154,12 @@ bool huge_free(void *block)
 
 size_t huge_pages(const void *block)
 {
-    return look(block, false).pages;
+    return look(block).pages;
 }
 
 int64_t huge_ordinal(const void *block)
 {
-    struct huge found = look(block, false);
+    struct huge found = look(block);
     return found.pages > 0 ? found.ordinal : -1;
 }
 
@@ -191,9 +197,12 @@ void *huge_resize(void *block, size_t pages)
     return start;
 }
 
-/* All of the table, but only for addresses where huge blocks were: it is asked about pointers that are no block. */
+/* Asked about pointers that are no block. All of the table, but only for addresses where huge blocks were, and only where
+ * somebody stops at such a pointer: else a program that frees many of another allocator's would pay for it each time. */
 bool huge_holds(const void *address)
 {
+    if (!ENCODE_LINKS && !HEAPSMITH_CHECKED)
+        return false;
     bool holds = false;
     hs_large_lock();
     if ((uintptr_t)address >= lowest && (uintptr_t)address < highest)

@@ -14,7 +14,7 @@ bool huge_free(void *block);                      /* false: no huge block */
 size_t huge_pages(const void *block);             /* 0: no huge block */
 void *huge_resize(void *block, size_t pages);     /* moved, perhaps; NULL: left as it was, or no huge block */
 int64_t huge_ordinal(const void *block);          /* -1: no huge block */
-bool huge_holds(const void *address);             /* in a huge block, at its start or not */
+bool huge_holds(const void *address);             /* in a huge block, at its start or not; false unless hardened or checked */
 void huge_census(size_t *bytes, size_t *blocks);
 void huge_check(void);
 void huge_reset(void);

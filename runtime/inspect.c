@@ -66,14 +66,14 @@ int64_t heapsmith_locate(const void *block)
     return offset < hs_span_bytes ? (int64_t)offset : hs_large_locate(block);
 }
 
-/* The message goes out without stdio, which may allocate. */
 void hs_broken(const char *equation)
 {
-    static const char head[] = "heapsmith: this does not hold: ";
-    struct { const char *text; size_t length; } part[] = { { head, sizeof head - 1 }, { equation, strlen(equation) }, { "\n", 1 } };
-    for (size_t index = 0; index < 3; index++)
-        if (write(STDERR_FILENO, part[index].text, part[index].length) < 0)
-            break;
+    char line[TEXT_LINE];
+    struct text out = text_to(STDERR_FILENO, line, sizeof line);
+    text_string(&out, "heapsmith: this does not hold: ");
+    text_string(&out, equation);
+    text_string(&out, "\n");
+    text_end(&out);
     abort();
 }
 

@@ -87,16 +87,22 @@ static void *try_alloc(size_t bytes, size_t alignment, bool *zero, bool *refused
     return huge_alloc(pages, alignment);
 }
 
-/* What is empty becomes address space that no limit on memory counts, so much of it as the request needs and RECLAIM_BYTES
- * at least: each piece may cost the process a mapping. False if there is nothing, or the heap never held so much. */
-static bool reclaim(size_t bytes)
+/* The system refused: what is empty becomes address space that no limit on memory counts, free runs first, so much as the
+ * request needs and RECLAIM_BYTES at least: each piece may cost the process a mapping. Not for requests larger than all the
+ * heap ever held. */
+static void *rescue(size_t bytes, size_t alignment, bool *zero)
 {
     enum { RECLAIM_BYTES = 1 << 20 };
-    if (bytes > __atomic_load_n(&hs_count.committed_peak, __ATOMIC_RELAXED))
-        return false;
+    if (bytes + alignment > __atomic_load_n(&hs_count.committed_peak, __ATOMIC_RELAXED))
+        return NULL;
     size_t wanted = bytes > RECLAIM_BYTES ? bytes : RECLAIM_BYTES;
-    size_t got = hs_large_reclaim(hs_self, wanted);
-    return got + (got < wanted ? hs_store_reclaim(wanted - got) : 0) > 0;
+    bool refused;
+    void *block = NULL;
+    if (hs_large_reclaim(hs_self, wanted) > 0)
+        block = try_alloc(bytes, alignment, zero, &refused);
+    if (block == NULL && hs_store_reclaim(wanted) > 0)
+        block = try_alloc(bytes, alignment, zero, &refused);
+    return block;
 }
 
 void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
@@ -106,8 +112,8 @@ void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
     bool refused;
     if (bytes <= PTRDIFF_MAX && hs_started()) {
         block = try_alloc(bytes, alignment, zero, &refused);
-        if (block == NULL && refused && reclaim(bytes + alignment))
-            block = try_alloc(bytes, alignment, zero, &refused);
+        if (block == NULL && refused)
+            block = rescue(bytes, alignment, zero);
     }
     if (block != NULL)
         hardening_seal(block, usable_of(pages_for(bytes)));

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,8 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { PATIENCE = 1 << 20 }; /* turns that the report at exit waits for another: about a second */
 
 static bool stats_at_exit;
 static bool check_at_exit;
@@ -109,28 +113,34 @@ static void write_stderr(void)
     text_end(&out);
 }
 
-static void write_report(void)
+/* False if another report is being written. */
+static bool write_report(void)
 {
     int none = __atomic_load_n(&writer, __ATOMIC_RELAXED), self = getpid();
     if (none == self || !__atomic_compare_exchange_n(&writer, &none, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-        return;
+        return false;
     if (stats_file[0] == '\0')
         write_stderr();
     else if (!write_file())
         warn("cannot write", stats_file, strlen(stats_file));
     __atomic_store_n(&writer, 0, __ATOMIC_RELEASE);
+    return true;
 }
 
+/* It may have interrupted code that holds a lock, so that the thread must not be cancelled here. */
 static void on_signal(int number)
 {
     (void)number;
-    int saved = errno;
+    int saved = errno, cancel_state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     write_report();
+    pthread_setcancelstate(cancel_state, NULL);
     errno = saved;
 }
 
 static bool report_on(const char *name)
 {
+    keep_stderr();
     int number = strcmp(name, "USR1") == 0 ? SIGUSR1 : strcmp(name, "USR2") == 0 ? SIGUSR2 : 0;
     struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK };
     sigemptyset(&action.sa_mask);
@@ -215,6 +225,6 @@ __attribute__((destructor)) static void at_exit(void)
 {
     if (check_at_exit)
         heapsmith_check();
-    if (stats_at_exit)
-        write_report();
+    for (int turn = 0; stats_at_exit && turn < PATIENCE && !write_report(); turn++)
+        sched_yield();
 }

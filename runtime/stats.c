@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -14,9 +15,9 @@ enum { CALLERS = 64, CALLERS_IN_LINE = 4 };
 
 /* Callers of free, realloc and malloc_usable_size with foreign pointers: the space-saving summary (Metwally, Agrawal and
  * El Abbadi, "Efficient computation of frequent and top-k elements in data streams", 2005). A caller without an entry takes
- * over that of the smallest count and goes on from there, so that a count is never too small, and too large by at most
- * seen / CALLERS. Lock-free, for a child of fork must not wait: any thread writes, address and count apart, so threads that
- * take over one entry at once may each lose a count. */
+ * over that of the smallest count and goes on from there, so that a count by one thread is never too small, and too large by
+ * at most seen / CALLERS. Lock-free, for a child of fork must not wait: any thread writes, address and count apart, so
+ * threads that take over one entry at once may each lose a count. */
 struct caller {
     const void *address; /* NULL: free */
     uint64_t count;
@@ -57,7 +58,7 @@ static size_t sorted_callers(struct caller sorted[CALLERS])
     return held;
 }
 
-static void report_line(uint64_t count)
+static void write_line(uint64_t count)
 {
     struct caller sorted[CALLERS];
     size_t held = sorted_callers(sorted);
@@ -71,17 +72,27 @@ static void report_line(uint64_t count)
         text_string(&out, index == 0 ? " " : ", ");
         text_number(&out, sorted[index].count);
         text_string(&out, " from ");
-        text_hex(&out, (uintptr_t)sorted[index].address);
+        text_hex(&out, (uintptr_t)sorted[index].address, 1);
         if (!object_at(sorted[index].address, &object))
             continue;
         text_string(&out, " (");
         text_string(&out, object.path);
         text_string(&out, "+");
-        text_hex(&out, (uintptr_t)sorted[index].address - object.start + object.offset);
+        text_hex(&out, (uintptr_t)sorted[index].address - object.start + object.offset, 1);
         text_string(&out, ")");
     }
     text_string(&out, "\n");
     text_end(&out);
+}
+
+/* free leaves errno alone and is no cancellation point: its caller may hold a lock. */
+static void report_line(uint64_t count)
+{
+    int saved = errno, cancel_state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    write_line(count);
+    pthread_setcancelstate(cancel_state, NULL);
+    errno = saved;
 }
 
 void hs_foreign_seen(const void *caller)
@@ -90,10 +101,8 @@ void hs_foreign_seen(const void *caller)
     __atomic_store_n(&entry->address, caller, __ATOMIC_RELAXED);
     __atomic_add_fetch(&entry->count, 1, __ATOMIC_RELAXED);
     uint64_t count = __atomic_add_fetch(&seen, 1, __ATOMIC_RELAXED);
-    int saved = errno;
     if (count - 1 == stats_foreign_limit)
         report_line(count);
-    errno = saved;
 }
 
 static void json_number(struct text *out, const char *separator, const char *name, uint64_t number)
@@ -150,11 +159,11 @@ static void json_caller(struct text *out, const struct caller *caller)
     struct object object = { .path = "" };
     bool found = object_at(caller->address, &object);
     text_string(out, "{\"address\": \"");
-    text_hex(out, (uintptr_t)caller->address);
+    text_hex(out, (uintptr_t)caller->address, 1);
     text_string(out, "\", \"object\": ");
     text_quoted(out, object.path);
     text_string(out, ", \"offset\": \"");
-    text_hex(out, found ? (uintptr_t)caller->address - object.start + object.offset : 0);
+    text_hex(out, found ? (uintptr_t)caller->address - object.start + object.offset : 0, 1);
     json_number(out, "\", ", "count", caller->count);
     text_string(out, "}");
 }

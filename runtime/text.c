@@ -62,17 +62,14 @@ void text_number(struct text *out, uint64_t number)
     text_bytes(out, digits + first, sizeof digits - first);
 }
 
-void text_hex(struct text *out, uintptr_t number)
+void text_hex(struct text *out, uintptr_t number, size_t digits)
 {
-    char digits[18];
-    size_t first = sizeof digits;
-    do {
-        digits[--first] = hex_digit((unsigned)number);
-        number /= 16;
-    } while (number != 0);
-    digits[--first] = 'x';
-    digits[--first] = '0';
-    text_bytes(out, digits + first, sizeof digits - first);
+    text_string(out, "0x");
+    for (size_t digit = 2 * sizeof number; digit-- > 0;) {
+        char shown = hex_digit((unsigned)(number >> 4 * digit));
+        if (digit < digits || number >> 4 * digit != 0)
+            text_bytes(out, &shown, 1);
+    }
 }
 
 bool text_end(struct text *out)

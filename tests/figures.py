@@ -18,7 +18,7 @@ BLOCKS = 90
 
 
 def wrong_figures(library: Path, plan: Plan) -> str | None:
-    """The first figure of a checked library that is not what it has to be, found in a process of its own."""
+    """The first figure of a checked library at level full that is not what it has to be, in a process of its own."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -53,6 +53,26 @@ def _crowd(library: Path, plan: Plan) -> None:
     assert _mallinfo(handle, "mallinfo2", ctypes.c_size_t)["smblks"] == plan.quarantine
     assert [handle.mallopt(which, 0) for which in (-9, -8, -1, 0, 1, 4, 5)] == [0, 1, 1, 0, 1, 1, 0]
     assert handle.malloc_info(1, None) != 0
+    _whole_pages(heap, handle, plan)
+    _keyed(heap, plan)
+
+
+def _whole_pages(heap: Loaded, handle: ctypes.CDLL, plan: Plan) -> None:
+    """pvalloc of whole pages gives no more than valloc."""
+    pages = []
+    for name in ("valloc", "pvalloc"):
+        function = handle[name]
+        function.restype, function.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+        pages.append(heap.usable_size(function(3 * plan.page_bytes)))
+    assert pages[0] == pages[1], "pvalloc of whole pages is as valloc"
+
+
+def _keyed(heap: Loaded, plan: Plan) -> None:
+    """The canary behind a block cannot be told from its address: runtime/hardening/full.c, with a key of 0."""
+    row = plan.classes[-1]
+    end = heap.malloc(row.usable) + row.usable
+    without_key = end * 0x9E3779B97F4A7C15 % (1 << 64) | 1
+    assert ctypes.string_at(end, row.tail_bytes) != without_key.to_bytes(8, "little"), "the process has a key"
 
 
 def _hold(heap: Loaded, handle: ctypes.CDLL, plan: Plan, live: list[int]) -> None:

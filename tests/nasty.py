@@ -183,11 +183,14 @@ def _grow_in_place(writer: _Writer) -> None:
 
 
 def _merge_much(writer: _Writer) -> None:
-    """Runs that merge to one of over 8,192 pages, in the upper half of the bins, below a live one; then some of it."""
+    """Runs that merge to one of over 10,240 pages, in the upper half of the bins, below a live one; then some of it.
+
+    Where the longest run has 100 to 1,000 pages: shorter ones are too many, and longer ones cost more than they show.
+    """
     longest = writer.plan.huge_bytes // writer.plan.page_bytes
-    if longest < 100:
+    if not 100 <= longest <= 1000:
         return
-    blocks = [_run(writer, 0, longest) for _ in range(9000 // longest)]
+    blocks = [_run(writer, 0, longest) for _ in range(1 + 10_240 // longest)]
     wall = _run(writer, 0, longest)
     for block in blocks:
         writer.death(0, block)

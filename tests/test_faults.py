@@ -59,14 +59,15 @@ def complaints(design: str, faults: list[str]) -> list[str]:
 
 
 def faults_of(design: str, *, all_of_them: bool) -> list[str]:
-    """Every call of a run, or the 1st, 2nd, 4th, 8th ... of each kind."""
+    """Every call of a run, or the 1st, 4th, 16th ... of each kind, and of the first of them all after it too."""
     calls, _ = undisturbed(design)
     return [
         f"{kind}:{number}{after}"
         for kind in KINDS
         for number in range(1, calls[kind] + 1)
-        if all_of_them or number.bit_count() == 1
+        if all_of_them or (number.bit_count() == 1 and number.bit_length() % 2 == 1)
         for after in AND_AFTER
+        if all_of_them or after == "" or number <= 4
     ]
 
 
@@ -83,9 +84,8 @@ def test_a_fault_is_felt(fault: str) -> None:
     assert int(out.split()[0]) > 0
 
 
-@pytest.mark.parametrize("design", ["default", "owner"])
-def test_calls_that_fail_do_no_harm(design: str) -> None:
-    assert complaints(design, faults_of(design, all_of_them=False)) == []
+def test_calls_that_fail_do_no_harm() -> None:
+    assert complaints("default", faults_of("default", all_of_them=False)) == []
 
 
 @pytest.mark.big

@@ -12,7 +12,7 @@ import pytest
 import test_hardening
 from covering import FACTORS, covering_designs, rows_of
 from mutants import Mutant, mutants
-from workshop import BEHAVIOURS, MISUSE, AgainstModel, ByPrograms, Workshop
+from workshop import BEHAVIOURS, MISUSE, NO_TRACE, AgainstModel, ByPrograms, Workshop
 
 from heapsmith.codegen.audit import audit_emitted
 from heapsmith.codegen.generate import PURPOSES, RUNTIME, runtime_sources
@@ -91,6 +91,26 @@ UNNOTICED: dict[tuple[str, str, str], str] = {
         "bool same_class = bytes <= SMALL_LIMIT && plan == &hs_class[size_to_class(bytes)];",
         "bool same_class = bytes < SMALL_LIMIT && plan == &hs_class[size_to_class(bytes)];",
     ): "equivalent: SMALL_LIMIT is the last class's usable size, so such a request fits well too",
+    (
+        "inspect.c",
+        "for (unsigned class = 0; class < CLASS_COUNT; class++) {",
+        "for (unsigned class = 0; class < CLASS_COUNT; class--) {",
+    ): "asserts the equations of the first class only, which hold",
+    (
+        "huge.c",
+        "return old_pages == pages ? block : NULL;",
+        "return old_pages == pages ? block : (void *)8;",
+    ): "needs a program that frees a block while it resizes it",
+    (
+        "operators.c",
+        "for (size_t index = 0; index < sizeof library / sizeof library[0]; index++) {",
+        "for (size_t index = 0; index <= sizeof library / sizeof library[0]; index++) {",
+    ): "needs a program with operator new but without a C++ library that runs out of memory",
+    (
+        "thread.c",
+        "if (!((held_before | taken) & LARGE))",
+        "if (!((held_before & taken) & LARGE))",
+    ): "needs a signal handler that forks in the middle of an allocation of pages",
 }
 """(file, line, changed line) of the mutants drawn that nothing here can notice, and why."""
 
@@ -106,25 +126,28 @@ class Job(NamedTuple):
 def jobs(shops: list[Workshop]) -> Iterator[Job]:
     """Every mutant: of the emitted C of each design, and once of each hand-written file.
 
-    The last shop's judges are the programs: what it emits is left alone.
+    A line that an earlier design has too is changed there only; what the last shop emits, which programs judge, stays.
     """
     number = 0
-    seen: set[str] = set(ELSEWHERE)
+    known = set(ELSEWHERE)
+    first: dict[tuple[str, str, str], Workshop] = {}
     for shop in shops:
         for name, text in shop.texts().items():
-            if name in seen or (name in PURPOSES and shop is shops[-1]):
+            if name in known or (name in PURPOSES and shop is shops[-1]):
                 continue
             if name not in PURPOSES:
-                seen.add(name)
+                known.add(name)
             having = [shop] if name in PURPOSES else [other for other in shops if judges(other, name)]
             for mutant in mutants(name, text):
-                yield Job(number, mutant, having)
-                number += 1
+                if first.setdefault(key(mutant), shop) is shop:
+                    yield Job(number, mutant, having)
+                    number += 1
 
 
 def judges(shop: Workshop, name: str) -> bool:
     """May the shop's judge notice what is wrong in that file?"""
-    return name in shop.files and (shop.design != PROGRAMS or name in BEHAVIOURS or name in MISUSE)
+    seen = name in BEHAVIOURS or name in MISUSE if shop.design == PROGRAMS else name not in NO_TRACE
+    return seen and name in shop.files
 
 
 def noticed(job: Job) -> str | None:

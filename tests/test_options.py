@@ -1,8 +1,10 @@
 """The environment variable HEAPSMITH: what each word does, and that nothing is ever printed but what was asked for."""
 
 import json
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -25,7 +27,7 @@ MOVES = 7
 
 @cache
 def program() -> Path:
-    flags = ["-O1", "-Wall", "-Wextra", "-fno-builtin", "-rdynamic"]
+    flags = ["-O1", "-Wall", "-Wextra", "-fno-builtin", "-rdynamic", "-pthread"]
     return build_tool("run_options", [PROGRAMS / "run_options.c"], flags)
 
 
@@ -99,6 +101,40 @@ def test_a_report_on_a_signal(name: str, tmp_path: Path) -> None:
     one_report(run(f"stats-on={name}", name)[1])
     assert run(f"stats={tmp_path}/r.json,stats-on={name}", name) == ("", "")
     assert one_report((tmp_path / "r.json").read_text())["counters"]["realloc_moved"] == MOVES  # not the later ones
+
+
+def test_a_report_on_a_signal_goes_into_no_file_that_is_opened_as_descriptor_2(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    one_report(run("stats-on=USR1", "USR1", str(data))[1])
+    assert data.read_text() == ""
+
+
+def test_a_report_on_a_signal_is_no_cancellation_point() -> None:
+    out, report = run("stats-on=USR1", "cancel", "USR1")
+    assert out == "survived\n"
+    one_report(report)
+
+
+def test_the_line_of_foreign_pointers_is_no_cancellation_point() -> None:
+    out, line = run("foreign=0", "cancel")
+    assert (out, line[:38]) == ("survived\n", "heapsmith: foreign pointers: 1 so far;")
+
+
+def test_the_report_at_exit_waits_for_another_threads(tmp_path: Path) -> None:
+    """That one sleeps until somebody reads the FIFO, which stands where its temporary file would be."""
+    path = tmp_path / "r.json"
+    fifo = tmp_path / "r.json.tmp~"
+    os.mkfifo(fifo)
+    environment = {"LD_PRELOAD": str(library_of(DESIGN)), "HEAPSMITH": f"stats={path},stats-on=USR1"}
+    with subprocess.Popen([program(), "slow"], env=environment, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ends\n"
+        time.sleep(0.02)
+        assert process.poll() is None
+        one_report(fifo.read_text())
+        assert process.wait(timeout=30) == 0
+    assert path.is_file()  # and not the FIFO
+    one_report(path.read_text())
 
 
 def test_no_report_at_underscore_exit() -> None:

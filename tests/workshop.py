@@ -37,10 +37,14 @@ Judge = Callable[[Path, str | None], str | None]
 """What is wrong with a library in which one file was changed (None: perhaps any); None if nothing is seen."""
 
 
+def sees_nothing(library: Path, file: str | None) -> None:
+    """Judge where libraries are only built."""
+
+
 class Workshop:
     """The C of one design in a folder, its objects, and the library of whatever is changed; a judge looks at it."""
 
-    def __init__(self, design: Design, folder: Path, judge: Judge) -> None:
+    def __init__(self, design: Design, folder: Path, judge: Judge = sees_nothing) -> None:
         self.design = design
         self.judge = judge
         self.folder = folder
@@ -55,7 +59,7 @@ class Workshop:
         for header in (*self.tree.glob("*.h"), *self.tree.glob("hardening/*.h")):
             self.files[str(header.relative_to(self.tree))] = header
         for source in self.sources:
-            assert self._compile(["-c", str(source), "-o", f"{source}.o"])
+            assert self._compile(["-c", "-MMD", str(source), "-o", f"{source}.o", "-MF", f"{source}.d"])
 
     def texts(self) -> dict[str, str]:
         """The text of every file that can be changed, by its name in mutants."""
@@ -97,14 +101,16 @@ class Workshop:
             changed.unlink()
 
     def _build_header(self, file: Path, text: str, number: int, library: Path) -> bool:
-        """The library with one header changed: a copy of everything, compiled anew."""
+        """The library with one header changed: a copy of everything, of which the sources that need it are compiled."""
         copy = self.folder / f"copy-{number}"
+        needing = [source for source in self.sources if f"/{file.name}" in Path(f"{source}.d").read_text()]
         try:
             for part in (self.tree, self.emitted):
-                shutil.copytree(part, copy / part.name, ignore=shutil.ignore_patterns("*.o", "[0-9]*"))
+                shutil.copytree(part, copy / part.name, ignore=shutil.ignore_patterns("*.o", "*.d", "[0-9]*"))
             (copy / file.relative_to(self.folder)).write_text(text)
-            sources = [str(copy / source.relative_to(self.folder)) for source in self.sources]
-            return self._compile([*LINK, *sources, "-o", str(library)], copy)
+            sources = [str(copy / source.relative_to(self.folder)) for source in needing]
+            objects = [f"{source}.o" for source in self.sources if source not in needing]
+            return self._compile([*LINK, *sources, *objects, "-o", str(library)], copy)
         finally:
             shutil.rmtree(copy, ignore_errors=True)
 
@@ -191,7 +197,7 @@ class AgainstModel:
             timeout_s=TIMEOUT_S,
             address_space=address_space,
         )
-        resource.prlimit(driver._process.pid, resource.RLIMIT_CPU, (CPU_S, CPU_S))
+        resource.prlimit(driver._process.pid, resource.RLIMIT_CPU, (CPU_S, 2 * CPU_S))
         with driver:
             try:
                 if address_space is not None:
@@ -223,7 +229,10 @@ BEHAVIOURS = {
     "operators.c": ("new_", "delete_"),
     "thread.c": ("fork_", "thread_", "exit_", "memory_"),
 }
-"""Files of which the programs of tests/behaviours show what no trace does, and how the names of those begin."""
+"""Files of which programs of tests/behaviours show what no trace does, and how the names of those begin."""
+
+NO_TRACE = frozenset(("glibc.c", "operators.c"))
+"""Those of them that no trace shows anything of."""
 
 MISUSE = frozenset(("api.c", "huge.c", "large.c", "runs.c", "heap.h", "live.h", "hardening/full.c", "hardening/live.c"))
 """The same for the programs of tests/misuse."""
@@ -237,11 +246,11 @@ class ByPrograms:
 
     def __call__(self, library: Path, file: str | None) -> str | None:
         misuse = by_misuse(library) if file is None or file in MISUSE else None
-        begins = "" if file is None else BEHAVIOURS.get(file, ())
+        begins = ("",) if file is None else BEHAVIOURS.get(file, ())
         return wrong_figures(library, self.plan) or misuse or by_behaviours(library, begins)
 
 
-def by_behaviours(library: Path, begins: str | tuple[str, ...]) -> str | None:
+def by_behaviours(library: Path, begins: tuple[str, ...]) -> str | None:
     """The first behaviour of those whose names begin so that does not hold."""
     for name, program in test_behaviours.programs().items():
         if name.startswith(begins) and (fault := test_behaviours.fault(program, library)):

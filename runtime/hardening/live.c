@@ -5,10 +5,9 @@
 #include "live.h"
 
 #include "os.h"
+#include "text.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 uint8_t *hs_live;
@@ -29,17 +28,16 @@ bool hardening_commit(size_t offset)
     return os_commit(hs_live + offset / GRAIN, SUPERSLAB_BYTES / GRAIN);
 }
 
-/* The line goes out without stdio, which may allocate. */
 void hs_misuse(const char *fault, const void *block)
 {
-    enum { DIGITS = 2 * sizeof block };
-    char address[] = ": 0x0000000000000000\n";
-    uintptr_t rest = (uintptr_t)block;
-    for (size_t digit = 0; digit < DIGITS; digit++, rest >>= 4)
-        address[sizeof address - 3 - digit] = "0123456789abcdef"[rest & 15];
-    struct iovec part[] = { { "heapsmith: ", 11 }, { (char *)fault, strlen(fault) }, { address, sizeof address - 1 } };
-    ssize_t written = writev(STDERR_FILENO, part, 3);
-    (void)written;
+    char line[TEXT_LINE];
+    struct text out = text_to(STDERR_FILENO, line, sizeof line);
+    text_string(&out, "heapsmith: ");
+    text_string(&out, fault);
+    text_string(&out, ": ");
+    text_hex(&out, (uintptr_t)block, 2 * sizeof block);
+    text_string(&out, "\n");
+    text_end(&out);
     abort();
 }
 

@@ -3,7 +3,6 @@
  * first and after freeing half (of that half). */
 #include "run_blocks.h"
 
-#include <pthread.h>
 #include <stdio.h>
 
 enum { MOST = 400000 };
@@ -66,13 +65,6 @@ static void use(size_t bytes, size_t limit)
     release_all(count);
 }
 
-static void *brief(void *unused)
-{
-    for (size_t bytes = 1; bytes < 1 << 21; bytes = bytes * 3 + 1)
-        free(malloc(bytes));
-    return unused;
-}
-
 int main(int count, char **arguments)
 {
     static const size_t sizes[] = { 3000, 100000, 1 << 20, 40 << 20, 30000, 3000, 64 };
@@ -81,8 +73,11 @@ int main(int count, char **arguments)
     for (size_t index = 0; index < sizeof sizes / sizeof *sizes; index++)
         if (sizes[index] * MOST > limit || sizes[index] > 100)
             use(sizes[index], limit);
-    pthread_t thread;
-    demand(malloc(limit) == NULL, "all there is"); /* only a refusal makes the heap give up what it keeps for itself */
-    demand(pthread_create(&thread, NULL, brief, NULL) == 0 && pthread_join(thread, NULL) == 0, "no thread afterwards");
+    for (size_t bytes = 1; bytes < 1 << 21; bytes = bytes * 3 + 1) {
+        block[0] = (struct block){ malloc(bytes), bytes, 1 };
+        demand(block[0].start != NULL, "nothing to be had afterwards");
+        fill(&block[0]);
+        release(&block[0]);
+    }
     return puts("fine") < 0;
 }

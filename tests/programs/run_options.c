@@ -1,7 +1,9 @@
 /* Allocates, moves seven blocks by realloc, then ends as its first argument says. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,7 @@
 #include <unistd.h>
 
 extern char **environ;
+void *__libc_malloc(size_t bytes);
 
 static void allocate(void)
 {
@@ -52,6 +55,45 @@ static void fork_children(int count)
         ;
 }
 
+/* A request to cancel the thread stands while a line is written, of a report or else of a foreign pointer. */
+static void *write_while_cancelled(void *report)
+{
+    int before;
+    void *foreign = __libc_malloc(10);
+    pthread_cancel(pthread_self());
+    if (report != NULL)
+        raise(SIGUSR1);
+    else
+        free(foreign);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    puts(before == PTHREAD_CANCEL_ENABLE ? "survived" : "cannot be cancelled any more");
+    return NULL;
+}
+
+static atomic_int reporter;
+
+static void *report_slowly(void *unused)
+{
+    atomic_store(&reporter, gettid());
+    raise(SIGUSR1);
+    return unused;
+}
+
+/* Waits until the other thread sleeps inside its report, proc(5). */
+static void await_sleep(void)
+{
+    char name[64], line[256] = "";
+    while (atomic_load(&reporter) == 0)
+        ;
+    snprintf(name, sizeof name, "/proc/self/task/%d/stat", atomic_load(&reporter));
+    for (const char *state = NULL; state == NULL || state[2] != 'S'; state = strrchr(line, ')')) {
+        FILE *file = fopen(name, "r");
+        if (file == NULL || fgets(line, sizeof line, file) == NULL)
+            _exit(4);
+        fclose(file);
+    }
+}
+
 int main(int count, char **arguments)
 {
     const char *end = count > 1 ? arguments[1] : "exit";
@@ -61,6 +103,8 @@ int main(int count, char **arguments)
     if (strcmp(end, "fork") == 0)
         fork_children(3);
     if (strcmp(end, "USR1") == 0 || strcmp(end, "USR2") == 0) {
+        if (count > 2 && (close(2) != 0 || open(arguments[2], O_WRONLY | O_CREAT, 0600) != 2))
+            _exit(3);
         raise(end[3] == '1' ? SIGUSR1 : SIGUSR2);
         allocate();
         _exit(0);
@@ -69,6 +113,17 @@ int main(int count, char **arguments)
         close(2);
     if (strcmp(end, "reopen") == 0)
         open_all(arguments[2]);
+    pthread_t thread;
+    if (strcmp(end, "cancel") == 0) {
+        pthread_create(&thread, NULL, write_while_cancelled, count > 2 ? arguments[2] : NULL);
+        pthread_join(thread, NULL);
+    }
+    if (strcmp(end, "slow") == 0) {
+        pthread_create(&thread, NULL, report_slowly, NULL);
+        await_sleep();
+        puts("ends");
+        fflush(stdout);
+    }
     if (strcmp(end, "clobber") == 0)
         clobber_environment();
     if (strcmp(end, "exec") == 0)
