@@ -34,7 +34,7 @@ demo: venv ## forge an allocator for a real Python job, then run the job under i
 	$(BIN)/heapsmith forge -o $(DEMO) -- env PYTHONMALLOC=malloc python3 bench/demo_job.py
 
 test: dev ## the test suite
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 bigcheck: dev ## the test suite with its long forms (an hour or more)
 	$(BIN)/python -m pytest -n 2 -m 'big or not big'

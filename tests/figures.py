@@ -72,7 +72,7 @@ def _keyed(heap: Loaded, plan: Plan) -> None:
     row = plan.classes[-1]
     end = heap.malloc(row.usable) + row.usable
     without_key = end * 0x9E3779B97F4A7C15 % (1 << 64) | 1
-    assert ctypes.string_at(end, row.tail_bytes) != without_key.to_bytes(8, "little"), "the process has a key"
+    assert ctypes.string_at(end, plan.tail_bytes) != without_key.to_bytes(8, "little"), "the process has a key"
 
 
 def _hold(heap: Loaded, handle: ctypes.CDLL, plan: Plan, live: list[int]) -> None:

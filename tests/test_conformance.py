@@ -106,6 +106,13 @@ class Conformance(RuleBasedStateMachine):
         usual = [self.plan.classes[index % self.plan.class_count] for index in palette]
         deep = [row for row in self.plan.classes if row.front.kind == "two_level"]
         self.usual = [row.usable for row in (*usual, deep[palette[0] % len(deep)])]
+        self.birth(Op.MALLOC, 3, self.usual[0])
+        self.step(Op.THREAD_EXIT, 3, 0)
+        self.birth(Op.MALLOC, 2, self.usual[0])  # in the heap that the other left
+        for block in [self.birth(Op.MALLOC, 2, self.usual[-1]) for _ in range(24)]:
+            self.death(Op.FREE, 2, block)  # down to level 1
+        for _ in range(12):
+            self.birth(Op.MALLOC, 2, self.usual[-1])
 
     def draw_size(self, data: st.DataObject) -> int:
         return data.draw(st.sampled_from(self.usual) | st.sampled_from(self.usual) | self.sizes)

@@ -13,6 +13,10 @@ DESIGNS = [name for name in LIVE_DESIGNS if name != "header"]
 TLS = 7  # PT_TLS (elf(5))
 
 designs = pytest.mark.parametrize("design", DESIGNS)
+linked_designs = pytest.mark.parametrize(
+    "design", [pytest.param(name, marks=[] if name == "owner" else pytest.mark.big) for name in DESIGNS]
+)
+"""test_static.py links the default one."""
 
 
 def plain() -> Path:
@@ -98,7 +102,7 @@ static_forms = pytest.mark.parametrize("form", [[], ["-static"]], ids=["dynamic 
 
 
 @plain_programs
-@designs
+@linked_designs
 def test_linked_with_l(folder: Path, design: str, name: str) -> None:
     built(folder, design)
     tool = linked(folder, name, f"-L{folder}", f"-lheap-{design}", f"-Wl,-rpath,{folder}")
@@ -107,7 +111,7 @@ def test_linked_with_l(folder: Path, design: str, name: str) -> None:
 
 @static_forms
 @plain_programs
-@designs
+@linked_designs
 def test_the_static_form(folder: Path, design: str, name: str, form: list[str]) -> None:
     tool = linked(folder, name, built(folder, design, "--static"), *form)
     assert run([tool]).startswith(f"{design} ")
@@ -117,7 +121,7 @@ def test_the_static_form(folder: Path, design: str, name: str, form: list[str]) 
 
 
 @static_forms
-@designs
+@linked_designs
 def test_the_static_form_forks(folder: Path, design: str, form: list[str]) -> None:
     tool = linked(folder, "run_fork.c", built(folder, design, "--static"), *form)
     assert run([tool, "load", 10]) == "done\n"

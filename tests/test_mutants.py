@@ -44,11 +44,12 @@ ELSEWHERE = {
 WITHOUT_MUTANTS = frozenset(("hardening/checks.c",))
 """Sources in which there is nothing to change."""
 
-SAMPLE = 64
+SAMPLE = 40
 SEED = "1"
 
 LARGE_SAMPLE = 600
 UNNOTICED_IN_LARGE_SAMPLE = 0.2
+"""Of those that compile at most; measured: 106 of 594 were not noticed, 17.8 %."""
 
 UNNOTICED: dict[tuple[str, str, str], str] = {
     (
@@ -110,7 +111,7 @@ UNNOTICED: dict[tuple[str, str, str], str] = {
         "thread.c",
         "if (!((held_before | taken) & LARGE))",
         "if (!((held_before & taken) & LARGE))",
-    ): "needs a signal handler that forks in the middle of an allocation of pages",
+    ): "needs a signal handler that forks while the allocation that it interrupts holds the large lock",
 }
 """(file, line, changed line) of the mutants drawn that nothing here can notice, and why."""
 

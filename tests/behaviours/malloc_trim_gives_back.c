@@ -17,7 +17,8 @@ int main(void)
     size_t after = memory_of_process(1);
     expect(result == 1 || freed - before < 6 * MEBI, "malloc_trim(0) returned %d with %zu bytes resident", result,
         freed);
-    expect(after < before + 10 * MEBI, "%zu bytes are resident after malloc_trim(0), %zu before the blocks", after,
+    /* What stays: the records of empty slabs, of 4 KiB each in some designs, and the live map of hardened ones. */
+    expect(after < before + 20 * MEBI, "%zu bytes are resident after malloc_trim(0), %zu before the blocks", after,
         before);
     free(last);
     return 0;
