@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+import pytest
 from covering import covering_designs
 
 from heapsmith.bench.built import library_of
@@ -18,6 +19,9 @@ FLAGS = ("-O1", "-fno-builtin", "-pthread", "-Wall", "-Wextra")
 """Without -fno-builtin gcc takes free(malloc(n)) out of a program."""
 
 BUILT_IN = builtin_names()
+SOON = {"default", "owner", "region", "header", "hardened", "lean"}
+FIRST_BUILT_IN = [pytest.param(name, marks=[] if name in SOON else pytest.mark.big) for name in BUILT_IN]
+"""The built-in designs for tests that need a library of each: what the others add is left to the long forms."""
 LIVE_DESIGNS = [name for name in ("default", "owner", "region", "header", "hardened") if name in BUILT_IN]
 """One design of every kind that differs in threads, forks and failures; every other built-in one in the long forms."""
 

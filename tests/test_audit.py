@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from preloaded import FIRST_BUILT_IN
 
 from heapsmith.bench.built import library_of
 from heapsmith.codegen.audit import AuditReport, audit, audit_emitted
@@ -12,7 +13,7 @@ from heapsmith.codegen.build import FLAGS, build_emitted
 from heapsmith.codegen.claims import Hit
 from heapsmith.codegen.disassembly import Unreadable, memory_traffic, parse_listing, paths
 from heapsmith.codegen.generate import generate
-from heapsmith.model.design import ClassFront, Design, builtin_names, load
+from heapsmith.model.design import ClassFront, Design, load
 from heapsmith.model.errors import Missing
 from heapsmith.model.policy import (
     front_array_stack,
@@ -43,7 +44,7 @@ def complaints(report: AuditReport) -> list[str]:
 
 
 @needs_tools
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", FIRST_BUILT_IN)
 def test_built_in_designs_do_what_they_claim(name: str) -> None:
     design = load(name)
     report = audit(design, library=library_of(design))

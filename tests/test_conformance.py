@@ -234,7 +234,7 @@ def unused(design: Design, total: dict[str, int]) -> set[str]:
 
 @pytest.mark.parametrize("design", COVERING, ids=lambda design: design.name)
 def test_step_by_step(design: Design) -> None:
-    total = run(design, examples=12)
+    total = run(design, examples=8)
     assert not unused(design, total)
 
 

@@ -39,6 +39,7 @@ def test_forge(call: Call, tmp_path: Path) -> None:
     assert call("run", out / "libmy-job.so", "--", *COMMAND).out == call("run", "default", "--", *COMMAND).out
 
 
+@pytest.mark.big
 def test_forge_as_json(call: Call, tmp_path: Path) -> None:
     answer = call("forge", "-o", tmp_path, "--rounds", "1", "--name", "tiny", "--json", "--", *COMMAND)
     assert json.loads(answer.out) == json.loads((tmp_path / "report.json").read_text())
@@ -48,7 +49,8 @@ def test_forge_as_json(call: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("step", "number"), [(1, signal.SIGINT), (3, signal.SIGTERM), (7, signal.SIGINT)])
 def test_an_interrupted_forge_leaves_no_half_written_file(tmp_path: Path, step: int, number: int) -> None:
     out = tmp_path / "job"
-    arguments = [*PROGRAM, "forge", "-o", str(out), "--", *(["sleep", "60"] if step == 1 else COMMAND)]
+    heeding = ["env", "--default-signal=INT"]  # a suite in the background ignores it, and so would its children
+    arguments = [*heeding, *PROGRAM, "forge", "-o", str(out), "--", *(["sleep", "60"] if step == 1 else COMMAND)]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stderr is not None
         assert any(line.startswith(f"[{step}/") for line in process.stderr)

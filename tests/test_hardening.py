@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from loaded import FAST_TO_BUILD
 
 from heapsmith.bench.built import library_of
 from heapsmith.codegen.toolchain import build_tool
@@ -42,7 +43,7 @@ def design_of(level: str, *, listed: bool = False, classifier: str = "slab_map",
 def run(name: str, design: Design) -> subprocess.CompletedProcess[str]:
     """The program under the design's library."""
     tool = build_tool(name, [PROGRAMS / f"{name}.c"], ["-O1", "-fno-builtin", "-w", f"-I{PROGRAMS}"])
-    command = ["env", f"LD_PRELOAD={library_of(design)}", str(tool)]
+    command = ["env", f"LD_PRELOAD={library_of(design, flags=FAST_TO_BUILD)}", str(tool)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 

@@ -44,7 +44,7 @@ ELSEWHERE = {
 WITHOUT_MUTANTS = frozenset(("hardening/checks.c",))
 """Sources in which there is nothing to change."""
 
-SAMPLE = 40
+SAMPLE = 28
 SEED = "1"
 
 LARGE_SAMPLE = 600

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from loaded import Loaded, RealThread
+from preloaded import FIRST_BUILT_IN
 
 from heapsmith.bench.built import library_of
 from heapsmith.codegen.difference import place
-from heapsmith.model.design import builtin_names, load
+from heapsmith.model.design import load
 from heapsmith.model.machine import Machine
 from heapsmith.model.plan import Plan, make_plan
 from heapsmith.model.trace import Chunk, Op
@@ -26,7 +27,7 @@ def usable(plan: Plan, size: int) -> int:
     return rows[0] if rows else pages * plan.page_bytes - plan.tail_bytes
 
 
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", FIRST_BUILT_IN)
 def test_every_size(name: str) -> None:
     plan = make_plan(load(name))
     asked = sizes(plan)
@@ -59,7 +60,7 @@ def test_every_size(name: str) -> None:
     assert not wrong, wrong[:5]
 
 
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", FIRST_BUILT_IN)
 def test_the_table_names_the_first_class_that_holds_a_size(name: str) -> None:
     plan = make_plan(load(name))
     for size in range(plan.small_limit + 1):
