@@ -87,7 +87,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     huge_bytes: Annotated[int, _doc("larger blocks get a mapping of their own")] = 33_554_432
     run_cache_bytes: Annotated[
         int, _doc("freed runs that each heap keeps: a multiple of 4096, at most 1073741824; 0: no cache")
-    ] = 1_048_576
+    ] = 262_144
     thp: Annotated[
         Thp,
         _doc("transparent huge pages, madvise(2): always MADV_HUGEPAGE, never MADV_NOHUGEPAGE, system none of them"),

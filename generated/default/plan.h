@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash a203683c2628.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash da85f0c1bee3.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #ifndef HEAPSMITH_PLAN_H
@@ -31,13 +31,13 @@ enum {
 enum {
     RUN_BINS = 128,
     RUN_CACHE_SLOTS = 16,
-    RUN_CACHE_BYTES = 1048576, /* per thread */
+    RUN_CACHE_BYTES = 262144, /* per thread */
 };
 
 /* Pages back to the OS; transparent huge pages. */
 enum {
     SLAB_BUDGET_BYTES = 4194304,
-    RUN_BUDGET_BYTES = 4194304,
+    RUN_BUDGET_BYTES = 1048576,
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
     THP_ALWAYS = 0,

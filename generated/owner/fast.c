@@ -1,6 +1,6 @@
 /* The hit paths of this heap: a straight-line alloc and free per size class, malloc and free over them.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash 4d03fb05d9d1.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash f7212138533a.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #include "api.h"

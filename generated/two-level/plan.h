@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash a6a7eb4a9ce5.
+ * Emitted by heapsmith 0.1.0 from design "two-level", content hash 3f2a63732c59.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #ifndef HEAPSMITH_PLAN_H
@@ -31,13 +31,13 @@ enum {
 enum {
     RUN_BINS = 128,
     RUN_CACHE_SLOTS = 16,
-    RUN_CACHE_BYTES = 1048576, /* per thread */
+    RUN_CACHE_BYTES = 262144, /* per thread */
 };
 
 /* Pages back to the OS; transparent huge pages. */
 enum {
     SLAB_BUDGET_BYTES = 4194304,
-    RUN_BUDGET_BYTES = 4194304,
+    RUN_BUDGET_BYTES = 1048576,
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
     THP_ALWAYS = 0,

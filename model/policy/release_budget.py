@@ -23,7 +23,7 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     """
 
     slab_budget_bytes: int = 4_194_304
-    run_budget_bytes: int = 4_194_304
+    run_budget_bytes: int = 1_048_576
     advice: Advice = "dontneed"
 
 
