@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -58,8 +59,13 @@ def per_pair(form: str, library: Path | None) -> float:
     """Instructions of one pair, call and PLT included, the benchmark's own loop and the process's start subtracted."""
     twice, once = str(2 * PAIRS), str(PAIRS)
     spent = instructions(library, form, twice) - instructions(library, form, once)
-    loop = instructions(None, form, twice, "dry") - instructions(None, form, once, "dry")
-    return (spent - loop) / PAIRS
+    return (spent - _loop(form)) / PAIRS
+
+
+@lru_cache
+def _loop(form: str) -> int:
+    """Instructions of PAIRS rounds of the benchmark's own loop."""
+    return instructions(None, form, str(2 * PAIRS), "dry") - instructions(None, form, str(PAIRS), "dry")
 
 
 def prices(folder: Path) -> list[Price]:

@@ -222,13 +222,17 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
 def _parse_arguments(words: list[str]) -> argparse.Namespace:
     parser = _Arguments(prog="python -m heapsmith.bench.soak", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--minutes", type=_positive, default=30.0, metavar="N", help="how long (default 30)")
-    parser.add_argument("--design", nargs="+", default=["default"], metavar="D", help="designs, besides glibc")
+    parser.add_argument(
+        "--design", nargs="+", action="extend", metavar="D", help="designs, besides glibc (default: default)"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample there")
     parser.add_argument("--threads", type=_whole(1, 64), default=4, metavar="N", help="workers (default 4)")
     parser.add_argument("--live", type=_whole(1, 1 << 20), default=256, metavar="MIB", help="at most (default 256)")
     parser.add_argument("--duty", type=_whole(1, 100), default=100, metavar="PERCENT", help="of the time they work")
     parser.add_argument("--sample-ms", type=_whole(1, 1 << 30), default=1000, metavar="N", help="between samples")
-    return parser.parse_args(words)
+    asked = parser.parse_args(words)
+    asked.design = asked.design or ["default"]
+    return asked
 
 
 def run(words: list[str]) -> int:

@@ -21,6 +21,7 @@ ENUMERATORS = {
     "BITMAP_WORDS": "bitmap_words",
     "RECIPROCAL_SHIFT": "reciprocal_shift",
     "RUN_BINS": "run_bins",
+    "RUN_BEST_OF": "run_best_of",
     "RUN_CACHE_SLOTS": "run_cache_slots",
     "RUN_CACHE_BYTES": "run_cache_bytes",
     "SLAB_BUDGET_BYTES": "slab_budget_bytes",

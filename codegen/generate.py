@@ -33,6 +33,9 @@ FRONT_WORDS = {
 }
 
 
+HARDENING_FILES = {"off": ("off", "unsealed"), "checks": ("live", "unsealed"), "full": ("live", "full")}
+
+
 class Generated(msgspec.Struct):
     """What `generate` wrote, or found identical."""
 
@@ -59,8 +62,7 @@ def runtime_sources(plan: Plan) -> list[Path]:
         f"remote/{design.remote}.c",
         f"release/{design.release.__struct_config__.tag}.c",
         f"foreign/{design.foreign}.c",
-        f"hardening/{plan.hardening}.c",
-        *(["hardening/live.c"] if plan.encode_links else []),
+        *(f"hardening/{name}.c" for name in HARDENING_FILES[plan.hardening]),
     ]
     return [RUNTIME / name for name in names]
 

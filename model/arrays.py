@@ -8,11 +8,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from heapsmith.model import policy
+from heapsmith.model.design import RUN_BINS
 from heapsmith.model.events import DEAD
 from heapsmith.model.kernel import Ints, Records
 from heapsmith.model.large import pages_for
 from heapsmith.model.plan import Plan
-from heapsmith.model.runs import HUGE_PAGES, LAST_BIN
+from heapsmith.model.runs import HUGE_PAGES
 
 PLAN_NUMBERS = (
     "grain",
@@ -38,7 +39,7 @@ PLAN_NUMBERS = (
     "empties_code",
     "remote_code",
     "release_code",
-    "thp_code",
+    "thp_always",
 )
 """Fields of the Plan, under their own names in `machine`."""
 
@@ -224,7 +225,7 @@ def class_records(plan: Plan) -> Records:
 
 def empty_bins() -> Ints:
     """The heads of the bins of free runs."""
-    return np.full(LAST_BIN + 1, -1, np.int64)
+    return np.full(RUN_BINS, -1, np.int64)
 
 
 def batch_room(plan: Plan) -> int:

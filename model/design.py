@@ -27,6 +27,11 @@ from heapsmith.model.policy import (
 
 PAGE = 4096
 HUGE_PAGE = 1 << 21
+RUN_BINS = 128
+RUN_BEST_OF = 32
+"""Free runs of a bin, from its head, that an allocation compares."""
+RUN_CACHE_SLOTS = 16
+"""Runs that a heap's run cache holds at most."""
 MAX_RUN_CACHE = 1 << 30
 MAX_SLABS = 1 << 26
 MAX_CLASSES = 250

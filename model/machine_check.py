@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from heapsmith.model import policy
-from heapsmith.model.design import PAGE
+from heapsmith.model.design import PAGE, RUN_CACHE_SLOTS
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.events import SMALL_END
 from heapsmith.model.kernel import Records
 from heapsmith.model.large import HUGE_CODE, RUN_CODE, large_bytes
 from heapsmith.model.policy import release_keep
-from heapsmith.model.run_cache import CACHE_RUNS
 from heapsmith.model.runs import bin_of, huge_end
 from heapsmith.model.store import CLASS_MASK, INDEX_MASK, INDEX_SHIFT, SLAB_SHIFT
 
@@ -205,7 +204,7 @@ def _check_caches(machine: "Machine") -> set[int]:
         size = sum(int(machine.pages[run]["run"]) for run in runs) * PAGE
         found = int(record["cached_runs"]), int(record["cached_bytes"])
         _equal(f"run cache {heap}: runs, bytes", found, (len(runs), size))
-        in_bounds = len(runs) <= CACHE_RUNS and size <= machine.plan.run_cache_bytes
+        in_bounds = len(runs) <= RUN_CACHE_SLOTS and size <= machine.plan.run_cache_bytes
         _equal(f"run cache {heap} within its bounds", in_bounds, True)
         cached += runs
     _equal("runs in two caches", len(cached) - len(set(cached)), 0)
@@ -246,7 +245,7 @@ def _check_committed(machine: "Machine", cached: set[int]) -> None:
     """
     totals = machine.machine[0]
     slabs = int(machine.slabs["committed"][: int(totals["slabs"])].sum())
-    is_huge = machine.plan.thp == "always"
+    is_huge = machine.plan.thp_always
     if is_huge:
         slabs += int(machine.classes["left"].sum()) * machine.plan.slab_bytes
     pages = int(machine.pages["committed"].sum()) * PAGE

@@ -8,7 +8,9 @@ from heapsmith.model import policy
 from heapsmith.model.design import (
     HUGE_PAGE,
     PAGE,
-    THPS,
+    RUN_BEST_OF,
+    RUN_BINS,
+    RUN_CACHE_SLOTS,
     Design,
     Hardening,
     Release,
@@ -20,11 +22,8 @@ from heapsmith.model.design import (
 )
 from heapsmith.model.policy.front import FrontPlan
 
-RUN_BINS = 128
 SMALLEST_RUN_SPAN_BYTES = 1 << 22
 """Where the system grants no more address space, the run span is halved down to this."""
-RUN_CACHE_SLOTS = 16
-"""Runs that a heap's run cache holds at most."""
 RECIPROCAL_SHIFT = 42
 
 
@@ -80,26 +79,21 @@ class Plan(msgspec.Struct, frozen=True):
     run_span_bytes: int
     run_span_pages: int
     run_bins: int
+    run_best_of: int
     smallest_slab_span_bytes: int
     smallest_run_span_bytes: int
     huge_bytes: int
     run_cache_bytes: int
     slab_budget_bytes: int
     run_budget_bytes: int
-    release_advice: str
-    thp: str
     hardening: str
     encode_links: int
     quarantine: int
-    foreign: str
     classifier_code: int
     choice_code: int
     empties_code: int
     remote_code: int
     release_code: int
-    thp_code: int
-    hardening_code: int
-    foreign_code: int
     run_cache_slots: int
     release_lazily: int
     thp_always: int
@@ -148,26 +142,21 @@ def make_plan(design: Design) -> Plan:
         run_span_bytes=design.run_span_bytes,
         run_span_pages=design.run_span_bytes // PAGE,
         run_bins=RUN_BINS,
+        run_best_of=RUN_BEST_OF,
         smallest_slab_span_bytes=design.superslab_bytes * (len(classes) if region else 1),
         smallest_run_span_bytes=SMALLEST_RUN_SPAN_BYTES,
         huge_bytes=design.huge_bytes,
         run_cache_bytes=design.run_cache_bytes,
         slab_budget_bytes=getattr(release, "slab_budget_bytes", 0),
         run_budget_bytes=getattr(release, "run_budget_bytes", 0),
-        release_advice=getattr(release, "advice", "dontneed"),
-        thp=design.thp,
         hardening=_kind(hardening),
         encode_links=int(policy.row(policy.HARDENINGS, _kind(hardening)).ENCODES_LINKS),
         quarantine=getattr(hardening, "quarantine", 0),
-        foreign=design.foreign,
         classifier_code=policy.code(policy.CLASSIFIERS, design.classifier),
         choice_code=policy.code(policy.SLAB_CHOICES, design.slab_choice),
         empties_code=policy.code(policy.EMPTIES, design.empties),
         remote_code=policy.code(policy.REMOTES, design.remote),
         release_code=policy.code(policy.RELEASES, _kind(release)),
-        thp_code=THPS.index(design.thp),
-        hardening_code=policy.code(policy.HARDENINGS, _kind(hardening)),
-        foreign_code=policy.code(policy.FOREIGNS, design.foreign),
         run_cache_slots=RUN_CACHE_SLOTS,
         release_lazily=int(getattr(release, "advice", "dontneed") == "free"),
         thp_always=int(design.thp == "always"),

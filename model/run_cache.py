@@ -1,12 +1,9 @@
 """The run cache: freed runs that a heap keeps for its own thread, FIFO by age; docs/machine.md section 8."""
 
 from heapsmith.model.age import join, leave
-from heapsmith.model.design import PAGE
+from heapsmith.model.design import PAGE, RUN_CACHE_SLOTS
 from heapsmith.model.kernel import Ints, Records, kernel
 from heapsmith.model.runs import free_run
-
-CACHE_RUNS = 16
-"""Runs that a heap keeps at most."""
 
 
 @kernel
@@ -38,7 +35,7 @@ def cache_run(machine: Records, heaps: Records, records: Records, bins: Ints, he
     """A freed run that fits the heap's cache becomes its newest; the oldest are freed to make room."""
     size = int(records[first]["run"]) * PAGE
     limit = int(machine[0]["run_cache_bytes"])
-    while heaps[heap]["cached_runs"] == CACHE_RUNS or heaps[heap]["cached_bytes"] + size > limit:
+    while heaps[heap]["cached_runs"] == RUN_CACHE_SLOTS or heaps[heap]["cached_bytes"] + size > limit:
         spill_run(machine, heaps, records, bins, heap)
     join(records, int(heaps[heap]["newest_run"]), first)
     heaps[heap]["newest_run"] = first

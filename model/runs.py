@@ -7,16 +7,14 @@ pages, `committed` is 1 for a page the OS has given. Only pages below `top` mean
 """
 
 from heapsmith.model.age import join, leave
-from heapsmith.model.design import HUGE_PAGE, PAGE
+from heapsmith.model.design import HUGE_PAGE, PAGE, RUN_BEST_OF, RUN_BINS
 from heapsmith.model.kernel import Ints, Records, kernel
 from heapsmith.model.policy.dispatch import release_goes
-from heapsmith.model.store import THP_ALWAYS, commit
+from heapsmith.model.store import commit
 
 NO_RUN = -1
 EXACT_BINS = 32
-LAST_BIN = 127
-BEST_OF = 32
-"""Runs of one bin that an allocation looks at."""
+LAST_BIN = RUN_BINS - 1
 
 HUGE_PAGES = HUGE_PAGE // PAGE
 """Pages of a transparent huge page."""
@@ -89,7 +87,7 @@ def unlink_run(machine: Records, records: Records, bins: Ints, first: int) -> in
 def best_of_bin(records: Records, first: int, pages: int) -> int:
     """Of the first runs of a bin, from `first` on, the shortest that will do, of equals the first; else NO_RUN."""
     best = NO_RUN
-    for _ in range(BEST_OF):
+    for _ in range(RUN_BEST_OF):
         if first < 0:
             break
         length = int(records[first]["run"])
@@ -144,7 +142,7 @@ def huge_end(page: int) -> int:
 def raise_top(machine: Records, records: Records, top: int) -> None:
     """`top` rises, with whole huge pages if they are asked for; the caller is told when the page records may not do
     for another event."""
-    if machine[0]["thp_code"] == THP_ALWAYS:
+    if machine[0]["thp_always"]:
         commit_pages(machine, records, huge_end(int(machine[0]["top"])), huge_end(top))
     machine[0]["top"] = top
     if top > machine[0]["page_room"]:

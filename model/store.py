@@ -7,7 +7,7 @@ Bitmaps keep 32 marks in each int64, so that plain Python and compiled code agre
 import numpy as np
 
 from heapsmith.model.age import join, leave
-from heapsmith.model.design import PAGE, THPS
+from heapsmith.model.design import PAGE
 from heapsmith.model.kernel import Ints, Records, kernel
 from heapsmith.model.policy.dispatch import (
     choice_add,
@@ -24,7 +24,6 @@ CLASS_MASK = 255
 INDEX_SHIFT = 8
 INDEX_MASK = (1 << 18) - 1
 SLAB_SHIFT = 26
-THP_ALWAYS = THPS.index("always")
 WORD_SHIFT = 5
 WORD_MASK = 31
 DE_BRUIJN = 0x077CB531
@@ -239,11 +238,11 @@ def new_slab(machine: Records, slabs: Records, classes: Records, pool: int, cls:
         classes[pool]["mapped"] += 1
         classes[pool]["next_place"] = place
         classes[pool]["left"] = int(machine[0]["slabs_per_superslab"]) - int(machine[0]["guard_slabs"])
-        if machine[0]["thp_code"] == THP_ALWAYS:
+        if machine[0]["thp_always"]:
             commit(machine, int(machine[0]["slabs_per_superslab"]) * int(machine[0]["slab_bytes"]))
     slab = int(machine[0]["slabs"])
     slabs[slab]["place"] = classes[pool]["next_place"]
-    if machine[0]["thp_code"] == THP_ALWAYS:
+    if machine[0]["thp_always"]:
         slabs[slab]["committed"] = machine[0]["slab_bytes"]
     classes[pool]["next_place"] += 1
     classes[pool]["left"] -= 1

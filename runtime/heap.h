@@ -109,7 +109,7 @@ extern __thread bool hs_forking; /* this thread is inside fork() and holds the p
 extern void *(*const hs_alloc_of[CLASS_COUNT])(void);
 extern void (*const hs_free_of[1 + CLASS_COUNT])(void *block); /* by 1 + class: into the thread's own front; [0]: no class */
 void *hs_alloc_class(unsigned class); /* a block of the class for the program */
-void hs_free_small(void *block);      /* sections 4 and 7: a block in the slab span that hardening has let go */
+void hs_free_small(void *block);      /* sections 4 and 7: a block that left the quarantine; hardening "full" only */
 extern const uint8_t hs_size_class[];
 extern const char hs_design[]; /* name and hash */
 
@@ -157,8 +157,8 @@ static inline bool in_slab_span(const void *block)
     return (uintptr_t)block - hs_span < hs_span_bytes;
 }
 
-/* A block's link: encoded with the process's key and the place it is written at (E. Itkin, "Safe-Linking", Check Point Research, 2020), so
- * that what the program wrote there after the free is seen when the link is followed. */
+/* A block's link: encoded with the process's key and the place it is written at (E. Itkin, "Safe-Linking", Check Point
+ * Research, 2020), so that what the program wrote there after the free is seen when the link is followed. */
 static inline void link_set(struct block *block, const struct block *next)
 {
     block->link = (uintptr_t)next ^ (ENCODE_LINKS ? hs_link_key ^ (uintptr_t)block >> 12 : 0);
@@ -191,7 +191,7 @@ void hs_forget_heaps(void);         /* checked build: as if no thread had ever a
 void hs_visit_heaps(void (*visit)(struct heap *heap, void *with), void *with); /* hs_no_heap too; without a lock */
 
 /* store.c: slabs. */
-void hs_store_init(size_t span_limit);
+void hs_store_init(void);
 uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want); /* a refill; takes the store's lock */
 void hs_give(struct heap *heap, unsigned class, void *block);                      /* under the store's lock */
 void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count); /* takes it */
@@ -314,15 +314,13 @@ void two_level_spill(struct heap *heap, unsigned class, void *block);
 void two_level_drain(struct heap *heap, unsigned class);
 
 /* large.c: runs of pages and huge mappings; a thread's own run cache is looked at without the large lock. */
-bool hs_large_init(size_t span_limit);
+bool hs_large_init(void);
 void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero); /* sets errno */
 bool hs_large_free(void *block);                                  /* false: not a large block of ours */
-bool hs_large_owns(const void *block);                            /* in the run span or a huge mapping, block or not */
+bool hs_large_owns(const void *block);                            /* in the run span, block or not; where hardened or checked, in a huge block */
 size_t hs_large_usable(const void *block);                        /* 0: not a large block of ours */
 void *hs_large_resize(void *block, size_t bytes);                 /* in place, or a huge block remapped; NULL: must move */
-void hs_large_exit(struct heap *heap);                            /* thread exit: empties its run cache */
 size_t hs_large_trim(struct heap *heap);                          /* its cache and all free runs give their pages back; bytes */
-size_t hs_large_reclaim(struct heap *heap, size_t wanted); /* and become address space, at least so many bytes if there are */
 int64_t hs_large_locate(const void *block);
 void hs_large_census(size_t *run_bytes, size_t *used_bytes, size_t *huge_bytes, size_t *huge_blocks);
 void hs_large_lock(void);

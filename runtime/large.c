@@ -41,9 +41,9 @@ void hs_large_forget_lock(void)
     lock_forget(&large);
 }
 
-bool hs_large_init(size_t span_limit)
+bool hs_large_init(void)
 {
-    return runs_init(span_limit);
+    return runs_init();
 }
 
 /* bytes <= PTRDIFF_MAX */
@@ -87,6 +87,16 @@ static void *try_alloc(size_t bytes, size_t alignment, bool *zero, bool *refused
     return huge_alloc(pages, alignment);
 }
 
+/* Free runs become address space, at least so many bytes if there are; bytes. */
+static size_t reclaim(size_t wanted)
+{
+    run_cache_empty(hs_self);
+    hs_large_lock();
+    size_t bytes = ages_reclaim(wanted);
+    hs_large_unlock();
+    return bytes;
+}
+
 /* The system refused: what is empty becomes address space that no limit on memory counts, free runs first, so much as the
  * request needs and RECLAIM_BYTES at least: each piece may cost the process a mapping. Not for requests larger than all the
  * heap ever held. */
@@ -98,7 +108,7 @@ static void *rescue(size_t bytes, size_t alignment, bool *zero)
     size_t wanted = bytes > RECLAIM_BYTES ? bytes : RECLAIM_BYTES;
     bool refused;
     void *block = NULL;
-    if (hs_large_reclaim(hs_self, wanted) > 0)
+    if (reclaim(wanted) > 0)
         block = try_alloc(bytes, alignment, zero, &refused);
     if (block == NULL && hs_store_reclaim(wanted) > 0)
         block = try_alloc(bytes, alignment, zero, &refused);
@@ -186,25 +196,11 @@ void *hs_large_resize(void *block, size_t bytes)
     return resized;
 }
 
-void hs_large_exit(struct heap *heap)
-{
-    run_cache_empty(heap);
-}
-
 size_t hs_large_trim(struct heap *heap)
 {
     run_cache_empty(heap);
     hs_large_lock();
     size_t bytes = ages_trim();
-    hs_large_unlock();
-    return bytes;
-}
-
-size_t hs_large_reclaim(struct heap *heap, size_t wanted)
-{
-    run_cache_empty(heap);
-    hs_large_lock();
-    size_t bytes = ages_reclaim(wanted);
     hs_large_unlock();
     return bytes;
 }

@@ -49,25 +49,20 @@ static void warn(const char *what, const char *word, size_t length)
 /* The name of the report's file, %p in it being the process; false if it is too long. */
 static bool expand_path(void)
 {
-    size_t used = 0;
+    struct text name = text_to(-1, path, sizeof path - 1); /* what has no room is "written" to nowhere, and fails */
     for (const char *from = stats_file; *from != '\0'; from++) {
-        char digits[16] = { *from };
-        size_t count = 1;
         if (from[0] == '%' && from[1] == 'p') {
-            count = 0;
-            for (unsigned pid = (unsigned)getpid(), scale = 1000000000; scale > 0; scale /= 10)
-                if (count > 0 || pid / scale > 0)
-                    digits[count++] = (char)('0' + pid / scale % 10);
+            text_number(&name, (uint64_t)getpid());
             from++;
+        } else {
+            text_bytes(&name, from, 1);
         }
-        if (used + count >= sizeof path)
-            return false;
-        memcpy(path + used, digits, count);
-        used += count;
     }
-    memcpy(path_now, path, used);
-    memcpy(path_now + used, ".tmp~", sizeof ".tmp~");
-    path[used] = '\0';
+    if (name.failed)
+        return false;
+    path[name.used] = '\0';
+    memcpy(path_now, path, name.used);
+    memcpy(path_now + name.used, ".tmp~", sizeof ".tmp~");
     return true;
 }
 

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-enum { LOOKED_AT = 32 }; /* runs of a bin, from its head */
-
 static uint32_t bin[RUN_BINS];                 /* 1 + first page of the run pushed last, 0 when empty */
 static uint64_t filled[(RUN_BINS + 63) / 64]; /* bit set == bin not empty */
 
@@ -62,7 +60,7 @@ static uint32_t best_of(unsigned index, uint32_t length)
     uint32_t best = 0;
     uint32_t best_length = UINT32_MAX;
     uint32_t run = bin[index];
-    for (unsigned looked = 0; run != 0 && looked < LOOKED_AT && best_length > length; looked++) {
+    for (unsigned looked = 0; run != 0 && looked < RUN_BEST_OF && best_length > length; looked++) {
         const struct page *candidate = &hs_runs.page[run - 1];
         if (candidate->length >= length && candidate->length < best_length) {
             best = run;

@@ -7,9 +7,10 @@
 #include "run_bins.h"
 #include "run_pages.h"
 
-bool runs_init(size_t span_limit)
+/* At most a quarter of a limit on address space. */
+bool runs_init(void)
 {
-    return pages_reserve(span_limit);
+    return pages_reserve(os_address_space() / 4);
 }
 
 /* A free run's low pages are handed out, the rest is pushed on its bin. Nothing is to be marked in a run that is committed
@@ -203,5 +204,5 @@ bool runs_reset(void)
     pages_unreserve();
     ages_reset();
     bins_reset();
-    return runs_init(os_address_space() / 4);
+    return runs_init();
 }

@@ -16,7 +16,7 @@ struct run_census {
     size_t committed_pages; /* used + gone + the committed ones of free runs + those above top */
 };
 
-bool runs_init(size_t span_limit);
+bool runs_init(void);
 void *runs_alloc(size_t pages, bool *zero); /* NULL without memory; *zero: it reads as zero */
 bool runs_full(size_t pages);               /* the span has no room for such a run, with all the memory in the world */
 void runs_free(void *block);                /* a claimed block */

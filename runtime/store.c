@@ -40,9 +40,11 @@ static bool reserve(size_t bytes)
     return false;
 }
 
-/* A smaller span where the system grants no more; without any, runs serve small requests. */
-void hs_store_init(size_t span_limit)
+/* A smaller span where the system grants no more; without any, runs serve small requests. Under a limit on address space it
+ * takes at most 3/8 of that: the runs, the tables and the program need some too. */
+void hs_store_init(void)
 {
+    size_t span_limit = os_address_space() / 8 * 3;
     unsigned halvings = 0;
     size_t bytes = classifier_span(halvings);
     while (bytes > 0 && (bytes > span_limit || !reserve(bytes)))
@@ -384,5 +386,5 @@ void hs_store_reset(void)
     }
     hs_span = NO_SPAN;
     hs_span_bytes = 0;
-    hs_store_init(os_address_space() / 8 * 3);
+    hs_store_init();
 }

@@ -2,6 +2,7 @@
 #include "heap.h"
 #include "lock.h"
 #include "os.h"
+#include "run_cache.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -43,7 +44,7 @@ static void give_up(struct heap *heap)
 {
     hardening_empty(heap);
     hs_drain_fronts(heap);
-    hs_large_exit(heap);
+    run_cache_empty(heap);
     hs_self = &hs_no_heap;
     hs_lock_pool();
     heap->next = abandoned;
@@ -66,12 +67,11 @@ static void abandon(void *unused)
  * the rest has started, heaps outlive their threads. */
 static void start(void)
 {
-    size_t space = os_address_space(); /* the tables and the program need some too */
     if (hs_span_bytes == 0)
-        hs_store_init(space / 8 * 3);
+        hs_store_init();
     if (!has_exit_key)
         has_exit_key = pthread_key_create(&exit_key, abandon) == 0;
-    __atomic_store_n(&usable, hs_large_init(space / 4), __ATOMIC_RELEASE);
+    __atomic_store_n(&usable, hs_large_init(), __ATOMIC_RELEASE);
 }
 
 bool hs_started(void)

@@ -68,6 +68,17 @@ def covering_designs() -> list[Design]:
     return chosen
 
 
+def of_each_row(count: int) -> list[Design]:
+    """So many of the covering designs, such that they use as many rows of the tables as so many can."""
+    return list(
+        max(combinations(covering_designs(), count), key=lambda designs: len(set().union(*map(_rows, designs))))
+    )
+
+
+def _rows(design: Design) -> set[tuple[str, str]]:
+    return set(zip(FACTORS, rows_of(design), strict=True))
+
+
 def all_designs() -> list[Design]:
     """A design for every legal combination of the core's rows; the rows of the other fields take turns."""
     others = [rows for field, rows in FACTORS.items() if field not in CORE]

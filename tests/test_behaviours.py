@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from covering import all_designs, covering_designs
+from covering import all_designs, covering_designs, of_each_row
 from loaded import fast_library
 
 from heapsmith.bench.built import library_of
@@ -21,6 +21,9 @@ FLAGS = {
     ".cpp": ["-std=c++17", "-fno-builtin", "-fno-allocation-dce", *COMMON, "-lstdc++"],
 }
 """By the source's suffix: an allocation that the compiler can see through stays a call."""
+
+SOON = of_each_row(5)
+"""The covering designs of the default suite."""
 
 TIMEOUT = 30
 
@@ -85,7 +88,11 @@ def test_builtin_design(name: str) -> None:
     expect_all(library_of(load(name)))
 
 
-@pytest.mark.parametrize("design", covering_designs(), ids=lambda design: design.name)
+@pytest.mark.parametrize(
+    "design",
+    [pytest.param(design, marks=[] if design in SOON else pytest.mark.big) for design in covering_designs()],
+    ids=lambda design: design.name,
+)
 def test_covering_design(design: Design) -> None:
     expect_all(fast_library(design))
 

@@ -10,13 +10,13 @@ import pytest
 from loaded import FAST_TO_BUILD
 
 from heapsmith.bench.built import library_of
+from heapsmith.bench.hardening import LEVELS
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design import Design, load
-from heapsmith.model.policy import front_linked_list, hardening_checks, hardening_full, hardening_off
+from heapsmith.model.policy import front_linked_list
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "misuse"
-LEVELS = {"off": hardening_off.Params(), "checks": hardening_checks.Params(), "full": hardening_full.Params()}
 ROW = re.compile(r"^\| `(\w+)` \|[^|\n]*\|([^|\n]*)\|([^|\n]*)\|([^|\n]*)\|$", re.MULTILINE)
 
 

@@ -52,7 +52,6 @@ def test_hardening_in_numbers() -> None:
     assert [row.smallest_request for row in full.classes] == [0, 41]
     assert full.small_limit == 56
     assert [plan.hardening for plan in (off, checks, full)] == ["off", "checks", "full"]
-    assert [plan.hardening_code for plan in (off, checks, full)] == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +76,7 @@ def test_full_hardening_with_a_header() -> None:
 
 def test_release_and_spans() -> None:
     plan = make_plan(Design("x", [16], release=release_budget.Params(10, 20, "free"), run_cache_bytes=8192))
-    assert (plan.slab_budget_bytes, plan.run_budget_bytes, plan.release_advice) == (10, 20, "free")
+    assert (plan.slab_budget_bytes, plan.run_budget_bytes, plan.release_lazily) == (10, 20, 1)
     assert (plan.run_cache_bytes, plan.smallest_slab_span_bytes, plan.smallest_run_span_bytes) == (
         8192,
         1 << 21,
@@ -85,7 +84,7 @@ def test_release_and_spans() -> None:
     )
     region = Design("x", [16, 32, 48], classifier="class_region", empties="dedicated", release=release_keep.Params())
     assert make_plan(region).smallest_slab_span_bytes == 3 << 21
-    assert make_plan(region).release_advice == "dontneed"
+    assert make_plan(region).release_lazily == 0
 
 
 @given(st.integers(1, 1 << 18), st.integers(0, (1 << 21) - 1))

@@ -170,6 +170,7 @@ def test_little_address_space(design: str, mebibytes: int) -> None:
     assert run([program("run_little_space")], library(design, checked=False), limits=limits) == "fine\n"
 
 
+@pytest.mark.big
 def test_regions_wider_than_32_bits_do_not_overlap(tmp_path: Path) -> None:
     design = msgspec.structs.replace(load("region"), name="region34", slab_span_bytes=1 << 34)
     trace = random_trace(tmp_path / "t.hst", 20_000, seed=3, max_size=20_000)

@@ -2,13 +2,11 @@
 
 import json
 import subprocess
-from collections.abc import Iterable
-from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from covering import FACTORS, covering_designs
+from covering import covering_designs, of_each_row
 from loaded import fast_library
 from sanitized import ADDRESS_UNDEFINED, PROGRAM, STRESS, THREAD, Change, Sanitizer, build_sanitized, run_sanitized
 
@@ -31,16 +29,6 @@ BROKEN = {
     "crooked": "is not aligned to",
     "errno": "changed errno",
 }
-
-
-def of_each_row(count: int) -> list[Design]:
-    """So many of the covering designs, such that they use as many rows of the tables as so many can."""
-
-    def rows(designs: Iterable[Design]) -> int:
-        chosen = [(field, getattr(design, field)) for design in designs for field in FACTORS]
-        return len({(field, row if isinstance(row, str) else type(row)) for field, row in chosen})
-
-    return list(max(combinations(COVERING, count), key=rows))
 
 
 def named(design: Design) -> str:

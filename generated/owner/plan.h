@@ -30,6 +30,7 @@ enum {
 /* Large blocks. */
 enum {
     RUN_BINS = 128,
+    RUN_BEST_OF = 32, /* free runs of a bin, from its head */
     RUN_CACHE_SLOTS = 16,
     RUN_CACHE_BYTES = 262144, /* per thread */
 };

@@ -15,11 +15,6 @@ struct heap_count hs_count;
 size_t hs_span_bytes;
 const struct class_plan hs_class[CLASS_COUNT];
 
-size_t os_address_space(void)
-{
-    return SIZE_MAX;
-}
-
 void *os_map(size_t bytes, size_t alignment)
 {
     (void)bytes;
@@ -27,15 +22,13 @@ void *os_map(size_t bytes, size_t alignment)
     return &heaps[made++];
 }
 
-void hs_store_init(size_t span_limit)
+void hs_store_init(void)
 {
-    (void)span_limit;
     hs_span_bytes = 1;
 }
 
-bool runs_init(size_t span_limit)
+bool runs_init(void)
 {
-    (void)span_limit;
     return ++inits > failing;
 }
 

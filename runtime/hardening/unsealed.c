@@ -1,4 +1,4 @@
-/* Hardening "checks": the live map (live.c) and encoded links; blocks have nothing around them. */
+/* Hardening that puts nothing around a block and holds none back ("off" and "checks"). */
 #include "heap.h"
 
 void hardening_seal(void *block, size_t usable)
