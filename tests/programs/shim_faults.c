@@ -1,6 +1,6 @@
 /* Calls of the system that fail when told to. Preload it with a library: FAULT=mmap:17 lets the 17th call of mmap fail with
  * ENOMEM, FAULT=mmap:17- that one and all after it; FAULT=count writes how many calls there were to stderr at the end.
- * fault_over() ends the faults. What libc does for itself does not come by here. */
+ * fault_over() ends the faults and the count. What libc does for itself does not come by here. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -46,8 +46,10 @@ static bool fails(enum kind kind)
 {
     if (!read_once)
         read_variable();
+    if (__atomic_load_n(&over, __ATOMIC_RELAXED))
+        return false;
     long call = __atomic_add_fetch(&calls[kind], 1, __ATOMIC_RELAXED);
-    return !__atomic_load_n(&over, __ATOMIC_RELAXED) && call >= first[kind] && call <= last[kind];
+    return call >= first[kind] && call <= last[kind];
 }
 
 void fault_over(void)
