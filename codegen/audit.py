@@ -28,6 +28,9 @@ MAX_COLUMNS = 120
 MAX_LINES = 14
 """Lines of a hot function's body, those that hold a brace only not counted."""
 
+INLINED = ("pop", "push")
+"""Parts of malloc and free that are no functions any more in the machine code."""
+
 COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"
 FOREIGN = (
     r"\b\d{4}-\d\d-\d\d\b|\b\d\d?:\d\d:\d\d\b|__(?:DATE|TIME|TIMESTAMP|FILE)__"
@@ -108,7 +111,7 @@ def _machine_rows(plan: Plan, text: str, emitted: Path, library: Path | None, gc
         except CheckFailed as error:
             return [_row("machine code", "library", "gcc builds it", [str(error)])]
     claims = claimed(text)
-    names = [name for name in exits(plan) if counted(plan, name) and not name.startswith("hs_")]
+    names = [name for name in exits(plan) if counted(plan, name) and name not in INLINED and not name.startswith("hs_")]
     return [_machine_row(name, claims, listing, plan, gcc) for name in names]
 
 
@@ -117,10 +120,14 @@ def _machine_row(name: str, claims: dict[str, Hit | None], listing: Listing, pla
         return _row("machine code", name, "a hit path", ["its comment claims none"])
     claim = _words(claims[name])
     leaves = exits(plan)
-    may_leave = [*leaves[name]] if plan.class_count > 1 else [slow for names in leaves.values() for slow in names]
+    inlined = [slow for part in INLINED for slow in leaves.get(part, ())]
+    may_leave = (
+        [*leaves[name], *inlined] if plan.class_count > 1 else [slow for all_of in leaves.values() for slow in all_of]
+    )
     try:
         ways = paths(listing, name, frozenset(may_leave), frozenset(leaves))
-        hit_paths = [path for path in ways if path.end in {"dispatch", "ret"}]
+        ends = {"ret"} if plan.dispatch == "stack" else {"dispatch", "ret"}
+        hit_paths = [path for path in ways if path.end in ends]
         hits = [path.hit() for path in hit_paths]
     except Unreadable as error:
         return Row("machine code", name, claim, f"{error} ({gcc.version})", False)

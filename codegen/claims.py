@@ -44,8 +44,8 @@ def _sum(*parts: Hit) -> Hit:
 SELF = Hit(2, 0, 0)
 """hs_self: where it lies from the thread's base (a word of the global offset table), then itself."""
 
-STACK = (_sum(SELF, Hit(2, 1, 1)), _sum(SELF, Hit(1, 2, 1)))
-"""Allocate: held and the slot read, held written. Free: held read, the slot and held written."""
+STACK = (_sum(SELF, Hit(3, 1, 1)), _sum(SELF, Hit(3, 2, 1)))
+"""Allocate: top and the slot read, top updated. Free: top and end read, the slot written, top updated."""
 
 RING = (_sum(SELF, Hit(3, 2, 1)), _sum(SELF, Hit(2, 2, 1)))
 """Allocate: held, head and the slot read, held and head written. Free: held and head read, slot and held written."""
@@ -71,6 +71,12 @@ MALLOC_TEST = Hit(0, 0, 1)
 
 MALLOC_TABLES = Hit(2, 0, 0)
 """The class of the size, then its function."""
+
+MALLOC_ROW = Hit(1, 0, 0)
+"""The row of the size."""
+
+ABOVE_TESTS = Hit(0, 0, 1)
+"""Is the request small? malloc itself asked already whether it is smaller yet."""
 
 CLASSIFIER_HITS: dict[str, Hit] = {
     "slab_map": Hit(3, 0, 1),  # the span's start and end, the slab's byte; is it in the span?
@@ -115,10 +121,10 @@ UNCOUNTED = "Hardened: what the checks cost is measured (docs/hardening.md), not
 
 
 class Dispatch(NamedTuple):
-    """The hit path of malloc or free: `whole` if the compiler makes one function of it and its only class's."""
+    """The hit path of malloc or free, and what comes behind the counts in the emitted comment."""
 
     hit: Hit | None
-    whole: bool
+    tail: str = ""
     instead: str = ""
 
     def __str__(self) -> str:
@@ -127,7 +133,11 @@ class Dispatch(NamedTuple):
             return self.instead
         if self.hit is None:
             return "No hit path: the only class has no front."
-        return f"Hit path: {self.hit}, {'the only class included' if self.whole else 'then the class'}."
+        return f"Hit path: {self.hit}{self.tail}."
+
+
+THEN_CLASS = ", then the class"
+ONLY_CLASS = ", the only class included"
 
 
 def hits(plan: Plan, row: ClassPlan) -> tuple[Hit, Hit] | None:
@@ -154,37 +164,68 @@ def counted(plan: Plan, name: str) -> bool:
     lists = {
         f"{call}_{row.size}" for row in plan.classes if row.front.kind == "linked_list" for call in ("alloc", "free")
     }
-    return name not in {"malloc", "free", *lists}
+    return name not in {"malloc", "malloc_above", "free", *lists}
 
 
 def dispatches(plan: Plan) -> dict[str, Dispatch]:
-    """The claimed hit paths of malloc and free.
+    """The claimed hit paths of malloc and free. Hardened, both do more than pop and push: not counted."""
+    if plan.hardening != "off":
+        return dict.fromkeys(("malloc", "malloc_above", "free"), Dispatch(None, instead=UNCOUNTED))
+    return _stack_dispatches(plan) if plan.dispatch == "stack" else _table_dispatches(plan)
+
+
+def _leave(plan: Plan) -> Hit:
+    """What free reads to know the class and the owner."""
+    return _sum(CLASSIFIER_HITS[plan.design.classifier], REMOTE_HITS[plan.design.remote])
+
+
+def _stack_dispatches(plan: Plan) -> dict[str, Dispatch]:
+    """malloc and free pop and push the class's stack themselves; free reads hs_self once."""
+    pop = _sum(STACK[0], HEADER_WRITE) if plan.header_bytes else STACK[0]
+    free = _sum(_leave(plan), STACK[1])
+    shared = SELF.loads if plan.design.remote == "owner_list" else 0
+    return {
+        "malloc": Dispatch(_sum(MALLOC_TEST, MALLOC_ROW, pop)),
+        "malloc_above": Dispatch(_sum(ABOVE_TESTS, MALLOC_ROW, pop)),
+        "free": Dispatch(free._replace(loads=free.loads - shared)),
+    }
+
+
+def _table_dispatches(plan: Plan) -> dict[str, Dispatch]:
+    """malloc and free go to the class's function.
 
     With one class its table rows are constants: malloc, and free unless its row may also be "no class", hold that
-    class's own hit path, and read hs_self once. Hardened, both do more than lead to the class: not counted.
+    class's own hit path, and read hs_self once.
     """
-    if plan.hardening != "off":
-        return {"malloc": Dispatch(None, False, UNCOUNTED), "free": Dispatch(None, False, UNCOUNTED)}
-    classifier, remote = plan.design.classifier, plan.design.remote
-    leave = _sum(CLASSIFIER_HITS[classifier], REMOTE_HITS[remote])
-    many = Dispatch(_sum(leave, FREE_TABLE), False)
+    classifier, leave = plan.design.classifier, _leave(plan)
+    many = Dispatch(_sum(leave, FREE_TABLE), THEN_CLASS)
     if plan.class_count > 1:
-        return {"malloc": Dispatch(_sum(MALLOC_TEST, MALLOC_TABLES), False), "free": many}
+        return {"malloc": Dispatch(_sum(MALLOC_TEST, MALLOC_TABLES), THEN_CLASS), "free": many}
     own = hits(plan, plan.classes[0])
-    malloc = Dispatch(_sum(MALLOC_TEST, own[0]) if own else None, True)
+    malloc = Dispatch(_sum(MALLOC_TEST, own[0]) if own else None, ONLY_CLASS)
     if classifier != "header":
         return {"malloc": malloc, "free": many}
     if own is None:
-        return {"malloc": malloc, "free": Dispatch(None, True)}
-    shared = SELF if remote == "owner_list" else Hit(0, 0, 0)
+        return {"malloc": malloc, "free": Dispatch(None)}
+    shared = SELF if plan.design.remote == "owner_list" else Hit(0, 0, 0)
     total = _sum(leave, own[1])
-    return {"malloc": malloc, "free": Dispatch(total._replace(loads=total.loads - shared.loads), True)}
+    return {"malloc": malloc, "free": Dispatch(total._replace(loads=total.loads - shared.loads), ONLY_CLASS)}
+
+
+def has_above(plan: Plan) -> bool:
+    """Whether malloc leaves to malloc_above what its table of single sizes does not hold."""
+    return plan.dispatch == "stack" and plan.direct_limit < plan.small_limit
 
 
 def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
     """The slow paths that each hot function may leave for, by function."""
     leave = (*CLASSIFIER_EXITS[plan.design.classifier], *REMOTE_EXITS[plan.design.remote])
-    table: dict[str, tuple[str, ...]] = {"malloc": ("hs_malloc_large",), "hs_alloc_class": (), "free": leave}
+    above = "malloc_above" if has_above(plan) else "hs_malloc_large"
+    table: dict[str, tuple[str, ...]] = {"malloc": (above,), "hs_alloc_class": (), "free": leave}
+    if has_above(plan):
+        table["malloc_above"] = ("hs_malloc_large",)
+    if plan.dispatch == "stack":
+        table |= {"pop": ("malloc_miss",), "push": ("free_miss",)}
     if plan.hardening == "full":
         table |= {"free": leave[:1], "hs_free_small": leave[1:]}
     for row in plan.classes:

@@ -13,6 +13,7 @@ ENUMERATORS = {
     "GRAIN": "grain",
     "SIZE_BIAS": "bias",
     "SMALL_LIMIT": "small_limit",
+    "DIRECT_LIMIT": "direct_limit",
     "HUGE_BYTES": "huge_bytes",
     "PAGE_BYTES": "page_bytes",
     "SLAB_BYTES": "slab_bytes",
@@ -93,7 +94,11 @@ def _tables(plan: Plan) -> dict[str, Any]:
         "hs_design": f"{plan.design.name} {plan.hash}",
         "hs_class": {row.index: _class_row(row) for row in rows},
         "hs_size_class": dict(enumerate(plan.size_class)),
-        "hs_no_heap": {"front": {row.index: {"held": row.front.capacity + 1} for row in rows}},
+        "hs_no_heap": {
+            "top": dict.fromkeys(range(1 + len(rows)), "nothing + 1"),
+            "end": dict.fromkeys(range(1 + len(rows)), "nothing + 1"),
+            "front": {row.index: {"held": row.front.capacity + 1} for row in rows},
+        },
         "hs_alloc_of": {row.index: f"alloc_{row.size}" for row in rows},
         "hs_free_of": {0: "free_unknown"} | {1 + row.index: f"free_{row.size}" for row in rows},
     }
@@ -114,5 +119,6 @@ def _class_row(row: ClassPlan) -> Numbers:
         "spill": front.spill,
         "promote": front.promote,
         "slot": row.slot_base,
+        "stack": row.stack,
         "drain": None if front.kind == "none" else f"{front.kind}_drain",
     }

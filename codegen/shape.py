@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 from pycparser import c_ast
 
-from heapsmith.codegen.claims import HARDENING_CALLS, Row, exits
+from heapsmith.codegen.claims import HARDENING_CALLS, Row, exits, has_above
 from heapsmith.codegen.emitted import Facts, Unit, c_text
 from heapsmith.model.plan import ClassPlan, Plan
 
 HELPERS = frozenset(
-    {"count_checked", "with_header", "size_to_class", "slab_of", "in_slab_span"}
+    {"count_checked", "with_header", "size_to_class", "slab_of", "in_slab_span", "stack_popped", "stack_pushed"}
     | {"link_set", "link_next", "link_take", "hs_born", "hs_dies", "hs_is_live"}
 )
 """Inline functions that hot functions may call: no loop, and no call but of each other and of the last words."""
@@ -18,9 +18,9 @@ HELPERS = frozenset(
 LAST_WORDS = frozenset({"hs_misuse", "hs_not_live"})
 
 CLASSIFIER_TESTS: dict[str, tuple[str, ...]] = {
-    "slab_map": (">= hs_span_bytes",),
-    "class_region": (">= hs_span_bytes",),
-    "header": (">= hs_span_bytes", ">= CLASS_COUNT"),
+    "slab_map": ("!in_slab_span(block)",),
+    "class_region": ("!in_slab_span(block)",),
+    "header": ("!in_slab_span(block)", ">= CLASS_COUNT"),
 }
 """The first of them asks whether the block is small at all."""
 
@@ -55,15 +55,37 @@ def expected(plan: Plan) -> dict[str, Expected]:
     tests = CLASSIFIER_TESTS[plan.design.classifier] + REMOTE_TESTS[plan.design.remote]
     plain = frozenset({0, 1})
     born, dies = HARDENING_CALLS[plan.hardening]
-    calls = frozenset({"hs_alloc_of[]", "size_to_class", *born})
-    table["malloc"] = Expected(leaves["malloc"], ("> SMALL_LIMIT",), calls, frozenset(), plain)
+    dies += ("in_slab_span",)
+    table |= _mallocs(plan, leaves, born)
     table["hs_alloc_class"] = Expected(("hs_alloc_of[]", *born), (), frozenset(), frozenset(), plain)
-    calls = frozenset({"hs_free_of[]", "slab_of", *dies})
+    calls = frozenset({"slab_of", "push" if plan.dispatch == "stack" else "hs_free_of[]", *dies})
     if plan.hardening == "full":
-        ends = leaves["hs_free_small"] if tests[1:] else ("hs_free_of[]",)
+        ends = leaves["hs_free_small"] if tests[1:] else tuple(calls & {"push", "hs_free_of[]"})
         table["hs_free_small"] = Expected(ends, tests[1:], calls, frozenset(), plain)
         tests = ("!in_slab_span(block)", "== NULL")
     table["free"] = Expected(leaves["free"], tests, calls, frozenset(), plain)
+    return table
+
+
+def _mallocs(plan: Plan, leaves: dict[str, tuple[str, ...]], born: tuple[str, ...]) -> dict[str, Expected]:
+    """malloc, and the functions that only it and free have."""
+    plain, none = frozenset({0, 1}), frozenset[str]()
+    by_table = frozenset({"hs_alloc_of[]", "size_to_class", *born})
+    if plan.dispatch == "table":
+        return {"malloc": Expected(leaves["malloc"], ("> SMALL_LIMIT",), by_table, none, plain)}
+    popped = {"count_checked", "stack_popped", *born, *(["with_header"] if plan.header_bytes else [])}
+    table = {
+        "malloc": Expected(leaves["malloc"], ("> DIRECT_LIMIT",), frozenset({"pop"}), none, plain),
+        "malloc_miss": Expected(("hs_alloc_of[]", "size_to_class", *born), (), by_table, none, plain),
+        "pop": Expected(("malloc_miss",), ("== NULL",), frozenset(popped), none, plain),
+        "free_miss": Expected(("hs_free_of[]",), (), frozenset(), none, plain),
+        "push": Expected(
+            ("free_miss",), ("== heap->end[row]",), frozenset({"count_checked", "stack_pushed"}), none, plain
+        ),
+    }
+    if has_above(plan):
+        calls = frozenset({"pop", "size_to_class"})
+        table["malloc_above"] = Expected(leaves["malloc_above"], ("> SMALL_LIMIT",), calls, none, plain)
     return table
 
 
@@ -72,9 +94,13 @@ def _of_class(plan: Plan, row: ClassPlan, name: str, leaves: tuple[str, ...]) ->
     allocates = name.startswith("alloc_")
     if row.front.kind == "none":
         return Expected(leaves, (), frozenset(), own, frozenset())
+    calls = {"count_checked", *(["with_header"] if allocates and plan.header_bytes else [])}
+    if row.stack:
+        test = "== NULL" if allocates else f"== heap->end[1 + CLASS_{row.size}]"
+        calls |= {"stack_popped" if allocates else "stack_pushed"}
+        return Expected(leaves, (test,), frozenset(calls), own, frozenset({0, 1}))
     listed = row.front.kind == "linked_list"
     test = "== NULL" if listed and allocates else f">= {row.front.capacity}"
-    calls = {"count_checked", *(["with_header"] if allocates and plan.header_bytes else [])}
     calls |= {"link_take" if allocates else "link_set"} if listed else set()
     names = own if listed else own | {f"SLOT_{row.size}"}
     return Expected(leaves, (test,), frozenset(calls), names, frozenset({0, 1, row.front.capacity}))

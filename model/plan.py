@@ -25,6 +25,8 @@ from heapsmith.model.policy.front import FrontPlan
 SMALLEST_RUN_SPAN_BYTES = 1 << 22
 """Where the system grants no more address space, the run span is halved down to this."""
 RECIPROCAL_SHIFT = 42
+MAX_DIRECT_LIMIT = 1024
+"""Requests up to here find their class in a table with a byte for each size; every heap has its own, so it is small."""
 
 
 class ClassPlan(msgspec.Struct, frozen=True):
@@ -42,6 +44,7 @@ class ClassPlan(msgspec.Struct, frozen=True):
     bitmap_words: int
     reciprocal: int
     front: FrontPlan
+    stack: int
     slot_base: int
     list_base: int
 
@@ -57,6 +60,7 @@ class Plan(msgspec.Struct, frozen=True):
     header_bytes: int
     tail_bytes: int
     small_limit: int
+    direct_limit: int
     size_class: list[int]
     classes: list[ClassPlan]
     class_count: int
@@ -89,6 +93,7 @@ class Plan(msgspec.Struct, frozen=True):
     hardening: str
     encode_links: int
     quarantine: int
+    dispatch: str
     classifier_code: int
     choice_code: int
     empties_code: int
@@ -120,10 +125,11 @@ def make_plan(design: Design) -> Plan:
         header_bytes=header,
         tail_bytes=tail,
         small_limit=classes[-1].usable,
+        direct_limit=min(classes[-1].usable, MAX_DIRECT_LIMIT),
         size_class=_size_class(classes, design.grain, bias),
         classes=classes,
         class_count=len(classes),
-        slots_per_heap=sum(row.front.capacity + row.front.list_capacity for row in classes),
+        slots_per_heap=sum(1 + row.front.capacity + row.front.list_capacity for row in classes),
         slab_bytes=design.slab_bytes,
         slab_shift=design.slab_bytes.bit_length() - 1,
         superslab_bytes=design.superslab_bytes,
@@ -152,6 +158,7 @@ def make_plan(design: Design) -> Plan:
         hardening=_kind(hardening),
         encode_links=int(policy.row(policy.HARDENINGS, _kind(hardening)).ENCODES_LINKS),
         quarantine=getattr(hardening, "quarantine", 0),
+        dispatch="stack" if any(row.stack for row in classes) else "table",
         classifier_code=policy.code(policy.CLASSIFIERS, design.classifier),
         choice_code=policy.code(policy.SLAB_CHOICES, design.slab_choice),
         empties_code=policy.code(policy.EMPTIES, design.empties),
@@ -194,11 +201,12 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 bitmap_words=-(-blocks // 64),
                 reciprocal=reciprocal(size),
                 front=front,
-                slot_base=slots,
-                list_base=slots + front.capacity,
+                stack=front.capacity if policy.row(policy.FRONTS, front.kind).IS_STACK else 0,
+                slot_base=slots + 1,
+                list_base=slots + 1 + front.capacity,
             )
         )
-        slots += front.capacity + front.list_capacity
+        slots += 1 + front.capacity + front.list_capacity
     return rows
 
 

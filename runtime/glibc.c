@@ -56,7 +56,7 @@ static void tally_heap(struct heap *heap, void *with)
     if (heap == &hs_no_heap)
         return;
     const struct front *front = &heap->front[tally->class];
-    tally->parked += front->held + front->listed + quarantined(&heap->quarantine, tally->class);
+    tally->parked += hs_held(heap, tally->class) + front->listed + quarantined(&heap->quarantine, tally->class);
 }
 
 static struct tally tally_class(unsigned class)

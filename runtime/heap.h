@@ -29,7 +29,8 @@ struct class_plan {
     uint32_t usable, stride, first, blocks;
     uint64_t reciprocal; /* (x * reciprocal) >> RECIPROCAL_SHIFT == x / stride inside a slab */
     uint32_t capacity, list_capacity, refill, flush, spill, promote;
-    uint32_t slot; /* where the class's level 0 begins in heap.slot */
+    uint32_t slot;  /* where the class's level 0 begins in heap.slot; the slot before it stays NULL */
+    uint32_t stack; /* the capacity where level 0 is an array stack, else 0 */
     void (*drain)(struct heap *heap, unsigned class);
 };
 
@@ -63,10 +64,10 @@ struct store {
     struct class_slabs of[CLASS_COUNT];
 };
 
-/* One class's front. held <= capacity, listed <= list_capacity; in hs_no_heap held is above the capacity, so that both
- * the pop and the push of a thread without a heap leave the hit path. */
+/* One class's front, but for array stacks. held <= capacity, listed <= list_capacity; in hs_no_heap held is above the
+ * capacity, so that both the pop and the push of a thread without a heap leave the hit path. */
 struct front {
-    uint32_t held;      /* blocks in level 0 */
+    uint32_t held;      /* fifo_ring, linked_list: blocks in level 0 */
     uint32_t head;      /* fifo_ring: where the oldest stands */
     uint32_t listed;    /* two_level: blocks in level 1 */
     struct block *list; /* linked_list: level 0; two_level: level 1. LIFO */
@@ -87,8 +88,15 @@ struct quarantine {
     void *block[QUARANTINE_SLOTS];
 };
 
-/* What one thread owns. Only that thread touches it, but for `remote` and `next`. */
+/* What one thread owns. Only that thread touches it, but for `remote` and `next`.
+ *
+ * Array stacks go by row, 1 + class; row 0 is of no class. LIFO: top[row] is the slot that the next freed block goes to, the
+ * block below it is handed out next. Below the oldest lies a slot that is always NULL: the stack is empty then. It is full
+ * where top == end. slot <= top <= end for a stack; rows without one are always empty and always full. */
 struct heap {
+    void **top[1 + CLASS_COUNT];
+    void **end[1 + CLASS_COUNT];
+    uint8_t row_of[DIRECT_LIMIT + 1]; /* the row of a request's class, by its bytes; all 0 in hs_no_heap */
     struct front front[CLASS_COUNT];
     struct block *remote; /* owner_list: LIFO, any thread pushes, the owner takes all */
     struct heap *next;    /* LIFO of abandoned heaps, under the pool lock */
@@ -116,6 +124,42 @@ extern const char hs_design[]; /* name and hash */
 static inline unsigned size_to_class(size_t bytes)
 {
     return hs_size_class[(bytes + SIZE_BIAS + GRAIN - 1) / GRAIN];
+}
+
+/* The slot of the oldest block of a class's stack. */
+static inline void **stack_slots(struct heap *heap, unsigned class)
+{
+    return heap->slot + hs_class[class].slot;
+}
+
+static inline uint32_t stack_held(struct heap *heap, unsigned class)
+{
+    return (uint32_t)(heap->top[1 + class] - stack_slots(heap, class));
+}
+
+static inline void stack_hold(struct heap *heap, unsigned class, uint32_t blocks)
+{
+    heap->top[1 + class] = stack_slots(heap, class) + blocks;
+}
+
+/* The block, now that it has left the stack. One instruction where the compiler, which has read top before, would take two;
+ * and the block is in the register that it is returned in, or there would be a third. */
+static inline void *stack_popped(void ***top, void *block)
+{
+    __asm__("subq $8, %0" : "+m"(*top), "+a"(block) : : "cc");
+    return block;
+}
+
+/* The slot at top was filled. */
+static inline void stack_pushed(void ***top)
+{
+    __asm__("addq $8, %0" : "+m"(*top) : : "cc");
+}
+
+/* Blocks in level 0 of a class, whatever its front; not of hs_no_heap. */
+static inline uint32_t hs_held(struct heap *heap, unsigned class)
+{
+    return heap->front[class].held + stack_held(heap, class);
 }
 
 /* Counts the hit path, in the checked build only. */

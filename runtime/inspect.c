@@ -83,7 +83,9 @@ static void check_fronts(struct heap *heap, void *with)
     if (heap == &hs_no_heap)
         return;
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
-        check(heap->front[class].held <= hs_class[class].capacity, "held <= capacity");
+        check(hs_held(heap, class) <= hs_class[class].capacity, "held <= capacity");
+        check(stack_slots(heap, class)[-1] == NULL, "below a stack's oldest block lies NULL");
+        check(heap->end[1 + class] == stack_slots(heap, class) + hs_class[class].stack, "a stack ends where it is full");
         check(heap->front[class].listed <= hs_class[class].list_capacity, "listed <= list_capacity");
     }
 }

@@ -105,8 +105,8 @@ def test_an_equation_that_does_not_hold(shop: Workshop, trace: Path) -> None:
         shop,
         trace,
         "front/array_stack.c",
-        "front->held = plan->capacity - plan->flush;",
-        "front->held = plan->capacity;",
+        "stack_hold(heap, class, plan->capacity - plan->flush + 1);",
+        "stack_hold(heap, class, plan->capacity + 1);",
     )
     assert row.difference is not None
     assert row.difference.event is not None

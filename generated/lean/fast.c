@@ -960,11 +960,11 @@ void *hs_alloc_class(unsigned class)
 /* Hit path: 4 loads, 0 stores, 1 branch, then the class. */
 void free(void *block)
 {
-    uintptr_t offset = (uintptr_t)block - hs_span;
-    if (offset >= hs_span_bytes) {
+    if (!in_slab_span(block)) {
         hs_free_large(block);
         return;
     }
-    size_t slab = offset >> SLAB_SHIFT;
-    hs_free_of[hs_slab_class[slab]](block);
+    size_t slab = ((uintptr_t)block - hs_span) >> SLAB_SHIFT;
+    size_t row = hs_slab_class[slab];
+    hs_free_of[row](block);
 }

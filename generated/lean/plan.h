@@ -14,6 +14,7 @@ enum {
     SIZE_BIAS = 0,
     SIZE_CLASS_COUNT = 129,
     SMALL_LIMIT = 2048,
+    DIRECT_LIMIT = 1024, /* a byte of heap.row_of for each size up to here */
     HUGE_BYTES = 33554432,
 };
 
@@ -66,8 +67,8 @@ enum {
     SMALLEST_RUN_SPAN = 4194304,
 };
 
-/* Slots of level 0, all classes, per heap. */
-enum { SLOT_COUNT = 252 };
+/* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
+enum { SLOT_COUNT = 280 };
 
 enum {
     CLASS_16 = 0,
@@ -101,34 +102,34 @@ enum {
 };
 
 enum {
-    SLOT_16 = 0,
-    SLOT_32 = 16,
-    SLOT_48 = 32,
-    SLOT_64 = 48,
-    SLOT_80 = 64,
-    SLOT_96 = 80,
-    SLOT_112 = 96,
-    SLOT_128 = 112,
-    SLOT_144 = 128,
-    SLOT_160 = 142,
-    SLOT_176 = 154,
-    SLOT_192 = 165,
-    SLOT_208 = 175,
-    SLOT_224 = 184,
-    SLOT_240 = 193,
-    SLOT_256 = 201,
-    SLOT_288 = 209,
-    SLOT_320 = 216,
-    SLOT_368 = 222,
-    SLOT_400 = 227,
-    SLOT_448 = 232,
-    SLOT_512 = 236,
-    SLOT_576 = 240,
-    SLOT_672 = 243,
-    SLOT_800 = 246,
-    SLOT_1008 = 248,
-    SLOT_1360 = 250,
-    SLOT_2048 = 251,
+    SLOT_16 = 1,
+    SLOT_32 = 18,
+    SLOT_48 = 35,
+    SLOT_64 = 52,
+    SLOT_80 = 69,
+    SLOT_96 = 86,
+    SLOT_112 = 103,
+    SLOT_128 = 120,
+    SLOT_144 = 137,
+    SLOT_160 = 152,
+    SLOT_176 = 165,
+    SLOT_192 = 177,
+    SLOT_208 = 188,
+    SLOT_224 = 198,
+    SLOT_240 = 208,
+    SLOT_256 = 217,
+    SLOT_288 = 226,
+    SLOT_320 = 234,
+    SLOT_368 = 241,
+    SLOT_400 = 247,
+    SLOT_448 = 253,
+    SLOT_512 = 258,
+    SLOT_576 = 263,
+    SLOT_672 = 267,
+    SLOT_800 = 271,
+    SLOT_1008 = 274,
+    SLOT_1360 = 277,
+    SLOT_2048 = 279,
 };
 
 #endif

@@ -14,6 +14,7 @@ enum {
     SIZE_BIAS = 0,
     SIZE_CLASS_COUNT = 513,
     SMALL_LIMIT = 8192,
+    DIRECT_LIMIT = 1024, /* a byte of heap.row_of for each size up to here */
     HUGE_BYTES = 33554432,
 };
 
@@ -66,8 +67,8 @@ enum {
     SMALLEST_RUN_SPAN = 4194304,
 };
 
-/* Slots of level 0, all classes, per heap. */
-enum { SLOT_COUNT = 1068 };
+/* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
+enum { SLOT_COUNT = 1097 };
 
 enum {
     CLASS_16 = 0,
@@ -102,35 +103,35 @@ enum {
 };
 
 enum {
-    SLOT_16 = 0,
-    SLOT_32 = 64,
-    SLOT_48 = 128,
-    SLOT_64 = 192,
-    SLOT_80 = 256,
-    SLOT_96 = 320,
-    SLOT_112 = 384,
-    SLOT_128 = 448,
-    SLOT_160 = 512,
-    SLOT_192 = 576,
-    SLOT_224 = 640,
-    SLOT_256 = 704,
-    SLOT_320 = 768,
-    SLOT_384 = 819,
-    SLOT_448 = 861,
-    SLOT_512 = 897,
-    SLOT_640 = 929,
-    SLOT_768 = 954,
-    SLOT_896 = 975,
-    SLOT_1024 = 993,
-    SLOT_1280 = 1009,
-    SLOT_1536 = 1021,
-    SLOT_1792 = 1031,
-    SLOT_2048 = 1040,
-    SLOT_2720 = 1048,
-    SLOT_3264 = 1054,
-    SLOT_4096 = 1059,
-    SLOT_5456 = 1063,
-    SLOT_8192 = 1066,
+    SLOT_16 = 1,
+    SLOT_32 = 66,
+    SLOT_48 = 131,
+    SLOT_64 = 196,
+    SLOT_80 = 261,
+    SLOT_96 = 326,
+    SLOT_112 = 391,
+    SLOT_128 = 456,
+    SLOT_160 = 521,
+    SLOT_192 = 586,
+    SLOT_224 = 651,
+    SLOT_256 = 716,
+    SLOT_320 = 781,
+    SLOT_384 = 833,
+    SLOT_448 = 876,
+    SLOT_512 = 913,
+    SLOT_640 = 946,
+    SLOT_768 = 972,
+    SLOT_896 = 994,
+    SLOT_1024 = 1013,
+    SLOT_1280 = 1030,
+    SLOT_1536 = 1043,
+    SLOT_1792 = 1054,
+    SLOT_2048 = 1064,
+    SLOT_2720 = 1073,
+    SLOT_3264 = 1080,
+    SLOT_4096 = 1086,
+    SLOT_5456 = 1091,
+    SLOT_8192 = 1095,
 };
 
 #endif

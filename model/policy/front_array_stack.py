@@ -12,6 +12,8 @@ from heapsmith.model.policy.front import (
 )
 
 NAME = "array_stack"
+IS_STACK = True
+"""Level 0 is an array stack."""
 
 
 class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

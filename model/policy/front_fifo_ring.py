@@ -4,6 +4,7 @@ from heapsmith.model.kernel import Ints, Records, kernel
 from heapsmith.model.policy.front import NO_BLOCK, FrontPlan, OneLevel, bounded, one_level_plan, why_not_one_level
 
 NAME = "fifo_ring"
+IS_STACK = False
 
 
 class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

@@ -12,6 +12,7 @@ from heapsmith.model.policy.front import (
 )
 
 NAME = "linked_list"
+IS_STACK = False
 
 
 class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

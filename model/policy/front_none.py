@@ -6,6 +6,7 @@ from heapsmith.model.kernel import Ints, Records, kernel
 from heapsmith.model.policy.front import FrontPlan
 
 NAME = "none"
+IS_STACK = False
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

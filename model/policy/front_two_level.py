@@ -17,6 +17,7 @@ from heapsmith.model.policy.front import (
 )
 
 NAME = "two_level"
+IS_STACK = True
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

@@ -1,4 +1,4 @@
-/* Array stack, slow paths: level 0 is heap->slot[plan.slot ...], LIFO, slot[0] the oldest. */
+/* Array stack, slow paths: level 0 is stack_slots() up to heap->top, LIFO, slot[0] the oldest. */
 #include "heap.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 void *array_stack_fill(struct heap *heap, unsigned class)
 {
     const struct class_plan *plan = &hs_class[class];
-    void **slot = heap->slot + plan->slot;
+    void **slot = stack_slots(heap, class);
     uint32_t taken = hs_take(heap, class, slot, plan->refill);
     if (taken == 0)
         return hs_alloc_run_for(class);
@@ -16,14 +16,14 @@ void *array_stack_fill(struct heap *heap, unsigned class)
         slot[low] = slot[high];
         slot[high] = block;
     }
-    heap->front[class].held = taken - 1;
+    stack_hold(heap, class, taken - 1);
     return slot[taken - 1];
 }
 
 void *array_stack_pop(struct heap *heap, unsigned class)
 {
     count_checked(&heap->count[class].hit0);
-    return heap->slot[hs_class[class].slot + --heap->front[class].held];
+    return *--heap->top[1 + class];
 }
 
 void *array_stack_refill(struct heap *heap, unsigned class)
@@ -31,7 +31,7 @@ void *array_stack_refill(struct heap *heap, unsigned class)
     heap = hs_heap_of(heap);
     if (heap == NULL)
         return hs_alloc_run_for(class);
-    if (remote_drain(heap) && heap->front[class].held > 0)
+    if (remote_drain(heap) && stack_held(heap, class) > 0)
         return array_stack_pop(heap, class);
     return array_stack_fill(heap, class);
 }
@@ -43,22 +43,20 @@ void array_stack_flush(struct heap *heap, unsigned class, void *block)
         return;
     }
     const struct class_plan *plan = &hs_class[class];
-    struct front *front = &heap->front[class];
     struct class_count *count = &heap->count[class];
-    void **slot = heap->slot + plan->slot;
-    check(front->held == plan->capacity, "array_stack: a flush finds held == capacity");
+    void **slot = stack_slots(heap, class);
+    check(stack_held(heap, class) == plan->capacity, "array_stack: a flush finds held == capacity");
     count->flush++;
     count->flushed += plan->flush;
     hs_give_all(heap, class, slot, plan->flush);
     memmove(slot, slot + plan->flush, (plan->capacity - plan->flush) * sizeof *slot);
-    front->held = plan->capacity - plan->flush;
-    slot[front->held++] = block;
+    slot[plan->capacity - plan->flush] = block;
+    stack_hold(heap, class, plan->capacity - plan->flush + 1);
     count_checked(&count->push);
 }
 
 void array_stack_drain(struct heap *heap, unsigned class)
 {
-    struct front *front = &heap->front[class];
-    hs_give_all(heap, class, heap->slot + hs_class[class].slot, front->held);
-    front->held = 0;
+    hs_give_all(heap, class, stack_slots(heap, class), stack_held(heap, class));
+    stack_hold(heap, class, 0);
 }

@@ -24,11 +24,11 @@ static void *promote(struct heap *heap, unsigned class)
 {
     const struct class_plan *plan = &hs_class[class];
     struct front *front = &heap->front[class];
-    void **slot = heap->slot + plan->slot;
+    void **slot = stack_slots(heap, class);
     uint32_t blocks = plan->promote < front->listed ? plan->promote : front->listed;
     heap->count[class].hit1++;
     void *newest = pop_list(front);
-    front->held = blocks - 1;
+    stack_hold(heap, class, blocks - 1);
     for (uint32_t place = blocks - 1; place > 0; place--)
         slot[place - 1] = pop_list(front);
     return newest;
@@ -39,7 +39,7 @@ void *two_level_refill(struct heap *heap, unsigned class)
     heap = hs_heap_of(heap);
     if (heap == NULL)
         return hs_alloc_run_for(class);
-    if (remote_drain(heap) && heap->front[class].held > 0)
+    if (remote_drain(heap) && stack_held(heap, class) > 0)
         return array_stack_pop(heap, class);
     return heap->front[class].listed > 0 ? promote(heap, class) : array_stack_fill(heap, class);
 }
@@ -53,8 +53,8 @@ void two_level_spill(struct heap *heap, unsigned class, void *block)
     const struct class_plan *plan = &hs_class[class];
     struct front *front = &heap->front[class];
     struct class_count *count = &heap->count[class];
-    void **slot = heap->slot + plan->slot;
-    check(front->held == plan->capacity, "two_level: a spill finds held == capacity");
+    void **slot = stack_slots(heap, class);
+    check(stack_held(heap, class) == plan->capacity, "two_level: a spill finds held == capacity");
     if (front->listed + plan->spill > plan->list_capacity) {
         uint32_t blocks = plan->flush < front->listed ? plan->flush : front->listed;
         count->flush++;
@@ -69,8 +69,8 @@ void two_level_spill(struct heap *heap, unsigned class, void *block)
     }
     front->listed += plan->spill;
     memmove(slot, slot + plan->spill, (plan->capacity - plan->spill) * sizeof *slot);
-    front->held = plan->capacity - plan->spill;
-    slot[front->held++] = block;
+    slot[plan->capacity - plan->spill] = block;
+    stack_hold(heap, class, plan->capacity - plan->spill + 1);
     count_checked(&count->push);
 }
 

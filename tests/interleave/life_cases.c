@@ -14,6 +14,7 @@ struct heap hs_no_heap;
 struct heap_count hs_count;
 size_t hs_span_bytes;
 const struct class_plan hs_class[CLASS_COUNT];
+const uint8_t hs_size_class[SIZE_CLASS_COUNT];
 
 void *os_map(size_t bytes, size_t alignment)
 {
