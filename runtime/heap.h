@@ -228,6 +228,7 @@ static inline struct block *link_take(struct block *block)
 /* thread.c: the life of heaps. */
 bool hs_started(void); /* the spans exist, now if not before; false without address space */
 struct heap *hs_heap_start(void); /* the calling thread's heap, adopted or created; NULL without memory */
+void hs_rows_init(struct heap *heap); /* rows.c */
 void hs_drain_fronts(struct heap *heap); /* every block of its fronts goes to the store; by its own thread */
 void hs_lock_pool(void);            /* slabs without a class, superslabs, abandoned heaps */
 void hs_unlock_pool(void);

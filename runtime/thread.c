@@ -88,17 +88,6 @@ bool hs_started(void)
     return now;
 }
 
-static void empty_stacks(struct heap *heap)
-{
-    heap->top[0] = heap->end[0] = heap->slot;
-    for (unsigned class = 0; class < CLASS_COUNT; class++) {
-        heap->top[1 + class] = stack_slots(heap, class);
-        heap->end[1 + class] = heap->top[1 + class] + hs_class[class].stack;
-    }
-    for (size_t bytes = 0; bytes <= DIRECT_LIMIT; bytes++)
-        heap->row_of[bytes] = (uint8_t)(1 + size_to_class(bytes));
-}
-
 static struct heap *adopt_or_create(void)
 {
     struct heap *heap = abandoned;
@@ -110,7 +99,7 @@ static struct heap *adopt_or_create(void)
     heap = os_map(sizeof *heap + SLOT_COUNT * sizeof heap->slot[0], 1);
     if (heap == NULL)
         return NULL;
-    empty_stacks(heap);
+    hs_rows_init(heap);
     heap->older = newest;
     __atomic_store_n(&newest, heap, __ATOMIC_RELEASE); /* a signal's report may walk the list at any moment */
     hs_count.heaps++;

@@ -14,7 +14,6 @@ struct heap hs_no_heap;
 struct heap_count hs_count;
 size_t hs_span_bytes;
 const struct class_plan hs_class[CLASS_COUNT];
-const uint8_t hs_size_class[SIZE_CLASS_COUNT];
 
 void *os_map(size_t bytes, size_t alignment)
 {
@@ -54,6 +53,11 @@ bool remote_drain(struct heap *heap)
 }
 
 void hardening_empty(struct heap *heap)
+{
+    (void)heap;
+}
+
+void hs_rows_init(struct heap *heap)
 {
     (void)heap;
 }

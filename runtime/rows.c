@@ -1,0 +1,13 @@
+/* The rows of a new heap: its stacks, empty, and the class of each request that is looked up by its bytes. */
+#include "heap.h"
+
+void hs_rows_init(struct heap *heap)
+{
+    heap->top[0] = heap->end[0] = heap->slot;
+    for (unsigned class = 0; class < CLASS_COUNT; class++) {
+        stack_hold(heap, class, 0);
+        heap->end[1 + class] = heap->top[1 + class] + hs_class[class].stack;
+    }
+    for (size_t bytes = 0; bytes <= DIRECT_LIMIT; bytes++)
+        heap->row_of[bytes] = (uint8_t)(1 + size_to_class(bytes));
+}
