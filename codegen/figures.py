@@ -27,6 +27,7 @@ ENUMERATORS = {
     "RUN_CACHE_BYTES": "run_cache_bytes",
     "SLAB_BUDGET_BYTES": "slab_budget_bytes",
     "RUN_BUDGET_BYTES": "run_budget_bytes",
+    "MOST_BUDGET_BYTES": "most_budget_bytes",
     "RELEASE_LAZILY": "release_lazily",
     "HUGE_PAGE_BYTES": "huge_page_bytes",
     "THP_ALWAYS": "thp_always",

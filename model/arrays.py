@@ -33,6 +33,7 @@ PLAN_NUMBERS = (
     "run_cache_bytes",
     "slab_budget_bytes",
     "run_budget_bytes",
+    "most_budget_bytes",
     "quarantine",
     "classifier_code",
     "choice_code",

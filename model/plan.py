@@ -90,6 +90,7 @@ class Plan(msgspec.Struct, frozen=True):
     run_cache_bytes: int
     slab_budget_bytes: int
     run_budget_bytes: int
+    most_budget_bytes: int
     hardening: str
     encode_links: int
     quarantine: int
@@ -155,6 +156,7 @@ def make_plan(design: Design) -> Plan:
         run_cache_bytes=design.run_cache_bytes,
         slab_budget_bytes=getattr(release, "slab_budget_bytes", 0),
         run_budget_bytes=getattr(release, "run_budget_bytes", 0),
+        most_budget_bytes=getattr(release, "most_budget_bytes", 0),
         hardening=_kind(hardening),
         encode_links=int(policy.row(policy.HARDENINGS, _kind(hardening)).ENCODES_LINKS),
         quarantine=getattr(hardening, "quarantine", 0),

@@ -9,7 +9,7 @@ pages, `committed` is 1 for a page the OS has given. Only pages below `top` mean
 from heapsmith.model.age import join, leave
 from heapsmith.model.design import HUGE_PAGE, PAGE, RUN_BEST_OF, RUN_BINS
 from heapsmith.model.kernel import Ints, Records, kernel
-from heapsmith.model.policy.dispatch import release_goes
+from heapsmith.model.policy.dispatch import release_goes, release_grown
 from heapsmith.model.store import commit
 
 NO_RUN = -1
@@ -150,11 +150,23 @@ def raise_top(machine: Records, records: Records, top: int) -> None:
 
 
 @kernel
+def needed_again(machine: Records, pages: int) -> None:
+    """So many pages that had gone back are handed out: the run budget grows."""
+    machine[0]["run_budget_bytes"] = release_grown(
+        int(machine[0]["release_code"]),
+        int(machine[0]["run_budget_bytes"]),
+        pages * PAGE,
+        int(machine[0]["most_budget_bytes"]),
+    )
+
+
+@kernel
 def split_run(machine: Records, records: Records, bins: Ints, first: int, pages: int) -> None:
     """The low `pages` of a free run leave it, committed; the rest, if any, is pushed on its bin."""
     length = unlink_run(machine, records, bins, first)
     dirty = int(records[first]["dirty"])
     fresh = commit_pages(machine, records, first, first + pages)
+    needed_again(machine, fresh)
     if length > pages:
         push_run(machine, records, bins, first + pages, length - pages, dirty - (pages - fresh))
 
@@ -165,7 +177,8 @@ def grow_run(machine: Records, records: Records, bins: Ints, first: int, end: in
     if end > machine[0]["run_span_pages"]:
         return False
     if first < machine[0]["top"]:
-        unlink_run(machine, records, bins, first)
+        length = unlink_run(machine, records, bins, first)
+        needed_again(machine, length - int(records[first]["dirty"]))
     raise_top(machine, records, end)
     commit_pages(machine, records, first, end)
     return True

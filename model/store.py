@@ -17,6 +17,7 @@ from heapsmith.model.policy.dispatch import (
     choice_remove,
     pool_of,
     release_goes,
+    release_grown,
     superslab_place,
 )
 
@@ -210,6 +211,13 @@ def acquire(machine: Records, classes: Records, slabs: Records, marks: Ints, hea
         classes[pool]["retired"] = slabs[slab]["next"]
         if slabs[slab]["committed"] > 0:
             leave_age_queue(machine, slabs, slab)
+        else:
+            machine[0]["slab_budget_bytes"] = release_grown(
+                int(machine[0]["release_code"]),
+                int(machine[0]["slab_budget_bytes"]),
+                int(machine[0]["slab_bytes"]),
+                int(machine[0]["most_budget_bytes"]),
+            )
         words = int(machine[0]["slab_words"])
         for word in range(slab * words, slab * words + (int(slabs[slab]["carved"]) + WORD_MASK) // (WORD_MASK + 1)):
             marks[word] = 0

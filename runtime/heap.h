@@ -302,6 +302,7 @@ extern uint8_t hs_region_shift;           /* class_region: a block's class is it
 /* release/: pages back to the OS. */
 void release_slab(struct slab *slab);    /* it was retired; under the pool lock */
 void release_reused(struct slab *slab);  /* it left the pool; under the pool lock */
+void release_needed_runs(size_t bytes);  /* of free runs whose pages had gone back; under the large lock */
 bool release_keeps_runs(size_t bytes);   /* may free runs keep so many committed bytes together? */
 void release_check(void);                /* checked build */
 void release_reset(void);

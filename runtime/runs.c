@@ -24,7 +24,9 @@ static bool take_low(uint32_t first, uint32_t length, bool *zero)
     bool throughout = dirty == length + rest;
     bins_unlink(first);
     *zero = false;
-    dirty -= throughout ? length : pages_touch(first, length, zero);
+    uint32_t committed = throughout ? length : pages_touch(first, length, zero);
+    release_needed_runs((size_t)(length - committed) * PAGE_BYTES);
+    dirty -= committed;
     if (rest > 0)
         bins_push(first + length, rest, dirty);
     return true;
@@ -36,8 +38,10 @@ static bool take_top(uint32_t first, uint32_t length, bool *zero)
     bool was_free = first < hs_runs.top;
     if ((was_free && !pages_open(first, hs_runs.top - first)) || !pages_rise(first + length))
         return false;
-    if (was_free)
+    if (was_free) {
+        release_needed_runs((size_t)(hs_runs.page[first].length - hs_runs.page[first].dirty) * PAGE_BYTES);
         bins_unlink(first);
+    }
     pages_touch(first, length, zero);
     return true;
 }

@@ -46,9 +46,9 @@ NUMBERS: tuple[dict[str, int], ...] = (
 """For the fronts' parameters of those names, whichever front has them."""
 
 BUDGETS: tuple[dict[str, Any], ...] = (
-    {"slab_budget_bytes": 8192, "run_budget_bytes": 65_536, "advice": "free"},
-    {"slab_budget_bytes": 0, "run_budget_bytes": 0, "advice": "dontneed"},
-    {"slab_budget_bytes": 20_000, "run_budget_bytes": 16_384, "advice": "dontneed"},
+    {"slab_budget_bytes": 8192, "run_budget_bytes": 65_536, "most_budget_bytes": 0, "advice": "free"},
+    {"slab_budget_bytes": 0, "run_budget_bytes": 0, "most_budget_bytes": 24_000, "advice": "dontneed"},
+    {"slab_budget_bytes": 20_000, "run_budget_bytes": 16_384, "most_budget_bytes": 1 << 20, "advice": "dontneed"},
 )
 QUARANTINES = (3, 0, 8)
 RUN_CACHES = (65_536, 8192, 0)

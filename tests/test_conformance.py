@@ -144,8 +144,11 @@ class Conformance(RuleBasedStateMachine):
         pages = data.draw(st.integers(self.plan.small_limit // page + 1, huge // page - 1))
         block = self.birth(Op.CALLOC, thread, pages * page)
         self.step(Op.REALLOC, thread, block, (pages + 1) * page)
-        for size in data.draw(st.lists(st.integers(1, huge) | st.sampled_from([huge + 1, huge + 30_000]), max_size=4)):
+        between = data.draw(st.lists(st.integers(1, huge) | st.sampled_from([huge + 1, huge + 30_000]), max_size=4))
+        for size in (*between, huge + 1, huge + 30_000):
             self.step(Op.REALLOC, thread, block, size)
+        if data.draw(st.booleans()):
+            self.death(Op.FREE, thread, block)
         self.library.check()
 
     @rule(thread=THREAD, pages=st.integers(0, 2), count=st.integers(1, 10))

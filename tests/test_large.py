@@ -118,6 +118,17 @@ def test_a_run_budget_of_nothing(compiled: bool) -> None:
     assert program.totals("committed", "run_reuse") == (8192, 1)
 
 
+def test_the_run_budget_grows_as_pages_are_needed_again(compiled: bool) -> None:
+    page = 4096
+    release = release_budget.Params(run_budget_bytes=page, most_budget_bytes=7 * page)
+    program = Program(compiled, [16], release=release)
+    for committed in (page, 5 * page, 5 * page):  # the first round's two releases of two pages are not repeated
+        program.malloc("a b", 2 * page)
+        program.malloc("c", page)
+        program.free("a b c")
+        assert program.totals("releases", "committed") == (2, committed)
+
+
 # The run cache: thread 0 has a heap after its first small block, at page 0 of the slab span.
 
 

@@ -75,8 +75,9 @@ def test_full_hardening_with_a_header() -> None:
 
 
 def test_release_and_spans() -> None:
-    plan = make_plan(Design("x", [16], release=release_budget.Params(10, 20, "free"), run_cache_bytes=8192))
-    assert (plan.slab_budget_bytes, plan.run_budget_bytes, plan.release_lazily) == (10, 20, 1)
+    plan = make_plan(Design("x", [16], release=release_budget.Params(10, 20, 30, "free"), run_cache_bytes=8192))
+    assert (plan.slab_budget_bytes, plan.run_budget_bytes, plan.most_budget_bytes) == (10, 20, 30)
+    assert plan.release_lazily == 1
     assert (plan.run_cache_bytes, plan.smallest_slab_span_bytes, plan.smallest_run_span_bytes) == (
         8192,
         1 << 21,

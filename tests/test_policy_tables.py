@@ -81,6 +81,7 @@ def test_covering_designs_have_every_legal_pair_and_all_numbers() -> None:
     assert {plan.run_cache_bytes for plan in plans} == {0, 8192, 65_536}
     budgets = [plan for plan in plans if plan.design.release.__struct_config__.tag == "budget"]
     assert {plan.slab_budget_bytes for plan in budgets} == {0, 8192, 20_000}
+    assert {plan.most_budget_bytes for plan in budgets} == {0, 24_000, 1 << 20}
     assert {plan.release_lazily for plan in budgets} == {0, 1}
     assert {plan.grain for plan in plans} == {8, 16}
 

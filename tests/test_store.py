@@ -216,7 +216,7 @@ def test_alignment_beyond_a_page_is_large(compiled: bool) -> None:
 
 
 def test_release_of_the_oldest_slabs_beyond_the_budget(compiled: bool) -> None:
-    release = release_budget.Params(slab_budget_bytes=2 * 4096)
+    release = release_budget.Params(slab_budget_bytes=2 * 4096, most_budget_bytes=0)
     program = Program(compiled, [2048, 4096], release=release, empties="dedicated")
     program.malloc("a b c", 4096)
     program.malloc("d e f g", 2048)  # two slabs
@@ -232,6 +232,17 @@ def test_release_of_the_oldest_slabs_beyond_the_budget(compiled: bool) -> None:
     assert program.totals("releases", "committed", "committed_peak") == (1, 5 * 4096, 5 * 4096)
     program.free("h i j")  # 2048's first is the oldest, then h's
     assert program.totals("releases", "committed") == (3, 3 * 4096)
+
+
+def test_the_budget_grows_as_slabs_are_needed_again(compiled: bool) -> None:
+    release = release_budget.Params(slab_budget_bytes=4096, most_budget_bytes=3 * 4096)
+    program = Program(compiled, [4096], release=release)
+    blocks = "a b c d e"
+    for releases in (4, 6, 8):  # one slab stays, then three: as many as the budget may grow to
+        program.malloc(blocks, 4096)
+        program.free(blocks)
+        assert program.totals("releases") == (releases,)
+    assert program.totals("committed") == (3 * 4096,)
 
 
 def test_a_budget_of_nothing_releases_at_once(compiled: bool) -> None:

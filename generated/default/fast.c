@@ -1,6 +1,6 @@
 /* The hit paths of this heap: a straight-line alloc and free per size class, malloc and free over them.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash da85f0c1bee3.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 0d18d84e1511.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #include "api.h"

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash 3f2a63732c59.
+ * Emitted by heapsmith 0.1.0 from design "two-level", content hash aecf4a8586e6.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #ifndef HEAPSMITH_PLAN_H
@@ -40,6 +40,7 @@ enum {
 enum {
     SLAB_BUDGET_BYTES = 4194304,
     RUN_BUDGET_BYTES = 1048576,
+    MOST_BUDGET_BYTES = 67108864, /* as pages that went back are needed again, budgets grow up to here */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
     THP_ALWAYS = 0,

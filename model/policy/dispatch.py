@@ -42,7 +42,9 @@ from heapsmith.model.policy.front_two_level import drain as two_level_drain
 from heapsmith.model.policy.front_two_level import promote as two_level_promote
 from heapsmith.model.policy.front_two_level import push as two_level_push
 from heapsmith.model.policy.release_budget import goes as budget_goes
+from heapsmith.model.policy.release_budget import grown as budget_grown
 from heapsmith.model.policy.release_keep import goes as keep_goes
+from heapsmith.model.policy.release_keep import grown as keep_grown
 from heapsmith.model.policy.remote_local_cache import where as local_cache_where
 from heapsmith.model.policy.remote_owner_list import where as owner_list_where
 
@@ -192,6 +194,14 @@ def release_goes(release: int, aged_bytes: int, budget_bytes: int) -> bool:
     if release == KEEP:
         return keep_goes(aged_bytes, budget_bytes)
     return budget_goes(aged_bytes, budget_bytes)
+
+
+@kernel
+def release_grown(release: int, budget_bytes: int, needed_again_bytes: int, most_bytes: int) -> int:
+    """The budget of empty slabs or free runs after pages that had gone back to the OS were needed again."""
+    if release == KEEP:
+        return keep_grown(budget_bytes, needed_again_bytes, most_bytes)
+    return budget_grown(budget_bytes, needed_again_bytes, most_bytes)
 
 
 @hit_path

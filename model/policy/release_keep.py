@@ -20,3 +20,9 @@ def why_not_valid(params: Params) -> str | None:
 def goes(aged_bytes: int, budget_bytes: int) -> bool:
     """Whether the oldest of an age queue with so many committed bytes gives its pages back."""
     return False
+
+
+@kernel
+def grown(budget_bytes: int, needed_again_bytes: int, most_bytes: int) -> int:
+    """The budget after pages that had gone back were needed again: nobody asks for it."""
+    return budget_bytes

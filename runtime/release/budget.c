@@ -1,4 +1,4 @@
-/* Release "budget": empty slabs keep SLAB_BUDGET_BYTES of committed pages together, free runs RUN_BUDGET_BYTES; the oldest go. */
+/* Release "budget": empty slabs keep so many bytes of committed pages together, free runs so many; the oldest go. */
 #include "heap.h"
 
 /* The age queue: empty slabs with committed pages, FIFO by retirement; under the pool lock.
@@ -6,6 +6,16 @@
 static struct slab *oldest;
 static struct slab *newest;
 static size_t aging_bytes;
+
+/* Both grow as pages that went back are needed again. */
+static size_t slab_budget = SLAB_BUDGET_BYTES; /* under the pool lock */
+static size_t run_budget = RUN_BUDGET_BYTES;   /* under the large lock */
+
+static void grow(size_t *budget, size_t bytes)
+{
+    size_t room = *budget < MOST_BUDGET_BYTES ? MOST_BUDGET_BYTES - *budget : 0;
+    *budget += bytes < room ? bytes : room;
+}
 
 static void join(struct slab *slab)
 {
@@ -32,7 +42,7 @@ void release_slab(struct slab *slab)
 {
     if (slab->committed > 0)
         join(slab);
-    while (aging_bytes > SLAB_BUDGET_BYTES) {
+    while (aging_bytes > slab_budget) {
         struct slab *goes = oldest;
         leave(goes);
         if (!hs_release_slab(goes, RELEASE_LAZILY))
@@ -44,11 +54,18 @@ void release_reused(struct slab *slab)
 {
     if (slab->aging)
         leave(slab);
+    else if (slab->committed == 0)
+        grow(&slab_budget, SLAB_BYTES);
+}
+
+void release_needed_runs(size_t bytes)
+{
+    grow(&run_budget, bytes);
 }
 
 bool release_keeps_runs(size_t bytes)
 {
-    return bytes <= RUN_BUDGET_BYTES;
+    return bytes <= run_budget;
 }
 
 void release_check(void)
@@ -65,4 +82,6 @@ void release_reset(void)
 {
     oldest = newest = NULL;
     aging_bytes = 0;
+    slab_budget = SLAB_BUDGET_BYTES;
+    run_budget = RUN_BUDGET_BYTES;
 }
