@@ -119,10 +119,12 @@ def _heap_for(heap_of: Ints, idle: Ints, rules: Ints, thread: int) -> int:
 
 
 @kernel
-def _free(counts: Ints, fronts: Ints, heap_of: Ints, rules: Ints, thread: int, cls: int, owner: int) -> None:
-    """A block dies: into its owner's front, or the thread's own; a thread without a heap has none."""
-    heap = owner if rules[OWNED] > 0 else int(heap_of[thread])
-    if cls != NO_CLASS and heap != NO_HEAP:
+def _free(
+    counts: Ints, fronts: Ints, heap_of: Ints, idle: Ints, rules: Ints, thread: int, cls: int, owner: int
+) -> None:
+    """A block dies: into its owner's front, or the thread's own."""
+    if cls != NO_CLASS:
+        heap = owner if rules[OWNED] > 0 else _heap_for(heap_of, idle, rules, thread)
         counts[1, cls, _push(fronts, heap * counts.shape[1] + cls)] += 1
 
 
@@ -169,7 +171,7 @@ def _follow(
                 heap = _heap_for(heap_of, idle, rules, who)
                 blocks[which] = heap << CLASS_BITS | cls
                 counts[0, cls, _pop(fronts, heap * counts.shape[1] + cls)] += 1
-        _free(counts, fronts, heap_of, rules, who, before, owner)
+        _free(counts, fronts, heap_of, idle, rules, who, before, owner)
 
 
 class Curve(NamedTuple):

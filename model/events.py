@@ -4,6 +4,7 @@ from heapsmith.model.design import PAGE
 from heapsmith.model.heap import allocate_small, free_small, heap_for
 from heapsmith.model.kernel import Ints, Records, hit_path, kernel
 from heapsmith.model.large import allocate_large, free_large, large_bytes, resize_large
+from heapsmith.model.policy.dispatch import needs_heap
 from heapsmith.model.store import CLASS_MASK, INDEX_MASK, INDEX_SHIFT, SLAB_SHIFT
 from heapsmith.model.trace_events import Op
 
@@ -70,6 +71,8 @@ def free(
     if block >= SMALL_END:
         free_large(machine, heaps, pages, bins, heap, block, asked)
     elif block >= 0:
+        if needs_heap(int(machine[0]["remote_code"])):
+            heap = heap_for(machine, threads, heaps, thread)
         free_small(machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, block)
 
 

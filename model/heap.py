@@ -3,16 +3,16 @@
 from heapsmith.model.kernel import Ints, Records, hit_path, kernel
 from heapsmith.model.policy.dispatch import front_drain, front_fill, front_pop, front_promote, front_push, where
 from heapsmith.model.policy.front import NO_BLOCK
-from heapsmith.model.policy.remote import TO_FRONT, TO_STORE
+from heapsmith.model.policy.remote import TO_FRONT
 from heapsmith.model.run_cache import empty_cache
-from heapsmith.model.store import CLASS_MASK, SLAB_SHIFT, give, give_batch, take
+from heapsmith.model.store import CLASS_MASK, SLAB_SHIFT, give_batch, take
 
 NO_HEAP = -1
 
 
 @hit_path
 def heap_for(machine: Records, threads: Ints, heaps: Records, thread: int) -> int:
-    """The heap of a thread that allocates: its own, else the last abandoned (adopt), else a new one (create)."""
+    """The heap of a thread that needs one: its own, else the last abandoned (adopt), else a new one (create)."""
     heap = int(threads[thread])
     if heap >= 0:
         return heap
@@ -121,13 +121,10 @@ def let_go(
     machine: Records, classes: Records, heaps: Records, fronts: Records, slots: Ints, stores: Records, slabs: Records,
     marks: Ints, nodes: Records, moved: Ints, heap: int, block: int,
 ) -> None:  # fmt: skip
-    """A freed block goes to a front, to the store or to its owner (sections 4 and 7)."""
+    """A freed block goes to a front or to its owner (sections 4 and 7)."""
     place = where(int(machine[0]["remote_code"]), slabs, heap, block >> SLAB_SHIFT)
     if place == TO_FRONT:
         free_to_front(machine, classes, fronts, slots, stores, slabs, marks, moved, heap, block)
-    elif place == TO_STORE:
-        classes[block & CLASS_MASK]["direct"] += 1
-        give(machine, classes, stores, slabs, marks, block)
     else:
         classes[block & CLASS_MASK]["remote"] += 1
         push_remote(machine, heaps, nodes, int(slabs[block >> SLAB_SHIFT]["owner"]), block)

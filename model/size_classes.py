@@ -123,9 +123,10 @@ def _count(
             active[who] = 0
             continue
         state[OPERATIONS] += 1
-        before = 0
+        before, small = 0, False
         if what >= REALLOC and what != ALIGNED:
             before = blocks[0, which]
+            small = 0 < before < large
             _change(counts, changed, state, before, -1, -blocks[1, which])
         if what < FREE:
             entry = _entry(int(size[event]), 1 << int(align_log2[event]), grain, header_bytes, tail_bytes, large)
@@ -134,11 +135,12 @@ def _count(
             blocks[1, which] = size[event]
             if entry != before:
                 counts[4, entry] += 1
-            if entry < large and active[who] == 0:
-                active[who] = 1
-                state[HEAPS] += 1
-                state[PEAK_HEAPS] = max(state[PEAK_HEAPS], state[HEAPS])
+            small = small or entry < large
             _note_peak(counts, changed, state)
+        if small and active[who] == 0:
+            active[who] = 1
+            state[HEAPS] += 1
+            state[PEAK_HEAPS] = max(state[PEAK_HEAPS], state[HEAPS])
 
 
 class Demand:

@@ -322,6 +322,7 @@ void remote_unlock_pool(void);
 void remote_own(struct slab *slab, struct heap *heap);
 void remote_free(struct heap *owner, unsigned class, void *block); /* by another thread than the owner's */
 bool remote_drain(struct heap *heap);                              /* true if blocks came */
+struct heap *remote_freeing_heap(void);                            /* the calling thread's, got now if it needs one to free; hs_no_heap: none */
 void remote_orphan_free(unsigned class, void *block);              /* by a thread without a heap */
 void remote_reset(void);
 

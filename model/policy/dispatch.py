@@ -45,7 +45,9 @@ from heapsmith.model.policy.release_budget import goes as budget_goes
 from heapsmith.model.policy.release_budget import grown as budget_grown
 from heapsmith.model.policy.release_keep import goes as keep_goes
 from heapsmith.model.policy.release_keep import grown as keep_grown
+from heapsmith.model.policy.remote_local_cache import needs_heap as local_cache_needs_heap
 from heapsmith.model.policy.remote_local_cache import where as local_cache_where
+from heapsmith.model.policy.remote_owner_list import needs_heap as owner_list_needs_heap
 from heapsmith.model.policy.remote_owner_list import where as owner_list_where
 
 NONE = policy.code(policy.FRONTS, front_none.NAME)
@@ -208,5 +210,13 @@ def release_grown(release: int, budget_bytes: int, needed_again_bytes: int, most
 def where(remote: int, slabs: Records, heap: int, slab: int) -> int:
     """Where a block of `slab` freed by a thread of this heap (-1: none) goes (model/policy/remote.py)."""
     if remote == LOCAL_CACHE:
-        return local_cache_where(heap)
+        return local_cache_where()
     return owner_list_where(slabs, heap, slab)
+
+
+@hit_path
+def needs_heap(remote: int) -> bool:
+    """Whether a thread without a heap gets one when it frees a small block."""
+    if remote == LOCAL_CACHE:
+        return local_cache_needs_heap()
+    return owner_list_needs_heap()

@@ -10,3 +10,9 @@ NAME = "owner_list"
 def where(slabs: Records, heap: int, slab: int) -> int:
     """Where a freed block goes: into the front of the heap that owns its slab, else on the owner's remote list."""
     return TO_FRONT if slabs[slab]["owner"] == heap else TO_OWNER
+
+
+@kernel
+def needs_heap() -> bool:
+    """Whether a thread without a heap gets one when it frees a small block: the block goes to its owner."""
+    return False

@@ -69,7 +69,7 @@ void *hs_take_back(void *block)
     const struct class_plan *plan = plan_of(block);
     hardening_unseal(block, plan->usable);
     memset(block, 0, plan->usable + TAIL_BYTES);
-    struct heap *heap = hs_self;
+    struct heap *heap = remote_freeing_heap();
     return QUARANTINE > 0 && heap != &hs_no_heap ? quarantined(&heap->quarantine, block) : block;
 }
 

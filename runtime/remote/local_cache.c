@@ -40,8 +40,19 @@ bool remote_drain(struct heap *heap)
     return false;
 }
 
+struct heap *remote_freeing_heap(void)
+{
+    struct heap *heap = hs_heap_of(hs_self);
+    return heap != NULL ? heap : &hs_no_heap;
+}
+
+/* Straight to the store only where the thread gets no heap: one that dies, or that lacks memory. */
 void remote_orphan_free(unsigned class, void *block)
 {
+    if (remote_freeing_heap() != &hs_no_heap) {
+        hs_free_of[1 + class](block);
+        return;
+    }
     count_shared(&hs_no_heap.count[class].direct, 1);
     remote_lock_store();
     hs_give(&hs_no_heap, class, block);

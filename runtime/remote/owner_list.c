@@ -60,6 +60,11 @@ bool remote_drain(struct heap *heap)
     return true;
 }
 
+struct heap *remote_freeing_heap(void)
+{
+    return hs_self;
+}
+
 void remote_orphan_free(unsigned class, void *block)
 {
     remote_free(slab_of(block)->owner, class, block);
