@@ -6,10 +6,10 @@ DEMO := out/demo
 GENERATED := default lean owner two-level
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev demo test bigcheck conformance soak hardening check generated lint format clean distclean
+.PHONY: help venv dev demo test bigcheck conformance soak hardening peers bench hot-paths check generated lint format clean distclean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: .venv/.heapsmith ## a virtual environment with heapsmith in it
 
@@ -47,6 +47,15 @@ soak: dev ## half an hour of mixed load: memory over time must not grow without 
 
 hardening: dev ## what each level of hardening costs: instructions per pair, time and memory
 	$(BIN)/python -m heapsmith.bench.hardening
+
+peers: venv ## build the mallocs to compare with at their current releases (needs cargo, cmake, g++, apt)
+	$(BIN)/python -m heapsmith.bench.peer_builds $(PEERS)
+
+bench: venv ## every malloc on every row, see docs/bench.md (BENCH=--quick: in two minutes)
+	$(BIN)/heapsmith bench -o out/bench.json $(BENCH)
+
+hot-paths: venv ## count the hot paths' instructions anew and write them to bench/hot_paths.toml
+	$(BIN)/python -m heapsmith.bench.hot_paths
 
 check: lint ## lint, types, import law, and generated/ byte for byte
 	@set -e; for name in $(GENERATED); do $(BIN)/heapsmith generate $$name -o generated/$$name --check; done

@@ -1,13 +1,10 @@
 """The forge: from a command to a library made for it, proved equal to its model and measured against glibc."""
 
-import os
 import re
 import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-
-import msgspec
 
 from heapsmith.bench.built import library_of
 from heapsmith.bench.forge_report import ForgeReport, markdown
@@ -16,6 +13,7 @@ from heapsmith.bench.peers import GLIBC
 from heapsmith.bench.record import RecordedTrace, record
 from heapsmith.bench.replay import replay
 from heapsmith.bench.rounds import Progress
+from heapsmith.bench.whole_file import write_json, write_whole
 from heapsmith.codegen.build import build_emitted
 from heapsmith.codegen.generate import generate
 from heapsmith.codegen.verify import VerifyReport, verify
@@ -91,8 +89,8 @@ def forge(
         replayed=replayed,
         files=[str(file) for file in files],
     )
-    _write(out / "report.md", markdown(report).encode())
-    _write(out / "report.json", msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+    write_whole(out / "report.md", markdown(report).encode())
+    write_json(out / "report.json", report)
     return report
 
 
@@ -125,15 +123,3 @@ def _require(verified: VerifyReport) -> None:
     failed = verified.audit.failed() if verified.audit else []
     claims = [f"{row.name}: claimed {row.claim}, found {row.found}" for row in failed]
     raise CheckFailed(f"{verified.design}: {(differences or claims)[0]}")
-
-
-def _write(path: Path, content: bytes) -> None:
-    """The whole file under a temporary name, then renamed; BadInput if it cannot be written."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import struct
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,14 +12,17 @@ from pathlib import Path
 import msgspec
 
 from heapsmith.bench.foreground import run_foreground
+from heapsmith.bench.limited import run_limited
 from heapsmith.bench.peers import Library, find_libraries, find_library, preload, require_malloc_of, runtime_tool
 from heapsmith.bench.rounds import Figure, Progress, ratios, schedule, spread_note
 from heapsmith.model.errors import BadInput, Missing
 
 PT_INTERP = 3  # elf(5): the segment that names the dynamic loader
+KEPT_ERRORS = 4096
+"""Bytes of standard error that are kept of a run."""
 
 
-class _Launched(msgspec.Struct, frozen=True):
+class Launched(msgspec.Struct, frozen=True):
     """What heapsmith-launch reports of one run (`runtime/replay/launch.c`)."""
 
     exec_errno: int
@@ -34,9 +36,14 @@ class _Launched(msgspec.Struct, frozen=True):
     major_faults: int
 
 
-class _Run(msgspec.Struct, frozen=True):
-    used: _Launched
-    output: str  # hash of standard output, and how the program ended
+class Run(msgspec.Struct, frozen=True):
+    """One run of a command: what it used, and what it wrote."""
+
+    used: Launched
+    output: str
+    """Hash of standard output, and how the program ended."""
+    errors: str
+    """The end of standard error."""
 
 
 class MeasureRow(msgspec.Struct, frozen=True):
@@ -78,18 +85,33 @@ def _interpreter(program: Path) -> Path:
     return Path(os.fsdecode(words[0])) if words else program
 
 
-def _is_static(program: Path) -> bool:
-    """Whether a 64-bit little-endian ELF file names no dynamic loader; False for any other file. See elf(5)."""
+def _loader(program: Path) -> str | None:
+    """The dynamic loader that a 64-bit little-endian ELF file names; empty for any other file. See elf(5).
+
+    None: it names none, being linked statically.
+    """
     with program.open("rb") as file:
         head = file.read(64)
         if len(head) < 64 or head[:6] != b"\x7fELF\x02\x01":
-            return False
+            return ""
         (offset,) = struct.unpack_from("<Q", head, 32)
         entry_bytes, entries = struct.unpack_from("<HH", head, 54)
         file.seek(offset)
         table = file.read(entry_bytes * entries)
-    kinds = [struct.unpack_from("<I", table, i)[0] for i in range(0, len(table) - 3, max(4, entry_bytes))]
-    return PT_INTERP not in kinds
+        for i in range(0, len(table) - 39, max(4, entry_bytes)):
+            if struct.unpack_from("<I", table, i)[0] == PT_INTERP:
+                place, length = struct.unpack_from("<Q16xQ", table, i + 8)
+                file.seek(place)
+                return file.read(length).rstrip(b"\0").decode()
+    return None
+
+
+def dynamic_loader(program: Path) -> str:
+    """The path of the dynamic loader that `program` names (ld.so(8)); BadInput if it is no program that has one."""
+    loader = _loader(program)
+    if not loader:
+        raise BadInput(f"{program}: expected a program that names a dynamic loader")
+    return loader
 
 
 def find_program(command: list[str], env: Mapping[str, str] | None = None) -> str:
@@ -104,7 +126,7 @@ def find_program(command: list[str], env: Mapping[str, str] | None = None) -> st
         raise BadInput(f"{command[0]}: no such command")
     try:
         program = _interpreter(Path(found))
-        static, mode = _is_static(program), program.stat().st_mode
+        static, mode = _loader(program) is None, program.stat().st_mode
     except OSError:
         return found  # executable but not readable: the loader decides
     if static:
@@ -119,30 +141,45 @@ def launcher() -> Path:
     return runtime_tool("heapsmith-launch", "launch.c")
 
 
-def _run(program: str, command: list[str], library: Library, env: Mapping[str, str], folder: Path) -> _Run:
-    """One run with /dev/null as standard input."""
+def run_once(
+    program: str,
+    command: list[str],
+    library: Library,
+    env: Mapping[str, str],
+    folder: Path,
+    *,
+    limit_s: float | None = None,
+) -> Run:
+    """One run with /dev/null as standard input; its output passes through files in `folder`.
+
+    Raises BadInput if the system cannot execute `program`, Missing if the launcher cannot run, CheckFailed for a run
+    of more than `limit_s`, which is killed.
+    """
     outside = {name: value for name, value in env.items() if name != "LD_PRELOAD"}  # not for the launcher itself
     report, output = folder / "report", folder / "output"
     launch = [str(launcher()), str(report), preload(library, env), program, *command]
     with output.open("wb") as stdout, (folder / "errors").open("wb") as stderr:
-        done = subprocess.run(launch, check=False, env=outside, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
+        done = run_limited(launch, limit_s, env=outside, stdout=stdout, stderr=stderr)
     if done.returncode != 0:
         said = (folder / "errors").read_text(errors="replace").strip()
         raise Missing(f"the launcher cannot run {command[0]}: {said or done.returncode}")
-    used = msgspec.json.decode(report.read_bytes(), type=_Launched)
+    used = msgspec.json.decode(report.read_bytes(), type=Launched)
     if used.exec_errno:
         raise BadInput(f"{command[0]}: cannot be executed: {os.strerror(used.exec_errno)}")
     with output.open("rb") as written:
         digest = hashlib.file_digest(written, "sha256").hexdigest()
-    return _Run(used, f"{digest} {used.exit_status} {used.signal}")
+    with (folder / "errors").open("rb") as written:
+        written.seek(max(0, written.seek(0, os.SEEK_END) - KEPT_ERRORS))
+        errors = written.read().decode(errors="replace")
+    return Run(used, f"{digest} {used.exit_status} {used.signal}", errors)
 
 
-def _same_output(runs: list[_Run], first: list[_Run]) -> bool | None:
+def _same_output(runs: list[Run], first: list[Run]) -> bool | None:
     wanted = {run.output for run in first}
     return None if len(wanted) > 1 else {run.output for run in runs} == wanted
 
 
-def _row(library: Library, runs: list[_Run], first: list[_Run]) -> MeasureRow:
+def _row(library: Library, runs: list[Run], first: list[Run]) -> MeasureRow:
     used, used_first = [run.used for run in runs], [run.used for run in first]
     wall, rss = Figure.of([u.wall_ns for u in used]), Figure.of([u.peak_rss_bytes for u in used])
     cpu, cpu_first = ([u.user_ns + u.system_ns for u in all_used] for all_used in (used, used_first))
@@ -191,7 +228,7 @@ def measure(
     libraries = find_libraries(libs)
     for library in libraries:
         require_malloc_of(library)
-    runs: list[list[_Run]] = [[] for _ in libraries]
+    runs: list[list[Run]] = [[] for _ in libraries]
     total = (rounds + 1) * len(libraries)
     try:
         folder = tempfile.TemporaryDirectory(prefix="heapsmith-")
@@ -201,7 +238,7 @@ def measure(
         for done, (number, entry) in enumerate(schedule(len(libraries), rounds)):
             if progress is not None:
                 progress(f"{command[0]} under {libraries[entry].name}", done, total)
-            run = _run(program, command, libraries[entry], environment, Path(name))
+            run = run_once(program, command, libraries[entry], environment, Path(name))
             if number > 0:
                 runs[entry].append(run)
     if progress is not None:

@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import platform
 import re
 import subprocess
 from collections.abc import Mapping
@@ -11,29 +12,47 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
-from heapsmith.model.errors import BadInput, Missing
+from heapsmith.bench.limited import run_limited
+from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool, cache_dir
+from heapsmith.model.errors import BadInput, CheckFailed, Missing
 
 GLIBC = "glibc"
 
 PEERS: dict[str, tuple[str, ...]] = {
     "jemalloc": ("libjemalloc.so",),
+    "mimalloc2": ("libmimalloc.so.2",),
+    "mimalloc3": ("libmimalloc.so.3",),
     "mimalloc": ("libmimalloc.so", "libmimalloc-secure.so"),
     "tcmalloc": ("libtcmalloc_minimal.so", "libtcmalloc.so"),
-    "rpmalloc": ("librpmallocwrap.so", "librpmalloc.so"),
     "snmalloc": ("libsnmallocshim.so",),
+    "rpmalloc": ("librpmallocwrap.so", "librpmalloc.so"),
     "tbbmalloc": ("libtbbmalloc_proxy.so",),
 }
-"""Peers by name, and the shared objects that replace malloc when preloaded, best first."""
+"""Peers by name, in the order of columns (docs/peers.md), and the shared objects that replace malloc, best first."""
+
+START_LIMIT_S = 10.0
+"""A malloc under which an empty program has not ended by then is broken."""
+
+BUILT_AS = {"mimalloc": "mimalloc3"}
+"""Peers that `make peers` builds under another name."""
 
 FOLDERS = tuple(Path(folder) for folder in ("/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"))
 
 
 class Library(msgspec.Struct, frozen=True):
-    """A malloc: what tables call it, and the shared object to preload; None is the C library's own, glibc."""
+    """A malloc: what tables call it, the shared object to preload (None: the C library's own, glibc), its release.
+
+    `version` is empty where nobody states one: for a file that a user names.
+    """
 
     name: str
     path: Path | None
+    version: str = ""
+
+
+def built_folder() -> Path:
+    """Where `make peers` puts shared objects, each as NAME-VERSION.so; not created here."""
+    return cache_dir() / "peers"
 
 
 @lru_cache(maxsize=1)
@@ -47,8 +66,18 @@ def _linker_cache() -> tuple[Path, ...]:
     return tuple(Path(path) for path in re.findall(r"=> (/\S+)", listed.stdout))
 
 
+def _built(name: str) -> Path | None:
+    """The newest that `make peers` built of a peer."""
+    built = built_folder().glob(f"{BUILT_AS.get(name, name)}-*.so")
+    return max(built, key=lambda path: path.stat().st_mtime, default=None)
+
+
 def find_peer(name: str) -> Path | None:
-    """The shared object of an installed peer, by ldconfig's cache and the usual folders; None if there is none."""
+    """The shared object of a peer: the one built, else by ldconfig's cache and the usual folders; None without any."""
+    return _built(name) or _installed(name)
+
+
+def _installed(name: str) -> Path | None:
     for stem in PEERS[name]:
         known = [path for path in _linker_cache() if path.name.startswith(stem)]
         placed = [path for folder in FOLDERS for path in sorted(folder.glob(f"{stem}*"))]
@@ -58,13 +87,30 @@ def find_peer(name: str) -> Path | None:
     return None
 
 
+@lru_cache(maxsize=32)
+def version_of(path: Path) -> str:
+    """The release of a peer's shared object: for one built here in its name, else its Debian package's, or empty."""
+    if path.parent == built_folder():
+        return path.stem.partition("-")[2]
+    try:
+        owner = subprocess.run(["dpkg-query", "-S", str(path.resolve())], capture_output=True, text=True, check=False)
+        package = owner.stdout.partition(": ")[0]
+        shown = ["dpkg-query", "-W", "-f", "${Version}", package]
+        return subprocess.run(shown, capture_output=True, text=True, check=False).stdout if package else ""
+    except OSError:
+        return ""
+
+
 def _peer(name: str) -> Library:
     path = find_peer(name)
     if path is None:
         looked = ", ".join(f"{stem}*" for stem in PEERS[name])
         folders = ", ".join(map(str, FOLDERS))
-        raise BadInput(f"{name} is not installed: {looked} not in ldconfig's cache nor in {folders}")
-    return Library(name, path)
+        raise BadInput(
+            f"{name} is not installed: {looked} not in ldconfig's cache nor in {folders}, "
+            f"and `make peers` has built none in {built_folder()}"
+        )
+    return Library(name, path, version_of(path))
 
 
 def _file(spec: str) -> Library:
@@ -77,12 +123,12 @@ def _file(spec: str) -> Library:
 
 
 def find_library(spec: str) -> Library:
-    """`glibc`, the name of an installed peer (PEERS), or the path of a shared object.
+    """`glibc`, the name of a peer built or installed (PEERS), or the path of a shared object.
 
     Raises BadInput, with what was looked for, if there is no such thing.
     """
     if spec == GLIBC:
-        return Library(GLIBC, None)
+        return Library(GLIBC, None, platform.libc_ver()[1])
     if spec in PEERS:
         return _peer(spec)
     if "/" in spec or ".so" in spec or Path(spec).is_file():
@@ -105,7 +151,8 @@ def find_libraries(specs: list[str]) -> list[Library]:
             raise BadInput(f"{specs[i]}: named twice")
     names = [library.name for library in found]
     return [
-        library if names.count(library.name) == 1 else Library(str(library.path), library.path) for library in found
+        library if names.count(library.name) == 1 else msgspec.structs.replace(library, name=str(library.path))
+        for library in found
     ]
 
 
@@ -134,7 +181,9 @@ def require_malloc_of(library: Library) -> None:
     environment = os.environ | {"LD_PRELOAD": preload(library, {}), "HEAPSMITH": ""}
     command = [str(replay_driver()), "--malloc"]
     try:
-        asked = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)
+        asked = run_limited(command, START_LIMIT_S, env=environment)
+    except CheckFailed as error:
+        raise BadInput(f"{library.path or library.name}: cannot stand in for malloc: {error}") from error
     except OSError as error:
         raise Missing(f"{command[0]} cannot be run: {error.strerror}") from error
     source = asked.stdout.strip()

@@ -2,13 +2,14 @@
 
 import os
 import signal
-import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from heapsmith.bench.limited import run_limited
 from heapsmith.bench.peers import Library, find_libraries, preload, replay_driver, require_malloc_of
 from heapsmith.bench.replay_script import write_script
 from heapsmith.bench.rounds import UNRELIABLE, Figure, Progress, ratios, schedule, spread_note
@@ -71,17 +72,27 @@ class ReplayTable(msgspec.Struct, frozen=True):
     rows: list[ReplayRow]
 
 
-def replay_once(script: Path, library: Library, *, touch: Touch = "all", check: bool = False) -> Replayed:
-    """One process that replays `script` (of write_script) under `library`.
+def replay_once(
+    script: Path,
+    library: Library,
+    *,
+    touch: Touch = "all",
+    check: bool = False,
+    env: Mapping[str, str] | None = None,
+    limit_s: float | None = None,
+) -> Replayed:
+    """One process that replays `script` (of write_script) under `library`, in at most `limit_s`.
 
-    With `check` every block's contents and alignment are checked. Raises CheckFailed if the malloc fails, breaks a
-    block or crashes, BadInput for a script that cannot be read.
+    `env` replaces the environment, of which LD_PRELOAD is never taken. With `check` every block's contents and
+    alignment are checked. Raises CheckFailed if the malloc fails, breaks a block, crashes or takes too long, BadInput
+    for a script that cannot be read.
     """
-    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    given = os.environ if env is None else env
+    environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"}
     if library.path is not None:
         environment["LD_PRELOAD"] = preload(library, {})
     command = [str(replay_driver()), str(script), "--touch", touch] + (["--check"] if check else [])
-    done = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, errors="replace")
+    done = run_limited(command, limit_s, env=environment)
     if done.returncode < 0:
         raise CheckFailed(f"{library.name}: the replay was killed by {signal.Signals(-done.returncode).name}")
     if done.returncode != 0:

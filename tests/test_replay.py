@@ -280,6 +280,7 @@ def test_replay_refuses_what_it_cannot_do(trace: Path, tmp_path: Path, monkeypat
         replay(tmp_path / "missing.hst", ["glibc"], rounds=1)
     monkeypatch.setattr(peers, "FOLDERS", (tmp_path,))
     monkeypatch.setattr(peers, "_linker_cache", tuple)
+    monkeypatch.setattr(peers, "built_folder", lambda: tmp_path / "peers")
     with pytest.raises(BadInput, match=r"rpmalloc is not installed: librpmallocwrap.so\*, .* nor in "):
         find_library("rpmalloc")
     (tmp_path / "librpmallocwrap.so.1").write_text("")

@@ -43,6 +43,28 @@ Overhead = Annotated[
     typer.Option(metavar="FRACTION", help="Bytes idle in fronts, at most, as a fraction of the peak live bytes."),
 ]
 Rounds = Annotated[int, typer.Option(min=1, help="Counted rounds, each library once in each.")]
+Suites = Annotated[
+    list[str] | None, typer.Option("--suite", metavar="SUITE", help="micro, threads, programs or replay; repeat it.")
+]
+Rows = Annotated[
+    list[str] | None, typer.Option("--only", metavar="ROW", help="Rows of this name or pattern (*); repeat it.")
+]
+Beside = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lib",
+        metavar="LIB|DESIGN",
+        help="A peer (docs/peers.md), a .so or a design, beside glibc; repeat it. Without it all peers and `default`.",
+        autocompletion=designs,
+    ),
+]
+Tuned = Annotated[
+    list[str] | None,
+    typer.Option(metavar="LIB|DESIGN[=TUNED_ON]", help="A tuned one, and on what it was tuned; repeat it."),
+]
+BenchRounds = Annotated[
+    int | None, typer.Option(min=1, help="Counted rounds, each library once in each; 7, with --quick 3.")
+]
 OutFile = Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The file to write.", show_default=False)]
 OutFolder = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="The folder to fill.", show_default=False)]
 

@@ -1,7 +1,6 @@
-"""The command table: what each command takes, whom it asks, how it shows the answer. Only `main` exits."""
+"""The command table: what each command takes, whom it asks, how it shows the answer."""
 
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,8 +9,8 @@ import typer
 
 import heapsmith
 from heapsmith import arguments as take
-from heapsmith import results, show
-from heapsmith.model.errors import BadInput, CheckFailed, HeapsmithError, Missing
+from heapsmith import exits, results, show
+from heapsmith.model.errors import BadInput, CheckFailed
 
 # What needs numpy or numba is imported inside the commands: help and completion must not wait for it.
 
@@ -296,7 +295,7 @@ def run(
 def replay(
     trace: take.Trace,
     lib: Annotated[
-        list[str], typer.Option(metavar="LIB", help="glibc, an installed peer's name, or a .so; repeat it to compare.")
+        list[str], typer.Option(metavar="LIB", help="glibc, a peer (docs/peers.md) or a .so; repeat it to compare.")
     ],
     rounds: take.Rounds = 5,
     check: Annotated[bool, typer.Option("--check", help="Check alignment and contents of every block first.")] = False,
@@ -345,6 +344,46 @@ def forge(
     show.emit_json(report) if json else results.forged(report)
 
 
+@app.command(
+    epilog=take.example("bench --quick", "bench --suite micro --only 'mixed*' --tuned libpy.so='a recording of x.py'")
+)
+def bench(
+    suite: take.Suites = None,
+    only: take.Rows = None,
+    lib: take.Beside = None,
+    tuned: take.Tuned = None,
+    rounds: take.BenchRounds = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer rows, less work in each: under two minutes.")] = False,
+    instructions: Annotated[bool, typer.Option("--instructions", help="Count instructions too (valgrind).")] = False,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the JSON to FILE.")] = None,
+    json: take.Json = False,
+) -> int:
+    """Benchmarks, replays and real programs under every malloc: time, peak RSS, ratios to glibc and the best peer.
+
+    See docs/bench.md. The exit status is 1 if a library that is no peer fails a row or changes its output.
+    """
+    from heapsmith.bench.bench_tables import broken
+    from heapsmith.bench.suite import bench as run_suites
+    from heapsmith.bench.whole_file import write_json
+
+    path = take.writable_file(out) if out is not None else None
+    with show.progress() as progress:
+        found = run_suites(
+            suites=suite or [],
+            only=only or [],
+            libs=lib or [],
+            tuned=tuned or [],
+            rounds=rounds,
+            quick=quick,
+            instructions=instructions,
+            progress=progress,
+        )
+    if path is not None:
+        write_json(path, found)
+    show.emit_json(found) if json else results.benched(found)
+    return 1 if broken(found) else 0
+
+
 @app.command(epilog=take.example("doctor", "doctor --json"))
 def doctor(json: take.Json = False) -> int:
     """What this machine has and lacks for heapsmith; the exit status is 3 if it lacks something essential."""
@@ -355,42 +394,6 @@ def doctor(json: take.Json = False) -> int:
     return 3 if found.lacking else 0
 
 
-def _stop(number: int, _: object) -> None:
-    raise SystemExit(128 + number)
-
-
-def _status(arguments: list[str]) -> int:
-    """Run one command; its exit status. Failures become one line on stderr."""
-    try:
-        status = app(arguments, prog_name="heapsmith", standalone_mode=False)
-        sys.stdout.flush()
-        return status if isinstance(status, int) else 0
-    except HeapsmithError as error:
-        show.note(f"heapsmith: {error}")
-        return error.exit_code
-    except typer.TyperException as error:
-        show.note(f"heapsmith: {' '.join(error.format_message().split())} (see heapsmith --help)")
-        return BadInput.exit_code
-    except BrokenPipeError:
-        return _reader_gone()
-    except OSError as error:
-        show.note(f"heapsmith: {error.filename or 'input or output'}: {error.strerror or error}")
-        return Missing.exit_code
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
-    except SystemExit as stop:
-        broken = isinstance(stop.__context__, BrokenPipeError)  # which typer makes an exit of 1
-        return _reader_gone() if broken else int(stop.code or 0)
-
-
-def _reader_gone() -> int:
-    """Whoever read our output has enough: end as a program does that SIGPIPE ends, without a word."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return 128 + signal.SIGPIPE
-
-
 def main() -> None:
     """Run the command line and exit: 0 fine, 1 a check failed, 2 usage or bad input, 3 the machine lacks something."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _stop)
-    sys.exit(_status(sys.argv[1:] or ["--help"]))
+    exits.main(app)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
     from heapsmith.bench.forge_report import ForgeReport
     from heapsmith.bench.record import RecordResult
     from heapsmith.bench.replay import ReplayTable
+    from heapsmith.bench.suite import BenchReport
     from heapsmith.bench.tables import Words
     from heapsmith.codegen.generate import Generated
     from heapsmith.codegen.verify import VerifyReport
@@ -169,6 +170,17 @@ def replayed(table: "ReplayTable") -> None:
     words(tables.replayed(table))
     for warning in tables.notes(table):
         print(warning)
+
+
+def benched(report: "BenchReport") -> None:
+    """Time, memory and instructions of every row under every malloc, then what to know about them."""
+    from heapsmith.bench import bench_tables
+
+    for table in bench_tables.tables(report):
+        words(table)
+    print()
+    for note in bench_tables.notes(report):
+        print(note)
 
 
 def forged(report: "ForgeReport") -> None:

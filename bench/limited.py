@@ -1,0 +1,46 @@
+"""Run a command for at most so long: at its limit, or when we are interrupted, all processes it started are killed."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import IO
+
+from heapsmith.model.errors import CheckFailed
+
+Output = IO[bytes] | int
+
+
+def run_limited(
+    command: Sequence[str],
+    limit_s: float | None,
+    *,
+    env: Mapping[str, str] | None = None,
+    stdout: Output = subprocess.PIPE,
+    stderr: Output = subprocess.PIPE,
+) -> subprocess.CompletedProcess[str]:
+    """The command's end and output, with /dev/null as its input. Without a limit as subprocess.run.
+
+    With one it runs in a process group of its own (setpgid(2)), which is killed whole. Raises CheckFailed for a command
+    that did not end in time, OSError if it cannot be executed.
+    """
+    with subprocess.Popen(
+        command,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        text=True,
+        errors="replace",
+        process_group=None if limit_s is None else 0,
+    ) as process:
+        try:
+            out, errors = process.communicate(timeout=limit_s)
+        except BaseException as error:
+            with suppress(ProcessLookupError):
+                process.kill() if limit_s is None else os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise CheckFailed(f"killed: it had not ended after {limit_s:.0f} s") from None
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, errors)

@@ -1,0 +1,85 @@
+/* What the benchmark programs share: arguments, dry runs, touching of blocks, random draws, sizes, clock and report.
+ *
+ * Every program does work that its arguments alone decide, prints a checksum of what it read from its blocks on stdout
+ * (the same under every malloc that keeps contents apart) and, on stderr, what the work took. Built with -DDRY=1 a program
+ * runs the same loop on one static buffer without any call of malloc or free; its checksum means nothing. Tables of the
+ * programs' own come from mmap(2), never from the malloc under test. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { PAGE = 4096, SIZES = 1024, SCRATCH_BYTES = 8 << 20, is_dry = DRY };
+
+struct arguments {
+    int count;       /* without the program's name */
+    char **value;
+    const char *use; /* the line that a mistake prints */
+};
+
+extern char scratch[SCRATCH_BYTES];
+
+struct arguments arguments_of(int count, char **value, int least, const char *use);
+long number(const struct arguments *arguments, int index, long least, long most);
+
+/* `count` zeroed pointers. */
+void **pointers(size_t count);
+
+/* SIZES quantiles of a distribution of sizes from `least` to `most` bytes: `uniform`, or `skewed`, a power law in which
+ * P(size > s) falls as 1/s (a bounded Pareto distribution of exponent 1). */
+void fill_sizes(uint32_t *sizes, const struct arguments *arguments, int least, int most, int shape);
+
+/* Run `thread` on each of `count` items of `item_bytes` from `items` on, all but one item in threads of their own. */
+void on_threads(void *(*thread)(void *), void *items, size_t item_bytes, long count);
+
+void start_clock(void);
+
+/* The checksum on stdout; operations, wall and CPU time since start_clock() as JSON on stderr. Returns main's value. */
+int report(uint64_t checksum, uint64_t operations);
+
+/* Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8(14), 2003; `state` begins as any number but 0. */
+static inline uint32_t draw(uint32_t *state)
+{
+    uint32_t x = *state;
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    return *state = x;
+}
+
+static inline uint32_t below(uint32_t *state, uint32_t bound)
+{
+    return (uint32_t)((uint64_t)draw(state) * bound >> 32);
+}
+
+/* The compiler may know nothing of where a block comes from. */
+static inline void *hidden(void *block)
+{
+    __asm__ volatile("" : "+r"(block) : : "memory");
+    return block;
+}
+
+static inline void *allocate(size_t bytes)
+{
+    return hidden(is_dry ? scratch : malloc(bytes));
+}
+
+static inline void release(void *block)
+{
+    if (!is_dry)
+        free(block);
+}
+
+/* As a program fills what it asked for: the first word, a word of each further page, the last byte. bytes >= 8. */
+static inline void touch(void *block, size_t bytes, uint32_t value)
+{
+    for (size_t at = 0; at < bytes - 4; at += PAGE)
+        *(uint32_t *)((char *)block + at) = value;
+    ((char *)block)[bytes - 1] = (char)value;
+}
+
+/* What touch() wrote to the first word. */
+static inline uint32_t look(const void *block)
+{
+    return *(const uint32_t *)block;
+}

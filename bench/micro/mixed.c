@@ -1,0 +1,52 @@
+/* mixed PAIRS LIVE LEAST MOST uniform|skewed THREADS: a random block of LIVE is freed, one of random size made.
+ * Each thread has LIVE blocks of its own and does PAIRS pairs. */
+#include "micro.h"
+
+enum { MOST_THREADS = 256, SEED = 2463534242 };
+
+struct worker {
+    void **slot;
+    uint32_t random;
+    uint64_t checksum;
+};
+
+static long pairs, live;
+static uint32_t sizes[SIZES];
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    void **slot = worker->slot;
+    uint32_t random = worker->random;
+    uint64_t checksum = 0;
+    for (long pair = 0; pair < pairs; pair++) {
+        void **place = &slot[below(&random, (uint32_t)live)];
+        size_t bytes = sizes[below(&random, SIZES)];
+        if (*place != NULL)
+            checksum += look(*place);
+        release(*place);
+        *place = allocate(bytes);
+        touch(*place, bytes, (uint32_t)pair);
+    }
+    worker->checksum = checksum;
+    return NULL;
+}
+
+int main(int count, char **value)
+{
+    static struct worker workers[MOST_THREADS];
+    const char *use = "usage: mixed PAIRS LIVE LEAST MOST uniform|skewed THREADS";
+    struct arguments given = arguments_of(count, value, 6, use);
+    pairs = number(&given, 0, 1, 1L << 40);
+    live = number(&given, 1, 1, 1 << 24);
+    fill_sizes(sizes, &given, 2, 3, 4);
+    long threads = number(&given, 5, 1, MOST_THREADS);
+    for (long i = 0; i < threads; i++)
+        workers[i] = (struct worker){pointers((size_t)live), (uint32_t)(SEED + i), 0};
+    start_clock();
+    on_threads(work, workers, sizeof *workers, threads);
+    uint64_t checksum = 0;
+    for (long i = 0; i < threads; i++)
+        checksum += workers[i].checksum;
+    return report(checksum, (uint64_t)(pairs * threads));
+}

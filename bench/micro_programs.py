@@ -1,0 +1,42 @@
+"""The C programs of bench/micro and the ceilings of bench/ceilings, compiled once into the cache."""
+
+from pathlib import Path
+
+import msgspec
+
+from heapsmith.bench.measure import Run
+from heapsmith.bench.peers import Library
+from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
+from heapsmith.model.errors import CheckFailed
+
+HERE = Path(__file__).resolve().parent
+PROGRAM_FLAGS = (*TOOL_FLAGS, "-fno-builtin", "-pthread")
+"""-fno-builtin: else GCC takes pairs of malloc and free out."""
+CEILING_FLAGS = (*TOOL_FLAGS, "-fno-builtin", "-shared", "-fPIC", "-ftls-model=initial-exec")
+
+
+class Took(msgspec.Struct, frozen=True):
+    """What a program says of its own loop, without loading, thread tables and exit (`bench/micro/micro.c`)."""
+
+    operations: int
+    wall_ns: int
+    cpu_ns: int
+
+
+def program(name: str, *, dry: bool = False) -> Path:
+    """`bench/micro/<name>.c`, built; `dry`: the same loop without malloc and free. Raises what build_tool raises."""
+    sources = [HERE / "micro" / f"{name}.c", HERE / "micro" / "micro.c"]
+    return build_tool(f"{name}-dry" if dry else name, sources, [*PROGRAM_FLAGS, f"-DDRY={int(dry)}"])
+
+
+def ceiling(name: str) -> Library:
+    """`bench/ceilings/<name>.c` as a library to preload. Raises what build_tool raises."""
+    return Library(name, build_tool(f"lib{name}.so", [HERE / "ceilings" / f"{name}.c"], CEILING_FLAGS))
+
+
+def took(run: Run) -> Took:
+    """The program's own report of a run; CheckFailed if there is none."""
+    try:
+        return msgspec.json.decode(run.errors.splitlines()[-1] if run.errors else "", type=Took)
+    except msgspec.MsgspecError:
+        raise CheckFailed(f"no report of what it took: {run.errors.strip() or 'nothing'} on standard error") from None

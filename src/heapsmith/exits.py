@@ -1,0 +1,51 @@
+"""From what a command does to the process's exit status: failures become one line on stderr. Only `main` exits."""
+
+import os
+import signal
+import sys
+
+import typer
+
+from heapsmith import show
+from heapsmith.model.errors import BadInput, HeapsmithError, Missing
+
+
+def _stop(number: int, _: object) -> None:
+    raise SystemExit(128 + number)
+
+
+def status(app: typer.Typer, arguments: list[str]) -> int:
+    """Run one command; its exit status. Failures become one line on stderr."""
+    try:
+        answer = app(arguments, prog_name="heapsmith", standalone_mode=False)
+        sys.stdout.flush()
+        return answer if isinstance(answer, int) else 0
+    except HeapsmithError as error:
+        show.note(f"heapsmith: {error}")
+        return error.exit_code
+    except typer.TyperException as error:
+        show.note(f"heapsmith: {' '.join(error.format_message().split())} (see heapsmith --help)")
+        return BadInput.exit_code
+    except BrokenPipeError:
+        return _reader_gone()
+    except OSError as error:
+        show.note(f"heapsmith: {error.filename or 'input or output'}: {error.strerror or error}")
+        return Missing.exit_code
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except SystemExit as stop:
+        broken = isinstance(stop.__context__, BrokenPipeError)  # which typer makes an exit of 1
+        return _reader_gone() if broken else int(stop.code or 0)
+
+
+def _reader_gone() -> int:
+    """Whoever read our output has enough: end as a program does that SIGPIPE ends, without a word."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 128 + signal.SIGPIPE
+
+
+def main(app: typer.Typer) -> None:
+    """Run the command line of `app` and exit: 0 fine, 1 a check failed, 2 bad usage or input, 3 something lacks."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
+    sys.exit(status(app, sys.argv[1:] or ["--help"]))

@@ -1,0 +1,51 @@
+"""The gate of the hot paths: the committed designs take exactly the instructions that bench/hot_paths.toml allows."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from heapsmith.bench.hot_paths import FILE, allowed, as_toml, committed, compare, count
+from heapsmith.bench.instructions import FORMS
+from heapsmith.codegen.toolchain import find_gcc
+from heapsmith.model.errors import BadInput
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_instructions_of_the_committed_designs() -> None:
+    gcc, permitted = allowed()
+    if gcc != find_gcc().version:
+        pytest.skip(f"{FILE.name} holds the counts of {gcc}, not of {find_gcc().version}: run `make hot-paths`")
+    wrong = compare(count(), permitted)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_file_has_every_committed_design_and_form() -> None:
+    counts = allowed()[1]
+    assert list(counts) == committed()
+    assert all(list(row) == list(FORMS) for row in counts.values())
+    assert all(figure > 21 for row in counts.values() for figure in row.values())  # two calls of empty functions
+
+
+def test_what_the_gate_says() -> None:
+    permitted = {"a": {"pair": 32.0, "mixed": 33.9}, "b": {"pair": 40.0}}
+    assert compare(permitted, permitted) == []
+    assert compare({"a": {"pair": 32.1, "mixed": 33.8}, "b": {"pair": 40.0}}, permitted) == []  # rounding
+    found = {"a": {"pair": 33.0, "mixed": 33.0}, "c": {"pair": 1.0}}
+    assert compare(found, permitted) == [
+        "a, pair: 33.0 instructions, 32.0 are allowed: the hot path has become longer",
+        "a, mixed: 33.0 instructions, 33.9 are allowed: better, so lower hot_paths.toml by `make hot-paths`",
+        "c, pair: 1.0 instructions, and hot_paths.toml allows none: run `make hot-paths`",
+        "b, pair: in hot_paths.toml, but not counted any more: run `make hot-paths`",
+    ]
+
+
+def test_the_file_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    counts = {"default": {"pair-32": 32.0, "mixed": 33.9}, "two-level": {"pair-32": 40.0}}
+    file = tmp_path / "hot.toml"
+    file.write_text(as_toml("gcc (X) 1.2", counts))
+    assert allowed(file) == ("gcc (X) 1.2", counts)
+    for bad in ("", "gcc = 3 4", "[default]\n"):
+        file.write_text(bad)
+        with pytest.raises(BadInput, match=r"hot\.toml: expected the counts that `make hot-paths` writes"):
+            allowed(file)

@@ -1,0 +1,69 @@
+"""The programs of bench/micro: the same work under every malloc, ceilings that hold where rows have them."""
+
+from pathlib import Path
+
+import pytest
+
+from heapsmith.bench.built import library_of
+from heapsmith.bench.measure import run_once
+from heapsmith.bench.micro_programs import HERE, ceiling, program, took
+from heapsmith.bench.peers import Library
+from heapsmith.bench.rows import CEILINGS, MICRO, THREADS
+from heapsmith.bench.suites import environment
+from heapsmith.model.design import load
+from heapsmith.model.errors import CheckFailed
+
+GLIBC = Library("glibc", None)
+WORK = {
+    "aligned": ["5000 100 16 1024 uniform", "500 10 16 100000 skewed"],
+    "calloc": ["5000 100 16 1024 uniform", "200 10 60000 1000000 skewed"],
+    "fixed": ["5000 32 1", "5000 512 100", "500 100000 10"],
+    "growth": ["50000 100 1024 50", "20000 10 4000 0", "50000 2 1000000 100"],
+    "handover": ["200 16 256 1 1", "100 8 40000 2 2"],
+    "larson": ["1000 100 8 64 1 5", "500 20 2048 32768 2 5"],
+    "mixed": ["10000 400 16 1024 uniform 1", "10000 100 8 100000 skewed 2"],
+    "phases": ["2 1000000 32 4096 48"],
+    "startup": ["2"],
+}
+"""Arguments, by program of bench/micro."""
+
+
+def once(name: str, arguments: str, library: Library, folder: Path, *, dry: bool = False) -> tuple[str, int]:
+    """The checksum and the operations of one run."""
+    path = str(program(name, dry=dry))
+    run = run_once(path, [path, *arguments.split()], library, environment(), folder, limit_s=20)
+    assert (run.used.exit_status, run.used.signal) == (0, 0), run
+    return run.output, took(run).operations
+
+
+def test_every_program_has_work_here_and_quick_rows() -> None:
+    programs = {path.stem for path in (HERE / "micro").glob("*.c")} - {"micro"}
+    assert programs == set(WORK) == {row.program for row in [*MICRO, *THREADS] if row.quick}
+    assert set(CEILINGS) == {path.stem for path in (HERE / "ceilings").glob("*.c")}
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_the_work_is_the_same_under_every_malloc(name: str, tmp_path: Path) -> None:
+    ours = Library("default", library_of(load("default")))
+    for arguments in WORK[name]:
+        under_glibc = once(name, arguments, GLIBC, tmp_path)
+        assert under_glibc[1] > 0
+        assert once(name, arguments, ours, tmp_path) == under_glibc
+    assert once(name, WORK[name][0], GLIBC, tmp_path, dry=True)[1] == once(name, WORK[name][0], GLIBC, tmp_path)[1]
+
+
+def test_ceilings_hold_where_rows_have_them(tmp_path: Path) -> None:
+    for row in (row for row in MICRO if row.ceilings):
+        arguments = f"20000 {row.arguments}"
+        wanted = once(row.program, arguments, GLIBC, tmp_path)
+        for name in row.ceilings:
+            assert once(row.program, arguments, ceiling(name), tmp_path) == wanted, (row.name, name)
+
+
+@pytest.mark.parametrize("arguments", ["", "5 32", "x 32 1", "0 32 1", "5 4 1", "5 32 1x"])
+def test_programs_refuse_bad_arguments(arguments: str, tmp_path: Path) -> None:
+    path = str(program("fixed"))
+    run = run_once(path, [path, *arguments.split()], GLIBC, environment(), tmp_path)
+    assert (run.used.exit_status, run.errors) == (2, "usage: fixed PAIRS BYTES LIVE\n")
+    with pytest.raises(CheckFailed, match="no report of what it took: usage: fixed"):
+        took(run)
