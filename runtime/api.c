@@ -139,7 +139,7 @@ static unsigned aligned_class(size_t alignment, size_t bytes)
     if (bytes > SMALL_LIMIT || alignment > PAGE_BYTES)
         return CLASS_COUNT;
     unsigned class = size_to_class(bytes);
-    while (class < CLASS_COUNT && (hs_class[class].stride | hs_class[class].first) % alignment != 0)
+    while (class < CLASS_COUNT && ((hs_class[class].stride | hs_class[class].first) & (alignment - 1)) != 0)
         class++;
     return class;
 }

@@ -254,10 +254,9 @@ uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want
     return taken;
 }
 
-void hs_give(struct heap *heap, unsigned class, void *block)
+static inline void give(struct heap *heap, struct class_slabs *slabs, unsigned class, void *block)
 {
     struct slab *slab = slab_of(block);
-    struct class_slabs *slabs = &remote_store(heap)->of[class];
     bool was_available = slab_available(slab);
     uint32_t index = block_index(slab, block);
     uint64_t bit = UINT64_C(1) << (index % 64);
@@ -277,11 +276,17 @@ void hs_give(struct heap *heap, unsigned class, void *block)
     }
 }
 
+void hs_give(struct heap *heap, unsigned class, void *block)
+{
+    give(heap, &remote_store(heap)->of[class], class, block);
+}
+
 void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count)
 {
+    struct class_slabs *slabs = &remote_store(heap)->of[class];
     remote_lock_store();
     for (uint32_t index = 0; index < count; index++)
-        hs_give(heap, class, blocks[index]);
+        give(heap, slabs, class, blocks[index]);
     remote_unlock_store();
 }
 

@@ -1,6 +1,6 @@
 /* The hit paths of this heap: a straight-line alloc and free per size class, malloc and free over them.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 0d18d84e1511.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash b5ac1a3475d8.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #include "api.h"
@@ -333,7 +333,7 @@ static void free_256(void *block)
 
 /* 320-byte blocks for requests of 257 to 320 bytes: at most 63 bytes unused inside, 204 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 102, refill 12, flush 51.
+ * Capacity 128, refill 12, flush 64.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_320(void)
 {
@@ -360,7 +360,7 @@ static void free_320(void *block)
 
 /* 384-byte blocks for requests of 321 to 384 bytes: at most 63 bytes unused inside, 170 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 85, refill 10, flush 42.
+ * Capacity 128, refill 10, flush 64.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_384(void)
 {
@@ -387,7 +387,7 @@ static void free_384(void *block)
 
 /* 448-byte blocks for requests of 385 to 448 bytes: at most 63 bytes unused inside, 146 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 73, refill 9, flush 36.
+ * Capacity 128, refill 9, flush 64.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_448(void)
 {
@@ -414,7 +414,7 @@ static void free_448(void *block)
 
 /* 512-byte blocks for requests of 449 to 512 bytes: at most 63 bytes unused inside, 128 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 64, refill 8, flush 32.
+ * Capacity 128, refill 8, flush 64.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_512(void)
 {
@@ -441,7 +441,7 @@ static void free_512(void *block)
 
 /* 640-byte blocks for requests of 513 to 640 bytes: at most 127 bytes unused inside, 102 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 51, refill 6, flush 25.
+ * Capacity 128, refill 6, flush 64.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_640(void)
 {
@@ -468,7 +468,7 @@ static void free_640(void *block)
 
 /* 768-byte blocks for requests of 641 to 768 bytes: at most 127 bytes unused inside, 85 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 42, refill 5, flush 21.
+ * Capacity 128, refill 5, flush 64.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_768(void)
 {
@@ -495,7 +495,7 @@ static void free_768(void *block)
 
 /* 896-byte blocks for requests of 769 to 896 bytes: at most 127 bytes unused inside, 73 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 36, refill 4, flush 18.
+ * Capacity 128, refill 4, flush 64.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_896(void)
 {
@@ -522,7 +522,7 @@ static void free_896(void *block)
 
 /* 1024-byte blocks for requests of 897 to 1024 bytes: at most 127 bytes unused inside, 64 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 32, refill 4, flush 16.
+ * Capacity 128, refill 4, flush 64.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_1024(void)
 {
@@ -549,7 +549,7 @@ static void free_1024(void *block)
 
 /* 1280-byte blocks for requests of 1025 to 1280 bytes: at most 255 bytes unused inside, 51 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 25, refill 3, flush 12.
+ * Capacity 102, refill 3, flush 51.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_1280(void)
 {
@@ -576,7 +576,7 @@ static void free_1280(void *block)
 
 /* 1536-byte blocks for requests of 1281 to 1536 bytes: at most 255 bytes unused inside, 42 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 21, refill 2, flush 10.
+ * Capacity 85, refill 2, flush 42.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_1536(void)
 {
@@ -603,7 +603,7 @@ static void free_1536(void *block)
 
 /* 1792-byte blocks for requests of 1537 to 1792 bytes: at most 255 bytes unused inside, 36 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 18, refill 2, flush 9.
+ * Capacity 73, refill 2, flush 36.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_1792(void)
 {
@@ -630,7 +630,7 @@ static void free_1792(void *block)
 
 /* 2048-byte blocks for requests of 1793 to 2048 bytes: at most 255 bytes unused inside, 32 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 16, refill 2, flush 8.
+ * Capacity 64, refill 2, flush 32.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_2048(void)
 {
@@ -657,7 +657,7 @@ static void free_2048(void *block)
 
 /* 2560-byte blocks for requests of 2049 to 2560 bytes: at most 511 bytes unused inside, 25 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 12, refill 1, flush 6.
+ * Capacity 51, refill 1, flush 25.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_2560(void)
 {
@@ -684,7 +684,7 @@ static void free_2560(void *block)
 
 /* 3072-byte blocks for requests of 2561 to 3072 bytes: at most 511 bytes unused inside, 21 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 10, refill 1, flush 5.
+ * Capacity 42, refill 1, flush 21.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_3072(void)
 {
@@ -711,7 +711,7 @@ static void free_3072(void *block)
 
 /* 3584-byte blocks for requests of 3073 to 3584 bytes: at most 511 bytes unused inside, 18 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 9, refill 1, flush 4.
+ * Capacity 36, refill 1, flush 18.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_3584(void)
 {
@@ -738,7 +738,7 @@ static void free_3584(void *block)
 
 /* 4096-byte blocks for requests of 3585 to 4096 bytes: at most 511 bytes unused inside, 16 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 8, refill 1, flush 4.
+ * Capacity 32, refill 1, flush 16.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_4096(void)
 {
@@ -765,7 +765,7 @@ static void free_4096(void *block)
 
 /* 5120-byte blocks for requests of 4097 to 5120 bytes: at most 1023 bytes unused inside, 12 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 6, refill 1, flush 3.
+ * Capacity 25, refill 1, flush 12.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_5120(void)
 {
@@ -792,7 +792,7 @@ static void free_5120(void *block)
 
 /* 6144-byte blocks for requests of 5121 to 6144 bytes: at most 1023 bytes unused inside, 10 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 5, refill 1, flush 2.
+ * Capacity 21, refill 1, flush 10.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_6144(void)
 {
@@ -819,7 +819,7 @@ static void free_6144(void *block)
 
 /* 7168-byte blocks for requests of 6145 to 7168 bytes: at most 1023 bytes unused inside, 9 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 4, refill 1, flush 2.
+ * Capacity 18, refill 1, flush 9.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_7168(void)
 {
@@ -846,7 +846,7 @@ static void free_7168(void *block)
 
 /* 8192-byte blocks for requests of 7169 to 8192 bytes: at most 1023 bytes unused inside, 8 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 4, refill 1, flush 2.
+ * Capacity 16, refill 1, flush 8.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_8192(void)
 {
@@ -873,7 +873,7 @@ static void free_8192(void *block)
 
 /* 10240-byte blocks for requests of 8193 to 10240 bytes: at most 2047 bytes unused inside, 6 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 3, refill 1, flush 1.
+ * Capacity 12, refill 1, flush 6.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_10240(void)
 {
@@ -900,7 +900,7 @@ static void free_10240(void *block)
 
 /* 12288-byte blocks for requests of 10241 to 12288 bytes: at most 2047 bytes unused inside, 5 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 2, refill 1, flush 1.
+ * Capacity 10, refill 1, flush 5.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_12288(void)
 {
@@ -927,7 +927,7 @@ static void free_12288(void *block)
 
 /* 14336-byte blocks for requests of 12289 to 14336 bytes: at most 2047 bytes unused inside, 4 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 2, refill 1, flush 1.
+ * Capacity 9, refill 1, flush 4.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_14336(void)
 {
@@ -954,7 +954,7 @@ static void free_14336(void *block)
 
 /* 16384-byte blocks for requests of 14337 to 16384 bytes: at most 2047 bytes unused inside, 4 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 2, refill 1, flush 1.
+ * Capacity 8, refill 1, flush 4.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_16384(void)
 {
@@ -981,7 +981,7 @@ static void free_16384(void *block)
 
 /* 20480-byte blocks for requests of 16385 to 20480 bytes: at most 4095 bytes unused inside, 3 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 1, refill 1, flush 1.
+ * Capacity 6, refill 1, flush 3.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_20480(void)
 {
@@ -1008,7 +1008,7 @@ static void free_20480(void *block)
 
 /* 24576-byte blocks for requests of 20481 to 24576 bytes: at most 4095 bytes unused inside, 2 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 1, refill 1, flush 1.
+ * Capacity 5, refill 1, flush 2.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_24576(void)
 {
@@ -1035,7 +1035,7 @@ static void free_24576(void *block)
 
 /* 28672-byte blocks for requests of 24577 to 28672 bytes: at most 4095 bytes unused inside, 2 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 1, refill 1, flush 1.
+ * Capacity 4, refill 1, flush 2.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_28672(void)
 {
@@ -1062,7 +1062,7 @@ static void free_28672(void *block)
 
 /* 32768-byte blocks for requests of 28673 to 32768 bytes: at most 4095 bytes unused inside, 2 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 1, refill 1, flush 1.
+ * Capacity 4, refill 1, flush 2.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_32768(void)
 {

@@ -1,19 +1,19 @@
 /* The tables of this heap: size classes, size to class, and the heap of a thread that has none.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 0d18d84e1511.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash b5ac1a3475d8.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #include "heap.h"
 
 /* What the hit paths and the tables count on. */
 _Static_assert(CLASS_32768 + 1 == CLASS_COUNT, "classes are numbered from 0 without a gap");
-_Static_assert(SLOT_32768 + 1 + 0 == SLOT_COUNT, "a heap has slots for every class");
+_Static_assert(SLOT_32768 + 4 + 0 == SLOT_COUNT, "a heap has slots for every class");
 _Static_assert((SMALL_LIMIT + SIZE_BIAS + GRAIN - 1) / GRAIN + 1 == SIZE_CLASS_COUNT, "every small size has a class");
 _Static_assert((uint64_t)SPAN_SLABS << SLAB_SHIFT == SLAB_SPAN_BYTES, "a slab's number is its offset's upper bits");
 _Static_assert((uint64_t)CLASS_COUNT * REGION_BYTES <= SLAB_SPAN_BYTES, "every region lies in the span");
 _Static_assert(BITMAP_WORDS * 64 >= 4096, "a mark for every block of a slab");
 
-const char hs_design[] = "default 0d18d84e1511";
+const char hs_design[] = "default b5ac1a3475d8";
 
 const struct class_plan hs_class[CLASS_COUNT] = {
     /* 16: requests of 0 to 16 bytes; 4096 blocks a slab, 0 bytes over */
@@ -91,170 +91,170 @@ const struct class_plan hs_class[CLASS_COUNT] = {
     /* 320: requests of 257 to 320 bytes; 204 blocks a slab, 256 bytes over */
     [CLASS_320] = {
         .usable = 320, .stride = 320, .first = 0, .blocks = 204, .reciprocal = 13743895348,
-        .capacity = 102, .list_capacity = 0, .refill = 12, .flush = 51, .spill = 0, .promote = 0,
-        .slot = SLOT_320, .stack = 102, .drain = array_stack_drain,
+        .capacity = 128, .list_capacity = 0, .refill = 12, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_320, .stack = 128, .drain = array_stack_drain,
     },
     /* 384: requests of 321 to 384 bytes; 170 blocks a slab, 256 bytes over */
     [CLASS_384] = {
         .usable = 384, .stride = 384, .first = 0, .blocks = 170, .reciprocal = 11453246123,
-        .capacity = 85, .list_capacity = 0, .refill = 10, .flush = 42, .spill = 0, .promote = 0,
-        .slot = SLOT_384, .stack = 85, .drain = array_stack_drain,
+        .capacity = 128, .list_capacity = 0, .refill = 10, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_384, .stack = 128, .drain = array_stack_drain,
     },
     /* 448: requests of 385 to 448 bytes; 146 blocks a slab, 128 bytes over */
     [CLASS_448] = {
         .usable = 448, .stride = 448, .first = 0, .blocks = 146, .reciprocal = 9817068106,
-        .capacity = 73, .list_capacity = 0, .refill = 9, .flush = 36, .spill = 0, .promote = 0,
-        .slot = SLOT_448, .stack = 73, .drain = array_stack_drain,
+        .capacity = 128, .list_capacity = 0, .refill = 9, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_448, .stack = 128, .drain = array_stack_drain,
     },
     /* 512: requests of 449 to 512 bytes; 128 blocks a slab, 0 bytes over */
     [CLASS_512] = {
         .usable = 512, .stride = 512, .first = 0, .blocks = 128, .reciprocal = 8589934593,
-        .capacity = 64, .list_capacity = 0, .refill = 8, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_512, .stack = 64, .drain = array_stack_drain,
+        .capacity = 128, .list_capacity = 0, .refill = 8, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_512, .stack = 128, .drain = array_stack_drain,
     },
     /* 640: requests of 513 to 640 bytes; 102 blocks a slab, 256 bytes over */
     [CLASS_640] = {
         .usable = 640, .stride = 640, .first = 0, .blocks = 102, .reciprocal = 6871947674,
-        .capacity = 51, .list_capacity = 0, .refill = 6, .flush = 25, .spill = 0, .promote = 0,
-        .slot = SLOT_640, .stack = 51, .drain = array_stack_drain,
+        .capacity = 128, .list_capacity = 0, .refill = 6, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_640, .stack = 128, .drain = array_stack_drain,
     },
     /* 768: requests of 641 to 768 bytes; 85 blocks a slab, 256 bytes over */
     [CLASS_768] = {
         .usable = 768, .stride = 768, .first = 0, .blocks = 85, .reciprocal = 5726623062,
-        .capacity = 42, .list_capacity = 0, .refill = 5, .flush = 21, .spill = 0, .promote = 0,
-        .slot = SLOT_768, .stack = 42, .drain = array_stack_drain,
+        .capacity = 128, .list_capacity = 0, .refill = 5, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_768, .stack = 128, .drain = array_stack_drain,
     },
     /* 896: requests of 769 to 896 bytes; 73 blocks a slab, 128 bytes over */
     [CLASS_896] = {
         .usable = 896, .stride = 896, .first = 0, .blocks = 73, .reciprocal = 4908534053,
-        .capacity = 36, .list_capacity = 0, .refill = 4, .flush = 18, .spill = 0, .promote = 0,
-        .slot = SLOT_896, .stack = 36, .drain = array_stack_drain,
+        .capacity = 128, .list_capacity = 0, .refill = 4, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_896, .stack = 128, .drain = array_stack_drain,
     },
     /* 1024: requests of 897 to 1024 bytes; 64 blocks a slab, 0 bytes over */
     [CLASS_1024] = {
         .usable = 1024, .stride = 1024, .first = 0, .blocks = 64, .reciprocal = 4294967297,
-        .capacity = 32, .list_capacity = 0, .refill = 4, .flush = 16, .spill = 0, .promote = 0,
-        .slot = SLOT_1024, .stack = 32, .drain = array_stack_drain,
+        .capacity = 128, .list_capacity = 0, .refill = 4, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_1024, .stack = 128, .drain = array_stack_drain,
     },
     /* 1280: requests of 1025 to 1280 bytes; 51 blocks a slab, 256 bytes over */
     [CLASS_1280] = {
         .usable = 1280, .stride = 1280, .first = 0, .blocks = 51, .reciprocal = 3435973837,
-        .capacity = 25, .list_capacity = 0, .refill = 3, .flush = 12, .spill = 0, .promote = 0,
-        .slot = SLOT_1280, .stack = 25, .drain = array_stack_drain,
+        .capacity = 102, .list_capacity = 0, .refill = 3, .flush = 51, .spill = 0, .promote = 0,
+        .slot = SLOT_1280, .stack = 102, .drain = array_stack_drain,
     },
     /* 1536: requests of 1281 to 1536 bytes; 42 blocks a slab, 1024 bytes over */
     [CLASS_1536] = {
         .usable = 1536, .stride = 1536, .first = 0, .blocks = 42, .reciprocal = 2863311531,
-        .capacity = 21, .list_capacity = 0, .refill = 2, .flush = 10, .spill = 0, .promote = 0,
-        .slot = SLOT_1536, .stack = 21, .drain = array_stack_drain,
+        .capacity = 85, .list_capacity = 0, .refill = 2, .flush = 42, .spill = 0, .promote = 0,
+        .slot = SLOT_1536, .stack = 85, .drain = array_stack_drain,
     },
     /* 1792: requests of 1537 to 1792 bytes; 36 blocks a slab, 1024 bytes over */
     [CLASS_1792] = {
         .usable = 1792, .stride = 1792, .first = 0, .blocks = 36, .reciprocal = 2454267027,
-        .capacity = 18, .list_capacity = 0, .refill = 2, .flush = 9, .spill = 0, .promote = 0,
-        .slot = SLOT_1792, .stack = 18, .drain = array_stack_drain,
+        .capacity = 73, .list_capacity = 0, .refill = 2, .flush = 36, .spill = 0, .promote = 0,
+        .slot = SLOT_1792, .stack = 73, .drain = array_stack_drain,
     },
     /* 2048: requests of 1793 to 2048 bytes; 32 blocks a slab, 0 bytes over */
     [CLASS_2048] = {
         .usable = 2048, .stride = 2048, .first = 0, .blocks = 32, .reciprocal = 2147483649,
-        .capacity = 16, .list_capacity = 0, .refill = 2, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_2048, .stack = 16, .drain = array_stack_drain,
+        .capacity = 64, .list_capacity = 0, .refill = 2, .flush = 32, .spill = 0, .promote = 0,
+        .slot = SLOT_2048, .stack = 64, .drain = array_stack_drain,
     },
     /* 2560: requests of 2049 to 2560 bytes; 25 blocks a slab, 1536 bytes over */
     [CLASS_2560] = {
         .usable = 2560, .stride = 2560, .first = 0, .blocks = 25, .reciprocal = 1717986919,
-        .capacity = 12, .list_capacity = 0, .refill = 1, .flush = 6, .spill = 0, .promote = 0,
-        .slot = SLOT_2560, .stack = 12, .drain = array_stack_drain,
+        .capacity = 51, .list_capacity = 0, .refill = 1, .flush = 25, .spill = 0, .promote = 0,
+        .slot = SLOT_2560, .stack = 51, .drain = array_stack_drain,
     },
     /* 3072: requests of 2561 to 3072 bytes; 21 blocks a slab, 1024 bytes over */
     [CLASS_3072] = {
         .usable = 3072, .stride = 3072, .first = 0, .blocks = 21, .reciprocal = 1431655766,
-        .capacity = 10, .list_capacity = 0, .refill = 1, .flush = 5, .spill = 0, .promote = 0,
-        .slot = SLOT_3072, .stack = 10, .drain = array_stack_drain,
+        .capacity = 42, .list_capacity = 0, .refill = 1, .flush = 21, .spill = 0, .promote = 0,
+        .slot = SLOT_3072, .stack = 42, .drain = array_stack_drain,
     },
     /* 3584: requests of 3073 to 3584 bytes; 18 blocks a slab, 1024 bytes over */
     [CLASS_3584] = {
         .usable = 3584, .stride = 3584, .first = 0, .blocks = 18, .reciprocal = 1227133514,
-        .capacity = 9, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_3584, .stack = 9, .drain = array_stack_drain,
+        .capacity = 36, .list_capacity = 0, .refill = 1, .flush = 18, .spill = 0, .promote = 0,
+        .slot = SLOT_3584, .stack = 36, .drain = array_stack_drain,
     },
     /* 4096: requests of 3585 to 4096 bytes; 16 blocks a slab, 0 bytes over */
     [CLASS_4096] = {
         .usable = 4096, .stride = 4096, .first = 0, .blocks = 16, .reciprocal = 1073741825,
-        .capacity = 8, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_4096, .stack = 8, .drain = array_stack_drain,
+        .capacity = 32, .list_capacity = 0, .refill = 1, .flush = 16, .spill = 0, .promote = 0,
+        .slot = SLOT_4096, .stack = 32, .drain = array_stack_drain,
     },
     /* 5120: requests of 4097 to 5120 bytes; 12 blocks a slab, 4096 bytes over */
     [CLASS_5120] = {
         .usable = 5120, .stride = 5120, .first = 0, .blocks = 12, .reciprocal = 858993460,
-        .capacity = 6, .list_capacity = 0, .refill = 1, .flush = 3, .spill = 0, .promote = 0,
-        .slot = SLOT_5120, .stack = 6, .drain = array_stack_drain,
+        .capacity = 25, .list_capacity = 0, .refill = 1, .flush = 12, .spill = 0, .promote = 0,
+        .slot = SLOT_5120, .stack = 25, .drain = array_stack_drain,
     },
     /* 6144: requests of 5121 to 6144 bytes; 10 blocks a slab, 4096 bytes over */
     [CLASS_6144] = {
         .usable = 6144, .stride = 6144, .first = 0, .blocks = 10, .reciprocal = 715827883,
-        .capacity = 5, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_6144, .stack = 5, .drain = array_stack_drain,
+        .capacity = 21, .list_capacity = 0, .refill = 1, .flush = 10, .spill = 0, .promote = 0,
+        .slot = SLOT_6144, .stack = 21, .drain = array_stack_drain,
     },
     /* 7168: requests of 6145 to 7168 bytes; 9 blocks a slab, 1024 bytes over */
     [CLASS_7168] = {
         .usable = 7168, .stride = 7168, .first = 0, .blocks = 9, .reciprocal = 613566757,
-        .capacity = 4, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_7168, .stack = 4, .drain = array_stack_drain,
+        .capacity = 18, .list_capacity = 0, .refill = 1, .flush = 9, .spill = 0, .promote = 0,
+        .slot = SLOT_7168, .stack = 18, .drain = array_stack_drain,
     },
     /* 8192: requests of 7169 to 8192 bytes; 8 blocks a slab, 0 bytes over */
     [CLASS_8192] = {
         .usable = 8192, .stride = 8192, .first = 0, .blocks = 8, .reciprocal = 536870913,
-        .capacity = 4, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_8192, .stack = 4, .drain = array_stack_drain,
+        .capacity = 16, .list_capacity = 0, .refill = 1, .flush = 8, .spill = 0, .promote = 0,
+        .slot = SLOT_8192, .stack = 16, .drain = array_stack_drain,
     },
     /* 10240: requests of 8193 to 10240 bytes; 6 blocks a slab, 4096 bytes over */
     [CLASS_10240] = {
         .usable = 10240, .stride = 10240, .first = 0, .blocks = 6, .reciprocal = 429496730,
-        .capacity = 3, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_10240, .stack = 3, .drain = array_stack_drain,
+        .capacity = 12, .list_capacity = 0, .refill = 1, .flush = 6, .spill = 0, .promote = 0,
+        .slot = SLOT_10240, .stack = 12, .drain = array_stack_drain,
     },
     /* 12288: requests of 10241 to 12288 bytes; 5 blocks a slab, 4096 bytes over */
     [CLASS_12288] = {
         .usable = 12288, .stride = 12288, .first = 0, .blocks = 5, .reciprocal = 357913942,
-        .capacity = 2, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_12288, .stack = 2, .drain = array_stack_drain,
+        .capacity = 10, .list_capacity = 0, .refill = 1, .flush = 5, .spill = 0, .promote = 0,
+        .slot = SLOT_12288, .stack = 10, .drain = array_stack_drain,
     },
     /* 14336: requests of 12289 to 14336 bytes; 4 blocks a slab, 8192 bytes over */
     [CLASS_14336] = {
         .usable = 14336, .stride = 14336, .first = 0, .blocks = 4, .reciprocal = 306783379,
-        .capacity = 2, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_14336, .stack = 2, .drain = array_stack_drain,
+        .capacity = 9, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
+        .slot = SLOT_14336, .stack = 9, .drain = array_stack_drain,
     },
     /* 16384: requests of 14337 to 16384 bytes; 4 blocks a slab, 0 bytes over */
     [CLASS_16384] = {
         .usable = 16384, .stride = 16384, .first = 0, .blocks = 4, .reciprocal = 268435457,
-        .capacity = 2, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_16384, .stack = 2, .drain = array_stack_drain,
+        .capacity = 8, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
+        .slot = SLOT_16384, .stack = 8, .drain = array_stack_drain,
     },
     /* 20480: requests of 16385 to 20480 bytes; 3 blocks a slab, 4096 bytes over */
     [CLASS_20480] = {
         .usable = 20480, .stride = 20480, .first = 0, .blocks = 3, .reciprocal = 214748365,
-        .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_20480, .stack = 1, .drain = array_stack_drain,
+        .capacity = 6, .list_capacity = 0, .refill = 1, .flush = 3, .spill = 0, .promote = 0,
+        .slot = SLOT_20480, .stack = 6, .drain = array_stack_drain,
     },
     /* 24576: requests of 20481 to 24576 bytes; 2 blocks a slab, 16384 bytes over */
     [CLASS_24576] = {
         .usable = 24576, .stride = 24576, .first = 0, .blocks = 2, .reciprocal = 178956971,
-        .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_24576, .stack = 1, .drain = array_stack_drain,
+        .capacity = 5, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
+        .slot = SLOT_24576, .stack = 5, .drain = array_stack_drain,
     },
     /* 28672: requests of 24577 to 28672 bytes; 2 blocks a slab, 8192 bytes over */
     [CLASS_28672] = {
         .usable = 28672, .stride = 28672, .first = 0, .blocks = 2, .reciprocal = 153391690,
-        .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_28672, .stack = 1, .drain = array_stack_drain,
+        .capacity = 4, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
+        .slot = SLOT_28672, .stack = 4, .drain = array_stack_drain,
     },
     /* 32768: requests of 28673 to 32768 bytes; 2 blocks a slab, 0 bytes over */
     [CLASS_32768] = {
         .usable = 32768, .stride = 32768, .first = 0, .blocks = 2, .reciprocal = 134217729,
-        .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_32768, .stack = 1, .drain = array_stack_drain,
+        .capacity = 4, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
+        .slot = SLOT_32768, .stack = 4, .drain = array_stack_drain,
     },
 };
 
@@ -467,33 +467,33 @@ struct heap hs_no_heap = {
         [CLASS_192] = { .held = 128 + 1 },
         [CLASS_224] = { .held = 128 + 1 },
         [CLASS_256] = { .held = 128 + 1 },
-        [CLASS_320] = { .held = 102 + 1 },
-        [CLASS_384] = { .held = 85 + 1 },
-        [CLASS_448] = { .held = 73 + 1 },
-        [CLASS_512] = { .held = 64 + 1 },
-        [CLASS_640] = { .held = 51 + 1 },
-        [CLASS_768] = { .held = 42 + 1 },
-        [CLASS_896] = { .held = 36 + 1 },
-        [CLASS_1024] = { .held = 32 + 1 },
-        [CLASS_1280] = { .held = 25 + 1 },
-        [CLASS_1536] = { .held = 21 + 1 },
-        [CLASS_1792] = { .held = 18 + 1 },
-        [CLASS_2048] = { .held = 16 + 1 },
-        [CLASS_2560] = { .held = 12 + 1 },
-        [CLASS_3072] = { .held = 10 + 1 },
-        [CLASS_3584] = { .held = 9 + 1 },
-        [CLASS_4096] = { .held = 8 + 1 },
-        [CLASS_5120] = { .held = 6 + 1 },
-        [CLASS_6144] = { .held = 5 + 1 },
-        [CLASS_7168] = { .held = 4 + 1 },
-        [CLASS_8192] = { .held = 4 + 1 },
-        [CLASS_10240] = { .held = 3 + 1 },
-        [CLASS_12288] = { .held = 2 + 1 },
-        [CLASS_14336] = { .held = 2 + 1 },
-        [CLASS_16384] = { .held = 2 + 1 },
-        [CLASS_20480] = { .held = 1 + 1 },
-        [CLASS_24576] = { .held = 1 + 1 },
-        [CLASS_28672] = { .held = 1 + 1 },
-        [CLASS_32768] = { .held = 1 + 1 },
+        [CLASS_320] = { .held = 128 + 1 },
+        [CLASS_384] = { .held = 128 + 1 },
+        [CLASS_448] = { .held = 128 + 1 },
+        [CLASS_512] = { .held = 128 + 1 },
+        [CLASS_640] = { .held = 128 + 1 },
+        [CLASS_768] = { .held = 128 + 1 },
+        [CLASS_896] = { .held = 128 + 1 },
+        [CLASS_1024] = { .held = 128 + 1 },
+        [CLASS_1280] = { .held = 102 + 1 },
+        [CLASS_1536] = { .held = 85 + 1 },
+        [CLASS_1792] = { .held = 73 + 1 },
+        [CLASS_2048] = { .held = 64 + 1 },
+        [CLASS_2560] = { .held = 51 + 1 },
+        [CLASS_3072] = { .held = 42 + 1 },
+        [CLASS_3584] = { .held = 36 + 1 },
+        [CLASS_4096] = { .held = 32 + 1 },
+        [CLASS_5120] = { .held = 25 + 1 },
+        [CLASS_6144] = { .held = 21 + 1 },
+        [CLASS_7168] = { .held = 18 + 1 },
+        [CLASS_8192] = { .held = 16 + 1 },
+        [CLASS_10240] = { .held = 12 + 1 },
+        [CLASS_12288] = { .held = 10 + 1 },
+        [CLASS_14336] = { .held = 9 + 1 },
+        [CLASS_16384] = { .held = 8 + 1 },
+        [CLASS_20480] = { .held = 6 + 1 },
+        [CLASS_24576] = { .held = 5 + 1 },
+        [CLASS_28672] = { .held = 4 + 1 },
+        [CLASS_32768] = { .held = 4 + 1 },
     },
 };

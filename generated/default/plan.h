@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 0d18d84e1511.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash b5ac1a3475d8.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #ifndef HEAPSMITH_PLAN_H
@@ -69,7 +69,7 @@ enum {
 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
-enum { SLOT_COUNT = 2212 };
+enum { SLOT_COUNT = 3223 };
 
 enum {
     CLASS_16 = 0,
@@ -128,33 +128,33 @@ enum {
     SLOT_224 = 1291,
     SLOT_256 = 1420,
     SLOT_320 = 1549,
-    SLOT_384 = 1652,
-    SLOT_448 = 1738,
-    SLOT_512 = 1812,
-    SLOT_640 = 1877,
-    SLOT_768 = 1929,
-    SLOT_896 = 1972,
-    SLOT_1024 = 2009,
-    SLOT_1280 = 2042,
-    SLOT_1536 = 2068,
-    SLOT_1792 = 2090,
-    SLOT_2048 = 2109,
-    SLOT_2560 = 2126,
-    SLOT_3072 = 2139,
-    SLOT_3584 = 2150,
-    SLOT_4096 = 2160,
-    SLOT_5120 = 2169,
-    SLOT_6144 = 2176,
-    SLOT_7168 = 2182,
-    SLOT_8192 = 2187,
-    SLOT_10240 = 2192,
-    SLOT_12288 = 2196,
-    SLOT_14336 = 2199,
-    SLOT_16384 = 2202,
-    SLOT_20480 = 2205,
-    SLOT_24576 = 2207,
-    SLOT_28672 = 2209,
-    SLOT_32768 = 2211,
+    SLOT_384 = 1678,
+    SLOT_448 = 1807,
+    SLOT_512 = 1936,
+    SLOT_640 = 2065,
+    SLOT_768 = 2194,
+    SLOT_896 = 2323,
+    SLOT_1024 = 2452,
+    SLOT_1280 = 2581,
+    SLOT_1536 = 2684,
+    SLOT_1792 = 2770,
+    SLOT_2048 = 2844,
+    SLOT_2560 = 2909,
+    SLOT_3072 = 2961,
+    SLOT_3584 = 3004,
+    SLOT_4096 = 3041,
+    SLOT_5120 = 3074,
+    SLOT_6144 = 3100,
+    SLOT_7168 = 3122,
+    SLOT_8192 = 3141,
+    SLOT_10240 = 3158,
+    SLOT_12288 = 3171,
+    SLOT_14336 = 3182,
+    SLOT_16384 = 3192,
+    SLOT_20480 = 3201,
+    SLOT_24576 = 3208,
+    SLOT_28672 = 3214,
+    SLOT_32768 = 3219,
 };
 
 #endif

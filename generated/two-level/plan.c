@@ -1,6 +1,6 @@
 /* The tables of this heap: size classes, size to class, and the heap of a thread that has none.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash aecf4a8586e6.
+ * Emitted by heapsmith 0.1.0 from design "two-level", content hash 298d3e085aff.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #include "heap.h"
@@ -13,7 +13,7 @@ _Static_assert((uint64_t)SPAN_SLABS << SLAB_SHIFT == SLAB_SPAN_BYTES, "a slab's 
 _Static_assert((uint64_t)CLASS_COUNT * REGION_BYTES <= SLAB_SPAN_BYTES, "every region lies in the span");
 _Static_assert(BITMAP_WORDS * 64 >= 4096, "a mark for every block of a slab");
 
-const char hs_design[] = "two-level aecf4a8586e6";
+const char hs_design[] = "two-level 298d3e085aff";
 
 const struct class_plan hs_class[CLASS_COUNT] = {
     /* 16: requests of 0 to 16 bytes; 4096 blocks a slab, 0 bytes over */
@@ -115,122 +115,122 @@ const struct class_plan hs_class[CLASS_COUNT] = {
     /* 640: requests of 513 to 640 bytes; 102 blocks a slab, 256 bytes over */
     [CLASS_640] = {
         .usable = 640, .stride = 640, .first = 0, .blocks = 102, .reciprocal = 6871947674,
-        .capacity = 51, .list_capacity = 0, .refill = 6, .flush = 25, .spill = 0, .promote = 0,
-        .slot = SLOT_640, .stack = 51, .drain = array_stack_drain,
+        .capacity = 64, .list_capacity = 0, .refill = 6, .flush = 32, .spill = 0, .promote = 0,
+        .slot = SLOT_640, .stack = 64, .drain = array_stack_drain,
     },
     /* 768: requests of 641 to 768 bytes; 85 blocks a slab, 256 bytes over */
     [CLASS_768] = {
         .usable = 768, .stride = 768, .first = 0, .blocks = 85, .reciprocal = 5726623062,
-        .capacity = 42, .list_capacity = 0, .refill = 5, .flush = 21, .spill = 0, .promote = 0,
-        .slot = SLOT_768, .stack = 42, .drain = array_stack_drain,
+        .capacity = 64, .list_capacity = 0, .refill = 5, .flush = 32, .spill = 0, .promote = 0,
+        .slot = SLOT_768, .stack = 64, .drain = array_stack_drain,
     },
     /* 896: requests of 769 to 896 bytes; 73 blocks a slab, 128 bytes over */
     [CLASS_896] = {
         .usable = 896, .stride = 896, .first = 0, .blocks = 73, .reciprocal = 4908534053,
-        .capacity = 36, .list_capacity = 0, .refill = 4, .flush = 18, .spill = 0, .promote = 0,
-        .slot = SLOT_896, .stack = 36, .drain = array_stack_drain,
+        .capacity = 64, .list_capacity = 0, .refill = 4, .flush = 32, .spill = 0, .promote = 0,
+        .slot = SLOT_896, .stack = 64, .drain = array_stack_drain,
     },
     /* 1024: requests of 897 to 1024 bytes; 64 blocks a slab, 0 bytes over */
     [CLASS_1024] = {
         .usable = 1024, .stride = 1024, .first = 0, .blocks = 64, .reciprocal = 4294967297,
-        .capacity = 32, .list_capacity = 0, .refill = 4, .flush = 16, .spill = 0, .promote = 0,
-        .slot = SLOT_1024, .stack = 32, .drain = array_stack_drain,
+        .capacity = 64, .list_capacity = 0, .refill = 4, .flush = 32, .spill = 0, .promote = 0,
+        .slot = SLOT_1024, .stack = 64, .drain = array_stack_drain,
     },
     /* 1280: requests of 1025 to 1280 bytes; 51 blocks a slab, 256 bytes over */
     [CLASS_1280] = {
         .usable = 1280, .stride = 1280, .first = 0, .blocks = 51, .reciprocal = 3435973837,
-        .capacity = 25, .list_capacity = 0, .refill = 3, .flush = 12, .spill = 0, .promote = 0,
-        .slot = SLOT_1280, .stack = 25, .drain = array_stack_drain,
+        .capacity = 64, .list_capacity = 0, .refill = 3, .flush = 32, .spill = 0, .promote = 0,
+        .slot = SLOT_1280, .stack = 64, .drain = array_stack_drain,
     },
     /* 1536: requests of 1281 to 1536 bytes; 42 blocks a slab, 1024 bytes over */
     [CLASS_1536] = {
         .usable = 1536, .stride = 1536, .first = 0, .blocks = 42, .reciprocal = 2863311531,
-        .capacity = 21, .list_capacity = 0, .refill = 2, .flush = 10, .spill = 0, .promote = 0,
-        .slot = SLOT_1536, .stack = 21, .drain = array_stack_drain,
+        .capacity = 64, .list_capacity = 0, .refill = 2, .flush = 32, .spill = 0, .promote = 0,
+        .slot = SLOT_1536, .stack = 64, .drain = array_stack_drain,
     },
     /* 1792: requests of 1537 to 1792 bytes; 36 blocks a slab, 1024 bytes over */
     [CLASS_1792] = {
         .usable = 1792, .stride = 1792, .first = 0, .blocks = 36, .reciprocal = 2454267027,
-        .capacity = 18, .list_capacity = 0, .refill = 2, .flush = 9, .spill = 0, .promote = 0,
-        .slot = SLOT_1792, .stack = 18, .drain = array_stack_drain,
+        .capacity = 64, .list_capacity = 0, .refill = 2, .flush = 32, .spill = 0, .promote = 0,
+        .slot = SLOT_1792, .stack = 64, .drain = array_stack_drain,
     },
     /* 2048: requests of 1793 to 2048 bytes; 32 blocks a slab, 0 bytes over */
     [CLASS_2048] = {
         .usable = 2048, .stride = 2048, .first = 0, .blocks = 32, .reciprocal = 2147483649,
-        .capacity = 16, .list_capacity = 0, .refill = 2, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_2048, .stack = 16, .drain = array_stack_drain,
+        .capacity = 64, .list_capacity = 0, .refill = 2, .flush = 32, .spill = 0, .promote = 0,
+        .slot = SLOT_2048, .stack = 64, .drain = array_stack_drain,
     },
     /* 2560: requests of 2049 to 2560 bytes; 25 blocks a slab, 1536 bytes over */
     [CLASS_2560] = {
         .usable = 2560, .stride = 2560, .first = 0, .blocks = 25, .reciprocal = 1717986919,
-        .capacity = 12, .list_capacity = 0, .refill = 1, .flush = 6, .spill = 0, .promote = 0,
-        .slot = SLOT_2560, .stack = 12, .drain = array_stack_drain,
+        .capacity = 51, .list_capacity = 0, .refill = 1, .flush = 25, .spill = 0, .promote = 0,
+        .slot = SLOT_2560, .stack = 51, .drain = array_stack_drain,
     },
     /* 3072: requests of 2561 to 3072 bytes; 21 blocks a slab, 1024 bytes over */
     [CLASS_3072] = {
         .usable = 3072, .stride = 3072, .first = 0, .blocks = 21, .reciprocal = 1431655766,
-        .capacity = 10, .list_capacity = 0, .refill = 1, .flush = 5, .spill = 0, .promote = 0,
-        .slot = SLOT_3072, .stack = 10, .drain = array_stack_drain,
+        .capacity = 42, .list_capacity = 0, .refill = 1, .flush = 21, .spill = 0, .promote = 0,
+        .slot = SLOT_3072, .stack = 42, .drain = array_stack_drain,
     },
     /* 3584: requests of 3073 to 3584 bytes; 18 blocks a slab, 1024 bytes over */
     [CLASS_3584] = {
         .usable = 3584, .stride = 3584, .first = 0, .blocks = 18, .reciprocal = 1227133514,
-        .capacity = 9, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_3584, .stack = 9, .drain = array_stack_drain,
+        .capacity = 36, .list_capacity = 0, .refill = 1, .flush = 18, .spill = 0, .promote = 0,
+        .slot = SLOT_3584, .stack = 36, .drain = array_stack_drain,
     },
     /* 4096: requests of 3585 to 4096 bytes; 16 blocks a slab, 0 bytes over */
     [CLASS_4096] = {
         .usable = 4096, .stride = 4096, .first = 0, .blocks = 16, .reciprocal = 1073741825,
-        .capacity = 8, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_4096, .stack = 8, .drain = array_stack_drain,
+        .capacity = 32, .list_capacity = 0, .refill = 1, .flush = 16, .spill = 0, .promote = 0,
+        .slot = SLOT_4096, .stack = 32, .drain = array_stack_drain,
     },
     /* 5120: requests of 4097 to 5120 bytes; 12 blocks a slab, 4096 bytes over */
     [CLASS_5120] = {
         .usable = 5120, .stride = 5120, .first = 0, .blocks = 12, .reciprocal = 858993460,
-        .capacity = 6, .list_capacity = 0, .refill = 1, .flush = 3, .spill = 0, .promote = 0,
-        .slot = SLOT_5120, .stack = 6, .drain = array_stack_drain,
+        .capacity = 25, .list_capacity = 0, .refill = 1, .flush = 12, .spill = 0, .promote = 0,
+        .slot = SLOT_5120, .stack = 25, .drain = array_stack_drain,
     },
     /* 6144: requests of 5121 to 6144 bytes; 10 blocks a slab, 4096 bytes over */
     [CLASS_6144] = {
         .usable = 6144, .stride = 6144, .first = 0, .blocks = 10, .reciprocal = 715827883,
-        .capacity = 5, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_6144, .stack = 5, .drain = array_stack_drain,
+        .capacity = 21, .list_capacity = 0, .refill = 1, .flush = 10, .spill = 0, .promote = 0,
+        .slot = SLOT_6144, .stack = 21, .drain = array_stack_drain,
     },
     /* 7168: requests of 6145 to 7168 bytes; 9 blocks a slab, 1024 bytes over */
     [CLASS_7168] = {
         .usable = 7168, .stride = 7168, .first = 0, .blocks = 9, .reciprocal = 613566757,
-        .capacity = 4, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_7168, .stack = 4, .drain = array_stack_drain,
+        .capacity = 18, .list_capacity = 0, .refill = 1, .flush = 9, .spill = 0, .promote = 0,
+        .slot = SLOT_7168, .stack = 18, .drain = array_stack_drain,
     },
     /* 8192: requests of 7169 to 8192 bytes; 8 blocks a slab, 0 bytes over */
     [CLASS_8192] = {
         .usable = 8192, .stride = 8192, .first = 0, .blocks = 8, .reciprocal = 536870913,
-        .capacity = 4, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_8192, .stack = 4, .drain = array_stack_drain,
+        .capacity = 16, .list_capacity = 0, .refill = 1, .flush = 8, .spill = 0, .promote = 0,
+        .slot = SLOT_8192, .stack = 16, .drain = array_stack_drain,
     },
     /* 10240: requests of 8193 to 10240 bytes; 6 blocks a slab, 4096 bytes over */
     [CLASS_10240] = {
         .usable = 10240, .stride = 10240, .first = 0, .blocks = 6, .reciprocal = 429496730,
-        .capacity = 3, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_10240, .stack = 3, .drain = array_stack_drain,
+        .capacity = 12, .list_capacity = 0, .refill = 1, .flush = 6, .spill = 0, .promote = 0,
+        .slot = SLOT_10240, .stack = 12, .drain = array_stack_drain,
     },
     /* 12288: requests of 10241 to 12288 bytes; 5 blocks a slab, 4096 bytes over */
     [CLASS_12288] = {
         .usable = 12288, .stride = 12288, .first = 0, .blocks = 5, .reciprocal = 357913942,
-        .capacity = 2, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_12288, .stack = 2, .drain = array_stack_drain,
+        .capacity = 10, .list_capacity = 0, .refill = 1, .flush = 5, .spill = 0, .promote = 0,
+        .slot = SLOT_12288, .stack = 10, .drain = array_stack_drain,
     },
     /* 14336: requests of 12289 to 14336 bytes; 4 blocks a slab, 8192 bytes over */
     [CLASS_14336] = {
         .usable = 14336, .stride = 14336, .first = 0, .blocks = 4, .reciprocal = 306783379,
-        .capacity = 2, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_14336, .stack = 2, .drain = array_stack_drain,
+        .capacity = 9, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
+        .slot = SLOT_14336, .stack = 9, .drain = array_stack_drain,
     },
     /* 16384: requests of 14337 to 16384 bytes; 4 blocks a slab, 0 bytes over */
     [CLASS_16384] = {
         .usable = 16384, .stride = 16384, .first = 0, .blocks = 4, .reciprocal = 268435457,
-        .capacity = 2, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_16384, .stack = 2, .drain = array_stack_drain,
+        .capacity = 8, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
+        .slot = SLOT_16384, .stack = 8, .drain = array_stack_drain,
     },
     /* 20480: requests of 16385 to 20480 bytes; 3 blocks a slab, 4096 bytes over */
     [CLASS_20480] = {
@@ -471,26 +471,26 @@ struct heap hs_no_heap = {
         [CLASS_384] = { .held = 64 + 1 },
         [CLASS_448] = { .held = 64 + 1 },
         [CLASS_512] = { .held = 64 + 1 },
-        [CLASS_640] = { .held = 51 + 1 },
-        [CLASS_768] = { .held = 42 + 1 },
-        [CLASS_896] = { .held = 36 + 1 },
-        [CLASS_1024] = { .held = 32 + 1 },
-        [CLASS_1280] = { .held = 25 + 1 },
-        [CLASS_1536] = { .held = 21 + 1 },
-        [CLASS_1792] = { .held = 18 + 1 },
-        [CLASS_2048] = { .held = 16 + 1 },
-        [CLASS_2560] = { .held = 12 + 1 },
-        [CLASS_3072] = { .held = 10 + 1 },
-        [CLASS_3584] = { .held = 9 + 1 },
-        [CLASS_4096] = { .held = 8 + 1 },
-        [CLASS_5120] = { .held = 6 + 1 },
-        [CLASS_6144] = { .held = 5 + 1 },
-        [CLASS_7168] = { .held = 4 + 1 },
-        [CLASS_8192] = { .held = 4 + 1 },
-        [CLASS_10240] = { .held = 3 + 1 },
-        [CLASS_12288] = { .held = 2 + 1 },
-        [CLASS_14336] = { .held = 2 + 1 },
-        [CLASS_16384] = { .held = 2 + 1 },
+        [CLASS_640] = { .held = 64 + 1 },
+        [CLASS_768] = { .held = 64 + 1 },
+        [CLASS_896] = { .held = 64 + 1 },
+        [CLASS_1024] = { .held = 64 + 1 },
+        [CLASS_1280] = { .held = 64 + 1 },
+        [CLASS_1536] = { .held = 64 + 1 },
+        [CLASS_1792] = { .held = 64 + 1 },
+        [CLASS_2048] = { .held = 64 + 1 },
+        [CLASS_2560] = { .held = 51 + 1 },
+        [CLASS_3072] = { .held = 42 + 1 },
+        [CLASS_3584] = { .held = 36 + 1 },
+        [CLASS_4096] = { .held = 32 + 1 },
+        [CLASS_5120] = { .held = 25 + 1 },
+        [CLASS_6144] = { .held = 21 + 1 },
+        [CLASS_7168] = { .held = 18 + 1 },
+        [CLASS_8192] = { .held = 16 + 1 },
+        [CLASS_10240] = { .held = 12 + 1 },
+        [CLASS_12288] = { .held = 10 + 1 },
+        [CLASS_14336] = { .held = 9 + 1 },
+        [CLASS_16384] = { .held = 8 + 1 },
         [CLASS_20480] = { .held = 0 + 1 },
         [CLASS_24576] = { .held = 0 + 1 },
         [CLASS_28672] = { .held = 0 + 1 },

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash aecf4a8586e6.
+ * Emitted by heapsmith 0.1.0 from design "two-level", content hash 298d3e085aff.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #ifndef HEAPSMITH_PLAN_H
@@ -69,7 +69,7 @@ enum {
 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
-enum { SLOT_COUNT = 3420 };
+enum { SLOT_COUNT = 3904 };
 
 enum {
     CLASS_16 = 0,
@@ -132,29 +132,29 @@ enum {
     SLOT_448 = 2959,
     SLOT_512 = 3024,
     SLOT_640 = 3089,
-    SLOT_768 = 3141,
-    SLOT_896 = 3184,
-    SLOT_1024 = 3221,
-    SLOT_1280 = 3254,
-    SLOT_1536 = 3280,
-    SLOT_1792 = 3302,
-    SLOT_2048 = 3321,
-    SLOT_2560 = 3338,
-    SLOT_3072 = 3351,
-    SLOT_3584 = 3362,
-    SLOT_4096 = 3372,
-    SLOT_5120 = 3381,
-    SLOT_6144 = 3388,
-    SLOT_7168 = 3394,
-    SLOT_8192 = 3399,
-    SLOT_10240 = 3404,
-    SLOT_12288 = 3408,
-    SLOT_14336 = 3411,
-    SLOT_16384 = 3414,
-    SLOT_20480 = 3417,
-    SLOT_24576 = 3418,
-    SLOT_28672 = 3419,
-    SLOT_32768 = 3420,
+    SLOT_768 = 3154,
+    SLOT_896 = 3219,
+    SLOT_1024 = 3284,
+    SLOT_1280 = 3349,
+    SLOT_1536 = 3414,
+    SLOT_1792 = 3479,
+    SLOT_2048 = 3544,
+    SLOT_2560 = 3609,
+    SLOT_3072 = 3661,
+    SLOT_3584 = 3704,
+    SLOT_4096 = 3741,
+    SLOT_5120 = 3774,
+    SLOT_6144 = 3800,
+    SLOT_7168 = 3822,
+    SLOT_8192 = 3841,
+    SLOT_10240 = 3858,
+    SLOT_12288 = 3871,
+    SLOT_14336 = 3882,
+    SLOT_16384 = 3892,
+    SLOT_20480 = 3901,
+    SLOT_24576 = 3902,
+    SLOT_28672 = 3903,
+    SLOT_32768 = 3904,
 };
 
 #endif
