@@ -72,9 +72,9 @@ def test_detached_threads_leave_their_heaps_to_the_next(design: str) -> None:
 def test_a_program_that_had_a_hundred_keys_before(design: str) -> None:
     many_keys = shim("shim_keys")
     for order in ([many_keys, library(design)], [library(design), many_keys]):
-        wrote = run([program("run_threads"), "sequential", 300, 100], *order, environment={"KEYS": "100"})
+        wrote = run([program("run_threads"), "sequential", 500, 100], *order, environment={"KEYS": "100"})
         early, late, heaps = map(int, wrote.split())
-        assert flat(early, late)
+        assert late < early + 2048  # a heap lost with each of 400 threads would be more; the release budgets still grow
         assert heaps == 2
 
 
