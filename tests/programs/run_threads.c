@@ -1,6 +1,7 @@
 /* Threads that come and go. argv: the mode, how many threads, at which to look first; writes KiB of RSS then, at the end,
  * and the heaps created.
- *   sequential  each hands half of its blocks to the main thread, which frees them when the owner is gone
+ *   sequential  each hands half of its blocks to the main thread, which frees them when the owner is gone. Ten kinds of
+ *               thread take turns: what stays resident depends on the last, so memory compares between multiples of ten
  *   sixteen     16 alive at a time, each frees what some other left
  *   endings     allocations in keys' destructors in every round there is, and in a thread_local destructor
  *   early-key   the same with a key made before the first allocation: its destructor runs before the library's
@@ -10,8 +11,9 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 
-enum { BLOCKS = 120, ALIVE = 16, HEAPS = 4 /* the counter's place */ };
+enum { BLOCKS = 120, ALIVE = 16, KINDS = 10, HEAPS = 4 /* the counter's place */ };
 
 extern int __cxa_thread_atexit_impl(void (*destructor)(void *), void *object, void *library);
 extern void *__dso_handle;
@@ -73,7 +75,7 @@ static void clean(struct block *row)
 
 static void *hand_over(void *row)
 {
-    use(row, (uint32_t)turn % 7 + 1);
+    use(row, (uint32_t)turn % KINDS + 1);
     return NULL;
 }
 
@@ -181,6 +183,8 @@ int main(int count, char **arguments)
         free(malloc(1));
     demand(pthread_key_create(&key, end_of_key) == 0, "no key");
     int threads = atoi(arguments[2]), first = atoi(arguments[3]);
+    /* Else khugepaged fills holes of huge pages, whenever it comes by: RSS that no thread asked for. */
+    demand(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0, "transparent huge pages cannot be switched off");
     resident_kib(); /* looking costs memory once */
     for (int index = 0; index < threads; index++) {
         one_by_one(arguments[1], index);
