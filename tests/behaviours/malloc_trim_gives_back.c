@@ -1,5 +1,9 @@
-/* malloc_trim(0) returns 1 and the resident memory falls, after 64 MiB of small blocks were freed (malloc_trim(3)). */
+/* malloc_trim(0) returns 1 and the resident memory falls, after 64 MiB of small blocks were freed (malloc_trim(3)); 0 is as
+   good where the frees gave all back already. */
 #include "behaviour.h"
+
+/* What stays: the records of empty slabs, of 4 KiB each in some designs, and the live map of hardened ones. */
+enum { STAYS = 20 << 20 };
 
 int main(void)
 {
@@ -15,10 +19,9 @@ int main(void)
     size_t freed = memory_of_process(1);
     int result = malloc_trim(0);
     size_t after = memory_of_process(1);
-    expect(result == 1 || freed - before < 6 * MEBI, "malloc_trim(0) returned %d with %zu bytes resident", result,
+    expect(result == 1 || freed < before + STAYS, "malloc_trim(0) returned %d with %zu bytes resident", result,
         freed);
-    /* What stays: the records of empty slabs, of 4 KiB each in some designs, and the live map of hardened ones. */
-    expect(after < before + 20 * MEBI, "%zu bytes are resident after malloc_trim(0), %zu before the blocks", after,
+    expect(after < before + STAYS, "%zu bytes are resident after malloc_trim(0), %zu before the blocks", after,
         before);
     free(last);
     return 0;
