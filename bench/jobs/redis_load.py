@@ -54,6 +54,16 @@ def batch(me: int, turn: int, commands_of_a_kind: int) -> list[str]:
     return commands
 
 
+def first_client(path: Path, server: subprocess.Popen[bytes]) -> Client:
+    """A connection to the server that starts. The socket's file is there before it listens: until then it refuses."""
+    while True:
+        try:
+            return Client(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            assert server.poll() is None, "redis-server does not start"
+            time.sleep(0.01)
+
+
 def memory(client: Client) -> tuple[int, int]:
     """The server's used bytes, as it counts them itself, and its RSS."""
     rows = client("info memory")[0].decode().splitlines()
@@ -112,10 +122,7 @@ def main() -> None:
     command = ["redis-server", "--unixsocket", str(path), "--dir", str(folder), "--save", "", *options.split()]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
         try:
-            while not path.exists():
-                assert server.poll() is None, "redis-server does not start"
-                time.sleep(0.01)
-            control = Client(path)
+            control = first_client(path, server)
             for turn in range(rounds):
                 print(turn, load(path, turn, commands), flush=True)
                 loaded = memory(control)
