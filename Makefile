@@ -36,7 +36,7 @@ demo: venv ## forge an allocator for a real Python job, then run the job under i
 test: dev ## the test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-bigcheck: dev ## the test suite with its long forms (an hour or more)
+bigcheck: dev ## the test suite with its long forms (some hours)
 	$(BIN)/python -m pytest -n 2 -m 'big or not big'
 
 conformance: dev ## library against model: every built-in design on real programs
