@@ -59,7 +59,7 @@ def test_built_in_designs_do_what_they_claim(name: str) -> None:
 
 
 @needs_tools
-@pytest.mark.parametrize("remote", ["local_cache", "owner_list"])
+@pytest.mark.parametrize("remote", ["local_cache", pytest.param("owner_list", marks=pytest.mark.big)])
 @pytest.mark.parametrize("classifier", ["slab_map", "class_region", "header"])
 def test_every_front_under_every_dispatch(classifier: str, remote: str) -> None:
     empties = "dedicated" if classifier == "class_region" else "shared"

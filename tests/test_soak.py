@@ -29,6 +29,7 @@ def text_of(cycles: int, rss_of_cycle: list[int]) -> str:
     return "\n".join(lines) + "\n"
 
 
+@pytest.mark.big
 def test_twenty_seconds(tmp_path: Path) -> None:
     out = tmp_path / "soak.json"
     words = ["--minutes", "0.3333", "--live", "16", "--duty", "40", "--sample-ms", "200", "--json", str(out)]

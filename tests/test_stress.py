@@ -131,7 +131,7 @@ def sanitize(design: Design, sanitizer: Sanitizer, folder: Path, *arguments: str
 
 
 @pytest.mark.parametrize("sanitizer", [THREAD, ADDRESS_UNDEFINED], ids=lambda sanitizer: sanitizer.name)
-@pytest.mark.parametrize("design", of_each_row(2), ids=named)
+@pytest.mark.parametrize("design", of_each_row(1), ids=named)
 def test_sanitized(design: Design, sanitizer: Sanitizer, tmp_path: Path) -> None:
     sanitize(design, sanitizer, tmp_path, "--operations", "8000")
 
