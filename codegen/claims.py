@@ -67,16 +67,13 @@ FRONT_HITS: dict[str, tuple[Hit, Hit]] = {
 HEADER_WRITE = Hit(0, 1, 0)
 
 MALLOC_TEST = Hit(0, 0, 1)
-"""Is the request small?"""
+"""Is the request small (malloc_above), or even smaller (malloc)?"""
 
 MALLOC_TABLES = Hit(2, 0, 0)
 """The class of the size, then its function."""
 
 MALLOC_ROW = Hit(1, 0, 0)
 """The row of the size."""
-
-ABOVE_TESTS = Hit(0, 0, 1)
-"""Is the request small? malloc itself asked already whether it is smaller yet."""
 
 CLASSIFIER_HITS: dict[str, Hit] = {
     "slab_map": Hit(3, 0, 1),  # the span's start and end, the slab's byte; is it in the span?
@@ -186,7 +183,7 @@ def _stack_dispatches(plan: Plan) -> dict[str, Dispatch]:
     shared = SELF.loads if plan.design.remote == "owner_list" else 0
     return {
         "malloc": Dispatch(_sum(MALLOC_TEST, MALLOC_ROW, pop)),
-        "malloc_above": Dispatch(_sum(ABOVE_TESTS, MALLOC_ROW, pop)),
+        "malloc_above": Dispatch(_sum(MALLOC_TEST, MALLOC_ROW, pop)),
         "free": Dispatch(free._replace(loads=free.loads - shared)),
     }
 
@@ -212,17 +209,12 @@ def _table_dispatches(plan: Plan) -> dict[str, Dispatch]:
     return {"malloc": malloc, "free": Dispatch(total._replace(loads=total.loads - shared.loads), ONLY_CLASS)}
 
 
-def has_above(plan: Plan) -> bool:
-    """Whether malloc leaves to malloc_above what its table of single sizes does not hold."""
-    return plan.dispatch == "stack" and plan.direct_limit < plan.small_limit
-
-
 def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
     """The slow paths that each hot function may leave for, by function."""
     leave = (*CLASSIFIER_EXITS[plan.design.classifier], *REMOTE_EXITS[plan.design.remote])
-    above = "malloc_above" if has_above(plan) else "hs_malloc_large"
+    above = "malloc_above" if plan.has_above else "hs_malloc_large"
     table: dict[str, tuple[str, ...]] = {"malloc": (above,), "hs_alloc_class": (), "free": leave}
-    if has_above(plan):
+    if plan.has_above:
         table["malloc_above"] = ("hs_malloc_large",)
     if plan.dispatch == "stack":
         table |= {"pop": ("malloc_miss",), "push": ("free_miss",)}

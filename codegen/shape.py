@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from pycparser import c_ast
 
-from heapsmith.codegen.claims import HARDENING_CALLS, Row, exits, has_above
+from heapsmith.codegen.claims import HARDENING_CALLS, Row, exits
 from heapsmith.codegen.emitted import Facts, Unit, c_text
 from heapsmith.model.plan import ClassPlan, Plan
 
@@ -83,7 +83,7 @@ def _mallocs(plan: Plan, leaves: dict[str, tuple[str, ...]], born: tuple[str, ..
             ("free_miss",), ("== heap->end[row]",), frozenset({"count_checked", "stack_pushed"}), none, plain
         ),
     }
-    if has_above(plan):
+    if plan.has_above:
         calls = frozenset({"pop", "size_to_class"})
         table["malloc_above"] = Expected(leaves["malloc_above"], ("> SMALL_LIMIT",), calls, none, plain)
     return table

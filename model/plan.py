@@ -61,6 +61,7 @@ class Plan(msgspec.Struct, frozen=True):
     tail_bytes: int
     small_limit: int
     direct_limit: int
+    has_above: bool
     size_class: list[int]
     classes: list[ClassPlan]
     class_count: int
@@ -117,6 +118,8 @@ def make_plan(design: Design) -> Plan:
     grain_shift = design.grain.bit_length() - 1
     region = region_bytes(design) if design.classifier == "class_region" else 0
     release, hardening = design.release, design.hardening
+    dispatch = "stack" if any(row.stack for row in classes) else "table"
+    direct_limit = min(classes[-1].usable, MAX_DIRECT_LIMIT) if dispatch == "stack" else 0
     return Plan(
         design=design,
         hash=design.hash(),
@@ -126,7 +129,8 @@ def make_plan(design: Design) -> Plan:
         header_bytes=header,
         tail_bytes=tail,
         small_limit=classes[-1].usable,
-        direct_limit=min(classes[-1].usable, MAX_DIRECT_LIMIT),
+        direct_limit=direct_limit,
+        has_above=dispatch == "stack" and direct_limit < classes[-1].usable,
         size_class=_size_class(classes, design.grain, bias),
         classes=classes,
         class_count=len(classes),
@@ -160,7 +164,7 @@ def make_plan(design: Design) -> Plan:
         hardening=_kind(hardening),
         encode_links=int(policy.row(policy.HARDENINGS, _kind(hardening)).ENCODES_LINKS),
         quarantine=getattr(hardening, "quarantine", 0),
-        dispatch="stack" if any(row.stack for row in classes) else "table",
+        dispatch=dispatch,
         classifier_code=policy.code(policy.CLASSIFIERS, design.classifier),
         choice_code=policy.code(policy.SLAB_CHOICES, design.slab_choice),
         empties_code=policy.code(policy.EMPTIES, design.empties),

@@ -10,7 +10,7 @@ from preloaded import FIRST_BUILT_IN
 from heapsmith.bench.built import library_of
 from heapsmith.codegen.audit import AuditReport, audit, audit_emitted
 from heapsmith.codegen.build import FLAGS, build_emitted
-from heapsmith.codegen.claims import Hit, has_above
+from heapsmith.codegen.claims import Hit
 from heapsmith.codegen.disassembly import Unreadable, memory_traffic, parse_listing, paths
 from heapsmith.codegen.generate import generate
 from heapsmith.model.design import ClassFront, Design, load
@@ -52,7 +52,7 @@ def test_built_in_designs_do_what_they_claim(name: str) -> None:
     assert complaints(report) == []
     assert report.ok
     counted = [row.name for row in report.rows if row.check == "machine code"]
-    named = {"malloc", "free", *(["malloc_above"] if has_above(make_plan(design)) else [])}
+    named = {"malloc", "free", *(["malloc_above"] if make_plan(design).has_above else [])}
     assert len(counted) == 2 * len(design.sizes) + len(named & {*counted})
     assert named <= {*counted} or design.hardening != hardening_off.Params()
     assert report == msgspec.json.decode(msgspec.json.encode(report), type=AuditReport)

@@ -14,7 +14,7 @@ enum {
     SIZE_BIAS = 0,
     SIZE_CLASS_COUNT = 129,
     SMALL_LIMIT = 2048,
-    DIRECT_LIMIT = 1024, /* a byte of heap.row_of for each size up to here */
+    DIRECT_LIMIT = 0, /* a byte of heap.row_of for each size up to here */
     HUGE_BYTES = 33554432,
 };
 
