@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from heapsmith.bench.rounds import quotients
+
 RESAMPLES = 2000
 CONFIDENCE = 0.95
 SEED = 20260101
@@ -25,9 +27,8 @@ class Ratio(msgspec.Struct, frozen=True):
 
 
 def ratio(values: Sequence[float], reference: Sequence[float]) -> Ratio:
-    """Round by round, so that what drifts over the rounds cancels; both of the same length, at least 1. 0 / 0 is 1."""
-    pairs = zip(values, reference, strict=True)
-    each = np.array([1.0 if v == r else v / r if r else math.inf for v, r in pairs])
+    """Of the quotients (rounds.quotients); both of the same length, at least 1."""
+    each = np.array(quotients(values, reference))
     random = np.random.default_rng(SEED)
     medians = np.median(random.choice(each, (RESAMPLES, len(each))), axis=1)
     tail = (1 - CONFIDENCE) / 2

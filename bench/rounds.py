@@ -28,9 +28,14 @@ class Figure(msgspec.Struct, frozen=True):
         return cls(min(values), median, (high - low) / median if median else 0.0)
 
 
-def ratios(values: Sequence[float], first: Sequence[float]) -> Figure:
+def quotients(values: Sequence[float], first: Sequence[float]) -> list[float]:
     """Round by round values / first: what drifts over the rounds is in both and cancels. 0 / 0 is 1."""
-    return Figure.of([1.0 if v == f else v / f if f else float("inf") for v, f in zip(values, first, strict=True)])
+    return [1.0 if v == f else v / f if f else float("inf") for v, f in zip(values, first, strict=True)]
+
+
+def ratios(values: Sequence[float], first: Sequence[float]) -> Figure:
+    """The figure of the quotients."""
+    return Figure.of(quotients(values, first))
 
 
 def schedule(entries: int, rounds: int) -> Iterator[tuple[int, int]]:

@@ -24,6 +24,7 @@ from rich.table import Table
 
 from heapsmith.bench.built import library_of
 from heapsmith.bench.units import amount
+from heapsmith.bench.whole_file import write_json
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design import load
 from heapsmith.model.errors import BadInput, CheckFailed, HeapsmithError
@@ -171,18 +172,6 @@ def _slice(soak: Soak, slice_ms: range) -> tuple[str, str]:
     return amount(median(s.rss_bytes for s in within)), f"{median(s.fragmentation for s in within):.3f}"
 
 
-def write_json(found: list[Soak], how: Load, out: Path) -> None:
-    """Everything as JSON, under a temporary name first. Raises BadInput if it cannot be written."""
-    text = msgspec.json.format(msgspec.json.encode({"load": how, "growth_allowed": GROWTH, "soaks": found}), indent=1)
-    try:
-        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.absolute().parent) as folder:
-            written = Path(folder) / out.name
-            written.write_bytes(text + b"\n")
-            written.replace(out)
-    except OSError as error:
-        raise BadInput(f"{out}: cannot be written: {error.strerror}") from None
-
-
 def _check_writable(out: Path) -> None:
     """Before the long run: BadInput if a file cannot be put there."""
     try:
@@ -248,7 +237,7 @@ def run(words: list[str]) -> int:
     found = soak(asked.design, how)
     show(found)
     if asked.json is not None:
-        write_json(found, how, asked.json)
+        write_json(asked.json, {"load": how, "growth_allowed": GROWTH, "soaks": found})
     return int(any(verdict.grows for soak in found if soak.allocator != GLIBC for verdict in soak.verdicts))
 
 

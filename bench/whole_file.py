@@ -20,6 +20,6 @@ def write_whole(path: Path, content: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def write_json(path: Path, value: msgspec.Struct) -> None:
+def write_json(path: Path, value: object) -> None:
     """`value` as indented JSON; raises what write_whole raises."""
     write_whole(path, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
