@@ -40,7 +40,8 @@ PLAN_NUMBERS = (
     "empties_code",
     "remote_code",
     "release_code",
-    "thp_always",
+    "thp_asked",
+    "thp_from_bytes",
 )
 """Fields of the Plan, under their own names in `machine`."""
 
@@ -153,6 +154,7 @@ CLASS = _record(
     "retired",  # pool of the class, of all classes in the first record if shared: head of the LIFO list of empty slabs
     "left",  # slabs left in its superslab
     "next_place",  # and the place of the next one
+    "next_huge",  # 1: it lies on huge pages
     "mapped",  # superslabs ever mapped for the pool
 )
 HEAP = _record(

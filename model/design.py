@@ -33,6 +33,7 @@ RUN_BEST_OF = 32
 RUN_CACHE_SLOTS = 16
 """Runs that a heap's run cache holds at most."""
 MAX_RUN_CACHE = 1 << 30
+MAX_THP_FROM = 1 << 40
 MAX_SLABS = 1 << 26
 MAX_CLASSES = 250
 """A class number and its special values fit in one byte of the slab map."""
@@ -47,7 +48,7 @@ Front = (
     | front_two_level.Params
 )
 Release = release_keep.Params | release_budget.Params
-Thp = Literal["system", "always", "never"]
+Thp = Literal["system", "always", "grown", "never"]
 THPS: tuple[str, ...] = get_args(Thp)
 Hardening = hardening_off.Params | hardening_checks.Params | hardening_full.Params
 
@@ -95,8 +96,14 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 262_144
     thp: Annotated[
         Thp,
-        _doc("transparent huge pages, madvise(2): always MADV_HUGEPAGE, never MADV_NOHUGEPAGE, system none of them"),
+        _doc(
+            "transparent huge pages, madvise(2): always MADV_HUGEPAGE, grown the same past thp_from_bytes, "
+            "never MADV_NOHUGEPAGE, system none of them"
+        ),
     ] = "system"
+    thp_from_bytes: Annotated[
+        int, _doc("thp grown: bytes of superslabs, and of the run span, that keep small pages: a multiple of 2097152")
+    ] = 8_388_608
     foreign: Annotated[
         Literal["leak", "next"],
         _doc("free() of a block of another malloc: leak leaves it alone, next hands it to the next allocator's free()"),
@@ -208,8 +215,12 @@ def _why_not_geometry(design: Design) -> str | None:
         return "grain: 8 cannot go with classifier 'header'; expected 16"
     if design.grain != 16 and tail_bytes(design):
         return "grain: 8 cannot go with hardening 'full'; expected 16"
-    if design.thp == "always" and design.superslab_bytes < HUGE_PAGE:
-        return f"superslab_bytes: {design.superslab_bytes} cannot go with thp 'always'; expected {HUGE_PAGE} or more"
+    if asks_huge_pages(design) and design.superslab_bytes < HUGE_PAGE:
+        return (
+            f"superslab_bytes: {design.superslab_bytes} cannot go with thp '{design.thp}'; expected {HUGE_PAGE} or more"
+        )
+    if design.thp_from_bytes % HUGE_PAGE or not 0 <= design.thp_from_bytes <= MAX_THP_FROM:
+        return f"thp_from_bytes: {design.thp_from_bytes}; expected a multiple of {HUGE_PAGE}, from 0 to {MAX_THP_FROM}"
     if design.run_cache_bytes % PAGE or not 0 <= design.run_cache_bytes <= MAX_RUN_CACHE:
         return f"run_cache_bytes: {design.run_cache_bytes}; expected a multiple of {PAGE}, from 0 to {MAX_RUN_CACHE}"
     return None
@@ -228,7 +239,12 @@ def tail_bytes(design: Design) -> int:
 def guard_slabs(design: Design) -> int:
     """The slabs at the end of each superslab that hardening keeps inaccessible; a huge page has no such end."""
     slabs = design.superslab_bytes // design.slab_bytes
-    return 0 if design.thp == "always" else int(_row(design.hardening).guard_slabs(slabs))
+    return 0 if asks_huge_pages(design) else int(_row(design.hardening).guard_slabs(slabs))
+
+
+def asks_huge_pages(design: Design) -> bool:
+    """Whether any of its memory is to lie on transparent huge pages."""
+    return design.thp in ("always", "grown")
 
 
 def region_bytes(design: Design) -> int:

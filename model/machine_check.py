@@ -241,15 +241,14 @@ def _check_runs(machine: "Machine", cached: set[int]) -> None:
 def _check_committed(machine: "Machine", cached: set[int]) -> None:
     """committed == slabs' + pages' + mappings', and a live or cached run is committed whole.
 
-    With thp always: also slabs that no class has had yet, and the rest of the huge page that the top is in.
+    On huge pages: also slabs that no class has had yet, and the rest of the huge page that the top is in.
     """
     totals = machine.machine[0]
     slabs = int(machine.slabs["committed"][: int(totals["slabs"])].sum())
-    is_huge = machine.plan.thp_always
-    if is_huge:
-        slabs += int(machine.classes["left"].sum()) * machine.plan.slab_bytes
+    slabs += int((machine.classes["left"] * machine.classes["next_huge"]).sum()) * machine.plan.slab_bytes
     pages = int(machine.pages["committed"].sum()) * PAGE
     top = int(totals["top"])
+    is_huge = machine.plan.thp_asked and top * PAGE > machine.plan.thp_from_bytes
     beyond = huge_end(top) - top if is_huge else 0
     _equal("pages committed beyond the top", int(machine.pages["committed"][top:].sum()), beyond)
     live = [(int(handle), int(asked)) for handle, asked in machine.blocks if handle >= SMALL_END]

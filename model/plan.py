@@ -14,12 +14,14 @@ from heapsmith.model.design import (
     Design,
     Hardening,
     Release,
+    asks_huge_pages,
     derive_front,
     guard_slabs,
     header_bytes,
     region_bytes,
     tail_bytes,
 )
+from heapsmith.model.policy import release_budget
 from heapsmith.model.policy.front import FrontPlan
 
 SMALLEST_RUN_SPAN_BYTES = 1 << 22
@@ -103,7 +105,9 @@ class Plan(msgspec.Struct, frozen=True):
     release_code: int
     run_cache_slots: int
     release_lazily: int
-    thp_always: int
+    budget_growth: int
+    thp_asked: int
+    thp_from_bytes: int
     thp_never: int
     guard_bytes: int
     quarantine_slots: int
@@ -172,7 +176,9 @@ def make_plan(design: Design) -> Plan:
         release_code=policy.code(policy.RELEASES, _kind(release)),
         run_cache_slots=RUN_CACHE_SLOTS,
         release_lazily=int(getattr(release, "advice", "dontneed") == "free"),
-        thp_always=int(design.thp == "always"),
+        budget_growth=release_budget.GROWTH,
+        thp_asked=int(asks_huge_pages(design)),
+        thp_from_bytes=design.thp_from_bytes if design.thp == "grown" else 0,
         thp_never=int(design.thp == "never"),
         guard_bytes=guard_slabs(design) * design.slab_bytes,
         quarantine_slots=max(1, getattr(hardening, "quarantine", 0)),

@@ -142,8 +142,9 @@ def huge_end(page: int) -> int:
 def raise_top(machine: Records, records: Records, top: int) -> None:
     """`top` rises, with whole huge pages if they are asked for; the caller is told when the page records may not do
     for another event."""
-    if machine[0]["thp_always"]:
-        commit_pages(machine, records, huge_end(int(machine[0]["top"])), huge_end(top))
+    if machine[0]["thp_asked"] == 1:
+        small = int(machine[0]["thp_from_bytes"]) // PAGE
+        commit_pages(machine, records, max(small, huge_end(int(machine[0]["top"]))), huge_end(top))
     machine[0]["top"] = top
     if top > machine[0]["page_room"]:
         machine[0]["full"] = 1

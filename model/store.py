@@ -242,15 +242,18 @@ def new_slab(machine: Records, slabs: Records, classes: Records, pool: int, cls:
         place = superslab_place(machine, cls, int(machine[0]["superslabs"]), int(classes[pool]["mapped"]))
         if place < 0:
             return -1
+        mapped_bytes = int(machine[0]["superslabs"] * machine[0]["slabs_per_superslab"] * machine[0]["slab_bytes"])
         machine[0]["superslabs"] += 1
         classes[pool]["mapped"] += 1
         classes[pool]["next_place"] = place
         classes[pool]["left"] = int(machine[0]["slabs_per_superslab"]) - int(machine[0]["guard_slabs"])
-        if machine[0]["thp_always"]:
+        is_huge = machine[0]["thp_asked"] == 1 and mapped_bytes >= machine[0]["thp_from_bytes"]
+        classes[pool]["next_huge"] = is_huge
+        if is_huge:
             commit(machine, int(machine[0]["slabs_per_superslab"]) * int(machine[0]["slab_bytes"]))
     slab = int(machine[0]["slabs"])
     slabs[slab]["place"] = classes[pool]["next_place"]
-    if machine[0]["thp_always"]:
+    if classes[pool]["next_huge"] == 1:
         slabs[slab]["committed"] = machine[0]["slab_bytes"]
     classes[pool]["next_place"] += 1
     classes[pool]["left"] -= 1

@@ -110,8 +110,8 @@ void *huge_alloc(size_t pages, size_t alignment)
         os_unmap(start, pages * PAGE_BYTES);
         return NULL;
     }
-    if (THP_ALWAYS || THP_NEVER)
-        os_huge_pages(start, pages * PAGE_BYTES, THP_ALWAYS);
+    if (THP_ASKED || THP_NEVER)
+        os_huge_pages(start, pages * PAGE_BYTES, THP_ASKED);
     count_committed((int64_t)(pages * PAGE_BYTES));
     return start;
 }

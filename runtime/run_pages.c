@@ -9,9 +9,17 @@
 /* So many pages become writable together, if the system grants them. */
 enum { COMMIT_STEP = 1024 };
 
-enum { HUGE_PAGE_PAGES = HUGE_PAGE_BYTES / PAGE_BYTES };
+enum { HUGE_PAGE_PAGES = HUGE_PAGE_BYTES / PAGE_BYTES, SMALL_PAGES = THP_FROM_BYTES / PAGE_BYTES };
 
 struct run_span hs_runs;
+
+/* Small or huge pages, as the design wants them there. */
+static void advise(size_t first, size_t length)
+{
+    size_t huge = THP_ASKED && first < SMALL_PAGES ? SMALL_PAGES : first;
+    if ((THP_ASKED || THP_NEVER) && huge < first + length)
+        os_huge_pages(hs_runs.start + huge * PAGE_BYTES, (first + length - huge) * PAGE_BYTES, THP_ASKED);
+}
 
 static bool reserve(size_t count)
 {
@@ -24,8 +32,7 @@ static bool reserve(size_t count)
         pages_unreserve();
         return false;
     }
-    if (THP_ALWAYS || THP_NEVER)
-        os_huge_pages(span.start, count * PAGE_BYTES, THP_ALWAYS);
+    advise(0, count);
     return true;
 }
 
@@ -84,8 +91,10 @@ bool pages_rise(uint32_t top)
         return false;
     if (top > hs_runs.writable && !make_writable(round_up_capped(top, COMMIT_STEP)) && !make_writable(top))
         return false;
-    if (THP_ALWAYS)
-        commit_ahead(round_up_capped(hs_runs.top, HUGE_PAGE_PAGES), round_up_capped(top, HUGE_PAGE_PAGES));
+    if (THP_ASKED) {
+        size_t huge = round_up_capped(hs_runs.top, HUGE_PAGE_PAGES);
+        commit_ahead(huge > SMALL_PAGES ? huge : SMALL_PAGES, round_up_capped(top, HUGE_PAGE_PAGES));
+    }
     __atomic_store_n(&hs_runs.top, top, __ATOMIC_RELEASE); /* whoever sees it may read the records below */
     return true;
 }
@@ -134,11 +143,9 @@ bool pages_open(uint32_t first, uint32_t length)
 {
     if (memchr(hs_runs.content + first, PAGE_SEALED, length) == NULL)
         return true;
-    char *start = hs_runs.start + (size_t)first * PAGE_BYTES;
-    if (!os_commit(start, (size_t)length * PAGE_BYTES))
+    if (!os_commit(hs_runs.start + (size_t)first * PAGE_BYTES, (size_t)length * PAGE_BYTES))
         return false;
-    if (THP_ALWAYS || THP_NEVER)
-        os_huge_pages(start, (size_t)length * PAGE_BYTES, THP_ALWAYS);
+    advise(first, length);
     for (uint32_t page = first; page < first + length; page++)
         hs_runs.content[page] &= (uint8_t)~PAGE_SEALED;
     return true;
@@ -146,5 +153,6 @@ bool pages_open(uint32_t first, uint32_t length)
 
 uint32_t pages_ahead(void)
 {
-    return THP_ALWAYS ? (uint32_t)round_up_capped(hs_runs.top, HUGE_PAGE_PAGES) - hs_runs.top : 0;
+    bool huge = THP_ASKED && hs_runs.top > SMALL_PAGES;
+    return huge ? (uint32_t)round_up_capped(hs_runs.top, HUGE_PAGE_PAGES) - hs_runs.top : 0;
 }

@@ -45,7 +45,7 @@ struct page {
 
 /* What a page of the span holds: bits. */
 enum {
-    PAGE_COMMITTED = 1, /* handed out since it was last released, or with thp `always` below round_up(top, 512) */
+    PAGE_COMMITTED = 1, /* handed out since it was last released, or on huge pages below round_up(top, 512) */
     PAGE_STALE = 2,     /* handed out since the OS last gave it as zeros: MADV_FREE may leave its content */
     PAGE_SEALED = 4,    /* below top, and address space only (pages_seal); then neither of the others */
 };
@@ -70,7 +70,7 @@ void pages_forget(uint32_t first, uint32_t length, bool lazily);   /* released *
 bool pages_seal(uint32_t first, uint32_t length); /* free pages become address space only; false: they are already, or cannot */
 bool pages_open(uint32_t first, uint32_t length); /* writable again before they are handed out; false without memory */
 uint32_t pages_committed(uint32_t first, uint32_t length);
-uint32_t pages_ahead(void); /* above top and committed all the same (thp `always`) */
+uint32_t pages_ahead(void); /* above top and committed all the same: the rest of a huge page */
 
 static inline enum run_state run_state(uint32_t page)
 {

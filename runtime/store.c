@@ -20,7 +20,7 @@ static uint64_t *marks;     /* BITMAP_WORDS per slab: bit i is set while block i
 static bool reserve(size_t bytes)
 {
     size_t slabs = bytes / SLAB_BYTES;
-    size_t alignment = THP_ALWAYS && (size_t)HUGE_PAGE_BYTES > SUPERSLAB_BYTES ? HUGE_PAGE_BYTES : SUPERSLAB_BYTES;
+    size_t alignment = THP_ASKED && (size_t)HUGE_PAGE_BYTES > SUPERSLAB_BYTES ? HUGE_PAGE_BYTES : SUPERSLAB_BYTES;
     char *span = os_reserve(bytes, alignment);
     struct slab *table = span == NULL ? NULL : os_reserve(slabs * sizeof *table, 1);
     uint64_t *bitmap = table == NULL ? NULL : os_reserve(slabs * BITMAP_WORDS * sizeof *bitmap, 1);
@@ -49,8 +49,8 @@ void hs_store_init(void)
     size_t bytes = classifier_span(halvings);
     while (bytes > 0 && (bytes > span_limit || !reserve(bytes)))
         bytes = classifier_span(++halvings);
-    if (bytes > 0 && (THP_ALWAYS || THP_NEVER))
-        os_huge_pages((void *)hs_span, bytes, THP_ALWAYS);
+    if (bytes > 0 && THP_NEVER)
+        os_huge_pages((void *)hs_span, bytes, false);
 }
 
 static void check_slab(const struct slab *slab)
@@ -85,8 +85,9 @@ static bool map_superslab(unsigned class, struct superslab *superslab)
         return false;
     classifier_placed(class);
     *superslab = (struct superslab){ offset, offset + SUPERSLAB_BYTES - GUARD_BYTES };
-    hs_count.superslabs++;
-    if (THP_ALWAYS) {
+    uint64_t mapped_before = hs_count.superslabs++ * SUPERSLAB_BYTES;
+    if (THP_ASKED && mapped_before >= THP_FROM_BYTES) {
+        os_huge_pages((char *)hs_span + offset, SUPERSLAB_BYTES, true);
         for (size_t slab = superslab->next; slab < superslab->end; slab += SLAB_BYTES)
             hs_slabs[slab >> SLAB_SHIFT].committed = SLAB_BYTES;
         count_committed((int64_t)(superslab->end - superslab->next));
@@ -113,8 +114,8 @@ static bool open(struct slab *slab)
 {
     if (!os_commit(slab_start(slab), SLAB_BYTES))
         return false;
-    if (THP_ALWAYS || THP_NEVER)
-        os_huge_pages(slab_start(slab), SLAB_BYTES, THP_ALWAYS);
+    if (THP_NEVER)
+        os_huge_pages(slab_start(slab), SLAB_BYTES, false);
     slab->sealed = false;
     return true;
 }

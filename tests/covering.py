@@ -112,7 +112,7 @@ def _pairs(rows: tuple[str, ...]) -> set[tuple[str, str]]:
 def _design(rows: tuple[str, ...], index: int) -> Design:
     """The design of these rows; the index varies geometry, grain, numbers, and which class has which front."""
     chosen: dict[str, Any] = dict(zip(FACTORS, rows, strict=True))
-    turn = index + index // 3
+    turn = index + index // 4
     numbers = {**NUMBERS[index % 3], **BUDGETS[turn % 3], "quarantine": QUARANTINES[turn % 3]}
     chosen["run_cache_bytes"] = RUN_CACHES[turn % 3]
     for field, table in (("release", policy.RELEASES), ("hardening", policy.HARDENINGS)):
@@ -122,8 +122,9 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         chosen |= {"grain": 8, "sizes": TINY_SIZES}
     if chosen["classifier"] == "header" and chosen["hardening"]["kind"] == "full":
         chosen["sizes"] = [size for size in chosen["sizes"] if size >= 32]
-    if chosen["thp"] == "always":
+    if chosen["thp"] in ("always", "grown"):
         chosen["superslab_bytes"] = HUGE_PAGE
+        chosen["thp_from_bytes"] = HUGE_PAGE
     fronts = [_with_numbers(row, numbers) for row in policy.FRONTS]
     by_class = [
         {"sizes": [size], "front": fronts[(place + index) % len(fronts)]} for place, size in enumerate(chosen["sizes"])

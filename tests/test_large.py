@@ -120,7 +120,7 @@ def test_a_run_budget_of_nothing(compiled: bool) -> None:
 
 def test_the_run_budget_grows_as_pages_are_needed_again(compiled: bool) -> None:
     page = 4096
-    release = release_budget.Params(run_budget_bytes=page, most_budget_bytes=7 * page)
+    release = release_budget.Params(run_budget_bytes=page, most_budget_bytes=20 * page)
     program = Program(compiled, [16], release=release)
     for committed in (page, 5 * page, 5 * page):  # the first round's two releases of two pages are not repeated
         program.malloc("a b", 2 * page)
@@ -226,6 +226,19 @@ def test_released_pages_of_a_huge_page_come_back_one_by_one(compiled: bool) -> N
     assert program.totals("releases", "released_bytes", "committed") == (1, 3 * page, huge_page - 3 * page)
     assert program.malloc("b", 2 * page) == RUN
     assert program.totals("committed") == (huge_page - page,)
+
+
+def test_huge_pages_once_the_runs_have_grown(compiled: bool) -> None:
+    page, huge_page = 4096, 1 << 21
+    fields = {"thp": "grown", "thp_from_bytes": huge_page, "superslab_bytes": huge_page, "huge_bytes": 1 << 22}
+    program = Program(compiled, [16], **fields)
+    program.malloc("a", 512 * page)
+    assert program.totals("committed") == (512 * page,)
+    program.malloc("b", page)
+    assert program.totals("committed") == (2 * huge_page,)
+    program = Program(compiled, [16], **fields)
+    program.malloc("a", 513 * page)
+    assert program.totals("committed") == (2 * huge_page,)
 
 
 def test_canary_behind_large_blocks(compiled: bool) -> None:

@@ -40,6 +40,7 @@ FRONTS: list[Front] = [
 RELEASES: list[Release] = [release_keep.Params(), release_budget.Params(slab_budget_bytes=8192, run_budget_bytes=40960)]
 HARDENINGS: list[Hardening] = [hardening_off.Params(), hardening_full.Params(quarantine=7)]
 RUN_CACHES = (65536, 0, 12288)
+THPS = ("system", "always", "system", "grown")
 CLASSIFIERS = [
     ("slab_map", "shared"),
     ("slab_map", "dedicated"),
@@ -59,8 +60,9 @@ COMBINATIONS = [
         front=front,
         hardening=HARDENINGS[number // 3 % 2],
         run_cache_bytes=RUN_CACHES[number % 3],
-        thp="always" if number % 4 == 1 else "system",
-        **{**SMALL, "superslab_bytes": 1 << 21 if number % 4 == 1 else 16384},
+        thp=THPS[number % 4],  # type: ignore[arg-type]
+        thp_from_bytes=1 << 21,
+        **{**SMALL, "superslab_bytes": 16384 if THPS[number % 4] == "system" else 1 << 21},
     )
     for number, ((classifier, empties), choice, remote, release, front) in enumerate(
         product(CLASSIFIERS, policy.names(policy.SLAB_CHOICES), policy.names(policy.REMOTES), RELEASES, FRONTS)

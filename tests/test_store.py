@@ -279,6 +279,17 @@ def test_huge_pages_commit_whole_superslabs(compiled: bool) -> None:
     assert program.totals("committed", "superslabs") == (2 * superslab, 2)
 
 
+def test_huge_pages_once_the_superslabs_have_grown(compiled: bool) -> None:
+    superslab = 1 << 21
+    program = Program(compiled, [4096], thp="grown", thp_from_bytes=superslab, superslab_bytes=superslab)
+    program.malloc(" ".join(f"n{i}" for i in range(512)), 4096)
+    assert program.totals("committed", "superslabs") == (superslab, 1)
+    program.malloc("a", 4096)
+    assert program.totals("committed", "superslabs") == (2 * superslab, 2)
+    program.malloc("b", 4096)
+    assert program.totals("committed", "superslabs") == (2 * superslab, 2)
+
+
 def test_guard_slabs_are_never_handed_out(compiled: bool) -> None:
     program = Program(compiled, [4096], hardening=hardening_full.Params(quarantine=0), superslab_bytes=8192)
     assert program.malloc("a b c", 4088) == [0, 8192, 16384]

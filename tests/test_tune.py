@@ -269,7 +269,7 @@ def designs(draw: st.DrawFn) -> Design:
         class_front=[row for row in rows if row.sizes],
         release=draw(st.builds(release_keep.Params) | st.builds(release_budget.Params, st.integers(0, 99))),
         hardening=draw(st.just(hardening_off.Params()) | st.builds(hardening_full.Params, st.integers(0, 99))),
-        thp=draw(st.sampled_from(["system", "always", "never"])),
+        thp=draw(st.sampled_from(["system", "always", "grown", "never"])),
         foreign=draw(st.sampled_from(["leak", "next"])),
         run_cache_bytes=draw(st.sampled_from([0, 4096])),
     )

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash b5ac1a3475d8.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 829abd8d326c.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #ifndef HEAPSMITH_PLAN_H
@@ -40,10 +40,12 @@ enum {
 enum {
     SLAB_BUDGET_BYTES = 4194304,
     RUN_BUDGET_BYTES = 1048576,
-    MOST_BUDGET_BYTES = 67108864, /* as pages that went back are needed again, budgets grow up to here */
+    MOST_BUDGET_BYTES = 67108864, /* budgets grow up to here as pages that went back are needed again */
+    BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
-    THP_ALWAYS = 0,
+    THP_ASKED = 1,
+    THP_FROM_BYTES = 8388608, /* of superslabs, and of the run span: below are small pages */
     THP_NEVER = 0,
 };
 

@@ -1,6 +1,6 @@
 /* The hit paths of this heap: a straight-line alloc and free per size class, malloc and free over them.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash e1cc22219e1e.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash 72611b83f486.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #include "api.h"

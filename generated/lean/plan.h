@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash e1cc22219e1e.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash 72611b83f486.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #ifndef HEAPSMITH_PLAN_H
@@ -40,10 +40,12 @@ enum {
 enum {
     SLAB_BUDGET_BYTES = 65536,
     RUN_BUDGET_BYTES = 262144,
-    MOST_BUDGET_BYTES = 0, /* as pages that went back are needed again, budgets grow up to here */
+    MOST_BUDGET_BYTES = 0, /* budgets grow up to here as pages that went back are needed again */
+    BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
-    THP_ALWAYS = 0,
+    THP_ASKED = 0,
+    THP_FROM_BYTES = 0, /* of superslabs, and of the run span: below are small pages */
     THP_NEVER = 0,
 };
 

@@ -11,6 +11,9 @@ from heapsmith.model.kernel import kernel
 
 NAME = "budget"
 MAX_BUDGET = 1 << 44
+GROWTH = 4
+"""Bytes that a budget grows by for each byte needed again: what it takes to learn how much a program needs is page
+faults, at four times a quarter of them."""
 Advice = Literal["dontneed", "free"]
 ADVICES: tuple[str, ...] = get_args(Advice)
 
@@ -41,7 +44,7 @@ def why_not_valid(params: Params) -> str | None:
 @kernel
 def grown(budget_bytes: int, needed_again_bytes: int, most_bytes: int) -> int:
     """The budget after pages that had gone back were needed again."""
-    return max(budget_bytes, min(budget_bytes + needed_again_bytes, most_bytes))
+    return max(budget_bytes, min(budget_bytes + GROWTH * needed_again_bytes, most_bytes))
 
 
 @kernel

@@ -11,10 +11,10 @@ static size_t aging_bytes;
 static size_t slab_budget = SLAB_BUDGET_BYTES; /* under the pool lock */
 static size_t run_budget = RUN_BUDGET_BYTES;   /* under the large lock */
 
-static void grow(size_t *budget, size_t bytes)
+static void grow(size_t *budget, size_t needed_again)
 {
     size_t room = *budget < MOST_BUDGET_BYTES ? MOST_BUDGET_BYTES - *budget : 0;
-    *budget += bytes < room ? bytes : room;
+    *budget += needed_again <= room / BUDGET_GROWTH ? needed_again * BUDGET_GROWTH : room;
 }
 
 static void join(struct slab *slab)
