@@ -41,7 +41,8 @@ PLAN_NUMBERS = (
     "remote_code",
     "release_code",
     "thp_asked",
-    "thp_from_bytes",
+    "thp_slabs_from_bytes",
+    "thp_runs_from_bytes",
 )
 """Fields of the Plan, under their own names in `machine`."""
 

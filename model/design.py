@@ -97,13 +97,16 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     thp: Annotated[
         Thp,
         _doc(
-            "transparent huge pages, madvise(2): always MADV_HUGEPAGE, grown the same past thp_from_bytes, "
+            "transparent huge pages, madvise(2): always MADV_HUGEPAGE, grown the same past so many bytes, "
             "never MADV_NOHUGEPAGE, system none of them"
         ),
     ] = "system"
-    thp_from_bytes: Annotated[
-        int, _doc("thp grown: bytes of superslabs, and of the run span, that keep small pages: a multiple of 2097152")
-    ] = 8_388_608
+    thp_slabs_from_bytes: Annotated[
+        int, _doc("thp grown: bytes of superslabs that keep small pages: a multiple of 2097152")
+    ] = 16_777_216
+    thp_runs_from_bytes: Annotated[
+        int, _doc("thp grown: bytes of the run span that keep small pages: a multiple of 2097152")
+    ] = 67_108_864
     foreign: Annotated[
         Literal["leak", "next"],
         _doc("free() of a block of another malloc: leak leaves it alone, next hands it to the next allocator's free()"),
@@ -219,8 +222,10 @@ def _why_not_geometry(design: Design) -> str | None:
         return (
             f"superslab_bytes: {design.superslab_bytes} cannot go with thp '{design.thp}'; expected {HUGE_PAGE} or more"
         )
-    if design.thp_from_bytes % HUGE_PAGE or not 0 <= design.thp_from_bytes <= MAX_THP_FROM:
-        return f"thp_from_bytes: {design.thp_from_bytes}; expected a multiple of {HUGE_PAGE}, from 0 to {MAX_THP_FROM}"
+    for field in ("thp_slabs_from_bytes", "thp_runs_from_bytes"):
+        value = getattr(design, field)
+        if value % HUGE_PAGE or not 0 <= value <= MAX_THP_FROM:
+            return f"{field}: {value}; expected a multiple of {HUGE_PAGE}, from 0 to {MAX_THP_FROM}"
     if design.run_cache_bytes % PAGE or not 0 <= design.run_cache_bytes <= MAX_RUN_CACHE:
         return f"run_cache_bytes: {design.run_cache_bytes}; expected a multiple of {PAGE}, from 0 to {MAX_RUN_CACHE}"
     return None
@@ -239,7 +244,7 @@ def tail_bytes(design: Design) -> int:
 def guard_slabs(design: Design) -> int:
     """The slabs at the end of each superslab that hardening keeps inaccessible; a huge page has no such end."""
     slabs = design.superslab_bytes // design.slab_bytes
-    return 0 if asks_huge_pages(design) else int(_row(design.hardening).guard_slabs(slabs))
+    return 0 if design.thp == "always" else int(_row(design.hardening).guard_slabs(slabs))
 
 
 def asks_huge_pages(design: Design) -> bool:

@@ -248,7 +248,7 @@ def _check_committed(machine: "Machine", cached: set[int]) -> None:
     slabs += int((machine.classes["left"] * machine.classes["next_huge"]).sum()) * machine.plan.slab_bytes
     pages = int(machine.pages["committed"].sum()) * PAGE
     top = int(totals["top"])
-    is_huge = machine.plan.thp_asked and top * PAGE > machine.plan.thp_from_bytes
+    is_huge = machine.plan.thp_asked and top * PAGE > machine.plan.thp_runs_from_bytes
     beyond = huge_end(top) - top if is_huge else 0
     _equal("pages committed beyond the top", int(machine.pages["committed"][top:].sum()), beyond)
     live = [(int(handle), int(asked)) for handle, asked in machine.blocks if handle >= SMALL_END]

@@ -27,6 +27,7 @@ from heapsmith.model.policy.front import FrontPlan
 SMALLEST_RUN_SPAN_BYTES = 1 << 22
 """Where the system grants no more address space, the run span is halved down to this."""
 RECIPROCAL_SHIFT = 42
+NEVER = 1 << 62
 MAX_DIRECT_LIMIT = 1024
 """Requests up to here find their class in a table with a byte for each size; every heap has its own, so it is small."""
 
@@ -107,7 +108,8 @@ class Plan(msgspec.Struct, frozen=True):
     release_lazily: int
     budget_growth: int
     thp_asked: int
-    thp_from_bytes: int
+    thp_slabs_from_bytes: int
+    thp_runs_from_bytes: int
     thp_never: int
     guard_bytes: int
     quarantine_slots: int
@@ -178,12 +180,20 @@ def make_plan(design: Design) -> Plan:
         release_lazily=int(getattr(release, "advice", "dontneed") == "free"),
         budget_growth=release_budget.GROWTH,
         thp_asked=int(asks_huge_pages(design)),
-        thp_from_bytes=design.thp_from_bytes if design.thp == "grown" else 0,
+        thp_slabs_from_bytes=_thp_slabs_from(design),
+        thp_runs_from_bytes=design.thp_runs_from_bytes if design.thp == "grown" else 0,
         thp_never=int(design.thp == "never"),
         guard_bytes=guard_slabs(design) * design.slab_bytes,
         quarantine_slots=max(1, getattr(hardening, "quarantine", 0)),
         zero_freed=int(tail > 0),
     )
+
+
+def _thp_slabs_from(design: Design) -> int:
+    """Guard slabs are no part of a huge page: a superslab that ends in some lies on small ones."""
+    if guard_slabs(design) > 0:
+        return NEVER
+    return design.thp_slabs_from_bytes if design.thp == "grown" else 0
 
 
 def _kind(params: Release | Hardening) -> str:

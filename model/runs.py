@@ -143,7 +143,7 @@ def raise_top(machine: Records, records: Records, top: int) -> None:
     """`top` rises, with whole huge pages if they are asked for; the caller is told when the page records may not do
     for another event."""
     if machine[0]["thp_asked"] == 1:
-        small = int(machine[0]["thp_from_bytes"]) // PAGE
+        small = int(machine[0]["thp_runs_from_bytes"]) // PAGE
         commit_pages(machine, records, max(small, huge_end(int(machine[0]["top"]))), huge_end(top))
     machine[0]["top"] = top
     if top > machine[0]["page_room"]:

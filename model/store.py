@@ -247,7 +247,7 @@ def new_slab(machine: Records, slabs: Records, classes: Records, pool: int, cls:
         classes[pool]["mapped"] += 1
         classes[pool]["next_place"] = place
         classes[pool]["left"] = int(machine[0]["slabs_per_superslab"]) - int(machine[0]["guard_slabs"])
-        is_huge = machine[0]["thp_asked"] == 1 and mapped_bytes >= machine[0]["thp_from_bytes"]
+        is_huge = machine[0]["thp_asked"] == 1 and mapped_bytes >= machine[0]["thp_slabs_from_bytes"]
         classes[pool]["next_huge"] = is_huge
         if is_huge:
             commit(machine, int(machine[0]["slabs_per_superslab"]) * int(machine[0]["slab_bytes"]))

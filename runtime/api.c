@@ -43,18 +43,22 @@ void hs_free_large(void *block)
         check(false, "a freed block is one of the program's");
 }
 
+static void *calloc_large(size_t bytes)
+{
+    bool zero;
+    void *block = hs_large_alloc(bytes, GRAIN, &zero);
+    return block == NULL || zero ? block : memset(block, 0, bytes);
+}
+
 void *calloc(size_t count, size_t bytes)
 {
     size_t total;
-    if (__builtin_mul_overflow(count, bytes, &total)) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    bool zero = false;
-    void *block = total <= SMALL_LIMIT ? malloc(total) : hs_large_alloc(total, GRAIN, &zero);
-    if (block != NULL && !zero)
-        memset(block, 0, total);
-    return block;
+    if (__builtin_mul_overflow(count, bytes, &total))
+        return hs_malloc_large(SIZE_MAX); /* no block is so large: ENOMEM */
+    if (total > SMALL_LIMIT)
+        return calloc_large(total);
+    void *block = malloc(total);
+    return block == NULL ? NULL : memset(block, 0, total);
 }
 
 /* Bytes of a block that the program may write; 0 if it is none of ours. */

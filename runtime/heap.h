@@ -178,10 +178,11 @@ static inline void check(bool holds, const char *equation)
         hs_broken(equation);
 }
 
-/* The slab span (store.c). */
+/* The slab span (slabs.c). */
 extern uintptr_t hs_span;    /* its start; before it is reserved a value that keeps every pointer out */
 extern size_t hs_span_bytes; /* reserved: at most SLAB_SPAN_BYTES; 0 before */
 extern struct slab *hs_slabs;
+extern uint64_t *hs_marks; /* BITMAP_WORDS per slab: bit i is set while block i is freed */
 
 /* hardening/: what stands between the program and the machine (docs/hardening.md); the emitted malloc and free call it. */
 bool hardening_reserve(size_t span_bytes);               /* with the slab span */
@@ -235,9 +236,11 @@ void hs_unlock_pool(void);
 void hs_forget_heaps(void);         /* checked build: as if no thread had ever allocated */
 void hs_visit_heaps(void (*visit)(struct heap *heap, void *with), void *with); /* hs_no_heap too; without a lock */
 
-/* store.c: slabs. */
+/* store.c: blocks; slabs.c: slabs. */
 void hs_store_init(void);
 uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want); /* a refill; takes the store's lock */
+struct slab *hs_acquire_slab(struct heap *heap, unsigned class); /* for the class; NULL without memory */
+void hs_retire_slab(struct heap *heap, struct slab *slab);       /* it is empty */
 void hs_give(struct heap *heap, unsigned class, void *block);                      /* under the store's lock */
 void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count); /* takes it */
 size_t hs_store_trim(void);                         /* the pages of all empty slabs go back; bytes given back */
@@ -257,17 +260,25 @@ static inline size_t slab_offset(const struct slab *slab)
     return (size_t)(slab - hs_slabs) << SLAB_SHIFT;
 }
 
+static inline char *slab_start(const struct slab *slab)
+{
+    return (char *)hs_span + slab_offset(slab);
+}
+
+static inline uint64_t *marks_of(const struct slab *slab)
+{
+    return hs_marks + (size_t)(slab - hs_slabs) * BITMAP_WORDS;
+}
+
+static inline void hs_check_slab(const struct slab *slab)
+{
+    check(slab->out + slab->freed == slab->carved, "out + freed == carved");
+    check(slab->carved <= hs_class[slab->class].blocks, "carved <= blocks");
+}
+
 static inline bool slab_available(const struct slab *slab)
 {
     return slab->freed > 0 || slab->carved < hs_class[slab->class].blocks;
-}
-
-/* A block's number in its slab. */
-static inline uint32_t block_index(const struct slab *slab, const void *block)
-{
-    const struct class_plan *plan = &hs_class[slab->class];
-    uint64_t offset = (uintptr_t)block - hs_span - slab_offset(slab) - plan->first;
-    return (uint32_t)((offset * plan->reciprocal) >> RECIPROCAL_SHIFT);
 }
 
 /* choice/: which slab serves. */

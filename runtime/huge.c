@@ -110,8 +110,9 @@ void *huge_alloc(size_t pages, size_t alignment)
         os_unmap(start, pages * PAGE_BYTES);
         return NULL;
     }
-    if (THP_ASKED || THP_NEVER)
-        os_huge_pages(start, pages * PAGE_BYTES, THP_ASKED);
+    bool huge_pages = THP_ASKED && THP_RUNS_FROM_BYTES == 0;
+    if (huge_pages || THP_NEVER)
+        os_huge_pages(start, pages * PAGE_BYTES, huge_pages);
     count_committed((int64_t)(pages * PAGE_BYTES));
     return start;
 }

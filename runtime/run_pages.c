@@ -9,7 +9,7 @@
 /* So many pages become writable together, if the system grants them. */
 enum { COMMIT_STEP = 1024 };
 
-enum { HUGE_PAGE_PAGES = HUGE_PAGE_BYTES / PAGE_BYTES, SMALL_PAGES = THP_FROM_BYTES / PAGE_BYTES };
+enum { HUGE_PAGE_PAGES = HUGE_PAGE_BYTES / PAGE_BYTES, SMALL_PAGES = THP_RUNS_FROM_BYTES / PAGE_BYTES };
 
 struct run_span hs_runs;
 

@@ -124,7 +124,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         chosen["sizes"] = [size for size in chosen["sizes"] if size >= 32]
     if chosen["thp"] in ("always", "grown"):
         chosen["superslab_bytes"] = HUGE_PAGE
-        chosen["thp_from_bytes"] = HUGE_PAGE
+        chosen |= {"thp_slabs_from_bytes": HUGE_PAGE, "thp_runs_from_bytes": HUGE_PAGE}
     fronts = [_with_numbers(row, numbers) for row in policy.FRONTS]
     by_class = [
         {"sizes": [size], "front": fronts[(place + index) % len(fronts)]} for place, size in enumerate(chosen["sizes"])

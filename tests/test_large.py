@@ -230,7 +230,7 @@ def test_released_pages_of_a_huge_page_come_back_one_by_one(compiled: bool) -> N
 
 def test_huge_pages_once_the_runs_have_grown(compiled: bool) -> None:
     page, huge_page = 4096, 1 << 21
-    fields = {"thp": "grown", "thp_from_bytes": huge_page, "superslab_bytes": huge_page, "huge_bytes": 1 << 22}
+    fields = {"thp": "grown", "thp_runs_from_bytes": huge_page, "superslab_bytes": huge_page, "huge_bytes": 1 << 22}
     program = Program(compiled, [16], **fields)
     program.malloc("a", 512 * page)
     assert program.totals("committed") == (512 * page,)

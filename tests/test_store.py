@@ -281,7 +281,7 @@ def test_huge_pages_commit_whole_superslabs(compiled: bool) -> None:
 
 def test_huge_pages_once_the_superslabs_have_grown(compiled: bool) -> None:
     superslab = 1 << 21
-    program = Program(compiled, [4096], thp="grown", thp_from_bytes=superslab, superslab_bytes=superslab)
+    program = Program(compiled, [4096], thp="grown", thp_slabs_from_bytes=superslab, superslab_bytes=superslab)
     program.malloc(" ".join(f"n{i}" for i in range(512)), 4096)
     assert program.totals("committed", "superslabs") == (superslab, 1)
     program.malloc("a", 4096)

@@ -1,6 +1,6 @@
 /* The tables of this heap: size classes, size to class, and the heap of a thread that has none.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 829abd8d326c.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 8f6732f9de39.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #include "heap.h"
@@ -13,7 +13,7 @@ _Static_assert((uint64_t)SPAN_SLABS << SLAB_SHIFT == SLAB_SPAN_BYTES, "a slab's 
 _Static_assert((uint64_t)CLASS_COUNT * REGION_BYTES <= SLAB_SPAN_BYTES, "every region lies in the span");
 _Static_assert(BITMAP_WORDS * 64 >= 4096, "a mark for every block of a slab");
 
-const char hs_design[] = "default 829abd8d326c";
+const char hs_design[] = "default 8f6732f9de39";
 
 const struct class_plan hs_class[CLASS_COUNT] = {
     /* 16: requests of 0 to 16 bytes; 4096 blocks a slab, 0 bytes over */

@@ -1,6 +1,6 @@
 /* The tables of this heap: size classes, size to class, and the heap of a thread that has none.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash 72611b83f486.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash 754d3561897b.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #include "heap.h"
@@ -13,7 +13,7 @@ _Static_assert((uint64_t)SPAN_SLABS << SLAB_SHIFT == SLAB_SPAN_BYTES, "a slab's 
 _Static_assert((uint64_t)CLASS_COUNT * REGION_BYTES <= SLAB_SPAN_BYTES, "every region lies in the span");
 _Static_assert(BITMAP_WORDS * 64 >= 256, "a mark for every block of a slab");
 
-const char hs_design[] = "lean 72611b83f486";
+const char hs_design[] = "lean 754d3561897b";
 
 const struct class_plan hs_class[CLASS_COUNT] = {
     /* 16: requests of 0 to 16 bytes; 256 blocks a slab, 0 bytes over */

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash 72611b83f486.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash 754d3561897b.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #ifndef HEAPSMITH_PLAN_H
@@ -45,7 +45,8 @@ enum {
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
     THP_ASKED = 0,
-    THP_FROM_BYTES = 0, /* of superslabs, and of the run span: below are small pages */
+    THP_SLABS_FROM_BYTES = 0, /* so many bytes of superslabs are on small pages first */
+    THP_RUNS_FROM_BYTES = 0, /* and of the run span */
     THP_NEVER = 0,
 };
 

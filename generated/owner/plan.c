@@ -1,6 +1,6 @@
 /* The tables of this heap: size classes, size to class, and the heap of a thread that has none.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash 76f0fcde3886.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash 289525f0547c.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #include "heap.h"
@@ -13,7 +13,7 @@ _Static_assert((uint64_t)SPAN_SLABS << SLAB_SHIFT == SLAB_SPAN_BYTES, "a slab's 
 _Static_assert((uint64_t)CLASS_COUNT * REGION_BYTES <= SLAB_SPAN_BYTES, "every region lies in the span");
 _Static_assert(BITMAP_WORDS * 64 >= 1024, "a mark for every block of a slab");
 
-const char hs_design[] = "owner 76f0fcde3886";
+const char hs_design[] = "owner 289525f0547c";
 
 const struct class_plan hs_class[CLASS_COUNT] = {
     /* 16: requests of 0 to 16 bytes; 1024 blocks a slab, 0 bytes over */

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash 87176cf88f93.
+ * Emitted by heapsmith 0.1.0 from design "two-level", content hash 2dc0f4bc27e9.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #ifndef HEAPSMITH_PLAN_H
@@ -45,7 +45,8 @@ enum {
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
     THP_ASKED = 1,
-    THP_FROM_BYTES = 8388608, /* of superslabs, and of the run span: below are small pages */
+    THP_SLABS_FROM_BYTES = 16777216, /* so many bytes of superslabs are on small pages first */
+    THP_RUNS_FROM_BYTES = 67108864, /* and of the run span */
     THP_NEVER = 0,
 };
 

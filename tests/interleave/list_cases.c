@@ -155,7 +155,7 @@ static uint64_t nothing_lost(void)
     return outcome;
 }
 
-/* A slab serves a heap, its block is freed by another thread, the slab empties and serves another heap (store.c: acquire,
+/* A slab serves a heap, its block is freed by another thread, the slab empties and serves another heap (slabs.c: acquire,
  * retire). Thread 0 owns it, thread 1 frees the block, thread 2 takes the slab from the pool. */
 static void acquire(struct heap *heap, uint16_t class)
 {
