@@ -11,6 +11,7 @@ static const struct class_plan *small_plan(const void *block)
 {
     if (!in_slab_span(block))
         return NULL;
+    hardening_check(block);
     unsigned class = classifier_class(block);
     return class < CLASS_COUNT ? &hs_class[class] : NULL;
 }
@@ -61,12 +62,9 @@ void *calloc(size_t count, size_t bytes)
     return block == NULL ? NULL : memset(block, 0, total);
 }
 
-/* Bytes of a block that the program may write; 0 if it is none of ours. */
-static size_t usable(const void *block)
+/* Bytes that the program may write of a block with the plan (small_plan); 0 if it is none of ours. */
+static size_t usable(const void *block, const struct class_plan *plan)
 {
-    if (in_slab_span(block))
-        hardening_check(block);
-    const struct class_plan *plan = small_plan(block);
     return plan != NULL ? plan->usable : hs_large_usable(block);
 }
 
@@ -81,9 +79,8 @@ static void *move(void *block, size_t old_bytes, size_t bytes)
 }
 
 /* The block itself if it may stay where it is, a remapped huge block, or NULL: it must move. */
-static void *resize_in_place(void *block, size_t bytes)
+static void *resize_in_place(void *block, const struct class_plan *plan, size_t bytes)
 {
-    const struct class_plan *plan = small_plan(block);
     if (plan == NULL)
         return hs_large_resize(block, bytes);
     bool same_class = bytes <= SMALL_LIMIT && plan == &hs_class[size_to_class(bytes)];
@@ -92,9 +89,9 @@ static void *resize_in_place(void *block, size_t bytes)
 }
 
 /* A block of ours of `old_bytes`. */
-static void *resize(void *block, size_t old_bytes, size_t bytes)
+static void *resize(void *block, const struct class_plan *plan, size_t old_bytes, size_t bytes)
 {
-    void *resized = resize_in_place(block, bytes);
+    void *resized = resize_in_place(block, plan, bytes);
     if (resized != NULL) {
         count_shared(&hs_count.realloc_in_place, 1);
         return resized;
@@ -109,7 +106,8 @@ static void *reallocate(void *block, size_t bytes, const void *caller)
 {
     if (block == NULL)
         return malloc(bytes);
-    size_t old_bytes = usable(block);
+    const struct class_plan *plan = small_plan(block);
+    size_t old_bytes = usable(block, plan);
     if (old_bytes == 0 && foreign(block, caller))
         return foreign_realloc(block, bytes);
     if (bytes == 0) {
@@ -117,7 +115,7 @@ static void *reallocate(void *block, size_t bytes, const void *caller)
         return NULL;
     }
     if (old_bytes > 0)
-        return resize(block, old_bytes, bytes);
+        return resize(block, plan, old_bytes, bytes);
     errno = ENOMEM; /* in one of our spans, but no block: there is nothing to copy */
     return NULL;
 }
@@ -214,7 +212,7 @@ void *pvalloc(size_t bytes)
 
 size_t malloc_usable_size(void *block)
 {
-    size_t bytes = block == NULL ? 0 : usable(block);
+    size_t bytes = block == NULL ? 0 : usable(block, small_plan(block));
     if (block != NULL && bytes == 0 && foreign(block, __builtin_return_address(0)))
         return foreign_usable(block);
     return bytes;
