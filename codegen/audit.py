@@ -11,12 +11,13 @@ from pathlib import Path
 import msgspec
 
 import heapsmith
+from heapsmith.codegen.audit_header import audit_header
 from heapsmith.codegen.build import WARNINGS, build_emitted
 from heapsmith.codegen.claims import Hit, Row, counted, exits
 from heapsmith.codegen.disassembly import Listing, MachinePath, Unreadable, disassemble, paths
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.figures import audit_figures
-from heapsmith.codegen.generate import PURPOSES, RUNTIME, generate
+from heapsmith.codegen.generate import HEADER, HEADER_PURPOSE, PURPOSES, RUNTIME, generate
 from heapsmith.codegen.shape import audit_shape
 from heapsmith.codegen.toolchain import Compiler, find_gcc
 from heapsmith.model.design import Design
@@ -32,6 +33,15 @@ INLINED = ("pop", "push")
 """Parts of malloc and free that are no functions any more in the machine code."""
 
 COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"
+DIRECTIVES = {
+    "plan.h": {"#ifndef HEAPSMITH_PLAN_H", "#define HEAPSMITH_PLAN_H", "#endif"},
+    HEADER: {
+        *("#ifndef HEAPSMITH_H", "#define HEAPSMITH_H", "#ifdef __cplusplus", "#ifdef __cpp_exceptions", "#endif"),
+        *("#elif defined(HS_REPLACE_MALLOC)", "#define malloc(bytes) hs_malloc(bytes)"),
+    },
+}
+"""Lines for the preprocessor that the emitted headers may hold, beside #include."""
+
 FOREIGN = (
     r"\b\d{4}-\d\d-\d\d\b|\b\d\d?:\d\d:\d\d\b|__(?:DATE|TIME|TIMESTAMP|FILE)__"
     r"|\w@\w|\b[\w-]+\.(?:local|lan|internal|com|org|net)\b|(?<![\w.*/])/[\w.-]+/[\w./-]*"
@@ -68,10 +78,11 @@ def audit_emitted(design: Design, emitted: Path, *, library: Path | None = None)
     """The same for C that lies in the folder `emitted`."""
     gcc = find_gcc()
     plan = make_plan(design)
-    files = {name: (emitted / name).read_text() for name in PURPOSES}
+    files = {name: (emitted / name).read_text() for name in (*PURPOSES, HEADER)}
     with ThreadPoolExecutor(1) as beside:
         machine = beside.submit(_machine_rows, plan, files["fast.c"], emitted, library, gcc)
         rows = [*_shape_rows(plan, emitted), *_style_rows(plan, files), *_warning_rows(emitted, gcc)]
+        rows += audit_header(plan, files[HEADER], emitted, gcc)
         rows += machine.result()
     return AuditReport(design.name, plan.hash, gcc.version, all(row.ok for row in rows), rows)
 
@@ -148,9 +159,10 @@ def _style_rows(plan: Plan, files: dict[str, str]) -> list[Row]:
     """The house's rules for emitted text, one row per file; the design's name may be of any length and look."""
     made = f'Emitted by heapsmith {heapsmith.__version__} from design "{plan.design.name}", content hash {plan.hash}.'
     claim = f"banner, {MAX_COLUMNS} columns, no macro, no date, host or absolute path"
+    purposes = PURPOSES | {HEADER: HEADER_PURPOSE}
     rows = []
     for file, text in files.items():
-        banner = [] if text.startswith(f"/* {PURPOSES[file]}\n *\n * {made}\n") else ["does not begin with the banner"]
+        banner = [] if text.startswith(f"/* {purposes[file]}\n *\n * {made}\n") else ["does not begin with the banner"]
         nameless = text.replace(f'"{plan.design.name} {plan.hash}"', '""')
         lines = list(enumerate(nameless.splitlines(), 1))[0 if banner else BANNER_LINES :]
         rows.append(_row("style", file, claim, banner + _line_faults(file, lines)))
@@ -158,16 +170,15 @@ def _style_rows(plan: Plan, files: dict[str, str]) -> list[Row]:
 
 
 def _line_faults(file: str, lines: list[tuple[int, str]]) -> list[str]:
-    """What is wrong with single lines: their length, what they tell, and the preprocessor, allowed a header's guard."""
-    guard = f"HEAPSMITH_{file.upper().replace('.', '_')}"
-    allowed = {f"#ifndef {guard}", f"#define {guard}", "#endif"} if file.endswith(".h") else set()
+    """What is wrong with single lines: their length, what they tell, and the preprocessor."""
+    allowed = DIRECTIVES.get(file, set())
     faults = []
     for number, line in lines:
         if len(line) > MAX_COLUMNS:
             faults.append(f"line {number} has {len(line)} columns")
         if found := re.findall(FOREIGN, line):
             faults.append(f"line {number} tells {', '.join(found)}")
-        if re.match(r"\s*#", line) and not line.startswith("#include ") and line not in allowed:
+        if re.match(r"\s*#", line) and not line.startswith("#include ") and line.partition(" /*")[0] not in allowed:
             faults.append(f"line {number} is {line.strip()}")
     return faults
 

@@ -209,6 +209,24 @@ def _table_dispatches(plan: Plan) -> dict[str, Dispatch]:
     return {"malloc": malloc, "free": Dispatch(total._replace(loads=total.loads - shared.loads), ONLY_CLASS)}
 
 
+PAGE_TEST = Hit(0, 0, 1)
+"""heapsmith.h: does the block begin where a page begins?"""
+
+
+def header_hits(plan: Plan) -> tuple[Hit | None, Hit | None]:
+    """The claimed hit paths of heapsmith.h (allocate, free) for a class with an array stack; None: it calls."""
+    allocate = _sum(STACK[0], HEADER_WRITE) if plan.header_bytes else STACK[0]
+    return allocate if plan.inline_alloc else None, _sum(STACK[1], PAGE_TEST) if plan.inline_free else None
+
+
+def header_sentence(plan: Plan) -> str:
+    """What heapsmith.h says of its hit paths."""
+    allocate, free = header_hits(plan)
+    if allocate is None:
+        return "No hit path: calls of malloc and free."
+    return f"Hit path, inlined: alloc {allocate}; free {free or 'a call of free'}."
+
+
 def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
     """The slow paths that each hot function may leave for, by function."""
     leave = (*CLASSIFIER_EXITS[plan.design.classifier], *REMOTE_EXITS[plan.design.remote])

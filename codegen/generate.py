@@ -9,7 +9,7 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import heapsmith
-from heapsmith.codegen.claims import dispatches, sentence
+from heapsmith.codegen.claims import dispatches, header_sentence, sentence
 from heapsmith.model.design import Design
 from heapsmith.model.design_toml import design_text
 from heapsmith.model.errors import BadInput, CheckFailed
@@ -23,6 +23,9 @@ PURPOSES = {
     "plan.c": "The tables of this heap: size classes, size to class, and the heap of a thread that has none.",
     "fast.c": "The hit paths of this heap: a straight-line alloc and free per size class, malloc and free over them.",
 }
+
+HEADER = "heapsmith.h"
+HEADER_PURPOSE = "malloc and free for sizes that the compiler knows, inlined into the program: docs/header.md."
 
 FRONT_WORDS = {
     "none": "No front.",
@@ -68,7 +71,7 @@ def runtime_sources(plan: Plan) -> list[Path]:
 
 
 def render(plan: Plan) -> dict[str, str]:
-    """The emitted C by file name."""
+    """The emitted C by file name: the library's, and the header for programs."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
@@ -82,13 +85,18 @@ def render(plan: Plan) -> dict[str, str]:
         "version": heapsmith.__version__,
         "hits": {row.index: sentence(plan, row) for row in plan.classes},
         "dispatches": dispatches(plan),
+        "header_sentence": header_sentence(plan),
         "front_words": FRONT_WORDS,
         "drains": {kind: "NULL" if kind == "none" else f"{kind}_drain" for kind in FRONT_WORDS},
     }
-    return {
+    header = environment.get_template(f"{HEADER}.j2")
+    nameless = header.render(values, purpose=HEADER_PURPOSE, rows_symbol="")
+    values["rows_symbol"] = f"hs_heap_{plan.hash}_{hashlib.sha256(nameless.encode()).hexdigest()[:6]}"
+    files = {
         name: environment.get_template(f"{name}.j2").render(values, purpose=purpose)
         for name, purpose in PURPOSES.items()
     }
+    return files | {HEADER: header.render(values, purpose=HEADER_PURPOSE)}
 
 
 def contents(design: Design) -> dict[str, bytes]:

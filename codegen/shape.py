@@ -10,8 +10,8 @@ from heapsmith.codegen.emitted import Facts, Unit, c_text
 from heapsmith.model.plan import ClassPlan, Plan
 
 HELPERS = frozenset(
-    {"count_checked", "with_header", "size_to_class", "slab_of", "in_slab_span", "stack_popped", "stack_pushed"}
-    | {"link_set", "link_next", "link_take", "hs_born", "hs_dies", "hs_is_live"}
+    {"count_checked", "size_to_class", "slab_of", "in_slab_span", "hs_stack_popped", "hs_stack_pushed"}
+    | {"hs_with_header", "link_set", "link_next", "link_take", "hs_born", "hs_dies", "hs_is_live"}
 )
 """Inline functions that hot functions may call: no loop, and no call but of each other and of the last words."""
 
@@ -73,14 +73,14 @@ def _mallocs(plan: Plan, leaves: dict[str, tuple[str, ...]], born: tuple[str, ..
     by_table = frozenset({"hs_alloc_of[]", "size_to_class", *born})
     if plan.dispatch == "table":
         return {"malloc": Expected(leaves["malloc"], ("> SMALL_LIMIT",), by_table, none, plain)}
-    popped = {"count_checked", "stack_popped", *born, *(["with_header"] if plan.header_bytes else [])}
+    popped = {"count_checked", "hs_stack_popped", *born, *(["hs_with_header"] if plan.header_bytes else [])}
     table = {
         "malloc": Expected(leaves["malloc"], ("> DIRECT_LIMIT",), frozenset({"pop"}), none, plain),
         "malloc_miss": Expected(("hs_alloc_of[]", "size_to_class", *born), (), by_table, none, plain),
         "pop": Expected(("malloc_miss",), ("== NULL",), frozenset(popped), none, plain),
         "free_miss": Expected(("hs_free_of[]",), (), frozenset(), none, plain),
         "push": Expected(
-            ("free_miss",), ("== heap->end[row]",), frozenset({"count_checked", "stack_pushed"}), none, plain
+            ("free_miss",), ("== heap->end[row]",), frozenset({"count_checked", "hs_stack_pushed"}), none, plain
         ),
     }
     if plan.has_above:
@@ -94,10 +94,10 @@ def _of_class(plan: Plan, row: ClassPlan, name: str, leaves: tuple[str, ...]) ->
     allocates = name.startswith("alloc_")
     if row.front.kind == "none":
         return Expected(leaves, (), frozenset(), own, frozenset())
-    calls = {"count_checked", *(["with_header"] if allocates and plan.header_bytes else [])}
+    calls = {"count_checked", *(["hs_with_header"] if allocates and plan.header_bytes else [])}
     if row.stack:
         test = "== NULL" if allocates else f"== heap->end[1 + CLASS_{row.size}]"
-        calls |= {"stack_popped" if allocates else "stack_pushed"}
+        calls |= {"hs_stack_popped" if allocates else "hs_stack_pushed"}
         return Expected(leaves, (test,), frozenset(calls), own, frozenset({0, 1}))
     listed = row.front.kind == "linked_list"
     test = "== NULL" if listed and allocates else f">= {row.front.capacity}"
@@ -121,8 +121,9 @@ def _row(name: str, claim: str, faults: list[str]) -> Row:
 
 
 def _function_set(plan: Plan, unit: Unit, hot: set[str]) -> Row:
-    """fast.c holds the hot functions, the end of pointers without a class, and its classifier's helper: no others."""
-    wanted = hot | {"free_unknown"} | ({"with_header"} if plan.header_bytes else set())
+    """The emitted C holds the hot functions, their helpers, the end of pointers without a class: no others."""
+    wanted = hot | {"free_unknown", "hs_become"} | ({"hs_with_header"} if plan.header_bytes else set())
+    wanted |= {"hs_stack_popped", "hs_stack_pushed"} if plan.dispatch == "stack" else set()
     faults = [f"{name} is not declared" for name in sorted(set(unit.functions) - wanted)]
     faults += [f"{name} is missing" for name in sorted(wanted - set(unit.functions))]
     others = ", ".join(sorted(name for name in hot if not name.startswith(("alloc_", "free_"))))

@@ -99,6 +99,8 @@ class Plan(msgspec.Struct, frozen=True):
     encode_links: int
     quarantine: int
     dispatch: str
+    inline_alloc: bool
+    inline_free: bool
     classifier_code: int
     choice_code: int
     empties_code: int
@@ -125,6 +127,7 @@ def make_plan(design: Design) -> Plan:
     region = region_bytes(design) if design.classifier == "class_region" else 0
     release, hardening = design.release, design.hardening
     dispatch = "stack" if any(row.stack for row in classes) else "table"
+    inlines = dispatch == "stack" and _kind(hardening) == "off"
     direct_limit = min(classes[-1].usable, MAX_DIRECT_LIMIT) if dispatch == "stack" else 0
     return Plan(
         design=design,
@@ -171,6 +174,8 @@ def make_plan(design: Design) -> Plan:
         encode_links=int(policy.row(policy.HARDENINGS, _kind(hardening)).ENCODES_LINKS),
         quarantine=getattr(hardening, "quarantine", 0),
         dispatch=dispatch,
+        inline_alloc=inlines,
+        inline_free=inlines and design.remote == "local_cache",
         classifier_code=policy.code(policy.CLASSIFIERS, design.classifier),
         choice_code=policy.code(policy.SLAB_CHOICES, design.slab_choice),
         empties_code=policy.code(policy.EMPTIES, design.empties),

@@ -111,6 +111,7 @@ struct heap {
 extern const struct class_plan hs_class[CLASS_COUNT];
 extern struct heap hs_no_heap; /* of every thread that has none: always empty and always full */
 extern __thread struct heap *hs_self;
+void hs_become(struct heap *heap); /* hs_self, and what heapsmith.h reads (emitted) */
 extern __thread bool hs_forking; /* this thread is inside fork() and holds the pool lock and the large lock */
 
 /* What malloc dispatches to (emitted). */
@@ -140,20 +141,6 @@ static inline uint32_t stack_held(struct heap *heap, unsigned class)
 static inline void stack_hold(struct heap *heap, unsigned class, uint32_t blocks)
 {
     heap->top[1 + class] = stack_slots(heap, class) + blocks;
-}
-
-/* The block, now that it has left the stack. One instruction where the compiler, which has read top before, would take two;
- * and the block is in the register that it is returned in, or there would be a third. */
-static inline void *stack_popped(void ***top, void *block)
-{
-    __asm__("subq $8, %0" : "+m"(*top), "+a"(block) : : "cc");
-    return block;
-}
-
-/* The slot at top was filled. */
-static inline void stack_pushed(void ***top)
-{
-    __asm__("addq $8, %0" : "+m"(*top) : : "cc");
 }
 
 /* Blocks in level 0 of a class, whatever its front; not of hs_no_heap. */

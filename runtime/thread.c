@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <sched.h>
 
-__thread struct heap *hs_self = &hs_no_heap;
 __thread bool hs_forking;
 
 static struct lock pool_lock;
@@ -45,7 +44,7 @@ static void give_up(struct heap *heap)
     hardening_empty(heap);
     hs_drain_fronts(heap);
     run_cache_empty(heap);
-    hs_self = &hs_no_heap;
+    hs_become(&hs_no_heap);
     hs_lock_pool();
     heap->next = abandoned;
     abandoned = heap;
@@ -118,7 +117,7 @@ struct heap *hs_heap_start(void)
         hs_unlock_pool();
     }
     if (heap != NULL) {
-        hs_self = heap; /* the next line may allocate */
+        hs_become(heap); /* the next line may allocate */
         if (has_exit_key && pthread_setspecific(exit_key, &hs_no_heap) != 0) {
             give_up(heap); /* nobody would see the thread's end; its next request tries again */
             heap = NULL;
@@ -203,7 +202,7 @@ void hs_forget_heaps(void)
         os_unmap(heap, sizeof *heap + SLOT_COUNT * sizeof heap->slot[0]);
     }
     newest = abandoned = NULL;
-    hs_self = &hs_no_heap;
+    hs_become(&hs_no_heap);
     exits = 0;
     if (has_exit_key)
         pthread_setspecific(exit_key, NULL);

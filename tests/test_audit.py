@@ -53,6 +53,7 @@ def test_built_in_designs_do_what_they_claim(name: str) -> None:
     assert report.ok
     counted = [row.name for row in report.rows if row.check == "machine code"]
     named = {"malloc", "free", *(["malloc_above"] if make_plan(design).has_above else [])}
+    named |= {"heapsmith.h, alloc", "heapsmith.h, free"}
     assert len(counted) == 2 * len(design.sizes) + len(named & {*counted})
     assert named <= {*counted} or design.hardening != hardening_off.Params()
     assert report == msgspec.json.decode(msgspec.json.encode(report), type=AuditReport)
@@ -90,9 +91,9 @@ CHANGES = {
         "[1 + CLASS_32]);\n}": "[1 + CLASS_32]); heap->remote = block;\n}",
         END.format(48): END.format(64),
         "[CLASS_64].hit0);": "[CLASS_64].hit0); hs_lock_pool();",
-        ".push);\n    *top = block;\n    stack_pushed(&heap->top[1 + CLASS_80]": ".push);\n"
-        "    *top = block == heap ? (void *)7 : block;\n    stack_pushed(&heap->top[1 + CLASS_80]",
-        "stack_popped(&heap->top[1 + CLASS_96]": "stack_popped(&heap->top[1 + CLASS_112]",
+        ".push);\n    *top = block;\n    hs_stack_pushed(&heap->top[1 + CLASS_80]": ".push);\n"
+        "    *top = block == heap ? (void *)7 : block;\n    hs_stack_pushed(&heap->top[1 + CLASS_80]",
+        "hs_stack_popped(&heap->top[1 + CLASS_96]": "hs_stack_popped(&heap->top[1 + CLASS_112]",
         "array_stack_flush(heap, CLASS_112, block)": "hs_give(heap, CLASS_112, block)",
         f"{CLAIM}alloc_128": f"{CLAIM}alloc_128".replace("alloc 5 loads", "alloc 4 loads"),
         f" * Hit path: {CLAIM}alloc_144": " */\nstatic void *alloc_144",

@@ -1,6 +1,7 @@
 """Libraries to link with: `build --static` archives in C, threaded and C++ programs, all static or not, and -lheap."""
 
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Callable
@@ -25,6 +26,7 @@ API = """
     heapsmith_check heapsmith_checked heapsmith_counter_count heapsmith_counters heapsmith_design heapsmith_locate
     heapsmith_reset
 """
+FOR_THE_HEADER = re.compile(rf"hs_heap_{DESIGN.hash()}_[0-9a-f]{{6}}")
 OPERATORS = "_Znwm _ZnwmSt11align_val_t _ZdlPv _ZdlPvSt11align_val_t"
 
 
@@ -65,9 +67,11 @@ def run(command: list[Path], **environment: str) -> tuple[int, str, str]:
 
 
 def symbols(library: Path, *flags: str) -> set[str]:
-    """The names that a library defines for others."""
+    """The names that a library defines for others, but for what heapsmith.h asks for."""
     listed = subprocess.run(["nm", "-g", "--defined-only", *flags, library], capture_output=True, text=True, check=True)
-    return {line.split()[-1] for line in listed.stdout.splitlines() if len(line.split()) == 3}
+    names = {line.split()[-1] for line in listed.stdout.splitlines() if len(line.split()) == 3}
+    assert len([name for name in names if FOR_THE_HEADER.fullmatch(name)]) == 1
+    return {name for name in names if not FOR_THE_HEADER.fullmatch(name)}
 
 
 @pytest.mark.parametrize("kind", LINKS)

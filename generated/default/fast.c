@@ -7,6 +7,20 @@
 #include "heap.h"
 
 
+/* The block, now that it has left the stack. One instruction where the compiler, which has read top before, would take
+ * two; and the block is in the register that it is returned in, or there would be a third. */
+static inline void *hs_stack_popped(void ***top, void *block)
+{
+    __asm__("subq $8, %0" : "+m"(*top), "+a"(block) : : "cc");
+    return block;
+}
+
+/* The slot at top was filled. */
+static inline void hs_stack_pushed(void ***top)
+{
+    __asm__("addq $8, %0" : "+m"(*top) : : "cc");
+}
+
 /* 16-byte blocks for requests of 0 to 16 bytes: at most 16 bytes unused inside, 4096 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 128, refill 64, flush 64.
@@ -18,7 +32,7 @@ static void *alloc_16(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_16);
     count_checked(&heap->count[CLASS_16].hit0);
-    return stack_popped(&heap->top[1 + CLASS_16], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_16], block);
 }
 
 static void free_16(void *block)
@@ -31,7 +45,7 @@ static void free_16(void *block)
     }
     count_checked(&heap->count[CLASS_16].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_16]);
+    hs_stack_pushed(&heap->top[1 + CLASS_16]);
 }
 
 /* 32-byte blocks for requests of 17 to 32 bytes: at most 15 bytes unused inside, 2048 blocks a slab.
@@ -45,7 +59,7 @@ static void *alloc_32(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_32);
     count_checked(&heap->count[CLASS_32].hit0);
-    return stack_popped(&heap->top[1 + CLASS_32], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_32], block);
 }
 
 static void free_32(void *block)
@@ -58,7 +72,7 @@ static void free_32(void *block)
     }
     count_checked(&heap->count[CLASS_32].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_32]);
+    hs_stack_pushed(&heap->top[1 + CLASS_32]);
 }
 
 /* 48-byte blocks for requests of 33 to 48 bytes: at most 15 bytes unused inside, 1365 blocks a slab.
@@ -72,7 +86,7 @@ static void *alloc_48(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_48);
     count_checked(&heap->count[CLASS_48].hit0);
-    return stack_popped(&heap->top[1 + CLASS_48], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_48], block);
 }
 
 static void free_48(void *block)
@@ -85,7 +99,7 @@ static void free_48(void *block)
     }
     count_checked(&heap->count[CLASS_48].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_48]);
+    hs_stack_pushed(&heap->top[1 + CLASS_48]);
 }
 
 /* 64-byte blocks for requests of 49 to 64 bytes: at most 15 bytes unused inside, 1024 blocks a slab.
@@ -99,7 +113,7 @@ static void *alloc_64(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_64);
     count_checked(&heap->count[CLASS_64].hit0);
-    return stack_popped(&heap->top[1 + CLASS_64], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_64], block);
 }
 
 static void free_64(void *block)
@@ -112,7 +126,7 @@ static void free_64(void *block)
     }
     count_checked(&heap->count[CLASS_64].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_64]);
+    hs_stack_pushed(&heap->top[1 + CLASS_64]);
 }
 
 /* 80-byte blocks for requests of 65 to 80 bytes: at most 15 bytes unused inside, 819 blocks a slab.
@@ -126,7 +140,7 @@ static void *alloc_80(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_80);
     count_checked(&heap->count[CLASS_80].hit0);
-    return stack_popped(&heap->top[1 + CLASS_80], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_80], block);
 }
 
 static void free_80(void *block)
@@ -139,7 +153,7 @@ static void free_80(void *block)
     }
     count_checked(&heap->count[CLASS_80].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_80]);
+    hs_stack_pushed(&heap->top[1 + CLASS_80]);
 }
 
 /* 96-byte blocks for requests of 81 to 96 bytes: at most 15 bytes unused inside, 682 blocks a slab.
@@ -153,7 +167,7 @@ static void *alloc_96(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_96);
     count_checked(&heap->count[CLASS_96].hit0);
-    return stack_popped(&heap->top[1 + CLASS_96], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_96], block);
 }
 
 static void free_96(void *block)
@@ -166,7 +180,7 @@ static void free_96(void *block)
     }
     count_checked(&heap->count[CLASS_96].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_96]);
+    hs_stack_pushed(&heap->top[1 + CLASS_96]);
 }
 
 /* 112-byte blocks for requests of 97 to 112 bytes: at most 15 bytes unused inside, 585 blocks a slab.
@@ -180,7 +194,7 @@ static void *alloc_112(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_112);
     count_checked(&heap->count[CLASS_112].hit0);
-    return stack_popped(&heap->top[1 + CLASS_112], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_112], block);
 }
 
 static void free_112(void *block)
@@ -193,7 +207,7 @@ static void free_112(void *block)
     }
     count_checked(&heap->count[CLASS_112].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_112]);
+    hs_stack_pushed(&heap->top[1 + CLASS_112]);
 }
 
 /* 128-byte blocks for requests of 113 to 128 bytes: at most 15 bytes unused inside, 512 blocks a slab.
@@ -207,7 +221,7 @@ static void *alloc_128(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_128);
     count_checked(&heap->count[CLASS_128].hit0);
-    return stack_popped(&heap->top[1 + CLASS_128], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_128], block);
 }
 
 static void free_128(void *block)
@@ -220,7 +234,7 @@ static void free_128(void *block)
     }
     count_checked(&heap->count[CLASS_128].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_128]);
+    hs_stack_pushed(&heap->top[1 + CLASS_128]);
 }
 
 /* 160-byte blocks for requests of 129 to 160 bytes: at most 31 bytes unused inside, 409 blocks a slab.
@@ -234,7 +248,7 @@ static void *alloc_160(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_160);
     count_checked(&heap->count[CLASS_160].hit0);
-    return stack_popped(&heap->top[1 + CLASS_160], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_160], block);
 }
 
 static void free_160(void *block)
@@ -247,7 +261,7 @@ static void free_160(void *block)
     }
     count_checked(&heap->count[CLASS_160].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_160]);
+    hs_stack_pushed(&heap->top[1 + CLASS_160]);
 }
 
 /* 192-byte blocks for requests of 161 to 192 bytes: at most 31 bytes unused inside, 341 blocks a slab.
@@ -261,7 +275,7 @@ static void *alloc_192(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_192);
     count_checked(&heap->count[CLASS_192].hit0);
-    return stack_popped(&heap->top[1 + CLASS_192], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_192], block);
 }
 
 static void free_192(void *block)
@@ -274,7 +288,7 @@ static void free_192(void *block)
     }
     count_checked(&heap->count[CLASS_192].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_192]);
+    hs_stack_pushed(&heap->top[1 + CLASS_192]);
 }
 
 /* 224-byte blocks for requests of 193 to 224 bytes: at most 31 bytes unused inside, 292 blocks a slab.
@@ -288,7 +302,7 @@ static void *alloc_224(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_224);
     count_checked(&heap->count[CLASS_224].hit0);
-    return stack_popped(&heap->top[1 + CLASS_224], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_224], block);
 }
 
 static void free_224(void *block)
@@ -301,7 +315,7 @@ static void free_224(void *block)
     }
     count_checked(&heap->count[CLASS_224].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_224]);
+    hs_stack_pushed(&heap->top[1 + CLASS_224]);
 }
 
 /* 256-byte blocks for requests of 225 to 256 bytes: at most 31 bytes unused inside, 256 blocks a slab.
@@ -315,7 +329,7 @@ static void *alloc_256(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_256);
     count_checked(&heap->count[CLASS_256].hit0);
-    return stack_popped(&heap->top[1 + CLASS_256], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_256], block);
 }
 
 static void free_256(void *block)
@@ -328,7 +342,7 @@ static void free_256(void *block)
     }
     count_checked(&heap->count[CLASS_256].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_256]);
+    hs_stack_pushed(&heap->top[1 + CLASS_256]);
 }
 
 /* 320-byte blocks for requests of 257 to 320 bytes: at most 63 bytes unused inside, 204 blocks a slab.
@@ -342,7 +356,7 @@ static void *alloc_320(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_320);
     count_checked(&heap->count[CLASS_320].hit0);
-    return stack_popped(&heap->top[1 + CLASS_320], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_320], block);
 }
 
 static void free_320(void *block)
@@ -355,7 +369,7 @@ static void free_320(void *block)
     }
     count_checked(&heap->count[CLASS_320].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_320]);
+    hs_stack_pushed(&heap->top[1 + CLASS_320]);
 }
 
 /* 384-byte blocks for requests of 321 to 384 bytes: at most 63 bytes unused inside, 170 blocks a slab.
@@ -369,7 +383,7 @@ static void *alloc_384(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_384);
     count_checked(&heap->count[CLASS_384].hit0);
-    return stack_popped(&heap->top[1 + CLASS_384], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_384], block);
 }
 
 static void free_384(void *block)
@@ -382,7 +396,7 @@ static void free_384(void *block)
     }
     count_checked(&heap->count[CLASS_384].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_384]);
+    hs_stack_pushed(&heap->top[1 + CLASS_384]);
 }
 
 /* 448-byte blocks for requests of 385 to 448 bytes: at most 63 bytes unused inside, 146 blocks a slab.
@@ -396,7 +410,7 @@ static void *alloc_448(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_448);
     count_checked(&heap->count[CLASS_448].hit0);
-    return stack_popped(&heap->top[1 + CLASS_448], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_448], block);
 }
 
 static void free_448(void *block)
@@ -409,7 +423,7 @@ static void free_448(void *block)
     }
     count_checked(&heap->count[CLASS_448].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_448]);
+    hs_stack_pushed(&heap->top[1 + CLASS_448]);
 }
 
 /* 512-byte blocks for requests of 449 to 512 bytes: at most 63 bytes unused inside, 128 blocks a slab.
@@ -423,7 +437,7 @@ static void *alloc_512(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_512);
     count_checked(&heap->count[CLASS_512].hit0);
-    return stack_popped(&heap->top[1 + CLASS_512], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_512], block);
 }
 
 static void free_512(void *block)
@@ -436,7 +450,7 @@ static void free_512(void *block)
     }
     count_checked(&heap->count[CLASS_512].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_512]);
+    hs_stack_pushed(&heap->top[1 + CLASS_512]);
 }
 
 /* 640-byte blocks for requests of 513 to 640 bytes: at most 127 bytes unused inside, 102 blocks a slab.
@@ -450,7 +464,7 @@ static void *alloc_640(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_640);
     count_checked(&heap->count[CLASS_640].hit0);
-    return stack_popped(&heap->top[1 + CLASS_640], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_640], block);
 }
 
 static void free_640(void *block)
@@ -463,7 +477,7 @@ static void free_640(void *block)
     }
     count_checked(&heap->count[CLASS_640].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_640]);
+    hs_stack_pushed(&heap->top[1 + CLASS_640]);
 }
 
 /* 768-byte blocks for requests of 641 to 768 bytes: at most 127 bytes unused inside, 85 blocks a slab.
@@ -477,7 +491,7 @@ static void *alloc_768(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_768);
     count_checked(&heap->count[CLASS_768].hit0);
-    return stack_popped(&heap->top[1 + CLASS_768], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_768], block);
 }
 
 static void free_768(void *block)
@@ -490,7 +504,7 @@ static void free_768(void *block)
     }
     count_checked(&heap->count[CLASS_768].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_768]);
+    hs_stack_pushed(&heap->top[1 + CLASS_768]);
 }
 
 /* 896-byte blocks for requests of 769 to 896 bytes: at most 127 bytes unused inside, 73 blocks a slab.
@@ -504,7 +518,7 @@ static void *alloc_896(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_896);
     count_checked(&heap->count[CLASS_896].hit0);
-    return stack_popped(&heap->top[1 + CLASS_896], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_896], block);
 }
 
 static void free_896(void *block)
@@ -517,7 +531,7 @@ static void free_896(void *block)
     }
     count_checked(&heap->count[CLASS_896].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_896]);
+    hs_stack_pushed(&heap->top[1 + CLASS_896]);
 }
 
 /* 1024-byte blocks for requests of 897 to 1024 bytes: at most 127 bytes unused inside, 64 blocks a slab.
@@ -531,7 +545,7 @@ static void *alloc_1024(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_1024);
     count_checked(&heap->count[CLASS_1024].hit0);
-    return stack_popped(&heap->top[1 + CLASS_1024], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_1024], block);
 }
 
 static void free_1024(void *block)
@@ -544,7 +558,7 @@ static void free_1024(void *block)
     }
     count_checked(&heap->count[CLASS_1024].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_1024]);
+    hs_stack_pushed(&heap->top[1 + CLASS_1024]);
 }
 
 /* 1280-byte blocks for requests of 1025 to 1280 bytes: at most 255 bytes unused inside, 51 blocks a slab.
@@ -558,7 +572,7 @@ static void *alloc_1280(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_1280);
     count_checked(&heap->count[CLASS_1280].hit0);
-    return stack_popped(&heap->top[1 + CLASS_1280], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_1280], block);
 }
 
 static void free_1280(void *block)
@@ -571,7 +585,7 @@ static void free_1280(void *block)
     }
     count_checked(&heap->count[CLASS_1280].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_1280]);
+    hs_stack_pushed(&heap->top[1 + CLASS_1280]);
 }
 
 /* 1536-byte blocks for requests of 1281 to 1536 bytes: at most 255 bytes unused inside, 42 blocks a slab.
@@ -585,7 +599,7 @@ static void *alloc_1536(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_1536);
     count_checked(&heap->count[CLASS_1536].hit0);
-    return stack_popped(&heap->top[1 + CLASS_1536], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_1536], block);
 }
 
 static void free_1536(void *block)
@@ -598,7 +612,7 @@ static void free_1536(void *block)
     }
     count_checked(&heap->count[CLASS_1536].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_1536]);
+    hs_stack_pushed(&heap->top[1 + CLASS_1536]);
 }
 
 /* 1792-byte blocks for requests of 1537 to 1792 bytes: at most 255 bytes unused inside, 36 blocks a slab.
@@ -612,7 +626,7 @@ static void *alloc_1792(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_1792);
     count_checked(&heap->count[CLASS_1792].hit0);
-    return stack_popped(&heap->top[1 + CLASS_1792], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_1792], block);
 }
 
 static void free_1792(void *block)
@@ -625,7 +639,7 @@ static void free_1792(void *block)
     }
     count_checked(&heap->count[CLASS_1792].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_1792]);
+    hs_stack_pushed(&heap->top[1 + CLASS_1792]);
 }
 
 /* 2048-byte blocks for requests of 1793 to 2048 bytes: at most 255 bytes unused inside, 32 blocks a slab.
@@ -639,7 +653,7 @@ static void *alloc_2048(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_2048);
     count_checked(&heap->count[CLASS_2048].hit0);
-    return stack_popped(&heap->top[1 + CLASS_2048], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_2048], block);
 }
 
 static void free_2048(void *block)
@@ -652,7 +666,7 @@ static void free_2048(void *block)
     }
     count_checked(&heap->count[CLASS_2048].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_2048]);
+    hs_stack_pushed(&heap->top[1 + CLASS_2048]);
 }
 
 /* 2560-byte blocks for requests of 2049 to 2560 bytes: at most 511 bytes unused inside, 25 blocks a slab.
@@ -666,7 +680,7 @@ static void *alloc_2560(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_2560);
     count_checked(&heap->count[CLASS_2560].hit0);
-    return stack_popped(&heap->top[1 + CLASS_2560], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_2560], block);
 }
 
 static void free_2560(void *block)
@@ -679,7 +693,7 @@ static void free_2560(void *block)
     }
     count_checked(&heap->count[CLASS_2560].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_2560]);
+    hs_stack_pushed(&heap->top[1 + CLASS_2560]);
 }
 
 /* 3072-byte blocks for requests of 2561 to 3072 bytes: at most 511 bytes unused inside, 21 blocks a slab.
@@ -693,7 +707,7 @@ static void *alloc_3072(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_3072);
     count_checked(&heap->count[CLASS_3072].hit0);
-    return stack_popped(&heap->top[1 + CLASS_3072], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_3072], block);
 }
 
 static void free_3072(void *block)
@@ -706,7 +720,7 @@ static void free_3072(void *block)
     }
     count_checked(&heap->count[CLASS_3072].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_3072]);
+    hs_stack_pushed(&heap->top[1 + CLASS_3072]);
 }
 
 /* 3584-byte blocks for requests of 3073 to 3584 bytes: at most 511 bytes unused inside, 18 blocks a slab.
@@ -720,7 +734,7 @@ static void *alloc_3584(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_3584);
     count_checked(&heap->count[CLASS_3584].hit0);
-    return stack_popped(&heap->top[1 + CLASS_3584], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_3584], block);
 }
 
 static void free_3584(void *block)
@@ -733,7 +747,7 @@ static void free_3584(void *block)
     }
     count_checked(&heap->count[CLASS_3584].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_3584]);
+    hs_stack_pushed(&heap->top[1 + CLASS_3584]);
 }
 
 /* 4096-byte blocks for requests of 3585 to 4096 bytes: at most 511 bytes unused inside, 16 blocks a slab.
@@ -747,7 +761,7 @@ static void *alloc_4096(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_4096);
     count_checked(&heap->count[CLASS_4096].hit0);
-    return stack_popped(&heap->top[1 + CLASS_4096], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_4096], block);
 }
 
 static void free_4096(void *block)
@@ -760,7 +774,7 @@ static void free_4096(void *block)
     }
     count_checked(&heap->count[CLASS_4096].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_4096]);
+    hs_stack_pushed(&heap->top[1 + CLASS_4096]);
 }
 
 /* 5120-byte blocks for requests of 4097 to 5120 bytes: at most 1023 bytes unused inside, 12 blocks a slab.
@@ -774,7 +788,7 @@ static void *alloc_5120(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_5120);
     count_checked(&heap->count[CLASS_5120].hit0);
-    return stack_popped(&heap->top[1 + CLASS_5120], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_5120], block);
 }
 
 static void free_5120(void *block)
@@ -787,7 +801,7 @@ static void free_5120(void *block)
     }
     count_checked(&heap->count[CLASS_5120].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_5120]);
+    hs_stack_pushed(&heap->top[1 + CLASS_5120]);
 }
 
 /* 6144-byte blocks for requests of 5121 to 6144 bytes: at most 1023 bytes unused inside, 10 blocks a slab.
@@ -801,7 +815,7 @@ static void *alloc_6144(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_6144);
     count_checked(&heap->count[CLASS_6144].hit0);
-    return stack_popped(&heap->top[1 + CLASS_6144], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_6144], block);
 }
 
 static void free_6144(void *block)
@@ -814,7 +828,7 @@ static void free_6144(void *block)
     }
     count_checked(&heap->count[CLASS_6144].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_6144]);
+    hs_stack_pushed(&heap->top[1 + CLASS_6144]);
 }
 
 /* 7168-byte blocks for requests of 6145 to 7168 bytes: at most 1023 bytes unused inside, 9 blocks a slab.
@@ -828,7 +842,7 @@ static void *alloc_7168(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_7168);
     count_checked(&heap->count[CLASS_7168].hit0);
-    return stack_popped(&heap->top[1 + CLASS_7168], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_7168], block);
 }
 
 static void free_7168(void *block)
@@ -841,7 +855,7 @@ static void free_7168(void *block)
     }
     count_checked(&heap->count[CLASS_7168].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_7168]);
+    hs_stack_pushed(&heap->top[1 + CLASS_7168]);
 }
 
 /* 8192-byte blocks for requests of 7169 to 8192 bytes: at most 1023 bytes unused inside, 8 blocks a slab.
@@ -855,7 +869,7 @@ static void *alloc_8192(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_8192);
     count_checked(&heap->count[CLASS_8192].hit0);
-    return stack_popped(&heap->top[1 + CLASS_8192], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_8192], block);
 }
 
 static void free_8192(void *block)
@@ -868,7 +882,7 @@ static void free_8192(void *block)
     }
     count_checked(&heap->count[CLASS_8192].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_8192]);
+    hs_stack_pushed(&heap->top[1 + CLASS_8192]);
 }
 
 /* 10240-byte blocks for requests of 8193 to 10240 bytes: at most 2047 bytes unused inside, 6 blocks a slab.
@@ -882,7 +896,7 @@ static void *alloc_10240(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_10240);
     count_checked(&heap->count[CLASS_10240].hit0);
-    return stack_popped(&heap->top[1 + CLASS_10240], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_10240], block);
 }
 
 static void free_10240(void *block)
@@ -895,7 +909,7 @@ static void free_10240(void *block)
     }
     count_checked(&heap->count[CLASS_10240].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_10240]);
+    hs_stack_pushed(&heap->top[1 + CLASS_10240]);
 }
 
 /* 12288-byte blocks for requests of 10241 to 12288 bytes: at most 2047 bytes unused inside, 5 blocks a slab.
@@ -909,7 +923,7 @@ static void *alloc_12288(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_12288);
     count_checked(&heap->count[CLASS_12288].hit0);
-    return stack_popped(&heap->top[1 + CLASS_12288], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_12288], block);
 }
 
 static void free_12288(void *block)
@@ -922,7 +936,7 @@ static void free_12288(void *block)
     }
     count_checked(&heap->count[CLASS_12288].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_12288]);
+    hs_stack_pushed(&heap->top[1 + CLASS_12288]);
 }
 
 /* 14336-byte blocks for requests of 12289 to 14336 bytes: at most 2047 bytes unused inside, 4 blocks a slab.
@@ -936,7 +950,7 @@ static void *alloc_14336(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_14336);
     count_checked(&heap->count[CLASS_14336].hit0);
-    return stack_popped(&heap->top[1 + CLASS_14336], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_14336], block);
 }
 
 static void free_14336(void *block)
@@ -949,7 +963,7 @@ static void free_14336(void *block)
     }
     count_checked(&heap->count[CLASS_14336].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_14336]);
+    hs_stack_pushed(&heap->top[1 + CLASS_14336]);
 }
 
 /* 16384-byte blocks for requests of 14337 to 16384 bytes: at most 2047 bytes unused inside, 4 blocks a slab.
@@ -963,7 +977,7 @@ static void *alloc_16384(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_16384);
     count_checked(&heap->count[CLASS_16384].hit0);
-    return stack_popped(&heap->top[1 + CLASS_16384], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_16384], block);
 }
 
 static void free_16384(void *block)
@@ -976,7 +990,7 @@ static void free_16384(void *block)
     }
     count_checked(&heap->count[CLASS_16384].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_16384]);
+    hs_stack_pushed(&heap->top[1 + CLASS_16384]);
 }
 
 /* 20480-byte blocks for requests of 16385 to 20480 bytes: at most 4095 bytes unused inside, 3 blocks a slab.
@@ -990,7 +1004,7 @@ static void *alloc_20480(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_20480);
     count_checked(&heap->count[CLASS_20480].hit0);
-    return stack_popped(&heap->top[1 + CLASS_20480], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_20480], block);
 }
 
 static void free_20480(void *block)
@@ -1003,7 +1017,7 @@ static void free_20480(void *block)
     }
     count_checked(&heap->count[CLASS_20480].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_20480]);
+    hs_stack_pushed(&heap->top[1 + CLASS_20480]);
 }
 
 /* 24576-byte blocks for requests of 20481 to 24576 bytes: at most 4095 bytes unused inside, 2 blocks a slab.
@@ -1017,7 +1031,7 @@ static void *alloc_24576(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_24576);
     count_checked(&heap->count[CLASS_24576].hit0);
-    return stack_popped(&heap->top[1 + CLASS_24576], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_24576], block);
 }
 
 static void free_24576(void *block)
@@ -1030,7 +1044,7 @@ static void free_24576(void *block)
     }
     count_checked(&heap->count[CLASS_24576].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_24576]);
+    hs_stack_pushed(&heap->top[1 + CLASS_24576]);
 }
 
 /* 28672-byte blocks for requests of 24577 to 28672 bytes: at most 4095 bytes unused inside, 2 blocks a slab.
@@ -1044,7 +1058,7 @@ static void *alloc_28672(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_28672);
     count_checked(&heap->count[CLASS_28672].hit0);
-    return stack_popped(&heap->top[1 + CLASS_28672], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_28672], block);
 }
 
 static void free_28672(void *block)
@@ -1057,7 +1071,7 @@ static void free_28672(void *block)
     }
     count_checked(&heap->count[CLASS_28672].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_28672]);
+    hs_stack_pushed(&heap->top[1 + CLASS_28672]);
 }
 
 /* 32768-byte blocks for requests of 28673 to 32768 bytes: at most 4095 bytes unused inside, 2 blocks a slab.
@@ -1071,7 +1085,7 @@ static void *alloc_32768(void)
     if (block == NULL) /* empty, or no heap */
         return array_stack_refill(heap, CLASS_32768);
     count_checked(&heap->count[CLASS_32768].hit0);
-    return stack_popped(&heap->top[1 + CLASS_32768], block);
+    return hs_stack_popped(&heap->top[1 + CLASS_32768], block);
 }
 
 static void free_32768(void *block)
@@ -1084,7 +1098,7 @@ static void free_32768(void *block)
     }
     count_checked(&heap->count[CLASS_32768].push);
     *top = block;
-    stack_pushed(&heap->top[1 + CLASS_32768]);
+    hs_stack_pushed(&heap->top[1 + CLASS_32768]);
 }
 
 /* A pointer into a slab that has no class: no block of ours. */
@@ -1191,7 +1205,7 @@ static inline void *pop(struct heap *heap, size_t row, size_t bytes)
     if (block == NULL) /* empty, or another front, or no heap */
         return malloc_miss(bytes);
     count_checked(&heap->count[row - 1].hit0);
-    return stack_popped(&heap->top[row], block);
+    return hs_stack_popped(&heap->top[row], block);
 }
 
 static __attribute__((noinline)) void free_miss(size_t row, void *block)
@@ -1209,7 +1223,7 @@ static inline void push(size_t row, void *block)
     }
     count_checked(&heap->count[row - 1].push);
     *top = block;
-    stack_pushed(&heap->top[row]);
+    hs_stack_pushed(&heap->top[row]);
 }
 
 /* Hit path: 6 loads, 1 store, 2 branches. */

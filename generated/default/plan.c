@@ -12,6 +12,8 @@ _Static_assert((SMALL_LIMIT + SIZE_BIAS + GRAIN - 1) / GRAIN + 1 == SIZE_CLASS_C
 _Static_assert((uint64_t)SPAN_SLABS << SLAB_SHIFT == SLAB_SPAN_BYTES, "a slab's number is its offset's upper bits");
 _Static_assert((uint64_t)CLASS_COUNT * REGION_BYTES <= SLAB_SPAN_BYTES, "every region lies in the span");
 _Static_assert(BITMAP_WORDS * 64 >= 4096, "a mark for every block of a slab");
+_Static_assert(offsetof(struct heap, top) == 0, "heapsmith.h reads top, ...");
+_Static_assert(offsetof(struct heap, end) == (1 + CLASS_COUNT) * sizeof(void **), "... and then end");
 
 const char hs_design[] = "default 8f6732f9de39";
 
@@ -497,3 +499,16 @@ struct heap hs_no_heap = {
         [CLASS_32768] = { .held = 4 + 1 },
     },
 };
+
+__thread struct heap *hs_self = &hs_no_heap;
+
+/* hs_self for what heapsmith.h inlines, under a name that no library of another header has. In the checked build always
+ * the heap of no thread: so each call comes here, is counted and is checked. */
+static __thread struct heap *inlined = &hs_no_heap;
+extern __thread struct heap *hs_heap_8f6732f9de39_b94347 __attribute__((alias("inlined"), visibility("default")));
+
+void hs_become(struct heap *heap)
+{
+    hs_self = heap;
+    inlined = HEAPSMITH_CHECKED ? &hs_no_heap : heap;
+}

@@ -293,3 +293,10 @@ struct heap hs_no_heap = {
         [CLASS_2048] = { .held = 1 + 1 },
     },
 };
+
+__thread struct heap *hs_self = &hs_no_heap;
+
+void hs_become(struct heap *heap)
+{
+    hs_self = heap;
+}

@@ -65,6 +65,19 @@ Tuned = Annotated[
 BenchRounds = Annotated[
     int | None, typer.Option(min=1, help="Counted rounds, each library once in each; 7, with --quick 3.")
 ]
+Designs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--design",
+        metavar="DESIGN",
+        help="A design; repeat it to compare. All built-in ones without it.",
+        autocompletion=designs,
+    ),
+]
+Header = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Also write heapsmith.h to FILE: inlined malloc and free for programs."),
+]
 OutFile = Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The file to write.", show_default=False)]
 OutFolder = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="The folder to fill.", show_default=False)]
 

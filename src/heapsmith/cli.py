@@ -173,7 +173,7 @@ def generate(
     check: Annotated[bool, typer.Option("--check", help="Compare with what is there; write nothing.")] = False,
     json: take.Json = False,
 ) -> None:
-    """Write the C of a design, its plan.json and a MANIFEST of hashes."""
+    """Write the C of a design, heapsmith.h for programs, plan.json and a MANIFEST of hashes."""
     from heapsmith.codegen.generate import generate as emit
     from heapsmith.model.design import load
 
@@ -181,19 +181,24 @@ def generate(
     show.emit_json(found) if json else results.generated(found, check)
 
 
-@app.command(epilog=take.example("build default -o libdefault.so", "build out/py/design.toml -o libpy.a --static"))
+@app.command(epilog=take.example("build default -o libheap.so --header heapsmith.h", "build py.toml -o libpy.a --static"))
 def build(
     design: take.Name,
     out: take.OutFile,
     checked: Annotated[bool, typer.Option("--checked", help="Assert the machine's equations at run time.")] = False,
     static: Annotated[bool, typer.Option("--static", help="An archive (.a) to link in.")] = False,
+    header: take.Header = None,
     json: take.Json = False,
 ) -> None:
     """Compile a design's library with GCC: to preload, to link with -l, or with --static to link in."""
+    from heapsmith.bench.whole_file import write_whole
+    from heapsmith.codegen import generate as emitted
     from heapsmith.codegen.build import build as compile_library
     from heapsmith.model.design import load
 
     found = load(design)
+    if header is not None:
+        write_whole(take.writable_file(header), emitted.contents(found)[emitted.HEADER])
     built = compile_library(found, take.writable_file(out), checked=checked, static=static)
     show.emit_json({"design": found.name, "hash": found.hash(), "library": str(built)}) if json else print(built)
 
@@ -220,14 +225,7 @@ def verify(
 @app.command(epilog=take.example("simulate py.hst", "simulate py.hst --design default --design tuned.toml --json"))
 def simulate(
     trace: take.Trace,
-    design: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="DESIGN",
-            help="A design; repeat it to compare. All built-in ones without it.",
-            autocompletion=take.designs,
-        ),
-    ] = None,
+    design: take.Designs = None,
     json: take.Json = False,
 ) -> None:
     """What designs would do on a trace, side by side: counts, bytes, fragmentation."""

@@ -11,9 +11,15 @@ static uint64_t made, inits, failing, pool_data, large_data, using[THREADS];
 
 /* What thread.c needs of the rest of the runtime and of the system. */
 struct heap hs_no_heap;
+__thread struct heap *hs_self = &hs_no_heap;
 struct heap_count hs_count;
 size_t hs_span_bytes;
 const struct class_plan hs_class[CLASS_COUNT];
+
+void hs_become(struct heap *heap)
+{
+    hs_self = heap;
+}
 
 void *os_map(size_t bytes, size_t alignment)
 {

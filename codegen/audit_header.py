@@ -1,0 +1,80 @@
+"""Audit of the emitted heapsmith.h: its rows are the Plan's, C and C++ compile it, and its hit paths are as claimed."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from heapsmith.codegen.claims import Row, header_hits
+from heapsmith.codegen.disassembly import Unreadable, disassemble, paths
+from heapsmith.codegen.generate import HEADER
+from heapsmith.codegen.toolchain import Compiler, compile_c
+from heapsmith.model.errors import CheckFailed
+from heapsmith.model.plan import Plan
+
+STRICT = ["-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+LANGUAGES = {"c11": ("gcc", "c"), "c++17": ("g++", "c++")}
+"""By standard: the compiler, and its name for the language."""
+
+PROBE = """#include "{header}"
+void *probe_alloc(void);
+void probe_free(void *block);
+void *probe_alloc(void) {{ return hs_alloc_{bytes}(); }}
+void probe_free(void *block) {{ hs_free_{bytes}(block); }}
+"""
+
+
+def audit_header(plan: Plan, text: str, emitted: Path, gcc: Compiler) -> list[Row]:
+    """The rows for heapsmith.h in the folder `emitted`, whose content is `text`. Raises Missing without objdump."""
+    stacks = [row.usable for row in plan.classes if row.stack]
+    probe = PROBE.format(header=HEADER, bytes=(stacks or [plan.classes[0].usable])[-1])
+    return [_numbers(plan, text), *_warnings(probe, emitted), *_machine(plan, probe, emitted, gcc)]
+
+
+def _numbers(plan: Plan, text: str) -> Row:
+    """The row of every size, and the stacks that the header sees."""
+    wanted = [(row.usable, row.index + 1 if row.stack else 0) for row in plan.classes] if plan.inline_alloc else []
+    found = [(int(usable), int(row)) for usable, row in re.findall(r"bytes <= (\d+) \? (\d+)\n", text)]
+    lengths = {int(length) for length in re.findall(r"void \*\*(?:top|end)\[1 \+ (\d+)\];", text)}
+    ok = found == wanted and lengths == ({plan.class_count} if plan.inline_alloc else set())
+    return Row("numbers", HEADER, "rows are the plan's", "as claimed" if ok else f"{found}, of {lengths} classes", ok)
+
+
+def _warnings(probe: str, emitted: Path) -> list[Row]:
+    """No warning in C or C++, as far as there are compilers for them."""
+    rows = []
+    for standard, (compiler, language) in LANGUAGES.items():
+        if path := shutil.which(compiler):
+            command = [path, f"-std={standard}", *STRICT, f"-I{emitted}", "-S", "-o", os.devnull, "-x", language, "-"]
+            environment = os.environ | {"LC_ALL": "C"}
+            done = subprocess.run(command, input=probe, capture_output=True, text=True, check=False, env=environment)
+            complaint = next((line for line in done.stderr.splitlines() if "error:" in line), "failed")
+            found = complaint if done.returncode else "as claimed"
+            rows.append(Row("style", f"{HEADER}, {standard}", "no warning", found, done.returncode == 0))
+    return rows
+
+
+def _machine(plan: Plan, probe: str, emitted: Path, gcc: Compiler) -> list[Row]:
+    """The inlined hit paths, in a program's machine code, and what the header's comment claims of them."""
+    wanted = dict(zip(("probe_alloc", "probe_free"), header_hits(plan), strict=True))
+    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
+        source = Path(folder) / "probe.c"
+        source.write_text(probe)
+        try:
+            flags = ["-std=c11", "-O2", "-fPIC", "-shared"]
+            listing = disassemble(compile_c([source], Path(folder) / "probe.so", flags=flags, include=[emitted]))
+        except CheckFailed as error:
+            return [Row("machine code", HEADER, "gcc compiles it", str(error), False)]
+    rows = []
+    for name, hit in wanted.items():
+        claim = str(hit or "no hit path")
+        try:
+            ways = paths(listing, name, frozenset({"malloc", "free"}), frozenset())
+            found = " or ".join(str(way.hit()) for way in ways if way.end == "ret") or "no hit path"
+        except Unreadable as error:
+            found = str(error)
+        shown = found if found == claim else f"{found} ({gcc.version})"
+        rows.append(Row("machine code", f"{HEADER}, {name[6:]}", claim, shown, found == claim))
+    return rows

@@ -1,0 +1,271 @@
+/* malloc and free for sizes that the compiler knows, inlined into the program: docs/header.md.
+ *
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 8f6732f9de39.
+ * Do not edit: change the design, then run: heapsmith generate default -o DIR
+ */
+#ifndef HEAPSMITH_H
+#define HEAPSMITH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The calling thread's array stacks, by row: 1 + size class. All are empty and full in a thread that has no heap yet,
+ * in the checked build, and where another malloc serves the program: then malloc and free are called. */
+struct hs_rows {
+    void **top[1 + 40];
+    void **end[1 + 40];
+};
+extern __thread struct hs_rows *hs_heap_8f6732f9de39_b94347 __attribute__((tls_model("initial-exec")));
+
+/* Compilers hold that malloc and free touch no memory that a program sees, and would read a stack before a call that
+ * changes it. */
+static inline __attribute__((always_inline)) void hs_fence(void)
+{
+    __asm__ volatile("" : : : "memory");
+}
+
+/* The block, now that it has left the stack. One instruction where the compiler, which has read top before, would take
+ * two; and the block is in the register that it is returned in, or there would be a third. */
+static inline void *hs_stack_popped(void ***top, void *block)
+{
+    __asm__("subq $8, %0" : "+m"(*top), "+a"(block) : : "cc");
+    return block;
+}
+
+/* The slot at top was filled. */
+static inline void hs_stack_pushed(void ***top)
+{
+    __asm__("addq $8, %0" : "+m"(*top) : : "cc");
+}
+
+static inline __attribute__((always_inline)) void *hs_pop(size_t row, size_t bytes)
+{
+    struct hs_rows *heap = hs_heap_8f6732f9de39_b94347;
+    void *block = heap->top[row][-1];
+    if (block == NULL) /* empty, or no heap */
+        return malloc(bytes);
+    return hs_stack_popped(&heap->top[row], block);
+}
+
+/* A large block begins where a page begins, whatever it was asked for, and so does NULL: free() sees to those. */
+static inline __attribute__((always_inline)) void hs_push(size_t row, void *block)
+{
+    if (__builtin_expect((uintptr_t)block % 4096 == 0, 0)) {
+        free(block);
+        return;
+    }
+    struct hs_rows *heap = hs_heap_8f6732f9de39_b94347;
+    void **top = heap->top[row];
+    if (top == heap->end[row]) { /* full, or no heap */
+        free(block);
+        return;
+    }
+    *top = block;
+    hs_stack_pushed(&heap->top[row]);
+}
+
+/* The row of a request's class; 0 if that has no array stack. Constants in, a constant out. */
+static inline __attribute__((always_inline)) size_t hs_row_of(size_t bytes)
+{
+    return bytes <= 16 ? 1
+         : bytes <= 32 ? 2
+         : bytes <= 48 ? 3
+         : bytes <= 64 ? 4
+         : bytes <= 80 ? 5
+         : bytes <= 96 ? 6
+         : bytes <= 112 ? 7
+         : bytes <= 128 ? 8
+         : bytes <= 160 ? 9
+         : bytes <= 192 ? 10
+         : bytes <= 224 ? 11
+         : bytes <= 256 ? 12
+         : bytes <= 320 ? 13
+         : bytes <= 384 ? 14
+         : bytes <= 448 ? 15
+         : bytes <= 512 ? 16
+         : bytes <= 640 ? 17
+         : bytes <= 768 ? 18
+         : bytes <= 896 ? 19
+         : bytes <= 1024 ? 20
+         : bytes <= 1280 ? 21
+         : bytes <= 1536 ? 22
+         : bytes <= 1792 ? 23
+         : bytes <= 2048 ? 24
+         : bytes <= 2560 ? 25
+         : bytes <= 3072 ? 26
+         : bytes <= 3584 ? 27
+         : bytes <= 4096 ? 28
+         : bytes <= 5120 ? 29
+         : bytes <= 6144 ? 30
+         : bytes <= 7168 ? 31
+         : bytes <= 8192 ? 32
+         : bytes <= 10240 ? 33
+         : bytes <= 12288 ? 34
+         : bytes <= 14336 ? 35
+         : bytes <= 16384 ? 36
+         : bytes <= 20480 ? 37
+         : bytes <= 24576 ? 38
+         : bytes <= 28672 ? 39
+         : bytes <= 32768 ? 40
+         : 0;
+}
+
+/* As malloc; of a size that the compiler knows, without a call. */
+static inline __attribute__((always_inline)) void *hs_malloc(size_t bytes)
+{
+    if (__builtin_constant_p(bytes) && hs_row_of(bytes) != 0) {
+        hs_fence();
+        void *block = hs_pop(hs_row_of(bytes), bytes);
+        hs_fence();
+        return block;
+    }
+    return malloc(bytes);
+}
+
+/* As free, of a block from malloc, calloc or the functions here for a request of the same size class: not of one that
+ * realloc returned, nor of an aligned one. */
+static inline __attribute__((always_inline)) void hs_free_sized(void *block, size_t bytes)
+{
+    if (__builtin_constant_p(bytes) && hs_row_of(bytes) != 0) {
+        hs_fence();
+        hs_push(hs_row_of(bytes), block);
+        hs_fence();
+    } else
+        free(block);
+}
+
+/* By size class: a block of so many bytes, NULL with ENOMEM without memory; and its end, as hs_free_sized.
+ * Hit path, inlined: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 2 branches. */
+static inline void *hs_alloc_16(void) { return hs_malloc(16); }
+static inline void hs_free_16(void *block) { hs_free_sized(block, 16); }
+static inline void *hs_alloc_32(void) { return hs_malloc(32); }
+static inline void hs_free_32(void *block) { hs_free_sized(block, 32); }
+static inline void *hs_alloc_48(void) { return hs_malloc(48); }
+static inline void hs_free_48(void *block) { hs_free_sized(block, 48); }
+static inline void *hs_alloc_64(void) { return hs_malloc(64); }
+static inline void hs_free_64(void *block) { hs_free_sized(block, 64); }
+static inline void *hs_alloc_80(void) { return hs_malloc(80); }
+static inline void hs_free_80(void *block) { hs_free_sized(block, 80); }
+static inline void *hs_alloc_96(void) { return hs_malloc(96); }
+static inline void hs_free_96(void *block) { hs_free_sized(block, 96); }
+static inline void *hs_alloc_112(void) { return hs_malloc(112); }
+static inline void hs_free_112(void *block) { hs_free_sized(block, 112); }
+static inline void *hs_alloc_128(void) { return hs_malloc(128); }
+static inline void hs_free_128(void *block) { hs_free_sized(block, 128); }
+static inline void *hs_alloc_160(void) { return hs_malloc(160); }
+static inline void hs_free_160(void *block) { hs_free_sized(block, 160); }
+static inline void *hs_alloc_192(void) { return hs_malloc(192); }
+static inline void hs_free_192(void *block) { hs_free_sized(block, 192); }
+static inline void *hs_alloc_224(void) { return hs_malloc(224); }
+static inline void hs_free_224(void *block) { hs_free_sized(block, 224); }
+static inline void *hs_alloc_256(void) { return hs_malloc(256); }
+static inline void hs_free_256(void *block) { hs_free_sized(block, 256); }
+static inline void *hs_alloc_320(void) { return hs_malloc(320); }
+static inline void hs_free_320(void *block) { hs_free_sized(block, 320); }
+static inline void *hs_alloc_384(void) { return hs_malloc(384); }
+static inline void hs_free_384(void *block) { hs_free_sized(block, 384); }
+static inline void *hs_alloc_448(void) { return hs_malloc(448); }
+static inline void hs_free_448(void *block) { hs_free_sized(block, 448); }
+static inline void *hs_alloc_512(void) { return hs_malloc(512); }
+static inline void hs_free_512(void *block) { hs_free_sized(block, 512); }
+static inline void *hs_alloc_640(void) { return hs_malloc(640); }
+static inline void hs_free_640(void *block) { hs_free_sized(block, 640); }
+static inline void *hs_alloc_768(void) { return hs_malloc(768); }
+static inline void hs_free_768(void *block) { hs_free_sized(block, 768); }
+static inline void *hs_alloc_896(void) { return hs_malloc(896); }
+static inline void hs_free_896(void *block) { hs_free_sized(block, 896); }
+static inline void *hs_alloc_1024(void) { return hs_malloc(1024); }
+static inline void hs_free_1024(void *block) { hs_free_sized(block, 1024); }
+static inline void *hs_alloc_1280(void) { return hs_malloc(1280); }
+static inline void hs_free_1280(void *block) { hs_free_sized(block, 1280); }
+static inline void *hs_alloc_1536(void) { return hs_malloc(1536); }
+static inline void hs_free_1536(void *block) { hs_free_sized(block, 1536); }
+static inline void *hs_alloc_1792(void) { return hs_malloc(1792); }
+static inline void hs_free_1792(void *block) { hs_free_sized(block, 1792); }
+static inline void *hs_alloc_2048(void) { return hs_malloc(2048); }
+static inline void hs_free_2048(void *block) { hs_free_sized(block, 2048); }
+static inline void *hs_alloc_2560(void) { return hs_malloc(2560); }
+static inline void hs_free_2560(void *block) { hs_free_sized(block, 2560); }
+static inline void *hs_alloc_3072(void) { return hs_malloc(3072); }
+static inline void hs_free_3072(void *block) { hs_free_sized(block, 3072); }
+static inline void *hs_alloc_3584(void) { return hs_malloc(3584); }
+static inline void hs_free_3584(void *block) { hs_free_sized(block, 3584); }
+static inline void *hs_alloc_4096(void) { return hs_malloc(4096); }
+static inline void hs_free_4096(void *block) { hs_free_sized(block, 4096); }
+static inline void *hs_alloc_5120(void) { return hs_malloc(5120); }
+static inline void hs_free_5120(void *block) { hs_free_sized(block, 5120); }
+static inline void *hs_alloc_6144(void) { return hs_malloc(6144); }
+static inline void hs_free_6144(void *block) { hs_free_sized(block, 6144); }
+static inline void *hs_alloc_7168(void) { return hs_malloc(7168); }
+static inline void hs_free_7168(void *block) { hs_free_sized(block, 7168); }
+static inline void *hs_alloc_8192(void) { return hs_malloc(8192); }
+static inline void hs_free_8192(void *block) { hs_free_sized(block, 8192); }
+static inline void *hs_alloc_10240(void) { return hs_malloc(10240); }
+static inline void hs_free_10240(void *block) { hs_free_sized(block, 10240); }
+static inline void *hs_alloc_12288(void) { return hs_malloc(12288); }
+static inline void hs_free_12288(void *block) { hs_free_sized(block, 12288); }
+static inline void *hs_alloc_14336(void) { return hs_malloc(14336); }
+static inline void hs_free_14336(void *block) { hs_free_sized(block, 14336); }
+static inline void *hs_alloc_16384(void) { return hs_malloc(16384); }
+static inline void hs_free_16384(void *block) { hs_free_sized(block, 16384); }
+static inline void *hs_alloc_20480(void) { return hs_malloc(20480); }
+static inline void hs_free_20480(void *block) { hs_free_sized(block, 20480); }
+static inline void *hs_alloc_24576(void) { return hs_malloc(24576); }
+static inline void hs_free_24576(void *block) { hs_free_sized(block, 24576); }
+static inline void *hs_alloc_28672(void) { return hs_malloc(28672); }
+static inline void hs_free_28672(void *block) { hs_free_sized(block, 28672); }
+static inline void *hs_alloc_32768(void) { return hs_malloc(32768); }
+static inline void hs_free_32768(void *block) { hs_free_sized(block, 32768); }
+
+#ifdef __cplusplus
+}
+
+#ifdef __cpp_exceptions
+#include <cstddef>
+#include <new>
+
+namespace hs {
+
+/* For containers: single objects, such as the nodes of maps and lists, have a size that the compiler knows. */
+template <class T> struct allocator {
+    static_assert(alignof(T) <= alignof(std::max_align_t), "hs::allocator: no over-aligned types");
+    using value_type = T;
+
+    allocator() = default;
+    template <class U> allocator(const allocator<U> &) noexcept {}
+
+    T *allocate(std::size_t count)
+    {
+        if (count > PTRDIFF_MAX / sizeof(T))
+            throw std::bad_array_new_length();
+        void *block = count == 1 ? hs_malloc(sizeof(T)) : malloc(count * sizeof(T));
+        if (block == nullptr)
+            throw std::bad_alloc();
+        return static_cast<T *>(block);
+    }
+
+    void deallocate(T *block, std::size_t count) noexcept
+    {
+        if (count == 1)
+            hs_free_sized(block, sizeof(T));
+        else
+            free(block);
+    }
+};
+
+template <class T, class U> bool operator==(const allocator<T> &, const allocator<U> &) noexcept { return true; }
+template <class T, class U> bool operator!=(const allocator<T> &, const allocator<U> &) noexcept { return false; }
+
+}
+#endif
+#elif defined(HS_REPLACE_MALLOC) /* asked for, C only: the program's own calls of malloc are calls of hs_malloc */
+#include <malloc.h>
+#define malloc(bytes) hs_malloc(bytes)
+#endif
+
+#endif
