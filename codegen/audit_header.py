@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from heapsmith.codegen.claims import Row, header_hits
+from heapsmith.codegen.claims import Row, header_hits, header_sentence
 from heapsmith.codegen.disassembly import Unreadable, disassemble, paths
 from heapsmith.codegen.generate import HEADER
 from heapsmith.codegen.toolchain import Compiler, compile_c
@@ -30,7 +30,11 @@ def audit_header(plan: Plan, text: str, emitted: Path, gcc: Compiler) -> list[Ro
     """The rows for heapsmith.h in the folder `emitted`, whose content is `text`. Raises Missing without objdump."""
     stacks = [row.usable for row in plan.classes if row.stack]
     probe = PROBE.format(header=HEADER, bytes=(stacks or [plan.classes[0].usable])[-1])
-    return [_numbers(plan, text), *_warnings(probe, emitted), *_machine(plan, probe, emitted, gcc)]
+    stated = header_sentence(plan) in text
+    comment = Row(
+        "machine code", HEADER, "a comment on its hit path", "as claimed" if stated else "another or none", stated
+    )
+    return [_numbers(plan, text), *_warnings(probe, emitted), comment, *_machine(plan, probe, emitted, gcc)]
 
 
 def _numbers(plan: Plan, text: str) -> Row:

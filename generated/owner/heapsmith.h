@@ -20,7 +20,7 @@ struct hs_rows {
     void **top[1 + 29];
     void **end[1 + 29];
 };
-extern __thread struct hs_rows *hs_heap_289525f0547c_44fb3d __attribute__((tls_model("initial-exec")));
+extern __thread struct hs_rows *hs_heap_289525f0547c_7414bc __attribute__((tls_model("initial-exec")));
 
 /* Compilers hold that malloc and free touch no memory that a program sees, and would read a stack before a call that
  * changes it. */
@@ -45,7 +45,7 @@ static inline void hs_stack_pushed(void ***top)
 
 static inline __attribute__((always_inline)) void *hs_pop(size_t row, size_t bytes)
 {
-    struct hs_rows *heap = hs_heap_289525f0547c_44fb3d;
+    struct hs_rows *heap = hs_heap_289525f0547c_7414bc;
     void *block = heap->top[row][-1];
     if (block == NULL) /* empty, or no heap */
         return malloc(bytes);
@@ -90,9 +90,10 @@ static inline __attribute__((always_inline)) size_t hs_row_of(size_t bytes)
 /* As malloc; of a size that the compiler knows, without a call. */
 static inline __attribute__((always_inline)) void *hs_malloc(size_t bytes)
 {
-    if (__builtin_constant_p(bytes) && hs_row_of(bytes) != 0) {
+    size_t row = __builtin_constant_p(bytes) ? hs_row_of(bytes) : 0;
+    if (row != 0) {
         hs_fence();
-        void *block = hs_pop(hs_row_of(bytes), bytes);
+        void *block = hs_pop(row, bytes);
         hs_fence();
         return block;
     }

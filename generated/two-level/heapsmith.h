@@ -20,7 +20,7 @@ struct hs_rows {
     void **top[1 + 40];
     void **end[1 + 40];
 };
-extern __thread struct hs_rows *hs_heap_2dc0f4bc27e9_76f38b __attribute__((tls_model("initial-exec")));
+extern __thread struct hs_rows *hs_heap_2dc0f4bc27e9_5fa647 __attribute__((tls_model("initial-exec")));
 
 /* Compilers hold that malloc and free touch no memory that a program sees, and would read a stack before a call that
  * changes it. */
@@ -45,7 +45,7 @@ static inline void hs_stack_pushed(void ***top)
 
 static inline __attribute__((always_inline)) void *hs_pop(size_t row, size_t bytes)
 {
-    struct hs_rows *heap = hs_heap_2dc0f4bc27e9_76f38b;
+    struct hs_rows *heap = hs_heap_2dc0f4bc27e9_5fa647;
     void *block = heap->top[row][-1];
     if (block == NULL) /* empty, or no heap */
         return malloc(bytes);
@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) void hs_push(size_t row, void *bloc
         free(block);
         return;
     }
-    struct hs_rows *heap = hs_heap_2dc0f4bc27e9_76f38b;
+    struct hs_rows *heap = hs_heap_2dc0f4bc27e9_5fa647;
     void **top = heap->top[row];
     if (top == heap->end[row]) { /* full, or no heap */
         free(block);
@@ -118,9 +118,10 @@ static inline __attribute__((always_inline)) size_t hs_row_of(size_t bytes)
 /* As malloc; of a size that the compiler knows, without a call. */
 static inline __attribute__((always_inline)) void *hs_malloc(size_t bytes)
 {
-    if (__builtin_constant_p(bytes) && hs_row_of(bytes) != 0) {
+    size_t row = __builtin_constant_p(bytes) ? hs_row_of(bytes) : 0;
+    if (row != 0) {
         hs_fence();
-        void *block = hs_pop(hs_row_of(bytes), bytes);
+        void *block = hs_pop(row, bytes);
         hs_fence();
         return block;
     }
@@ -131,12 +132,14 @@ static inline __attribute__((always_inline)) void *hs_malloc(size_t bytes)
  * realloc returned, nor of an aligned one. */
 static inline __attribute__((always_inline)) void hs_free_sized(void *block, size_t bytes)
 {
-    if (__builtin_constant_p(bytes) && hs_row_of(bytes) != 0) {
+    size_t row = __builtin_constant_p(bytes) ? hs_row_of(bytes) : 0;
+    if (row != 0) {
         hs_fence();
-        hs_push(hs_row_of(bytes), block);
+        hs_push(row, block);
         hs_fence();
-    } else
+    } else {
         free(block);
+    }
 }
 
 /* By size class: a block of so many bytes, NULL with ENOMEM without memory; and its end, as hs_free_sized.

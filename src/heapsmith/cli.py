@@ -181,7 +181,7 @@ def generate(
     show.emit_json(found) if json else results.generated(found, check)
 
 
-@app.command(epilog=take.example("build default -o libheap.so --header heapsmith.h", "build py.toml -o libpy.a --static"))
+@app.command(epilog=take.example("build default -o libheap.so --header heapsmith.h", "build py.toml -o py.a --static"))
 def build(
     design: take.Name,
     out: take.OutFile,
