@@ -6,15 +6,17 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 
+from heapsmith.bench import inlined
 from heapsmith.bench.built import library_of
 from heapsmith.bench.instructions import FORMS, per_operation
 from heapsmith.bench.whole_file import write_whole
 from heapsmith.codegen.toolchain import find_gcc
-from heapsmith.model.design import load
+from heapsmith.model.design import Design, load
 from heapsmith.model.errors import BadInput, HeapsmithError
+from heapsmith.model.plan import make_plan
 
 FILE = Path(__file__).with_name("hot_paths.toml")
-GATED = {name: FORMS[name] for name in ("pair-32", "mixed")}
+GATED = ("pair-32", "mixed")
 """One size is as another on the hit path; `mixed` has the slow paths' share too."""
 
 OPERATIONS = 4000
@@ -22,8 +24,8 @@ OPERATIONS = 4000
 
 HEAD = """\
 # Instructions per operation of the hot paths: release build, callgrind, call and PLT included, the loop subtracted
-# (bench/instructions.py). Exact for one compiler. Written by `make hot-paths`; tests/test_hot_paths.py fails on any
-# other count. Raise a figure only with its reason in the commit.
+# (bench/instructions.py); header-: inlined by heapsmith.h (bench/inlined.py). Exact for one compiler. Written by
+# `make hot-paths`; tests/test_hot_paths.py fails on any other count. Raise a figure only with its reason in the commit.
 """
 
 Counts = dict[str, dict[str, float]]
@@ -37,12 +39,25 @@ def committed() -> list[str]:
 
 def count() -> Counts:
     """The counts now, to a tenth. Raises what building and counting raise (Missing without valgrind)."""
-    libraries = {name: library_of(load(name)) for name in committed()}
-    pairs = [(name, form) for name in libraries for form in GATED]
+    designs = {name: load(name) for name in committed()}
+    for design in designs.values():
+        library_of(design)  # once, not by both threads
+    pairs = [(name, form) for name, design in designs.items() for form in forms_of(design)]
     with ThreadPoolExecutor(2) as pool:
-        found = pool.map(lambda pair: per_operation(GATED[pair[1]], libraries[pair[0]], operations=OPERATIONS), pairs)
+        found = pool.map(lambda pair: _count(designs[pair[0]], pair[1]), pairs)
         counts = dict(zip(pairs, found, strict=True))
-    return {name: {form: round(counts[name, form], 1) for form in GATED} for name in libraries}
+    return {name: {form: round(counts[name, form], 1) for form in forms_of(design)} for name, design in designs.items()}
+
+
+def forms_of(design: Design) -> list[str]:
+    """What is counted of a design: heapsmith.h too, if it inlines anything."""
+    return [*GATED, *(inlined.FORMS if make_plan(design).inline_alloc else ())]
+
+
+def _count(design: Design, form: str) -> float:
+    if form in inlined.FORMS:
+        return inlined.per_pair(form, design, inlined=True, operations=OPERATIONS)
+    return per_operation(FORMS[form], library_of(design), operations=OPERATIONS)
 
 
 def allowed(file: Path = FILE) -> tuple[str, Counts]:

@@ -42,15 +42,15 @@ def per_operation(row: MicroRow, library: Path | None, *, operations: int = PAIR
     loop (the dry form). A branch to the calls may fall into either part: two forms of a loop differ by 1 or 2. Raises
     what `instructions` raises.
     """
-    return (_between(library, program(row.program), row.arguments, operations) - _loop(row, operations)) / operations
+    return (between(library, program(row.program), row.arguments, operations) - _loop(row, operations)) / operations
 
 
 @lru_cache
 def _loop(row: MicroRow, operations: int) -> int:
-    return _between(None, program(row.program, dry=True), row.arguments, operations)
+    return between(None, program(row.program, dry=True), row.arguments, operations)
 
 
-def _between(library: Path | None, tool: Path, arguments: str, operations: int) -> int:
+def between(library: Path | None, tool: Path, arguments: str, operations: int) -> int:
     """What twice as many operations take more than once as many."""
     once, twice = (instructions(library, tool, str(n * operations), *arguments.split()) for n in (1, 2))
     return twice - once

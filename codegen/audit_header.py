@@ -72,11 +72,11 @@ def _machine(plan: Plan, probe: str, emitted: Path, gcc: Compiler) -> list[Row]:
         except CheckFailed as error:
             return [Row("machine code", HEADER, "gcc compiles it", str(error), False)]
     rows = []
-    for name, hit in wanted.items():
-        claim = str(hit or "no hit path")
+    for name, hits in wanted.items():
+        claim = " or ".join(map(str, hits)) or "no hit path"
         try:
             ways = paths(listing, name, frozenset({"malloc", "free"}), frozenset())
-            found = " or ".join(str(way.hit()) for way in ways if way.end == "ret") or "no hit path"
+            found = " or ".join(map(str, sorted(way.hit() for way in ways if way.end == "ret"))) or "no hit path"
         except Unreadable as error:
             found = str(error)
         shown = found if found == claim else f"{found} ({gcc.version})"

@@ -212,19 +212,24 @@ def _table_dispatches(plan: Plan) -> dict[str, Dispatch]:
 PAGE_TEST = Hit(0, 0, 1)
 """heapsmith.h: does the block begin where a page begins?"""
 
+SPAN_TEST = Hit(2, 0, 1)
+"""If it does: the span's start and bytes; is it in the span?"""
 
-def header_hits(plan: Plan) -> tuple[Hit | None, Hit | None]:
-    """The claimed hit paths of heapsmith.h (allocate, free) for a class with an array stack; None: it calls."""
+
+def header_hits(plan: Plan) -> tuple[list[Hit], list[Hit]]:
+    """The claimed hit paths of heapsmith.h (allocate, free) for a class with an array stack; none where it calls."""
     allocate = _sum(STACK[0], HEADER_WRITE) if plan.header_bytes else STACK[0]
-    return allocate if plan.inline_alloc else None, _sum(STACK[1], PAGE_TEST) if plan.inline_free else None
+    free = _sum(STACK[1], PAGE_TEST)
+    return [allocate] if plan.inline_alloc else [], [free, _sum(free, SPAN_TEST)] if plan.inline_free else []
 
 
 def header_sentence(plan: Plan) -> str:
     """What heapsmith.h says of its hit paths."""
     allocate, free = header_hits(plan)
-    if allocate is None:
+    if not allocate:
         return "No hit path: calls of malloc and free."
-    return f"Hit path, inlined: alloc {allocate}; free {free or 'a call of free'}."
+    counts = "; where a page begins ".join(map(str, free)) or "is a call"
+    return f"Hit path: alloc {allocate[0]};\n * free {counts}."
 
 
 def exits(plan: Plan) -> dict[str, tuple[str, ...]]:

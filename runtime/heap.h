@@ -96,6 +96,8 @@ struct quarantine {
 struct heap {
     void **top[1 + CLASS_COUNT];
     void **end[1 + CLASS_COUNT];
+    uintptr_t span;    /* hs_span and hs_span_bytes for heapsmith.h; 0 in hs_no_heap */
+    size_t span_bytes;
     uint8_t row_of[DIRECT_LIMIT + 1]; /* the row of a request's class, by its bytes; all 0 in hs_no_heap */
     struct front front[CLASS_COUNT];
     struct block *remote; /* owner_list: LIFO, any thread pushes, the owner takes all */

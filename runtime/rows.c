@@ -1,4 +1,4 @@
-/* The rows of a new heap: its stacks, empty, and the class of each request that is looked up by its bytes. */
+/* The rows of a new heap: its stacks, empty, where their blocks lie, and the class of each request looked up by its bytes. */
 #include "heap.h"
 
 void hs_rows_init(struct heap *heap)
@@ -8,6 +8,8 @@ void hs_rows_init(struct heap *heap)
         stack_hold(heap, class, 0);
         heap->end[1 + class] = heap->top[1 + class] + hs_class[class].stack;
     }
+    heap->span = hs_span;
+    heap->span_bytes = hs_span_bytes;
     for (size_t bytes = 0; bytes <= DIRECT_LIMIT; bytes++)
         heap->row_of[bytes] = (uint8_t)(1 + size_to_class(bytes));
 }

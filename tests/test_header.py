@@ -110,7 +110,7 @@ def test_addresses_and_counters_are_those_of_malloc_and_free(name: str, turns: s
 
 
 WRONG = {
-    "a run is pushed": ("block % 4096 == 0, 0", "block == 0, 0"),
+    "a run is pushed": ("place % 4096 == 0, 0", "place == 0, 0"),
     "a full stack is pushed": ("if (top == heap->end[row])", "if (top == NULL)"),
     "an empty stack is popped": ("if (block == NULL)", "if (heap == NULL)"),
     "another row": ("bytes <= 48 ? 3", "bytes <= 48 ? 4"),

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from heapsmith.bench.hot_paths import FILE, GATED, allowed, as_toml, committed, compare, count
+from heapsmith.bench.hot_paths import FILE, GATED, allowed, as_toml, committed, compare, count, forms_of
+from heapsmith.bench.inlined import FORMS
 from heapsmith.codegen.toolchain import find_gcc
+from heapsmith.model.design import load
 from heapsmith.model.errors import BadInput
 
 
@@ -22,8 +24,9 @@ def test_instructions_of_the_committed_designs() -> None:
 def test_the_file_has_every_committed_design_and_form() -> None:
     counts = allowed()[1]
     assert list(counts) == committed()
-    assert all(list(row) == list(GATED) for row in counts.values())
-    assert all(figure > 21 for row in counts.values() for figure in row.values())  # two calls of empty functions
+    assert all(list(row) == forms_of(load(name)) for name, row in counts.items())
+    assert all(row[form] > 21 for row in counts.values() for form in GATED)  # two calls of empty functions
+    assert [name for name, row in counts.items() if FORMS.keys() <= row.keys()] == ["default", "owner", "two-level"]
 
 
 def test_what_the_gate_says() -> None:

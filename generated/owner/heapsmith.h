@@ -19,8 +19,10 @@ extern "C" {
 struct hs_rows {
     void **top[1 + 29];
     void **end[1 + 29];
+    uintptr_t span; /* all small blocks lie in so many bytes from here on */
+    size_t span_bytes;
 };
-extern __thread struct hs_rows *hs_heap_289525f0547c_7414bc __attribute__((tls_model("initial-exec")));
+extern __thread struct hs_rows *hs_heap_289525f0547c_5125de __attribute__((tls_model("initial-exec")));
 
 /* Compilers hold that malloc and free touch no memory that a program sees, and would read a stack before a call that
  * changes it. */
@@ -45,7 +47,7 @@ static inline void hs_stack_pushed(void ***top)
 
 static inline __attribute__((always_inline)) void *hs_pop(size_t row, size_t bytes)
 {
-    struct hs_rows *heap = hs_heap_289525f0547c_7414bc;
+    struct hs_rows *heap = hs_heap_289525f0547c_5125de;
     void *block = heap->top[row][-1];
     if (block == NULL) /* empty, or no heap */
         return malloc(bytes);
@@ -109,7 +111,8 @@ static inline void hs_free_sized(void *block, size_t bytes)
 }
 
 /* By size class: a block of so many bytes, NULL with ENOMEM without memory; and its end, as hs_free_sized.
- * Hit path, inlined: alloc 5 loads, 1 store, 1 branch; free a call of free. */
+ * Hit path: alloc 5 loads, 1 store, 1 branch;
+ * free is a call. */
 static inline void *hs_alloc_16(void) { return hs_malloc(16); }
 static inline void hs_free_16(void *block) { hs_free_sized(block, 16); }
 static inline void *hs_alloc_32(void) { return hs_malloc(32); }

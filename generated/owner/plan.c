@@ -13,7 +13,9 @@ _Static_assert((uint64_t)SPAN_SLABS << SLAB_SHIFT == SLAB_SPAN_BYTES, "a slab's 
 _Static_assert((uint64_t)CLASS_COUNT * REGION_BYTES <= SLAB_SPAN_BYTES, "every region lies in the span");
 _Static_assert(BITMAP_WORDS * 64 >= 1024, "a mark for every block of a slab");
 _Static_assert(offsetof(struct heap, top) == 0, "heapsmith.h reads top, ...");
-_Static_assert(offsetof(struct heap, end) == (1 + CLASS_COUNT) * sizeof(void **), "... and then end");
+_Static_assert(offsetof(struct heap, end) == (1 + CLASS_COUNT) * sizeof(void **), "... end, ...");
+_Static_assert(offsetof(struct heap, span) == 2 * (1 + CLASS_COUNT) * sizeof(void **), "... the span's start ...");
+_Static_assert(offsetof(struct heap, span_bytes) == offsetof(struct heap, span) + sizeof(void *), "... and bytes");
 
 const char hs_design[] = "owner 289525f0547c";
 
@@ -329,7 +331,7 @@ __thread struct heap *hs_self = &hs_no_heap;
 /* hs_self for what heapsmith.h inlines, under a name that no library of another header has. In the checked build always
  * the heap of no thread: so each call comes here, is counted and is checked. */
 static __thread struct heap *inlined = &hs_no_heap;
-extern __thread struct heap *hs_heap_289525f0547c_7414bc __attribute__((alias("inlined"), visibility("default")));
+extern __thread struct heap *hs_heap_289525f0547c_5125de __attribute__((alias("inlined"), visibility("default")));
 
 void hs_become(struct heap *heap)
 {

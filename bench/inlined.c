@@ -1,0 +1,42 @@
+/* inlined PAIRS LIVE KINDS: objects of KINDS types, each of a size that the compiler knows, LIVE of them live; a random one is
+ * freed and one of its type made, by heapsmith.h of the design that is looked at, or of one that calls malloc and free. */
+#include "micro.h"
+
+#include <heapsmith.h>
+
+enum { SEED = 2463534242 };
+
+static inline __attribute__((always_inline)) uint64_t renew(void **place, size_t bytes, uint32_t value)
+{
+    uint64_t was = *place != NULL ? look(*place) : 0;
+    if (!is_dry)
+        hs_free_sized(*place, bytes);
+    *place = hidden(is_dry ? scratch : hs_malloc(bytes));
+    touch(*place, bytes, value);
+    __asm__ volatile("" : : "i"(bytes)); /* no two types are one to the compiler */
+    return was;
+}
+
+int main(int count, char **value)
+{
+    struct arguments given = arguments_of(count, value, 3, "usage: inlined PAIRS LIVE KINDS");
+    long pairs = number(&given, 0, 1, 1L << 40), live = number(&given, 1, 1, 1 << 24), kinds = number(&given, 2, 1, 8);
+    void **slot = pointers((size_t)live);
+    uint32_t random = SEED;
+    uint64_t checksum = 0;
+    start_clock();
+    for (long pair = 0; pair < pairs; pair++) {
+        uint32_t place = below(&random, (uint32_t)live);
+        switch (place % (uint32_t)kinds) {
+        case 0: checksum += renew(&slot[place], 32, (uint32_t)pair); break;
+        case 1: checksum += renew(&slot[place], 16, (uint32_t)pair); break;
+        case 2: checksum += renew(&slot[place], 48, (uint32_t)pair); break;
+        case 3: checksum += renew(&slot[place], 64, (uint32_t)pair); break;
+        case 4: checksum += renew(&slot[place], 96, (uint32_t)pair); break;
+        case 5: checksum += renew(&slot[place], 128, (uint32_t)pair); break;
+        case 6: checksum += renew(&slot[place], 256, (uint32_t)pair); break;
+        default: checksum += renew(&slot[place], 512, (uint32_t)pair); break;
+        }
+    }
+    return report(checksum, (uint64_t)pairs);
+}
