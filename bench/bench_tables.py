@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from heapsmith.bench.columns import TUNED
 from heapsmith.bench.compare import Ratio
 from heapsmith.bench.suite import BenchCell, BenchReport, BenchRow
 from heapsmith.bench.tables import Words
@@ -42,7 +43,7 @@ def tables(report: BenchReport) -> list[Words]:
         ("leanest", lambda row: row.lean),
         {column.name: column.rss_mean for column in report.columns},
     )
-    return [table for table in (cpu, wall, rss, _instructions(report)) if table.rows]
+    return [table for table in (cpu, wall, rss, _instructions(report), _tunings(report)) if table.rows]
 
 
 def notes(report: BenchReport) -> list[str]:
@@ -50,6 +51,8 @@ def notes(report: BenchReport) -> list[str]:
     versions = [f"{one.name} {one.version}" for one in report.columns if one.version]
     said = [f"versions: {', '.join(versions)}"] if versions else []
     said += [f"{one.name}: tuned on {one.tuned_on}" for one in report.columns if one.kind == "tuned"]
+    kept = [row.name for row in report.rows if row.tuning and row.tuning.kept_base]
+    said += [f"the tuner kept the default design, which `tuned` then is, in {', '.join(kept)}"] if kept else []
     said += [f"{name}: left out: {why}" for name, why in report.skipped.items()]
     said += [f"{row.name} under {name}: {why}" for row in report.rows for name, why in row.failed.items()]
     said += [
@@ -61,9 +64,13 @@ def notes(report: BenchReport) -> list[str]:
 
 
 def broken(report: BenchReport) -> list[str]:
-    """Rows that a library other than the peers and the ceilings failed."""
+    """Rows that a library other than the peers and the ceilings failed; having nothing to be tuned on is no failure."""
     ours = [column.name for column in report.columns if column.kind in OURS]
-    return [row.name for row in report.rows for name in ours if name in row.failed]
+    return [row.name for row in report.rows for name in ours if name in row.failed and not _is_untuned(row, name)]
+
+
+def _is_untuned(row: BenchRow, name: str) -> bool:
+    return name == TUNED and row.tuning is not None and row.tuning.design is None
 
 
 def _table(
@@ -110,3 +117,21 @@ def _instructions(report: BenchReport) -> Words:
             lines.append((row.name, *("-" if count is None else f"{count:.1f}" for count in counts)))
     title = "instructions per operation by callgrind (call and PLT included, the loop subtracted)"
     return Words(title, ("row", *names), lines)
+
+
+def _tunings(report: BenchReport) -> Words:
+    """The column `tuned`, row by row: on what, and what the tuner made of it."""
+    columns = ("row", "design", "classes", "slab", "<tuned on another input", "calls")
+    lines = [
+        (
+            row.name,
+            tuning.hash + (" (default kept)" if tuning.kept_base else ""),
+            str(len(tuning.design.sizes)),
+            amount(tuning.design.slab_bytes),
+            tuning.on,
+            f"{tuning.operations:,}",
+        )
+        for row in report.rows
+        if (tuning := row.tuning) and tuning.design
+    ]
+    return Words("what `tuned` is in each row", columns, lines)

@@ -13,6 +13,9 @@ from heapsmith.model.errors import BadInput
 
 DEFAULT = "default"
 
+TUNED = "tuned"
+"""The column whose library is made row by row (bench/training.py)."""
+
 Kind = Literal["peer", "library", "tuned", "ceiling"]
 """`peer` is glibc too; a `library` is any other than peers, mostly one of ours."""
 
@@ -26,6 +29,9 @@ class Column(NamedTuple):
     tuned_on: str = ""
     unusable: str = ""
     """Why it cannot stand in for malloc, though it was found; empty otherwise."""
+
+    is_by_row: bool = False
+    """Each row has a library of its own for it (bench/training.py); `library` has no path before that."""
 
     @property
     def name(self) -> str:
@@ -66,9 +72,9 @@ def _installed_peers() -> list[str]:
     return list(found.values())
 
 
-def columns(libs: list[str], tuned: list[str]) -> list[Column]:
+def columns(libs: list[str], tuned: list[str], *, tune: bool = False) -> list[Column]:
     """glibc first, then what `libs` name (if empty: every peer that is installed and the default design), `tuned`
-    (PATH[=TUNED_ON]) and the ceilings.
+    (PATH[=TUNED_ON]), with `tune` the column TUNED, whose library each row has yet to get, and the ceilings.
 
     Raises BadInput for unknown libraries, for two columns of one name and for what was asked for by name and cannot
     stand in for malloc, and what building raises. A peer that nobody asked for is marked as unusable instead.
@@ -78,7 +84,8 @@ def columns(libs: list[str], tuned: list[str]) -> list[Column]:
     for column in asked:
         require_malloc_of(column.library)
     peers = [] if libs else [_checked(_column(name)) for name in _installed_peers()]
-    found = [asked[0], *peers, *asked[1:], *(Column(ceiling(name), "ceiling") for name in CEILINGS)]
+    by_row = [Column(Library(TUNED, None), "tuned", "another input of each row's work", is_by_row=True)] if tune else []
+    found = [asked[0], *peers, *asked[1:], *by_row, *(Column(ceiling(name), "ceiling") for name in CEILINGS)]
     names = [column.name for column in found]
     for name in names:
         if names.count(name) > 1:

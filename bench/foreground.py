@@ -16,6 +16,7 @@ def run_foreground(
     *,
     stdin: int | None = None,
     stdout: int | None = None,
+    stderr: int | None = None,
 ) -> tuple[int, int]:
     """Run `program` as `command` to its end; its pid and its exit status, 128 + n if signal n killed it.
 
@@ -24,7 +25,9 @@ def run_foreground(
     """
     with _signals_for_the_command() as started:
         try:
-            process = subprocess.Popen(command, executable=program, env=environment, stdin=stdin, stdout=stdout)
+            process = subprocess.Popen(
+                command, executable=program, env=environment, stdin=stdin, stdout=stdout, stderr=stderr
+            )
         except OSError as error:
             raise BadInput(f"{command[0]}: cannot be executed: {error.strerror}") from error
         started(process)

@@ -12,6 +12,10 @@ from heapsmith.model.errors import CheckFailed
 HERE = Path(__file__).resolve().parent
 PROGRAM_FLAGS = (*TOOL_FLAGS, "-fno-builtin", "-pthread")
 """-fno-builtin: else GCC takes pairs of malloc and free out."""
+SEED = 2463534242
+"""Begins what the programs draw at random when they are measured: the example of Marsaglia, "Xorshift RNGs"."""
+TRAINING_SEED = 88172645
+"""The same when what they do is recorded to tune for."""
 CEILING_FLAGS = (*TOOL_FLAGS, "-fno-builtin", "-shared", "-fPIC", "-ftls-model=initial-exec")
 
 
@@ -23,10 +27,14 @@ class Took(msgspec.Struct, frozen=True):
     cpu_ns: int
 
 
-def program(name: str, *, dry: bool = False) -> Path:
-    """`bench/micro/<name>.c`, built; `dry`: the same loop without malloc and free. Raises what build_tool raises."""
+def program(name: str, *, dry: bool = False, seed: int = SEED) -> Path:
+    """`bench/micro/<name>.c`, built; `dry`: the same loop without malloc and free; `seed`: any 32 bits but 0.
+
+    Raises what build_tool raises.
+    """
     sources = [HERE / "micro" / f"{name}.c", HERE / "micro" / "micro.c"]
-    return build_tool(f"{name}-dry" if dry else name, sources, [*PROGRAM_FLAGS, f"-DDRY={int(dry)}"])
+    flags = [*PROGRAM_FLAGS, f"-DDRY={int(dry)}", f"-DSEED={seed}"]
+    return build_tool(f"{name}-dry" if dry else name, sources, flags)
 
 
 def ceiling(name: str) -> Library:

@@ -1,4 +1,7 @@
-"""The inputs of the real programs: files that are the same on every machine, written to a folder when asked for."""
+"""The inputs of the real programs: files that are the same on every machine, written to a folder when asked for.
+
+Sizes decide, and `seed` or the `first` number of what is numbered: with others it is another input of the same kind.
+"""
 
 import os
 import random
@@ -11,7 +14,7 @@ WORDS = ("alpha", "beta", "gamma", "delta")
 SQL = """
 create table t(a integer, b text);
 with recursive c(x) as (select 1 union all select x + 1 from c where x < {rows})
-  insert into t select x, hex(x * 7919) from c;
+  insert into t select x, hex(x * {factor}) from c;
 create index i on t(b);
 select count(*), max(b), sum(length(b)) from t;
 select a % 97, count(*), group_concat(a) from t where a % 13 = 0 group by 1 order by 2, 1 limit 20;
@@ -45,27 +48,32 @@ program: $(parts) ; @$(CC) -o $@ $^
 """
 
 
-def text(path: Path, lines: int) -> Path:
+def factor(seed: int) -> int:
+    """What inputs multiply their numbers by, modulo primes below 10,000."""
+    return 7819 + 100 * seed
+
+
+def text(path: Path, lines: int, seed: int = 1) -> Path:
     """Lines of eight words each, one in five of them the line's own."""
-    words = random.Random(1)
+    words = random.Random(seed)
     path.write_text(
         "".join(" ".join(words.choice((*WORDS, f"n{line}")) for _ in range(8)) + "\n" for line in range(lines))
     )
     return path
 
 
-def tree(folder: Path, files: int) -> Path:
+def tree(folder: Path, files: int, seed: int = 1) -> Path:
     """Folders of ten files of text each."""
     for number in range(files):
         branch = folder / f"branch{number // 10}"
         branch.mkdir(parents=True, exist_ok=True)
-        text(branch / f"text{number}.txt", 100 + number * 37 % 400)
+        text(branch / f"text{number}.txt", 100 + number * 37 * seed % 400, seed)
     return folder
 
 
-def sql(path: Path, rows: int) -> Path:
+def sql(path: Path, rows: int, seed: int = 1) -> Path:
     """A script that fills, indexes and queries a table."""
-    path.write_text(SQL.format(rows=rows))
+    path.write_text(SQL.format(rows=rows, factor=factor(seed)))
     return path
 
 
@@ -82,23 +90,26 @@ def c_source(path: Path, functions: int, first: int = 0) -> Path:
     return path
 
 
-def cxx_source(path: Path, classes: int) -> Path:
+def cxx_source(path: Path, classes: int, first: int = 0) -> Path:
     """C++: a chain of classes, each of which instantiates containers, algorithms and lambdas anew."""
     head = "".join(f"#include <{name}>\n" for name in HEADERS.split())
-    base = "struct T0 {};\ntemplate <int> struct Job;\n"
-    base += "template <> struct Job<0> { std::size_t run(const std::vector<std::string> &) { return 0; } };\n"
-    chain = "".join(CLASS.format(k=k, before=k - 1) for k in range(1, classes + 1))
-    tail = f"std::size_t all(const std::vector<std::string> &names) {{ return Job<{classes}>().run(names); }}\n"
+    base = f"struct T{first} {{}};\ntemplate <int> struct Job;\n"
+    base += (
+        f"template <> struct Job<{first}> {{ std::size_t run(const std::vector<std::string> &) {{ return 0; }} }};\n"
+    )
+    last = first + classes
+    chain = "".join(CLASS.format(k=k, before=k - 1) for k in range(first + 1, last + 1))
+    tail = f"std::size_t all(const std::vector<std::string> &names) {{ return Job<{last}>().run(names); }}\n"
     path.write_text(head + base + chain + tail)
     return path
 
 
-def make_project(folder: Path, parts: int) -> Path:
+def make_project(folder: Path, parts: int, first: int = 0) -> Path:
     """A makefile, sources whose objects it links, and a program that prints what their functions give."""
     folder.mkdir(exist_ok=True)
     for part in range(parts):
-        c_source(folder / f"part{part:02}.c", 5, first=5 * part)
-    names = [f"f{k}" for k in range(5 * parts)]
+        c_source(folder / f"part{part:02}.c", 5, first + 5 * part)
+    names = [f"f{k}" for k in range(first, first + 5 * parts)]
     calls = "".join(f'printf("%d\\n", {name}(5, 3));' for name in names)
     declared = "".join(f"int {name}(int, int);\n" for name in names)
     (folder / "part_main.c").write_text(f"#include <stdio.h>\n{declared}int main(void) {{ {calls} }}\n")
@@ -106,18 +117,18 @@ def make_project(folder: Path, parts: int) -> Path:
     return folder
 
 
-def xml(path: Path, items: int) -> Path:
+def xml(path: Path, items: int, seed: int = 1) -> Path:
     """Nested items with attributes, text, comments, an entity and two namespaces."""
     rows = "".join(
-        f'<item id="{k}" a:kind="{WORDS[k % 4]}"><name>item &amp; {k * 7919 % 977}&word;</name>'
-        f"{''.join(f'<a:tag n={chr(34)}{j}{chr(34)}/>' for j in range(k % 5))}<!-- {k} --></item>"
+        f'<item id="{k}" a:kind="{WORDS[k % 4]}"><name>item &amp; {k * factor(seed) % 977}&word;</name>'
+        f"{''.join(f'<a:tag n={chr(34)}{j}{chr(34)}/>' for j in range(k * seed % 5))}<!-- {k} --></item>"
         for k in range(items)
     )
     path.write_text(f'<!DOCTYPE all [<!ENTITY word "text">]><all xmlns="urn:x" xmlns:a="urn:a">{rows}</all>\n')
     return path
 
 
-def smt(path: Path, queens: int, bits: int) -> Path:
+def smt(path: Path, queens: int, bits: int, seed: int = 1) -> Path:
     """SMT-LIB: queens on a board (integers), a product taken apart (bit vectors), arrays that cannot be equal."""
     columns = [f"q{k}" for k in range(queens)]
     board = "".join(f"(declare-const {q} Int)(assert (and (<= 0 {q}) (< {q} {queens})))\n" for q in columns)
@@ -126,14 +137,14 @@ def smt(path: Path, queens: int, bits: int) -> Path:
         for far, other in enumerate(columns[k + 1 :], start=1):
             board += f"(assert (not (= {q} (+ {other} {far}))))(assert (not (= {q} (- {other} {far}))))\n"
     wide = f"(_ BitVec {2 * bits})"
-    product = ((1 << bits) - 5) * ((1 << (bits - 1)) + 9)
+    product = ((1 << bits) - 5) * ((1 << (bits - 1)) + 7 + 2 * seed)
     factors = f"(declare-const x {wide})(declare-const y {wide})(assert (= (bvmul x y) (_ bv{product} {2 * bits})))\n"
     factors += "".join(
         f"(assert (bvult (_ bv1 {2 * bits}) {v}))(assert (bvult {v} (_ bv{1 << bits} {2 * bits})))" for v in "xy"
     )
-    writes = "a"
+    writes, step = "a", (7, 11, 13, 17)[(seed - 1) % 4]
     for k in range(60):
-        writes = f"(store {writes} (+ i {k * 7 % 60}) (f (+ i {k * 7 % 60})))"
+        writes = f"(store {writes} (+ i {k * step % 60}) (f (+ i {k * step % 60})))"
     arrays = "(declare-const a (Array Int Int))(declare-const i Int)(declare-fun f (Int) Int)\n"
     arrays += f"(assert (distinct (select {writes} (+ i 31)) (f (+ i 31))))\n"
     goals = ((board, ""), (factors, "(get-value ((bvmul x y)))"), (arrays, ""))
@@ -141,7 +152,7 @@ def smt(path: Path, queens: int, bits: int) -> Path:
     return path
 
 
-def repository(folder: Path, commits: int) -> Path:
+def repository(folder: Path, commits: int, seed: int = 1) -> Path:
     """A git repository whose hashes are always the same: fixed names and dates, no configuration of the user.
 
     Each commit changes one of 11 files of 200 lines; git-fast-import(1) makes them from one stream.
@@ -150,7 +161,7 @@ def repository(folder: Path, commits: int) -> Path:
         return folder
     stream = []
     for commit in range(commits):
-        content = "".join(f"{commit} {line * commit % 89}\n" for line in range(200))
+        content = "".join(f"{commit} {line * commit * seed % 89}\n" for line in range(200))
         message = f"change {commit}"
         stream.append(
             f"commit refs/heads/main\ncommitter heapsmith <heapsmith> {1_700_000_000 + commit} +0000\n"

@@ -106,14 +106,15 @@ def record(
     keep_spool: bool = False,
     stdin: int | None = None,
     stdout: int | None = None,
+    stderr: int | None = None,
     progress: Progress | None = None,
 ) -> RecordResult:
     """Run `command` under the recorder; the image with the most records becomes the trace `out`.
 
     The others (of children, and before and after an exec) become `<out's stem>.<pid>.<sequence>.hst` beside it, if
-    `all_processes`. Standard streams (or `stdin` and `stdout`, as for subprocess.Popen) and signals are the command's.
-    What background children do after the command's end is not waited for. Raises BadInput (no such command, `out`
-    cannot be written), Missing (see build_recorder) or CheckFailed (the command never loaded the recorder).
+    `all_processes`. Standard streams (or `stdin`, `stdout`, `stderr`, as for subprocess.Popen) and signals are the
+    command's. What background children do after the command's end is not waited for. Raises BadInput (no such command,
+    `out` cannot be written), Missing (see build_recorder) or CheckFailed (the command never loaded the recorder).
     """
     program = shutil.which(command[0]) if command else None
     if program is None:
@@ -127,7 +128,7 @@ def record(
         began = probe.now()
         preload = " ".join([str(recorder), *os.environ.get("LD_PRELOAD", "").split()])
         environment = os.environ | {"LD_PRELOAD": preload, SPOOL_VARIABLE: str(spool)}
-        pid, status = run_foreground(command, program, environment, stdin=stdin, stdout=stdout)
+        pid, status = run_foreground(command, program, environment, stdin=stdin, stdout=stdout, stderr=stderr)
         run = _Run(began, probe.now(), probe.record_ticks, pid, status)
         traces = _convert_all(spool, out, run, all_processes, progress)
     finally:

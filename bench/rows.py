@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 EMPTY, STACK, BUMP = "empty", "stack", "bump"
 CEILINGS = (EMPTY, STACK, BUMP)
+FULL_TO_QUICK, QUICK_TO_TRAINING = 5, 3
+"""Work of a full row to that with --quick, about, and of that to its training input."""
 SHORT = (STACK, BUMP)
 """Ceilings that hold for small blocks that die soon, in one thread."""
 
@@ -21,10 +23,17 @@ class MicroRow(NamedTuple):
     ceilings: tuple[str, ...] = ()
     hot: bool = False
     """Instructions per operation are counted: with --instructions, in hot_paths.toml and by `make hardening`."""
+    training: str = ""
+    """The arguments of its training input, if not its own: those of a program that draws nothing at random."""
 
     def words(self, quick: bool) -> list[str]:
         """The program's arguments."""
         return [str(self.quick if quick else self.work), *self.arguments.split()]
+
+    def training_words(self) -> list[str]:
+        """The program's arguments in training: less work than in either form, recorded in a second or so."""
+        work = max(1, (self.quick or self.work // FULL_TO_QUICK) // QUICK_TO_TRAINING)
+        return [str(work), *(self.training or self.arguments).split()]
 
 
 M = 1_000_000
@@ -46,7 +55,15 @@ MICRO = [
     MicroRow("skewed-100k", "mixed", 4 * M, 0, "100000 16 1024 skewed 1", "the same, a big heap", 1, (STACK,)),
     MicroRow("mid", "mixed", 1 * M, 200 * K, "100 8192 32768 uniform 1", "mid sizes, one thread"),
     MicroRow("large", "mixed", 20 * K, 4 * K, "20 65536 1048576 uniform 1", "page return and first touch"),
-    MicroRow("phases", "phases", 2, 1, f"{40 * M} 32 256 48 1024 96 512 64 192", "40 MB in one size after the other"),
+    MicroRow(
+        "phases",
+        "phases",
+        2,
+        1,
+        f"{40 * M} 32 256 48 1024 96 512 64 192",
+        "40 MB in one size after the other",
+        training=f"{24 * M} 192 64 512 96 1024 48 256 32",
+    ),
     MicroRow("realloc-small", "growth", 10 * M, 2 * M, "1000 1024 50", "strings that grow by half"),
     MicroRow("realloc-exact", "growth", 5 * M, 0, "1000 1024 0", "a realloc for each append"),
     MicroRow("realloc-large", "growth", 5 * M, 1 * M, "8 4000000 50", "buffers that grow to 4 MB"),

@@ -13,6 +13,7 @@ from heapsmith.bench.instructions import per_operation
 from heapsmith.bench.load import Clocks
 from heapsmith.bench.rounds import UNRELIABLE, Figure, Progress, schedule
 from heapsmith.bench.suites import Row, Runner, Sample, rows
+from heapsmith.bench.training import Tuning, train, with_library
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 
 ROUNDS, QUICK_ROUNDS = 7, 3
@@ -68,7 +69,7 @@ class BenchRow(msgspec.Struct, frozen=True):
     `best_cpu`, `best_wall`: the peers of least median time, glibc among them; `lean`: the leanest of the three of least
     CPU time. By column, `failed`: why it has no cell; `uncounted`: why no instructions. `load` and `stolen`: processors
     that other programs and other virtual machines took while the row ran. `note` says why not to trust the row; empty:
-    nothing was seen.
+    nothing was seen. `tuning`: what the row's column `tuned` is, if tuning was asked for.
     """
 
     name: str
@@ -85,6 +86,7 @@ class BenchRow(msgspec.Struct, frozen=True):
     load: float
     stolen: float
     note: str
+    tuning: Tuning | None
 
     def cell(self, column: str) -> BenchCell | None:
         """The row under a column, if it ran there."""
@@ -118,12 +120,15 @@ def bench(
     rounds: int | None = None,
     quick: bool = False,
     instructions: bool = False,
+    tune: bool = False,
     progress: Progress | None = None,
 ) -> BenchReport:
     """Run the rows of `suites` that match `only` (see suites.rows) under the columns of `libs` and `tuned` (columns).
 
-    A malloc that fails a row, or takes too long, is out of that row alone. Raises BadInput for what cannot be asked
-    for, Missing without a compiler (or valgrind, with `instructions`) or without room in the temporary directory.
+    With `tune` each row has one more, TUNED: the design that our tuner makes of another input of the row's work. A
+    malloc that fails a row, or takes too long, is out of that row alone. Raises BadInput for what cannot be asked for,
+    Missing without a compiler (or valgrind, with `instructions`), without room in the temporary directory and, with
+    `tune`, where the recorder cannot run.
     """
     wanted = rounds or (QUICK_ROUNDS if quick else ROUNDS)
     try:
@@ -131,10 +136,10 @@ def bench(
     except OSError as error:
         raise Missing(f"no temporary directory: {error.strerror}") from error
     with folder as name:
-        found = rows(suites, only, Path(name) / "inputs", quick=quick)
+        found = rows(suites, only, Path(name) / "inputs", quick=quick, tune=tune)
         if not found:
             raise BadInput("no row left: the programs of these suites are not installed")
-        across = columns(libs, tuned)
+        across = columns(libs, tuned, tune=tune)
         done, skipped = [], {}
         for number, row in enumerate(found):
             own = Path(name) / f"row{number}"
@@ -162,6 +167,10 @@ def _bench_row(
     row: Row, folder: Path, across: list[Column], rounds: int, instructions: bool, progress: Progress
 ) -> BenchRow:
     """One row under all; CheckFailed where it cannot be prepared or fails under glibc."""
+    tuning = None
+    if any(column.is_by_row for column in across):
+        tuning = train(row, folder / "training", progress)
+        across = [with_library(column, tuning) if column.is_by_row else column for column in across]
     progress(f"{row.name}: prepare", 0, 1)
     runner = row.prepare(folder)
     fit = [column for column in across if column.kind != "ceiling" or column.name in row.ceilings]
@@ -175,7 +184,7 @@ def _bench_row(
                 counts[column.name] = per_operation(row.micro, column.library.path)
             except CheckFailed as error:
                 uncounted[column.name] = str(error)
-    return make_row(row, across, runs, failed, load, counts, uncounted)
+    return make_row(row, across, runs, failed, load, counts, uncounted, tuning)
 
 
 def run_rounds(
@@ -223,6 +232,7 @@ def make_row(
     load: Clocks,
     counts: dict[str, float],
     uncounted: dict[str, str],
+    tuning: Tuning | None = None,
 ) -> BenchRow:
     """The figures of a row from its samples; the first of `across` is glibc."""
     peers = [column.name for column in across if column.kind == "peer" and column.name in runs]
@@ -248,6 +258,7 @@ def make_row(
         load=load.others(),
         stolen=load.stolen(),
         note="; ".join(filter(None, [load.note(), _spreads(cells)])),
+        tuning=tuning,
     )
 
 

@@ -4,14 +4,16 @@ import difflib
 import fnmatch
 import os
 import signal
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from heapsmith.bench.measure import Run, find_program, run_once
-from heapsmith.bench.micro_programs import program, took
+from heapsmith.bench.micro_programs import TRAINING_SEED, program, took
 from heapsmith.bench.peers import Library
 from heapsmith.bench.programs import Program, programs, trace_of
+from heapsmith.bench.record import record
 from heapsmith.bench.replay import replay_once
 from heapsmith.bench.replay_script import write_script
 from heapsmith.bench.rows import MICRO, THREADS, MicroRow
@@ -21,6 +23,8 @@ MICRO_SUITES = {"micro": MICRO, "threads": THREADS}
 SUITES = (*MICRO_SUITES, "programs", "replay")
 SETTINGS = ("LD_PRELOAD", "HEAPSMITH", "MALLOC_", "GLIBC_TUNABLES", "MIMALLOC_", "TCMALLOC_", "SNMALLOC_")
 """How names of environment variables begin that change what a malloc does."""
+TRAINING_SCALE = 0.7
+"""The size of a real program's training input to that of the measured one; its seed is 2."""
 QUICK_PROGRAMS = ("sqlite3", "perl")
 """Programs of the suites `programs` and `replay` with --quick."""
 
@@ -40,6 +44,17 @@ Runner = Callable[[Library, float], Sample]
 """Runs a row once, for at most so many seconds; raises CheckFailed where the malloc breaks it."""
 
 
+class Training(NamedTuple):
+    """The trace of another input of a row's work, and which input that was."""
+
+    trace: Path
+    on: str
+
+
+Trainer = Callable[[Path], Training]
+"""Records the training input of a row into a folder of its own; raises what `record` does, CheckFailed if it fails."""
+
+
 class Row(NamedTuple):
     """A row of the benchmark; `prepare` writes inputs to a folder of its own and gives the row's runner."""
 
@@ -52,20 +67,25 @@ class Row(NamedTuple):
     """Threads or processes that work at once, as far as it is the row's matter; more than 1: wall time counts too."""
     ceilings: tuple[str, ...] = ()
     micro: MicroRow | None = None
+    train: Trainer | None = None
+    """None: there is no input but the measured one."""
 
 
-def rows(suites: list[str], only: list[str], inputs: Path, *, quick: bool) -> list[Row]:
+def rows(suites: list[str], only: list[str], inputs: Path, *, quick: bool, tune: bool = False) -> list[Row]:
     """The rows of `suites` (all four if empty) whose names match one of the patterns of `only` (all if empty).
 
-    The inputs of programs are written to the folder `inputs`; programs that lack an executable are left out. Raises
-    BadInput for an unknown suite and for a pattern that no row matches.
+    The inputs of programs are written to the folder `inputs`, with `tune` those of their training too; programs that
+    lack an executable are left out. Raises BadInput for an unknown suite and for a pattern that no row matches.
     """
     for suite in suites:
         if suite not in SUITES:
             raise BadInput(f"--suite {suite}: expected one of {', '.join(SUITES)}{_near(suite, SUITES)}")
     wanted = [suite for suite in SUITES if suite in (suites or SUITES)]
-    real = [] if set(wanted) <= set(MICRO_SUITES) else [one for one in programs(inputs) if not one.lacks()]
-    found = [row for suite in wanted for row in _suite(suite, real, quick)]
+    is_real = not set(wanted) <= set(MICRO_SUITES)
+    real = [one for one in programs(inputs) if not one.lacks()] if is_real else []
+    others = programs(inputs / "training", scale=TRAINING_SCALE, seed=2) if is_real and tune else []
+    trained = {one.name: one for one in others}
+    found = [row for suite in wanted for row in _suite(suite, real, trained, quick)]
     names = [row.name for row in found]
     for pattern in only:
         if not fnmatch.filter(names, pattern):
@@ -80,11 +100,11 @@ def _near(word: str, words: Sequence[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def _suite(suite: str, real: list[Program], quick: bool) -> list[Row]:
+def _suite(suite: str, real: list[Program], trained: dict[str, Program], quick: bool) -> list[Row]:
     if suite in MICRO_SUITES:
         return [_micro_row(row, suite, quick) for row in MICRO_SUITES[suite] if not quick or row.quick]
     make = _program_row if suite == "programs" else _replay_row
-    return [make(one) for one in real if not quick or one.name in QUICK_PROGRAMS]
+    return [make(one, trained.get(one.name)) for one in real if not quick or one.name in QUICK_PROGRAMS]
 
 
 def _micro_row(row: MicroRow, suite: str, quick: bool) -> Row:
@@ -99,10 +119,20 @@ def _micro_row(row: MicroRow, suite: str, quick: bool) -> Row:
 
         return run
 
-    return Row(row.name, suite, row.shows, prepare, row.threads, row.ceilings, row)
+    def train(folder: Path) -> Training:
+        words = row.training_words()
+        command = [str(program(row.program, seed=TRAINING_SEED)), *words]
+        trace = folder / f"{row.name}.hst"
+        void = subprocess.DEVNULL
+        recorded = record(command, trace, all_processes=False, stdin=void, stdout=void, stderr=void)
+        if recorded.exit_status != 0:
+            raise CheckFailed(f"{row.program} in training: exit status {recorded.exit_status}, 0 was expected")
+        return Training(trace, f"{row.program} {' '.join(words)}, another seed")
+
+    return Row(row.name, suite, row.shows, prepare, row.threads, row.ceilings, row, train)
 
 
-def _program_row(one: Program) -> Row:
+def _program_row(one: Program, other: Program | None) -> Row:
     def prepare(folder: Path) -> Runner:
         path = find_program(one.command)
 
@@ -113,10 +143,10 @@ def _program_row(one: Program) -> Row:
 
         return run
 
-    return Row(one.name, "programs", " ".join(map(os.path.basename, one.command[:3])), prepare)
+    return Row(one.name, "programs", " ".join(map(os.path.basename, one.command[:3])), prepare, train=_trainer(other))
 
 
-def _replay_row(one: Program) -> Row:
+def _replay_row(one: Program, other: Program | None) -> Row:
     def prepare(folder: Path) -> Runner:
         script = folder / "script"
         write_script(trace_of(one, folder / "trace"), script)
@@ -127,7 +157,25 @@ def _replay_row(one: Program) -> Row:
 
         return run
 
-    return Row(f"replay-{one.name}", "replay", f"what {one.image} allocates, without the program", prepare)
+    return Row(
+        f"replay-{one.name}",
+        "replay",
+        f"what {one.image} allocates, without the program",
+        prepare,
+        train=_trainer(other),
+    )
+
+
+def _trainer(other: Program | None) -> Trainer | None:
+    """Records the program over its training input."""
+    if other is None:
+        return None
+
+    def train(folder: Path) -> Training:
+        said = f"{other.name} over an input of {TRAINING_SCALE:.0%} of the size, another seed"
+        return Training(trace_of(other, folder / "recorded"), said)
+
+    return train
 
 
 def _run(path: str, command: list[str], library: Library, folder: Path, limit_s: float) -> Run:

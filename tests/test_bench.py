@@ -344,6 +344,7 @@ def test_the_json_is_the_report(call: Call, tmp_path: Path) -> None:
         (["--lib", "glibc", "--tuned", "glibc"], "expected a tuned library's or design's path, not a peer"),
         (["--lib", "default", "--lib", "default"], "default: two columns have this name"),
         (["--lib", "glibc", "--tuned", "none.so=x"], "none.so: no such library"),
+        (["--tune", "--tuned", "out/tuned.so=x"], "out/tuned.so: no such library"),
         (["--rounds", "0"], "Invalid value for '--rounds'"),
         (["-o", "/proc/none/x.json"], "/proc/none: cannot be written"),
     ],

@@ -114,7 +114,7 @@ def test_blocks_are_freed_by_other_threads(runs: Runs, name: str, tmp_path: Path
 def rss_after_rounds(folder: Path, rounds: int, commands: int, library: Path | None) -> list[int]:
     """RSS of a redis-server after each round of load (bench/jobs/redis_load.py), when the round's keys are gone."""
     environment = os.environ | ({"LD_PRELOAD": str(library)} if library is not None else {})
-    command = ["python3", str(JOBS / "redis_load.py"), str(folder), str(rounds), str(commands)]
+    command = ["python3", str(JOBS / "redis_load.py"), str(folder), str(rounds), str(commands), "7919"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return [int(line.split()[4]) for line in done.stderr.splitlines() if line.startswith("round ")]

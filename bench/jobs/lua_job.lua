@@ -1,8 +1,8 @@
 -- Tables that grow by realloc, strings, closures and coroutines; the output is always the same.
-local count = tonumber(arg[1] or "30000")
+local count, factor = tonumber(arg[1] or "30000"), tonumber(arg[2] or "7919")
 local words, lengths = {}, {}
 for i = 1, count do
-  local word = string.format("%x", i * 7919 % 9973):rep(i % 5 + 1)
+  local word = string.format("%x", i * factor % 9973):rep(i % 5 + 1)
   words[word] = (words[word] or 0) + 1
   lengths[#lengths + 1] = #word
 end

@@ -7,12 +7,16 @@ import sys
 import threading
 
 RECORDS = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
+FACTOR = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 
 
 def documents(seed: int) -> str:
     """RECORDS small documents as JSON text."""
     return json.dumps(
-        [{"id": i, "name": f"item-{i * seed % 977}", "tags": [f"t{j}" for j in range(i % 7)]} for i in range(RECORDS)]
+        [
+            {"id": i, "name": f"item-{i * seed * FACTOR % 977}", "tags": [f"t{j}" for j in range(i % 7)]}
+            for i in range(RECORDS)
+        ]
     )
 
 

@@ -1,7 +1,7 @@
 """redis-server lives through rounds of concurrent clients, expiry and lazy frees; the replies are always the same.
 
-argv: a folder for the socket, the number of rounds, commands of each kind per client and round. On standard error, for
-each round: used bytes and RSS of the server under load, then both when all of the round's keys are gone.
+argv: a folder for the socket, rounds, commands of each kind per client and round, what numbers are multiplied by. On
+standard error, for each round: used bytes and RSS of the server under load, then both when all its keys are gone.
 """
 
 import hashlib
@@ -38,11 +38,11 @@ class Client:
         return line
 
 
-def batch(me: int, turn: int, commands_of_a_kind: int) -> list[str]:
+def batch(me: int, turn: int, commands_of_a_kind: int, factor: int) -> list[str]:
     """What client `me` says in one round: keys of its own that expire, and large values, unlinked at the end."""
     commands = []
     for i in range(commands_of_a_kind):
-        text = f"{i * 7919 + turn:x}" * (i * i % 61 + 1)
+        text = f"{i * factor + turn:x}" * (i * i % 61 + 1)
         commands += [
             f"set c{me}:{i} {text} px {EXPIRY_MS}",
             f"hset c{me}:hash field-{i} {text[:100]}",
@@ -71,12 +71,12 @@ def memory(client: Client) -> tuple[int, int]:
     return int(figures["used_memory"]), int(figures["used_memory_rss"])
 
 
-def load(path: Path, turn: int, commands: int) -> str:
+def load(path: Path, turn: int, commands: int, factor: int) -> str:
     """One round: our clients at once, and redis-benchmark's fifty beside them; the digest of our replies."""
     digests = [""] * CLIENTS
 
     def work(me: int) -> None:
-        digests[me] = hashlib.sha256(b"".join(Client(path)(*batch(me, turn, commands)))).hexdigest()
+        digests[me] = hashlib.sha256(b"".join(Client(path)(*batch(me, turn, commands, factor)))).hexdigest()
 
     threads = [threading.Thread(target=work, args=(me,)) for me in range(CLIENTS)]
     beside = [
@@ -116,7 +116,7 @@ def settle(client: Client) -> None:
 
 def main() -> None:
     """The rounds, between the server's start and its orderly end."""
-    folder, rounds, commands = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    folder, (rounds, commands, factor) = Path(sys.argv[1]), map(int, sys.argv[2:])
     path = folder / f"redis-load-{os.getpid()}.sock"
     options = "--port 0 --appendonly no --hz 100 --io-threads 3 --io-threads-do-reads yes --lazyfree-lazy-expire yes"
     command = ["redis-server", "--unixsocket", str(path), "--dir", str(folder), "--save", "", *options.split()]
@@ -124,7 +124,7 @@ def main() -> None:
         try:
             control = first_client(path, server)
             for turn in range(rounds):
-                print(turn, load(path, turn, commands), flush=True)
+                print(turn, load(path, turn, commands, factor), flush=True)
                 loaded = memory(control)
                 settle(control)
                 print("round", *loaded, *memory(control), file=sys.stderr)

@@ -1,5 +1,6 @@
 # Threads that hand strings over through queues, then hashes, sorting and garbage collection; the output is always the same.
 count = Integer(ARGV.fetch(0, "4000"))
+factor = Integer(ARGV.fetch(1, "7919"))
 work = Queue.new
 done = Queue.new
 threads = Array.new(3) do
@@ -9,7 +10,7 @@ threads = Array.new(3) do
     end
   end
 end
-count.times { |i| work << (i * 7919).to_s(16) * (i % 17 + 1) }
+count.times { |i| work << (i * factor).to_s(16) * (i % 17 + 1) }
 3.times { work << nil }
 threads.each(&:join)
 rows = Array.new(count) { done.pop }

@@ -3,8 +3,6 @@
 #define _GNU_SOURCE
 #include "micro.h"
 
-enum { SEED = 2463534242 };
-
 static const size_t alignments[] = {32, 64, 64, 64, 128, 256, 64, PAGE};
 static uint32_t sizes[SIZES];
 

@@ -2,8 +2,6 @@
  * The checksum holds the words that must be zero. */
 #include "micro.h"
 
-enum { SEED = 2463534242 };
-
 static uint32_t sizes[SIZES];
 
 static uint64_t look_all(const char *block, size_t bytes)

@@ -2,7 +2,7 @@
  * A full buffer grows by PERCENT percent (0: by what is lacking); one of LIMIT bytes is freed and begins anew. */
 #include "micro.h"
 
-enum { SEED = 2463534242, MOST_APPENDED = 64 };
+enum { MOST_APPENDED = 64 };
 
 struct buffer {
     char *bytes;

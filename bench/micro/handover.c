@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { BATCH = 64, QUEUE = 64, MOST_THREADS = 256, SEED = 2463534242 };
+enum { BATCH = 64, QUEUE = 64, MOST_THREADS = 256 };
 
 struct batch {
     void *block[BATCH];

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-enum { MOST_LANES = 256, SEED = 2463534242 };
+enum { MOST_LANES = 256 };
 
 struct lane {
     void **slot;

@@ -3,7 +3,7 @@
  * Every program does work that its arguments alone decide, prints a checksum of what it read from its blocks on stdout
  * (the same under every malloc that keeps contents apart) and, on stderr, what the work took. Built with -DDRY=1 a program
  * runs the same loop on one static buffer without any call of malloc or free; its checksum means nothing. Tables of the
- * programs' own come from mmap(2), never from the malloc under test. */
+ * programs' own come from mmap(2), never from the malloc under test. SEED begins what a program draws at random. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * Each thread has LIVE blocks of its own and does PAIRS pairs. */
 #include "micro.h"
 
-enum { MOST_THREADS = 256, SEED = 2463534242 };
+enum { MOST_THREADS = 256 };
 
 struct worker {
     void **slot;

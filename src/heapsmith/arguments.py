@@ -62,6 +62,9 @@ Tuned = Annotated[
     list[str] | None,
     typer.Option(metavar="LIB|DESIGN[=TUNED_ON]", help="A tuned one, and on what it was tuned; repeat it."),
 ]
+Tune = Annotated[
+    bool, typer.Option("--tune", help="A column `tuned`: for each row the design tuned on another input of its work.")
+]
 BenchRounds = Annotated[
     int | None, typer.Option(min=1, help="Counted rounds, each library once in each; 7, with --quick 3.")
 ]

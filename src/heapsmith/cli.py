@@ -343,13 +343,14 @@ def forge(
 
 
 @app.command(
-    epilog=take.example("bench --quick", "bench --suite micro --only 'mixed*' --tuned libpy.so='a recording of x.py'")
+    epilog=take.example("bench --quick --tune", "bench --only 'mixed*' --tuned libpy.so='a recording of x.py'")
 )
 def bench(
     suite: take.Suites = None,
     only: take.Rows = None,
     lib: take.Beside = None,
     tuned: take.Tuned = None,
+    tune: take.Tune = False,
     rounds: take.BenchRounds = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rows, less work in each: under two minutes.")] = False,
     instructions: Annotated[bool, typer.Option("--instructions", help="Count instructions too (valgrind).")] = False,
@@ -374,6 +375,7 @@ def bench(
             rounds=rounds,
             quick=quick,
             instructions=instructions,
+            tune=tune,
             progress=progress,
         )
     if path is not None:

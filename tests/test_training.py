@@ -1,0 +1,94 @@
+"""The column `tuned`: a design made for each row from another input, its reasons, and rows that cannot have one."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from conftest import Answer
+
+from heapsmith.bench import bench_tables, suite, suites
+from heapsmith.bench.programs import programs
+from heapsmith.bench.rows import MICRO, THREADS, MicroRow
+from heapsmith.bench.suite import BenchReport, bench
+from heapsmith.model.design import load
+from heapsmith.model.errors import CheckFailed
+
+Call = Callable[..., Answer]
+
+TINY = {
+    "tiny": MicroRow("tiny", "fixed", 9000, 9000, "520 1500", "one size that the default wastes"),
+    "large": MicroRow("large", "mixed", 60, 60, "5 100000 200000 uniform 1", "no small block at all"),
+    "none": MicroRow("none", "startup", 3, 3, "", "a program that allocates nothing"),
+}
+
+
+@pytest.fixture
+def tiny_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suites, "MICRO_SUITES", {"micro": list(TINY.values()), "threads": []})
+
+
+@pytest.mark.usefixtures("tiny_rows")
+def test_rows_tuned_on_another_input(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "bench.json"
+    answer = call("bench", "--suite", "micro", "--rounds", "1", "--lib", "default", "--tune", "-o", file)
+    assert answer.status == 0
+    report = msgspec.json.decode(file.read_bytes(), type=BenchReport)
+    made, kept, none = (row.tuning for row in report.rows)
+    assert made is not None
+    assert kept is not None
+    assert none is not None
+    assert made.design is not None
+    assert (made.kept_base, kept.kept_base, none.design) == (False, True, None)
+    assert 528 in made.design.sizes
+    assert made.hash == made.design.hash() != load("default").hash() == kept.hash
+    assert made.on == "fixed 3000 520 1500, another seed"
+    assert made.operations == 3000 + 1500
+    assert report.rows[2].failed["tuned"] == "none.hst: no allocation to tune for"
+    assert bench_tables.broken(report) == []
+    rss = {cell.column: cell.peak_rss_bytes.median for cell in report.rows[0].cells}
+    assert rss["tuned"] < rss["default"]
+    assert [row.cell("tuned") is None for row in report.rows] == [False, False, True]
+    said = answer.out.splitlines()
+    assert "the tuner kept the default design, which `tuned` then is, in large" in said
+    assert "none under tuned: none.hst: no allocation to tune for" in said
+    assert any(line.split()[:3] == ["tiny", made.hash, str(len(made.design.sizes))] for line in said)
+
+
+@pytest.mark.usefixtures("tiny_rows")
+def test_what_can_go_wrong_in_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: Path) -> suites.Training:
+        raise CheckFailed("exit status 5 under the recorder")
+
+    found = {name: suites._micro_row(row, "micro", False) for name, row in TINY.items()}
+    chosen = [found["large"]._replace(train=None), found["none"]._replace(train=broken)]
+    monkeypatch.setattr(suite, "rows", lambda *_, **__: chosen)
+    report = bench(suites=[], only=[], libs=["glibc"], tuned=[], rounds=1, tune=True)
+    assert [row.failed["tuned"] for row in report.rows] == [
+        "it has no other input to tune on",
+        "exit status 5 under the recorder",
+    ]
+    assert bench_tables.broken(report) == []
+    untuned = msgspec.structs.replace(report.rows[0], tuning=None)
+    assert bench_tables.broken(msgspec.structs.replace(report, rows=[untuned])) == ["large"]
+
+
+def test_no_row_is_tuned_on_the_measured_input(tmp_path: Path) -> None:
+    for row in [*MICRO, *THREADS]:
+        assert row.training_words() not in [row.words(quick=False), row.words(quick=True)], row
+    measured, training = (
+        programs(tmp_path / name, scale=scale, seed=seed) for name, scale, seed in (("a", 1, 1), ("b", 0.7, 2))
+    )
+    assert [one.name for one in measured] == [one.name for one in training]
+    for one, other in zip(measured, training, strict=True):
+        words = [word.replace(str(tmp_path / "b"), str(tmp_path / "a")) for word in other.command]
+        assert words != one.command or contents_of(other.command, tmp_path) != contents_of(one.command, tmp_path)
+
+
+def contents_of(command: list[str], folder: Path) -> list[bytes]:
+    """What the files hold that a command names; of a repository its refs, and so its hashes."""
+    named = [Path(word.removeprefix(".read ")) for word in command if str(folder) in word]
+    files = [file for path in named for file in ([path] if path.is_file() else sorted(path.rglob("*")))]
+    return [
+        file.read_bytes() for file in files if file.is_file() and (".git" not in file.parts or "refs" in file.parts)
+    ]
