@@ -1,4 +1,4 @@
-"""Drafts: a design per slab size, with the best classes for what a trace asks for, then the fronts a budget buys."""
+"""Drafts: a design per slab size and small limit, with the best classes for a trace, then the fronts a budget buys."""
 
 from typing import NamedTuple
 
@@ -18,6 +18,13 @@ SPAN_SLABS = 1 << 24
 SLAB_BYTES = (4096, 8192, 16_384, 32_768, 65_536)
 """Slab sizes tried, besides the base's own: a small heap is mostly half-empty slabs, a large one hardly notices."""
 
+SMALL_LIMITS = (2048, 8192)
+"""Largest blocks tried, besides the base's own: above them blocks are runs of pages, which leave no slab half empty."""
+
+MOST_SHARE = 0.25
+"""The part of the weight that goes by the most blocks of a size that were ever live. Another run of the program peaks
+at another moment, when other sizes are live."""
+
 ALLOCATION_SHARE = 0.05
 """The part of the weight that goes by allocations in the whole trace; the rest goes by blocks live at the peak. Bytes
 at the peak are what classes cost; the small part makes sizes that are gone by then count for something."""
@@ -27,7 +34,7 @@ UNSEEN_SHARE = 1e-6
 
 
 class Draft(NamedTuple):
-    """A design for one slab size; shares are by class, empty until capacities are chosen.
+    """A design for one slab size and small limit; shares are by class, empty until capacities are chosen.
 
     Bytes at the peak: what a class must save (class_bytes), what the last one does (last_saves), what one more would.
     """
@@ -50,31 +57,36 @@ def request_weights(histogram: Histogram, entries: int, largest_price: int) -> t
     allocations = histogram.allocations[: entries + 1].astype(np.float64)
     blocks = max(1.0, live.sum())
     unseen = 1 / np.arange(1, entries + 1)
-    mix = (1 - ALLOCATION_SHARE) * live + ALLOCATION_SHARE * blocks * allocations / max(1.0, allocations.sum())
+    mix = (1 - MOST_SHARE - ALLOCATION_SHARE) * live + MOST_SHARE * histogram.most[: entries + 1]
+    mix += ALLOCATION_SHARE * blocks * allocations / max(1.0, allocations.sum())
     mix[1:] += UNSEEN_SHARE * blocks * unseen / unseen.sum()
     unit = (UNREACHED >> 2) / (float(mix.sum()) * largest_price)
     return np.floor(mix * unit).astype(np.int64), unit
 
 
 def drafts(base: Design, histogram: Histogram, max_classes: int, name: str) -> list[Draft]:
-    """A draft per slab size that makes a legal design with at most so many classes."""
+    """A draft per slab size and small limit that makes a legal design with at most so many classes.
+
+    The base's small limit comes first. Raises BadInput if none does.
+    """
     refused = f"max classes: {max_classes} is too few for any slab size"
-    made: list[Draft] = []
+    made: dict[tuple[int, int], Draft] = {}
     for slab_bytes in sorted({*SLAB_BYTES, base.slab_bytes}):
-        draft = _draft(base, histogram, slab_bytes, max_classes, name)
-        if isinstance(draft, Draft):
-            made.append(draft)
-        else:
-            refused = draft
+        for limit in (largest_block(base), *SMALL_LIMITS):
+            draft = _draft(base, histogram, slab_bytes, limit, max_classes, name)
+            if isinstance(draft, Draft):
+                made.setdefault((slab_bytes, draft.design.sizes[-1]), draft)
+            else:
+                refused = draft
     if not made:
         raise BadInput(refused)
-    return made
+    return list(made.values())
 
 
-def _draft(base: Design, histogram: Histogram, slab_bytes: int, max_classes: int, name: str) -> Draft | str:
-    """The best classes for slabs of this size, with the base's fronts; or why there are none."""
+def _draft(base: Design, histogram: Histogram, slab_bytes: int, limit: int, max_classes: int, name: str) -> Draft | str:
+    """The best classes up to `limit` for slabs of this size, with the base's fronts; or why there are none."""
     header_bytes, bias = make_plan(base).header_bytes, make_plan(base).bias
-    largest = min(largest_block(base), (slab_bytes - header_bytes) // STEP * STEP)
+    largest = min(limit, largest_block(base), (slab_bytes - header_bytes) // STEP * STEP)
     weight, unit = request_weights(histogram, largest // base.grain, PRICE_UNIT * slab_bytes)
     given = size_classes.candidates(weight, base.grain, slab_bytes, header_bytes)
     found = size_classes.search(given, min(max_classes + 1, len(given.sizes)))
@@ -86,7 +98,7 @@ def _draft(base: Design, histogram: Histogram, slab_bytes: int, max_classes: int
     sizes = [size for size in size_classes.block_sizes(found, count) if size > bias]
     design = msgspec.structs.replace(
         base,
-        name=f"{name}-slab-{slab_bytes}",
+        name=f"{name}-slab-{slab_bytes}-to-{sizes[-1]}",
         sizes=sizes,
         slab_bytes=slab_bytes,
         slab_span_bytes=min(base.slab_span_bytes, slab_bytes * SPAN_SLABS),

@@ -43,17 +43,20 @@ class Histogram(NamedTuple):
     """What a trace asks for. Entry e of the arrays is a request that needs a block of e * grain bytes; the last entry
     is all that is larger than the classes can be.
 
-    live, asked: blocks and requested bytes that were live when the most requested bytes were; allocations: in the whole
-    trace, a realloc to another entry included; operations: allocations and frees; heaps: threads with small blocks of
-    their own making, the most at once.
+    live, asked: blocks and requested bytes that were live when the most requested bytes were; most: blocks of an entry
+    that were ever live at once; allocations: in the whole trace, a realloc to another entry included; operations:
+    allocations and frees; heaps: threads with small blocks of their own, the most at once; run_ns: from the first event
+    to the last.
     """
 
     live: Ints
     asked: Ints
+    most: Ints
     allocations: Ints
     peak_live_bytes: int
     operations: int
     heaps: int
+    run_ns: int
 
 
 LIVE_BYTES, PEAK_BYTES, OPERATIONS, HEAPS, PEAK_HEAPS, CHANGED = range(6)
@@ -111,7 +114,7 @@ def _count(
     header_bytes: int,
     tail_bytes: int,
 ) -> None:
-    """Count the events of a chunk. Rows of counts: as in _change, then allocations and marks of the changed entries;
+    """Count the events of a chunk. Rows of counts: as in _change, allocations, marks of the changed entries, most live;
     rows of blocks: entry and requested bytes of each live block; active: 1 for a thread with a heap."""
     large = len(counts[0]) - 1
     for event in range(len(op)):
@@ -131,6 +134,7 @@ def _count(
         if what < FREE:
             entry = _entry(int(size[event]), 1 << int(align_log2[event]), grain, header_bytes, tail_bytes, large)
             _change(counts, changed, state, entry, 1, int(size[event]))
+            counts[6, entry] = max(counts[6, entry], counts[0, entry])
             blocks[0, which] = entry
             blocks[1, which] = size[event]
             if entry != before:
@@ -154,28 +158,33 @@ class Demand:
         self, grain: int, header_bytes: int, largest: int, threads: int, max_blocks: int, *, tail_bytes: int = 0
     ) -> None:
         entries = largest // grain + 2
-        self._counts = np.zeros((6, entries), np.int64)
+        self._counts = np.zeros((7, entries), np.int64)
         self._changed = np.zeros(entries, np.int64)
         self._blocks = np.zeros((2, max_blocks), np.int64)
         self._active = np.zeros(threads, np.int64)
         self._state = np.zeros(6, np.int64)
         self._rules = (grain, header_bytes, tail_bytes)
+        self._span: tuple[int, int] | None = None
 
     def feed(self, chunk: Chunk) -> None:
         """Count the events of the next chunk."""
         columns = (chunk.op, chunk.thread, chunk.block, chunk.size, chunk.align_log2)
         _compiled(_count)(*columns, self._counts, self._changed, self._blocks, self._active, self._state, *self._rules)
+        if len(chunk.op):
+            self._span = (self._span[0] if self._span else int(chunk.time_ns[0]), int(chunk.time_ns[-1]))
 
     def histogram(self) -> Histogram:
         """What the chunks so far ask for."""
-        live, asked, live_since, asked_since, allocations, _ = self._counts
+        live, asked, live_since, asked_since, allocations, _, most = self._counts
         return Histogram(
             live=live - live_since,
             asked=asked - asked_since,
+            most=most.copy(),
             allocations=allocations.copy(),
             peak_live_bytes=int(self._state[PEAK_BYTES]),
             operations=int(self._state[OPERATIONS]),
             heaps=int(self._state[PEAK_HEAPS]),
+            run_ns=self._span[1] - self._span[0] if self._span else 0,
         )
 
 

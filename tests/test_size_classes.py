@@ -150,8 +150,11 @@ def test_search_is_fast_enough_for_every_slab_size() -> None:
     assert min(seconds) < 0.1  # 8 ms where it was written
 
 
-def recount(chunk: Chunk, grain: int, header_bytes: int, largest: int) -> tuple[Counter[int], Counter[int], int, int]:
-    """(blocks by entry at the peak, allocations by entry, peak live bytes, most heaps at once), event by event."""
+def recount(
+    chunk: Chunk, grain: int, header_bytes: int, largest: int
+) -> tuple[Counter[int], Counter[int], Counter[int], int, int]:
+    """(blocks by entry at the peak, the most ever, allocations, peak live bytes, most heaps), event by event."""
+    most: Counter[int] = Counter()
     live: dict[int, tuple[int, int]] = {}
     allocations: Counter[int] = Counter()
     at_peak, peak, heaps, most_heaps = Counter[int](), 0, set[int](), 0
@@ -172,10 +175,11 @@ def recount(chunk: Chunk, grain: int, header_bytes: int, largest: int) -> tuple[
             if entry <= largest // grain:
                 heaps.add(thread)
                 most_heaps = max(most_heaps, len(heaps))
+        most |= Counter(entry for entry, _ in live.values())
         total = sum(size for _, size in live.values())
         if total > peak:
             peak, at_peak = total, Counter(entry for entry, _ in live.values())
-    return at_peak, allocations, peak, most_heaps
+    return at_peak, most, allocations, peak, most_heaps
 
 
 @pytest.mark.parametrize(("grain", "header_bytes"), [(16, 0), (16, 8), (8, 0)])
@@ -185,8 +189,10 @@ def test_histogram_is_a_recount(grain: int, header_bytes: int) -> None:
     for first in range(0, 2000, 700):
         demand.feed(chunk.part(first, first + 700))
     histogram = demand.histogram()
-    at_peak, allocations, peak, heaps = recount(chunk, grain, header_bytes, 4096)
+    at_peak, most, allocations, peak, heaps = recount(chunk, grain, header_bytes, 4096)
     assert dict(at_peak) == {int(entry): int(histogram.live[entry]) for entry in histogram.live.nonzero()[0]}
+    assert dict(most) == {int(entry): int(histogram.most[entry]) for entry in histogram.most.nonzero()[0]}
+    assert histogram.run_ns == int(chunk.time_ns[-1] - chunk.time_ns[0])
     assert dict(allocations) == {
         int(entry): int(histogram.allocations[entry]) for entry in histogram.allocations.nonzero()[0]
     }

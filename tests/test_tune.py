@@ -15,6 +15,7 @@ from heapsmith.model.design import BUILTIN, ClassFront, Design, load, parse
 from heapsmith.model.design_toml import Reason, design_text, write_design
 from heapsmith.model.draft import drafts, request_weights
 from heapsmith.model.errors import BadInput
+from heapsmith.model.outcome import SLOW_SLACK, Outcome, best, by_slab, least_cached
 from heapsmith.model.plan import make_plan
 from heapsmith.model.policy import (
     front_array_stack,
@@ -30,7 +31,7 @@ from heapsmith.model.policy import (
 from heapsmith.model.simulate import simulate
 from heapsmith.model.size_classes import PRICE_UNIT, STEP, Histogram
 from heapsmith.model.trace import Chunk, Op, TraceReader, TraceWriter
-from heapsmith.model.tune import SLOW_SLACK, Tuned, tune
+from heapsmith.model.tune import RUN_CACHES, Tuned, tune
 
 DEFAULT = load("default")
 
@@ -102,8 +103,8 @@ def test_tuned_is_legal_better_and_within_its_bounds(name: str, trace: Path) -> 
     before, after = simulate(trace, [base, design]).rows
     assert (before.committed_peak, after.committed_peak) == (tuned.before.committed_peak, tuned.after.committed_peak)
     assert after.committed_peak < before.committed_peak
-    slack = SLOW_SLACK * tuned.before.operations
-    assert tuned.after.slow_operations <= tuned.before.slow_operations + slack
+    assert tuned.after.slow_share <= tuned.before.slow_share + SLOW_SLACK
+    assert design.run_cache_bytes in {*RUN_CACHES, base.run_cache_bytes}
     assert idle_bytes_bound(tuned, trace) <= 0.1 * tuned.before.peak_live_bytes
     kinds = {base.front_of(size).__struct_config__.tag for size in base.sizes} | {front_none.NAME}
     assert {design.front_of(size).__struct_config__.tag for size in design.sizes} <= kinds
@@ -113,6 +114,7 @@ def test_reasons_name_every_choice_and_survive_in_the_file(trace: Path, tmp_path
     tuned = tune(trace, base=DEFAULT, name="made")
     fields = [reason.field for reason in tuned.reasons]
     expected = ["design", "budget", "slab_bytes"]
+    expected += ["run_cache_bytes"] if tuned.design.run_cache_bytes != DEFAULT.run_cache_bytes else []
     expected += ["sizes"]
     expected += [f"sizes[{index}]" for index in range(len(tuned.design.sizes))]
     expected += [f"class_front[{index}]" for index in range(len(tuned.design.class_front))]
@@ -168,20 +170,61 @@ def test_the_base_stays_where_nothing_is_better(tmp_path: Path) -> None:
 
 
 def some_histogram() -> Histogram:
-    """700 live blocks of 144 bytes, 300 of 64, and allocations of 64 and 1600."""
-    live, allocations = np.zeros(2050, np.int64), np.zeros(2050, np.int64)
-    live[[4, 9]], allocations[[4, 100]] = (300, 700), (10, 30)
-    return Histogram(live, live * 16, allocations, 120_000, 40, 1)
+    """700 live blocks of 144 bytes, 300 of 64, 400 of 160 at another time, and allocations of 64 and 1600."""
+    live, most, allocations = (np.zeros(2050, np.int64) for _ in range(3))
+    live[[4, 9]], most[[4, 9, 10]], allocations[[4, 100]] = (300, 700), (300, 700, 400), (10, 30)
+    return Histogram(live, live * 16, most, allocations, 120_000, 40, 1, 10**9)
 
 
 def test_every_slab_size_keeps_the_same_bytes_and_serves_what_it_can() -> None:
     base = base_with(release=release_budget.Params(slab_budget_bytes=6 * 65_536), thp="never")
-    made = {draft.design.slab_bytes: draft.design for draft in drafts(base, some_histogram(), 48, "made")}
-    assert set(made) == {4096, 8192, 16_384, 32_768, 65_536}
-    for slab_bytes, design in made.items():
+    made = [draft.design for draft in drafts(base, some_histogram(), 48, "made")]
+    found = {(design.slab_bytes, design.sizes[-1]) for design in made}
+    slabs = (4096, 8192, 16_384, 32_768, 65_536)
+    assert found == {(slab, min(slab, limit)) for slab in slabs for limit in (32_768, 2048, 8192)}
+    assert len(made) == len(found)
+    for design in made:
         assert (design.release, design.thp) == (base.release, base.thp)
-        assert design.sizes[-1] == min(slab_bytes, base.sizes[-1])
         assert {64, 144} <= set(design.sizes)
+
+
+def an_outcome(committed: int, slow: float, slab_bytes: int = 65_536) -> Outcome:
+    """What commits so many MiB and spends such a share of its time on slow operations."""
+    return Outcome(
+        *("one", "0", 10, slab_bytes, 1024, 0, committed << 20, 1 << 20, 0.1, 0.1, 1000, int(1000 * slow), slow, 1, 1)
+    )
+
+
+def test_memory_and_time_are_weighed() -> None:
+    before = an_outcome(9, 0.01)
+    assert before.cost(before) == pytest.approx(1.02)
+    assert an_outcome(4, 0.03).cost(before) == pytest.approx(0.56)
+    lean, quick, slow, fat = (an_outcome(*of) for of in ((6, 0.025), (8, 0.01), (2, 0.031), (10, 0.0)))
+    assert best(before, [fat, slow, quick, lean]) == 3
+    assert best(before, [fat, slow, quick]) == 2
+    assert best(before, [fat, slow]) is None
+    assert best(before, [before]) is None
+    cached = msgspec.structs.replace(lean, run_cache_bytes=65_536)
+    near = [an_outcome(6, 0.031), an_outcome(6, 0.029), an_outcome(6, 0.027), cached]
+    assert (best(before, near), least_cached(before, near), least_cached(before, [fat])) == (3, 2, None)
+    other = an_outcome(5, 0.0, 4096)
+    assert by_slab(before, [fat, lean, other, slow]) == [other, lean]
+    assert by_slab(before, [fat, slow]) == [slow]
+
+
+def test_a_run_cache_that_earns_nothing_goes(tmp_path: Path) -> None:
+    """Of runs that are freed once and never asked for again a cache keeps pages idle."""
+    sizes = [40_000] * 6
+    events = [(Op.MALLOC, block, size) for block, size in enumerate(sizes)]
+    events += [(Op.FREE, block, 0) for block in range(6)]
+    events += [(Op.MALLOC, block, 520) for block in [*reversed(range(6)), *range(6, 9000)]]
+    ops, blocks, asked = zip(*events, strict=True)
+    zeros = [0] * len(events)
+    with TraceWriter(tmp_path / "t.hst", command=["test"], source="test") as writer:
+        writer.append(Chunk.of(ops, zeros, blocks, asked, zeros, range(len(events))))
+    tuned = tune(tmp_path / "t.hst", base=DEFAULT, name="made")
+    assert tuned.design.run_cache_bytes == 0
+    assert "run_cache_bytes" in [reason.field for reason in tuned.reasons]
 
 
 def test_more_classes_only_while_they_pay() -> None:
@@ -199,15 +242,16 @@ def test_weights_are_whole_and_in_proportion() -> None:
     assert int(weight.sum()) * largest_price < 1 << 62
     assert weight[0] == 0
     assert all(weight[1:] > 0)
-    assert weight[9] / unit == pytest.approx(0.95 * 700, rel=1e-4)
+    assert weight[9] / unit == pytest.approx(0.7 * 700 + 0.25 * 700, rel=1e-4)
+    assert weight[10] / unit == pytest.approx(0.25 * 400, rel=1e-4)
     assert weight[100] / unit == pytest.approx(0.05 * 1000 * 30 / 40, rel=1e-4)
 
 
-def test_progress_tells_all_three_passes(trace: Path) -> None:
+def test_progress_tells_all_four_passes(trace: Path) -> None:
     told: list[tuple[str, int, int]] = []
     tune(trace, base=DEFAULT, name="made", progress=lambda *of: told.append(of))
     stages = list(dict.fromkeys(stage for stage, _, _ in told))
-    assert len(stages) == 3
+    assert len(stages) == 4
     for stage in stages:
         done = [(count, whole) for name, count, whole in told if name == stage]
         assert done == sorted(done)
