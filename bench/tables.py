@@ -121,7 +121,17 @@ def counters(table: SimulationTable) -> Words:
 
 def tuned(result: Tuned) -> Words:
     """The designs that the search simulated: the base, one per slab size, and which it chose."""
-    columns = ("design", "classes", "slab", "committed peak", "internal", "external", "slow operations", "superslabs")
+    columns = (
+        "design",
+        "classes",
+        "slab",
+        "run cache",
+        "committed peak",
+        "internal",
+        "external",
+        "slow operations",
+        "superslabs",
+    )
     chosen = result.after
     outcomes = [(result.before.name + (", kept" if result.kept_base else ", the base"), result.before)]
     outcomes += [
@@ -132,6 +142,7 @@ def tuned(result: Tuned) -> Words:
             label,
             str(one.classes),
             amount(one.slab_bytes),
+            amount(one.run_cache_bytes),
             amount(one.committed_peak),
             f"{one.internal_fragmentation:.1%}",
             f"{one.external_fragmentation:.1%}",

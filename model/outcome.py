@@ -7,9 +7,10 @@ import msgspec
 
 from heapsmith.model.design import PAGE, Design
 from heapsmith.model.simulate import Progress, Simulation, simulate
+from heapsmith.model.size_classes import Histogram
 
-SLOW_NS = 50
-"""What a slow operation costs, about: some ten hits."""
+SLOW_NS, SHARED_SLOW_NS = 100, 400
+"""What a slow operation costs, about, in the only thread and where others are at the same locks and cache lines."""
 
 LEAST_OPERATION_NS = 25
 """No program allocates faster than so, on average: what a run takes at least, where its trace has no real times."""
@@ -25,8 +26,8 @@ LARGE = ("run_reuse", "run_grow", "run_extend", "run_free", "huge_map", "huge_un
 SLOW_IN_ALL = (*LARGE, "releases")
 """Counters of the slow operations: takes, flushes and single frees to the store; runs, mappings and releases."""
 
-SLOW_PER_RELEASED_PAGE = 16
-"""A page that is given back and faulted in again costs a microsecond or two, some twenty slow operations."""
+SLOW_PER_RELEASED_PAGE = 8
+"""A page that is given back and faulted in again costs about a microsecond."""
 
 PROCESS_BYTES = 1 << 20
 """What a process has besides its heap, about: of a tiny heap a saved share is a small share of the process."""
@@ -66,9 +67,9 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def outcomes(
-    trace: Path, designs: Sequence[Design], run_ns: int, progress: Progress | None, stage: str
+    trace: Path, designs: Sequence[Design], histogram: Histogram, progress: Progress | None, stage: str
 ) -> list[Outcome]:
-    """What each of the designs comes to, by one pass over the trace of a run of `run_ns`, told as `stage`.
+    """What each of the designs comes to, by one pass over the trace that `histogram` is of, told as `stage`.
 
     Raises what `simulate` raises.
     """
@@ -78,10 +79,16 @@ def outcomes(
             progress(stage, done, total)
 
     table = simulate(trace, designs, progress=tell)
-    return [_outcome(design, row, table.operations, run_ns) for design, row in zip(designs, table.rows, strict=True)]
+    slow_ns = SLOW_NS if histogram.heaps < 2 else SHARED_SLOW_NS
+    run_ns = max(histogram.run_ns, LEAST_OPERATION_NS * table.operations, 1)
+    return [
+        _outcome(design, row, table.operations, slow_ns / run_ns)
+        for design, row in zip(designs, table.rows, strict=True)
+    ]
 
 
-def _outcome(design: Design, simulation: Simulation, operations: int, run_ns: int) -> Outcome:
+def _outcome(design: Design, simulation: Simulation, operations: int, slow_share: float) -> Outcome:
+    """`slow_share`: what one slow operation costs, as a share of the run's time."""
     of, totals = simulation.counters.classes, simulation.counters.totals
     peaks = simulation.statistics
     slow = sum(sum(of[name]) for name in SLOW_IN_CLASSES) + sum(totals[name] for name in SLOW_IN_ALL)
@@ -100,7 +107,7 @@ def _outcome(design: Design, simulation: Simulation, operations: int, run_ns: in
         external_fragmentation=peaks.peak_committed.external_fragmentation,
         operations=operations,
         slow_operations=slow,
-        slow_share=SLOW_NS * (slow + acquires) / max(run_ns, LEAST_OPERATION_NS * operations, 1),
+        slow_share=slow_share * (slow + acquires),
         superslabs=totals["superslabs"],
         acquires=acquires,
     )

@@ -120,13 +120,16 @@ def why_fronts(draft: Draft) -> Iterator[Reason]:
         yield Reason(f"class_front[{index}]", f"{blocks} blocks", f"{why}.", {"bytes": held, "slow": slow})
 
 
-def why_policy(base: Design, after: Outcome, tried: Sequence[Outcome], design: Design) -> Iterator[Reason]:
-    """Run cache and release, where they are not the base's."""
+def why_run_cache(base: Design, before: Outcome, after: Outcome, tried: Sequence[Outcome]) -> Iterator[Reason]:
+    """The run cache, where it is not the base's; `tried`: what designs with other caches and fronts came to."""
+    if after.run_cache_bytes == base.run_cache_bytes:
+        return
+    dearest = sorted((one for one in tried if one.name == after.name), key=lambda one: -one.cost(before))
+    by_cache = {one.run_cache_bytes: one for one in dearest}
     others = "; ".join(
-        f"{one.run_cache_bytes:,}: {one.committed_peak:,} ({_share(one.slow_operations, one.operations)} slow)"
-        for one in tried
+        f"{cache:,}: {one.committed_peak:,} ({_share(one.slow_operations, one.operations)} slow)"
+        for cache, one in sorted(by_cache.items())
     )
-    if design.run_cache_bytes != base.run_cache_bytes:
-        why = f"Freed runs that heaps keep idle cost more than they save. By run cache bytes: {others}."
-        figures: Figures = {"committed_peak": after.committed_peak, "slow_operations": after.slow_operations}
-        yield Reason("run_cache_bytes", str(design.run_cache_bytes), why, figures)
+    why = f"Freed runs that a heap keeps idle save less than they cost, or nothing. By run cache bytes: {others}."
+    figures: Figures = {f"committed_peak_{cache}": one.committed_peak for cache, one in by_cache.items()}
+    yield Reason("run_cache_bytes", str(after.run_cache_bytes), why, figures)

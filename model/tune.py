@@ -12,7 +12,7 @@ from heapsmith.model.draft import Draft, drafts, largest_block, with_shares
 from heapsmith.model.errors import BadInput
 from heapsmith.model.outcome import Outcome, by_slab, least_cached, outcomes, ranked
 from heapsmith.model.plan import make_plan
-from heapsmith.model.reasons import why_base, why_budget, why_classes, why_design, why_fronts, why_policy, why_slab
+from heapsmith.model.reasons import why_base, why_budget, why_classes, why_design, why_fronts, why_run_cache, why_slab
 from heapsmith.model.simulate import Progress
 from heapsmith.model.size_classes import Demand, Histogram
 from heapsmith.model.trace import Chunk, TraceReader
@@ -42,7 +42,7 @@ def tune(
     trace: Path,
     *,
     base: Design,
-    max_overhead: float = 0.5,
+    max_overhead: float = 1.0,
     max_classes: int = 48,
     name: str,
     progress: Progress | None = None,
@@ -60,23 +60,24 @@ def tune(
     budget_bytes = int(max_overhead * histogram.peak_live_bytes)
     made = [_with_fronts(*of, budget_bytes) for of in zip(shaped, curves, strict=True)]
     designs = [base, *(draft.design for draft in made)]
-    before, *tried = outcomes(trace, designs, histogram.run_ns, progress, "simulating shapes")
+    before, *tried = outcomes(trace, designs, histogram, progress, "simulating shapes")
     found = ranked(before, tried)[:FINALISTS]
     variants = [one for index in found for one in _variants(shaped[index], curves[index], budget_bytes)]
-    varied = outcomes(trace, [one.design for one in variants], histogram.run_ns, progress, "simulating caches")
+    varied = outcomes(trace, [one.design for one in variants], histogram, progress, "simulating caches")
     last = least_cached(before, varied)
-    slabs = by_slab(before, tried)
+    slabs = by_slab(before, [*tried, *varied])
     if last is None:
         kept = msgspec.structs.replace(base, name=name)
         return Tuned(kept, True, [why_base(base, before, slabs)], before, before, slabs)
     draft, after = variants[last], varied[last]
+    slabs = [after if one.slab_bytes == after.slab_bytes else one for one in slabs]
     about = f"Tuned for {trace.name} from {base.name}"
     design = msgspec.structs.replace(draft.design, name=name, about=about)
     reasons = [
         why_design(trace, base, histogram, before, after),
         why_budget(draft, histogram, max_overhead),
         why_slab(after, slabs),
-        *why_policy(base, after, varied, design),
+        *why_run_cache(base, before, after, varied),
         *why_classes(draft, histogram, max_classes),
         *why_fronts(draft),
     ]
