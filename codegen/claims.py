@@ -50,8 +50,8 @@ STACK = (_sum(SELF, Hit(3, 1, 1)), _sum(SELF, Hit(3, 2, 1)))
 RING = (_sum(SELF, Hit(3, 2, 1)), _sum(SELF, Hit(2, 2, 1)))
 """Allocate: held, head and the slot read, held and head written. Free: held and head read, slot and held written."""
 
-RING_OF_ONE = (_sum(SELF, Hit(3, 1, 1)), _sum(SELF, Hit(1, 2, 1)))
-"""A ring of capacity 1, whose head stays 0: held and head become 0 in one store, and free need not read head."""
+RING_OF_ONE = (RING[0], _sum(SELF, Hit(1, 2, 1)))
+"""A ring of capacity 1, whose head stays 0: free need not read it."""
 
 LIST = (_sum(SELF, Hit(3, 2, 1)), _sum(SELF, Hit(2, 3, 1)))
 """Allocate: list, the block's link and held read, list and held written. Free: held and list read, all written."""

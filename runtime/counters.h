@@ -1,4 +1,4 @@
-/* Counters of docs/machine.md section 10, in its order; each has one writer unless it says otherwise. */
+/* Counters of docs/machine.md section 10, in its order; each has one writer unless it says otherwise, and any reader. */
 #ifndef HEAPSMITH_COUNTERS_H
 #define HEAPSMITH_COUNTERS_H
 
@@ -20,6 +20,34 @@ struct heap_count {
 };
 
 extern struct heap_count hs_count __attribute__((visibility("hidden")));
+
+/* Words that one thread at a time writes while others may read them (mallinfo, reports, at any moment): each of its updates is
+ * one instruction on an aligned word, so that a reader gets the value before it or after it. That is a relaxed load and a
+ * relaxed store, of which gcc would make three instructions. */
+static inline void count_own(uint64_t *counter, uint64_t by)
+{
+    __asm__("addq %1, %0" : "+m"(*counter) : "er"(by) : "cc");
+}
+
+static inline void word_add(uint32_t *word, uint32_t by)
+{
+    __asm__("addl %1, %0" : "+m"(*word) : "ir"(by) : "cc");
+}
+
+static inline void word_subtract(uint32_t *word, uint32_t by)
+{
+    __asm__("subl %1, %0" : "+m"(*word) : "ir"(by) : "cc");
+}
+
+static inline void word_set(uint32_t *word, uint32_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t word_look(const uint32_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
 
 /* Adds to a counter that several threads may write; order does not matter, only the sum. */
 static inline void count_shared(uint64_t *counter, uint64_t by)

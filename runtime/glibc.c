@@ -40,9 +40,10 @@ static uint64_t look(const uint64_t *counter)
 static size_t quarantined(const struct quarantine *quarantine, unsigned class)
 {
     size_t blocks = 0;
-    for (uint32_t index = 0; index < quarantine->held; index++) {
-        const void *block = quarantine->block[(quarantine->oldest + index) % QUARANTINE_SLOTS];
-        blocks += in_slab_span(block) && slab_of(block)->class == class;
+    uint32_t held = word_look(&quarantine->held), oldest = word_look(&quarantine->oldest);
+    for (uint32_t index = 0; index < held; index++) {
+        const void *block = __atomic_load_n(&quarantine->block[(oldest + index) % QUARANTINE_SLOTS], __ATOMIC_RELAXED);
+        blocks += in_slab_span(block) && __atomic_load_n(&slab_of(block)->class, __ATOMIC_RELAXED) == class;
     }
     return blocks;
 }
@@ -56,7 +57,7 @@ static void tally_heap(struct heap *heap, void *with)
     if (heap == &hs_no_heap)
         return;
     const struct front *front = &heap->front[tally->class];
-    tally->parked += hs_held(heap, tally->class) + front->listed + quarantined(&heap->quarantine, tally->class);
+    tally->parked += hs_held(heap, tally->class) + word_look(&front->listed) + quarantined(&heap->quarantine, tally->class);
 }
 
 static struct tally tally_class(unsigned class)

@@ -137,25 +137,26 @@ static inline void **stack_slots(struct heap *heap, unsigned class)
 
 static inline uint32_t stack_held(struct heap *heap, unsigned class)
 {
-    return (uint32_t)(heap->top[1 + class] - stack_slots(heap, class));
+    void **top = __atomic_load_n(&heap->top[1 + class], __ATOMIC_RELAXED);
+    return (uint32_t)(top - stack_slots(heap, class));
 }
 
 static inline void stack_hold(struct heap *heap, unsigned class, uint32_t blocks)
 {
-    heap->top[1 + class] = stack_slots(heap, class) + blocks;
+    __atomic_store_n(&heap->top[1 + class], stack_slots(heap, class) + blocks, __ATOMIC_RELAXED);
 }
 
-/* Blocks in level 0 of a class, whatever its front; not of hs_no_heap. */
+/* Blocks in level 0 of a class, whatever its front; not of hs_no_heap. Any thread may ask. */
 static inline uint32_t hs_held(struct heap *heap, unsigned class)
 {
-    return heap->front[class].held + stack_held(heap, class);
+    return word_look(&heap->front[class].held) + stack_held(heap, class);
 }
 
 /* Counts the hit path, in the checked build only. */
 static inline void count_checked(uint64_t *counter)
 {
     if (HEAPSMITH_CHECKED)
-        ++*counter;
+        count_own(counter, 1);
 }
 
 /* Aborts with a line that names the equation, in the checked build only. */

@@ -95,8 +95,10 @@ static bool enter(char *start, size_t pages)
 {
     hs_large_lock();
     bool entered = has_room();
-    if (entered)
-        insert((struct huge){ start, pages, (int64_t)hs_count.huge_map++ });
+    if (entered) {
+        insert((struct huge){ start, pages, (int64_t)hs_count.huge_map });
+        count_own(&hs_count.huge_map, 1);
+    }
     hs_large_unlock();
     return entered;
 }
@@ -134,7 +136,7 @@ static struct huge take(const void *block)
     struct huge taken = *entry;
     if (taken.pages > 0) {
         delete(entry);
-        hs_count.huge_unmap++;
+        count_own(&hs_count.huge_unmap, 1);
     }
     hs_large_unlock();
     return taken;
@@ -176,7 +178,7 @@ static char *remap(const void *block, size_t pages)
         delete(entry);
         moved.pages = pages;
         insert(moved);
-        hs_count.huge_remap++;
+        count_own(&hs_count.huge_remap, 1);
     }
     hs_large_unlock();
     return moved.start;

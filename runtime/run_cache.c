@@ -39,7 +39,7 @@ static void spill_oldest(struct run_cache *cache)
 {
     runs_free(cache->run[0]);
     remove_at(cache, 0);
-    hs_count.run_spill++;
+    count_own(&hs_count.run_spill, 1);
 }
 
 static bool has_room(const struct run_cache *cache, size_t pages)

@@ -62,11 +62,11 @@ void *runs_alloc(size_t pages, bool *zero)
     if (first < hs_runs.top && hs_runs.page[first].length >= length) {
         if (!take_low(first, length, zero))
             return NULL;
-        hs_count.run_reuse++;
+        count_own(&hs_count.run_reuse, 1);
     } else {
         if (!take_top(first, length, zero))
             return NULL;
-        hs_count.run_grow++;
+        count_own(&hs_count.run_grow, 1);
     }
     hs_runs.page[first].length = length;
     set_run_state(first, RUN_USED);
@@ -84,7 +84,7 @@ void runs_free(void *block)
     uint32_t length = hs_runs.page[first].length;
     uint32_t dirty = length;
     uint32_t end = first + length;
-    hs_count.run_free++;
+    count_own(&hs_count.run_free, 1);
     set_run_state(first, RUN_NONE);
     if (first > 0 && hs_runs.page[first - 1].ends_free) {
         first -= hs_runs.page[first - 1].length;
@@ -113,7 +113,7 @@ bool runs_extend(void *block, size_t pages)
     if (!(behind >= more ? take_low(end, more, &zero) : take_top(end, more, &zero)))
         return false;
     hs_runs.page[first].length = (uint32_t)pages;
-    hs_count.run_extend++;
+    count_own(&hs_count.run_extend, 1);
     return true;
 }
 

@@ -69,7 +69,8 @@ static bool map_superslab(unsigned class, struct superslab *superslab)
         return false;
     classifier_placed(class);
     *superslab = (struct superslab){ offset, offset + SUPERSLAB_BYTES - GUARD_BYTES };
-    uint64_t mapped_before = hs_count.superslabs++ * SUPERSLAB_BYTES;
+    uint64_t mapped_before = hs_count.superslabs * SUPERSLAB_BYTES;
+    count_own(&hs_count.superslabs, 1);
     if (THP_ASKED && mapped_before >= THP_SLABS_FROM_BYTES) {
         os_huge_pages((char *)hs_span + offset, SUPERSLAB_BYTES, true);
         for (size_t slab = superslab->next; slab < superslab->end; slab += SLAB_BYTES)
@@ -89,7 +90,7 @@ static struct slab *next_slab(unsigned class)
     superslab->next += SLAB_BYTES;
     slab->older = newest;
     newest = slab;
-    hs_count.slabs++;
+    count_own(&hs_count.slabs, 1);
     return slab;
 }
 
@@ -124,10 +125,10 @@ struct slab *hs_acquire_slab(struct heap *heap, unsigned class)
     if (slab == NULL)
         slab = next_slab(class);
     if (slab != NULL) {
-        slab->class = (uint16_t)class;
+        __atomic_store_n(&slab->class, (uint16_t)class, __ATOMIC_RELAXED); /* mallinfo reads it at any time */
         remote_own(slab, heap);
         classifier_adopt(slab);
-        heap->count[class].acquire++;
+        count_own(&heap->count[class].acquire, 1);
     }
     remote_unlock_pool();
     return slab;
@@ -136,7 +137,7 @@ struct slab *hs_acquire_slab(struct heap *heap, unsigned class)
 void hs_retire_slab(struct heap *heap, struct slab *slab)
 {
     check(slab->freed == slab->carved, "a retired slab has all its blocks");
-    heap->count[slab->class].retire++;
+    count_own(&heap->count[slab->class].retire, 1);
     memset(marks_of(slab), 0, BITMAP_WORDS * sizeof *hs_marks);
     slab->carved = slab->freed = 0;
     remote_lock_pool();
@@ -157,7 +158,7 @@ static void count_release(struct slab *slab)
     count_shared(&hs_count.releases, 1);
     count_shared(&hs_count.released_bytes, slab->committed);
     count_committed(-(int64_t)slab->committed);
-    slab->committed = 0;
+    word_set(&slab->committed, 0);
 }
 
 bool hs_release_slab(struct slab *slab, bool lazily)
@@ -232,8 +233,8 @@ void hs_store_census(size_t *slab_bytes, size_t *out_bytes)
     hs_lock_pool();
     *slab_bytes = committed_ahead();
     for (const struct slab *slab = newest; slab != NULL; slab = slab->older) {
-        *slab_bytes += slab->committed;
-        *out_bytes += (size_t)slab->out * hs_class[slab->class].stride;
+        *slab_bytes += word_look(&slab->committed);
+        *out_bytes += (size_t)word_look(&slab->out) * hs_class[slab->class].stride;
     }
     hs_unlock_pool();
 }

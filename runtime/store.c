@@ -20,7 +20,7 @@ static uint32_t take_freed(struct slab *slab, void **blocks, uint32_t want)
         words[word] = left;
     }
     slab->freed -= taken;
-    slab->out += taken;
+    word_add(&slab->out, taken);
     return taken;
 }
 
@@ -34,7 +34,7 @@ static uint32_t carve(struct slab *slab, void **blocks, uint32_t want)
     for (uint32_t index = 0; index < taken; index++, block += plan->stride)
         blocks[index] = block;
     slab->carved += taken;
-    slab->out += taken;
+    word_add(&slab->out, taken);
     return taken;
 }
 
@@ -47,7 +47,7 @@ static void commit_carved(struct slab *slab)
         bytes = SLAB_BYTES;
     if (bytes > slab->committed) {
         count_committed((int64_t)(bytes - slab->committed));
-        slab->committed = (uint32_t)bytes;
+        word_set(&slab->committed, (uint32_t)bytes);
     }
 }
 
@@ -66,10 +66,10 @@ static uint32_t take(struct heap *heap, unsigned class, void **blocks, uint32_t 
         }
         uint32_t reused = take_freed(slab, blocks + taken, want - taken);
         taken += reused;
-        count->reuse += reused;
+        count_own(&count->reuse, reused);
         uint32_t carved = carve(slab, blocks + taken, want - taken);
         taken += carved;
-        count->carve += carved;
+        count_own(&count->carve, carved);
         commit_carved(slab);
         hs_check_slab(slab);
         if (!slab_available(slab))
@@ -85,8 +85,8 @@ uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want
     uint32_t taken = take(heap, class, blocks, want);
     remote_unlock_store();
     classifier_mark(blocks, taken, class);
-    heap->count[class].refill++;
-    heap->count[class].refilled += taken;
+    count_own(&heap->count[class].refill, 1);
+    count_own(&heap->count[class].refilled, taken);
     errno = saved;
     return taken;
 }
@@ -114,7 +114,7 @@ static uint32_t give_to_slab(struct heap *heap, struct class_slabs *slabs, unsig
     } while (given < count && ((uintptr_t)blocks[given] - start) >> SLAB_SHIFT == number);
     bool was_available = slab_available(slab);
     slab->freed += given;
-    slab->out -= given;
+    word_subtract(&slab->out, given);
     hs_check_slab(slab);
     if (!was_available)
         choice_add(slabs, slab);

@@ -92,7 +92,7 @@ static struct heap *adopt_or_create(void)
     struct heap *heap = abandoned;
     if (heap != NULL) {
         abandoned = heap->next;
-        hs_count.adoptions++;
+        count_own(&hs_count.adoptions, 1);
         return heap;
     }
     heap = os_map(sizeof *heap + SLOT_COUNT * sizeof heap->slot[0], 1);
@@ -101,7 +101,7 @@ static struct heap *adopt_or_create(void)
     hs_rows_init(heap);
     heap->older = newest;
     __atomic_store_n(&newest, heap, __ATOMIC_RELEASE); /* a signal's report may walk the list at any moment */
-    hs_count.heaps++;
+    count_own(&hs_count.heaps, 1);
     return heap;
 }
 

@@ -19,7 +19,7 @@ static void *alloc_16(void)
         return linked_list_refill(heap, CLASS_16);
     count_checked(&heap->count[CLASS_16].hit0);
     heap->front[CLASS_16].list = link_take(newest);
-    heap->front[CLASS_16].held--;
+    word_subtract(&heap->front[CLASS_16].held, 1);
     return newest;
 }
 
@@ -35,7 +35,7 @@ static void free_16(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_16].list);
     heap->front[CLASS_16].list = newest;
-    heap->front[CLASS_16].held = held + 1;
+    word_set(&heap->front[CLASS_16].held, held + 1);
 }
 
 /* 32-byte blocks for requests of 17 to 32 bytes: at most 15 bytes unused inside, 128 blocks a slab.
@@ -50,7 +50,7 @@ static void *alloc_32(void)
         return linked_list_refill(heap, CLASS_32);
     count_checked(&heap->count[CLASS_32].hit0);
     heap->front[CLASS_32].list = link_take(newest);
-    heap->front[CLASS_32].held--;
+    word_subtract(&heap->front[CLASS_32].held, 1);
     return newest;
 }
 
@@ -66,7 +66,7 @@ static void free_32(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_32].list);
     heap->front[CLASS_32].list = newest;
-    heap->front[CLASS_32].held = held + 1;
+    word_set(&heap->front[CLASS_32].held, held + 1);
 }
 
 /* 48-byte blocks for requests of 33 to 48 bytes: at most 15 bytes unused inside, 85 blocks a slab.
@@ -81,7 +81,7 @@ static void *alloc_48(void)
         return linked_list_refill(heap, CLASS_48);
     count_checked(&heap->count[CLASS_48].hit0);
     heap->front[CLASS_48].list = link_take(newest);
-    heap->front[CLASS_48].held--;
+    word_subtract(&heap->front[CLASS_48].held, 1);
     return newest;
 }
 
@@ -97,7 +97,7 @@ static void free_48(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_48].list);
     heap->front[CLASS_48].list = newest;
-    heap->front[CLASS_48].held = held + 1;
+    word_set(&heap->front[CLASS_48].held, held + 1);
 }
 
 /* 64-byte blocks for requests of 49 to 64 bytes: at most 15 bytes unused inside, 64 blocks a slab.
@@ -112,7 +112,7 @@ static void *alloc_64(void)
         return linked_list_refill(heap, CLASS_64);
     count_checked(&heap->count[CLASS_64].hit0);
     heap->front[CLASS_64].list = link_take(newest);
-    heap->front[CLASS_64].held--;
+    word_subtract(&heap->front[CLASS_64].held, 1);
     return newest;
 }
 
@@ -128,7 +128,7 @@ static void free_64(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_64].list);
     heap->front[CLASS_64].list = newest;
-    heap->front[CLASS_64].held = held + 1;
+    word_set(&heap->front[CLASS_64].held, held + 1);
 }
 
 /* 80-byte blocks for requests of 65 to 80 bytes: at most 15 bytes unused inside, 51 blocks a slab.
@@ -143,7 +143,7 @@ static void *alloc_80(void)
         return linked_list_refill(heap, CLASS_80);
     count_checked(&heap->count[CLASS_80].hit0);
     heap->front[CLASS_80].list = link_take(newest);
-    heap->front[CLASS_80].held--;
+    word_subtract(&heap->front[CLASS_80].held, 1);
     return newest;
 }
 
@@ -159,7 +159,7 @@ static void free_80(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_80].list);
     heap->front[CLASS_80].list = newest;
-    heap->front[CLASS_80].held = held + 1;
+    word_set(&heap->front[CLASS_80].held, held + 1);
 }
 
 /* 96-byte blocks for requests of 81 to 96 bytes: at most 15 bytes unused inside, 42 blocks a slab.
@@ -174,7 +174,7 @@ static void *alloc_96(void)
         return linked_list_refill(heap, CLASS_96);
     count_checked(&heap->count[CLASS_96].hit0);
     heap->front[CLASS_96].list = link_take(newest);
-    heap->front[CLASS_96].held--;
+    word_subtract(&heap->front[CLASS_96].held, 1);
     return newest;
 }
 
@@ -190,7 +190,7 @@ static void free_96(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_96].list);
     heap->front[CLASS_96].list = newest;
-    heap->front[CLASS_96].held = held + 1;
+    word_set(&heap->front[CLASS_96].held, held + 1);
 }
 
 /* 112-byte blocks for requests of 97 to 112 bytes: at most 15 bytes unused inside, 36 blocks a slab.
@@ -205,7 +205,7 @@ static void *alloc_112(void)
         return linked_list_refill(heap, CLASS_112);
     count_checked(&heap->count[CLASS_112].hit0);
     heap->front[CLASS_112].list = link_take(newest);
-    heap->front[CLASS_112].held--;
+    word_subtract(&heap->front[CLASS_112].held, 1);
     return newest;
 }
 
@@ -221,7 +221,7 @@ static void free_112(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_112].list);
     heap->front[CLASS_112].list = newest;
-    heap->front[CLASS_112].held = held + 1;
+    word_set(&heap->front[CLASS_112].held, held + 1);
 }
 
 /* 128-byte blocks for requests of 113 to 128 bytes: at most 15 bytes unused inside, 32 blocks a slab.
@@ -236,7 +236,7 @@ static void *alloc_128(void)
         return linked_list_refill(heap, CLASS_128);
     count_checked(&heap->count[CLASS_128].hit0);
     heap->front[CLASS_128].list = link_take(newest);
-    heap->front[CLASS_128].held--;
+    word_subtract(&heap->front[CLASS_128].held, 1);
     return newest;
 }
 
@@ -252,7 +252,7 @@ static void free_128(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_128].list);
     heap->front[CLASS_128].list = newest;
-    heap->front[CLASS_128].held = held + 1;
+    word_set(&heap->front[CLASS_128].held, held + 1);
 }
 
 /* 144-byte blocks for requests of 129 to 144 bytes: at most 15 bytes unused inside, 28 blocks a slab.
@@ -267,7 +267,7 @@ static void *alloc_144(void)
         return linked_list_refill(heap, CLASS_144);
     count_checked(&heap->count[CLASS_144].hit0);
     heap->front[CLASS_144].list = link_take(newest);
-    heap->front[CLASS_144].held--;
+    word_subtract(&heap->front[CLASS_144].held, 1);
     return newest;
 }
 
@@ -283,7 +283,7 @@ static void free_144(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_144].list);
     heap->front[CLASS_144].list = newest;
-    heap->front[CLASS_144].held = held + 1;
+    word_set(&heap->front[CLASS_144].held, held + 1);
 }
 
 /* 160-byte blocks for requests of 145 to 160 bytes: at most 15 bytes unused inside, 25 blocks a slab.
@@ -298,7 +298,7 @@ static void *alloc_160(void)
         return linked_list_refill(heap, CLASS_160);
     count_checked(&heap->count[CLASS_160].hit0);
     heap->front[CLASS_160].list = link_take(newest);
-    heap->front[CLASS_160].held--;
+    word_subtract(&heap->front[CLASS_160].held, 1);
     return newest;
 }
 
@@ -314,7 +314,7 @@ static void free_160(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_160].list);
     heap->front[CLASS_160].list = newest;
-    heap->front[CLASS_160].held = held + 1;
+    word_set(&heap->front[CLASS_160].held, held + 1);
 }
 
 /* 176-byte blocks for requests of 161 to 176 bytes: at most 15 bytes unused inside, 23 blocks a slab.
@@ -329,7 +329,7 @@ static void *alloc_176(void)
         return linked_list_refill(heap, CLASS_176);
     count_checked(&heap->count[CLASS_176].hit0);
     heap->front[CLASS_176].list = link_take(newest);
-    heap->front[CLASS_176].held--;
+    word_subtract(&heap->front[CLASS_176].held, 1);
     return newest;
 }
 
@@ -345,7 +345,7 @@ static void free_176(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_176].list);
     heap->front[CLASS_176].list = newest;
-    heap->front[CLASS_176].held = held + 1;
+    word_set(&heap->front[CLASS_176].held, held + 1);
 }
 
 /* 192-byte blocks for requests of 177 to 192 bytes: at most 15 bytes unused inside, 21 blocks a slab.
@@ -360,7 +360,7 @@ static void *alloc_192(void)
         return linked_list_refill(heap, CLASS_192);
     count_checked(&heap->count[CLASS_192].hit0);
     heap->front[CLASS_192].list = link_take(newest);
-    heap->front[CLASS_192].held--;
+    word_subtract(&heap->front[CLASS_192].held, 1);
     return newest;
 }
 
@@ -376,7 +376,7 @@ static void free_192(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_192].list);
     heap->front[CLASS_192].list = newest;
-    heap->front[CLASS_192].held = held + 1;
+    word_set(&heap->front[CLASS_192].held, held + 1);
 }
 
 /* 208-byte blocks for requests of 193 to 208 bytes: at most 15 bytes unused inside, 19 blocks a slab.
@@ -391,7 +391,7 @@ static void *alloc_208(void)
         return linked_list_refill(heap, CLASS_208);
     count_checked(&heap->count[CLASS_208].hit0);
     heap->front[CLASS_208].list = link_take(newest);
-    heap->front[CLASS_208].held--;
+    word_subtract(&heap->front[CLASS_208].held, 1);
     return newest;
 }
 
@@ -407,7 +407,7 @@ static void free_208(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_208].list);
     heap->front[CLASS_208].list = newest;
-    heap->front[CLASS_208].held = held + 1;
+    word_set(&heap->front[CLASS_208].held, held + 1);
 }
 
 /* 224-byte blocks for requests of 209 to 224 bytes: at most 15 bytes unused inside, 18 blocks a slab.
@@ -422,7 +422,7 @@ static void *alloc_224(void)
         return linked_list_refill(heap, CLASS_224);
     count_checked(&heap->count[CLASS_224].hit0);
     heap->front[CLASS_224].list = link_take(newest);
-    heap->front[CLASS_224].held--;
+    word_subtract(&heap->front[CLASS_224].held, 1);
     return newest;
 }
 
@@ -438,7 +438,7 @@ static void free_224(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_224].list);
     heap->front[CLASS_224].list = newest;
-    heap->front[CLASS_224].held = held + 1;
+    word_set(&heap->front[CLASS_224].held, held + 1);
 }
 
 /* 240-byte blocks for requests of 225 to 240 bytes: at most 15 bytes unused inside, 17 blocks a slab.
@@ -453,7 +453,7 @@ static void *alloc_240(void)
         return linked_list_refill(heap, CLASS_240);
     count_checked(&heap->count[CLASS_240].hit0);
     heap->front[CLASS_240].list = link_take(newest);
-    heap->front[CLASS_240].held--;
+    word_subtract(&heap->front[CLASS_240].held, 1);
     return newest;
 }
 
@@ -469,7 +469,7 @@ static void free_240(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_240].list);
     heap->front[CLASS_240].list = newest;
-    heap->front[CLASS_240].held = held + 1;
+    word_set(&heap->front[CLASS_240].held, held + 1);
 }
 
 /* 256-byte blocks for requests of 241 to 256 bytes: at most 15 bytes unused inside, 16 blocks a slab.
@@ -484,7 +484,7 @@ static void *alloc_256(void)
         return linked_list_refill(heap, CLASS_256);
     count_checked(&heap->count[CLASS_256].hit0);
     heap->front[CLASS_256].list = link_take(newest);
-    heap->front[CLASS_256].held--;
+    word_subtract(&heap->front[CLASS_256].held, 1);
     return newest;
 }
 
@@ -500,7 +500,7 @@ static void free_256(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_256].list);
     heap->front[CLASS_256].list = newest;
-    heap->front[CLASS_256].held = held + 1;
+    word_set(&heap->front[CLASS_256].held, held + 1);
 }
 
 /* 288-byte blocks for requests of 257 to 288 bytes: at most 31 bytes unused inside, 14 blocks a slab.
@@ -515,7 +515,7 @@ static void *alloc_288(void)
         return linked_list_refill(heap, CLASS_288);
     count_checked(&heap->count[CLASS_288].hit0);
     heap->front[CLASS_288].list = link_take(newest);
-    heap->front[CLASS_288].held--;
+    word_subtract(&heap->front[CLASS_288].held, 1);
     return newest;
 }
 
@@ -531,7 +531,7 @@ static void free_288(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_288].list);
     heap->front[CLASS_288].list = newest;
-    heap->front[CLASS_288].held = held + 1;
+    word_set(&heap->front[CLASS_288].held, held + 1);
 }
 
 /* 320-byte blocks for requests of 289 to 320 bytes: at most 31 bytes unused inside, 12 blocks a slab.
@@ -546,7 +546,7 @@ static void *alloc_320(void)
         return linked_list_refill(heap, CLASS_320);
     count_checked(&heap->count[CLASS_320].hit0);
     heap->front[CLASS_320].list = link_take(newest);
-    heap->front[CLASS_320].held--;
+    word_subtract(&heap->front[CLASS_320].held, 1);
     return newest;
 }
 
@@ -562,7 +562,7 @@ static void free_320(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_320].list);
     heap->front[CLASS_320].list = newest;
-    heap->front[CLASS_320].held = held + 1;
+    word_set(&heap->front[CLASS_320].held, held + 1);
 }
 
 /* 368-byte blocks for requests of 321 to 368 bytes: at most 47 bytes unused inside, 11 blocks a slab.
@@ -577,7 +577,7 @@ static void *alloc_368(void)
         return linked_list_refill(heap, CLASS_368);
     count_checked(&heap->count[CLASS_368].hit0);
     heap->front[CLASS_368].list = link_take(newest);
-    heap->front[CLASS_368].held--;
+    word_subtract(&heap->front[CLASS_368].held, 1);
     return newest;
 }
 
@@ -593,7 +593,7 @@ static void free_368(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_368].list);
     heap->front[CLASS_368].list = newest;
-    heap->front[CLASS_368].held = held + 1;
+    word_set(&heap->front[CLASS_368].held, held + 1);
 }
 
 /* 400-byte blocks for requests of 369 to 400 bytes: at most 31 bytes unused inside, 10 blocks a slab.
@@ -608,7 +608,7 @@ static void *alloc_400(void)
         return linked_list_refill(heap, CLASS_400);
     count_checked(&heap->count[CLASS_400].hit0);
     heap->front[CLASS_400].list = link_take(newest);
-    heap->front[CLASS_400].held--;
+    word_subtract(&heap->front[CLASS_400].held, 1);
     return newest;
 }
 
@@ -624,7 +624,7 @@ static void free_400(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_400].list);
     heap->front[CLASS_400].list = newest;
-    heap->front[CLASS_400].held = held + 1;
+    word_set(&heap->front[CLASS_400].held, held + 1);
 }
 
 /* 448-byte blocks for requests of 401 to 448 bytes: at most 47 bytes unused inside, 9 blocks a slab.
@@ -639,7 +639,7 @@ static void *alloc_448(void)
         return linked_list_refill(heap, CLASS_448);
     count_checked(&heap->count[CLASS_448].hit0);
     heap->front[CLASS_448].list = link_take(newest);
-    heap->front[CLASS_448].held--;
+    word_subtract(&heap->front[CLASS_448].held, 1);
     return newest;
 }
 
@@ -655,7 +655,7 @@ static void free_448(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_448].list);
     heap->front[CLASS_448].list = newest;
-    heap->front[CLASS_448].held = held + 1;
+    word_set(&heap->front[CLASS_448].held, held + 1);
 }
 
 /* 512-byte blocks for requests of 449 to 512 bytes: at most 63 bytes unused inside, 8 blocks a slab.
@@ -670,7 +670,7 @@ static void *alloc_512(void)
         return linked_list_refill(heap, CLASS_512);
     count_checked(&heap->count[CLASS_512].hit0);
     heap->front[CLASS_512].list = link_take(newest);
-    heap->front[CLASS_512].held--;
+    word_subtract(&heap->front[CLASS_512].held, 1);
     return newest;
 }
 
@@ -686,7 +686,7 @@ static void free_512(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_512].list);
     heap->front[CLASS_512].list = newest;
-    heap->front[CLASS_512].held = held + 1;
+    word_set(&heap->front[CLASS_512].held, held + 1);
 }
 
 /* 576-byte blocks for requests of 513 to 576 bytes: at most 63 bytes unused inside, 7 blocks a slab.
@@ -701,7 +701,7 @@ static void *alloc_576(void)
         return linked_list_refill(heap, CLASS_576);
     count_checked(&heap->count[CLASS_576].hit0);
     heap->front[CLASS_576].list = link_take(newest);
-    heap->front[CLASS_576].held--;
+    word_subtract(&heap->front[CLASS_576].held, 1);
     return newest;
 }
 
@@ -717,7 +717,7 @@ static void free_576(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_576].list);
     heap->front[CLASS_576].list = newest;
-    heap->front[CLASS_576].held = held + 1;
+    word_set(&heap->front[CLASS_576].held, held + 1);
 }
 
 /* 672-byte blocks for requests of 577 to 672 bytes: at most 95 bytes unused inside, 6 blocks a slab.
@@ -732,7 +732,7 @@ static void *alloc_672(void)
         return linked_list_refill(heap, CLASS_672);
     count_checked(&heap->count[CLASS_672].hit0);
     heap->front[CLASS_672].list = link_take(newest);
-    heap->front[CLASS_672].held--;
+    word_subtract(&heap->front[CLASS_672].held, 1);
     return newest;
 }
 
@@ -748,7 +748,7 @@ static void free_672(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_672].list);
     heap->front[CLASS_672].list = newest;
-    heap->front[CLASS_672].held = held + 1;
+    word_set(&heap->front[CLASS_672].held, held + 1);
 }
 
 /* 800-byte blocks for requests of 673 to 800 bytes: at most 127 bytes unused inside, 5 blocks a slab.
@@ -763,7 +763,7 @@ static void *alloc_800(void)
         return linked_list_refill(heap, CLASS_800);
     count_checked(&heap->count[CLASS_800].hit0);
     heap->front[CLASS_800].list = link_take(newest);
-    heap->front[CLASS_800].held--;
+    word_subtract(&heap->front[CLASS_800].held, 1);
     return newest;
 }
 
@@ -779,7 +779,7 @@ static void free_800(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_800].list);
     heap->front[CLASS_800].list = newest;
-    heap->front[CLASS_800].held = held + 1;
+    word_set(&heap->front[CLASS_800].held, held + 1);
 }
 
 /* 1008-byte blocks for requests of 801 to 1008 bytes: at most 207 bytes unused inside, 4 blocks a slab.
@@ -794,7 +794,7 @@ static void *alloc_1008(void)
         return linked_list_refill(heap, CLASS_1008);
     count_checked(&heap->count[CLASS_1008].hit0);
     heap->front[CLASS_1008].list = link_take(newest);
-    heap->front[CLASS_1008].held--;
+    word_subtract(&heap->front[CLASS_1008].held, 1);
     return newest;
 }
 
@@ -810,7 +810,7 @@ static void free_1008(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_1008].list);
     heap->front[CLASS_1008].list = newest;
-    heap->front[CLASS_1008].held = held + 1;
+    word_set(&heap->front[CLASS_1008].held, held + 1);
 }
 
 /* 1360-byte blocks for requests of 1009 to 1360 bytes: at most 351 bytes unused inside, 3 blocks a slab.
@@ -825,7 +825,7 @@ static void *alloc_1360(void)
         return linked_list_refill(heap, CLASS_1360);
     count_checked(&heap->count[CLASS_1360].hit0);
     heap->front[CLASS_1360].list = link_take(newest);
-    heap->front[CLASS_1360].held--;
+    word_subtract(&heap->front[CLASS_1360].held, 1);
     return newest;
 }
 
@@ -841,7 +841,7 @@ static void free_1360(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_1360].list);
     heap->front[CLASS_1360].list = newest;
-    heap->front[CLASS_1360].held = held + 1;
+    word_set(&heap->front[CLASS_1360].held, held + 1);
 }
 
 /* 2048-byte blocks for requests of 1361 to 2048 bytes: at most 687 bytes unused inside, 2 blocks a slab.
@@ -856,7 +856,7 @@ static void *alloc_2048(void)
         return linked_list_refill(heap, CLASS_2048);
     count_checked(&heap->count[CLASS_2048].hit0);
     heap->front[CLASS_2048].list = link_take(newest);
-    heap->front[CLASS_2048].held--;
+    word_subtract(&heap->front[CLASS_2048].held, 1);
     return newest;
 }
 
@@ -872,7 +872,7 @@ static void free_2048(void *block)
     struct block *newest = block;
     link_set(newest, heap->front[CLASS_2048].list);
     heap->front[CLASS_2048].list = newest;
-    heap->front[CLASS_2048].held = held + 1;
+    word_set(&heap->front[CLASS_2048].held, held + 1);
 }
 
 /* A pointer into a slab that has no class: no block of ours. */

@@ -23,7 +23,8 @@ void *array_stack_fill(struct heap *heap, unsigned class)
 void *array_stack_pop(struct heap *heap, unsigned class)
 {
     count_checked(&heap->count[class].hit0);
-    return *--heap->top[1 + class];
+    void ***top = &heap->top[1 + class];
+    return stack_popped(top, (*top)[-1]);
 }
 
 void *array_stack_refill(struct heap *heap, unsigned class)
@@ -46,8 +47,8 @@ void array_stack_flush(struct heap *heap, unsigned class, void *block)
     struct class_count *count = &heap->count[class];
     void **slot = stack_slots(heap, class);
     check(stack_held(heap, class) == plan->capacity, "array_stack: a flush finds held == capacity");
-    count->flush++;
-    count->flushed += plan->flush;
+    count_own(&count->flush, 1);
+    count_own(&count->flushed, plan->flush);
     hs_give_all(heap, class, slot, plan->flush);
     memmove(slot, slot + plan->flush, (plan->capacity - plan->flush) * sizeof *slot);
     slot[plan->capacity - plan->flush] = block;

@@ -6,7 +6,7 @@ static void enqueue(struct heap *heap, unsigned class, void *block)
     struct front *front = &heap->front[class];
     const struct class_plan *plan = &hs_class[class];
     heap->slot[plan->slot + ((front->head + front->held) & (plan->capacity - 1))] = block;
-    front->held++;
+    word_add(&front->held, 1);
 }
 
 static void *dequeue(struct heap *heap, unsigned class)
@@ -15,7 +15,7 @@ static void *dequeue(struct heap *heap, unsigned class)
     const struct class_plan *plan = &hs_class[class];
     void *block = heap->slot[plan->slot + front->head];
     front->head = (front->head + 1) & (plan->capacity - 1);
-    front->held--;
+    word_subtract(&front->held, 1);
     return block;
 }
 
@@ -39,8 +39,9 @@ void *fifo_ring_refill(struct heap *heap, unsigned class)
     }
     void **slot = heap->slot + hs_class[class].slot;
     heap->front[class].head = 0;
-    heap->front[class].held = hs_take(heap, class, slot, hs_class[class].refill);
-    return heap->front[class].held > 0 ? dequeue(heap, class) : hs_alloc_run_for(class);
+    uint32_t taken = hs_take(heap, class, slot, hs_class[class].refill);
+    word_set(&heap->front[class].held, taken);
+    return taken > 0 ? dequeue(heap, class) : hs_alloc_run_for(class);
 }
 
 void fifo_ring_flush(struct heap *heap, unsigned class, void *block)
@@ -52,8 +53,8 @@ void fifo_ring_flush(struct heap *heap, unsigned class, void *block)
     const struct class_plan *plan = &hs_class[class];
     struct class_count *count = &heap->count[class];
     check(heap->front[class].held == plan->capacity, "fifo_ring: a flush finds held == capacity");
-    count->flush++;
-    count->flushed += plan->flush;
+    count_own(&count->flush, 1);
+    count_own(&count->flushed, plan->flush);
     give_oldest(heap, class, plan->flush);
     enqueue(heap, class, block);
     count_checked(&count->push);

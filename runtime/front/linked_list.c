@@ -6,14 +6,14 @@ static void push(struct front *front, void *block)
     struct block *first = block;
     link_set(first, front->list);
     front->list = first;
-    front->held++;
+    word_add(&front->held, 1);
 }
 
 static void *pop(struct front *front)
 {
     struct block *first = front->list;
     front->list = link_take(first);
-    front->held--;
+    word_subtract(&front->held, 1);
     return first;
 }
 
@@ -54,8 +54,8 @@ void linked_list_flush(struct heap *heap, unsigned class, void *block)
     const struct class_plan *plan = &hs_class[class];
     struct class_count *count = &heap->count[class];
     check(heap->front[class].held == plan->capacity, "linked_list: a flush finds held == capacity");
-    count->flush++;
-    count->flushed += plan->flush;
+    count_own(&count->flush, 1);
+    count_own(&count->flushed, plan->flush);
     give_newest(heap, class, plan->flush);
     push(&heap->front[class], block);
     count_checked(&count->push);

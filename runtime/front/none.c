@@ -17,6 +17,6 @@ void none_free(struct heap *heap, unsigned class, void *block)
         remote_orphan_free(class, block);
         return;
     }
-    heap->count[class].direct++;
+    count_own(&heap->count[class].direct, 1);
     hs_give_all(heap, class, &block, 1);
 }

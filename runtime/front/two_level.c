@@ -7,7 +7,7 @@ static void *pop_list(struct front *front)
 {
     struct block *first = front->list;
     front->list = link_take(first);
-    front->listed--;
+    word_subtract(&front->listed, 1);
     return first;
 }
 
@@ -26,7 +26,7 @@ static void *promote(struct heap *heap, unsigned class)
     struct front *front = &heap->front[class];
     void **slot = stack_slots(heap, class);
     uint32_t blocks = plan->promote < front->listed ? plan->promote : front->listed;
-    heap->count[class].hit1++;
+    count_own(&heap->count[class].hit1, 1);
     void *newest = pop_list(front);
     stack_hold(heap, class, blocks - 1);
     for (uint32_t place = blocks - 1; place > 0; place--)
@@ -57,17 +57,17 @@ void two_level_spill(struct heap *heap, unsigned class, void *block)
     check(stack_held(heap, class) == plan->capacity, "two_level: a spill finds held == capacity");
     if (front->listed + plan->spill > plan->list_capacity) {
         uint32_t blocks = plan->flush < front->listed ? plan->flush : front->listed;
-        count->flush++;
-        count->flushed += blocks;
+        count_own(&count->flush, 1);
+        count_own(&count->flushed, blocks);
         give_newest_listed(heap, class, blocks);
     }
-    count->spill++;
+    count_own(&count->spill, 1);
     for (uint32_t oldest = 0; oldest < plan->spill; oldest++) {
         struct block *first = slot[oldest];
         link_set(first, front->list);
         front->list = first;
     }
-    front->listed += plan->spill;
+    word_add(&front->listed, plan->spill);
     memmove(slot, slot + plan->spill, (plan->capacity - plan->spill) * sizeof *slot);
     slot[plan->capacity - plan->spill] = block;
     stack_hold(heap, class, plan->capacity - plan->spill + 1);

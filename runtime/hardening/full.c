@@ -50,16 +50,24 @@ void *hs_hand_out(void *block)
     return hs_born(block);
 }
 
+/* The oldest block, which leaves the quarantine. */
+static void *leave(struct quarantine *quarantine)
+{
+    void *block = quarantine->block[quarantine->oldest];
+    word_set(&quarantine->oldest, (quarantine->oldest + 1) % QUARANTINE_SLOTS);
+    word_subtract(&quarantine->held, 1);
+    return block;
+}
+
 /* The block joins the quarantine; the one that leaves it then. */
 static void *quarantined(struct quarantine *quarantine, void *block)
 {
     void *leaves = NULL;
-    if (quarantine->held == QUARANTINE) {
-        leaves = quarantine->block[quarantine->oldest];
-        quarantine->oldest = (quarantine->oldest + 1) % QUARANTINE_SLOTS;
-        quarantine->held--;
-    }
-    quarantine->block[(quarantine->oldest + quarantine->held++) % QUARANTINE_SLOTS] = block;
+    if (quarantine->held == QUARANTINE)
+        leaves = leave(quarantine);
+    uint32_t behind = (quarantine->oldest + quarantine->held) % QUARANTINE_SLOTS;
+    __atomic_store_n(&quarantine->block[behind], block, __ATOMIC_RELAXED);
+    word_add(&quarantine->held, 1);
     return leaves;
 }
 
@@ -76,9 +84,6 @@ void *hs_take_back(void *block)
 void hardening_empty(struct heap *heap)
 {
     struct quarantine *quarantine = &heap->quarantine;
-    for (; quarantine->held > 0; quarantine->held--) {
-        void *block = quarantine->block[quarantine->oldest];
-        quarantine->oldest = (quarantine->oldest + 1) % QUARANTINE_SLOTS;
-        hs_free_small(block);
-    }
+    while (quarantine->held > 0)
+        hs_free_small(leave(quarantine));
 }

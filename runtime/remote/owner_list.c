@@ -54,7 +54,7 @@ bool remote_drain(struct heap *heap)
         struct block *block = first;
         first = link_take(first);
         unsigned class = slab_of(block)->class;
-        heap->count[class].drained++;
+        count_own(&heap->count[class].drained, 1);
         hs_free_of[1 + class](block);
     }
     return true;
