@@ -38,6 +38,7 @@ ENUMERATORS = {
     "TAIL_BYTES": "tail_bytes",
     "GUARD_BYTES": "guard_bytes",
     "QUARANTINE": "quarantine",
+    "TRANSFER_SLOTS": "transfer_room",
     "QUARANTINE_SLOTS": "quarantine_slots",
     "ENCODE_LINKS": "encode_links",
     "ZERO_FREED": "zero_freed",
@@ -124,5 +125,7 @@ def _class_row(row: ClassPlan) -> Numbers:
         "promote": front.promote,
         "slot": row.slot_base,
         "stack": row.stack,
+        "transfer": row.transfer,
+        "transfer_slot": row.transfer_base,
         "drain": None if front.kind == "none" else f"{front.kind}_drain",
     }

@@ -55,7 +55,7 @@ def runtime_sources(plan: Plan) -> list[Path]:
     if "two_level" in fronts:
         fronts.add("array_stack")
     names = [
-        *("os.c", "lock.c", "store.c", "slabs.c", "thread.c", "rows.c", "large.c", "huge.c"),
+        *("os.c", "lock.c", "store.c", "transfer.c", "slabs.c", "thread.c", "rows.c", "large.c", "huge.c"),
         *("runs.c", "run_ages.c", "run_bins.c", "run_cache.c", "run_pages.c"),
         *("api.c", "glibc.c", "operators.c", "inspect.c", "options.c", "stats.c", "object.c", "text.c"),
         *(f"front/{kind}.c" for kind in sorted(fronts)),

@@ -85,6 +85,8 @@ COUNTS = (
     "retire",
     "remote",
     "drained",
+    "transfer_in",
+    "transfer_out",
 )
 """The counters per class of docs/machine.md section 10."""
 
@@ -120,6 +122,7 @@ MACHINE = _record(
     *PLAN_NUMBERS,
     "span_superslabs",  # superslabs that the span can hold
     "slab_words",  # of 32 marks, per slab
+    "transfer_slots",  # the transfer cache's slots, before those of the heaps
     "heap_slots",  # from a heap's slots to the next heap's: its fronts and its quarantine
     "store_step",  # from a heap's store to the next heap's: 0 if all heaps share one
     *TOTALS,
@@ -151,6 +154,9 @@ CLASS = _record(
     "list_capacity",
     *(f"{batch}_batch" for batch in BATCHES),
     "slot_base",
+    "transfer",  # batches that the transfer cache may hold, where they begin in `slots`, and how many there are
+    "transfer_base",
+    "batches",
     *COUNTS,
     "retired",  # pool of the class, of all classes in the first record if shared: head of the LIFO list of empty slabs
     "left",  # slabs left in its superslab
@@ -204,6 +210,7 @@ def machine_record(plan: Plan) -> Records:
     machine["slab_words"] = -(-max(row.blocks for row in plan.classes) // 32)
     owned = plan.design.remote == policy.remote_owner_list.NAME
     machine["store_step"] = plan.class_count if owned else 0
+    machine["transfer_slots"] = plan.transfer_slots
     machine["heap_slots"] = plan.slots_per_heap + plan.quarantine
     for field in ("abandoned", "free_node", "oldest_slab", "newest_slab", "oldest_run", "newest_run"):
         machine[field] = -1
@@ -223,6 +230,8 @@ def class_records(plan: Plan) -> Records:
         record["list_capacity"] = row.front.list_capacity
         record["front"] = policy.code(policy.FRONTS, row.front.kind)
         record["slot_base"] = row.slot_base
+        record["transfer"] = row.transfer
+        record["transfer_base"] = row.transfer_base
     classes["retired"] = -1
     return classes
 
@@ -271,10 +280,10 @@ def grown_ints(ints: Ints, length: int, value: int) -> Ints:
     return longer
 
 
-def grown_fronts(fronts: Records, classes: Records, heaps: int, heap_slots: int) -> Records:
+def grown_fronts(fronts: Records, classes: Records, heaps: int, first_slot: int, heap_slots: int) -> Records:
     """The same fronts and empty ones up to `heaps` heaps, each with its place in the slots."""
     longer = grown(fronts, heaps * len(classes), ())
-    bases = np.arange(heaps)[:, np.newaxis] * heap_slots + classes["slot_base"][np.newaxis, :]
+    bases = first_slot + np.arange(heaps)[:, np.newaxis] * heap_slots + classes["slot_base"][np.newaxis, :]
     longer["base"] = bases.ravel()
     return longer
 

@@ -23,7 +23,9 @@ from heapsmith.model.policy import (
     hardening_off,
     release_budget,
     release_keep,
+    remote_local_cache,
 )
+from heapsmith.model.policy.front import FrontPlan
 
 PAGE = 4096
 HUGE_PAGE = 1 << 21
@@ -34,6 +36,9 @@ RUN_CACHE_SLOTS = 16
 """Runs that a heap's run cache holds at most."""
 MAX_RUN_CACHE = 1 << 30
 MAX_THP_FROM = 1 << 40
+MAX_TRANSFER = 1 << 30
+TRANSFER_BATCHES = 8
+"""At most so many batches of a class wait: more hardly helped the handover programs of the benchmark."""
 MAX_SLABS = 1 << 26
 MAX_CLASSES = 250
 """A class number and its special values fit in one byte of the slab map."""
@@ -94,6 +99,13 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     run_cache_bytes: Annotated[
         int, _doc("freed runs that each heap keeps: a multiple of 4096, at most 1073741824; 0: no cache")
     ] = 262_144
+    transfer_bytes: Annotated[
+        int,
+        _doc(
+            "bytes of each class that wait in the transfer cache, flushed by one heap, for another's refill; 0: none. "
+            "Of classes with an array stack, with remote local_cache"
+        ),
+    ] = 0
     thp: Annotated[
         Thp,
         _doc(
@@ -226,6 +238,8 @@ def _why_not_geometry(design: Design) -> str | None:
         value = getattr(design, field)
         if value % HUGE_PAGE or not 0 <= value <= MAX_THP_FROM:
             return f"{field}: {value}; expected a multiple of {HUGE_PAGE}, from 0 to {MAX_THP_FROM}"
+    if not 0 <= design.transfer_bytes <= MAX_TRANSFER:
+        return f"transfer_bytes: {design.transfer_bytes}; expected 0 to {MAX_TRANSFER}"
     if design.run_cache_bytes % PAGE or not 0 <= design.run_cache_bytes <= MAX_RUN_CACHE:
         return f"run_cache_bytes: {design.run_cache_bytes}; expected a multiple of {PAGE}, from 0 to {MAX_RUN_CACHE}"
     return None
@@ -234,6 +248,13 @@ def _why_not_geometry(design: Design) -> str | None:
 def header_bytes(design: Design) -> int:
     """The bytes before each block that the classifier takes."""
     return int(policy.row(policy.CLASSIFIERS, design.classifier).HEADER_BYTES)
+
+
+def transfer_batches(design: Design, front: FrontPlan, stride: int) -> int:
+    """The flushed batches of a class with this front that may wait in the transfer cache."""
+    if design.remote != remote_local_cache.NAME or front.kind != front_array_stack.NAME:
+        return 0
+    return min(TRANSFER_BATCHES, design.transfer_bytes // (front.flush * stride))
 
 
 def tail_bytes(design: Design) -> int:

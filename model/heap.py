@@ -6,6 +6,7 @@ from heapsmith.model.policy.front import NO_BLOCK
 from heapsmith.model.policy.remote import TO_FRONT
 from heapsmith.model.run_cache import empty_cache
 from heapsmith.model.store import CLASS_MASK, SLAB_SHIFT, give_batch, take
+from heapsmith.model.transfer import keep_batch, take_batch
 
 NO_HEAP = -1
 
@@ -61,7 +62,9 @@ def allocate_on_miss(
     block = front_promote(classes, fronts, slots, front, cls, moved)
     if block >= 0:
         return block
-    taken = take(machine, classes, stores, slabs, marks, heap, cls, moved)
+    taken = take_batch(classes, slots, cls, moved)
+    if taken == 0:
+        taken = take(machine, classes, stores, slabs, marks, heap, cls, moved)
     if taken == 0:
         machine[0]["failed_refills"] += 1
         return NO_BLOCK
@@ -84,11 +87,18 @@ def free_small(
 
 
 @kernel
+def quarantine_base(machine: Records, heap: int) -> int:
+    """Where the heap's quarantine begins in `slots`: behind its fronts."""
+    heap_base = int(machine[0]["transfer_slots"]) + heap * int(machine[0]["heap_slots"])
+    return heap_base + int(machine[0]["slots_per_heap"])
+
+
+@kernel
 def hold_back(machine: Records, heaps: Records, slots: Ints, heap: int, block: int) -> int:
     """The heap's quarantine (a FIFO ring behind the heap's fronts) takes the block in; the oldest, which leaves it if
     it is full, else NO_BLOCK."""
     limit = int(machine[0]["quarantine"])
-    base = heap * int(machine[0]["heap_slots"]) + int(machine[0]["slots_per_heap"])
+    base = quarantine_base(machine, heap)
     held = int(heaps[heap]["quarantined"])
     head = int(heaps[heap]["quarantine_head"])
     if held < limit:
@@ -107,7 +117,7 @@ def empty_quarantine(
     marks: Ints, nodes: Records, moved: Ints, heap: int
 ) -> None:  # fmt: skip
     """All blocks of the heap's quarantine go where they belong, the oldest first."""
-    base = heap * int(machine[0]["heap_slots"]) + int(machine[0]["slots_per_heap"])
+    base = quarantine_base(machine, heap)
     head = int(heaps[heap]["quarantine_head"])
     held = int(heaps[heap]["quarantined"])
     heaps[heap]["quarantined"] = 0
@@ -135,11 +145,11 @@ def free_to_front(
     machine: Records, classes: Records, fronts: Records, slots: Ints, stores: Records, slabs: Records, marks: Ints,
     moved: Ints, heap: int, block: int,
 ) -> None:  # fmt: skip
-    """The heap's front takes the block in; what it flushes goes to the store."""
+    """The heap's front takes the block in; what it flushes goes to the transfer cache or the store."""
     cls = block & CLASS_MASK
     front = heap * int(machine[0]["class_count"]) + cls
     flushed = front_push(classes, fronts, slots, front, cls, block, moved)
-    if flushed > 0:
+    if flushed > 0 and not keep_batch(classes, slots, cls, moved, flushed):
         give_batch(machine, classes, stores, slabs, marks, moved, flushed)
 
 

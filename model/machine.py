@@ -204,8 +204,9 @@ class Machine:
         slots = int(self.machine[0]["heap_slots"])
         self.heaps = arrays.grown(self.heaps, heaps, ("remote", "oldest_run", "newest_run"))
         self.stores = arrays.grown(self.stores, stores, ("hot", "head"))
-        self.fronts = arrays.grown_fronts(self.fronts, self.classes, heaps, slots)
-        self.slots = arrays.grown_ints(self.slots, heaps * slots, 0)
+        first = int(self.machine[0]["transfer_slots"])
+        self.fronts = arrays.grown_fronts(self.fronts, self.classes, heaps, first, slots)
+        self.slots = arrays.grown_ints(self.slots, first + heaps * slots, 0)
 
     def _refuse(self, chunk: Chunk, index: int) -> None:
         event = int(self.machine[0]["events"])

@@ -8,6 +8,7 @@ from heapsmith.model import policy
 from heapsmith.model.design import PAGE, RUN_CACHE_SLOTS
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.events import SMALL_END
+from heapsmith.model.heap import quarantine_base
 from heapsmith.model.kernel import Records
 from heapsmith.model.large import HUGE_CODE, RUN_CODE, large_bytes
 from heapsmith.model.policy import release_keep
@@ -142,8 +143,12 @@ def _heap(machine: "Machine", root: int) -> Iterator[int]:
 
 
 def _handles(machine: "Machine") -> Iterator[int]:
-    """The handles of all blocks outside slabs: with the program, in fronts, on remote lists, in quarantines."""
+    """The handles of all blocks outside slabs: with the program, in fronts, in the transfer cache, on remote lists, in
+    quarantines."""
     yield from (int(block) for block in machine.blocks["handle"] if block >= 0)
+    for row in machine.classes:
+        base, waiting = int(row["transfer_base"]), int(row["batches"] * row["flush_batch"])
+        yield from (int(block) for block in machine.slots[base : base + waiting])
     for front, record in enumerate(machine.fronts):
         row = machine.classes[front % len(machine.classes)]
         _equal(f"front {front}: held <= capacity", bool(record["held"] <= row["capacity"]), True)
@@ -167,7 +172,7 @@ def _quarantined(machine: "Machine", heap: int) -> Iterator[int]:
     """The handles of the blocks in a heap's quarantine, the oldest first."""
     limit, held = machine.plan.quarantine, int(machine.heaps[heap]["quarantined"])
     _equal(f"heap {heap}: quarantined <= quarantine", held <= limit, True)
-    base = (heap + 1) * int(machine.machine[0]["heap_slots"]) - limit
+    base = quarantine_base(machine.machine, heap)
     for index in range(held):
         yield int(machine.slots[base + (int(machine.heaps[heap]["quarantine_head"]) + index) % limit])
 
@@ -267,7 +272,11 @@ def _check_counters(machine: "Machine", pooled: set[int], cached: int) -> None:
     counts, totals = machine.classes, machine.machine[0]
     in_use = Counter(int(machine.slabs[slab]["class"]) for slab in set(range(int(totals["slabs"]))) - pooled)
     for cls, row in enumerate(counts):
-        _equal(f"class {cls}: carve + reuse", int(row["carve"] + row["reuse"]), int(row["refilled"]))
+        brought = int(row["carve"] + row["reuse"] + row["transfer_out"])
+        _equal(f"class {cls}: carve + reuse + transfer_out", brought, int(row["refilled"]))
+        waiting = int(row["batches"] * row["flush_batch"])
+        _equal(f"class {cls}: transfer_in - transfer_out", int(row["transfer_in"] - row["transfer_out"]), waiting)
+        _equal(f"class {cls}: batches <= transfer", bool(row["batches"] <= row["transfer"]), True)
         _equal(f"class {cls}: acquire - retire", int(row["acquire"] - row["retire"]), in_use[cls])
     came = sum(int(counts[name].sum()) for name in ("hit0", "hit1", "refill")) - int(totals["failed_refills"])
     came += sum(int(totals[name]) for name in ("run_reuse", "run_grow", "huge_map"))

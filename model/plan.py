@@ -20,6 +20,7 @@ from heapsmith.model.design import (
     header_bytes,
     region_bytes,
     tail_bytes,
+    transfer_batches,
 )
 from heapsmith.model.policy import release_budget
 from heapsmith.model.policy.front import FrontPlan
@@ -50,6 +51,8 @@ class ClassPlan(msgspec.Struct, frozen=True):
     stack: int
     slot_base: int
     list_base: int
+    transfer: int
+    transfer_base: int
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -98,6 +101,8 @@ class Plan(msgspec.Struct, frozen=True):
     hardening: str
     encode_links: int
     quarantine: int
+    transfer_slots: int
+    transfer_room: int
     dispatch: str
     inline_alloc: bool
     inline_free: bool
@@ -126,6 +131,7 @@ def make_plan(design: Design) -> Plan:
     grain_shift = design.grain.bit_length() - 1
     region = region_bytes(design) if design.classifier == "class_region" else 0
     release, hardening = design.release, design.hardening
+    transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
     dispatch = "stack" if any(row.stack for row in classes) else "table"
     inlines = dispatch == "stack" and _kind(hardening) == "off"
     direct_limit = min(classes[-1].usable, MAX_DIRECT_LIMIT) if dispatch == "stack" else 0
@@ -173,6 +179,8 @@ def make_plan(design: Design) -> Plan:
         hardening=_kind(hardening),
         encode_links=int(policy.row(policy.HARDENINGS, _kind(hardening)).ENCODES_LINKS),
         quarantine=getattr(hardening, "quarantine", 0),
+        transfer_slots=transfer_slots,
+        transfer_room=max(1, transfer_slots),
         dispatch=dispatch,
         inline_alloc=inlines,
         inline_free=inlines and design.remote == "local_cache",
@@ -208,7 +216,7 @@ def _kind(params: Release | Hardening) -> str:
 def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
     """The class table; with a header the first block leaves room for its own and stays 16-aligned."""
     rows: list[ClassPlan] = []
-    slots = 0
+    slots = transfer_slots = 0
     for index, size in enumerate(design.sizes):
         first = 2 * header
         blocks = (design.slab_bytes - header) // size
@@ -231,8 +239,11 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 stack=front.capacity if policy.row(policy.FRONTS, front.kind).IS_STACK else 0,
                 slot_base=slots + 1,
                 list_base=slots + 1 + front.capacity,
+                transfer=transfer_batches(design, front, size),
+                transfer_base=transfer_slots,
             )
         )
+        transfer_slots += rows[-1].transfer * front.flush
         slots += 1 + front.capacity + front.list_capacity
     return rows
 

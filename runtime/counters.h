@@ -7,7 +7,7 @@
 /* Per class and heap. Written by the heap's thread; `remote` by any thread that frees into it or has no heap. */
 struct class_count {
     uint64_t hit0, hit1, refill, refilled, push, spill, flush, flushed, direct;
-    uint64_t carve, reuse, acquire, retire, remote, drained;
+    uint64_t carve, reuse, acquire, retire, remote, drained, transfer_in, transfer_out;
 };
 
 /* Of the whole process. superslabs, slabs, heaps and adoptions under the pool lock, run_* and huge_* under the large lock but

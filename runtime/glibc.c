@@ -27,7 +27,7 @@ int mallopt(int parameter, int value);
 /* One class, summed over heaps. Other threads' heaps are read as they happen to be. */
 struct tally {
     unsigned class;
-    size_t parked;  /* blocks that left their slab and are not the program's: in fronts, quarantines, on remote lists */
+    size_t parked;  /* blocks that left their slab and are not the program's: in fronts, quarantines, the transfer cache, on remote lists */
     size_t emptied; /* slabs that the class gave up, less those it took (modulo 2^64) */
 };
 
@@ -53,6 +53,7 @@ static void tally_heap(struct heap *heap, void *with)
     struct tally *tally = with;
     const struct class_count *count = &heap->count[tally->class];
     tally->parked += look(&count->remote) - look(&count->drained);
+    tally->parked += look(&count->transfer_in) - look(&count->transfer_out);
     tally->emptied += look(&count->retire) - look(&count->acquire);
     if (heap == &hs_no_heap)
         return;

@@ -2,6 +2,7 @@
  * section 6). */
 #include "heap.h"
 #include "os.h"
+#include "transfer.h"
 
 #include <string.h>
 
@@ -205,11 +206,13 @@ static size_t to_pooled(size_t (*action)(struct slab *slab), size_t wanted)
 
 size_t hs_store_trim(void)
 {
+    hs_transfer_empty();
     return to_pooled(trim, SIZE_MAX);
 }
 
 size_t hs_store_reclaim(size_t wanted)
 {
+    hs_transfer_empty();
     return to_pooled(seal, wanted);
 }
 
@@ -253,12 +256,14 @@ void hs_store_check(void)
 {
     for (const struct slab *slab = newest; slab != NULL; slab = slab->older)
         check_marks(slab);
+    hs_transfer_check();
     release_check();
 }
 
 void hs_store_reset(void)
 {
     newest = NULL;
+    hs_transfer_reset();
     size_t slabs = hs_span_bytes / SLAB_BYTES;
     if (slabs > 0) {
         os_unmap((void *)hs_span, hs_span_bytes);

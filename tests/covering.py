@@ -52,6 +52,7 @@ BUDGETS: tuple[dict[str, Any], ...] = (
 )
 QUARANTINES = (3, 0, 8)
 RUN_CACHES = (65_536, 8192, 0)
+TRANSFERS = (4096, 65_536, 0)
 
 
 def covering_designs() -> list[Design]:
@@ -115,6 +116,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     turn = index + index // 4
     numbers = {**NUMBERS[index % 3], **BUDGETS[turn % 3], "quarantine": QUARANTINES[turn % 3]}
     chosen["run_cache_bytes"] = RUN_CACHES[turn % 3]
+    chosen["transfer_bytes"] = TRANSFERS[turn % 3]
     for field, table in (("release", policy.RELEASES), ("hardening", policy.HARDENINGS)):
         chosen[field] = _with_numbers(policy.row(table, chosen[field]), numbers)
     chosen |= GEOMETRIES[index // 3 % 3]

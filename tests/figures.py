@@ -85,7 +85,10 @@ def _hold(heap: Loaded, handle: ctypes.CDLL, plan: Plan, live: list[int]) -> Non
     pages = {size: -(-(size + plan.tail_bytes) // plan.page_bytes) * plan.page_bytes for size in live}
     runs = sum(pages[size] for size in live if plan.small_limit < size <= plan.huge_bytes)
     huge = [pages[size] for size in live if size > plan.huge_bytes]
-    parked = [count["refilled"] - count["flushed"] - count["direct"] for count in of_class]
+    parked = [
+        count["refilled"] - count["flushed"] - count["direct"] + count["transfer_in"] - count["transfer_out"]
+        for count in of_class
+    ]
     parked = [count - small.count(index) for index, count in enumerate(parked)]
     fast = sum(count * plan.classes[index].stride for index, count in enumerate(parked))
     used = sum(plan.classes[index].stride for index in small)

@@ -51,6 +51,18 @@ def test_front(compiled: bool, front: Front, again: list[int], counts: tuple[int
     assert program.counts(0, *FRONT_COUNTS) == counts
 
 
+def test_transfer_cache(compiled: bool) -> None:
+    front = front_array_stack.Params(capacity=4, refill=4, flush=2)
+    program = Program(compiled, [16], front, transfer_bytes=2 * 2 * 16 + 16)  # two batches of two blocks
+    program.malloc(" ".join(f"b{i}" for i in range(12)), 16)  # 0 to 176
+    program.free(
+        " ".join(f"b{i}" for i in range(12)), thread=1
+    )  # flushed: 0 16, 32 48, then 64 80 and 96 112 to the store
+    assert program.counts(0, "flush", "flushed", "transfer_in", "transfer_out") == (4, 8, 4, 0)
+    assert program.malloc("c d e f g h", 16) == [48, 32, 16, 0, 64, 80]
+    assert program.counts(0, "refill", "refilled", "transfer_in", "transfer_out", "reuse") == (6, 20, 4, 4, 4)
+
+
 def test_front_two_level(compiled: bool) -> None:
     front = front_two_level.Params(capacity=2, list_capacity=3, refill=2, spill=1, promote=2, flush=2)
     program = Program(compiled, [16], front)

@@ -40,6 +40,7 @@ FRONTS: list[Front] = [
 RELEASES: list[Release] = [release_keep.Params(), release_budget.Params(slab_budget_bytes=8192, run_budget_bytes=40960)]
 HARDENINGS: list[Hardening] = [hardening_off.Params(), hardening_full.Params(quarantine=7)]
 RUN_CACHES = (65536, 0, 12288)
+TRANSFERS = (0, 1024, 16384)
 THPS = ("system", "always", "system", "grown")
 CLASSIFIERS = [
     ("slab_map", "shared"),
@@ -60,6 +61,7 @@ COMBINATIONS = [
         front=front,
         hardening=HARDENINGS[number // 3 % 2],
         run_cache_bytes=RUN_CACHES[number % 3],
+        transfer_bytes=TRANSFERS[number % 3],
         thp=THPS[number % 4],  # type: ignore[arg-type]
         thp_slabs_from_bytes=1 << 21,
         thp_runs_from_bytes=1 << 21,
@@ -97,6 +99,7 @@ def test_equations_on_nasty_traces(design: Design) -> None:
     absent = {"remote", "drained"} if design.remote == "local_cache" else set()
     absent |= {"releases", "released_bytes"} if design.release == release_keep.Params() else set()
     absent |= {"run_hit", "run_spill"} if design.run_cache_bytes == 0 else set()
+    absent |= {"transfer_in", "transfer_out"} if plan.transfer_slots == 0 else set()
     found = machine.counters()
     unseen = {name for name, counts in found.classes.items() if not any(counts)}
     assert unseen | {name for name, count in found.totals.items() if count == 0} == absent
@@ -137,7 +140,7 @@ def test_chunks_do_not_matter() -> None:
     assert expected.tolist() == found.tolist()
     assert whole.counters() == pieces.counters()
     assert whole.statistics() == pieces.statistics()
-    assert len(whole.counters().classes) == 15
+    assert len(whole.counters().classes) == 17
     assert len(whole.counters().totals) == 19
 
 

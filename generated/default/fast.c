@@ -1,6 +1,6 @@
 /* The hit paths of this heap: a straight-line alloc and free per size class, malloc and free over them.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 8f6732f9de39.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash c9ae83f0e625.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #include "api.h"

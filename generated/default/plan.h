@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 8f6732f9de39.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash c9ae83f0e625.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #ifndef HEAPSMITH_PLAN_H
@@ -70,6 +70,9 @@ enum {
     SMALLEST_SLAB_SPAN = 2097152, /* spans are halved down to these where the system grants no more */
     SMALLEST_RUN_SPAN = 4194304,
 };
+
+/* Slots of the transfer cache, all classes. */
+enum { TRANSFER_SLOTS = 8552 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
 enum { SLOT_COUNT = 3223 };

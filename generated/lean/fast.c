@@ -1,6 +1,6 @@
 /* The hit paths of this heap: a straight-line alloc and free per size class, malloc and free over them.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash 754d3561897b.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash 1c24ab41b973.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #include "api.h"

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash 754d3561897b.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash 1c24ab41b973.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #ifndef HEAPSMITH_PLAN_H
@@ -70,6 +70,9 @@ enum {
     SMALLEST_SLAB_SPAN = 262144, /* spans are halved down to these where the system grants no more */
     SMALLEST_RUN_SPAN = 4194304,
 };
+
+/* Slots of the transfer cache, all classes. */
+enum { TRANSFER_SLOTS = 1 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
 enum { SLOT_COUNT = 280 };

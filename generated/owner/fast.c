@@ -1,6 +1,6 @@
 /* The hit paths of this heap: a straight-line alloc and free per size class, malloc and free over them.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash 289525f0547c.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash cf32a998cd0b.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #include "api.h"

@@ -1,6 +1,6 @@
 /* malloc and free for sizes that the compiler knows, inlined into the program: docs/header.md.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash 289525f0547c.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash cf32a998cd0b.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #ifndef HEAPSMITH_H
@@ -22,7 +22,7 @@ struct hs_rows {
     uintptr_t span; /* all small blocks lie in so many bytes from here on */
     size_t span_bytes;
 };
-extern __thread struct hs_rows *hs_heap_289525f0547c_5125de __attribute__((tls_model("initial-exec")));
+extern __thread struct hs_rows *hs_heap_cf32a998cd0b_3be693 __attribute__((tls_model("initial-exec")));
 
 /* Compilers hold that malloc and free touch no memory that a program sees, and would read a stack before a call that
  * changes it. */
@@ -47,7 +47,7 @@ static inline void hs_stack_pushed(void ***top)
 
 static inline __attribute__((always_inline)) void *hs_pop(size_t row, size_t bytes)
 {
-    struct hs_rows *heap = hs_heap_289525f0547c_5125de;
+    struct hs_rows *heap = hs_heap_cf32a998cd0b_3be693;
     void *block = heap->top[row][-1];
     if (block == NULL) /* empty, or no heap */
         return malloc(bytes);

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash 289525f0547c.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash cf32a998cd0b.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #ifndef HEAPSMITH_PLAN_H
@@ -70,6 +70,9 @@ enum {
     SMALLEST_SLAB_SPAN = 1048576, /* spans are halved down to these where the system grants no more */
     SMALLEST_RUN_SPAN = 4194304,
 };
+
+/* Slots of the transfer cache, all classes. */
+enum { TRANSFER_SLOTS = 1 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
 enum { SLOT_COUNT = 1097 };

@@ -1,6 +1,6 @@
 /* The hit paths of this heap: a straight-line alloc and free per size class, malloc and free over them.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash 2dc0f4bc27e9.
+ * Emitted by heapsmith 0.1.0 from design "two-level", content hash 39009f135183.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #include "api.h"

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash 2dc0f4bc27e9.
+ * Emitted by heapsmith 0.1.0 from design "two-level", content hash 39009f135183.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #ifndef HEAPSMITH_PLAN_H
@@ -70,6 +70,9 @@ enum {
     SMALLEST_SLAB_SPAN = 2097152, /* spans are halved down to these where the system grants no more */
     SMALLEST_RUN_SPAN = 4194304,
 };
+
+/* Slots of the transfer cache, all classes. */
+enum { TRANSFER_SLOTS = 1 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
 enum { SLOT_COUNT = 3904 };

@@ -1,21 +1,29 @@
 /* Array stack, slow paths: level 0 is stack_slots() up to heap->top, LIFO, slot[0] the oldest. */
-#include "heap.h"
+#include "transfer.h"
 
 #include <string.h>
 
-/* Fills the empty stack so that blocks come out in the order the store took them; the first is returned. */
+/* Blocks of the store, so that they come out in the order it took them: how many. */
+static uint32_t take_in_order(struct heap *heap, unsigned class, void **slot)
+{
+    uint32_t taken = hs_take(heap, class, slot, hs_class[class].refill);
+    for (uint32_t low = 0; 2 * low + 1 < taken; low++) {
+        void *block = slot[low];
+        slot[low] = slot[taken - 1 - low];
+        slot[taken - 1 - low] = block;
+    }
+    return taken;
+}
+
+/* Fills the empty stack and returns the first block. */
 void *array_stack_fill(struct heap *heap, unsigned class)
 {
-    const struct class_plan *plan = &hs_class[class];
     void **slot = stack_slots(heap, class);
-    uint32_t taken = hs_take(heap, class, slot, plan->refill);
+    uint32_t taken = hs_transfer_take(heap, class, slot);
+    if (taken == 0)
+        taken = take_in_order(heap, class, slot);
     if (taken == 0)
         return hs_alloc_run_for(class);
-    for (uint32_t low = 0, high = taken - 1; low < high; low++, high--) {
-        void *block = slot[low];
-        slot[low] = slot[high];
-        slot[high] = block;
-    }
     stack_hold(heap, class, taken - 1);
     return slot[taken - 1];
 }
@@ -49,7 +57,8 @@ void array_stack_flush(struct heap *heap, unsigned class, void *block)
     check(stack_held(heap, class) == plan->capacity, "array_stack: a flush finds held == capacity");
     count_own(&count->flush, 1);
     count_own(&count->flushed, plan->flush);
-    hs_give_all(heap, class, slot, plan->flush);
+    if (!hs_transfer_keep(heap, class, slot))
+        hs_give_all(heap, class, slot, plan->flush);
     memmove(slot, slot + plan->flush, (plan->capacity - plan->flush) * sizeof *slot);
     slot[plan->capacity - plan->flush] = block;
     stack_hold(heap, class, plan->capacity - plan->flush + 1);
