@@ -13,7 +13,7 @@ from traces import random_trace
 from heapsmith.model.capacities import CapacityPass
 from heapsmith.model.design import BUILTIN, ClassFront, Design, load, parse
 from heapsmith.model.design_toml import Reason, design_text, write_design
-from heapsmith.model.draft import drafts, request_weights
+from heapsmith.model.draft import SMALL_LIMITS, drafts, request_weights
 from heapsmith.model.errors import BadInput
 from heapsmith.model.outcome import SLOW_SLACK, Outcome, best, by_slab, least_cached
 from heapsmith.model.plan import make_plan
@@ -97,7 +97,7 @@ def test_tuned_is_legal_better_and_within_its_bounds(name: str, trace: Path) -> 
     assert design.why_not_valid() is None
     assert not tuned.kept_base
     assert len(design.sizes) <= 40
-    assert design.sizes[-1] >= min(base.sizes[-1], design.slab_bytes - 8) - STEP
+    assert design.sizes[-1] >= min(base.sizes[-1], *SMALL_LIMITS, design.slab_bytes - 8) - STEP
     for field in ("grain", "classifier", "slab_choice", "empties", "remote", "superslab_bytes", "huge_bytes", "front"):
         assert getattr(design, field) == getattr(base, field)
     before, after = simulate(trace, [base, design]).rows

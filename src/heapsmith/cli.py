@@ -358,12 +358,10 @@ def bench(
     json: take.Json = False,
 ) -> int:
     """Benchmarks, replays and real programs under every malloc: time, peak RSS, ratios to glibc and the best peer.
-
     See docs/bench.md. The exit status is 1 if a library that is no peer fails a row or changes its output.
     """
-    from heapsmith.bench.bench_tables import broken
+    from heapsmith.bench import bench_tables, whole_file
     from heapsmith.bench.suite import bench as run_suites
-    from heapsmith.bench.whole_file import write_json
 
     path = take.writable_file(out) if out is not None else None
     with show.progress() as progress:
@@ -379,9 +377,9 @@ def bench(
             progress=progress,
         )
     if path is not None:
-        write_json(path, found)
+        whole_file.write_json(path, found)
     show.emit_json(found) if json else results.benched(found)
-    return 1 if broken(found) else 0
+    return 1 if bench_tables.broken(found) else 0
 
 
 @app.command(epilog=take.example("doctor", "doctor --json"))
