@@ -32,7 +32,7 @@ void *array_stack_pop(struct heap *heap, unsigned class)
 {
     count_checked(&heap->count[class].hit0);
     void ***top = &heap->top[1 + class];
-    return stack_popped(top, (*top)[-1]);
+    return hs_stack_popped(top, (*top)[-1]);
 }
 
 void *array_stack_refill(struct heap *heap, unsigned class)
