@@ -27,6 +27,7 @@ COMPILE = [
     "-fno-builtin-calloc",
     "-fno-builtin-realloc",
     "-fno-builtin-free",
+    "-Werror=implicit",  # a function renamed on one side only is no library
     *WARNINGS,
 ]
 

@@ -31,8 +31,9 @@ void *array_stack_fill(struct heap *heap, unsigned class)
 void *array_stack_pop(struct heap *heap, unsigned class)
 {
     count_checked(&heap->count[class].hit0);
-    void ***top = &heap->top[1 + class];
-    return hs_stack_popped(top, (*top)[-1]);
+    void **top = heap->top[1 + class] - 1;
+    __atomic_store_n(&heap->top[1 + class], top, __ATOMIC_RELAXED);
+    return *top;
 }
 
 void *array_stack_refill(struct heap *heap, unsigned class)
