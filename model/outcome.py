@@ -22,7 +22,7 @@ TIME_PRICE = 2.0
 """How many percent of memory one percent of time is worth."""
 
 SLOW_IN_CLASSES = ("refill", "flush", "direct")
-LARGE = ("run_reuse", "run_grow", "run_extend", "run_free", "huge_map", "huge_unmap", "huge_remap")
+LARGE = ("run_hit", "run_reuse", "run_grow", "run_extend", "run_free", "huge_map", "huge_unmap", "huge_remap")
 SLOW_IN_ALL = (*LARGE, "releases")
 """Counters of the slow operations: takes, flushes and single frees to the store; runs, mappings and releases."""
 
@@ -40,7 +40,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """What a design comes to on the trace, simulated; bytes where the name says nothing else.
 
     The fragmentations are those at the committed peak. slow_operations: takes from the store, flushes, single frees to
-    it, runs and mappings made, resized or ended, and releases, each page given back as SLOW_PER_RELEASED_PAGE of them.
+    it, runs and mappings handed out, resized or ended, and releases, each page given back as SLOW_PER_RELEASED_PAGE.
     slow_share: what they and slabs begun anew cost, about, as a share of the run's time.
     """
 
