@@ -67,7 +67,7 @@ def forge(
     say(6, f"build {library}")
     build_emitted(tuned.design, emitted, library)
     say(7, "verify: audit the C, hold the library against the model")
-    verified = verify(tuned.design, [trace], progress=progress)
+    verified = verify(tuned.design, [trace], release=library, progress=progress)
     _require(verified)
     libraries = [GLIBC, str(library_of(base)), str(library)]
     say(8, f"run the command under {len(libraries)} libraries, {rounds} rounds")

@@ -65,8 +65,17 @@ class Library(NamedTuple):
     compared: NDArray[np.bool_]
 
 
-def verify(design: Design, traces: list[Path], *, audit: bool = True, progress: Progress | None = None) -> VerifyReport:
+def verify(
+    design: Design,
+    traces: list[Path],
+    *,
+    audit: bool = True,
+    release: Path | None = None,
+    progress: Progress | None = None,
+) -> VerifyReport:
     """Hold the emitted C of a design against its claims, and both builds against the model on each trace.
+
+    `release`: the release build, if there is one already.
 
     Checked build: every address, every counter, its own assertions, and a walk of the heap every CHECK_EVERY events.
     Release build: every address, and every counter but those of the hit path. Both: the contents of blocks, and the
@@ -80,18 +89,21 @@ def verify(design: Design, traces: list[Path], *, audit: bool = True, progress: 
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
         emitted = Path(folder) / "emitted"
         generate(design, emitted)
-        libraries = build_libraries(design, emitted, Path(folder))
+        libraries = build_libraries(design, emitted, Path(folder), release)
         audited = audit_emitted(design, emitted, library=libraries[-1].path) if audit else None
         runs = [run for trace in traces for run in replay(make_plan(design), libraries, trace, tell)]
     ok = all(run.difference is None for run in runs) and (audited is None or audited.ok)
     return VerifyReport(design.name, design.hash(), ok, audited, runs)
 
 
-def build_libraries(design: Design, emitted: Path, folder: Path) -> list[Library]:
-    """The checked and the release build, in `folder`, of C that `generate` wrote to the folder `emitted`."""
+def build_libraries(design: Design, emitted: Path, folder: Path, release: Path | None = None) -> list[Library]:
+    """The checked and the release build, in `folder`, of C that `generate` wrote to the folder `emitted`.
+
+    `release`: the latter, if it is built already.
+    """
     plan = make_plan(design)
     checked = build_emitted(design, emitted, folder / "checked.so", checked=True)
-    release = build_emitted(design, emitted, folder / "release.so")
+    release = release or build_emitted(design, emitted, folder / "release.so")
     return [
         Library("checked", checked, CHECK_EVERY, counted(plan, checked=True)),
         Library("release", release, 0, counted(plan, checked=False)),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from covering import covering_designs
+from loaded import checked_library
 
 from heapsmith.bench.built import library_of
 from heapsmith.codegen.toolchain import build_tool
@@ -38,7 +39,7 @@ def design_of(name: str) -> Design:
 
 def library(name: str, *, checked: bool = True) -> Path:
     """The library of a design, the checked build unless told otherwise."""
-    return library_of(design_of(name), checked=checked)
+    return checked_library(design_of(name)) if checked else library_of(design_of(name))
 
 
 def program(name: str, *flags: str, sources: Sequence[Path] = ()) -> Path:

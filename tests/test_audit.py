@@ -65,7 +65,8 @@ def test_built_in_designs_do_what_they_claim(name: str) -> None:
 def test_every_front_under_every_dispatch(classifier: str, remote: str) -> None:
     empties = "dedicated" if classifier == "class_region" else "shared"
     chosen = {"classifier": classifier, "remote": remote, "empties": empties}
-    assert complaints(audit(msgspec.structs.replace(EVERY_FRONT, **chosen))) == []
+    design = msgspec.structs.replace(EVERY_FRONT, **chosen)
+    assert complaints(audit(design, library=library_of(design))) == []
 
 
 @needs_tools
@@ -78,7 +79,7 @@ def test_every_front_under_every_dispatch(classifier: str, remote: str) -> None:
     ids=lambda design: design.name,
 )
 def test_a_single_class_is_compiled_into_malloc_and_free(design: Design) -> None:
-    assert complaints(audit(design)) == []
+    assert complaints(audit(design, library=library_of(design))) == []
 
 
 TAMPERED = Design("tampered", [16 * (1 + index) for index in range(11)], front=front_array_stack.Params(capacity=64))

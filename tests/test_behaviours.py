@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from covering import all_designs, covering_designs, of_each_row
-from loaded import fast_library
+from loaded import checked_library, fast_library
 
 from heapsmith.bench.built import library_of
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
@@ -98,7 +98,7 @@ def test_covering_design(design: Design) -> None:
 
 
 def test_checked_build() -> None:
-    expect_all(library_of(load("default"), checked=True))
+    expect_all(checked_library(load("default")))
 
 
 @pytest.mark.big

@@ -75,14 +75,14 @@ def test_a_library_bound_deeply_to_another_malloc(design: str) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where libheap-DESIGN.so and libheap-DESIGN.a lie, as a user builds them, and the programs linked with them."""
+    """Where libheap-DESIGN.a lies, as a user builds it, and the programs linked with libraries."""
     return tmp_path_factory.mktemp("linked")
 
 
-def built(folder: Path, design: str, *options: str) -> Path:
-    out = folder / f"libheap-{design}.{'a' if options else 'so'}"
+def archive(folder: Path, design: str) -> Path:
+    out = folder / f"libheap-{design}.a"
     if not out.exists():
-        subprocess.run([*HEAPSMITH, "build", design, *options, "-o", str(out)], check=True, capture_output=True)
+        subprocess.run([*HEAPSMITH, "build", design, "--static", "-o", str(out)], check=True, capture_output=True)
     return out
 
 
@@ -104,8 +104,8 @@ static_forms = pytest.mark.parametrize("form", [[], ["-static"]], ids=["dynamic 
 @plain_programs
 @linked_designs
 def test_linked_with_l(folder: Path, design: str, name: str) -> None:
-    built(folder, design)
-    tool = linked(folder, name, f"-L{folder}", f"-lheap-{design}", f"-Wl,-rpath,{folder}")
+    place = library(design, checked=False).parent
+    tool = linked(folder, name, f"-L{place}", f"-l{design}", f"-Wl,-rpath,{place}")
     assert run([tool]).startswith(f"{design} ")
 
 
@@ -113,7 +113,7 @@ def test_linked_with_l(folder: Path, design: str, name: str) -> None:
 @plain_programs
 @linked_designs
 def test_the_static_form(folder: Path, design: str, name: str, form: list[str]) -> None:
-    tool = linked(folder, name, built(folder, design, "--static"), *form)
+    tool = linked(folder, name, archive(folder, design), *form)
     assert run([tool]).startswith(f"{design} ")
     symbols = subprocess.run(["nm", str(tool)], capture_output=True, text=True, check=True).stdout.splitlines()
     kinds = {line.split()[-1]: line.split()[-2] for line in symbols}
@@ -123,5 +123,5 @@ def test_the_static_form(folder: Path, design: str, name: str, form: list[str]) 
 @static_forms
 @linked_designs
 def test_the_static_form_forks(folder: Path, design: str, form: list[str]) -> None:
-    tool = linked(folder, "run_fork.c", built(folder, design, "--static"), *form)
+    tool = linked(folder, "run_fork.c", archive(folder, design), *form)
     assert run([tool, "load", 10]) == "done\n"

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import Answer
+from loaded import checked_library
 
 from heapsmith.bench.built import library_of
 from heapsmith.codegen.build import FLAGS, build
@@ -51,7 +52,7 @@ def one_report(text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("checked", [False, True])
 def test_report_has_every_counter_under_the_models_name(checked: bool) -> None:
-    out, errors = run("stats", library=library_of(DESIGN, checked=checked))
+    out, errors = run("stats", library=checked_library(DESIGN) if checked else library_of(DESIGN))
     report = one_report(errors)
     uncounted = [] if checked else ["hit0", "push"]
     assert out == ""
@@ -203,7 +204,7 @@ def test_check_walks_the_heap_at_exit(tmp_path: Path) -> None:
     library = build(DESIGN, tmp_path / "open.so", checked=True, flags=flags)
     assert run("check", library=library) == ("checked\n", "")
     assert run("", library=library) == ("", "")
-    assert run("check", library=library_of(DESIGN, checked=True)) == ("", "")
+    assert run("check", library=checked_library(DESIGN)) == ("", "")
 
 
 def test_run_writes_the_counters(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from loaded import checked_library
 
 from heapsmith.bench.built import library_of
 from heapsmith.bench.programs import JOBS, Program, programs, trace_of
@@ -78,7 +79,8 @@ def test_the_table_is_complete(runs: Runs) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("checked", [False, True], ids=["release", "checked"])
 def test_under_the_default_library(runs: Runs, name: str, checked: bool) -> None:
-    runs.unchanged(name, library_of(load("default"), checked=checked), checked=checked)
+    design = load("default")
+    runs.unchanged(name, checked_library(design) if checked else library_of(design), checked=checked)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,7 @@ def test_under_the_default_library(runs: Runs, name: str, checked: bool) -> None
     ],
 )
 def test_under_the_other_designs(runs: Runs, name: str, design: str) -> None:
-    runs.unchanged(name, library_of(load(design), checked=True), checked=True)
+    runs.unchanged(name, checked_library(load(design)), checked=True)
 
 
 @pytest.mark.parametrize(
