@@ -176,6 +176,17 @@ def test_more_memory_runs_out_and_comes_back(design: str, which: int, mebibytes:
     check_filling(design, which, mebibytes)
 
 
+def test_every_class_has_its_region_in_little_address_space() -> None:
+    """All regions full at once: they have more than the run span could serve, a quarter of the limit."""
+    limit = 256 * MIB
+    design = load("region")
+    region = 1 << (limit * 3 // 8 // len(design.sizes)).bit_length() - 1
+    assert region == 2 * MIB
+    assert region * len(design.sizes) > limit // 4
+    words = [program("run_every_class"), region, *design.sizes]
+    assert run(words, library("region", checked=False), limits={resource.RLIMIT_AS: limit}) == "fine\n"
+
+
 @pytest.mark.parametrize("mebibytes", [300, 1000])
 @live_designs
 def test_little_address_space(design: str, mebibytes: int) -> None:
