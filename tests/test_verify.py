@@ -86,7 +86,7 @@ def test_an_address_that_differs(shop: Workshop, trace: Path) -> None:
 
 
 def test_a_counter_that_differs_names_the_event_that_moved_it(shop: Workshop, trace: Path) -> None:
-    row = run(shop, trace, "thread.c", "hs_count.adoptions++", "hs_count.adoptions += 2")
+    row = run(shop, trace, "thread.c", "count_own(&hs_count.adoptions, 1)", "count_own(&hs_count.adoptions, 2)")
     assert row.difference is not None
     assert row.difference.what == "adoptions"
     assert (row.difference.expected, row.difference.got) == ("1", "2")
@@ -119,11 +119,11 @@ def test_an_equation_that_does_not_hold(shop: Workshop, trace: Path) -> None:
 
 
 def test_a_crash_and_a_hang(shop: Workshop, trace: Path) -> None:
-    row = run(shop, trace, "runs.c", "hs_count.run_free++;", "__builtin_trap();")
+    row = run(shop, trace, "runs.c", "count_own(&hs_count.run_free, 1);", "__builtin_trap();")
     assert row.difference is not None
     assert row.difference.got == "ILL"
     assert row.difference.operation.startswith(("free", "realloc"))
-    library = changed(shop, "runs.c", "hs_count.run_free++;", "for (;;);").path
+    library = changed(shop, "runs.c", "count_own(&hs_count.run_free, 1);", "for (;;);").path
     chunk = nasty_trace(PLAN, seed=3, waves=4)
     with Driver(library, PLAN.grain, len(counter_names(PLAN)), timeout_s=1) as driver:
         driver.send(chunk)
