@@ -39,6 +39,7 @@ ENUMERATORS = {
     "GUARD_BYTES": "guard_bytes",
     "QUARANTINE": "quarantine",
     "TRANSFER_SLOTS": "transfer_room",
+    "TRANSFER_IDLE": "transfer_idle",
     "QUARANTINE_SLOTS": "quarantine_slots",
     "ENCODE_LINKS": "encode_links",
     "ZERO_FREED": "zero_freed",

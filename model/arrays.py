@@ -87,6 +87,7 @@ COUNTS = (
     "drained",
     "transfer_in",
     "transfer_out",
+    "transfer_back",
 )
 """The counters per class of docs/machine.md section 10."""
 
@@ -157,6 +158,7 @@ CLASS = _record(
     "transfer",  # batches that the transfer cache may hold, where they begin in `slots`, and how many there are
     "transfer_base",
     "batches",
+    "idle",  # flushes since a refill looked at them
     *COUNTS,
     "retired",  # pool of the class, of all classes in the first record if shared: head of the LIFO list of empty slabs
     "left",  # slabs left in its superslab

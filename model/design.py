@@ -39,6 +39,8 @@ MAX_THP_FROM = 1 << 40
 MAX_TRANSFER = 1 << 30
 TRANSFER_BATCHES = 8
 """At most so many batches of a class wait: more hardly helped the handover programs of the benchmark."""
+TRANSFER_IDLE = 16
+"""So many flushes of a class without a refill between them, and its batches go to the store."""
 MAX_SLABS = 1 << 26
 MAX_CLASSES = 250
 """A class number and its special values fit in one byte of the slab map."""

@@ -149,7 +149,7 @@ def free_to_front(
     cls = block & CLASS_MASK
     front = heap * int(machine[0]["class_count"]) + cls
     flushed = front_push(classes, fronts, slots, front, cls, block, moved)
-    if flushed > 0 and not keep_batch(classes, slots, cls, moved, flushed):
+    if flushed > 0 and not keep_batch(machine, classes, stores, slabs, marks, slots, cls, moved, flushed):
         give_batch(machine, classes, stores, slabs, marks, moved, flushed)
 
 

@@ -11,6 +11,7 @@ from heapsmith.model.design import (
     RUN_BEST_OF,
     RUN_BINS,
     RUN_CACHE_SLOTS,
+    TRANSFER_IDLE,
     Design,
     Hardening,
     Release,
@@ -103,6 +104,7 @@ class Plan(msgspec.Struct, frozen=True):
     quarantine: int
     transfer_slots: int
     transfer_room: int
+    transfer_idle: int
     dispatch: str
     inline_alloc: bool
     inline_free: bool
@@ -181,6 +183,7 @@ def make_plan(design: Design) -> Plan:
         quarantine=getattr(hardening, "quarantine", 0),
         transfer_slots=transfer_slots,
         transfer_room=max(1, transfer_slots),
+        transfer_idle=TRANSFER_IDLE,
         dispatch=dispatch,
         inline_alloc=inlines,
         inline_free=inlines and design.remote == "local_cache",

@@ -130,6 +130,7 @@ def why_run_cache(base: Design, before: Outcome, after: Outcome, tried: Sequence
         f"{cache:,}: {one.committed_peak:,} ({_share(one.slow_operations, one.operations)} slow)"
         for cache, one in sorted(by_cache.items())
     )
-    why = f"Freed runs that a heap keeps idle save less than they cost, or nothing. By run cache bytes: {others}."
+    saves = "less" if after.run_cache_bytes < base.run_cache_bytes else "more"
+    why = f"Freed runs that a heap keeps idle save {saves} than they cost, beside the base's. By run cache bytes: {others}."
     figures: Figures = {f"committed_peak_{cache}": one.committed_peak for cache, one in by_cache.items()}
     yield Reason("run_cache_bytes", str(after.run_cache_bytes), why, figures)

@@ -4,10 +4,11 @@
 
 #include <stdint.h>
 
-/* Per class and heap. Written by the heap's thread; `remote` by any thread that frees into it or has no heap. */
+/* Per class and heap. Written by the heap's thread; `remote` by any thread that frees into it or has no heap. Those of
+ * hs_no_heap are written under the store's lock, `direct` atomically. */
 struct class_count {
     uint64_t hit0, hit1, refill, refilled, push, spill, flush, flushed, direct;
-    uint64_t carve, reuse, acquire, retire, remote, drained, transfer_in, transfer_out;
+    uint64_t carve, reuse, acquire, retire, remote, drained, transfer_in, transfer_out, transfer_back;
 };
 
 /* Of the whole process. superslabs, slabs, heaps and adoptions under the pool lock, run_* and huge_* under the large lock but

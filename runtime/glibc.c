@@ -24,11 +24,12 @@ int malloc_trim(size_t pad);
 int mallopt(int parameter, int value);
 #pragma GCC visibility pop
 
-/* One class, summed over heaps. Other threads' heaps are read as they happen to be. */
+/* One class, summed over heaps. Other threads' heaps are read as they happen to be, one after the other: a block that moves
+ * meanwhile may be missed where it came from and where it went, so that a sum is below 0 for once. */
 struct tally {
     unsigned class;
-    size_t parked;  /* blocks that left their slab and are not the program's: in fronts, quarantines, the transfer cache, on remote lists */
-    size_t emptied; /* slabs that the class gave up, less those it took (modulo 2^64) */
+    int64_t parked;  /* blocks that left their slab and are not the program's: in fronts, quarantines, the transfer cache, on remote lists */
+    int64_t emptied; /* slabs that the class gave up, less those it took */
 };
 
 static uint64_t look(const uint64_t *counter)
@@ -52,13 +53,19 @@ static void tally_heap(struct heap *heap, void *with)
 {
     struct tally *tally = with;
     const struct class_count *count = &heap->count[tally->class];
-    tally->parked += look(&count->remote) - look(&count->drained);
-    tally->parked += look(&count->transfer_in) - look(&count->transfer_out);
-    tally->emptied += look(&count->retire) - look(&count->acquire);
+    tally->parked += (int64_t)(look(&count->remote) - look(&count->drained));
+    tally->parked += (int64_t)(look(&count->transfer_in) - look(&count->transfer_out) - look(&count->transfer_back));
+    tally->emptied += (int64_t)(look(&count->retire) - look(&count->acquire));
     if (heap == &hs_no_heap)
         return;
     const struct front *front = &heap->front[tally->class];
-    tally->parked += hs_held(heap, tally->class) + word_look(&front->listed) + quarantined(&heap->quarantine, tally->class);
+    tally->parked += hs_held(heap, tally->class) + word_look(&front->listed);
+    tally->parked += (int64_t)quarantined(&heap->quarantine, tally->class);
+}
+
+static size_t at_least_none(int64_t sum)
+{
+    return sum > 0 ? (size_t)sum : 0;
 }
 
 static struct tally tally_class(unsigned class)
@@ -82,13 +89,15 @@ static struct census take_census(void)
         return census;
     hs_store_census(&census.slab_bytes, &census.out_bytes);
     hs_large_census(&census.run_bytes, &census.used_bytes, &census.huge_bytes, &census.huge_blocks);
-    census.empty_slabs = look(&hs_count.slabs);
+    int64_t empty_slabs = (int64_t)look(&hs_count.slabs);
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
         struct tally tally = tally_class(class);
-        census.parked_blocks += tally.parked;
-        census.parked_bytes += tally.parked * hs_class[class].stride;
-        census.empty_slabs += tally.emptied;
+        size_t parked = at_least_none(tally.parked);
+        census.parked_blocks += parked;
+        census.parked_bytes += parked * hs_class[class].stride;
+        empty_slabs += tally.emptied;
     }
+    census.empty_slabs = at_least_none(empty_slabs);
     return census;
 }
 

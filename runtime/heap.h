@@ -40,7 +40,7 @@ struct class_plan {
 struct slab {
     uint32_t carved;       /* blocks handed out at least once */
     uint32_t freed;        /* marks in the bitmap */
-    uint32_t out;          /* blocks in fronts, quarantines, on remote lists, or with the program */
+    uint32_t out;          /* blocks in fronts, quarantines, the transfer cache, on remote lists, or with the program */
     uint32_t committed;    /* bytes touched since the slab was mapped or released */
     struct slab *next;     /* slab choice's list or heap, or the pool */
     struct slab *previous; /* slab choice's list or heap */
@@ -53,6 +53,7 @@ struct slab {
     bool pooled;           /* in a pool; under the pool lock */
     bool aging;            /* in the age queue */
     bool sealed;           /* pooled, and its pages are address space only (hs_store_reclaim) */
+    bool huge;             /* its superslab lies on huge pages */
 };
 
 /* What slab choice knows of one class: under the store's lock, or the owner's alone. */

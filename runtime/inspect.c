@@ -16,7 +16,7 @@ const char *const hs_heap_counter[] = {
 };
 const char *const hs_class_counter[] = {
     "hit0", "hit1", "refill", "refilled", "push", "spill", "flush", "flushed", "direct",
-    "carve", "reuse", "acquire", "retire", "remote", "drained", "transfer_in", "transfer_out",
+    "carve", "reuse", "acquire", "retire", "remote", "drained", "transfer_in", "transfer_out", "transfer_back",
 };
 _Static_assert(sizeof hs_heap_counter / sizeof hs_heap_counter[0] == HEAP_COUNTERS, "a name per counter");
 _Static_assert(sizeof hs_class_counter / sizeof hs_class_counter[0] == CLASS_COUNTERS, "a name per counter");

@@ -75,7 +75,7 @@ static bool map_superslab(unsigned class, struct superslab *superslab)
     if (THP_ASKED && mapped_before >= THP_SLABS_FROM_BYTES) {
         os_huge_pages((char *)hs_span + offset, SUPERSLAB_BYTES, true);
         for (size_t slab = superslab->next; slab < superslab->end; slab += SLAB_BYTES)
-            hs_slabs[slab >> SLAB_SHIFT].committed = SLAB_BYTES;
+            hs_slabs[slab >> SLAB_SHIFT] = (struct slab){ .committed = SLAB_BYTES, .huge = true };
         count_committed((int64_t)(superslab->end - superslab->next));
     }
     return true;
@@ -100,8 +100,8 @@ static bool open(struct slab *slab)
 {
     if (!os_commit(slab_start(slab), SLAB_BYTES))
         return false;
-    if (THP_NEVER)
-        os_huge_pages(slab_start(slab), SLAB_BYTES, false);
+    if (slab->huge || THP_NEVER)
+        os_huge_pages(slab_start(slab), SLAB_BYTES, slab->huge);
     slab->sealed = false;
     return true;
 }

@@ -4,52 +4,66 @@
 #include <string.h>
 
 /* Per class a LIFO of batches of `flush` blocks each: held[class] <= transfer, the first at transfer_slot. Under the store's
- * lock. */
+ * lock; held is looked at without it too, so that who finds nothing to do takes none. idle: flushes since a refill looked. */
 static void *slot[TRANSFER_SLOTS];
 static uint32_t held[CLASS_COUNT];
+static uint32_t idle[CLASS_COUNT]; /* a refill makes it 0 without the lock */
 
 static void **batch(unsigned class, uint32_t number)
 {
     return slot + hs_class[class].transfer_slot + (size_t)number * hs_class[class].flush;
 }
 
-/* A look without the lock, so that who finds nothing to do takes none. */
-static uint32_t look(unsigned class)
+/* Of the class to the store, the newest batch first; under the lock. */
+static void empty(struct heap *heap, unsigned class)
 {
-    return __atomic_load_n(&held[class], __ATOMIC_RELAXED);
+    while (held[class] > 0) {
+        word_set(&held[class], held[class] - 1);
+        for (uint32_t index = 0; index < hs_class[class].flush; index++)
+            hs_give(heap, class, batch(class, held[class])[index]);
+        count_own(&heap->count[class].transfer_back, hs_class[class].flush);
+    }
 }
 
-/* Under the lock. */
-static void hold(unsigned class, uint32_t batches)
+/* The class's flush, under the lock: is it kept? */
+static bool keep(struct heap *heap, unsigned class, void *const *blocks)
 {
-    __atomic_store_n(&held[class], batches, __ATOMIC_RELAXED);
+    const struct class_plan *plan = &hs_class[class];
+    word_set(&idle[class], word_look(&idle[class]) + 1);
+    if (word_look(&idle[class]) > TRANSFER_IDLE) {
+        empty(heap, class);
+        return false;
+    }
+    if (held[class] == plan->transfer)
+        return false;
+    memcpy(batch(class, held[class]), blocks, plan->flush * sizeof *blocks);
+    word_set(&held[class], held[class] + 1);
+    count_own(&heap->count[class].transfer_in, plan->flush);
+    return true;
 }
 
 bool hs_transfer_keep(struct heap *heap, unsigned class, void *const *blocks)
 {
-    const struct class_plan *plan = &hs_class[class];
-    if (look(class) == plan->transfer)
+    if (hs_class[class].transfer == 0)
         return false;
     remote_lock_store();
-    bool has_room = held[class] < plan->transfer;
-    if (has_room) {
-        memcpy(batch(class, held[class]), blocks, plan->flush * sizeof *blocks);
-        hold(class, held[class] + 1);
-        count_own(&heap->count[class].transfer_in, plan->flush);
-    }
+    bool kept = keep(heap, class, blocks);
     remote_unlock_store();
-    return has_room;
+    return kept;
 }
 
 uint32_t hs_transfer_take(struct heap *heap, unsigned class, void **blocks)
 {
-    if (look(class) == 0)
+    if (hs_class[class].transfer == 0)
+        return 0;
+    word_set(&idle[class], 0);
+    if (word_look(&held[class]) == 0)
         return 0;
     uint32_t taken = 0;
     remote_lock_store();
     if (held[class] > 0) {
         taken = hs_class[class].flush;
-        hold(class, held[class] - 1);
+        word_set(&held[class], held[class] - 1);
         memcpy(blocks, batch(class, held[class]), taken * sizeof *blocks);
         count_own(&heap->count[class].transfer_out, taken);
         count_own(&heap->count[class].refill, 1);
@@ -59,17 +73,11 @@ uint32_t hs_transfer_take(struct heap *heap, unsigned class, void **blocks)
     return taken;
 }
 
-/* Counted as taken by threads without a heap. */
 void hs_transfer_empty(void)
 {
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
         remote_lock_store();
-        while (held[class] > 0) {
-            hold(class, held[class] - 1);
-            for (uint32_t index = 0; index < hs_class[class].flush; index++)
-                hs_give(&hs_no_heap, class, batch(class, held[class])[index]);
-            count_own(&hs_no_heap.count[class].transfer_out, hs_class[class].flush);
-        }
+        empty(&hs_no_heap, class);
         remote_unlock_store();
     }
 }
@@ -83,4 +91,5 @@ void hs_transfer_check(void)
 void hs_transfer_reset(void)
 {
     memset(held, 0, sizeof held);
+    memset(idle, 0, sizeof idle);
 }

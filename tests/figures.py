@@ -86,7 +86,12 @@ def _hold(heap: Loaded, handle: ctypes.CDLL, plan: Plan, live: list[int]) -> Non
     runs = sum(pages[size] for size in live if plan.small_limit < size <= plan.huge_bytes)
     huge = [pages[size] for size in live if size > plan.huge_bytes]
     parked = [
-        count["refilled"] - count["flushed"] - count["direct"] + count["transfer_in"] - count["transfer_out"]
+        count["refilled"]
+        - count["flushed"]
+        - count["direct"]
+        + count["transfer_in"]
+        - count["transfer_out"]
+        - count["transfer_back"]
         for count in of_class
     ]
     parked = [count - small.count(index) for index, count in enumerate(parked)]

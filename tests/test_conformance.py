@@ -229,7 +229,7 @@ def run(design: Design, examples: int) -> dict[str, int]:
 
 def unused(design: Design, total: dict[str, int]) -> set[str]:
     """Counters that stayed 0 though the design has what they count."""
-    absent = {"remote", "drained"} if design.remote == "local_cache" else set()
+    absent = {"transfer_back"} | ({"remote", "drained"} if design.remote == "local_cache" else set())
     absent |= {"run_hit", "run_spill"} if design.run_cache_bytes == 0 else set()
     absent |= {"transfer_in", "transfer_out"} if make_plan(design).transfer_slots == 0 else set()
     absent |= {"releases", "released_bytes"} if design.release.__struct_config__.tag == "keep" else set()

@@ -55,12 +55,26 @@ def test_transfer_cache(compiled: bool) -> None:
     front = front_array_stack.Params(capacity=4, refill=4, flush=2)
     program = Program(compiled, [16], front, transfer_bytes=2 * 2 * 16 + 16)  # two batches of two blocks
     program.malloc(" ".join(f"b{i}" for i in range(12)), 16)  # 0 to 176
-    program.free(
-        " ".join(f"b{i}" for i in range(12)), thread=1
-    )  # flushed: 0 16, 32 48, then 64 80 and 96 112 to the store
+    # Flushed: 0 16 and 32 48, then 64 80 and 96 112, which go to the store.
+    program.free(" ".join(f"b{i}" for i in range(12)), thread=1)
     assert program.counts(0, "flush", "flushed", "transfer_in", "transfer_out") == (4, 8, 4, 0)
     assert program.malloc("c d e f g h", 16) == [48, 32, 16, 0, 64, 80]
     assert program.counts(0, "refill", "refilled", "transfer_in", "transfer_out", "reuse") == (6, 20, 4, 4, 4)
+
+
+def test_a_transfer_cache_that_nobody_looks_at_is_emptied(compiled: bool) -> None:
+    front = front_array_stack.Params(capacity=1, refill=1, flush=1)
+    program = Program(compiled, [16], front, transfer_bytes=3 * 16)
+    program.malloc(" ".join(f"b{i}" for i in range(24)), 16)
+    program.free(" ".join(f"b{i}" for i in range(17)))  # sixteen flushes: three kept, the others given
+    assert program.counts(0, "flush", "transfer_in", "transfer_back") == (16, 3, 0)
+    program.free("b17")  # the seventeenth
+    assert program.counts(0, "flush", "transfer_in", "transfer_back") == (17, 3, 3)
+    program.free("b18")
+    assert program.counts(0, "flush", "transfer_in", "transfer_back") == (18, 3, 3)
+    program.malloc("c d", 16)  # a hit and a refill, which finds no batch
+    program.free("b19 b20")
+    assert program.counts(0, "flush", "transfer_in", "transfer_out", "transfer_back") == (19, 4, 0, 3)
 
 
 def test_front_two_level(compiled: bool) -> None:

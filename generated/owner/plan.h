@@ -71,8 +71,8 @@ enum {
     SMALLEST_RUN_SPAN = 4194304,
 };
 
-/* Slots of the transfer cache, all classes. */
-enum { TRANSFER_SLOTS = 1 };
+/* Slots of the transfer cache, all classes; flushes without a refill after which it keeps none. */
+enum { TRANSFER_SLOTS = 1, TRANSFER_IDLE = 16 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
 enum { SLOT_COUNT = 1097 };
