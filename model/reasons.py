@@ -131,6 +131,6 @@ def why_run_cache(base: Design, before: Outcome, after: Outcome, tried: Sequence
         for cache, one in sorted(by_cache.items())
     )
     saves = "less" if after.run_cache_bytes < base.run_cache_bytes else "more"
-    why = f"Freed runs that a heap keeps idle save {saves} than they cost, beside the base's. By run cache bytes: {others}."
+    why = f"Freed runs that a heap keeps idle save {saves} than they cost against the base's. By cache bytes: {others}."
     figures: Figures = {f"committed_peak_{cache}": one.committed_peak for cache, one in by_cache.items()}
     yield Reason("run_cache_bytes", str(after.run_cache_bytes), why, figures)
