@@ -59,4 +59,7 @@ def with_library(column: Column, tuning: Tuning) -> Column:
     """The column TUNED with the library of this tuning, built once (bench/built.py); unusable if there is none."""
     if tuning.design is None:
         return column._replace(unusable=tuning.why_not)
-    return column._replace(library=Library(TUNED, library_of(tuning.design), tuning.hash))
+    try:
+        return column._replace(library=Library(TUNED, library_of(tuning.design), tuning.hash))
+    except CheckFailed as error:
+        return column._replace(unusable=str(error))

@@ -7,7 +7,9 @@ import msgspec
 import pytest
 from conftest import Answer
 
-from heapsmith.bench import bench_tables, suite, suites
+from heapsmith.bench import bench_tables, suite, suites, training
+from heapsmith.bench.columns import TUNED, Column
+from heapsmith.bench.peers import Library
 from heapsmith.bench.programs import programs
 from heapsmith.bench.rows import MICRO, THREADS, MicroRow
 from heapsmith.bench.suite import BenchReport, bench
@@ -92,3 +94,14 @@ def contents_of(command: list[str], folder: Path) -> list[bytes]:
     return [
         file.read_bytes() for file in files if file.is_file() and (".git" not in file.parts or "refs" in file.parts)
     ]
+
+
+def test_a_tuned_library_that_does_not_build_is_out_of_its_row_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> Path:
+        raise CheckFailed("gcc: no")
+
+    monkeypatch.setattr(training, "library_of", refuse)
+    design = load("default")
+    tuning = training.Tuning("another input", 9, design, design.hash(), True, "")
+    column = Column(Library(TUNED, None), "tuned")
+    assert training.with_library(column, tuning).unusable == "gcc: no"
