@@ -3,9 +3,10 @@
 import os
 import resource
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from covering import covering_designs
@@ -19,10 +20,15 @@ PROGRAMS = Path(__file__).parent / "programs"
 FLAGS = ("-O1", "-fno-builtin", "-pthread", "-Wall", "-Wextra")
 """Without -fno-builtin gcc takes free(malloc(n)) out of a program."""
 
+
+def soon(values: Iterable[object], first: Sequence[object]) -> list[Any]:
+    """The values as a test's parameters, those that are not in `first` with the long forms' mark."""
+    return [pytest.param(value, marks=[] if value in first else pytest.mark.big) for value in values]
+
+
 BUILT_IN = builtin_names()
-SOON = {"default", "owner", "region", "header", "hardened", "lean"}
-FIRST_BUILT_IN = [pytest.param(name, marks=[] if name in SOON else pytest.mark.big) for name in BUILT_IN]
-"""The built-in designs for tests that need a library of each: what the others add is left to the long forms."""
+FIRST_BUILT_IN = soon(BUILT_IN, ("default", "owner", "lean", "header"))
+"""The built-in designs for tests that need a release library of each."""
 LIVE_DESIGNS = [name for name in ("default", "owner", "region", "header", "hardened") if name in BUILT_IN]
 """One design of every kind that differs in threads, forks and failures; every other built-in one in the long forms."""
 

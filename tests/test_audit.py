@@ -61,7 +61,7 @@ def test_built_in_designs_do_what_they_claim(name: str) -> None:
 
 @needs_tools
 @pytest.mark.parametrize("remote", ["local_cache", pytest.param("owner_list", marks=pytest.mark.big)])
-@pytest.mark.parametrize("classifier", ["slab_map", "class_region", "header"])
+@pytest.mark.parametrize("classifier", ["slab_map", "class_region", pytest.param("header", marks=pytest.mark.big)])
 def test_every_front_under_every_dispatch(classifier: str, remote: str) -> None:
     empties = "dedicated" if classifier == "class_region" else "shared"
     chosen = {"classifier": classifier, "remote": remote, "empties": empties}
@@ -73,7 +73,7 @@ def test_every_front_under_every_dispatch(classifier: str, remote: str) -> None:
 @pytest.mark.parametrize(
     "design",
     [
-        Design("one", [64], classifier="header", remote="owner_list"),
+        pytest.param(Design("one", [64], classifier="header", remote="owner_list"), marks=pytest.mark.big),
         Design("one-bare-header", [64], classifier="header", front=front_none.Params()),
     ],
     ids=lambda design: design.name,

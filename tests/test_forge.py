@@ -46,7 +46,10 @@ def test_forge_as_json(call: Call, tmp_path: Path) -> None:
     assert json.loads(answer.out)["tuned"]["design"]["name"] == "tiny"
 
 
-@pytest.mark.parametrize(("step", "number"), [(1, signal.SIGINT), (3, signal.SIGTERM), (7, signal.SIGINT)])
+@pytest.mark.parametrize(
+    ("step", "number"),
+    [(1, signal.SIGINT), (3, signal.SIGTERM), pytest.param(7, signal.SIGINT, marks=pytest.mark.big)],
+)
 def test_an_interrupted_forge_leaves_no_half_written_file(tmp_path: Path, step: int, number: int) -> None:
     out = tmp_path / "job"
     heeding = ["env", "--default-signal=INT"]  # a suite in the background ignores it, and so would its children

@@ -6,16 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from preloaded import FLAGS, LIVE_DESIGNS, PROGRAMS, library, program, run, shim
+from preloaded import FLAGS, LIVE_DESIGNS, PROGRAMS, library, program, run, shim, soon
 
 HEAPSMITH = [sys.executable, "-m", "heapsmith"]
 DESIGNS = [name for name in LIVE_DESIGNS if name != "header"]
 TLS = 7  # PT_TLS (elf(5))
 
 designs = pytest.mark.parametrize("design", DESIGNS)
-linked_designs = pytest.mark.parametrize(
-    "design", [pytest.param(name, marks=[] if name == "owner" else pytest.mark.big) for name in DESIGNS]
-)
+linked_designs = pytest.mark.parametrize("design", soon(DESIGNS, ["owner"]))
 """test_static.py links the default one."""
 
 

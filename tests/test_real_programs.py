@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from loaded import checked_library
+from preloaded import soon
 
 from heapsmith.bench.built import library_of
 from heapsmith.bench.programs import JOBS, Program, programs, trace_of
@@ -95,9 +96,7 @@ def test_under_the_other_designs(runs: Runs, name: str, design: str) -> None:
     runs.unchanged(name, checked_library(load(design)), checked=True)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name == "sqlite3" else pytest.mark.big) for name in NAMES]
-)
+@pytest.mark.parametrize("name", soon(NAMES, ["sqlite3"]))
 def test_under_a_library_forged_for_it(runs: Runs, name: str, tmp_path: Path) -> None:
     trace = trace_of(runs.installed(name), tmp_path / "traces")
     tuned = tune(trace, base=load("default"), name=f"for-{name}")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from preloaded import soon
 from traces import random_trace
 
 from heapsmith.model.capacities import CapacityPass
@@ -89,7 +90,7 @@ def idle_bytes_bound(tuned: Tuned, trace: Path) -> int:
     )
 
 
-@pytest.mark.parametrize("name", BASES)
+@pytest.mark.parametrize("name", soon(BASES, ("default", "header", "owner_list", "two_level", "none", "grain_8")))
 def test_tuned_is_legal_better_and_within_its_bounds(name: str, trace: Path) -> None:
     base = BASES[name]
     tuned = tune(trace, base=base, max_overhead=0.1, max_classes=40, name="made")
