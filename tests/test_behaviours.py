@@ -17,7 +17,7 @@ from heapsmith.model.design import Design, builtin_names, load
 
 FOLDER = Path(__file__).parent / "behaviours"
 SOURCES = sorted([*FOLDER.glob("*.c"), *FOLDER.glob("*.cpp")])
-COMMON = ["-O1", "-D_GNU_SOURCE", "-pthread", "-Wall", "-Wextra", "-Wno-alloc-size-larger-than", "-Wno-unused-result"]
+COMMON = ["-O0", "-D_GNU_SOURCE", "-pthread", "-Wall", "-Wextra", "-Wno-alloc-size-larger-than", "-Wno-unused-result"]
 FLAGS = {
     ".c": ["-std=gnu11", "-fno-builtin", "-Wno-use-after-free", *COMMON],
     ".cpp": ["-std=c++17", "-fno-builtin", "-fno-allocation-dce", *COMMON, "-lstdc++"],

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 from covering import covering_designs, of_each_row
 from loaded import fast_library
+from preloaded import soon
 from sanitized import ADDRESS_UNDEFINED, PROGRAM, STRESS, THREAD, Change, Sanitizer, build_sanitized, run_sanitized
 
 from heapsmith.bench.built import library_of
@@ -64,7 +65,7 @@ def library(design: Design) -> str:
     return str(fast_library(design))
 
 
-@pytest.mark.parametrize("design", COVERING, ids=named)
+@pytest.mark.parametrize("design", soon(COVERING, of_each_row(4)), ids=named)
 def test_threads_at_random(design: Design, tmp_path: Path) -> None:
     seed = str(COVERING.index(design))
     words = [*SHORT, *grain(design), "--seed", seed, "--statistics", "1"]
