@@ -27,7 +27,7 @@ def soon(values: Iterable[object], first: Sequence[object]) -> list[Any]:
 
 
 BUILT_IN = builtin_names()
-FIRST_BUILT_IN = soon(BUILT_IN, ("default", "owner", "lean", "header"))
+FIRST_BUILT_IN = soon(BUILT_IN, ("default", "owner", "region", "header"))
 """The built-in designs for tests that need a release library of each."""
 LIVE_DESIGNS = [name for name in ("default", "owner", "region", "header", "hardened") if name in BUILT_IN]
 """One design of every kind that differs in threads, forks and failures; every other built-in one in the long forms."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from heapsmith.codegen.generate import RUNTIME, generate, runtime_sources
-from heapsmith.codegen.toolchain import build_tool, find_gcc
+from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design import Design
 from heapsmith.model.plan import make_plan
 
@@ -84,12 +84,11 @@ def _sources(design: Design, folder: Path, change: Change | None) -> list[Path]:
 
 def _library(sources: list[Path], sanitizer: Sanitizer, folder: Path) -> Path:
     """The library as one object whose exported functions, heapsmith's own apart, have the prefix."""
-    compiler = [find_gcc().path, *COMPILE, *sanitizer.flags, f"-I{folder}", f"-I{RUNTIME}", "-c"]
-    objects = [str(folder / f"{number}.o") for number in range(len(sources))]
-    for source, compiled in zip(sources, objects, strict=True):
-        _run([*compiler, str(source), "-o", compiled])
+    flags = [*COMPILE, *sanitizer.flags, "-c"]
+    include = [folder, RUNTIME]
+    objects = [build_tool(f"{source.stem}-{sanitizer.name}.o", [source], flags, include=include) for source in sources]
     joined, renames = folder / "library.o", folder / "renames"
-    _run(["ld", "-r", *objects, "-o", str(joined)])
+    _run(["ld", "-r", *map(str, objects), "-o", str(joined)])
     listed = _run(["nm", "--defined-only", "--extern-only", "--format=posix", str(joined)])
     names = [line.split()[0] for line in listed.splitlines()]
     exported = [name for name in names if not name.startswith(("hs_", "heapsmith_", "__odr_asan"))]
