@@ -209,6 +209,7 @@ def test_the_library_of_another_design(emitted: Folder, twins: Folder, tmp_path:
     assert (preloaded.returncode, preloaded.stdout) == ended([twins("owner"), "plain", *words])
 
 
+@pytest.mark.big
 def test_an_archive(emitted: Folder, tmp_path: Path) -> None:
     archive = build_archive(DESIGNS["default"], emitted("default"), tmp_path / "libheap.a")
     words, _ = TURNS["plenty"]
