@@ -235,8 +235,9 @@ struct slab *hs_acquire_slab(struct heap *heap, unsigned class); /* for the clas
 void hs_retire_slab(struct heap *heap, struct slab *slab);       /* it is empty */
 void hs_give(struct heap *heap, unsigned class, void *block);                      /* under the store's lock */
 void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count); /* takes it */
-size_t hs_store_trim(void);                         /* the pages of all empty slabs go back; bytes given back */
-size_t hs_store_reclaim(size_t wanted); /* empty slabs become address space, at least so many bytes if there are; the bytes */
+/* Both empty the transfer caches first, and return bytes. */
+size_t hs_store_trim(void);             /* the pages of all empty slabs go back */
+size_t hs_store_reclaim(size_t wanted); /* empty slabs become address space: at least so many bytes, if there are */
 void hs_store_census(size_t *slab_bytes, size_t *out_bytes); /* committed to slabs; of that in blocks that are out */
 void hs_store_check(void);                         /* checked build */
 void hs_store_reset(void);                         /* checked build */
