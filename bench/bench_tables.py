@@ -5,7 +5,7 @@ from collections.abc import Callable
 from heapsmith.bench.columns import TUNED
 from heapsmith.bench.compare import Ratio
 from heapsmith.bench.suite import BenchCell, BenchReport, BenchRow
-from heapsmith.bench.tables import Words
+from heapsmith.bench.tables import Words, section
 from heapsmith.bench.units import amount, duration
 
 OURS = ("library", "tuned")
@@ -44,6 +44,12 @@ def tables(report: BenchReport) -> list[Words]:
         {column.name: column.rss_mean for column in report.columns},
     )
     return [table for table in (cpu, wall, rss, _instructions(report), _tunings(report)) if table.rows]
+
+
+def page(report: BenchReport) -> str:
+    """The report in Markdown: every table, then the notes."""
+    lines = [line for table in tables(report) for line in section(table)]
+    return "\n".join(["# Benchmark", *lines, "", "## Notes", "", *(f"- {note}" for note in notes(report))]) + "\n"
 
 
 def notes(report: BenchReport) -> list[str]:

@@ -8,7 +8,7 @@ from heapsmith.bench import tables
 from heapsmith.bench.measure import MeasureRow, MeasureTable
 from heapsmith.bench.replay import ReplayTable
 from heapsmith.bench.rounds import Figure
-from heapsmith.bench.tables import Words
+from heapsmith.bench.tables import Words, section
 from heapsmith.bench.units import amount
 from heapsmith.codegen.verify import VerifyReport
 from heapsmith.model.simulate import SimulationTable
@@ -76,8 +76,7 @@ def _lines(report: ForgeReport) -> Iterator[str]:
     yield f"Recorded: {info.events:,} events, {info.threads} threads, {info.distinct_sizes:,} distinct sizes,"
     yield f"{amount(info.allocated_bytes)} allocated, {amount(info.peak_live_bytes)} live at the peak."
     for words in summary(report):
-        yield from ("", f"## {words.title}", "")
-        yield from _grid(words)
+        yield from section(words)
     for name, table in (("measurement", report.measured), ("replay", report.replayed)):
         for note in tables.notes(table):
             yield from ("", f"Note on the {name}: {note}.")
@@ -85,12 +84,3 @@ def _lines(report: ForgeReport) -> Iterator[str]:
     yield from (f"- `{reason.field}` = {reason.chosen}: {reason.why}" for reason in report.tuned.reasons)
     yield from ("", "## Files", "")
     yield from (f"- `{file}`" for file in report.files)
-
-
-def _grid(words: Words) -> Iterator[str]:
-    """A table in Markdown."""
-    left = [index == 0 or column.startswith("<") for index, column in enumerate(words.columns)]
-    yield f"| {' | '.join(column.lstrip('<') for column in words.columns)} |"
-    yield f"|{'|'.join(':--' if text else '--:' for text in left)}|"
-    for row in words.rows:
-        yield f"| {' | '.join(cell.replace('|', '/') for cell in row)} |"

@@ -1,6 +1,6 @@
 """Results as tables of words: what the terminal shows and what the forge's report.md holds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from heapsmith.bench.measure import MeasureTable
@@ -18,6 +18,16 @@ class Words(NamedTuple):
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
+
+
+def section(words: Words) -> Iterator[str]:
+    """A table under its title, as lines of Markdown."""
+    left = [index == 0 or column.startswith("<") for index, column in enumerate(words.columns)]
+    yield from ("", f"## {words.title}", "")
+    yield f"| {' | '.join(column.lstrip('<') for column in words.columns)} |"
+    yield f"|{'|'.join(':--' if text else '--:' for text in left)}|"
+    for row in words.rows:
+        yield f"| {' | '.join(cell.replace('|', '/') for cell in row)} |"
 
 
 def times(figure: Figure) -> str:

@@ -179,6 +179,12 @@ def test_the_tables() -> None:
         "row1: 0.50 processors were busy with other programs",
     ]
     assert bench_tables.broken(report) == ["row1"]
+    page = bench_tables.page(report).splitlines()
+    assert [line for line in page if line.startswith("#")] == [
+        *("# Benchmark", *(f"## {table.title}" for table in (cpu, wall, rss, instructions)), "## Notes")
+    ]
+    assert f"| {' | '.join(cpu.rows[0])} |" in page
+    assert page[-1] == "- row1: 0.50 processors were busy with other programs"
 
 
 def quietly(what: str, done: int, total: int) -> None:

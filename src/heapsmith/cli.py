@@ -354,7 +354,10 @@ def bench(
     rounds: take.BenchRounds = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rows, less work in each: under two minutes.")] = False,
     instructions: Annotated[bool, typer.Option("--instructions", help="Count instructions too (valgrind).")] = False,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the JSON to FILE.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="Write the JSON to FILE; to FILE.md the tables."),
+    ] = None,
     json: take.Json = False,
 ) -> int:
     """Benchmarks, replays and real programs under every malloc: time, peak RSS, ratios to glibc and the best peer.
@@ -376,7 +379,9 @@ def bench(
             tune=tune,
             progress=progress,
         )
-    if path is not None:
+    if path is not None and path.suffix == ".md":
+        whole_file.write_whole(path, bench_tables.page(found).encode())
+    elif path is not None:
         whole_file.write_json(path, found)
     show.emit_json(found) if json else results.benched(found)
     return 1 if bench_tables.broken(found) else 0
