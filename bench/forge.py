@@ -54,8 +54,9 @@ def forge(
         (out / stale).unlink(missing_ok=True)
 
     say(1, f"record {' '.join(command)}")
-    recorded, status = _record(command, trace, progress)
-    say(2, f"read the trace: {recorded.events:,} events")
+    recorded, status, inlines = _record(command, trace, progress)
+    missing = ", without what heapsmith.h served (docs/header.md)" if inlines else ""
+    say(2, f"read the trace: {recorded.events:,} events{missing}")
     info = trace_info(trace, progress=progress)
     say(3, f"tune {name} from {base.name}")
     tuned = tune(trace, base=base, max_overhead=max_overhead, name=name, progress=progress)
@@ -94,8 +95,8 @@ def forge(
     return report
 
 
-def _record(command: list[str], trace: Path, progress: Progress) -> tuple[RecordedTrace, int]:
-    """The trace of the command's busiest process, and the command's exit status."""
+def _record(command: list[str], trace: Path, progress: Progress) -> tuple[RecordedTrace, int, bool]:
+    """The trace of the command's busiest process, the command's exit status, and RecordResult.inlines."""
     result = record(
         command,
         trace,
@@ -112,7 +113,7 @@ def _record(command: list[str], trace: Path, progress: Progress) -> tuple[Record
     main = result.traces[0]
     if main.drops:
         raise CheckFailed(f"{trace}: {main.drops} events were dropped while recording; free some room there")
-    return main, result.exit_status
+    return main, result.exit_status, result.inlines
 
 
 def _require(verified: VerifyReport) -> None:

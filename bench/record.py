@@ -19,6 +19,7 @@ from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.trace import TraceWriter
 
 SPOOL_VARIABLE = "HEAPSMITH_RECORD"  # the recorder's own: the directory for spools
+HEADER_WORD = b"\0hs_heap_"
 _LIBRARY_FLAGS = ("-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-fno-builtin", "-lpthread")
 _NEEDED_CPU_FLAGS = ("constant_tsc", "rdtscp")
 
@@ -50,6 +51,9 @@ class RecordResult(msgspec.Struct, frozen=True):
     record_ns: float  # the hot path's own cost per record, measured here
     traces: list[RecordedTrace]  # the one at the path asked for first, then by descending events
     spool: str | None  # the directory of spools, if kept
+    inlines: (
+        bool  # CMD is compiled with heapsmith.h: what the header serves is no call, and was not seen (docs/header.md)
+    )
 
 
 class _Moment(NamedTuple):
@@ -138,7 +142,16 @@ def record(
         raise CheckFailed(
             f"{program}: nothing was recorded: it is statically linked or setuid, or ended by itself at once"
         )
-    return RecordResult(status, run.wall_ns, run.record_ns, traces, str(spool) if keep_spool else None)
+    kept = str(spool) if keep_spool else None
+    return RecordResult(status, run.wall_ns, run.record_ns, traces, kept, _inlines(Path(program)))
+
+
+def _inlines(program: Path) -> bool:
+    """Whether the program's string table has the word that heapsmith.h reads."""
+    try:
+        return HEADER_WORD in program.read_bytes()
+    except OSError:
+        return False
 
 
 class _Run(NamedTuple):

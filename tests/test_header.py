@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
+from conftest import Answer
 from loaded import FAST_TO_BUILD
 from preloaded import PROGRAMS, soon, start
 
@@ -39,6 +40,7 @@ TURNS = {"plenty": (["40", "1000", "7", "3000"], None), "little memory": (["40",
 """Arguments of header_twins, and limits: with little memory runs serve small requests, until there are none."""
 
 Folder = Callable[[str], Path]
+Call = Callable[..., Answer]
 
 
 @lru_cache
@@ -207,6 +209,13 @@ def test_the_library_of_another_design(emitted: Folder, twins: Folder, tmp_path:
     assert f"undefined symbol: {missing}" in done.stderr
     preloaded = start(command, library("owner"))
     assert (preloaded.returncode, preloaded.stdout) == ended([twins("owner"), "plain", *words])
+
+
+def test_recording_warns_that_it_does_not_see_the_header(twins: Folder, call: Call, tmp_path: Path) -> None:
+    words, _ = TURNS["plenty"]
+    for program, warns in ((twins("default"), True), ("/bin/true", False)):
+        answer = call("record", "-o", tmp_path / "t.hst", "--", program, "inlined", *words)
+        assert (answer.status, "heapsmith.h" in answer.err) == (0, warns)
 
 
 @pytest.mark.big

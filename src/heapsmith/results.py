@@ -39,6 +39,11 @@ def recorded(result: "RecordResult") -> None:
     if more := result.traces[MOST_TRACES:]:
         events = sum(trace.events for trace in more)
         show.note(f"heapsmith: and {len(more)} smaller traces of other processes, {events:,} events, beside it")
+    if result.inlines:
+        show.note(
+            "heapsmith: warning: the program is compiled with heapsmith.h: what the header served is not in the trace, "
+            "unless the library is the checked build (docs/header.md)"
+        )
 
 
 def trace_info(info: "TraceInfo") -> None:
