@@ -49,7 +49,8 @@ def tables(report: BenchReport) -> list[Words]:
 def page(report: BenchReport) -> str:
     """The report in Markdown: every table, then the notes."""
     lines = [line for table in tables(report) for line in section(table)]
-    return "\n".join(["# Benchmark", *lines, "", "## Notes", "", *(f"- {note}" for note in notes(report))]) + "\n"
+    said = [f"- {note}" for note in notes(report)]
+    return "\n".join(["# Benchmark", *lines, *(["", "## Notes", "", *said] if said else [])]) + "\n"
 
 
 def notes(report: BenchReport) -> list[str]:

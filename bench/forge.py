@@ -55,7 +55,7 @@ def forge(
 
     say(1, f"record {' '.join(command)}")
     recorded, status, inlines = _record(command, trace, progress)
-    missing = ", without what heapsmith.h served (docs/header.md)" if inlines else ""
+    missing = ", without what the program's own heapsmith.h or archive served (docs/header.md)" if inlines else ""
     say(2, f"read the trace: {recorded.events:,} events{missing}")
     info = trace_info(trace, progress=progress)
     say(3, f"tune {name} from {base.name}")

@@ -51,9 +51,7 @@ class RecordResult(msgspec.Struct, frozen=True):
     record_ns: float  # the hot path's own cost per record, measured here
     traces: list[RecordedTrace]  # the one at the path asked for first, then by descending events
     spool: str | None  # the directory of spools, if kept
-    inlines: (
-        bool  # CMD is compiled with heapsmith.h: what the header serves is no call, and was not seen (docs/header.md)
-    )
+    inlines: bool  # CMD has heapsmith.h or an archive in it: what they serve is not in the trace
 
 
 class _Moment(NamedTuple):
@@ -147,7 +145,7 @@ def record(
 
 
 def _inlines(program: Path) -> bool:
-    """Whether the program's string table has the word that heapsmith.h reads."""
+    """Whether the program's string table has the word that heapsmith.h reads and that archives define."""
     try:
         return HEADER_WORD in program.read_bytes()
     except OSError:

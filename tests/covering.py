@@ -1,11 +1,13 @@
 """Small designs that use every policy and every legal pair of policies: tiny slabs and fronts, so all happens early."""
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from itertools import combinations, product
 from types import ModuleType
 from typing import Any
 
 import msgspec
+import pytest
 
 from heapsmith.model import policy
 from heapsmith.model.design import HUGE_PAGE, THPS, Design
@@ -74,6 +76,13 @@ def of_each_row(count: int) -> list[Design]:
     return list(
         max(combinations(covering_designs(), count), key=lambda designs: len(set().union(*map(_rows, designs))))
     )
+
+
+def soon(values: Iterable[object], first: Sequence[object]) -> list[Any]:
+    """The values as a test's parameters; those that are not in `first` have the mark of the long forms."""
+    every = list(values)
+    assert all(value in every for value in first)
+    return [pytest.param(value, marks=[] if value in first else pytest.mark.big) for value in every]
 
 
 def _rows(design: Design) -> set[tuple[str, str]]:

@@ -3,13 +3,11 @@
 import os
 import resource
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-import pytest
-from covering import covering_designs
+from covering import covering_designs, soon
 from loaded import checked_library
 
 from heapsmith.bench.built import library_of
@@ -19,12 +17,6 @@ from heapsmith.model.design import Design, builtin_names, load
 PROGRAMS = Path(__file__).parent / "programs"
 FLAGS = ("-O1", "-fno-builtin", "-pthread", "-Wall", "-Wextra")
 """Without -fno-builtin gcc takes free(malloc(n)) out of a program."""
-
-
-def soon(values: Iterable[object], first: Sequence[object]) -> list[Any]:
-    """The values as a test's parameters, those that are not in `first` with the long forms' mark."""
-    return [pytest.param(value, marks=[] if value in first else pytest.mark.big) for value in values]
-
 
 BUILT_IN = builtin_names()
 FIRST_BUILT_IN = soon(BUILT_IN, ("default", "owner", "region", "header"))

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from preloaded import FIRST_BUILT_IN, soon
+from covering import soon
+from preloaded import FIRST_BUILT_IN
 
 from heapsmith.bench.built import library_of
 from heapsmith.codegen.audit import AuditReport, audit, audit_emitted

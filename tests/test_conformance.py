@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from covering import all_designs, covering_designs, of_each_row
+from covering import all_designs, covering_designs, of_each_row, soon
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from loaded import Loaded, RealThread, fast_library
 from numpy.typing import NDArray
-from preloaded import soon
 
 from heapsmith.codegen.difference import counter_names, counter_row, place
 from heapsmith.model.design import Design

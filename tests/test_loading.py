@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from preloaded import FLAGS, LIVE_DESIGNS, PROGRAMS, library, program, run, shim, soon
+from covering import soon
+from preloaded import FLAGS, LIVE_DESIGNS, PROGRAMS, library, program, run, shim
 
 HEAPSMITH = [sys.executable, "-m", "heapsmith"]
 DESIGNS = [name for name in LIVE_DESIGNS if name != "header"]
@@ -14,7 +15,6 @@ TLS = 7  # PT_TLS (elf(5))
 
 designs = pytest.mark.parametrize("design", DESIGNS)
 linked_designs = pytest.mark.parametrize("design", soon(DESIGNS, ["owner"]))
-archived_designs = pytest.mark.parametrize("design", soon(DESIGNS, []))
 """test_static.py links the default one."""
 
 
@@ -110,7 +110,7 @@ def test_linked_with_l(folder: Path, design: str, name: str) -> None:
 
 @static_forms
 @plain_programs
-@archived_designs
+@linked_designs
 def test_the_static_form(folder: Path, design: str, name: str, form: list[str]) -> None:
     tool = linked(folder, name, archive(folder, design), *form)
     assert run([tool]).startswith(f"{design} ")
@@ -120,7 +120,7 @@ def test_the_static_form(folder: Path, design: str, name: str, form: list[str]) 
 
 
 @static_forms
-@archived_designs
+@linked_designs
 def test_the_static_form_forks(folder: Path, design: str, form: list[str]) -> None:
     tool = linked(folder, "run_fork.c", archive(folder, design), *form)
     assert run([tool, "load", 10]) == "done\n"

@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from covering import soon
 from loaded import checked_library
-from preloaded import soon
 
 from heapsmith.bench.built import library_of
 from heapsmith.bench.programs import JOBS, Program, programs, trace_of

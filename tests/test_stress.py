@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from covering import covering_designs, of_each_row
+from covering import covering_designs, of_each_row, soon
 from loaded import fast_library
-from preloaded import soon
 from sanitized import ADDRESS_UNDEFINED, PROGRAM, STRESS, THREAD, Change, Sanitizer, build_sanitized, run_sanitized
 
 from heapsmith.bench.built import library_of

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from covering import soon
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from preloaded import soon
 from traces import random_trace
 
 from heapsmith.model.capacities import CapacityPass

@@ -41,8 +41,8 @@ def recorded(result: "RecordResult") -> None:
         show.note(f"heapsmith: and {len(more)} smaller traces of other processes, {events:,} events, beside it")
     if result.inlines:
         show.note(
-            "heapsmith: warning: the program is compiled with heapsmith.h: what the header served is not in the trace, "
-            "unless the library is the checked build (docs/header.md)"
+            "heapsmith: warning: the program has a part of a heapsmith library in it (heapsmith.h, an archive): "
+            "what that serves is not in the trace (docs/header.md)"
         )
 
 
