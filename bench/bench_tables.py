@@ -1,12 +1,14 @@
 """The benchmark's report as tables of words: CPU time, wall time, peak RSS, instructions; a column per malloc."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from heapsmith.bench.columns import TUNED
 from heapsmith.bench.compare import Ratio
 from heapsmith.bench.suite import BenchCell, BenchReport, BenchRow
 from heapsmith.bench.tables import Words, section
 from heapsmith.bench.units import amount, duration
+from heapsmith.bench.whole_file import write_json, write_whole
 
 OURS = ("library", "tuned")
 
@@ -44,6 +46,14 @@ def tables(report: BenchReport) -> list[Words]:
         {column.name: column.rss_mean for column in report.columns},
     )
     return [table for table in (cpu, wall, rss, _instructions(report), _tunings(report)) if table.rows]
+
+
+def write(path: Path, report: BenchReport) -> None:
+    """The report as the file `path`: JSON, or a page if its name ends in .md; BadInput if that cannot be written."""
+    if path.suffix == ".md":
+        write_whole(path, page(report).encode())
+    else:
+        write_json(path, report)
 
 
 def page(report: BenchReport) -> str:

@@ -44,7 +44,7 @@ ELSEWHERE = {
 WITHOUT_MUTANTS = frozenset(("hardening/unsealed.c",))
 """Sources in which there is nothing to change."""
 
-SAMPLE = 20
+SAMPLE = 14
 SEED = "1"
 
 LARGE_SAMPLE = 600

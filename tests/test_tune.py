@@ -90,7 +90,7 @@ def idle_bytes_bound(tuned: Tuned, trace: Path) -> int:
     )
 
 
-@pytest.mark.parametrize("name", soon(BASES, ("default", "header", "owner_list", "two_level", "none", "grain_8")))
+@pytest.mark.parametrize("name", soon(BASES, ("default", "header", "owner_list", "none")))
 def test_tuned_is_legal_better_and_within_its_bounds(name: str, trace: Path) -> None:
     base = BASES[name]
     tuned = tune(trace, base=base, max_overhead=0.1, max_classes=40, name="made")

@@ -354,16 +354,13 @@ def bench(
     rounds: take.BenchRounds = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rows, less work in each: under two minutes.")] = False,
     instructions: Annotated[bool, typer.Option("--instructions", help="Count instructions too (valgrind).")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="Write the JSON to FILE; to FILE.md the tables."),
-    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write JSON; to X.md a page.")] = None,
     json: take.Json = False,
 ) -> int:
     """Benchmarks, replays and real programs under every malloc: time, peak RSS, ratios to glibc and the best peer.
     See docs/bench.md. The exit status is 1 if a library that is no peer fails a row or changes its output.
     """
-    from heapsmith.bench import bench_tables, whole_file
+    from heapsmith.bench import bench_tables
     from heapsmith.bench.suite import bench as run_suites
 
     path = take.writable_file(out) if out is not None else None
@@ -379,10 +376,8 @@ def bench(
             tune=tune,
             progress=progress,
         )
-    if path is not None and path.suffix == ".md":
-        whole_file.write_whole(path, bench_tables.page(found).encode())
-    elif path is not None:
-        whole_file.write_json(path, found)
+    if path is not None:
+        bench_tables.write(path, found)
     show.emit_json(found) if json else results.benched(found)
     return 1 if bench_tables.broken(found) else 0
 
