@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import combinations, product
 from types import ModuleType
 from typing import Any
@@ -57,6 +58,7 @@ RUN_CACHES = (65_536, 8192, 0)
 TRANSFERS = (4096, 65_536, 0)
 
 
+@cache
 def covering_designs() -> list[Design]:
     """Designs such that every two rows of different fields that can go together do so in one of them."""
     legal = [rows for rows in product(*FACTORS.values()) if _design(rows, 0).why_not_valid() is None]

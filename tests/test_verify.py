@@ -36,7 +36,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    return Workshop(DESIGN, tmp_path_factory.mktemp("shop"))
+    return Workshop(DESIGN, tmp_path_factory.mktemp("shop")).opened()
 
 
 def changed(shop: Workshop, file: str, before: str, after: str) -> Library:

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,8 +59,12 @@ class Workshop:
         self.files |= {name: self.tree / name for name in names}
         for header in (*self.tree.glob("*.h"), *self.tree.glob("hardening/*.h")):
             self.files[str(header.relative_to(self.tree))] = header
+
+    def opened(self) -> "Workshop":
+        """The shop, its objects compiled: what everything but `texts` needs."""
         for source in self.sources:
             assert self._compile(["-c", "-MMD", str(source), "-o", f"{source}.o", "-MF", f"{source}.d"])
+        return self
 
     def texts(self) -> dict[str, str]:
         """The text of every file that can be changed, by its name in mutants."""
@@ -175,9 +180,15 @@ class AgainstModel:
 
     def __init__(self, design: Design) -> None:
         self.plan = make_plan(design)
-        self.expected = expect(self.plan, nasty_trace(self.plan))
+
+    @cached_property
+    def expected(self) -> Expected:
+        return expect(self.plan, nasty_trace(self.plan))
+
+    @cached_property
+    def expected_in_short_space(self) -> Expected:
         short = short_of_space(self.plan)
-        self.expected_in_short_space = expect(short, exhausting_trace(short))
+        return expect(short, exhausting_trace(short))
 
     def __call__(self, library: Path, file: str | None) -> str | None:
         """The trace, and after a reset again; then one in short space.
