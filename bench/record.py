@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.resources import files
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -147,8 +148,9 @@ def record(
 def _inlines(program: Path) -> bool:
     """Whether the program's string table has the word that heapsmith.h reads and that archives define."""
     try:
-        return HEADER_WORD in program.read_bytes()
-    except OSError:
+        with program.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+            return content.find(HEADER_WORD) >= 0
+    except (OSError, ValueError):  # it cannot be read, or is empty by now
         return False
 
 
