@@ -17,7 +17,7 @@ from heapsmith.codegen.claims import Hit, Row, counted, exits
 from heapsmith.codegen.disassembly import Listing, MachinePath, Unreadable, disassemble, paths
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.figures import audit_figures
-from heapsmith.codegen.generate import HEADER, HEADER_PURPOSE, PURPOSES, RUNTIME, generate
+from heapsmith.codegen.generate import HEADER, HEADER_PURPOSE, PURPOSES, RUNTIME, UNIT, UNIT_PURPOSE, generate
 from heapsmith.codegen.shape import audit_shape
 from heapsmith.codegen.toolchain import Compiler, find_gcc
 from heapsmith.model.design import Design
@@ -35,6 +35,7 @@ INLINED = ("pop", "push")
 COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"
 DIRECTIVES = {
     "plan.h": {"#ifndef HEAPSMITH_PLAN_H", "#define HEAPSMITH_PLAN_H", "#endif"},
+    UNIT: {"#define _GNU_SOURCE", "#ifndef HEAPSMITH_ARCHIVE", "#endif"},
     HEADER: {
         *("#ifndef HEAPSMITH_H", "#define HEAPSMITH_H", "#ifdef __cplusplus", "#ifdef __cpp_exceptions", "#endif"),
         *("#elif defined(HS_REPLACE_MALLOC)", "#define malloc(bytes) hs_malloc(bytes)"),
@@ -78,7 +79,7 @@ def audit_emitted(design: Design, emitted: Path, *, library: Path | None = None)
     """The same for C that lies in the folder `emitted`."""
     gcc = find_gcc()
     plan = make_plan(design)
-    files = {name: (emitted / name).read_text() for name in (*PURPOSES, HEADER)}
+    files = {name: (emitted / name).read_text() for name in (*PURPOSES, UNIT, HEADER)}
     with ThreadPoolExecutor(1) as beside:
         machine = beside.submit(_machine_rows, plan, files["fast.c"], emitted, library, gcc)
         rows = [*_shape_rows(plan, emitted), *_style_rows(plan, files), *_warning_rows(emitted, gcc)]
@@ -117,7 +118,7 @@ def _machine_rows(plan: Plan, text: str, emitted: Path, library: Path | None, gc
     """One row per hot function: the hit path in the machine code and the one that its comment claims."""
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
         try:
-            built = library or build_emitted(plan.design, emitted, Path(folder) / "library.so")
+            built = library or build_emitted(emitted, Path(folder) / "library.so")
             listing = disassemble(built)
         except CheckFailed as error:
             return [_row("machine code", "library", "gcc builds it", [str(error)])]
@@ -159,7 +160,7 @@ def _style_rows(plan: Plan, files: dict[str, str]) -> list[Row]:
     """The house's rules for emitted text, one row per file; the design's name may be of any length and look."""
     made = f'Emitted by heapsmith {heapsmith.__version__} from design "{plan.design.name}", content hash {plan.hash}.'
     claim = f"banner, {MAX_COLUMNS} columns, no macro, no date, host or absolute path"
-    purposes = PURPOSES | {HEADER: HEADER_PURPOSE}
+    purposes = PURPOSES | {UNIT: UNIT_PURPOSE, HEADER: HEADER_PURPOSE}
     rows = []
     for file, text in files.items():
         banner = [] if text.startswith(f"/* {purposes[file]}\n *\n * {made}\n") else ["does not begin with the banner"]

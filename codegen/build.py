@@ -1,4 +1,4 @@
-"""C to library: GCC over the emitted files and the runtime sources that the design needs."""
+"""C to library: GCC over the emitted files, which take in the runtime's parts that the design needs."""
 
 import os
 import shutil
@@ -7,11 +7,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from heapsmith.codegen.generate import RUNTIME, generate, runtime_sources
+from heapsmith.codegen.generate import RUNTIME, UNIT, generate
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design import Design
 from heapsmith.model.errors import CheckFailed, Missing
-from heapsmith.model.plan import make_plan
 
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wno-override-init"]
 
@@ -41,8 +40,8 @@ FLAGS = [
 
 CHECKED = ["-DHEAPSMITH_CHECKED=1"]
 
-NOT_STATIC = ("operators.c",)
-"""Left out of archives: a C++ program linked with one has its operators from libstdc++, which calls malloc."""
+ARCHIVE = ["-DHEAPSMITH_ARCHIVE=1", "-r", "-nostdlib"]
+"""Without operators.c: a C++ program linked with an archive has its operators from libstdc++, which calls malloc."""
 
 
 def build(
@@ -57,25 +56,22 @@ def build(
         emitted = Path(folder)
         generate(design, emitted)
         if static:
-            return build_archive(design, emitted, out, checked=checked)
-        return build_emitted(design, emitted, out, checked=checked, flags=flags)
+            return build_archive(emitted, out, checked=checked)
+        return build_emitted(emitted, out, checked=checked, flags=flags)
 
 
-def build_emitted(
-    design: Design, emitted: Path, out: Path, *, checked: bool = False, flags: list[str] | None = None
-) -> Path:
+def build_emitted(emitted: Path, out: Path, *, checked: bool = False, flags: list[str] | None = None) -> Path:
     """The shared library of C that `generate` wrote to the folder `emitted`; its SONAME is the name of `out`."""
     chosen = (flags if flags is not None else FLAGS) + (CHECKED if checked else [])
     soname = ["-Xlinker", "-soname", "-Xlinker", out.name]
-    return compile_c(_sources(design, emitted), out, flags=[*chosen, *soname], include=[emitted, RUNTIME])
+    return compile_c(_sources(emitted), out, flags=[*chosen, *soname], include=[emitted, RUNTIME])
 
 
-def build_archive(design: Design, emitted: Path, out: Path, *, checked: bool = False) -> Path:
+def build_archive(emitted: Path, out: Path, *, checked: bool = False) -> Path:
     """The archive of C that `generate` wrote to the folder `emitted`: one object, in which only the API is global."""
     objcopy, ar = _binutil("objcopy"), _binutil("ar")
-    sources = [source for source in _sources(design, emitted) if source.name not in NOT_STATIC]
-    flags = [*COMPILE, *(CHECKED if checked else []), "-r", "-nostdlib"]
-    whole = compile_c(sources, emitted / "heap.o", flags=flags, include=[emitted, RUNTIME])
+    flags = [*COMPILE, *(CHECKED if checked else []), *ARCHIVE]
+    whole = compile_c(_sources(emitted), emitted / "heap.o", flags=flags, include=[emitted, RUNTIME])
     _run([objcopy, "--localize-hidden", str(whole)])
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -89,8 +85,8 @@ def build_archive(design: Design, emitted: Path, out: Path, *, checked: bool = F
     return out
 
 
-def _sources(design: Design, emitted: Path) -> list[Path]:
-    return [emitted / "plan.c", emitted / "fast.c", *runtime_sources(make_plan(design))]
+def _sources(emitted: Path) -> list[Path]:
+    return [emitted / "fast.c", emitted / UNIT]
 
 
 def _binutil(name: str) -> str:

@@ -24,6 +24,9 @@ PURPOSES = {
     "fast.c": "The hit paths of this heap: a straight-line alloc and free per size class, malloc and free over them.",
 }
 
+UNIT = "heap.c"
+UNIT_PURPOSE = "All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit."
+
 HEADER = "heapsmith.h"
 HEADER_PURPOSE = "malloc and free for sizes that the compiler knows, inlined into the program: docs/header.md."
 
@@ -84,6 +87,7 @@ def render(plan: Plan) -> dict[str, str]:
         "plan": plan,
         "version": heapsmith.__version__,
         "hits": {row.index: sentence(plan, row) for row in plan.classes},
+        "parts": [str(source.relative_to(RUNTIME)) for source in runtime_sources(plan)],
         "dispatches": dispatches(plan),
         "header_sentence": header_sentence(plan),
         "front_words": FRONT_WORDS,
@@ -94,7 +98,7 @@ def render(plan: Plan) -> dict[str, str]:
     values["rows_symbol"] = f"hs_heap_{plan.hash}_{hashlib.sha256(nameless.encode()).hexdigest()[:6]}"
     files = {
         name: environment.get_template(f"{name}.j2").render(values, purpose=purpose)
-        for name, purpose in PURPOSES.items()
+        for name, purpose in (PURPOSES | {UNIT: UNIT_PURPOSE}).items()
     }
     return files | {HEADER: header.render(values, purpose=HEADER_PURPOSE)}
 

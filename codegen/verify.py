@@ -102,8 +102,8 @@ def build_libraries(design: Design, emitted: Path, folder: Path, release: Path |
     `release`: the latter, if it is built already.
     """
     plan = make_plan(design)
-    checked = build_emitted(design, emitted, folder / "checked.so", checked=True)
-    release = release or build_emitted(design, emitted, folder / "release.so")
+    checked = build_emitted(emitted, folder / "checked.so", checked=True)
+    release = release or build_emitted(emitted, folder / "release.so")
     return [
         Library("checked", checked, CHECK_EVERY, counted(plan, checked=True)),
         Library("release", release, 0, counted(plan, checked=False)),

@@ -38,7 +38,7 @@ static uint64_t look(const uint64_t *counter)
 }
 
 /* By the slab table, which can be read whatever became of the block. */
-static size_t quarantined(const struct quarantine *quarantine, unsigned class)
+static size_t in_quarantine(const struct quarantine *quarantine, unsigned class)
 {
     size_t blocks = 0;
     uint32_t held = word_look(&quarantine->held), oldest = word_look(&quarantine->oldest);
@@ -60,7 +60,7 @@ static void tally_heap(struct heap *heap, void *with)
         return;
     const struct front *front = &heap->front[tally->class];
     tally->parked += hs_held(heap, tally->class) + word_look(&front->listed);
-    tally->parked += (int64_t)quarantined(&heap->quarantine, tally->class);
+    tally->parked += (int64_t)in_quarantine(&heap->quarantine, tally->class);
 }
 
 static size_t at_least_none(int64_t sum)

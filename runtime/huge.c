@@ -59,7 +59,7 @@ static void grow_table(void)
         os_unmap((void *)old, old_slots * sizeof *old);
 }
 
-static bool has_room(void)
+static bool table_has_room(void)
 {
     if (2 * (entries + 1) > slots)
         grow_table();
@@ -94,7 +94,7 @@ static void delete(struct huge *entry)
 static bool enter(char *start, size_t pages)
 {
     hs_large_lock();
-    bool entered = has_room();
+    bool entered = table_has_room();
     if (entered) {
         insert((struct huge){ start, pages, (int64_t)hs_count.huge_map });
         count_own(&hs_count.huge_map, 1);
@@ -120,7 +120,7 @@ void *huge_alloc(size_t pages, size_t alignment)
 }
 
 /* A copy of the block's entry; pages == 0 if it is no huge block. */
-static struct huge look(const void *block)
+static struct huge look_up(const void *block)
 {
     hs_large_lock();
     struct huge found = *find(block);
@@ -129,7 +129,7 @@ static struct huge look(const void *block)
 }
 
 /* The entry itself, which leaves the table. */
-static struct huge take(const void *block)
+static struct huge take_huge(const void *block)
 {
     hs_large_lock();
     struct huge *entry = find(block);
@@ -146,7 +146,7 @@ static struct huge take(const void *block)
  * fails (it would split a mapping, and the process has too many), the block is gone and its address space is lost. */
 bool huge_free(void *block)
 {
-    struct huge gone = take(block);
+    struct huge gone = take_huge(block);
     if (gone.pages == 0)
         return false;
     hardening_unseal(block, gone.pages * PAGE_BYTES - TAIL_BYTES);
@@ -157,12 +157,12 @@ bool huge_free(void *block)
 
 size_t huge_pages(const void *block)
 {
-    return look(block).pages;
+    return look_up(block).pages;
 }
 
 int64_t huge_ordinal(const void *block)
 {
-    struct huge found = look(block);
+    struct huge found = look_up(block);
     return found.pages > 0 ? found.ordinal : -1;
 }
 

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATIENCE = 1 << 20 }; /* turns that the report at exit waits for another: about a second */
+enum { REPORT_PATIENCE = 1 << 20 }; /* turns that the report at exit waits for another: about a second */
 
 static bool stats_at_exit;
 static bool check_at_exit;
@@ -220,6 +220,6 @@ __attribute__((destructor)) static void at_exit(void)
 {
     if (check_at_exit)
         heapsmith_check();
-    for (int turn = 0; stats_at_exit && turn < PATIENCE && !write_report(); turn++)
+    for (int turn = 0; stats_at_exit && turn < REPORT_PATIENCE && !write_report(); turn++)
         sched_yield();
 }

@@ -5,8 +5,8 @@
 #include "os.h"
 #include "run_pages.h"
 
-/* 1 + first page, 0 when the queue is empty; runs are put in at `newest` and released from `oldest`. */
-static uint32_t oldest, newest;
+/* 1 + first page, 0 when the queue is empty; runs are put in at `newest_run` and released from `oldest_run`. */
+static uint32_t oldest_run, newest_run;
 static uint64_t queued_pages; /* committed ones, of all runs in the queue */
 
 void ages_join(uint32_t first)
@@ -16,12 +16,12 @@ void ages_join(uint32_t first)
     if (run->dirty == 0)
         return;
     run->newer = 0;
-    run->elder = newest;
-    if (newest != 0)
-        hs_runs.page[newest - 1].newer = first + 1;
+    run->elder = newest_run;
+    if (newest_run != 0)
+        hs_runs.page[newest_run - 1].newer = first + 1;
     else
-        oldest = first + 1;
-    newest = first + 1;
+        oldest_run = first + 1;
+    newest_run = first + 1;
     queued_pages += run->dirty;
 }
 
@@ -33,11 +33,11 @@ void ages_leave(uint32_t first)
     if (run->newer != 0)
         hs_runs.page[run->newer - 1].elder = run->elder;
     else
-        newest = run->elder;
+        newest_run = run->elder;
     if (run->elder != 0)
         hs_runs.page[run->elder - 1].newer = run->newer;
     else
-        oldest = run->newer;
+        oldest_run = run->newer;
     queued_pages -= run->dirty;
 }
 
@@ -72,8 +72,8 @@ static size_t give_back(uint32_t first, bool lazily)
 
 void ages_release(void)
 {
-    while (oldest != 0 && !release_keeps_runs(queued_pages * PAGE_BYTES))
-        if (give_back(oldest - 1, RELEASE_LAZILY) == SIZE_MAX)
+    while (oldest_run != 0 && !release_keeps_runs(queued_pages * PAGE_BYTES))
+        if (give_back(oldest_run - 1, RELEASE_LAZILY) == SIZE_MAX)
             return;
 }
 
@@ -107,14 +107,14 @@ void ages_check(void)
 {
     uint64_t pages = 0, runs = 0;
     uint32_t elder = 0;
-    for (uint32_t run = oldest; run != 0; run = hs_runs.page[run - 1].newer, runs++) {
+    for (uint32_t run = oldest_run; run != 0; run = hs_runs.page[run - 1].newer, runs++) {
         const struct page *queued = &hs_runs.page[run - 1];
         check(run_state(run - 1) == RUN_FREE && queued->age == AGE_QUEUED, "a run in the age queue is free");
         check(queued->elder == elder, "the age queue is linked both ways");
         pages += queued->dirty;
         elder = run;
     }
-    check(newest == elder, "the newest run ends the age queue");
+    check(newest_run == elder, "the newest run ends the age queue");
     check(pages == queued_pages, "queued_pages == committed pages of the runs in the age queue");
     for (uint32_t first = 0; first < hs_runs.top; first += hs_runs.page[first].length)
         runs -= run_state(first) == RUN_FREE && hs_runs.page[first].age == AGE_QUEUED;
@@ -123,6 +123,6 @@ void ages_check(void)
 
 void ages_reset(void)
 {
-    oldest = newest = 0;
+    oldest_run = newest_run = 0;
     queued_pages = 0;
 }

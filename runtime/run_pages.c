@@ -21,7 +21,7 @@ static void advise(size_t first, size_t length)
         os_huge_pages(hs_runs.start + huge * PAGE_BYTES, (first + length - huge) * PAGE_BYTES, THP_ASKED);
 }
 
-static bool reserve(size_t count)
+static bool reserve_pages(size_t count)
 {
     struct run_span span = { .pages = count };
     span.start = os_reserve(count * PAGE_BYTES, HUGE_PAGE_BYTES);
@@ -40,7 +40,7 @@ bool pages_reserve(size_t span_limit)
 {
     for (size_t count = RUN_SPAN_PAGES; count * PAGE_BYTES >= SMALLEST_RUN_SPAN; count /= 2) {
         bool too_much = count * PAGE_BYTES > span_limit && count * PAGE_BYTES / 2 >= SMALLEST_RUN_SPAN;
-        if (!too_much && reserve(count))
+        if (!too_much && reserve_pages(count))
             return true;
     }
     return false;

@@ -14,11 +14,11 @@ enum {
 uintptr_t hs_span = NO_SPAN;
 size_t hs_span_bytes;
 struct slab *hs_slabs;
-static struct slab *newest; /* the slab handed out last, under the pool lock */
+static struct slab *last_slab; /* the slab handed out last, under the pool lock */
 uint64_t *hs_marks;
 
 /* Reserves a span and its tables: address space only, a superslab's part becomes memory when it is mapped. */
-static bool reserve(size_t bytes)
+static bool reserve_span(size_t bytes)
 {
     size_t slabs = bytes / SLAB_BYTES;
     size_t alignment = THP_ASKED && (size_t)HUGE_PAGE_BYTES > SUPERSLAB_BYTES ? HUGE_PAGE_BYTES : SUPERSLAB_BYTES;
@@ -48,7 +48,7 @@ void hs_store_init(void)
     size_t span_limit = os_address_space() / 8 * 3;
     unsigned halvings = 0;
     size_t bytes = classifier_span(halvings);
-    while (bytes > 0 && (bytes > span_limit || !reserve(bytes)))
+    while (bytes > 0 && (bytes > span_limit || !reserve_span(bytes)))
         bytes = classifier_span(++halvings);
     if (bytes > 0 && THP_NEVER)
         os_huge_pages((void *)hs_span, bytes, false);
@@ -89,14 +89,14 @@ static struct slab *next_slab(unsigned class)
         return NULL;
     struct slab *slab = hs_slabs + (superslab->next >> SLAB_SHIFT);
     superslab->next += SLAB_BYTES;
-    slab->older = newest;
-    newest = slab;
+    slab->older = last_slab;
+    last_slab = slab;
     count_own(&hs_count.slabs, 1);
     return slab;
 }
 
 /* A sealed slab's address space becomes memory again. */
-static bool open(struct slab *slab)
+static bool open_slab(struct slab *slab)
 {
     if (!os_commit(slab_start(slab), SLAB_BYTES))
         return false;
@@ -111,7 +111,7 @@ static struct slab *retired_slab(unsigned class)
 {
     struct slab **pool = empties_pool(class);
     struct slab *slab = *pool;
-    if (slab == NULL || (slab->sealed && !open(slab)))
+    if (slab == NULL || (slab->sealed && !open_slab(slab)))
         return NULL;
     *pool = slab->next;
     slab->pooled = false;
@@ -198,7 +198,7 @@ static size_t to_pooled(size_t (*action)(struct slab *slab), size_t wanted)
 {
     size_t bytes = 0;
     hs_lock_pool();
-    for (struct slab *slab = newest; slab != NULL && bytes < wanted; slab = slab->older)
+    for (struct slab *slab = last_slab; slab != NULL && bytes < wanted; slab = slab->older)
         bytes += slab->pooled ? action(slab) : 0;
     hs_unlock_pool();
     return bytes;
@@ -235,7 +235,7 @@ void hs_store_census(size_t *slab_bytes, size_t *out_bytes)
     *out_bytes = 0;
     hs_lock_pool();
     *slab_bytes = committed_ahead();
-    for (const struct slab *slab = newest; slab != NULL; slab = slab->older) {
+    for (const struct slab *slab = last_slab; slab != NULL; slab = slab->older) {
         *slab_bytes += word_look(&slab->committed);
         *out_bytes += (size_t)word_look(&slab->out) * hs_class[slab->class].stride;
     }
@@ -254,7 +254,7 @@ static void check_marks(const struct slab *slab)
 
 void hs_store_check(void)
 {
-    for (const struct slab *slab = newest; slab != NULL; slab = slab->older)
+    for (const struct slab *slab = last_slab; slab != NULL; slab = slab->older)
         check_marks(slab);
     hs_transfer_check();
     release_check();
@@ -262,7 +262,7 @@ void hs_store_check(void)
 
 void hs_store_reset(void)
 {
-    newest = NULL;
+    last_slab = NULL;
     hs_transfer_reset();
     size_t slabs = hs_span_bytes / SLAB_BYTES;
     if (slabs > 0) {

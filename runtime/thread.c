@@ -12,12 +12,12 @@
 __thread bool hs_forking;
 
 static struct lock pool_lock;
-static bool usable; /* written under the pool lock */
+static bool heaps_usable; /* written under the pool lock */
 static bool has_exit_key;
 static pthread_key_t exit_key; /* its destructor runs at thread exit */
 static __thread uint8_t exits; /* how often it ran in this thread */
 static struct heap *abandoned; /* LIFO, under the pool lock */
-static struct heap *newest;    /* every heap ever created, under the pool lock */
+static struct heap *newest_heap;    /* every heap ever created, under the pool lock */
 
 void hs_lock_pool(void)
 {
@@ -70,18 +70,18 @@ static void start(void)
         hs_store_init();
     if (!has_exit_key)
         has_exit_key = pthread_key_create(&exit_key, abandon) == 0;
-    __atomic_store_n(&usable, hs_large_init(), __ATOMIC_RELEASE);
+    __atomic_store_n(&heaps_usable, hs_large_init(), __ATOMIC_RELEASE);
 }
 
 bool hs_started(void)
 {
-    if (__atomic_load_n(&usable, __ATOMIC_ACQUIRE))
+    if (__atomic_load_n(&heaps_usable, __ATOMIC_ACQUIRE))
         return true;
     int saved = errno;
     hs_lock_pool();
-    if (!usable)
+    if (!heaps_usable)
         start();
-    bool now = usable;
+    bool now = heaps_usable;
     hs_unlock_pool();
     errno = saved;
     return now;
@@ -99,8 +99,8 @@ static struct heap *adopt_or_create(void)
     if (heap == NULL)
         return NULL;
     hs_rows_init(heap);
-    heap->older = newest;
-    __atomic_store_n(&newest, heap, __ATOMIC_RELEASE); /* a signal's report may walk the list at any moment */
+    heap->older = newest_heap;
+    __atomic_store_n(&newest_heap, heap, __ATOMIC_RELEASE); /* a signal's report may walk the list at any moment */
     count_own(&hs_count.heaps, 1);
     return heap;
 }
@@ -130,7 +130,7 @@ struct heap *hs_heap_start(void)
 void hs_visit_heaps(void (*visit)(struct heap *heap, void *with), void *with)
 {
     visit(&hs_no_heap, with);
-    for (struct heap *heap = __atomic_load_n(&newest, __ATOMIC_ACQUIRE); heap != NULL; heap = heap->older)
+    for (struct heap *heap = __atomic_load_n(&newest_heap, __ATOMIC_ACQUIRE); heap != NULL; heap = heap->older)
         visit(heap, with);
 }
 
@@ -142,29 +142,29 @@ void hs_visit_heaps(void (*visit)(struct heap *heap, void *with), void *with)
  * without. The child of a threaded process may not go on in malloc then anyway (POSIX, fork); it must not hang, though. */
 enum { POOL = 1, LARGE = 2, BOTH = POOL | LARGE, PATIENCE = 1000 };
 static __thread uint8_t held_before; /* by the code that the signal interrupted */
-static __thread uint8_t taken;
+static __thread uint8_t locks_taken;
 
 /* Both locks or none, so that nobody waits for the second while holding the first. */
 static bool take_both(void)
 {
     if (!(held_before & POOL) && lock_try(&pool_lock))
-        taken |= POOL;
+        locks_taken |= POOL;
     if (!(held_before & LARGE) && hs_large_trylock())
-        taken |= LARGE;
-    if ((held_before | taken) == BOTH)
+        locks_taken |= LARGE;
+    if ((held_before | locks_taken) == BOTH)
         return true;
-    if (taken & LARGE)
+    if (locks_taken & LARGE)
         hs_large_unlock();
-    if (taken & POOL)
+    if (locks_taken & POOL)
         lock_release(&pool_lock);
-    taken = 0;
+    locks_taken = 0;
     return false;
 }
 
 static void before_fork(void)
 {
     held_before = (uint8_t)((lock_mine(&pool_lock) ? POOL : 0) | (hs_large_mine() ? LARGE : 0));
-    taken = 0;
+    locks_taken = 0;
     for (int tries = 0; !take_both() && (held_before == 0 || tries < PATIENCE); tries++)
         sched_yield();
     hs_forking = true;
@@ -173,17 +173,17 @@ static void before_fork(void)
 static void after_fork(void)
 {
     hs_forking = false;
-    if (taken & LARGE)
+    if (locks_taken & LARGE)
         hs_large_unlock();
-    if (taken & POOL)
+    if (locks_taken & POOL)
         hs_unlock_pool();
 }
 
 static void after_fork_in_child(void)
 {
-    if (!((held_before | taken) & LARGE))
+    if (!((held_before | locks_taken) & LARGE))
         hs_large_forget_lock();
-    if (!((held_before | taken) & POOL))
+    if (!((held_before | locks_taken) & POOL))
         lock_forget(&pool_lock);
     after_fork();
 }
@@ -197,11 +197,11 @@ __attribute__((constructor)) static void register_fork(void)
 
 void hs_forget_heaps(void)
 {
-    for (struct heap *heap = newest, *older; heap != NULL; heap = older) {
+    for (struct heap *heap = newest_heap, *older; heap != NULL; heap = older) {
         older = heap->older;
         os_unmap(heap, sizeof *heap + SLOT_COUNT * sizeof heap->slot[0]);
     }
-    newest = abandoned = NULL;
+    newest_heap = abandoned = NULL;
     hs_become(&hs_no_heap);
     exits = 0;
     if (has_exit_key)

@@ -3,24 +3,25 @@
 
 #include <string.h>
 
-/* Per class a LIFO of batches of `flush` blocks each: held[class] <= transfer, the first at transfer_slot. Under the store's
- * lock; held is looked at without it too, so that who finds nothing to do takes none. idle: flushes since a refill looked. */
-static void *slot[TRANSFER_SLOTS];
-static uint32_t held[CLASS_COUNT];
+/* Per class a LIFO of batches of `flush` blocks each: batches[class] <= transfer, the first at transfer_slot. Under the
+ * store's lock; batches is looked at without it too, so that who finds nothing to do takes none. idle: flushes since a refill
+ * looked. */
+static void *transferred[TRANSFER_SLOTS];
+static uint32_t batches[CLASS_COUNT];
 static uint32_t idle[CLASS_COUNT]; /* a refill makes it 0 without the lock */
 
-static void **batch(unsigned class, uint32_t number)
+static void **batch_at(unsigned class, uint32_t number)
 {
-    return slot + hs_class[class].transfer_slot + (size_t)number * hs_class[class].flush;
+    return transferred + hs_class[class].transfer_slot + (size_t)number * hs_class[class].flush;
 }
 
 /* Of the class to the store, the newest batch first; under the lock. */
 static void empty(struct heap *heap, unsigned class)
 {
-    while (held[class] > 0) {
-        word_set(&held[class], held[class] - 1);
+    while (batches[class] > 0) {
+        word_set(&batches[class], batches[class] - 1);
         for (uint32_t index = 0; index < hs_class[class].flush; index++)
-            hs_give(heap, class, batch(class, held[class])[index]);
+            hs_give(heap, class, batch_at(class, batches[class])[index]);
         count_own(&heap->count[class].transfer_back, hs_class[class].flush);
     }
 }
@@ -34,10 +35,10 @@ static bool keep(struct heap *heap, unsigned class, void *const *blocks)
         empty(heap, class);
         return false;
     }
-    if (held[class] == plan->transfer)
+    if (batches[class] == plan->transfer)
         return false;
-    memcpy(batch(class, held[class]), blocks, plan->flush * sizeof *blocks);
-    word_set(&held[class], held[class] + 1);
+    memcpy(batch_at(class, batches[class]), blocks, plan->flush * sizeof *blocks);
+    word_set(&batches[class], batches[class] + 1);
     count_own(&heap->count[class].transfer_in, plan->flush);
     return true;
 }
@@ -57,14 +58,14 @@ uint32_t hs_transfer_take(struct heap *heap, unsigned class, void **blocks)
     if (hs_class[class].transfer == 0)
         return 0;
     word_set(&idle[class], 0);
-    if (word_look(&held[class]) == 0)
+    if (word_look(&batches[class]) == 0)
         return 0;
     uint32_t taken = 0;
     remote_lock_store();
-    if (held[class] > 0) {
+    if (batches[class] > 0) {
         taken = hs_class[class].flush;
-        word_set(&held[class], held[class] - 1);
-        memcpy(blocks, batch(class, held[class]), taken * sizeof *blocks);
+        word_set(&batches[class], batches[class] - 1);
+        memcpy(blocks, batch_at(class, batches[class]), taken * sizeof *blocks);
         count_own(&heap->count[class].transfer_out, taken);
         count_own(&heap->count[class].refill, 1);
         count_own(&heap->count[class].refilled, taken);
@@ -85,11 +86,11 @@ void hs_transfer_empty(void)
 void hs_transfer_check(void)
 {
     for (unsigned class = 0; class < CLASS_COUNT; class++)
-        check(held[class] <= hs_class[class].transfer, "batches <= transfer");
+        check(batches[class] <= hs_class[class].transfer, "batches <= transfer");
 }
 
 void hs_transfer_reset(void)
 {
-    memset(held, 0, sizeof held);
+    memset(batches, 0, sizeof batches);
     memset(idle, 0, sizeof idle);
 }

@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 import pytest
 
-from heapsmith.codegen.generate import RUNTIME, generate, runtime_sources
-from heapsmith.codegen.toolchain import build_tool
+from heapsmith.codegen.generate import RUNTIME, UNIT, generate
+from heapsmith.codegen.toolchain import build_tool, compile_c
 from heapsmith.model.design import Design
-from heapsmith.model.plan import make_plan
 
 STRESS = Path(__file__).parent / "stress"
 PROGRAM = [STRESS / name for name in ("stress.c", "piece.c", "intervals.c", "tested.c")]
@@ -64,31 +63,29 @@ def build_sanitized(design: Design, sanitizer: Sanitizer, folder: Path, *, chang
     program = build_tool(
         f"stress-{sanitizer.name}.o", PROGRAM, [*COMPILE, *sanitizer.flags, f'-DPREFIX="{PREFIX}"', "-r"]
     )
-    library = _library(_sources(design, folder, change), sanitizer, folder)
+    if change is not None:
+        _put_changed(change, folder)
+    library = _library(sanitizer, folder)
     out = folder / "stress"
     _run(["gcc", *sanitizer.flags, "-pthread", "-rdynamic", str(program), str(library), "-o", str(out)])
     return out
 
 
-def _sources(design: Design, folder: Path, change: Change | None) -> list[Path]:
-    sources = [folder / "plan.c", folder / "fast.c", *runtime_sources(make_plan(design))]
-    if change is None:
-        return sources
+def _put_changed(change: Change, folder: Path) -> None:
+    """One of the runtime's sources, changed, in the folder of the emitted C, where the compiler looks first."""
     name, old, new = change
     text = (RUNTIME / name).read_text()
     assert old in text, f"{name} has no {old}"
-    changed = folder / Path(name).name
+    changed = folder / name
+    changed.parent.mkdir(exist_ok=True)
     changed.write_text(text.replace(old, new))
-    return [changed if source == RUNTIME / name else source for source in sources]
 
 
-def _library(sources: list[Path], sanitizer: Sanitizer, folder: Path) -> Path:
+def _library(sanitizer: Sanitizer, folder: Path) -> Path:
     """The library as one object whose exported functions, heapsmith's own apart, have the prefix."""
-    flags = [*COMPILE, *sanitizer.flags, "-c"]
-    include = [folder, RUNTIME]
-    objects = [build_tool(f"{source.stem}-{sanitizer.name}.o", [source], flags, include=include) for source in sources]
     joined, renames = folder / "library.o", folder / "renames"
-    _run(["ld", "-r", *map(str, objects), "-o", str(joined)])
+    flags = [*COMPILE, *sanitizer.flags, "-r", "-nostdlib"]
+    compile_c([folder / "fast.c", folder / UNIT], joined, flags=flags, include=[folder, RUNTIME])
     listed = _run(["nm", "--defined-only", "--extern-only", "--format=posix", str(joined)])
     names = [line.split()[0] for line in listed.splitlines()]
     exported = [name for name in names if not name.startswith(("hs_", "heapsmith_", "__odr_asan"))]

@@ -222,7 +222,7 @@ def test_recording_warns_that_it_does_not_see_the_header(twins: Folder, call: Ca
 
 @pytest.mark.big
 def test_an_archive(emitted: Folder, tmp_path: Path) -> None:
-    archive = build_archive(DESIGNS["default"], emitted("default"), tmp_path / "libheap.a")
+    archive = build_archive(emitted("default"), tmp_path / "libheap.a")
     words, _ = TURNS["plenty"]
     for link in ([], ["-static"]):
         source = PROGRAMS / "header_twins.c"

@@ -306,14 +306,15 @@ MUTANTS = [
     ),
     Mutant("life", "live_2", "thread.c", "        hs_lock_pool();\n        heap = adopt", "        heap = adopt", RACE),
     Mutant(
-        "life", "start_2", "thread.c", "__atomic_load_n(&usable, __ATOMIC_ACQUIRE)", "__atomic_load_n(&usable, 0)", RACE
+        *("life", "start_2", "thread.c"),
+        *("__atomic_load_n(&heaps_usable, __ATOMIC_ACQUIRE)", "__atomic_load_n(&heaps_usable, 0)", RACE),
     ),
     Mutant("life", "handlers_exchanged", "thread.c", "held_before == 0 || tries < PATIENCE", "true", "livelock"),
     Mutant(
         "life",
         "handler_large",
         "thread.c",
-        "hs_forking = false;\n    if (taken & LARGE)",
+        "hs_forking = false;\n    if (locks_taken & LARGE)",
         "hs_forking = false;\n    if (1)",
         "fork released a lock",
     ),

@@ -21,7 +21,7 @@ static bool resolved;
 static __thread bool resolving;
 
 /* The next definition of a function; NULL if there is none but our own. */
-static void look_up(void **next_definition, const char *name, const void *ours)
+static void resolve(void **next_definition, const char *name, const void *ours)
 {
     void *found = dlsym(RTLD_NEXT, name);
     __atomic_store_n(next_definition, found != ours ? found : NULL, __ATOMIC_RELAXED);
@@ -36,9 +36,9 @@ static bool known(void)
         return false;
     int saved = errno;
     resolving = true;
-    look_up((void **)&next.free, "free", (void *)free);
-    look_up((void **)&next.realloc, "realloc", (void *)realloc);
-    look_up((void **)&next.usable, "malloc_usable_size", (void *)malloc_usable_size);
+    resolve((void **)&next.free, "free", (void *)free);
+    resolve((void **)&next.realloc, "realloc", (void *)realloc);
+    resolve((void **)&next.usable, "malloc_usable_size", (void *)malloc_usable_size);
     __atomic_store_n(&resolved, true, __ATOMIC_RELEASE);
     resolving = false;
     errno = saved;

@@ -3,8 +3,8 @@
 
 /* The age queue: empty slabs with committed pages, FIFO by retirement; under the pool lock.
  * aging_bytes == sum of `committed` over its slabs. */
-static struct slab *oldest;
-static struct slab *newest;
+static struct slab *oldest_slab;
+static struct slab *newest_slab;
 static size_t aging_bytes;
 
 /* Both grow as pages that went back are needed again. */
@@ -21,20 +21,20 @@ static void join(struct slab *slab)
 {
     slab->aging = true;
     slab->newer = NULL;
-    slab->elder = newest;
-    if (newest != NULL)
-        newest->newer = slab;
+    slab->elder = newest_slab;
+    if (newest_slab != NULL)
+        newest_slab->newer = slab;
     else
-        oldest = slab;
-    newest = slab;
+        oldest_slab = slab;
+    newest_slab = slab;
     aging_bytes += slab->committed;
 }
 
-static void leave(struct slab *slab)
+static void leave_queue(struct slab *slab)
 {
     slab->aging = false;
-    *(slab->elder != NULL ? &slab->elder->newer : &oldest) = slab->newer;
-    *(slab->newer != NULL ? &slab->newer->elder : &newest) = slab->elder;
+    *(slab->elder != NULL ? &slab->elder->newer : &oldest_slab) = slab->newer;
+    *(slab->newer != NULL ? &slab->newer->elder : &newest_slab) = slab->elder;
     aging_bytes -= slab->committed;
 }
 
@@ -43,8 +43,8 @@ void release_slab(struct slab *slab)
     if (slab->committed > 0)
         join(slab);
     while (aging_bytes > slab_budget) {
-        struct slab *goes = oldest;
-        leave(goes);
+        struct slab *goes = oldest_slab;
+        leave_queue(goes);
         if (!hs_release_slab(goes, RELEASE_LAZILY))
             break;
     }
@@ -53,7 +53,7 @@ void release_slab(struct slab *slab)
 void release_reused(struct slab *slab)
 {
     if (slab->aging)
-        leave(slab);
+        leave_queue(slab);
     else if (slab->committed == 0)
         grow(&slab_budget, SLAB_BYTES);
 }
@@ -71,7 +71,7 @@ bool release_keeps_runs(size_t bytes)
 void release_check(void)
 {
     size_t bytes = 0;
-    for (const struct slab *slab = oldest; slab != NULL; slab = slab->newer) {
+    for (const struct slab *slab = oldest_slab; slab != NULL; slab = slab->newer) {
         check(slab->pooled && slab->aging, "a slab in the age queue is in a pool");
         bytes += slab->committed;
     }
@@ -80,7 +80,7 @@ void release_check(void)
 
 void release_reset(void)
 {
-    oldest = newest = NULL;
+    oldest_slab = newest_slab = NULL;
     aging_bytes = 0;
     slab_budget = SLAB_BUDGET_BYTES;
     run_budget = RUN_BUDGET_BYTES;

@@ -77,11 +77,11 @@ static void setup_unstarted(void)
 {
     share("pool lock", &pool_lock, sizeof pool_lock);
     share("large lock", &large, sizeof large);
-    share("usable", &usable, sizeof usable);
+    share("heaps_usable", &heaps_usable, sizeof heaps_usable);
     share("has_exit_key", &has_exit_key, sizeof has_exit_key);
     share("exit_key", &exit_key, sizeof exit_key);
     share("abandoned", &abandoned, sizeof abandoned);
-    share("newest", &newest, sizeof newest);
+    share("newest_heap", &newest_heap, sizeof newest_heap);
     share("heap 0 held", &heaps[0].front[0].held, sizeof heaps[0].front[0].held);
     share("heap 1 held", &heaps[1].front[0].held, sizeof heaps[1].front[0].held);
     share("heap 2 held", &heaps[2].front[0].held, sizeof heaps[2].front[0].held);
@@ -108,7 +108,7 @@ static void setup_failing(void)
 static void setup(void)
 {
     setup_unstarted();
-    usable = true;
+    heaps_usable = true;
 }
 
 /* Whoever is told that the library has started sees all that starting it wrote. */

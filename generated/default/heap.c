@@ -1,0 +1,40 @@
+/* All of this heap but its hit paths: the tables, and the parts of the runtime that it needs, as one unit.
+ *
+ * Emitted by heapsmith 0.1.0 from design "default", content hash c9ae83f0e625.
+ * Do not edit: change the design, then run: heapsmith generate default -o DIR
+ */
+#define _GNU_SOURCE /* for all parts, before the first system header */
+#include "plan.c"
+#include "os.c"
+#include "lock.c"
+#include "store.c"
+#include "transfer.c"
+#include "slabs.c"
+#include "thread.c"
+#include "rows.c"
+#include "large.c"
+#include "huge.c"
+#include "runs.c"
+#include "run_ages.c"
+#include "run_bins.c"
+#include "run_cache.c"
+#include "run_pages.c"
+#include "api.c"
+#include "glibc.c"
+#include "inspect.c"
+#include "options.c"
+#include "stats.c"
+#include "object.c"
+#include "text.c"
+#include "front/array_stack.c"
+#include "choice/hot_index.c"
+#include "classifier/slab_map.c"
+#include "empties/shared.c"
+#include "remote/local_cache.c"
+#include "release/budget.c"
+#include "foreign/leak.c"
+#include "hardening/off.c"
+#include "hardening/unsealed.c"
+#ifndef HEAPSMITH_ARCHIVE
+#include "operators.c"
+#endif

@@ -1,0 +1,40 @@
+/* All of this heap but its hit paths: the tables, and the parts of the runtime that it needs, as one unit.
+ *
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash cf32a998cd0b.
+ * Do not edit: change the design, then run: heapsmith generate owner -o DIR
+ */
+#define _GNU_SOURCE /* for all parts, before the first system header */
+#include "plan.c"
+#include "os.c"
+#include "lock.c"
+#include "store.c"
+#include "transfer.c"
+#include "slabs.c"
+#include "thread.c"
+#include "rows.c"
+#include "large.c"
+#include "huge.c"
+#include "runs.c"
+#include "run_ages.c"
+#include "run_bins.c"
+#include "run_cache.c"
+#include "run_pages.c"
+#include "api.c"
+#include "glibc.c"
+#include "inspect.c"
+#include "options.c"
+#include "stats.c"
+#include "object.c"
+#include "text.c"
+#include "front/array_stack.c"
+#include "choice/hot_index.c"
+#include "classifier/slab_map.c"
+#include "empties/shared.c"
+#include "remote/owner_list.c"
+#include "release/budget.c"
+#include "foreign/leak.c"
+#include "hardening/off.c"
+#include "hardening/unsealed.c"
+#ifndef HEAPSMITH_ARCHIVE
+#include "operators.c"
+#endif
