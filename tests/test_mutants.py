@@ -119,8 +119,8 @@ UNNOTICED: dict[tuple[str, str, str], str] = {
     ): "needs a program with operator new but without a C++ library that runs out of memory",
     (
         "thread.c",
-        "if (!((held_before | taken) & LARGE))",
-        "if (!((held_before & taken) & LARGE))",
+        "if (!((held_before | locks_taken) & LARGE))",
+        "if (!((held_before & locks_taken) & LARGE))",
     ): "needs a signal handler that forks while the allocation that it interrupts holds the large lock",
 }
 """(file, line, changed line) of the mutants drawn that nothing here can notice, and why."""
