@@ -99,7 +99,8 @@ def test_under_the_other_designs(runs: Runs, name: str, design: str) -> None:
     runs.unchanged(name, checked_library(load(design)), checked=True)
 
 
-@pytest.mark.parametrize("name", soon(NAMES, ["sqlite3"]))
+@pytest.mark.big
+@pytest.mark.parametrize("name", NAMES)
 def test_under_a_library_forged_for_it(runs: Runs, name: str, tmp_path: Path) -> None:
     trace = trace_of(runs.installed(name), tmp_path / "traces")
     tuned = tune(trace, base=load("default"), name=f"for-{name}")
