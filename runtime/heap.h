@@ -233,8 +233,9 @@ void hs_store_init(void);
 uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want); /* a refill; takes the store's lock */
 struct slab *hs_acquire_slab(struct heap *heap, unsigned class); /* for the class; NULL without memory */
 void hs_retire_slab(struct heap *heap, struct slab *slab);       /* it is empty */
-void hs_give(struct heap *heap, unsigned class, void *block);                      /* under the store's lock */
-void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count); /* takes it */
+void hs_give(struct heap *heap, unsigned class, void *block); /* under the store's lock, as the next */
+void hs_give_batch(struct heap *heap, unsigned class, void *const *blocks, uint32_t count);
+void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count); /* takes the lock */
 /* Both empty the transfer caches first, and return bytes. */
 size_t hs_store_trim(void);             /* the pages of all empty slabs go back */
 size_t hs_store_reclaim(size_t wanted); /* empty slabs become address space: at least so many bytes, if there are */

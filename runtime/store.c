@@ -130,11 +130,16 @@ void hs_give(struct heap *heap, unsigned class, void *block)
     give_to_slab(heap, &remote_store(heap)->of[class], class, &block, 1);
 }
 
-void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count)
+void hs_give_batch(struct heap *heap, unsigned class, void *const *blocks, uint32_t count)
 {
     struct class_slabs *slabs = &remote_store(heap)->of[class];
-    remote_lock_store();
     for (uint32_t given = 0; given < count;)
         given += give_to_slab(heap, slabs, class, blocks + given, count - given);
+}
+
+void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count)
+{
+    remote_lock_store();
+    hs_give_batch(heap, class, blocks, count);
     remote_unlock_store();
 }

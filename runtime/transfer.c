@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* Per class a LIFO of batches of `flush` blocks each: batches[class] <= transfer, the first at transfer_slot. Under the
- * store's lock; batches is looked at without it too, so that who finds nothing to do takes none. idle: flushes since a refill
- * looked. */
+ * store's lock; batches is looked at without it too, so that who finds nothing to do takes none. idle: flushes since a
+ * refill looked. */
 static void *transferred[TRANSFER_SLOTS];
 static uint32_t batches[CLASS_COUNT];
 static uint32_t idle[CLASS_COUNT]; /* a refill makes it 0 without the lock */
@@ -20,8 +20,7 @@ static void empty(struct heap *heap, unsigned class)
 {
     while (batches[class] > 0) {
         word_set(&batches[class], batches[class] - 1);
-        for (uint32_t index = 0; index < hs_class[class].flush; index++)
-            hs_give(heap, class, batch_at(class, batches[class])[index]);
+        hs_give_batch(heap, class, batch_at(class, batches[class]), hs_class[class].flush);
         count_own(&heap->count[class].transfer_back, hs_class[class].flush);
     }
 }
@@ -30,6 +29,8 @@ static void empty(struct heap *heap, unsigned class)
 static bool keep(struct heap *heap, unsigned class, void *const *blocks)
 {
     const struct class_plan *plan = &hs_class[class];
+    if (plan->transfer == 0)
+        return false;
     word_set(&idle[class], word_look(&idle[class]) + 1);
     if (word_look(&idle[class]) > TRANSFER_IDLE) {
         empty(heap, class);
@@ -43,21 +44,20 @@ static bool keep(struct heap *heap, unsigned class, void *const *blocks)
     return true;
 }
 
-bool hs_transfer_keep(struct heap *heap, unsigned class, void *const *blocks)
+void hs_transfer_flush(struct heap *heap, unsigned class, void *const *blocks)
 {
-    if (hs_class[class].transfer == 0)
-        return false;
     remote_lock_store();
-    bool kept = keep(heap, class, blocks);
+    if (!keep(heap, class, blocks))
+        hs_give_batch(heap, class, blocks, hs_class[class].flush);
     remote_unlock_store();
-    return kept;
 }
 
 uint32_t hs_transfer_take(struct heap *heap, unsigned class, void **blocks)
 {
     if (hs_class[class].transfer == 0)
         return 0;
-    word_set(&idle[class], 0);
+    if (word_look(&idle[class]) != 0)
+        word_set(&idle[class], 0);
     if (word_look(&batches[class]) == 0)
         return 0;
     uint32_t taken = 0;

@@ -6,7 +6,7 @@
 
 #pragma GCC visibility push(hidden)
 
-bool hs_transfer_keep(struct heap *heap, unsigned class, void *const *blocks); /* a flush's; false: there is no room */
+void hs_transfer_flush(struct heap *heap, unsigned class, void *const *blocks); /* kept, or given to the store */
 uint32_t hs_transfer_take(struct heap *heap, unsigned class, void **blocks); /* a refill: the newest batch, as it was flushed; 0: none */
 void hs_transfer_empty(void); /* all of it goes to the store */
 void hs_transfer_check(void); /* checked build */

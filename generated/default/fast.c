@@ -1,6 +1,6 @@
 /* The hit paths of this heap: a straight-line alloc and free per size class, malloc and free over them.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash c9ae83f0e625.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 62bdedf87d88.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #include "api.h"
@@ -563,7 +563,7 @@ static void free_1024(void *block)
 
 /* 1280-byte blocks for requests of 1025 to 1280 bytes: at most 255 bytes unused inside, 51 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 102, refill 3, flush 51.
+ * Capacity 128, refill 3, flush 64.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_1280(void)
 {
@@ -590,7 +590,7 @@ static void free_1280(void *block)
 
 /* 1536-byte blocks for requests of 1281 to 1536 bytes: at most 255 bytes unused inside, 42 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 85, refill 2, flush 42.
+ * Capacity 128, refill 2, flush 64.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_1536(void)
 {
@@ -617,7 +617,7 @@ static void free_1536(void *block)
 
 /* 1792-byte blocks for requests of 1537 to 1792 bytes: at most 255 bytes unused inside, 36 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 73, refill 2, flush 36.
+ * Capacity 128, refill 2, flush 64.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_1792(void)
 {
@@ -644,7 +644,7 @@ static void free_1792(void *block)
 
 /* 2048-byte blocks for requests of 1793 to 2048 bytes: at most 255 bytes unused inside, 32 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 64, refill 2, flush 32.
+ * Capacity 128, refill 2, flush 64.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_2048(void)
 {
@@ -671,7 +671,7 @@ static void free_2048(void *block)
 
 /* 2560-byte blocks for requests of 2049 to 2560 bytes: at most 511 bytes unused inside, 25 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 51, refill 1, flush 25.
+ * Capacity 102, refill 1, flush 51.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_2560(void)
 {
@@ -698,7 +698,7 @@ static void free_2560(void *block)
 
 /* 3072-byte blocks for requests of 2561 to 3072 bytes: at most 511 bytes unused inside, 21 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 42, refill 1, flush 21.
+ * Capacity 85, refill 1, flush 42.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_3072(void)
 {
@@ -725,7 +725,7 @@ static void free_3072(void *block)
 
 /* 3584-byte blocks for requests of 3073 to 3584 bytes: at most 511 bytes unused inside, 18 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 36, refill 1, flush 18.
+ * Capacity 73, refill 1, flush 36.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_3584(void)
 {
@@ -752,7 +752,7 @@ static void free_3584(void *block)
 
 /* 4096-byte blocks for requests of 3585 to 4096 bytes: at most 511 bytes unused inside, 16 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 32, refill 1, flush 16.
+ * Capacity 64, refill 1, flush 32.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_4096(void)
 {
@@ -779,7 +779,7 @@ static void free_4096(void *block)
 
 /* 5120-byte blocks for requests of 4097 to 5120 bytes: at most 1023 bytes unused inside, 12 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 25, refill 1, flush 12.
+ * Capacity 51, refill 1, flush 25.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_5120(void)
 {
@@ -806,7 +806,7 @@ static void free_5120(void *block)
 
 /* 6144-byte blocks for requests of 5121 to 6144 bytes: at most 1023 bytes unused inside, 10 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 21, refill 1, flush 10.
+ * Capacity 42, refill 1, flush 21.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_6144(void)
 {
@@ -833,7 +833,7 @@ static void free_6144(void *block)
 
 /* 7168-byte blocks for requests of 6145 to 7168 bytes: at most 1023 bytes unused inside, 9 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 18, refill 1, flush 9.
+ * Capacity 36, refill 1, flush 18.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_7168(void)
 {
@@ -860,7 +860,7 @@ static void free_7168(void *block)
 
 /* 8192-byte blocks for requests of 7169 to 8192 bytes: at most 1023 bytes unused inside, 8 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 16, refill 1, flush 8.
+ * Capacity 32, refill 1, flush 16.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_8192(void)
 {
@@ -887,7 +887,7 @@ static void free_8192(void *block)
 
 /* 10240-byte blocks for requests of 8193 to 10240 bytes: at most 2047 bytes unused inside, 6 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 12, refill 1, flush 6.
+ * Capacity 25, refill 1, flush 12.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_10240(void)
 {
@@ -914,7 +914,7 @@ static void free_10240(void *block)
 
 /* 12288-byte blocks for requests of 10241 to 12288 bytes: at most 2047 bytes unused inside, 5 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 10, refill 1, flush 5.
+ * Capacity 21, refill 1, flush 10.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_12288(void)
 {
@@ -941,7 +941,7 @@ static void free_12288(void *block)
 
 /* 14336-byte blocks for requests of 12289 to 14336 bytes: at most 2047 bytes unused inside, 4 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 9, refill 1, flush 4.
+ * Capacity 18, refill 1, flush 9.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_14336(void)
 {
@@ -968,7 +968,7 @@ static void free_14336(void *block)
 
 /* 16384-byte blocks for requests of 14337 to 16384 bytes: at most 2047 bytes unused inside, 4 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 8, refill 1, flush 4.
+ * Capacity 16, refill 1, flush 8.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_16384(void)
 {
@@ -995,7 +995,7 @@ static void free_16384(void *block)
 
 /* 20480-byte blocks for requests of 16385 to 20480 bytes: at most 4095 bytes unused inside, 3 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 6, refill 1, flush 3.
+ * Capacity 12, refill 1, flush 6.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_20480(void)
 {
@@ -1022,7 +1022,7 @@ static void free_20480(void *block)
 
 /* 24576-byte blocks for requests of 20481 to 24576 bytes: at most 4095 bytes unused inside, 2 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 5, refill 1, flush 2.
+ * Capacity 10, refill 1, flush 5.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_24576(void)
 {
@@ -1049,7 +1049,7 @@ static void free_24576(void *block)
 
 /* 28672-byte blocks for requests of 24577 to 28672 bytes: at most 4095 bytes unused inside, 2 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 4, refill 1, flush 2.
+ * Capacity 9, refill 1, flush 4.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_28672(void)
 {
@@ -1076,7 +1076,7 @@ static void free_28672(void *block)
 
 /* 32768-byte blocks for requests of 28673 to 32768 bytes: at most 4095 bytes unused inside, 2 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 4, refill 1, flush 2.
+ * Capacity 8, refill 1, flush 4.
  * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
 static void *alloc_32768(void)
 {

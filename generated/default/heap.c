@@ -1,6 +1,6 @@
-/* All of this heap but its hit paths: the tables, and the parts of the runtime that it needs, as one unit.
+/* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash c9ae83f0e625.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 62bdedf87d88.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */

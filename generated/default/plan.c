@@ -1,13 +1,13 @@
 /* The tables of this heap: size classes, size to class, and the heap of a thread that has none.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash c9ae83f0e625.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 62bdedf87d88.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #include "heap.h"
 
 /* What the hit paths and the tables count on. */
 _Static_assert(CLASS_32768 + 1 == CLASS_COUNT, "classes are numbered from 0 without a gap");
-_Static_assert(SLOT_32768 + 4 + 0 == SLOT_COUNT, "a heap has slots for every class");
+_Static_assert(SLOT_32768 + 8 + 0 == SLOT_COUNT, "a heap has slots for every class");
 _Static_assert((SMALL_LIMIT + SIZE_BIAS + GRAIN - 1) / GRAIN + 1 == SIZE_CLASS_COUNT, "every small size has a class");
 _Static_assert((uint64_t)SPAN_SLABS << SLAB_SHIFT == SLAB_SPAN_BYTES, "a slab's number is its offset's upper bits");
 _Static_assert((uint64_t)CLASS_COUNT * REGION_BYTES <= SLAB_SPAN_BYTES, "every region lies in the span");
@@ -17,7 +17,7 @@ _Static_assert(offsetof(struct heap, end) == (1 + CLASS_COUNT) * sizeof(void **)
 _Static_assert(offsetof(struct heap, span) == 2 * (1 + CLASS_COUNT) * sizeof(void **), "... the span's start ...");
 _Static_assert(offsetof(struct heap, span_bytes) == offsetof(struct heap, span) + sizeof(void *), "... and bytes");
 
-const char hs_design[] = "default c9ae83f0e625";
+const char hs_design[] = "default 62bdedf87d88";
 
 const struct class_plan hs_class[CLASS_COUNT] = {
     /* 16: requests of 0 to 16 bytes; 4096 blocks a slab, 0 bytes over */
@@ -143,122 +143,122 @@ const struct class_plan hs_class[CLASS_COUNT] = {
     /* 1280: requests of 1025 to 1280 bytes; 51 blocks a slab, 256 bytes over */
     [CLASS_1280] = {
         .usable = 1280, .stride = 1280, .first = 0, .blocks = 51, .reciprocal = 3435973837,
-        .capacity = 102, .list_capacity = 0, .refill = 3, .flush = 51, .spill = 0, .promote = 0,
-        .slot = SLOT_1280, .stack = 102, .transfer = 2, .transfer_slot = 7936, .drain = array_stack_drain,
+        .capacity = 128, .list_capacity = 0, .refill = 3, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_1280, .stack = 128, .transfer = 1, .transfer_slot = 7936, .drain = array_stack_drain,
     },
     /* 1536: requests of 1281 to 1536 bytes; 42 blocks a slab, 1024 bytes over */
     [CLASS_1536] = {
         .usable = 1536, .stride = 1536, .first = 0, .blocks = 42, .reciprocal = 2863311531,
-        .capacity = 85, .list_capacity = 0, .refill = 2, .flush = 42, .spill = 0, .promote = 0,
-        .slot = SLOT_1536, .stack = 85, .transfer = 2, .transfer_slot = 8038, .drain = array_stack_drain,
+        .capacity = 128, .list_capacity = 0, .refill = 2, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_1536, .stack = 128, .transfer = 1, .transfer_slot = 8000, .drain = array_stack_drain,
     },
     /* 1792: requests of 1537 to 1792 bytes; 36 blocks a slab, 1024 bytes over */
     [CLASS_1792] = {
         .usable = 1792, .stride = 1792, .first = 0, .blocks = 36, .reciprocal = 2454267027,
-        .capacity = 73, .list_capacity = 0, .refill = 2, .flush = 36, .spill = 0, .promote = 0,
-        .slot = SLOT_1792, .stack = 73, .transfer = 2, .transfer_slot = 8122, .drain = array_stack_drain,
+        .capacity = 128, .list_capacity = 0, .refill = 2, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_1792, .stack = 128, .transfer = 1, .transfer_slot = 8064, .drain = array_stack_drain,
     },
     /* 2048: requests of 1793 to 2048 bytes; 32 blocks a slab, 0 bytes over */
     [CLASS_2048] = {
         .usable = 2048, .stride = 2048, .first = 0, .blocks = 32, .reciprocal = 2147483649,
-        .capacity = 64, .list_capacity = 0, .refill = 2, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_2048, .stack = 64, .transfer = 2, .transfer_slot = 8194, .drain = array_stack_drain,
+        .capacity = 128, .list_capacity = 0, .refill = 2, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_2048, .stack = 128, .transfer = 1, .transfer_slot = 8128, .drain = array_stack_drain,
     },
     /* 2560: requests of 2049 to 2560 bytes; 25 blocks a slab, 1536 bytes over */
     [CLASS_2560] = {
         .usable = 2560, .stride = 2560, .first = 0, .blocks = 25, .reciprocal = 1717986919,
-        .capacity = 51, .list_capacity = 0, .refill = 1, .flush = 25, .spill = 0, .promote = 0,
-        .slot = SLOT_2560, .stack = 51, .transfer = 2, .transfer_slot = 8258, .drain = array_stack_drain,
+        .capacity = 102, .list_capacity = 0, .refill = 1, .flush = 51, .spill = 0, .promote = 0,
+        .slot = SLOT_2560, .stack = 102, .transfer = 1, .transfer_slot = 8192, .drain = array_stack_drain,
     },
     /* 3072: requests of 2561 to 3072 bytes; 21 blocks a slab, 1024 bytes over */
     [CLASS_3072] = {
         .usable = 3072, .stride = 3072, .first = 0, .blocks = 21, .reciprocal = 1431655766,
-        .capacity = 42, .list_capacity = 0, .refill = 1, .flush = 21, .spill = 0, .promote = 0,
-        .slot = SLOT_3072, .stack = 42, .transfer = 2, .transfer_slot = 8308, .drain = array_stack_drain,
+        .capacity = 85, .list_capacity = 0, .refill = 1, .flush = 42, .spill = 0, .promote = 0,
+        .slot = SLOT_3072, .stack = 85, .transfer = 1, .transfer_slot = 8243, .drain = array_stack_drain,
     },
     /* 3584: requests of 3073 to 3584 bytes; 18 blocks a slab, 1024 bytes over */
     [CLASS_3584] = {
         .usable = 3584, .stride = 3584, .first = 0, .blocks = 18, .reciprocal = 1227133514,
-        .capacity = 36, .list_capacity = 0, .refill = 1, .flush = 18, .spill = 0, .promote = 0,
-        .slot = SLOT_3584, .stack = 36, .transfer = 2, .transfer_slot = 8350, .drain = array_stack_drain,
+        .capacity = 73, .list_capacity = 0, .refill = 1, .flush = 36, .spill = 0, .promote = 0,
+        .slot = SLOT_3584, .stack = 73, .transfer = 1, .transfer_slot = 8285, .drain = array_stack_drain,
     },
     /* 4096: requests of 3585 to 4096 bytes; 16 blocks a slab, 0 bytes over */
     [CLASS_4096] = {
         .usable = 4096, .stride = 4096, .first = 0, .blocks = 16, .reciprocal = 1073741825,
-        .capacity = 32, .list_capacity = 0, .refill = 1, .flush = 16, .spill = 0, .promote = 0,
-        .slot = SLOT_4096, .stack = 32, .transfer = 2, .transfer_slot = 8386, .drain = array_stack_drain,
+        .capacity = 64, .list_capacity = 0, .refill = 1, .flush = 32, .spill = 0, .promote = 0,
+        .slot = SLOT_4096, .stack = 64, .transfer = 1, .transfer_slot = 8321, .drain = array_stack_drain,
     },
     /* 5120: requests of 4097 to 5120 bytes; 12 blocks a slab, 4096 bytes over */
     [CLASS_5120] = {
         .usable = 5120, .stride = 5120, .first = 0, .blocks = 12, .reciprocal = 858993460,
-        .capacity = 25, .list_capacity = 0, .refill = 1, .flush = 12, .spill = 0, .promote = 0,
-        .slot = SLOT_5120, .stack = 25, .transfer = 2, .transfer_slot = 8418, .drain = array_stack_drain,
+        .capacity = 51, .list_capacity = 0, .refill = 1, .flush = 25, .spill = 0, .promote = 0,
+        .slot = SLOT_5120, .stack = 51, .transfer = 1, .transfer_slot = 8353, .drain = array_stack_drain,
     },
     /* 6144: requests of 5121 to 6144 bytes; 10 blocks a slab, 4096 bytes over */
     [CLASS_6144] = {
         .usable = 6144, .stride = 6144, .first = 0, .blocks = 10, .reciprocal = 715827883,
-        .capacity = 21, .list_capacity = 0, .refill = 1, .flush = 10, .spill = 0, .promote = 0,
-        .slot = SLOT_6144, .stack = 21, .transfer = 2, .transfer_slot = 8442, .drain = array_stack_drain,
+        .capacity = 42, .list_capacity = 0, .refill = 1, .flush = 21, .spill = 0, .promote = 0,
+        .slot = SLOT_6144, .stack = 42, .transfer = 1, .transfer_slot = 8378, .drain = array_stack_drain,
     },
     /* 7168: requests of 6145 to 7168 bytes; 9 blocks a slab, 1024 bytes over */
     [CLASS_7168] = {
         .usable = 7168, .stride = 7168, .first = 0, .blocks = 9, .reciprocal = 613566757,
-        .capacity = 18, .list_capacity = 0, .refill = 1, .flush = 9, .spill = 0, .promote = 0,
-        .slot = SLOT_7168, .stack = 18, .transfer = 2, .transfer_slot = 8462, .drain = array_stack_drain,
+        .capacity = 36, .list_capacity = 0, .refill = 1, .flush = 18, .spill = 0, .promote = 0,
+        .slot = SLOT_7168, .stack = 36, .transfer = 1, .transfer_slot = 8399, .drain = array_stack_drain,
     },
     /* 8192: requests of 7169 to 8192 bytes; 8 blocks a slab, 0 bytes over */
     [CLASS_8192] = {
         .usable = 8192, .stride = 8192, .first = 0, .blocks = 8, .reciprocal = 536870913,
-        .capacity = 16, .list_capacity = 0, .refill = 1, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_8192, .stack = 16, .transfer = 2, .transfer_slot = 8480, .drain = array_stack_drain,
+        .capacity = 32, .list_capacity = 0, .refill = 1, .flush = 16, .spill = 0, .promote = 0,
+        .slot = SLOT_8192, .stack = 32, .transfer = 1, .transfer_slot = 8417, .drain = array_stack_drain,
     },
     /* 10240: requests of 8193 to 10240 bytes; 6 blocks a slab, 4096 bytes over */
     [CLASS_10240] = {
         .usable = 10240, .stride = 10240, .first = 0, .blocks = 6, .reciprocal = 429496730,
-        .capacity = 12, .list_capacity = 0, .refill = 1, .flush = 6, .spill = 0, .promote = 0,
-        .slot = SLOT_10240, .stack = 12, .transfer = 2, .transfer_slot = 8496, .drain = array_stack_drain,
+        .capacity = 25, .list_capacity = 0, .refill = 1, .flush = 12, .spill = 0, .promote = 0,
+        .slot = SLOT_10240, .stack = 25, .transfer = 1, .transfer_slot = 8433, .drain = array_stack_drain,
     },
     /* 12288: requests of 10241 to 12288 bytes; 5 blocks a slab, 4096 bytes over */
     [CLASS_12288] = {
         .usable = 12288, .stride = 12288, .first = 0, .blocks = 5, .reciprocal = 357913942,
-        .capacity = 10, .list_capacity = 0, .refill = 1, .flush = 5, .spill = 0, .promote = 0,
-        .slot = SLOT_12288, .stack = 10, .transfer = 2, .transfer_slot = 8508, .drain = array_stack_drain,
+        .capacity = 21, .list_capacity = 0, .refill = 1, .flush = 10, .spill = 0, .promote = 0,
+        .slot = SLOT_12288, .stack = 21, .transfer = 1, .transfer_slot = 8445, .drain = array_stack_drain,
     },
     /* 14336: requests of 12289 to 14336 bytes; 4 blocks a slab, 8192 bytes over */
     [CLASS_14336] = {
         .usable = 14336, .stride = 14336, .first = 0, .blocks = 4, .reciprocal = 306783379,
-        .capacity = 9, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_14336, .stack = 9, .transfer = 2, .transfer_slot = 8518, .drain = array_stack_drain,
+        .capacity = 18, .list_capacity = 0, .refill = 1, .flush = 9, .spill = 0, .promote = 0,
+        .slot = SLOT_14336, .stack = 18, .transfer = 1, .transfer_slot = 8455, .drain = array_stack_drain,
     },
     /* 16384: requests of 14337 to 16384 bytes; 4 blocks a slab, 0 bytes over */
     [CLASS_16384] = {
         .usable = 16384, .stride = 16384, .first = 0, .blocks = 4, .reciprocal = 268435457,
-        .capacity = 8, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_16384, .stack = 8, .transfer = 2, .transfer_slot = 8526, .drain = array_stack_drain,
+        .capacity = 16, .list_capacity = 0, .refill = 1, .flush = 8, .spill = 0, .promote = 0,
+        .slot = SLOT_16384, .stack = 16, .transfer = 1, .transfer_slot = 8464, .drain = array_stack_drain,
     },
     /* 20480: requests of 16385 to 20480 bytes; 3 blocks a slab, 4096 bytes over */
     [CLASS_20480] = {
         .usable = 20480, .stride = 20480, .first = 0, .blocks = 3, .reciprocal = 214748365,
-        .capacity = 6, .list_capacity = 0, .refill = 1, .flush = 3, .spill = 0, .promote = 0,
-        .slot = SLOT_20480, .stack = 6, .transfer = 2, .transfer_slot = 8534, .drain = array_stack_drain,
+        .capacity = 12, .list_capacity = 0, .refill = 1, .flush = 6, .spill = 0, .promote = 0,
+        .slot = SLOT_20480, .stack = 12, .transfer = 1, .transfer_slot = 8472, .drain = array_stack_drain,
     },
     /* 24576: requests of 20481 to 24576 bytes; 2 blocks a slab, 16384 bytes over */
     [CLASS_24576] = {
         .usable = 24576, .stride = 24576, .first = 0, .blocks = 2, .reciprocal = 178956971,
-        .capacity = 5, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_24576, .stack = 5, .transfer = 2, .transfer_slot = 8540, .drain = array_stack_drain,
+        .capacity = 10, .list_capacity = 0, .refill = 1, .flush = 5, .spill = 0, .promote = 0,
+        .slot = SLOT_24576, .stack = 10, .transfer = 1, .transfer_slot = 8478, .drain = array_stack_drain,
     },
     /* 28672: requests of 24577 to 28672 bytes; 2 blocks a slab, 8192 bytes over */
     [CLASS_28672] = {
         .usable = 28672, .stride = 28672, .first = 0, .blocks = 2, .reciprocal = 153391690,
-        .capacity = 4, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_28672, .stack = 4, .transfer = 2, .transfer_slot = 8544, .drain = array_stack_drain,
+        .capacity = 9, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
+        .slot = SLOT_28672, .stack = 9, .transfer = 1, .transfer_slot = 8483, .drain = array_stack_drain,
     },
     /* 32768: requests of 28673 to 32768 bytes; 2 blocks a slab, 0 bytes over */
     [CLASS_32768] = {
         .usable = 32768, .stride = 32768, .first = 0, .blocks = 2, .reciprocal = 134217729,
-        .capacity = 4, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_32768, .stack = 4, .transfer = 2, .transfer_slot = 8548, .drain = array_stack_drain,
+        .capacity = 8, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
+        .slot = SLOT_32768, .stack = 8, .transfer = 1, .transfer_slot = 8487, .drain = array_stack_drain,
     },
 };
 
@@ -479,26 +479,26 @@ struct heap hs_no_heap = {
         [CLASS_768] = { .held = 128 + 1 },
         [CLASS_896] = { .held = 128 + 1 },
         [CLASS_1024] = { .held = 128 + 1 },
-        [CLASS_1280] = { .held = 102 + 1 },
-        [CLASS_1536] = { .held = 85 + 1 },
-        [CLASS_1792] = { .held = 73 + 1 },
-        [CLASS_2048] = { .held = 64 + 1 },
-        [CLASS_2560] = { .held = 51 + 1 },
-        [CLASS_3072] = { .held = 42 + 1 },
-        [CLASS_3584] = { .held = 36 + 1 },
-        [CLASS_4096] = { .held = 32 + 1 },
-        [CLASS_5120] = { .held = 25 + 1 },
-        [CLASS_6144] = { .held = 21 + 1 },
-        [CLASS_7168] = { .held = 18 + 1 },
-        [CLASS_8192] = { .held = 16 + 1 },
-        [CLASS_10240] = { .held = 12 + 1 },
-        [CLASS_12288] = { .held = 10 + 1 },
-        [CLASS_14336] = { .held = 9 + 1 },
-        [CLASS_16384] = { .held = 8 + 1 },
-        [CLASS_20480] = { .held = 6 + 1 },
-        [CLASS_24576] = { .held = 5 + 1 },
-        [CLASS_28672] = { .held = 4 + 1 },
-        [CLASS_32768] = { .held = 4 + 1 },
+        [CLASS_1280] = { .held = 128 + 1 },
+        [CLASS_1536] = { .held = 128 + 1 },
+        [CLASS_1792] = { .held = 128 + 1 },
+        [CLASS_2048] = { .held = 128 + 1 },
+        [CLASS_2560] = { .held = 102 + 1 },
+        [CLASS_3072] = { .held = 85 + 1 },
+        [CLASS_3584] = { .held = 73 + 1 },
+        [CLASS_4096] = { .held = 64 + 1 },
+        [CLASS_5120] = { .held = 51 + 1 },
+        [CLASS_6144] = { .held = 42 + 1 },
+        [CLASS_7168] = { .held = 36 + 1 },
+        [CLASS_8192] = { .held = 32 + 1 },
+        [CLASS_10240] = { .held = 25 + 1 },
+        [CLASS_12288] = { .held = 21 + 1 },
+        [CLASS_14336] = { .held = 18 + 1 },
+        [CLASS_16384] = { .held = 16 + 1 },
+        [CLASS_20480] = { .held = 12 + 1 },
+        [CLASS_24576] = { .held = 10 + 1 },
+        [CLASS_28672] = { .held = 9 + 1 },
+        [CLASS_32768] = { .held = 8 + 1 },
     },
 };
 
@@ -507,7 +507,7 @@ __thread struct heap *hs_self = &hs_no_heap;
 /* hs_self for what heapsmith.h inlines, under a name that no library of another header has. In the checked build always
  * the heap of no thread: so each call comes here, is counted and is checked. */
 static __thread struct heap *inlined = &hs_no_heap;
-extern __thread struct heap *hs_heap_c9ae83f0e625_ef4f6c __attribute__((alias("inlined"), visibility("default")));
+extern __thread struct heap *hs_heap_62bdedf87d88_95546b __attribute__((alias("inlined"), visibility("default")));
 
 void hs_become(struct heap *heap)
 {

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash c9ae83f0e625.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 62bdedf87d88.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #ifndef HEAPSMITH_PLAN_H
@@ -72,10 +72,10 @@ enum {
 };
 
 /* Slots of the transfer cache, all classes; flushes without a refill after which it keeps none. */
-enum { TRANSFER_SLOTS = 8552, TRANSFER_IDLE = 16 };
+enum { TRANSFER_SLOTS = 8491, TRANSFER_IDLE = 16 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
-enum { SLOT_COUNT = 3223 };
+enum { SLOT_COUNT = 3716 };
 
 enum {
     CLASS_16 = 0,
@@ -142,25 +142,25 @@ enum {
     SLOT_896 = 2323,
     SLOT_1024 = 2452,
     SLOT_1280 = 2581,
-    SLOT_1536 = 2684,
-    SLOT_1792 = 2770,
-    SLOT_2048 = 2844,
-    SLOT_2560 = 2909,
-    SLOT_3072 = 2961,
-    SLOT_3584 = 3004,
-    SLOT_4096 = 3041,
-    SLOT_5120 = 3074,
-    SLOT_6144 = 3100,
-    SLOT_7168 = 3122,
-    SLOT_8192 = 3141,
-    SLOT_10240 = 3158,
-    SLOT_12288 = 3171,
-    SLOT_14336 = 3182,
-    SLOT_16384 = 3192,
-    SLOT_20480 = 3201,
-    SLOT_24576 = 3208,
-    SLOT_28672 = 3214,
-    SLOT_32768 = 3219,
+    SLOT_1536 = 2710,
+    SLOT_1792 = 2839,
+    SLOT_2048 = 2968,
+    SLOT_2560 = 3097,
+    SLOT_3072 = 3200,
+    SLOT_3584 = 3286,
+    SLOT_4096 = 3360,
+    SLOT_5120 = 3425,
+    SLOT_6144 = 3477,
+    SLOT_7168 = 3520,
+    SLOT_8192 = 3557,
+    SLOT_10240 = 3590,
+    SLOT_12288 = 3616,
+    SLOT_14336 = 3638,
+    SLOT_16384 = 3657,
+    SLOT_20480 = 3674,
+    SLOT_24576 = 3687,
+    SLOT_28672 = 3698,
+    SLOT_32768 = 3708,
 };
 
 #endif

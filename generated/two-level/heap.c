@@ -1,4 +1,4 @@
-/* All of this heap but its hit paths: the tables, and the parts of the runtime that it needs, as one unit.
+/* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
  * Emitted by heapsmith 0.1.0 from design "two-level", content hash 39009f135183.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR

@@ -58,8 +58,7 @@ void array_stack_flush(struct heap *heap, unsigned class, void *block)
     check(stack_held(heap, class) == plan->capacity, "array_stack: a flush finds held == capacity");
     count_own(&count->flush, 1);
     count_own(&count->flushed, plan->flush);
-    if (!hs_transfer_keep(heap, class, slot))
-        hs_give_all(heap, class, slot, plan->flush);
+    hs_transfer_flush(heap, class, slot);
     memmove(slot, slot + plan->flush, (plan->capacity - plan->flush) * sizeof *slot);
     slot[plan->capacity - plan->flush] = block;
     stack_hold(heap, class, plan->capacity - plan->flush + 1);
