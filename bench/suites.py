@@ -69,6 +69,8 @@ class Row(NamedTuple):
     micro: MicroRow | None = None
     train: Trainer | None = None
     """None: there is no input but the measured one."""
+    touches_all: bool = True
+    """It touches all that it asks for, which a trace does not tell: its tuned design may lie on huge pages."""
 
 
 def rows(suites: list[str], only: list[str], inputs: Path, *, quick: bool, tune: bool = False) -> list[Row]:
@@ -143,7 +145,8 @@ def _program_row(one: Program, other: Program | None) -> Row:
 
         return run
 
-    return Row(one.name, "programs", " ".join(map(os.path.basename, one.command[:3])), prepare, train=_trainer(other))
+    shows = " ".join(map(os.path.basename, one.command[:3]))
+    return Row(one.name, "programs", shows, prepare, train=_trainer(other), touches_all=False)
 
 
 def _replay_row(one: Program, other: Program | None) -> Row:

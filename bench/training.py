@@ -46,7 +46,8 @@ def train(row: Row, folder: Path, progress: Progress) -> Tuning:
         progress(f"{row.name}: record another input", 0, 1)
         training = row.train(folder)
         base = load(DEFAULT)
-        found = tune(training.trace, base=base, name=f"{TUNED}-{row.name}", progress=progress)
+        name = f"{TUNED}-{row.name}"
+        found = tune(training.trace, base=base, huge_pages=row.touches_all, name=name, progress=progress)
     except (BadInput, CheckFailed) as error:
         return _without(str(error).replace(f"{folder}/", ""))
     finally:

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model import arrays, kernel, machine_check
+from heapsmith.model.design import PAGE
 from heapsmith.model.errors import BadInput
 from heapsmith.model.events import ALREADY_LIVE, NEGATIVE_SIZE, NO_SUCH_OPERATION, NOT_LIVE
 from heapsmith.model.kernel import Ints, Records
@@ -51,6 +52,7 @@ class Statistics(msgspec.Struct, frozen=True):
     live_bytes: int
     live_block_bytes: int
     failed: int  # allocations for which there was no room
+    run_span_bytes: int  # of the run span, ever handed out
     peak_live: Peak
     peak_committed: Peak
     timeline: list[tuple[int, int, int]]
@@ -154,6 +156,7 @@ class Machine:
             now["live_bytes"],
             now["live_block_bytes"],
             now["failed_runs"],
+            int(self.machine[0]["top"]) * PAGE,
             _peak(
                 now["peak_live_event"], now["peak_live_bytes"], now["peak_live_block_bytes"], now["peak_live_committed"]
             ),

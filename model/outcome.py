@@ -41,7 +41,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     The fragmentations are those at the committed peak. slow_operations: takes from the store, flushes, single frees to
     it, runs and mappings handed out, resized or ended, and releases, each page given back as SLOW_PER_RELEASED_PAGE.
-    slow_share: what they and slabs begun anew cost, about, as a share of the run's time.
+    slow_share: what they and slabs begun anew cost, about, as a share of the run's time, run_ns.
     """
 
     name: str
@@ -59,6 +59,8 @@ class Outcome(msgspec.Struct, frozen=True):
     slow_share: float
     superslabs: int
     acquires: int
+    run_span_bytes: int
+    run_ns: int
 
     def cost(self, before: "Outcome") -> float:
         """Memory, as a share of what the process has under the base `before`, and time, at its price."""
@@ -82,13 +84,12 @@ def outcomes(
     slow_ns = SLOW_NS if histogram.heaps < 2 else SHARED_SLOW_NS
     run_ns = max(histogram.run_ns, LEAST_OPERATION_NS * table.operations, 1)
     return [
-        _outcome(design, row, table.operations, slow_ns / run_ns)
+        _outcome(design, row, table.operations, slow_ns, run_ns)
         for design, row in zip(designs, table.rows, strict=True)
     ]
 
 
-def _outcome(design: Design, simulation: Simulation, operations: int, slow_share: float) -> Outcome:
-    """`slow_share`: what one slow operation costs, as a share of the run's time."""
+def _outcome(design: Design, simulation: Simulation, operations: int, slow_ns: int, run_ns: int) -> Outcome:
     of, totals = simulation.counters.classes, simulation.counters.totals
     peaks = simulation.statistics
     slow = sum(sum(of[name]) for name in SLOW_IN_CLASSES) + sum(totals[name] for name in SLOW_IN_ALL)
@@ -107,9 +108,11 @@ def _outcome(design: Design, simulation: Simulation, operations: int, slow_share
         external_fragmentation=peaks.peak_committed.external_fragmentation,
         operations=operations,
         slow_operations=slow,
-        slow_share=slow_share * (slow + acquires),
+        slow_share=slow_ns / run_ns * (slow + acquires),
         superslabs=totals["superslabs"],
         acquires=acquires,
+        run_span_bytes=peaks.run_span_bytes,
+        run_ns=run_ns,
     )
 
 

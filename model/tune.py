@@ -10,6 +10,7 @@ from heapsmith.model.design import MAX_CLASSES, Design
 from heapsmith.model.design_toml import Reason
 from heapsmith.model.draft import Draft, drafts, largest_block, with_shares
 from heapsmith.model.errors import BadInput
+from heapsmith.model.huge_pages import cost, variants, why_pages
 from heapsmith.model.outcome import Outcome, by_slab, least_cached, outcomes, ranked
 from heapsmith.model.plan import make_plan
 from heapsmith.model.reasons import why_base, why_budget, why_classes, why_design, why_fronts, why_run_cache, why_slab
@@ -44,14 +45,16 @@ def tune(
     base: Design,
     max_overhead: float = 1.0,
     max_classes: int = 48,
+    huge_pages: bool = False,
     name: str,
     progress: Progress | None = None,
 ) -> Tuned:
     """The design that costs least on this trace in memory and slow operations, for the policies of `base`; or the base.
 
     max_overhead: bytes that blocks idle in fronts may come to, as a fraction of the trace's peak live bytes.
-    max_classes: the most size classes. Reads the trace four times, in constant memory. Raises BadInput for arguments
-    out of range, for a trace that cannot be read or holds no allocation.
+    max_classes: the most size classes. huge_pages: the program touches all that it asks for, so that the spans may lie
+    on huge pages. Reads the trace four times, with huge_pages five times, in constant memory. Raises BadInput for
+    arguments out of range, for a trace that cannot be read or holds no allocation.
     """
     _check(base, max_overhead, max_classes, name)
     histogram = _demand(trace, base, progress)
@@ -68,11 +71,11 @@ def tune(
     slabs = by_slab(before, [*tried, *varied])
     if last is None:
         kept = msgspec.structs.replace(base, name=name)
-        return Tuned(kept, True, [why_base(base, before, slabs)], before, before, slabs)
+        tuned = Tuned(kept, True, [why_base(base, before, slabs)], before, before, slabs)
+        return _on_huge_pages(tuned, trace, base, histogram, progress) if huge_pages else tuned
     draft, after = variants[last], varied[last]
     slabs = [after if one.slab_bytes == after.slab_bytes else one for one in slabs]
-    about = f"Tuned for {trace.name} from {base.name}"
-    design = msgspec.structs.replace(draft.design, name=name, about=about)
+    design = msgspec.structs.replace(draft.design, name=name, about=_about(trace, base))
     reasons = [
         why_design(trace, base, histogram, before, after),
         why_budget(draft, histogram, max_overhead),
@@ -81,7 +84,28 @@ def tune(
         *why_classes(draft, histogram, max_classes),
         *why_fronts(draft),
     ]
-    return Tuned(design, False, reasons, before, after, slabs)
+    tuned = Tuned(design, False, reasons, before, after, slabs)
+    return _on_huge_pages(tuned, trace, base, histogram, progress) if huge_pages else tuned
+
+
+def _about(trace: Path, base: Design) -> str:
+    return f"Tuned for {trace.name} from {base.name}"
+
+
+def _on_huge_pages(tuned: Tuned, trace: Path, base: Design, histogram: Histogram, progress: Progress | None) -> Tuned:
+    """The tuned design with its spans on huge pages, if that costs less; as it is if not."""
+    designs = [tuned.design, *variants(tuned.design)]
+    found = [tuned.after, *outcomes(trace, designs[1:], histogram, progress, "simulating huge pages")]
+    design, after = min(zip(designs, found, strict=True), key=lambda one: cost(one[0], one[1], tuned.before))
+    if design is tuned.design:
+        return tuned
+    reasons = [
+        why_design(trace, base, histogram, tuned.before, after),
+        *tuned.reasons[1:],
+        why_pages(design, after, tuned.design, tuned.after),
+    ]
+    design = msgspec.structs.replace(design, about=_about(trace, base))
+    return Tuned(design, False, reasons, tuned.before, after, tuned.tried)
 
 
 def _variants(draft: Draft, curves: list[Curve], budget_bytes: int) -> list[Draft]:

@@ -38,6 +38,9 @@ LibraryOrDesign = Annotated[
 Base = Annotated[
     str, typer.Option("--base", metavar="DESIGN", help="The design to start from.", autocompletion=designs)
 ]
+HugePages = Annotated[
+    bool, typer.Option("--huge-pages", help="The program touches all that it asks for: consider huge pages.")
+]
 Overhead = Annotated[
     float,
     typer.Option(metavar="FRACTION", help="Bytes idle in fronts, at most, as a fraction of the peak live bytes."),

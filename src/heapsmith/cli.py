@@ -244,6 +244,7 @@ def tune(
     base: take.Base = "default",
     max_overhead: take.Overhead = 1.0,
     max_classes: Annotated[int, typer.Option(min=1, help="At most so many size classes.")] = 48,
+    huge_pages: take.HugePages = False,
     name: Annotated[str | None, typer.Option(help="The design's name; without it the file's.")] = None,
     json: take.Json = False,
 ) -> None:
@@ -258,6 +259,7 @@ def tune(
             base=load(base),
             max_overhead=max_overhead,
             max_classes=max_classes,
+            huge_pages=huge_pages,
             name=name or take.design_name(out.stem),
             progress=progress,
         )
