@@ -17,7 +17,18 @@ PROGRAM = [sys.executable, "-m", "heapsmith"]
 COMPILED_MODEL = tuple(
     f"test_{name}"
     for name in (
-        *("capacities", "cli", "forge", "kernel", "machine_check", "real_programs", "record", "replay", "simulate"),
+        *(
+            "capacities",
+            "cli",
+            "forge",
+            "huge_pages",
+            "kernel",
+            "machine_check",
+            "real_programs",
+            "record",
+            "replay",
+            "simulate",
+        ),
         *("size_classes", "spool", "trace", "training", "tune", "verify"),
     )
 )

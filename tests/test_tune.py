@@ -9,14 +9,13 @@ import pytest
 from covering import soon
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from traces import random_trace
+from traces import random_trace, trace_of
 
 from heapsmith.model.capacities import CapacityPass
 from heapsmith.model.design import BUILTIN, ClassFront, Design, load, parse
 from heapsmith.model.design_toml import Reason, design_text, write_design
 from heapsmith.model.draft import SMALL_LIMITS, drafts, request_weights
 from heapsmith.model.errors import BadInput
-from heapsmith.model.huge_pages import HUGE_TOUCH_NS, TOUCH_NS, touch_ns, variants
 from heapsmith.model.outcome import SLOW_SLACK, Outcome, best, by_slab, least_cached
 from heapsmith.model.plan import make_plan
 from heapsmith.model.policy import (
@@ -63,18 +62,6 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four threads, three of which come and go, that hold about 20,000 blocks of up to 3,000 bytes."""
     path = tmp_path_factory.mktemp("tune") / "random.hst"
     return random_trace(path, 120_000, 4, threads=4, max_size=3000, cross_thread=0.2, live=20_000)
-
-
-def trace_of(path: Path, sizes: list[int], *, freed: bool = False, event_ns: int = 1) -> Path:
-    """A trace that allocates these sizes and, if told so, frees all, an event every so often."""
-    events = [(Op.MALLOC, block, size) for block, size in enumerate(sizes)]
-    events += [(Op.FREE, block, 0) for block in range(len(sizes)) if freed]
-    ops, blocks, asked = zip(*events, strict=True)
-    zeros = [0] * len(events)
-    times = range(0, len(events) * event_ns, event_ns)
-    with TraceWriter(path, command=["test"], source="test") as writer:
-        writer.append(Chunk.of(ops, zeros, blocks, asked, zeros, times))
-    return path
 
 
 def idle_bytes_bound(tuned: Tuned, trace: Path) -> int:
@@ -246,50 +233,6 @@ def test_a_run_cache_that_earns_nothing_goes(tmp_path: Path) -> None:
     tuned = tune(tmp_path / "t.hst", base=DEFAULT, name="made")
     assert tuned.design.run_cache_bytes == 0
     assert "run_cache_bytes" in [reason.field for reason in tuned.reasons]
-
-
-@pytest.mark.parametrize("base", BASES.values(), ids=BASES)
-def test_spans_on_huge_pages_are_legal_and_differ(base: Design) -> None:
-    for thp in ("grown", "system"):
-        one = msgspec.structs.replace(base, thp=thp)
-        made = variants(one)
-        assert len({design.hash() for design in (one, *made)}) == 1 + len(made) >= 2
-        for design in made:
-            assert design.why_not_valid() is None
-            assert (design.sizes, design.thp) == (base.sizes, "grown")
-            assert 0 in (design.thp_slabs_from_bytes, design.thp_runs_from_bytes)
-
-
-def test_first_touches_go_by_the_page_they_fall_on() -> None:
-    mib = 1 << 20
-    of = msgspec.structs.replace(an_outcome(24, 0.0), superslabs=5, run_span_bytes=13 * mib)  # 10 MiB of superslabs
-    small = 24 * mib // 4096 * TOUCH_NS
-    assert touch_ns(base_with(thp="never"), of) == small
-    assert touch_ns(DEFAULT, of) == small
-    runs = base_with(thp_runs_from_bytes=4 * mib)
-    assert touch_ns(runs, of) == 14 * mib // 4096 * TOUCH_NS + 5 * HUGE_TOUCH_NS  # 14 MiB, less 4
-    slabs = base_with(thp_slabs_from_bytes=0)
-    assert touch_ns(slabs, of) == 14 * mib // 4096 * TOUCH_NS + 5 * HUGE_TOUCH_NS
-    assert touch_ns(base_with(thp="always"), of) == 12 * HUGE_TOUCH_NS  # no more than was committed
-    guarded = base_with(thp_slabs_from_bytes=0, hardening=hardening_full.Params())
-    assert touch_ns(guarded, of) == small
-
-
-def test_huge_pages_where_touches_cost_more_than_memory(tmp_path: Path) -> None:
-    """Twenty runs of 1 MB, allocated and freed in 10 ms, lie on huge pages if they are said to be touched."""
-    path = trace_of(tmp_path / "t.hst", [1_000_000] * 20, freed=True, event_ns=250_000)
-    plain, dense = (tune(path, base=DEFAULT, huge_pages=huge, name="made") for huge in (False, True))
-    assert (plain.design.thp, plain.design.thp_runs_from_bytes) == ("grown", DEFAULT.thp_runs_from_bytes)
-    assert (dense.design.thp_runs_from_bytes, dense.kept_base) == (0, False)
-    assert dense.reasons[0].field == "design"
-    assert dense.reasons[-1].field == "thp"
-    assert msgspec.structs.replace(dense.design, thp_runs_from_bytes=DEFAULT.thp_runs_from_bytes, about="") == (
-        msgspec.structs.replace(plain.design, about="")
-    )
-    slow = trace_of(tmp_path / "slow.hst", [1_000_000] * 20, freed=True, event_ns=250_000_000)
-    assert tune(slow, base=DEFAULT, huge_pages=True, name="made").design.thp_runs_from_bytes > 0
-    little = trace_of(tmp_path / "little.hst", [40_000] * 3, freed=True, event_ns=250_000)
-    assert tune(little, base=DEFAULT, huge_pages=True, name="made").design.thp_runs_from_bytes > 0
 
 
 def test_more_classes_only_while_they_pay() -> None:

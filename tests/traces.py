@@ -1,4 +1,4 @@
-"""Random traces for tests: seeded, with everything a trace can have, at millions of events per second."""
+"""Traces for tests: random ones, seeded, with everything a trace can have, and short ones of given sizes."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from heapsmith.model.trace import CHUNK_EVENTS, Chunk, TraceWriter
+from heapsmith.model.trace import CHUNK_EVENTS, Chunk, Op, TraceWriter
 
 _POPULAR_SIZES = 12
 
@@ -114,4 +114,16 @@ def random_trace(
     """Write random_chunk(events, seed, threads, **shape) as a trace to `path`; `path`."""
     with TraceWriter(path, command=["random", str(seed)], source="random", chunk_events=chunk_events) as writer:
         writer.append(random_chunk(events, seed, threads, **shape))  # type: ignore[arg-type]
+    return path
+
+
+def trace_of(path: Path, sizes: list[int], *, freed: bool = False, event_ns: int = 1) -> Path:
+    """A trace that allocates these sizes and, if told so, frees all, an event every so often."""
+    events = [(Op.MALLOC, block, size) for block, size in enumerate(sizes)]
+    events += [(Op.FREE, block, 0) for block in range(len(sizes)) if freed]
+    ops, blocks, asked = zip(*events, strict=True)
+    zeros = [0] * len(events)
+    times = range(0, len(events) * event_ns, event_ns)
+    with TraceWriter(path, command=["test"], source="test") as writer:
+        writer.append(Chunk.of(ops, zeros, blocks, asked, zeros, times))
     return path
