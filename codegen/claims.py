@@ -236,7 +236,7 @@ def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
     """The slow paths that each hot function may leave for, by function."""
     leave = (*CLASSIFIER_EXITS[plan.design.classifier], *REMOTE_EXITS[plan.design.remote])
     above = "malloc_above" if plan.has_above else "hs_malloc_large"
-    table: dict[str, tuple[str, ...]] = {"malloc": (above,), "hs_alloc_class": (), "free": leave}
+    table: dict[str, tuple[str, ...]] = {"malloc": (above,), "free": leave}
     if plan.has_above:
         table["malloc_above"] = ("hs_malloc_large",)
     if plan.dispatch == "stack":

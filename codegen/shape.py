@@ -60,7 +60,6 @@ def expected(plan: Plan) -> dict[str, Expected]:
     born, dies = HARDENING_CALLS[plan.hardening]
     dies += ("in_slab_span",)
     table |= _mallocs(plan, leaves, born)
-    table["hs_alloc_class"] = Expected(("hs_alloc_of[]", *born), (), frozenset(), frozenset(), plain)
     calls = frozenset({"slab_of", "push" if plan.dispatch == "stack" else "hs_free_of[]", *dies})
     if plan.hardening == "full":
         ends = leaves["hs_free_small"] if tests[1:] else tuple(calls & {"push", "hs_free_of[]"})

@@ -135,12 +135,16 @@ void *reallocarray(void *block, size_t count, size_t bytes)
     return reallocate(block, total, __builtin_return_address(0));
 }
 
-/* The first class from that of `bytes` upward whose blocks all have the alignment; CLASS_COUNT if there is none. */
+/* The first class from that of `bytes` upward whose blocks all have the alignment; CLASS_COUNT if there is none. Strides
+ * below the next multiple of the alignment have it not, so that the search begins there. */
 static unsigned aligned_class(size_t alignment, size_t bytes)
 {
     if (bytes > SMALL_LIMIT || alignment > PAGE_BYTES)
         return CLASS_COUNT;
-    unsigned class = size_to_class(bytes);
+    size_t least = ((bytes + SIZE_BIAS + alignment - 1) & -alignment) - SIZE_BIAS;
+    if (least > SMALL_LIMIT)
+        return CLASS_COUNT;
+    unsigned class = size_to_class(least);
     while (class < CLASS_COUNT && ((hs_class[class].stride | hs_class[class].first) & (alignment - 1)) != 0)
         class++;
     return class;
@@ -153,7 +157,7 @@ static void *allocate_aligned(size_t alignment, size_t bytes)
         return malloc(bytes);
     unsigned class = aligned_class(alignment, bytes);
     bool zero;
-    return class < CLASS_COUNT ? hs_alloc_class(class) : hs_large_alloc(bytes, alignment, &zero);
+    return class < CLASS_COUNT ? malloc(hs_class[class].usable) : hs_large_alloc(bytes, alignment, &zero);
 }
 
 static bool power_of_two(size_t value)

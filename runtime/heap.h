@@ -12,7 +12,8 @@
 /* All of it is the library's own: reached without the global offset table. */
 #pragma GCC visibility push(hidden)
 
-/* The one compile switch: -DHEAPSMITH_CHECKED=1 counts the hit path, asserts the equations, and can reset the heap. */
+/* The compile switches: -DHEAPSMITH_CHECKED=1 counts the hit path, asserts the equations, and can reset the heap;
+ * -DHEAPSMITH_ARCHIVE=1 leaves C++'s operators out (the emitted heap.c). */
 #ifndef HEAPSMITH_CHECKED
 #define HEAPSMITH_CHECKED 0
 #endif
@@ -121,7 +122,6 @@ extern __thread bool hs_forking; /* this thread is inside fork() and holds the p
 /* What malloc dispatches to (emitted). */
 extern void *(*const hs_alloc_of[CLASS_COUNT])(void);
 extern void (*const hs_free_of[1 + CLASS_COUNT])(void *block); /* by 1 + class: into the thread's own front; [0]: no class */
-void *hs_alloc_class(unsigned class); /* a block of the class for the program */
 void hs_free_small(void *block);      /* sections 4 and 7: a block that left the quarantine; hardening "full" only */
 extern const uint8_t hs_size_class[];
 extern const char hs_design[]; /* name and hash */

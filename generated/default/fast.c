@@ -1243,11 +1243,6 @@ void *malloc(size_t bytes)
     return pop(heap, heap->row_of[bytes], bytes);
 }
 
-void *hs_alloc_class(unsigned class)
-{
-    return hs_alloc_of[class]();
-}
-
 /* Hit path: 8 loads, 2 stores, 2 branches. */
 void free(void *block)
 {

@@ -952,11 +952,6 @@ void *malloc(size_t bytes)
     return hs_alloc_of[size_to_class(bytes)]();
 }
 
-void *hs_alloc_class(unsigned class)
-{
-    return hs_alloc_of[class]();
-}
-
 /* Hit path: 4 loads, 0 stores, 1 branch, then the class. */
 void free(void *block)
 {

@@ -924,11 +924,6 @@ void *malloc(size_t bytes)
     return pop(heap, heap->row_of[bytes], bytes);
 }
 
-void *hs_alloc_class(unsigned class)
-{
-    return hs_alloc_of[class]();
-}
-
 /* Hit path: 10 loads, 2 stores, 3 branches. */
 void free(void *block)
 {
