@@ -70,7 +70,8 @@ class Row(NamedTuple):
     train: Trainer | None = None
     """None: there is no input but the measured one."""
     touches_all: bool = True
-    """It touches all that it asks for, which a trace does not tell: its tuned design may lie on huge pages."""
+    """It touches what it asks for, which a trace does not tell: its tuned design may lie on huge pages. (Buffers that
+    grow by half have a third at most in reserve.)"""
 
 
 def rows(suites: list[str], only: list[str], inputs: Path, *, quick: bool, tune: bool = False) -> list[Row]:

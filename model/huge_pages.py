@@ -12,8 +12,14 @@ TOUCH_NS, HUGE_TOUCH_NS = 1500, 250_000
 
 
 def variants(design: Design) -> list[Design]:
-    """The design with its runs, its slabs or both on huge pages from their first byte, where it may be so."""
-    slabs, runs = design.thp_slabs_from_bytes, design.thp_runs_from_bytes
+    """The design with its runs, its slabs or both on huge pages from their first byte, where it may be so.
+
+    None where it says never or always, or has superslabs smaller than a huge page; both where it left it to the system.
+    """
+    if design.thp in ("never", "always"):
+        return []
+    grown = design.thp == "grown"
+    slabs, runs = (design.thp_slabs_from_bytes, design.thp_runs_from_bytes) if grown else (0, 0)
     made: dict[str, Design] = {}
     for slabs_from, runs_from in ((slabs, 0), (0, runs), (0, 0)):
         one = msgspec.structs.replace(

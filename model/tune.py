@@ -95,17 +95,21 @@ def _about(trace: Path, base: Design) -> str:
 def _on_huge_pages(tuned: Tuned, trace: Path, base: Design, histogram: Histogram, progress: Progress | None) -> Tuned:
     """The tuned design with its spans on huge pages, if that costs less; as it is if not."""
     designs = [tuned.design, *variants(tuned.design)]
+    if len(designs) == 1:
+        return tuned
     found = [tuned.after, *outcomes(trace, designs[1:], histogram, progress, "simulating huge pages")]
     design, after = min(zip(designs, found, strict=True), key=lambda one: cost(one[0], one[1], tuned.before))
     if design is tuned.design:
         return tuned
+    after = msgspec.structs.replace(after, name=tuned.after.name)
+    tried = [after if one == tuned.after else one for one in tuned.tried]
     reasons = [
         why_design(trace, base, histogram, tuned.before, after),
         *tuned.reasons[1:],
         why_pages(design, after, tuned.design, tuned.after),
     ]
     design = msgspec.structs.replace(design, about=_about(trace, base))
-    return Tuned(design, False, reasons, tuned.before, after, tuned.tried)
+    return Tuned(design, False, reasons, tuned.before, after, tried)
 
 
 def _variants(draft: Draft, curves: list[Curve], budget_bytes: int) -> list[Draft]:

@@ -122,7 +122,7 @@ extern __thread bool hs_forking; /* this thread is inside fork() and holds the p
 /* What malloc dispatches to (emitted). */
 extern void *(*const hs_alloc_of[CLASS_COUNT])(void);
 extern void (*const hs_free_of[1 + CLASS_COUNT])(void *block); /* by 1 + class: into the thread's own front; [0]: no class */
-void hs_free_small(void *block);      /* sections 4 and 7: a block that left the quarantine; hardening "full" only */
+void hs_free_small(void *block); /* sections 4 and 7: a block that left the quarantine; hardening "full" only */
 extern const uint8_t hs_size_class[];
 extern const char hs_design[]; /* name and hash */
 

@@ -17,7 +17,7 @@ static bool has_exit_key;
 static pthread_key_t exit_key; /* its destructor runs at thread exit */
 static __thread uint8_t exits; /* how often it ran in this thread */
 static struct heap *abandoned; /* LIFO, under the pool lock */
-static struct heap *newest_heap;    /* every heap ever created, under the pool lock */
+static struct heap *newest_heap; /* every heap ever created, under the pool lock */
 
 void hs_lock_pool(void)
 {

@@ -181,25 +181,23 @@ def test_every_slab_size_keeps_the_same_bytes_and_serves_what_it_can() -> None:
 def an_outcome(committed: int, slow: float, slab_bytes: int = 65_536) -> Outcome:
     """What commits so many MiB and spends such a share of its time on slow operations."""
     return Outcome(
-        *(
-            "one",
-            "0",
-            10,
-            slab_bytes,
-            1024,
-            0,
-            committed << 20,
-            1 << 20,
-            0.1,
-            0.1,
-            1000,
-            int(1000 * slow),
-            slow,
-            1,
-            1,
-            0,
-            10**9,
-        )
+        name="one",
+        hash="0",
+        classes=10,
+        slab_bytes=slab_bytes,
+        largest_block=1024,
+        run_cache_bytes=0,
+        committed_peak=committed << 20,
+        peak_live_bytes=1 << 20,
+        internal_fragmentation=0.1,
+        external_fragmentation=0.1,
+        operations=1000,
+        slow_operations=int(1000 * slow),
+        slow_share=slow,
+        superslabs=1,
+        acquires=1,
+        run_span_bytes=0,
+        run_ns=10**9,
     )
 
 
