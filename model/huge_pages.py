@@ -11,7 +11,7 @@ TOUCH_NS, HUGE_TOUCH_NS = 1500, 250_000
 """What the first touch of a page of 4 KiB costs, and of one of 2 MiB, about (docs/tuning.md has the measurement)."""
 
 
-def variants(design: Design) -> list[Design]:
+def page_variants(design: Design) -> list[Design]:
     """The design with its runs, its slabs or both on huge pages from their first byte, where it may be so.
 
     None where it says never or always, or has superslabs smaller than a huge page; both where it left it to the system.
@@ -42,7 +42,7 @@ def touch_ns(design: Design, outcome: Outcome) -> float:
     return (outcome.committed_peak - huge) / PAGE * TOUCH_NS + huge / HUGE_PAGE * HUGE_TOUCH_NS
 
 
-def cost(design: Design, outcome: Outcome, before: Outcome) -> float:
+def cost_with_touches(design: Design, outcome: Outcome, before: Outcome) -> float:
     """Outcome.cost, with the time that first touches take."""
     return outcome.cost(before) + TIME_PRICE * touch_ns(design, outcome) / outcome.run_ns
 

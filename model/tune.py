@@ -10,7 +10,7 @@ from heapsmith.model.design import MAX_CLASSES, Design
 from heapsmith.model.design_toml import Reason
 from heapsmith.model.draft import Draft, drafts, largest_block, with_shares
 from heapsmith.model.errors import BadInput
-from heapsmith.model.huge_pages import cost, variants, why_pages
+from heapsmith.model.huge_pages import cost_with_touches, page_variants, why_pages
 from heapsmith.model.outcome import Outcome, by_slab, least_cached, outcomes, ranked
 from heapsmith.model.plan import make_plan
 from heapsmith.model.reasons import why_base, why_budget, why_classes, why_design, why_fronts, why_run_cache, why_slab
@@ -94,11 +94,13 @@ def _about(trace: Path, base: Design) -> str:
 
 def _on_huge_pages(tuned: Tuned, trace: Path, base: Design, histogram: Histogram, progress: Progress | None) -> Tuned:
     """The tuned design with its spans on huge pages, if that costs less; as it is if not."""
-    designs = [tuned.design, *variants(tuned.design)]
+    designs = [tuned.design, *page_variants(tuned.design)]
     if len(designs) == 1:
         return tuned
     found = [tuned.after, *outcomes(trace, designs[1:], histogram, progress, "simulating huge pages")]
-    design, after = min(zip(designs, found, strict=True), key=lambda one: cost(one[0], one[1], tuned.before))
+    design, after = min(
+        zip(designs, found, strict=True), key=lambda one: cost_with_touches(one[0], one[1], tuned.before)
+    )
     if design is tuned.design:
         return tuned
     after = msgspec.structs.replace(after, name=tuned.after.name)

@@ -8,7 +8,7 @@ from test_tune import BASES, DEFAULT, an_outcome, base_with
 from traces import trace_of
 
 from heapsmith.model.design import Design
-from heapsmith.model.huge_pages import HUGE_TOUCH_NS, TOUCH_NS, touch_ns, variants
+from heapsmith.model.huge_pages import HUGE_TOUCH_NS, TOUCH_NS, page_variants, touch_ns
 from heapsmith.model.policy import hardening_full
 from heapsmith.model.tune import tune
 
@@ -17,7 +17,7 @@ from heapsmith.model.tune import tune
 def test_spans_on_huge_pages_are_legal_and_differ(base: Design) -> None:
     for thp, count in (("grown", 3), ("system", 1), ("never", 0), ("always", 0)):
         one = msgspec.structs.replace(base, thp=thp)
-        made = variants(one)
+        made = page_variants(one)
         assert len({design.hash() for design in (one, *made)}) == 1 + len(made)
         assert len(made) == count
         for design in made:
