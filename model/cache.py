@@ -1,15 +1,16 @@
 """Caches and TLBs: what each touch of a line hits and misses, in true LRU order; coherent between cores.
 
-L1 and L2 are private to a core, the last level is shared; all allocate on reads and writes, and none includes or excludes
-another's lines: a level sees what the one before it missed, and forgets by its own LRU alone. (Without an L2 this is
-what cachegrind simulates.) Writes back are not simulated.
+L1 and L2 are private to a core, the last level is shared; all allocate on reads and writes, and none includes or
+excludes another's lines: a level sees what the one before it missed, and forgets by its own LRU alone. (Without an L2
+this is what cachegrind simulates.) Writes back are not simulated.
 
 A line in a private level is modified (M) once its core wrote it, until another core reads it. A write to a line that is
 not M here takes it out of all other cores. A line that no private level of this core holds comes out of the other core
-that has it M, if there is one (a transfer; the last level then has it too), else out of the last level, else out of memory.
+that has it M, if there is one (a transfer; the last level then has it too), else out of the last level, else out of
+memory.
 
-An entry of a level is line << 1 | M (last level: | 1), of a TLB number << 2 | huge << 1 | 1, where number counts pages of
-4 KiB or 2 MiB; -1 is empty. In a set the most recently used entry is the first one, and empty ones are the last.
+An entry of a level is line << 1 | M (last level: | 1), of a TLB number << 2 | huge << 1 | 1, where number counts pages
+of 4 KiB or 2 MiB; -1 is empty. In a set the most recently used entry is the first one, and empty ones are the last.
 """
 
 from heapsmith.model.directory import drop_elsewhere, taken_from_another

@@ -116,7 +116,7 @@ class Touched:
         offsets = (words.L2_OFFSET, words.SMALL_OFFSET, words.HUGE_OFFSET, words.TLB2_OFFSET, words.CORE_WORDS)
         array[list(offsets)] = np.cumsum(entries)
         array[words.CORES], array[words.CORES_MOST] = 1, machine.cores
-        array[[words.NODE_FREE, words.LEAF_FREE]] = -1
+        array[[words.NODE_FREE, words.LEAF_FREE, words.ROOM]] = -1
         llc = machine.sets(machine.llc) * machine.llc.ways
         self._grow({words.LLC_AT: llc, words.ROOT_AT: resident.ROOT_WORDS, words.CORES_AT: sum(entries)}, -1)
         self.make_room(0)
