@@ -111,7 +111,7 @@ def leave_memory(touched: Ints, address: int, size: int) -> None:
     end = (address + size) >> PAGE_SHIFT
     before = int(touched[RESIDENT_BYTES])
     frame = first >> FRAME_SHIFT
-    while frame << FRAME_SHIFT < end:
+    while max(first, frame << FRAME_SHIFT) < end:
         node = int(touched[int(touched[ROOT_AT]) + (frame >> NODE_SHIFT)])
         if node < 0:
             frame = ((frame >> NODE_SHIFT) + 1) << NODE_SHIFT

@@ -1,9 +1,9 @@
 """Sets in LRU order: a row of `ways` entries, the most recently used first, empty ones (-1) last; bit 0 is a flag."""
 
-from heapsmith.model.kernel import Ints, kernel
+from heapsmith.model.kernel import Ints, hit_path, kernel
 
 
-@kernel
+@hit_path
 def use(touched: Ints, first: int, ways: int, key: int) -> int:
     """`key` (flag set) becomes the first entry; the entry it had before, -1 if it had none and the last one is out."""
     moved = key
@@ -18,7 +18,7 @@ def use(touched: Ints, first: int, ways: int, key: int) -> int:
     return -1
 
 
-@kernel
+@hit_path
 def find(touched: Ints, first: int, ways: int, key: int) -> int:
     """The place of the entry of `key` (flag set), -1 if it has none; nothing moves."""
     for place in range(first, first + ways):

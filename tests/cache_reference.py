@@ -152,7 +152,7 @@ class Reference:
     def gone(self, address: int, size: int) -> None:
         low, high = -(-address // PAGE), (address + size) // PAGE
         for frame in sorted(self.whole):
-            if frame * 512 < high and (frame + 1) * 512 > low:
+            if max(frame * 512, low) < min((frame + 1) * 512, high):
                 self.whole.remove(frame)
                 self.pages |= set(range(frame * 512, (frame + 1) * 512))
                 for core in self.cores:
