@@ -16,7 +16,7 @@ level of a core and its first-level TLBs have hints: where a line, or a page, of
 
 from heapsmith.model.directory import drop_elsewhere, taken_from_another
 from heapsmith.model.kernel import Ints, hit_path, kernel
-from heapsmith.model.resident import page_is_huge
+from heapsmith.model.resident import FRAME_SHIFT, PAGE_SHIFT, page_is_huge
 from heapsmith.model.sets import find, find_stamped, oldest, put, to_front, use
 from heapsmith.model.touched_words import (
     ACCESSES,
@@ -58,9 +58,6 @@ from heapsmith.model.touched_words import (
     WHOLE_FRAMES,
 )
 
-PAGE_SHIFT = 12
-FRAME_SHIFT = 9
-"""Pages of 4 KiB in a frame of 2 MiB."""
 INDEX = (1 << 31) - 1
 """Masks what is no less than 0: an index that is known to be so is compiled without a test."""
 

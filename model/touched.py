@@ -134,7 +134,7 @@ class Touched:
         if cores <= self.array[words.CORES]:
             return
         cores = min(max(cores, 2 * int(self.array[words.CORES])), self.hardware.cores)
-        slots = 1 << (2 * cores * sum(self._private_lines()) - 1).bit_length()
+        slots = 1 << (cores * sum(self._private_lines()) * 3 // 2).bit_length()
         self._grow({words.CORES_AT: cores * int(self.array[words.CORE_WORDS]), words.DIRECTORY_AT: 2 * slots}, -1)
         self._clear_hints(int(self.array[words.CORES]))
         self.array[words.CORES] = cores
