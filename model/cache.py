@@ -58,8 +58,16 @@ from heapsmith.model.touched_words import (
     WHOLE_FRAMES,
 )
 
+SPREAD = 0x4F1BBCDCBFA55
+"""2^51 divided by the golden ratio, odd. The product may wrap: its bits 40 to 50 are the same."""
 INDEX = (1 << 31) - 1
 """Masks what is no less than 0: an index that is known to be so is compiled without a test."""
+
+
+@hit_path
+def hint_of(number: int, hints: int) -> int:
+    """The place of the hint of a line or page: those of aligned regions far apart must not share a few (Fibonacci)."""
+    return (int(number) * SPREAD >> 40) & (hints - 1)
 
 
 @hit_path
@@ -75,7 +83,7 @@ def look(touched: Ints, address: int, write: int) -> None:
 def look_up(touched: Ints, page: int, now: int) -> None:
     """The translation of a page is used; bit 0 of a hint: it lies on a huge page."""
     row = int(touched[ROW]) & INDEX
-    hint = int(touched[row + LINE_HINTS + (page & (PAGE_HINTS - 1))]) & INDEX
+    hint = int(touched[row + LINE_HINTS + hint_of(page, PAGE_HINTS)]) & INDEX
     place = row + (hint >> 1)
     if touched[place] == (page >> (hint & 1) * FRAME_SHIFT) << 2 | (hint & 1) << 1 | 1:
         touched[place + 1] = now
@@ -87,7 +95,7 @@ def look_up(touched: Ints, page: int, now: int) -> None:
 def look_at(touched: Ints, line: int, write: int, now: int) -> None:
     """A line is read, or written if it is M."""
     row = int(touched[ROW]) & INDEX
-    place = row + (int(touched[row + (line & (LINE_HINTS - 1))]) & INDEX)
+    place = row + (int(touched[row + hint_of(line, LINE_HINTS)]) & INDEX)
     if int(touched[place]) | (1 - write) == line << 1 | 1:
         touched[place + 1] = now
     else:
@@ -124,10 +132,10 @@ def access(touched: Ints, line: int, write: int, now: int) -> None:
         own(touched, line)
         held = line << 1 | 1
     put(touched, place, held, now)
-    touched[row + (line & (LINE_HINTS - 1))] = place - row
+    touched[row + hint_of(line, LINE_HINTS)] = place - row
 
 
-@kernel
+@hit_path
 def fetch(touched: Ints, line: int) -> int:
     """The entry of a line that L1 lacks, out of L2 or of what is behind it."""
     if touched[L2_WAYS] > 0:
@@ -148,7 +156,7 @@ def fetch(touched: Ints, line: int) -> int:
     return line << 1
 
 
-@kernel
+@hit_path
 def own(touched: Ints, line: int) -> None:
     """A line of this core's L1 becomes M: no other core holds it any longer."""
     if touched[L2_WAYS] > 0:
@@ -183,10 +191,10 @@ def translate(touched: Ints, page: int, now: int) -> None:
         else:
             place = oldest(touched, small_at, int(touched[SMALL_WAYS]))
     put(touched, place, huge if is_huge else small, now)
-    touched[row + LINE_HINTS + (page & (PAGE_HINTS - 1))] = (place - row) << 1 | (1 if is_huge else 0)
+    touched[row + LINE_HINTS + hint_of(page, PAGE_HINTS)] = (place - row) << 1 | (1 if is_huge else 0)
 
 
-@kernel
+@hit_path
 def is_huge_by_tlb2(touched: Ints, page: int, small: int, huge: int) -> bool:
     """Whether a page lies on a huge page, out of the second level, or out of the page tables and now in it."""
     ways = int(touched[TLB2_WAYS])
