@@ -9,7 +9,7 @@ small pages of it are, and a frame of which a part goes back is on small pages u
 """
 
 from heapsmith.model.kernel import Ints, kernel
-from heapsmith.model.sets import put
+from heapsmith.model.sets import drop, drop_stamped, put
 from heapsmith.model.touched_words import (
     CORE_WORDS,
     CORES,
@@ -51,6 +51,9 @@ WORD_BITS = 32
 LEAF_WORDS = FRAME_PAGES // WORD_BITS + 1
 """The bits, and how many are set; a free leaf's first word is the next free one."""
 HUGE, WHOLE = 1, 2
+
+FEW_PAGES = 64
+"""Up to so many pages are looked for in the TLBs one by one."""
 
 SPARE_LEAVES, SPARE_NODES = 512, 64
 """What one event may need besides those for the bytes that it announces: it touches small things all over."""
@@ -234,12 +237,36 @@ def forget_translations(touched: Ints, first: int, end: int) -> None:
     """No TLB of any core has a translation of a page from `first` to `end` - 1."""
     for core in range(int(touched[CORES])):
         row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
-        small = 2 * (int(touched[SMALL_MASK]) + 1) * int(touched[SMALL_WAYS])
-        huge = 2 * (int(touched[HUGE_MASK]) + 1) * int(touched[HUGE_WAYS])
-        sweep_stamped(touched, row + int(touched[SMALL_OFFSET]), small, first, end)
-        sweep_stamped(touched, row + int(touched[HUGE_OFFSET]), huge, first, end)
-        second = (int(touched[TLB2_MASK]) + 1) * int(touched[TLB2_WAYS])
-        sweep_ordered(touched, row + int(touched[TLB2_OFFSET]), second, int(touched[TLB2_WAYS]), first, end)
+        if end - first <= FEW_PAGES:
+            forget_each(touched, row, first, end)
+        else:
+            sweep(touched, row, first, end)
+
+
+@kernel
+def forget_each(touched: Ints, row: int, first: int, end: int) -> None:
+    """`forget_translations` of one core, looking for each page."""
+    tlb2 = row + int(touched[TLB2_OFFSET])
+    ways = int(touched[TLB2_WAYS])
+    for page in range(first, end):
+        small_at = row + int(touched[SMALL_OFFSET]) + (page & int(touched[SMALL_MASK])) * int(touched[SMALL_WAYS]) * 2
+        drop_stamped(touched, small_at, int(touched[SMALL_WAYS]), page << 2 | 1)
+        drop(touched, tlb2 + (page & int(touched[TLB2_MASK])) * ways, ways, page << 2 | 1)
+    for frame in range(first >> FRAME_SHIFT, ((end - 1) >> FRAME_SHIFT) + 1):
+        huge_at = row + int(touched[HUGE_OFFSET]) + (frame & int(touched[HUGE_MASK])) * int(touched[HUGE_WAYS]) * 2
+        drop_stamped(touched, huge_at, int(touched[HUGE_WAYS]), frame << 2 | 3)
+        drop(touched, tlb2 + (frame & int(touched[TLB2_MASK])) * ways, ways, frame << 2 | 3)
+
+
+@kernel
+def sweep(touched: Ints, row: int, first: int, end: int) -> None:
+    """`forget_translations` of one core, looking at each entry."""
+    small = 2 * (int(touched[SMALL_MASK]) + 1) * int(touched[SMALL_WAYS])
+    huge = 2 * (int(touched[HUGE_MASK]) + 1) * int(touched[HUGE_WAYS])
+    second = (int(touched[TLB2_MASK]) + 1) * int(touched[TLB2_WAYS])
+    sweep_stamped(touched, row + int(touched[SMALL_OFFSET]), small, first, end)
+    sweep_stamped(touched, row + int(touched[HUGE_OFFSET]), huge, first, end)
+    sweep_ordered(touched, row + int(touched[TLB2_OFFSET]), second, int(touched[TLB2_WAYS]), first, end)
 
 
 @kernel

@@ -65,6 +65,8 @@ def test_a_huge_page_is_one_fault_and_a_part_of_it_can_go() -> None:
     counts = touched.counts()
     assert (counts.faults_4k, counts.faults_2m, counts.tlb1_misses) == (1, 1, 2)
     assert counts.resident_bytes == PAGE + FRAME
+    GONE(touched.array, FRAME + PAGE + 64, 0)  # no whole page: nothing comes apart
+    assert touched.array[words.WHOLE_FRAMES] == 1
     GONE(touched.array, FRAME, 500 * PAGE)
     assert touched.counts().resident_bytes == 13 * PAGE
     TOUCH(touched.array, FRAME, 0)  # small pages of the frame are resident
