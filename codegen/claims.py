@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from heapsmith.model import layout
 from heapsmith.model.plan import ClassPlan, Plan
 
 
@@ -247,3 +248,54 @@ def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
         allocate, free = FRONT_EXITS[row.front.kind]
         table |= {f"alloc_{row.size}": (allocate,), f"free_{row.size}": (free,)}
     return table
+
+
+class StructField(NamedTuple):
+    """Where a field of a structure of the runtime begins, in bytes."""
+
+    name: str
+    field: str
+    offset: int
+
+
+def struct_fields(plan: Plan) -> list[StructField]:
+    """The offsets that the model's statements of touched lines count on (model/layout.py); plan.c asserts them."""
+    heap = {name: at for name, at in msgspec.structs.asdict(plan.layout).items() if name != "heap_bytes"}
+    fields = {
+        "heap": heap,
+        "slab": {
+            "next": layout.SLAB_NEXT,
+            "previous": layout.SLAB_PREVIOUS,
+            "child": layout.SLAB_CHILD,
+            "newer": layout.SLAB_NEWER,
+            "elder": layout.SLAB_ELDER,
+            "owner": layout.SLAB_OWNER,
+            "older": layout.SLAB_OLDER,
+            "class": layout.SLAB_CLASS_NUMBER,
+        },
+        "class_plan": {
+            "stride": layout.CLASS_STRIDE,
+            "first": layout.CLASS_FIRST,
+            "reciprocal": layout.CLASS_RECIPROCAL,
+            "capacity": layout.CLASS_CAPACITY,
+            "refill": layout.CLASS_REFILL,
+            "slot": layout.CLASS_SLOT,
+            "transfer": layout.CLASS_TRANSFER,
+            "drain": layout.CLASS_DRAIN,
+        },
+        "front": {"held": layout.FRONT_HELD, "listed": layout.FRONT_LISTED, "list": layout.FRONT_LIST},
+        "run_cache": {"length": layout.RUN_CACHE_HEAD},
+        "page": {"next": layout.PAGE_NEXT, "previous": layout.PAGE_PREVIOUS, "state": layout.PAGE_STATE},
+    }
+    return [StructField(name, field, at) for name, offsets in fields.items() for field, at in offsets.items()]
+
+
+STRUCT_BYTES = {
+    "slab": layout.SLAB_BYTES,
+    "class_plan": layout.CLASS_BYTES,
+    "front": layout.FRONT_BYTES,
+    "class_slabs": layout.STORE_BYTES,
+    "class_count": layout.COUNT_BYTES,
+    "page": layout.PAGE_BYTES,
+}
+"""The sizes that they count on."""

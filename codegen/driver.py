@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -60,7 +61,7 @@ class Driver:
 
     grain: least alignment of a block, bytes; counters: how many the library has; check_every: events from one
     heapsmith_check to the next (0: never); timeout_s: for one batch; address_space: bytes that may be mapped beyond
-    the driver's own (None: as many as there are). Raises Missing without gcc.
+    the driver's own (None: as many as there are); under: a command that runs the driver. Raises Missing without gcc.
     """
 
     def __init__(
@@ -72,10 +73,11 @@ class Driver:
         check_every: int = 0,
         timeout_s: int = 600,
         address_space: int | None = None,
+        under: Sequence[str] = (),
     ) -> None:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
         numbers = [grain, counters, check_every, timeout_s, *([] if address_space is None else [address_space])]
-        command = [str(driver_tool()), str(library.resolve()), *map(str, numbers)]
+        command = [*under, str(driver_tool()), str(library.resolve()), *map(str, numbers)]
         environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "HEAPSMITH")}
         try:
             self._process = subprocess.Popen(
@@ -86,6 +88,11 @@ class Driver:
         self._in = cast(IO[bytes], self._process.stdin)
         self._out = cast(IO[bytes], self._process.stdout)
         self._counters = counters
+
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
 
     def __enter__(self) -> Self:
         return self

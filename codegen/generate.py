@@ -9,7 +9,7 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import heapsmith
-from heapsmith.codegen.claims import dispatches, header_sentence, sentence
+from heapsmith.codegen.claims import STRUCT_BYTES, dispatches, header_sentence, sentence, struct_fields
 from heapsmith.model.design import Design
 from heapsmith.model.design_toml import design_text
 from heapsmith.model.errors import BadInput, CheckFailed
@@ -91,6 +91,8 @@ def render(plan: Plan) -> dict[str, str]:
         "dispatches": dispatches(plan),
         "header_sentence": header_sentence(plan),
         "front_words": FRONT_WORDS,
+        "struct_fields": struct_fields(plan),
+        "struct_bytes": STRUCT_BYTES,
         "drains": {kind: "NULL" if kind == "none" else f"{kind}_drain" for kind in FRONT_WORDS},
     }
     header = environment.get_template(f"{HEADER}.j2")

@@ -4,6 +4,7 @@
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #include "heap.h"
+#include "run_pages.h"
 
 /* What the hit paths and the tables count on. */
 _Static_assert(CLASS_2048 + 1 == CLASS_COUNT, "classes are numbered from 0 without a gap");
@@ -12,6 +13,46 @@ _Static_assert((SMALL_LIMIT + SIZE_BIAS + GRAIN - 1) / GRAIN + 1 == SIZE_CLASS_C
 _Static_assert((uint64_t)SPAN_SLABS << SLAB_SHIFT == SLAB_SPAN_BYTES, "a slab's number is its offset's upper bits");
 _Static_assert((uint64_t)CLASS_COUNT * REGION_BYTES <= SLAB_SPAN_BYTES, "every region lies in the span");
 _Static_assert(BITMAP_WORDS * 64 >= 256, "a mark for every block of a slab");
+
+/* Where the model says that these lie (model/layout.py), to know the cache lines that each path touches. */
+_Static_assert(offsetof(struct heap, end) == 232, "heap.end");
+_Static_assert(offsetof(struct heap, row_of) == 480, "heap.row_of");
+_Static_assert(offsetof(struct heap, front) == 488, "heap.front");
+_Static_assert(offsetof(struct heap, remote) == 1160, "heap.remote");
+_Static_assert(offsetof(struct heap, store) == 1184, "heap.store");
+_Static_assert(offsetof(struct heap, count) == 1632, "heap.count");
+_Static_assert(offsetof(struct heap, runs) == 5664, "heap.runs");
+_Static_assert(offsetof(struct heap, quarantine) == 5864, "heap.quarantine");
+_Static_assert(offsetof(struct heap, slot) == 5880, "heap.slot");
+_Static_assert(offsetof(struct slab, next) == 16, "slab.next");
+_Static_assert(offsetof(struct slab, previous) == 24, "slab.previous");
+_Static_assert(offsetof(struct slab, child) == 32, "slab.child");
+_Static_assert(offsetof(struct slab, newer) == 40, "slab.newer");
+_Static_assert(offsetof(struct slab, elder) == 48, "slab.elder");
+_Static_assert(offsetof(struct slab, owner) == 56, "slab.owner");
+_Static_assert(offsetof(struct slab, older) == 64, "slab.older");
+_Static_assert(offsetof(struct slab, class) == 72, "slab.class");
+_Static_assert(offsetof(struct class_plan, stride) == 4, "class_plan.stride");
+_Static_assert(offsetof(struct class_plan, first) == 8, "class_plan.first");
+_Static_assert(offsetof(struct class_plan, reciprocal) == 16, "class_plan.reciprocal");
+_Static_assert(offsetof(struct class_plan, capacity) == 24, "class_plan.capacity");
+_Static_assert(offsetof(struct class_plan, refill) == 32, "class_plan.refill");
+_Static_assert(offsetof(struct class_plan, slot) == 48, "class_plan.slot");
+_Static_assert(offsetof(struct class_plan, transfer) == 56, "class_plan.transfer");
+_Static_assert(offsetof(struct class_plan, drain) == 64, "class_plan.drain");
+_Static_assert(offsetof(struct front, held) == 0, "front.held");
+_Static_assert(offsetof(struct front, listed) == 8, "front.listed");
+_Static_assert(offsetof(struct front, list) == 16, "front.list");
+_Static_assert(offsetof(struct run_cache, length) == 8, "run_cache.length");
+_Static_assert(offsetof(struct page, next) == 8, "page.next");
+_Static_assert(offsetof(struct page, previous) == 12, "page.previous");
+_Static_assert(offsetof(struct page, state) == 24, "page.state");
+_Static_assert(sizeof(struct slab) == 80, "slab");
+_Static_assert(sizeof(struct class_plan) == 72, "class_plan");
+_Static_assert(sizeof(struct front) == 24, "front");
+_Static_assert(sizeof(struct class_slabs) == 16, "class_slabs");
+_Static_assert(sizeof(struct class_count) == 144, "class_count");
+_Static_assert(sizeof(struct page) == 28, "page");
 
 const char hs_design[] = "lean 1c24ab41b973";
 

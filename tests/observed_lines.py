@@ -1,0 +1,177 @@
+"""Observed lines: which cache lines a library touches at each event, by valgrind's lackey, as model addresses."""
+
+import bisect
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from heapsmith.codegen.difference import counted
+from heapsmith.codegen.driver import Driver, driver_tool
+from heapsmith.model import layout
+from heapsmith.model.plan import Plan
+from heapsmith.model.trace import Chunk, Op
+
+LINE_SHIFT = 6
+PAD_EVENTS = 3000
+"""Events without a call at the end, so that lackey's buffer is written up to those before."""
+
+TABLES = {
+    "hs_slab_class": layout.SLAB_CLASS,
+    "hs_class": layout.CLASSES,
+    "hs_size_class": layout.SIZE_CLASS,
+    "hs_alloc_of": layout.ALLOC_OF,
+    "hs_free_of": layout.FREE_OF,
+    "store": layout.STORE_AT,
+    "transferred": layout.TRANSFERRED,
+    "batches": layout.BATCHES,
+    "idle": layout.IDLE,
+    "bin": layout.BINS,
+    "hs_count": layout.COUNTS,
+    "pool_lock": layout.POOL_LOCK,
+    "large": layout.LARGE_LOCK,
+}
+"""The library's own tables, by symbol."""
+
+QUESTIONS = {"malloc_usable_size", "heapsmith_locate", "heapsmith_counters", "heapsmith_counter_count"}
+"""Calls of the driver that are no part of an event."""
+
+
+class Symbol(NamedTuple):
+    """Where a symbol begins in its file, and its size."""
+
+    at: int
+    size: int
+
+
+class Region(NamedTuple):
+    """Memory of the process, and the model address of its first byte; -1: the heap of threads that have none."""
+
+    start: int
+    size: int
+    model: int
+
+
+def symbols(path: Path) -> dict[str, Symbol]:
+    """The sized symbols of an object file."""
+    done = subprocess.run(["nm", "-S", "--defined-only", str(path)], capture_output=True, text=True, check=True)
+    rows = [line.split() for line in done.stdout.splitlines()]
+    return {row[3]: Symbol(int(row[0], 16), int(row[1], 16)) for row in rows if len(row) == 4}
+
+
+class Process:
+    """The driver's process while it waits for its next batch: what lies where."""
+
+    def __init__(self, pid: int, library: Path) -> None:
+        self.maps = [line.split() for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
+        self.memory = Path(f"/proc/{pid}/mem")
+        self.library = library
+        self.symbols = {
+            name: Symbol(self.base(library) + found.at, found.size) for name, found in symbols(library).items()
+        }
+
+    def ranges(self, file: Path, *, code: bool = False) -> list[tuple[int, int]]:
+        """Where a file is mapped; only its code."""
+        mapped = [row for row in self.maps if row[-1] == str(file) and (not code or "x" in row[1])]
+        return [(int(start, 16), int(end, 16)) for start, end in (row[0].split("-") for row in mapped)]
+
+    def base(self, file: Path) -> int:
+        """Where a file is mapped first."""
+        return min(start for start, _ in self.ranges(file))
+
+    def word(self, address: int) -> int:
+        """The word at an address."""
+        with self.memory.open("rb", buffering=0) as memory:
+            memory.seek(address)
+            return int.from_bytes(memory.read(layout.WORD), "little")
+
+    def regions(self, plan: Plan) -> list[Region]:
+        """All that the model has addresses for."""
+        known = {name: found.at for name, found in self.symbols.items()}
+        span, span_bytes = self.word(known["hs_span"]), self.word(known["hs_span_bytes"])
+        slabs = span_bytes // plan.slab_bytes
+        runs, run_pages = self.word(known["hs_runs"]), self.word(known["hs_runs"] + layout.WORD)
+        found = [
+            Region(span, span_bytes, layout.SPAN),
+            Region(self.word(known["hs_slabs"]), slabs * layout.SLAB_BYTES, layout.SLABS),
+            Region(self.word(known["hs_marks"]), slabs * layout.WORD * plan.bitmap_words, layout.MARKS),
+            Region(runs, run_pages * plan.page_bytes, layout.RUNS),
+            Region(self.word(known["hs_runs"] + 4 * layout.WORD), run_pages * layout.PAGE_BYTES, layout.PAGES),
+            Region(self.word(known["hs_runs"] + 5 * layout.WORD), run_pages, layout.CONTENT),
+            Region(known["hs_no_heap"], self.symbols["hs_no_heap"].size, -1),
+        ]
+        found += [Region(*self.symbols[name], model) for name, model in TABLES.items() if name in self.symbols]
+        heaps, heap = [], self.word(known["newest_heap"])
+        while heap:
+            heaps.insert(0, heap)
+            heap = self.word(heap + plan.layout.remote + 2 * layout.WORD)
+        size = plan.layout.heap_bytes
+        return found + [Region(at, size, layout.HEAPS + number * size) for number, at in enumerate(heaps)]
+
+
+def observe(plan: Plan, library: Path, chunk: Chunk, folder: Path) -> list[tuple[set[int], set[int]]]:
+    """Per event of a chunk the lines that the library touched, and those that only libc's wide loads did.
+
+    Those may read beyond what they were asked to look at, as far as their alignment goes. A thread's exit belongs to
+    the next event.
+    """
+    log = folder / "lackey"
+    tool = ["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={log}"]
+    pad = Chunk.of(*([value] * PAD_EVENTS for value in (Op.THREAD_START, 0, 0, 0, 0, 0)))
+    with Driver(library, plan.grain, len(counted(plan, checked=False)), under=tool) as driver:
+        for part in (chunk, pad):
+            driver.send(part)
+            driver.receive(len(part.op))
+        process = Process(driver.pid, library)
+        regions = sorted(process.regions(plan))
+        reader = Reader(process, regions)
+        time.sleep(0.2)
+    with log.open(errors="replace") as lines:
+        return reader.read(lines)[1 : 1 + len(chunk.op)]
+
+
+class Reader:
+    """Reads lackey's lines: instructions, loads, stores, and updates of memory, each with its address and size."""
+
+    def __init__(self, process: Process, regions: list[Region]) -> None:
+        driver = driver_tool()
+        self.regions = regions
+        self.starts = [region.start for region in regions]
+        (self.code,) = process.ranges(process.library, code=True)
+        (self.driver_code,) = process.ranges(driver, code=True)
+        begin, size = symbols(driver)["main"]
+        self.waits = range(process.base(driver) + begin, process.base(driver) + begin + size)
+        self.questions = {process.symbols[name].at for name in QUESTIONS}
+        self.boundary = process.base(driver) + symbols(driver)["batch"].at + 4 * layout.WORD  # batch.next
+
+    def model(self, address: int) -> int:
+        """The model address; -1: the model has none."""
+        index = bisect.bisect_right(self.starts, address) - 1
+        region = self.regions[index]
+        inside = index >= 0 and address < region.start + region.size and region.model >= 0
+        return region.model + address - region.start if inside else -1
+
+    def read(self, lines: Iterator[str]) -> list[tuple[set[int], set[int]]]:
+        """The lines of each event, split where the driver counts one."""
+        events: list[tuple[set[int], set[int]]] = [(set(), set())]
+        inside = asks = in_library = False
+        for line in lines:
+            found = re.match(r"(I | L| S| M) +([0-9a-f]+),(\d+)", line)
+            if found is None:
+                continue
+            address, size = int(found[2], 16), int(found[3])
+            if found[1] == "I ":
+                in_library = self.code[0] <= address < self.code[1]
+                if in_library and not inside:
+                    inside, asks = True, address in self.questions
+                elif self.driver_code[0] <= address < self.driver_code[1] and address not in self.waits:
+                    inside = False  # the thread that waits in main may run a little at any time
+            elif not inside and address == self.boundary and found[1] != " L":
+                events.append((set(), set()))
+            elif inside and not asks:
+                is_wide = found[1] == " L" and size >= 16 and not in_library
+                touched = {self.model(address), self.model(address + size - 1)} - {-1}
+                events[-1][is_wide].update(at >> LINE_SHIFT for at in touched)
+        return events

@@ -1,0 +1,112 @@
+"""Lines: at every event the model touches exactly the cache lines that the emitted library's loads and stores touch."""
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from covering import covering_designs, soon
+from observed_lines import LINE_SHIFT, observe
+
+from heapsmith.codegen.build import build
+from heapsmith.model.application import Application
+from heapsmith.model.design import Design, builtin_names, load
+from heapsmith.model.hardware import load_hardware
+from heapsmith.model.layout import Layout
+from heapsmith.model.machine import Machine
+from heapsmith.model.plan import Plan, make_plan
+from heapsmith.model.touched import Touched
+from heapsmith.model.touched_words import LOGGED
+from heapsmith.model.touches import LOG
+from heapsmith.model.trace import Chunk, Op
+
+SPAN_BYTES = 1 << 32
+"""Of slabs, at most: under valgrind a process does not get more, and regions would be narrower than in the model."""
+
+SIZES = (1, 16, 24, 48, 100, 200, 700, 1500, 3000, 9000, 40_000)
+WEIGHTS = (4, 4, 4, 4, 4, 4, 4, 4, 2, 1, 1)
+ALLOCATIONS = (Op.MALLOC, Op.MALLOC, Op.MALLOC, Op.CALLOC, Op.ALIGNED)
+
+
+def modelled(design: Design) -> bool:
+    """Hardening `full` touches what the model does not: tails, canaries, the quarantine."""
+    return make_plan(design).hardening != "full"
+
+
+DESIGNS = [design for design in (*map(load, builtin_names()), *covering_designs()) if modelled(design)]
+SOON = [design for design in DESIGNS if design.name in ("default",)]
+
+
+def events(seed: int, count: int, threads: int) -> Chunk:
+    """A random trace that grows and shrinks in turns; threads exit and come back."""
+    draw = np.random.default_rng(seed)
+    rows: list[tuple[int, int, int, int, int, int]] = []
+    live: list[int] = []
+    born: set[int] = set()
+    for number in range(count):
+        thread = int(draw.integers(threads))
+        size = int(draw.choice(SIZES, p=np.array(WEIGHTS) / sum(WEIGHTS)))
+        shrinks = number // 100 % 2 == 1
+        if thread in born and thread > 0 and draw.random() < 0.01:
+            rows.append((Op.THREAD_EXIT, thread, 0, 0, 0, 0))
+            born.discard(thread)
+            continue
+        born.add(thread)
+        if live and draw.random() < 0.1:
+            rows.append((Op.REALLOC, thread, live[draw.integers(len(live))], size, 0, 0))
+        elif live and draw.random() < (0.7 if shrinks else 0.3):
+            rows.append((Op.FREE, thread, live.pop(draw.integers(len(live))), 0, 0, 0))
+        else:
+            op = ALLOCATIONS[draw.integers(len(ALLOCATIONS))]
+            live.append(number)
+            rows.append((op, thread, number, size, int(draw.integers(4, 9)) if op == Op.ALIGNED else 0, 0))
+    return Chunk.of(*map(list, zip(*rows, strict=True)))
+
+
+def predicted(plan: Plan, chunk: Chunk) -> list[set[int]]:
+    """The lines that the model says each event touches; the program itself touches nothing."""
+    touched = Touched(load_hardware("default"), LOG, 1 << 20)
+    machine = Machine(plan, compiled=False, touched=touched, application=Application(births="none", deaths="none"))
+    found = []
+    for index in range(len(chunk.op)):
+        touched.array[LOGGED] = 0
+        machine.feed(chunk.part(index, index + 1))
+        found.append({address >> LINE_SHIFT for address, _ in touched.log()})
+    assert touched.lost == 0
+    return found
+
+
+def differences(plan: Plan, library: Path, chunk: Chunk, folder: Path) -> list[tuple[int, set[int], set[int]]]:
+    """Events at which they differ: lines that only the library touched, and that only the model says it does."""
+    expected = predicted(plan, chunk)
+    found = []
+    exited: set[int] = set()
+    exit_seen: set[int] = set()
+    for index, (surely, may_be) in enumerate(observe(plan, library, chunk, folder)):
+        if chunk.op[index] == Op.THREAD_EXIT:  # the library's work is in the next event
+            exited |= expected[index]
+            exit_seen |= surely
+            continue
+        wanted = expected[index] | exited
+        seen = surely | exit_seen | (may_be & wanted)
+        if seen != wanted:
+            found.append((index, seen - wanted, wanted - seen))
+        exited, exit_seen = set(), set()
+    return found
+
+
+@pytest.mark.parametrize("design", soon(DESIGNS, SOON), ids=lambda design: design.name)
+def test_the_library_touches_the_lines_that_the_model_says(design: Design, tmp_path: Path) -> None:
+    design = msgspec.structs.replace(design, slab_span_bytes=min(design.slab_span_bytes, SPAN_BYTES))
+    library = build(design, tmp_path / "library.so")
+    for seed, threads in ((1, 1), (2, 3)):
+        chunk = events(seed, 300, threads)
+        assert differences(make_plan(design), library, chunk, tmp_path) == []
+
+
+def test_a_wrong_statement_is_seen(tmp_path: Path) -> None:
+    plan = make_plan(load("default"))
+    library = build(plan.design, tmp_path / "library.so")
+    moved = msgspec.structs.replace(plan.layout, count=plan.layout.count + 64)
+    wrong = msgspec.structs.replace(plan, layout=Layout(**msgspec.structs.asdict(moved)))
+    assert differences(wrong, library, events(1, 40, 1), tmp_path) != []
