@@ -44,6 +44,7 @@ PLAN_NUMBERS = (
     "empties_code",
     "remote_code",
     "release_code",
+    "release_lazily",
     "thp_asked",
     "thp_slabs_from_bytes",
     "thp_runs_from_bytes",
@@ -155,7 +156,7 @@ MACHINE = _record(
     "node_room",
     "page_room",
     *STATISTICS,
-    "clean",  # 1: no page of the run handed out last was committed before, so that calloc need not clear it
+    "clean",  # 1: the OS gave all pages of the large block handed out last as zeros, so that calloc need not clear it
     "births",  # what the program touches (model/application.py)
     "deaths",
     "replays",

@@ -98,8 +98,8 @@ def allocate_small(
     touched: Ints, machine: Records, classes: Records, heaps: Records, fronts: Records, slots: Ints, stores: Records,
     slabs: Records, marks: Ints, nodes: Records, moved: Ints, heap: int, cls: int, size: int, is_new: bool,
 ) -> int:  # fmt: skip
-    """A block of the class, for a request of `size` bytes of this heap; NO_BLOCK if the span is full. is_new: the thread
-    gets the heap with it."""
+    """A block of the class, for a request of `size` bytes of this heap; NO_BLOCK if the span is full. is_new: the
+    thread gets the heap with it."""
     front = heap * int(machine[0]["class_count"]) + cls
     alloc_lines(touched, machine, classes, fronts, slots, slabs, heap, front, cls, size, is_new)
     block = front_pop(classes, fronts, slots, front, cls)

@@ -242,7 +242,7 @@ def split_run(touched: Ints, machine: Records, records: Records, bins: Ints, fir
     length = unlink_run(touched, machine, records, bins, first)
     dirty = int(records[first]["dirty"])
     fresh = commit_pages(touched, machine, records, first, first + pages)
-    machine[0]["clean"] = int(fresh == pages)
+    machine[0]["clean"] = int(fresh == pages and machine[0]["release_lazily"] == 0)
     needed_again(machine, fresh)
     if length > pages:
         push_run(touched, machine, records, bins, first + pages, length - pages, dirty - (pages - fresh))
@@ -253,11 +253,13 @@ def grow_run(touched: Ints, machine: Records, records: Records, bins: Ints, firs
     """Whether the pages from `first`, the top or a free run that ends there, to the new top `end` could be had."""
     if end > machine[0]["run_span_pages"]:
         return False
+    machine[0]["clean"] = 1
     if first < machine[0]["top"]:
         length = unlink_run(touched, machine, records, bins, first)
+        machine[0]["clean"] = int(records[first]["dirty"] == 0 and machine[0]["release_lazily"] == 0)
         needed_again(machine, length - int(records[first]["dirty"]))
     raise_top(touched, machine, records, end)
-    machine[0]["clean"] = int(commit_pages(touched, machine, records, first, end) == end - first)
+    commit_pages(touched, machine, records, first, end)
     return True
 
 

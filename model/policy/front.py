@@ -147,7 +147,7 @@ def stack_push_lines(touched: Ints, fronts: Records, front: int, held: int, capa
 
 @kernel
 def slots_lines(touched: Ints, fronts: Records, front: int, cls: int, count: int, number: int) -> None:
-    """Of a batch of `count` blocks into or out of level 0: its slots, and where the class's row has them and `number`."""
+    """Of a batch of `count` blocks of level 0: its slots, and where the class's row has them and `number`."""
     touch(touched, CLASSES + cls * CLASS_BYTES + number, 0)
     touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
     touch_bytes(touched, int(fronts[front]["slots_at"]), WORD * count, 1)

@@ -250,7 +250,7 @@ def drain_lines(
 
 @kernel
 def aligned_lines(touched: Ints, machine: Records, classes: Records, cls: int, size: int, align: int) -> None:
-    """Of the search for class `cls` (-1: none), which serves `size` bytes aligned to `align`: from the first that may."""
+    """Of the search for class `cls` (-1: none) that serves `size` bytes aligned to `align`."""
     bias = int(machine[0]["bias"])
     least = ((size + bias + align - 1) & -align) - bias
     if least > machine[0]["small_limit"] or align > PAGE:
