@@ -20,6 +20,7 @@ PLAN_NUMBERS = (
     "grain_shift",
     "bias",
     "small_limit",
+    "direct_limit",
     "class_count",
     "slots_per_heap",
     "slab_bytes",
@@ -110,6 +111,25 @@ STATISTICS = (
 """What the model alone knows; live_bytes are those asked for, peaks are looked at after each event;
 failures are refills for which the slab span and runs for which the run span had no room."""
 
+WORK = (
+    "callocs",
+    "reallocs",
+    "aligned",
+    "frees",
+    "sized_frees",
+    "null_frees",
+    "above",
+    "run_pages",
+    "cleared_bytes",
+    "copied_bytes",
+    "visits",
+    "words",
+    "gives",
+)
+"""What the cost model needs and no counter tells: calls by operation, small requests above the direct table, pages of
+the runs handed out, bytes that calloc cleared and realloc copied; slabs that takes visited and words of marks that they
+looked at, and how often blocks were given to a slab, neighbours of one slab at once."""
+
 CLASS_NUMBERS = ("stride", "usable", "first", "blocks")
 BATCHES = ("refill", "flush", "spill", "promote")
 """Fields of a front's plan; in `classes` their names end in _batch, to tell them from the counters."""
@@ -144,6 +164,7 @@ MACHINE = _record(
     "node_room",
     "page_room",
     *STATISTICS,
+    *WORK,
     "samples",  # points of the time line
     "stride",  # events from one to the next
     "next_sample",

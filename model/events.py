@@ -8,6 +8,7 @@ from heapsmith.model.policy.dispatch import needs_heap
 from heapsmith.model.store import CLASS_MASK, INDEX_MASK, INDEX_SHIFT, SLAB_SHIFT
 from heapsmith.model.trace_events import Op
 
+CALLOC = int(Op.CALLOC)
 REALLOC, ALIGNED = int(Op.REALLOC), int(Op.ALIGNED)
 FREE, FREE_SIZED = int(Op.FREE), int(Op.FREE_SIZED)
 THREAD_START, THREAD_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
@@ -53,6 +54,7 @@ def allocate(
     cls = class_for(machine, classes, lookup, size, align)
     if cls < 0:
         return allocate_large(machine, heaps, pages, bins, int(threads[thread]), size, align)
+    machine[0]["above"] += size > machine[0]["direct_limit"]
     heap = heap_for(machine, threads, heaps, thread)
     block = allocate_small(machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, cls)
     if block < 0:
@@ -95,6 +97,22 @@ def block_bytes(machine: Records, classes: Records, pages: Records, block: int, 
     if block >= SMALL_END:
         return large_bytes(machine, pages, block, asked)
     return int(classes[block & CLASS_MASK]["stride"])
+
+
+@kernel
+def usable_bytes(machine: Records, classes: Records, pages: Records, block: int, asked: int) -> int:
+    """The bytes of a live block that belong to the program."""
+    if block >= SMALL_END:
+        return large_bytes(machine, pages, block, asked) - int(machine[0]["tail_bytes"])
+    return int(classes[block & CLASS_MASK]["usable"]) if block >= 0 else 0
+
+
+@kernel
+def bytes_to_clear(machine: Records, pages: Records, block: int, size: int, committed: int) -> int:
+    """What calloc clears of a block just allocated, before which `committed` bytes were: nothing of fresh pages."""
+    if block >= SMALL_END and machine[0]["committed"] - committed >= large_bytes(machine, pages, block, size):
+        return 0
+    return size if block >= 0 else 0
 
 
 @kernel

@@ -52,6 +52,7 @@ def allocate_large(
     pages = pages_for(size, int(machine[0]["tail_bytes"]))
     if size > machine[0]["huge_bytes"] or align > PAGE:
         return HUGE_CODE + allocate_huge(machine, pages)
+    machine[0]["run_pages"] += pages
     first = cached_run(machine, heaps, records, heap, pages) if heap >= 0 else NO_RUN
     if first < 0:
         first = allocate_run(machine, records, bins, pages)

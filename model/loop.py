@@ -5,6 +5,7 @@ import numpy as np
 from heapsmith.model.events import (
     ALIGNED,
     ALREADY_LIVE,
+    CALLOC,
     DEAD,
     FREE,
     FREE_SIZED,
@@ -17,9 +18,11 @@ from heapsmith.model.events import (
     address_of,
     allocate,
     block_bytes,
+    bytes_to_clear,
     fits_in_place,
     free,
     note,
+    usable_bytes,
 )
 from heapsmith.model.heap import exit_thread
 from heapsmith.model.kernel import Bytes, Ints, Numbers, Records, hit_path, kernel
@@ -107,6 +110,7 @@ def reallocate(
     old = int(blocks[name]["handle"])
     asked = int(blocks[name]["asked"])
     discount(machine, classes, pages, blocks, name)
+    held = usable_bytes(machine, classes, pages, old, asked)
     if old >= 0 and fits_in_place(machine, classes, lookup, pages, bins, old, asked, size, align):
         machine[0]["realloc_in_place"] += 1
         account(machine, classes, pages, blocks, name, old, size)
@@ -124,8 +128,20 @@ def reallocate(
             thread, old, asked
         )  # fmt: skip
         machine[0]["realloc_moved"] += 1
+        machine[0]["copied_bytes"] += min(held, size)
     account(machine, classes, pages, blocks, name, handle, size)
     return handle
+
+
+@hit_path
+def tally(machine: Records, kind: int, is_null: bool) -> None:
+    """One call of the operation, of a null pointer or not."""
+    machine[0]["callocs"] += kind == CALLOC
+    machine[0]["reallocs"] += kind == REALLOC
+    machine[0]["aligned"] += kind == ALIGNED
+    machine[0]["frees"] += kind == FREE
+    machine[0]["sized_frees"] += kind == FREE_SIZED
+    machine[0]["null_frees"] += is_null and kind in (FREE, FREE_SIZED)
 
 
 @kernel
@@ -150,6 +166,8 @@ def run(
         machine[0]["fault"] = fault_of(blocks, kind, name, bytes_asked)
         if machine[0]["fault"] > 0:
             return event
+        committed = int(machine[0]["committed"])
+        tally(machine, kind, kind < THREAD_START and blocks[name]["handle"] == NO_BLOCK)
         if kind in (FREE, FREE_SIZED) or (kind == REALLOC and bytes_asked == 0):
             death(
                 machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins, blocks,
@@ -160,6 +178,8 @@ def run(
                 machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins,
                 blocks, moved, who, name, bytes_asked, align
             )  # fmt: skip
+            if kind == CALLOC:
+                machine[0]["cleared_bytes"] += bytes_to_clear(machine, pages, handle, bytes_asked, committed)
         elif kind == REALLOC:
             handle = reallocate(
                 machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins,

@@ -51,6 +51,7 @@ def take(
             if slab < 0:
                 break
             choice_attach(choice, stores, slabs, store, slab)
+        machine[0]["visits"] += 1
         left -= take_freed(machine, classes, slabs, marks, slab, cls, moved, want - left, left)
         left -= take_fresh(machine, classes, slabs, slab, cls, moved, want - left, left)
         if slabs[slab]["freed"] == 0 and slabs[slab]["carved"] == classes[cls]["blocks"]:
@@ -86,6 +87,7 @@ def take_freed(
         marks[base + word] = bits - lowest
         index = (word << WORD_SHIFT) + int(LOWEST_BIT[(lowest * DE_BRUIJN & 0xFFFFFFFF) >> 27])
         moved[at + number] = (slab << SLAB_SHIFT) | (index << INDEX_SHIFT) | cls
+    machine[0]["words"] += (word >> 1) + 1
     slabs[slab]["low"] = word
     slabs[slab]["freed"] -= count
     slabs[slab]["out"] += count
@@ -153,6 +155,8 @@ def give_batch(
 ) -> None:
     """give(moved[0]) .. give(moved[count - 1])."""
     for index in range(count):
+        if index == 0 or moved[index] >> SLAB_SHIFT != moved[index - 1] >> SLAB_SHIFT:
+            machine[0]["gives"] += 1
         give(machine, classes, stores, slabs, marks, int(moved[index]))
 
 
