@@ -4,6 +4,7 @@ import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -176,9 +177,15 @@ def replay_counts(script: Path, library: Path, caches: tuple[Geometry, Geometry]
     are excluded: a replay of a script without events is subtracted. Raises Missing without valgrind, CheckFailed if the
     replay fails.
     """
+    return _profile(script, library, caches).less(_nothing(library, caches))
+
+
+@lru_cache
+def _nothing(library: Path, caches: tuple[Geometry, Geometry] | None) -> Counted:
+    """What a replay of no event costs."""
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
-        trace, empty = Path(folder) / "empty.hst", Path(folder) / "empty"
-        with TraceWriter(trace, command=[], source="nothing"):
+        trace, script = Path(folder) / "empty.hst", Path(folder) / "empty"
+        with TraceWriter(trace, command=[], source="empty"):
             pass
-        write_script(trace, empty)
-        return _profile(script, library, caches).less(_profile(empty, library, caches))
+        write_script(trace, script)
+        return _profile(script, library, caches)
