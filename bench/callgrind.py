@@ -18,7 +18,7 @@ from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.trace_writer import TraceWriter
 
 LIMIT_S = 600.0
-MOVERS = re.compile("mem(set|cpy|move|cmp)")
+MOVERS = re.compile("mem(set|cpy|move|cmp|chr)")
 """Functions of libc that work on a block's bytes: those that a library calls are counted, apart from its own."""
 
 NO_LOOP = frozenset({"rss_anon_bytes", "clock_ns"})

@@ -1,4 +1,7 @@
-"""Micro-programs for calibration, written as traces: each is mostly one kind of event, together they hold every kind."""
+"""Micro-programs for calibration, written as traces: each is mostly one kind of event, together they hold every kind.
+
+Where there are threads they hand on a baton, a block that one resizes after the other: a replay then keeps the trace's order.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -196,24 +199,30 @@ def large_calloc(script: Script) -> None:
 
 def handover(script: Script) -> None:
     """One thread allocates, another frees."""
-    script.allocate(16)
+    baton = script.allocate(16)
     other = script.start_thread()
-    for size in script.sizes(16, 2 * KIB, EVENTS // 2):
+    for number, size in enumerate(script.sizes(16, 2 * KIB, EVENTS // 2)):
         script.allocate(size)
-        if len(script.live) > 400:
-            script.free(0, thread=other)
+        if number % 50 == 49:
+            script.resize(baton, 16)
+            while len(script.live) > 300:
+                script.free(1, thread=other)
+            script.resize(baton, 16, thread=other)
     script.end_thread(other)
 
 
 def churning_threads(script: Script) -> None:
     """Threads come, allocate, free and go."""
-    script.allocate(16)
+    baton = script.allocate(16)
     for _ in range(60):
+        script.resize(baton, 16)
         thread = script.start_thread()
+        script.resize(baton, 16, thread=thread)
         for size in script.sizes(16, 2 * KIB, 200):
             script.allocate(size, thread=thread)
             if len(script.live) > 60:
-                script.free(int(script.random.integers(len(script.live))), thread=thread)
+                script.free(int(script.random.integers(1, len(script.live))), thread=thread)
+        script.resize(baton, 16, thread=thread)
         script.end_thread(thread)
 
 

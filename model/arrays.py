@@ -114,21 +114,28 @@ failures are refills for which the slab span and runs for which the run span had
 WORK = (
     "callocs",
     "reallocs",
+    "large_resizes",  # reallocs of large blocks that might stay where they are
     "aligned",
-    "frees",
+    "aligned_steps",  # classes that aligned requests looked at
     "sized_frees",
     "null_frees",
-    "above",
-    "run_pages",
-    "cleared_bytes",
-    "copied_bytes",
-    "visits",
-    "words",
-    "gives",
+    "above",  # small requests of more bytes than the direct table has
+    "cleared_bytes",  # by calloc
+    "copied_bytes",  # by realloc
+    "runs_looked_at",  # in run caches, in vain
+    "runs_freed",  # by the program
+    "run_links",  # free runs linked to a bin or unlinked
+    "pages_touched",  # looked at one by one when they were handed out
+    "pages_forgotten",  # the same when they went back
+    "visits",  # of slabs by takes
+    "words",  # of marks that takes looked at
+    "gives",  # to slabs: neighbours of one slab at once, if the front is an array stack
+    "given",  # the blocks
+    "slab_adds",  # slabs that became available
+    "slab_removes",  # and that are so no longer
+    "exits",  # of threads with a heap
 )
-"""What the cost model needs and no counter tells: calls by operation, small requests above the direct table, pages of
-the runs handed out, bytes that calloc cleared and realloc copied; slabs that takes visited and words of marks that they
-looked at, and how often blocks were given to a slab, neighbours of one slab at once."""
+"""What the cost model needs and no counter tells: how often the library does what costs it instructions."""
 
 CLASS_NUMBERS = ("stride", "usable", "first", "blocks")
 BATCHES = ("refill", "flush", "spill", "promote")

@@ -36,7 +36,10 @@ def class_for(machine: Records, classes: Records, lookup: Ints, size: int, align
     if align > machine[0]["grain"]:
         if align > PAGE:
             return -1
+        bias = int(machine[0]["bias"])
+        least = ((size + bias + align - 1) & -align) - bias
         while cls < machine[0]["class_count"]:
+            machine[0]["aligned_steps"] += classes[cls]["usable"] >= least
             if (int(classes[cls]["stride"]) | int(classes[cls]["first"])) & (align - 1) == 0:
                 return cls
             cls += 1

@@ -203,6 +203,7 @@ def exit_thread(
         drained = front_drain(classes, fronts, slots, heap * int(machine[0]["class_count"]) + cls, cls, moved)
         give_batch(machine, classes, stores, slabs, marks, moved, drained)
     empty_cache(machine, heaps, pages, bins, heap)
+    machine[0]["exits"] += 1
     heaps[heap]["next"] = machine[0]["abandoned"]
     machine[0]["abandoned"] = heap
     threads[thread] = NO_HEAP

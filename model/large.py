@@ -52,7 +52,6 @@ def allocate_large(
     pages = pages_for(size, int(machine[0]["tail_bytes"]))
     if size > machine[0]["huge_bytes"] or align > PAGE:
         return HUGE_CODE + allocate_huge(machine, pages)
-    machine[0]["run_pages"] += pages
     first = cached_run(machine, heaps, records, heap, pages) if heap >= 0 else NO_RUN
     if first < 0:
         first = allocate_run(machine, records, bins, pages)
@@ -72,6 +71,7 @@ def free_large(
     if block >= HUGE_CODE:
         free_huge(machine, pages_for(asked, int(machine[0]["tail_bytes"])))
         return
+    machine[0]["runs_freed"] += 1
     first = block - RUN_CODE
     if heap >= 0 and int(records[first]["run"]) * PAGE <= machine[0]["run_cache_bytes"]:
         cache_run(machine, heaps, records, bins, heap, first)
@@ -82,6 +82,7 @@ def free_large(
 @kernel
 def resize_large(machine: Records, records: Records, bins: Ints, block: int, asked: int, size: int) -> bool:
     """Whether a large block of `asked` bytes could be made `size` bytes where it stands (section 9)."""
+    machine[0]["large_resizes"] += 1
     wanted = pages_for(size, int(machine[0]["tail_bytes"]))
     if block >= HUGE_CODE:
         if size <= machine[0]["huge_bytes"]:

@@ -139,7 +139,6 @@ def tally(machine: Records, kind: int, is_null: bool) -> None:
     machine[0]["callocs"] += kind == CALLOC
     machine[0]["reallocs"] += kind == REALLOC
     machine[0]["aligned"] += kind == ALIGNED
-    machine[0]["frees"] += kind == FREE
     machine[0]["sized_frees"] += kind == FREE_SIZED
     machine[0]["null_frees"] += is_null and kind in (FREE, FREE_SIZED)
 

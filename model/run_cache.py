@@ -24,6 +24,7 @@ def cached_run(machine: Records, heaps: Records, records: Records, heap: int, pa
     first = int(heaps[heap]["newest_run"])
     while first >= 0 and records[first]["run"] != pages:
         first = int(records[first]["older"])
+        machine[0]["runs_looked_at"] += 1
     if first >= 0:
         uncache(heaps, records, heap, first)
         machine[0]["run_hit"] += 1

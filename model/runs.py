@@ -45,6 +45,7 @@ def leave_age_queue(machine: Records, records: Records, first: int) -> None:
 @kernel
 def push_run(machine: Records, records: Records, bins: Ints, first: int, pages: int, dirty: int) -> None:
     """A free run becomes the head of its bin (doubly linked, LIFO), tagged at both ends; the newest if it is dirty."""
+    machine[0]["run_links"] += 1
     place = bin_of(pages)
     head = int(bins[place])
     records[first]["run"] = pages
@@ -67,6 +68,7 @@ def push_run(machine: Records, records: Records, bins: Ints, first: int, pages: 
 @kernel
 def unlink_run(machine: Records, records: Records, bins: Ints, first: int) -> int:
     """A free run leaves its bin and the age queue and loses its tags; its length (`dirty` stays to be read)."""
+    machine[0]["run_links"] += 1
     pages = int(records[first]["run"])
     after = int(records[first]["next"])
     before = int(records[first]["prev"])
@@ -167,6 +169,7 @@ def split_run(machine: Records, records: Records, bins: Ints, first: int, pages:
     length = unlink_run(machine, records, bins, first)
     dirty = int(records[first]["dirty"])
     fresh = commit_pages(machine, records, first, first + pages)
+    machine[0]["pages_touched"] += pages if dirty < length else 0
     needed_again(machine, fresh)
     if length > pages:
         push_run(machine, records, bins, first + pages, length - pages, dirty - (pages - fresh))
@@ -181,6 +184,7 @@ def grow_run(machine: Records, records: Records, bins: Ints, first: int, end: in
         length = unlink_run(machine, records, bins, first)
         needed_again(machine, length - int(records[first]["dirty"]))
     raise_top(machine, records, end)
+    machine[0]["pages_touched"] += end - first
     commit_pages(machine, records, first, end)
     return True
 
@@ -228,6 +232,7 @@ def release_run(machine: Records, records: Records, first: int) -> None:
     leave_age_queue(machine, records, first)
     size = int(records[first]["dirty"]) * PAGE
     records[first]["dirty"] = 0
+    machine[0]["pages_forgotten"] += records[first]["run"]
     for page in range(first, first + int(records[first]["run"])):
         records[page]["committed"] = 0
     machine[0]["releases"] += 1

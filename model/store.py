@@ -10,6 +10,7 @@ from heapsmith.model.age import join, leave
 from heapsmith.model.design import PAGE
 from heapsmith.model.kernel import Ints, Records, kernel
 from heapsmith.model.policy.dispatch import (
+    ARRAY_STACK,
     choice_add,
     choice_attach,
     choice_gives,
@@ -56,6 +57,7 @@ def take(
         left -= take_fresh(machine, classes, slabs, slab, cls, moved, want - left, left)
         if slabs[slab]["freed"] == 0 and slabs[slab]["carved"] == classes[cls]["blocks"]:
             choice_remove(choice, stores, slabs, store, slab)
+            machine[0]["slab_removes"] += 1
     classes[cls]["refill"] += 1
     classes[cls]["refilled"] += want - left
     return want - left
@@ -144,8 +146,10 @@ def give(machine: Records, classes: Records, stores: Records, slabs: Records, ma
     slabs[slab]["out"] -= 1
     if freed == 0 and slabs[slab]["carved"] == classes[cls]["blocks"]:
         choice_add(choice, stores, slabs, store, slab)
+        machine[0]["slab_adds"] += 1
     if slabs[slab]["out"] == 0 and choice_lets_go(choice, stores, slabs, store, slab):
         choice_remove(choice, stores, slabs, store, slab)
+        machine[0]["slab_removes"] += 1
         retire(machine, classes, slabs, slab, cls)
 
 
@@ -154,8 +158,10 @@ def give_batch(
     machine: Records, classes: Records, stores: Records, slabs: Records, marks: Ints, moved: Ints, count: int
 ) -> None:
     """give(moved[0]) .. give(moved[count - 1])."""
+    machine[0]["given"] += count
+    alone = classes[int(moved[0]) & CLASS_MASK]["front"] != ARRAY_STACK
     for index in range(count):
-        if index == 0 or moved[index] >> SLAB_SHIFT != moved[index - 1] >> SLAB_SHIFT:
+        if alone or index == 0 or moved[index] >> SLAB_SHIFT != moved[index - 1] >> SLAB_SHIFT:
             machine[0]["gives"] += 1
         give(machine, classes, stores, slabs, marks, int(moved[index]))
 
