@@ -91,7 +91,7 @@ def _store(plan: Plan, simulation: Simulation) -> Counts:
     yield f"take.{plan.design.classifier}", reused + carved
     yield f"take.visit.{choice}", work["visits"]
     yield "take.words", work["words"]
-    yield "give.block", work["given"] + sum(of["transfer_back"])
+    yield "give.block", work["given"]
     yield "give.slab", work["gives"]
     yield f"slab.add.{choice}", work["slab_adds"]
     yield f"slab.remove.{choice}", work["slab_removes"]

@@ -154,15 +154,22 @@ def give(machine: Records, classes: Records, stores: Records, slabs: Records, ma
 
 
 @kernel
+def tally_given(machine: Records, classes: Records, blocks: Ints, first: int, count: int) -> None:
+    """blocks[first] .. blocks[first + count - 1] are given: one by one, or neighbours of one slab at once."""
+    machine[0]["given"] += count
+    alone = count > 0 and classes[int(blocks[first]) & CLASS_MASK]["front"] != ARRAY_STACK
+    for index in range(first, first + count):
+        if alone or index == first or blocks[index] >> SLAB_SHIFT != blocks[index - 1] >> SLAB_SHIFT:
+            machine[0]["gives"] += 1
+
+
+@kernel
 def give_batch(
     machine: Records, classes: Records, stores: Records, slabs: Records, marks: Ints, moved: Ints, count: int
 ) -> None:
     """give(moved[0]) .. give(moved[count - 1])."""
-    machine[0]["given"] += count
-    alone = classes[int(moved[0]) & CLASS_MASK]["front"] != ARRAY_STACK
+    tally_given(machine, classes, moved, 0, count)
     for index in range(count):
-        if alone or index == 0 or moved[index] >> SLAB_SHIFT != moved[index - 1] >> SLAB_SHIFT:
-            machine[0]["gives"] += 1
         give(machine, classes, stores, slabs, marks, int(moved[index]))
 
 

@@ -2,7 +2,7 @@
 
 from heapsmith.model.design import TRANSFER_IDLE
 from heapsmith.model.kernel import Ints, Records, kernel
-from heapsmith.model.store import give
+from heapsmith.model.store import give, tally_given
 
 
 @kernel
@@ -39,6 +39,7 @@ def empty_batches(
         classes[cls]["batches"] -= 1
         classes[cls]["transfer_back"] += count
         base = int(classes[cls]["transfer_base"]) + int(classes[cls]["batches"]) * count
+        tally_given(machine, classes, slots, base, count)
         for index in range(count):
             give(machine, classes, stores, slabs, marks, int(slots[base + index]))
 
