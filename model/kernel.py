@@ -2,7 +2,7 @@
 
 import hashlib
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -45,34 +45,56 @@ def hit_path(function: Kernel) -> Kernel:
     return kernel(function)
 
 
-def compiled(entry: Kernel) -> Kernel:
+def compiled(entry: Kernel, **constants: int) -> Kernel:
     """The compiled twin of a kernel and of every kernel it reaches; machine code is kept between processes.
 
-    numba's cache looks only at the file of the entry itself, so the twin's name carries a digest of all that is
-    compiled in: a changed callee or constant is never served from a stale cache.
+    In the twins the globals named in `constants` have these values: a branch that they decide is left out, and what
+    only it reaches is never compiled. ValueError if no kernel uses such a name. numba's cache looks only at the file of
+    the entry itself, so the twin's name carries a digest of all that is compiled in: a changed callee or constant is
+    never served from a stale cache.
     """
-    return cast(Kernel, _twin(cast(types.FunctionType, entry), {}, _digest(_reach(entry, {}))))
+    plain = cast(types.FunctionType, entry)
+    return cast(Kernel, _twin(plain, constants, {}, _digest(_specialisable(plain, constants), constants)))
 
 
-def _digest(reached: Iterable[types.FunctionType]) -> str:
+def specialised(entry: Kernel, **constants: int) -> Kernel:
+    """A copy of a kernel and of every kernel it reaches, as plain Python, with `constants` as in `compiled`."""
+    plain = cast(types.FunctionType, entry)
+    _specialisable(plain, constants)
+    return cast(Kernel, _copy(plain, constants, {}))
+
+
+def _specialisable(entry: types.FunctionType, constants: Mapping[str, int]) -> Iterable[types.FunctionType]:
+    """The kernels that `entry` reaches; ValueError if none uses a name of `constants`."""
+    reached = _reach(entry, {})
+    unused = sorted(constants.keys() - {name for function in reached for name in _globals_of(function)})
+    if unused:
+        raise ValueError(f"{entry.__name__}: no kernel that it reaches uses {', '.join(unused)}")
+    return reached
+
+
+def _globals_of(function: types.FunctionType) -> list[str]:
+    """The names of the globals that a function uses."""
+    return [name for name in function.__code__.co_names if name in function.__globals__]
+
+
+def _digest(reached: Iterable[types.FunctionType], constants: Mapping[str, int]) -> str:
     """12 hex digits of this file, of the files of the kernels, and of the global constants that they name."""
     digest = hashlib.sha256()
     for file in sorted({__file__} | {function.__code__.co_filename for function in reached}):
         digest.update(Path(file).read_bytes())
     for function in sorted(reached, key=lambda function: (function.__module__, function.__name__)):
-        values = [function.__globals__.get(name) for name in function.__code__.co_names]
-        constants = [np.asarray(value).tolist() for value in values if isinstance(value, int | np.ndarray)]
-        digest.update(repr(constants).encode())
+        values = [constants.get(name, function.__globals__[name]) for name in _globals_of(function)]
+        numbers = [np.asarray(value).tolist() for value in values if isinstance(value, int | np.ndarray)]
+        digest.update(repr(numbers).encode())
     return digest.hexdigest()[:12]
 
 
 def _callees(function: Callable[..., Any]) -> dict[str, types.FunctionType]:
-    code = cast(types.FunctionType, function).__code__
-    names = cast(types.FunctionType, function).__globals__
+    plain = cast(types.FunctionType, function)
+    values = {name: plain.__globals__[name] for name in _globals_of(plain)}
     return {
-        name: names[name]
-        for name in code.co_names
-        if isinstance(names.get(name), types.FunctionType) and names[name] in _KERNELS
+        name: value for name, value in values.items() if isinstance(value, types.FunctionType) and value in _KERNELS
     }
 
 
@@ -86,13 +108,34 @@ def _reach(function: Callable[..., Any], seen: dict[types.FunctionType, None]) -
     return seen
 
 
-def _twin(function: types.FunctionType, made: dict[types.FunctionType, Any], digest: str = "") -> Any:
+def _renamed(function: types.FunctionType, replaced: Mapping[str, Any], constants: Mapping[str, int]) -> Any:
+    """A copy of `function` whose globals named in `replaced` and `constants` have those values."""
+    named = {name: constants[name] for name in _globals_of(function) if name in constants}
+    return types.FunctionType(function.__code__, {**function.__globals__, **named, **replaced}, function.__name__)
+
+
+def _copy(
+    function: types.FunctionType, constants: Mapping[str, int], made: dict[types.FunctionType, Any]
+) -> types.FunctionType:
+    """A plain copy of `function` whose callees are copies too."""
+    if function not in made:
+        copies = {name: _copy(callee, constants, made) for name, callee in _callees(function).items()}
+        made[function] = _renamed(function, copies, constants)
+    return cast(types.FunctionType, made[function])
+
+
+def _twin(
+    function: types.FunctionType,
+    constants: Mapping[str, int],
+    made: dict[types.FunctionType, Any],
+    digest: str = "",
+) -> Any:
     """The numba dispatcher of a copy of `function` whose callees are twins too; cached on disk under `digest`."""
     import numba
 
     if function not in made:
-        twins = {name: _twin(callee, made) for name, callee in _callees(function).items()}
-        copy = types.FunctionType(function.__code__, function.__globals__ | twins, function.__name__)
+        twins = {name: _twin(callee, constants, made) for name, callee in _callees(function).items()}
+        copy = _renamed(function, twins, constants)
         copy.__module__ = function.__module__
         copy.__qualname__ = f"{function.__name__}_{digest}" if digest else function.__name__
         # No kernel makes an array: counting references to those passed along (nrt) took most of the time.

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from heapsmith.model import kernel
-from heapsmith.model.kernel import Ints, compiled, hit_path
+from heapsmith.model.kernel import Ints, compiled, hit_path, specialised
 from heapsmith.model.kernel import kernel as mark
 
 STEP = 3
+ROUND, UP = 0, 1
 TABLE = np.array([5, 7, 11])
 
 
@@ -26,6 +27,38 @@ def total(values: Ints) -> int:
     for index in range(len(values)):
         found += int(values[index]) * from_table(index)
     return found
+
+
+@mark
+def odd(values: Ints) -> int:
+    """Cannot be compiled."""
+    return int(values.no_such_thing)
+
+
+@mark
+def rounded(values: Ints) -> int:
+    """An entry with a branch that a constant decides."""
+    if ROUND == UP:
+        return total(values) + STEP
+    return odd(values)
+
+
+def test_constants_decide_branches() -> None:
+    values = np.arange(9)
+    expected = sum(i * 4 * (5, 7, 11)[i % 3] for i in range(9)) + 4
+    assert specialised(rounded, ROUND=UP, STEP=4)(values) == expected
+    assert compiled(rounded, ROUND=UP, STEP=4)(values) == expected  # odd, left out, would not compile
+    with pytest.raises(AttributeError):
+        specialised(rounded, STEP=4)(values)
+    assert total(values) * 4 == (expected - 4) * 3  # the kernels themselves are as they were
+
+
+def test_constants_are_in_the_digest_and_must_be_used() -> None:
+    reached = kernel._reach(rounded, {})
+    assert len({kernel._digest(reached, constants) for constants in ({}, {"ROUND": 1}, {"STEP": 4})}) == 3
+    for make in (compiled, specialised):
+        with pytest.raises(ValueError, match="rounded: no kernel that it reaches uses Ints, NO_SUCH"):
+            make(rounded, Ints=1, NO_SUCH=1, ROUND=1)
 
 
 def test_plain_and_compiled_agree() -> None:
@@ -47,11 +80,11 @@ def test_machine_code_is_kept(tmp_path: object, monkeypatch: pytest.MonkeyPatch)
 def test_digest_sees_constants_and_callees(monkeypatch: pytest.MonkeyPatch) -> None:
     reached = kernel._reach(total, {})
     assert [function.__name__ for function in reached] == ["total", "from_table"]
-    digests = {kernel._digest(reached)}
+    digests = {kernel._digest(reached, {})}
     monkeypatch.setitem(globals(), "STEP", 4)
-    digests.add(kernel._digest(reached))
+    digests.add(kernel._digest(reached, {}))
     monkeypatch.setitem(globals(), "TABLE", np.array([5, 7, 12]))
-    digests.add(kernel._digest(reached))
+    digests.add(kernel._digest(reached, {}))
     assert len(digests) == 3
 
 

@@ -1,0 +1,134 @@
+"""The directory: which cores may hold a line in their private levels, so that few are searched.
+
+An open-addressing hash table of lines and masks of cores. A mask has every core that holds the line, and may have some
+that do no longer: where the private levels decide, they are searched. When the table is full it is made anew from what
+they hold. Only one core holds a line that is M, so it is looked for only where the mask names a single other core.
+"""
+
+from heapsmith.model.kernel import Ints, kernel
+from heapsmith.model.sets import drop, find
+from heapsmith.model.touched_words import (
+    CORE,
+    CORE_WORDS,
+    CORES,
+    CORES_AT,
+    DIRECTORY_AT,
+    DIRECTORY_MASK,
+    DIRECTORY_MOST,
+    DIRECTORY_USED,
+    L1_MASK,
+    L1_WAYS,
+    L2_MASK,
+    L2_OFFSET,
+    L2_WAYS,
+)
+
+
+@kernel
+def slot_of(line: int, mask: int) -> int:
+    """Where the search for a line begins in a hash table of mask + 1 slots, at most 2^31."""
+    folded = (line ^ (line >> 31)) & 0x7FFFFFFF
+    mixed = folded * 0x5BD1E995 & 0x7FFFFFFF
+    return (mixed ^ mixed >> 15) & mask
+
+
+@kernel
+def entry_of(touched: Ints, line: int) -> int:
+    """The place of the entry of a line, a new one of no core if it had none."""
+    mask = int(touched[DIRECTORY_MASK])
+    slot = slot_of(line, mask)
+    place = int(touched[DIRECTORY_AT]) + 2 * slot
+    while touched[place] != line:
+        if touched[place] < 0:
+            touched[place] = line
+            touched[place + 1] = 0
+            touched[DIRECTORY_USED] += 1
+            return place
+        slot = (slot + 1) & mask
+        place = int(touched[DIRECTORY_AT]) + 2 * slot
+    return place
+
+
+@kernel
+def up_to_date(touched: Ints, line: int) -> int:
+    """`entry_of` in a table that is first made anew if it is full."""
+    if touched[DIRECTORY_USED] >= touched[DIRECTORY_MOST]:
+        renew(touched)
+    return entry_of(touched, line)
+
+
+@kernel
+def renew(touched: Ints) -> None:
+    """The table has what the private levels hold, and nothing else."""
+    begin = int(touched[DIRECTORY_AT])
+    for place in range(begin, begin + 2 * (int(touched[DIRECTORY_MASK]) + 1), 2):
+        touched[place] = -1
+    touched[DIRECTORY_USED] = 0
+    l1 = (int(touched[L1_MASK]) + 1) * int(touched[L1_WAYS])
+    l2 = (int(touched[L2_MASK]) + 1) * int(touched[L2_WAYS])
+    for core in range(int(touched[CORES])):
+        row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
+        enter(touched, row, l1, core)
+        enter(touched, row + int(touched[L2_OFFSET]), l2, core)
+
+
+@kernel
+def enter(touched: Ints, begin: int, entries: int, core: int) -> None:
+    """The lines of a level of a core join the table."""
+    for place in range(begin, begin + entries):
+        if touched[place] >= 0:
+            entry = entry_of(touched, int(touched[place]) >> 1)
+            touched[entry + 1] |= 1 << core
+
+
+@kernel
+def taken_from_another(touched: Ints, line: int) -> bool:
+    """This core gets a line to read: whether another core had it M, and has it no longer so."""
+    entry = up_to_date(touched, line)
+    mine = 1 << int(touched[CORE])
+    others = int(touched[entry + 1]) & ~mine
+    touched[entry + 1] = others | mine
+    if others == 0 or others & (others - 1) != 0:
+        return False
+    core = 0
+    while others >> core > 1:
+        core += 1
+    return read_by_another(touched, line, core)
+
+
+@kernel
+def read_by_another(touched: Ints, line: int, core: int) -> bool:
+    """A line of a core is M no longer; whether it was."""
+    row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
+    first = row + (line & int(touched[L1_MASK])) * int(touched[L1_WAYS])
+    was_modified = cleaned(touched, find(touched, first, int(touched[L1_WAYS]), line << 1 | 1))
+    first = row + int(touched[L2_OFFSET]) + (line & int(touched[L2_MASK])) * int(touched[L2_WAYS])
+    return cleaned(touched, find(touched, first, int(touched[L2_WAYS]), line << 1 | 1)) or was_modified
+
+
+@kernel
+def cleaned(touched: Ints, place: int) -> bool:
+    """The entry at `place` (-1: none) is M no longer; whether it was."""
+    if place < 0 or int(touched[place]) & 1 == 0:
+        return False
+    touched[place] -= 1
+    return True
+
+
+@kernel
+def drop_elsewhere(touched: Ints, line: int) -> None:
+    """No core but this one holds the line any longer."""
+    entry = up_to_date(touched, line)
+    mine = 1 << int(touched[CORE])
+    others = int(touched[entry + 1]) & ~mine
+    touched[entry + 1] = mine
+    core = 0
+    while others != 0:
+        if others & 1 == 1:
+            row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
+            first = row + (line & int(touched[L1_MASK])) * int(touched[L1_WAYS])
+            drop(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
+            first = row + int(touched[L2_OFFSET]) + (line & int(touched[L2_MASK])) * int(touched[L2_WAYS])
+            drop(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
+        others >>= 1
+        core += 1

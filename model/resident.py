@@ -1,0 +1,265 @@
+"""Resident memory: which pages have been touched and not gone back, exact by address; page faults and bytes resident.
+
+The page tables are a root with a word per 2 GiB, nodes with a word per frame of 2 MiB in it, and leaves with a bit per
+page of 4 KiB. An entry of a node is leaf + 1 << 2 | WHOLE | HUGE, 0 for nothing. Nodes and leaves that name nothing are
+used again. A kernel makes no room: model/touched.py does, and what finds none sets FULL.
+
+As in Linux, a first touch in a frame that is to lie on huge pages (HUGE) makes it resident as a whole (WHOLE) unless
+small pages of it are, and a frame of which a part goes back is on small pages until all of it is gone.
+"""
+
+from heapsmith.model.kernel import Ints, kernel
+from heapsmith.model.touched_words import (
+    CORE_WORDS,
+    CORES,
+    CORES_AT,
+    FAULTS_2M,
+    FAULTS_4K,
+    FULL,
+    HUGE_MASK,
+    HUGE_OFFSET,
+    HUGE_WAYS,
+    LEAF_FREE,
+    LEAVES_AT,
+    LEAVES_LEFT,
+    LEAVES_USED,
+    NODE_FREE,
+    NODES_AT,
+    NODES_LEFT,
+    NODES_USED,
+    RESIDENT_BYTES,
+    RESIDENT_PEAK,
+    ROOM,
+    ROOT_AT,
+    SMALL_MASK,
+    SMALL_OFFSET,
+    SMALL_WAYS,
+    TLB2_MASK,
+    TLB2_OFFSET,
+    TLB2_WAYS,
+    WHOLE_FRAMES,
+)
+
+PAGE_SHIFT, FRAME_SHIFT, NODE_SHIFT = 12, 9, 10
+"""Bytes of a page, pages of a frame, frames of a node: logarithms."""
+PAGE, FRAME, FRAME_PAGES, NODE_FRAMES = 1 << 12, 1 << 21, 1 << 9, 1 << 10
+ROOT_WORDS = 1 << 46 - 31
+NODE_WORDS = NODE_FRAMES + 1
+"""The entries, and how many are not 0; a free node's first word is the next free one."""
+WORD_BITS = 32
+LEAF_WORDS = FRAME_PAGES // WORD_BITS + 1
+"""The bits, and how many are set; a free leaf's first word is the next free one."""
+HUGE, WHOLE = 1, 2
+
+SPARE_LEAVES, SPARE_NODES = 512, 64
+"""What one event may need besides those for the bytes that it announces: it touches small things all over."""
+
+
+@kernel
+def page_is_huge(touched: Ints, page: int) -> bool:
+    """The page tables are walked, a fault makes the page resident if it is not; whether it lies on a huge page."""
+    place = entry_for(touched, page >> FRAME_SHIFT)
+    if place < 0:
+        return False
+    entry = int(touched[place])
+    if entry & WHOLE:
+        return True
+    if entry == HUGE:
+        touched[place] = HUGE | WHOLE
+        touched[FAULTS_2M] += 1
+        touched[WHOLE_FRAMES] += 1
+        become_resident(touched, FRAME)
+        return True
+    if entry >> 2 == 0 and not put_leaf(touched, page >> FRAME_SHIFT, place, 0):
+        return False
+    fault_small(touched, leaf_at(touched, place), page & (FRAME_PAGES - 1))
+    return False
+
+
+@kernel
+def fault_small(touched: Ints, leaf: int, index: int) -> None:
+    """Page `index` of the leaf at this place becomes resident if it is not."""
+    bit = 1 << (index & (WORD_BITS - 1))
+    word = leaf + index // WORD_BITS
+    if int(touched[word]) & bit == 0:
+        touched[word] |= bit
+        touched[leaf + LEAF_WORDS - 1] += 1
+        touched[FAULTS_4K] += 1
+        become_resident(touched, PAGE)
+
+
+@kernel
+def become_resident(touched: Ints, size: int) -> None:
+    """So many bytes more are resident."""
+    touched[RESIDENT_BYTES] += size
+    touched[RESIDENT_PEAK] = max(int(touched[RESIDENT_PEAK]), int(touched[RESIDENT_BYTES]))
+
+
+@kernel
+def become_huge(touched: Ints, address: int, size: int) -> None:
+    """The whole frames in [address, address + size) are to lie on huge pages."""
+    for frame in range((address + FRAME - 1) // FRAME, (address + size) // FRAME):
+        place = entry_for(touched, frame)
+        if place >= 0:
+            set_entry(touched, frame, place, int(touched[place]) | HUGE)
+
+
+@kernel
+def leave_memory(touched: Ints, address: int, size: int) -> None:
+    """The whole pages in [address, address + size) are not resident, nor in any TLB."""
+    first = (address + PAGE - 1) >> PAGE_SHIFT
+    end = (address + size) >> PAGE_SHIFT
+    before = int(touched[RESIDENT_BYTES])
+    frame = first >> FRAME_SHIFT
+    while frame << FRAME_SHIFT < end:
+        node = int(touched[int(touched[ROOT_AT]) + (frame >> NODE_SHIFT)])
+        if node < 0:
+            frame = ((frame >> NODE_SHIFT) + 1) << NODE_SHIFT
+        else:
+            place = int(touched[NODES_AT]) + node * NODE_WORDS + (frame & (NODE_FRAMES - 1))
+            if int(touched[place]) > HUGE:
+                low = max(first - (frame << FRAME_SHIFT), 0)
+                drop_pages(touched, frame, place, low, min(end - (frame << FRAME_SHIFT), FRAME_PAGES))
+            frame += 1
+    if touched[RESIDENT_BYTES] < before:
+        forget_translations(touched, first, end)
+
+
+@kernel
+def drop_pages(touched: Ints, frame: int, place: int, low: int, high: int) -> None:
+    """Pages low to high - 1 of a frame, whose entry at `place` has resident ones, are resident no longer."""
+    if int(touched[place]) & WHOLE:
+        touched[WHOLE_FRAMES] -= 1
+        if high - low == FRAME_PAGES:
+            touched[RESIDENT_BYTES] -= FRAME
+            set_entry(touched, frame, place, HUGE)
+            return
+        touched[place] = HUGE
+        if not put_leaf(touched, frame, place, (1 << WORD_BITS) - 1):
+            return
+    leaf = leaf_at(touched, place)
+    for index in range(low, high):
+        bit = 1 << (index & (WORD_BITS - 1))
+        word = leaf + index // WORD_BITS
+        if int(touched[word]) & bit:
+            touched[word] -= bit
+            touched[leaf + LEAF_WORDS - 1] -= 1
+            touched[RESIDENT_BYTES] -= PAGE
+    if touched[leaf + LEAF_WORDS - 1] == 0:
+        touched[leaf] = touched[LEAF_FREE]
+        touched[LEAF_FREE] = (int(touched[place]) >> 2) - 1
+        touched[LEAVES_LEFT] += 1
+        set_entry(touched, frame, place, int(touched[place]) & HUGE)
+        note_room(touched)
+
+
+@kernel
+def leaf_at(touched: Ints, place: int) -> int:
+    """Where the leaf begins that the entry at `place` names."""
+    return int(touched[LEAVES_AT]) + ((int(touched[place]) >> 2) - 1) * LEAF_WORDS
+
+
+@kernel
+def put_leaf(touched: Ints, frame: int, place: int, bits: int) -> bool:
+    """A frame's entry at `place` gets a leaf whose words are all `bits` (0 or all ones); False if there is no room."""
+    if touched[LEAVES_LEFT] == 0:
+        touched[FULL] = 1
+        return False
+    touched[LEAVES_LEFT] -= 1
+    leaf = int(touched[LEAF_FREE])
+    if leaf >= 0:
+        touched[LEAF_FREE] = touched[int(touched[LEAVES_AT]) + leaf * LEAF_WORDS]
+    else:
+        leaf = int(touched[LEAVES_USED])
+        touched[LEAVES_USED] = leaf + 1
+    set_entry(touched, frame, place, (int(touched[place]) & HUGE) | (leaf + 1) << 2)
+    begin = int(touched[LEAVES_AT]) + leaf * LEAF_WORDS
+    for word in range(begin, begin + LEAF_WORDS - 1):
+        touched[word] = bits
+    touched[begin + LEAF_WORDS - 1] = FRAME_PAGES if bits != 0 else 0
+    note_room(touched)
+    return True
+
+
+@kernel
+def entry_for(touched: Ints, frame: int) -> int:
+    """The place of a frame's entry in its node, a new node if there was none; -1 if there is no room for it."""
+    root = int(touched[ROOT_AT]) + (frame >> NODE_SHIFT)
+    node = int(touched[root])
+    if node < 0:
+        if touched[NODES_LEFT] == 0:
+            touched[FULL] = 1
+            return -1
+        touched[NODES_LEFT] -= 1
+        node = int(touched[NODE_FREE])
+        if node >= 0:
+            touched[NODE_FREE] = touched[int(touched[NODES_AT]) + node * NODE_WORDS]
+        else:
+            node = int(touched[NODES_USED])
+            touched[NODES_USED] = node + 1
+        touched[root] = node
+        begin = int(touched[NODES_AT]) + node * NODE_WORDS
+        for word in range(begin, begin + NODE_WORDS):
+            touched[word] = 0
+        note_room(touched)
+    return int(touched[NODES_AT]) + node * NODE_WORDS + (frame & (NODE_FRAMES - 1))
+
+
+@kernel
+def set_entry(touched: Ints, frame: int, place: int, entry: int) -> None:
+    """A frame's entry at `place` changes; a node all of whose entries are 0 is free."""
+    node_at = place - (frame & (NODE_FRAMES - 1))
+    named = node_at + NODE_FRAMES
+    touched[named] += (1 if entry != 0 else 0) - (1 if touched[place] != 0 else 0)
+    touched[place] = entry
+    if touched[named] == 0:
+        root = int(touched[ROOT_AT]) + (frame >> NODE_SHIFT)
+        touched[node_at] = touched[NODE_FREE]
+        touched[NODE_FREE] = touched[root]
+        touched[root] = -1
+        touched[NODES_LEFT] += 1
+        note_room(touched)
+
+
+@kernel
+def note_room(touched: Ints) -> None:
+    """How many bytes an event may touch for the first time."""
+    frames = min(int(touched[LEAVES_LEFT]) - SPARE_LEAVES, (int(touched[NODES_LEFT]) - SPARE_NODES) << NODE_SHIFT)
+    touched[ROOM] = frames * FRAME
+
+
+@kernel
+def forget_translations(touched: Ints, first: int, end: int) -> None:
+    """No TLB of any core has a translation of a page from `first` to `end` - 1."""
+    for core in range(int(touched[CORES])):
+        row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
+        sweep(
+            touched,
+            row + int(touched[SMALL_OFFSET]),
+            int(touched[SMALL_MASK]) + 1,
+            int(touched[SMALL_WAYS]),
+            first,
+            end,
+        )
+        sweep(
+            touched, row + int(touched[HUGE_OFFSET]), int(touched[HUGE_MASK]) + 1, int(touched[HUGE_WAYS]), first, end
+        )
+        sweep(
+            touched, row + int(touched[TLB2_OFFSET]), int(touched[TLB2_MASK]) + 1, int(touched[TLB2_WAYS]), first, end
+        )
+
+
+@kernel
+def sweep(touched: Ints, begin: int, sets: int, ways: int, first: int, end: int) -> None:
+    """The entries of a TLB that translate a page from `first` to `end` - 1 leave it; the others keep their order."""
+    for row in range(begin, begin + sets * ways, ways):
+        kept = row
+        for place in range(row, row + ways):
+            entry = int(touched[place])
+            shift = FRAME_SHIFT if entry & 2 else 0
+            number = entry >> 2
+            if entry >= 0 and (number << shift >= end or (number + 1) << shift <= first):
+                touched[kept] = entry
+                kept += 1
+        for place in range(kept, row + ways):
+            touched[place] = -1
