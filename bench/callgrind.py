@@ -165,7 +165,9 @@ def _profile(script: Path, library: Path, caches: tuple[Geometry, Geometry] | No
             raise Missing("valgrind not found on PATH (Debian: apt install valgrind)") from None
         if done.returncode != 0 or not out.exists():
             own = [line for line in done.stderr.splitlines() if line and not line.startswith(("==", "--"))]
-            raise CheckFailed(f"{library.name}: exit status {done.returncode} under valgrind: {(own or ['no output'])[0]}")
+            raise CheckFailed(
+                f"{library.name}: exit status {done.returncode} under valgrind: {(own or ['no output'])[0]}"
+            )
         with out.open() as lines:
             return counted(parse(lines), library, driver)
 

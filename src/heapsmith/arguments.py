@@ -23,6 +23,9 @@ def example(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  heapsmith {line}" for line in lines)
 
 
+COMMAND_LINE = {"allow_interspersed_args": False}
+"""Of commands that take CMD: what follows it is CMD's."""
+
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Cmd = Annotated[
     list[str], typer.Argument(metavar="CMD", help="The program and its arguments, after --.", show_default=False)
