@@ -120,6 +120,7 @@ WORK = (
     "sized_frees",
     "null_frees",
     "above",  # small requests of more bytes than the direct table has
+    "asked_lines",  # of 64 bytes, of new blocks and of what blocks grew by
     "cleared_bytes",  # by calloc
     "copied_bytes",  # by realloc
     "runs_looked_at",  # in run caches, in vain

@@ -3,12 +3,23 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from heapsmith.model import policy
+from heapsmith.model.design import PAGE
+from heapsmith.model.hardware import Hardware
 from heapsmith.model.plan import Plan
 from heapsmith.model.policy import front_array_stack, front_none, release_keep
 from heapsmith.model.simulate import Simulation
+from heapsmith.model.touched import Touches
 
 KEEP = policy.code(policy.RELEASES, release_keep.NAME)
+
+SLOW = ("refill", "flush", "spill", "hit1", "direct", "remote", "drained")
+SLOW_RUNS = ("run_hit", "run_reuse", "run_grow", "run_extend", "run_free", "run_spill")
+"""Counters of what leaves the hit path: branches mispredicted, locks, cold lines of code."""
+
+SYSCALLS = ("superslabs", "releases", "huge_map", "huge_unmap", "huge_remap")
 
 Kinds = dict[str, float]
 """How often each kind of event happened, by name: `group.event` or `group.event.option`."""
@@ -143,3 +154,63 @@ def _threads(plan: Plan, simulation: Simulation) -> Counts:
     yield "heap.adopt", totals["adoptions"]
     yield "heap.exit", work["exits"]
     yield "heap.exit.class", work["exits"] * plan.class_count
+
+
+def time_kinds(plan: Plan, simulation: Simulation, instructions: Mapping[str, float], operations: int) -> Kinds:
+    """What a replay of the simulated trace, of so many operations, spends time on.
+
+    Few kinds, since times are measured with noise: `replay.*` are the replay's own (its loop, its write to each line),
+    all others the library's. Misses and faults are those of the simulated caches; without them faults are the pages
+    ever committed.
+    """
+    totals, work = simulation.counters.totals, simulation.statistics.work
+    found = {
+        "replay.operation": operations,
+        "replay.line": work["asked_lines"],
+        "instructions": price(kinds(plan, simulation), instructions),
+        "slow": sum(sum(simulation.counters.classes[name]) for name in SLOW) + sum(totals[name] for name in SLOW_RUNS),
+        "byte": work["copied_bytes"] + work["cleared_bytes"],
+        "syscall": sum(totals[name] for name in SYSCALLS),
+        "page.released": totals["released_bytes"] // PAGE,
+        **_misses(simulation),
+    }
+    return {name: float(count) for name, count in found.items() if count}
+
+
+def _misses(simulation: Simulation) -> Kinds:
+    touches: Touches | None = getattr(simulation, "touches", None)
+    if touches is None:
+        return {"fault.4k": (simulation.committed_peak + simulation.counters.totals["released_bytes"]) // PAGE}
+    return {
+        "miss.l1": touches.l1_misses - touches.l2_misses,
+        "miss.l2": touches.l2_misses - touches.llc_misses - touches.transfers,
+        "miss.llc": touches.llc_misses,
+        "miss.transfer": touches.transfers,
+        "miss.tlb1": touches.tlb1_misses - touches.tlb2_misses,
+        "miss.tlb2": touches.tlb2_misses,
+        "fault.4k": touches.faults_4k,
+        "fault.2m": touches.faults_2m,
+    }
+
+
+class Price(msgspec.Struct, frozen=True):
+    """What a design comes to on a trace, per operation of it.
+
+    ns_per_op: of a replay that writes to each line; allocator_ns_per_op: that less the replay's own. shares: of
+    ns_per_op by kind, the largest first.
+    """
+
+    instructions_per_op: float
+    ns_per_op: float
+    allocator_ns_per_op: float
+    shares: dict[str, float]
+
+
+def price_of(plan: Plan, simulation: Simulation, operations: int, hardware: Hardware) -> Price:
+    """The price of a simulated design on this hardware, whose costs are calibrated."""
+    spent = time_kinds(plan, simulation, hardware.instructions, operations)
+    ns = {name: count * hardware.costs.get(name, 0.0) for name, count in spent.items()}
+    total, per = sum(ns.values()), 1 / max(1, operations)
+    own = sum(cost for name, cost in ns.items() if name.startswith("replay."))
+    shares = {name: cost / total for name, cost in sorted(ns.items(), key=lambda item: -item[1]) if cost}
+    return Price(spent.get("instructions", 0.0) * per, total * per, (total - own) * per, shares)

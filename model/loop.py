@@ -29,6 +29,10 @@ from heapsmith.model.kernel import Bytes, Ints, Numbers, Records, hit_path, kern
 from heapsmith.model.policy.front import NO_BLOCK
 
 
+LINE = 64
+"""Bytes of a cache line."""
+
+
 @hit_path
 def fault_of(blocks: Records, kind: int, name: int, size: int) -> int:
     """Why the event cannot be, 0 if it can."""
@@ -111,6 +115,7 @@ def reallocate(
     asked = int(blocks[name]["asked"])
     discount(machine, classes, pages, blocks, name)
     held = usable_bytes(machine, classes, pages, old, asked)
+    machine[0]["asked_lines"] += (max(0, size - asked) + LINE - 1) // LINE
     if old >= 0 and fits_in_place(machine, classes, lookup, pages, bins, old, asked, size, align):
         machine[0]["realloc_in_place"] += 1
         account(machine, classes, pages, blocks, name, old, size)
@@ -177,6 +182,7 @@ def run(
                 machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins,
                 blocks, moved, who, name, bytes_asked, align
             )  # fmt: skip
+            machine[0]["asked_lines"] += (bytes_asked + LINE - 1) // LINE
             if kind == CALLOC:
                 machine[0]["cleared_bytes"] += bytes_to_clear(machine, pages, handle, bytes_asked, committed)
         elif kind == REALLOC:
