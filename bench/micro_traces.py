@@ -3,7 +3,7 @@
 Where there are threads they hand on a baton, a block that one resizes after the other: a replay then keeps the trace's order.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -231,7 +231,9 @@ def cold(script: Script) -> None:
     script.churn(script.sizes(256, 2 * KIB, EVENTS), 25_000)
 
 
-PROGRAMS: tuple[Callable[[Script], None], ...] = (
+Program = Callable[[Script], None]
+
+PROGRAMS: tuple[Program, ...] = (
     pairs,
     pairs_above,
     mixed,
@@ -253,10 +255,10 @@ PROGRAMS: tuple[Callable[[Script], None], ...] = (
 )
 
 
-def write_programs(folder: Path) -> list[Path]:
-    """Every micro-program as `folder`/<name>.hst, the same bytes whenever it is called."""
+def write_programs(folder: Path, programs: Sequence[Program] = PROGRAMS) -> list[Path]:
+    """The micro-programs, each as `folder`/<name>.hst, the same bytes whenever it is called."""
     paths = []
-    for program in PROGRAMS:
+    for program in programs:
         script = Script()
         program(script)
         paths.append(folder / f"{program.__name__}.hst")
