@@ -159,6 +159,7 @@ def _profile(script: Path, library: Path, caches: tuple[Geometry, Geometry] | No
         out = Path(folder) / "callgrind.out"
         tool = ["valgrind", "--tool=callgrind", *options, f"--callgrind-out-file={out}"]
         program = [dynamic_loader(driver), "--preload", str(library), str(driver), str(script), "--unsampled"]
+        program += ["--touch", "none" if caches is None else "all"]
         try:
             done = run_limited([*tool, *program], LIMIT_S)
         except FileNotFoundError:
@@ -175,7 +176,7 @@ def _profile(script: Path, library: Path, caches: tuple[Geometry, Geometry] | No
 def replay_counts(script: Path, library: Path, caches: tuple[Geometry, Geometry] | None = None) -> Counted:
     """What a replay of `script` (of write_script) costs under `library`; `caches`: simulate first level and last too.
 
-    RSS is not sampled: that would push lines out of the caches. The start of the process, of the library and its end
+    Blocks are written to, a byte of each line, only where caches are simulated. RSS is not sampled: that would push lines out of the caches. The start of the process, of the library and its end
     are excluded: a replay of a script without events is subtracted. Raises Missing without valgrind, CheckFailed if the
     replay fails.
     """

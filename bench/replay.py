@@ -24,7 +24,8 @@ class Replayed(msgspec.Struct, frozen=True):
 
     RSS is the process's anonymous memory without the replayer's own tables and script: at the start (before the first
     event: what the library took when it was loaded), at most (of samples), on average over the events (of samples and
-    the end), at the trace's peak of live bytes, at the end. `stalls` counts the events that had to wait for another thread.
+    the end), at the trace's peak of live bytes, at the end. `stalls` counts the events that had to wait for another
+    thread.
     """
 
     operations: int
