@@ -1,4 +1,4 @@
-"""Calibrate: what each kind of event costs on this machine, from micro-programs replayed under designs of every policy."""
+"""Calibrate: what each kind of event costs on this machine, from micro-programs under designs of every policy."""
 
 import os
 import tempfile
@@ -72,7 +72,7 @@ def calibrate(
     rounds: int = ROUNDS,
     progress: Say = None,
 ) -> Calibration:
-    """Count and time the micro-programs under the designs (without them: the built-in ones and bad ones); fit the costs.
+    """Count and time the micro-programs under the designs (without them the built-in ones and bad ones); fit costs.
 
     Times are the medians of interleaved rounds, of programs with one thread. Raises Missing without gcc or room for the
     scripts, and what a replay raises.
@@ -161,13 +161,13 @@ def _counted(cells: Sequence[Cell], designs: int, progress: Say) -> tuple[Fit, i
                 progress("count instructions", number + 1, len(chosen))
             runs.append(kinds(cell.plan, cell.simulation))
             found.append(count.instructions)
-    return fit(runs, found), len(chosen)
+    return fit(runs, found, load_hardware().instructions), len(chosen)
 
 
 def times(
     replays: Sequence[tuple[Path, Library]], yardstick: Path, rounds: int, progress: Say
 ) -> tuple[list[Figure], Figure]:
-    """Nanoseconds of processor time of each replay (script, library), and of the yardstick, per round run beside them."""
+    """Nanoseconds of processor time of each replay (script, library), and of the yardstick, run beside them."""
     entries = [*replays, (yardstick, find_library("glibc"))]
     found: list[list[float]] = [[] for _ in entries]
     total = (rounds + 1) * len(entries)

@@ -1,4 +1,4 @@
-"""Callgrind: what a replay costs in instructions and simulated cache misses, by object and function; repeats exactly."""
+"""Callgrind: what a replay costs in instructions and simulated cache misses, by object and function."""
 
 import re
 import tempfile
@@ -41,7 +41,7 @@ class Geometry(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """A callgrind.out file. `own`: cost by (object, function); `called`: inclusive cost by (calling object, function)."""
+    """A callgrind.out file. own: cost by (object, function); called: inclusive cost by (calling object, function)."""
 
     events: list[str]
     own: dict[tuple[str, str], Costs]
@@ -176,9 +176,9 @@ def _profile(script: Path, library: Path, caches: tuple[Geometry, Geometry] | No
 def replay_counts(script: Path, library: Path, caches: tuple[Geometry, Geometry] | None = None) -> Counted:
     """What a replay of `script` (of write_script) costs under `library`; `caches`: simulate first level and last too.
 
-    Blocks are written to, a byte of each line, only where caches are simulated. RSS is not sampled: that would push lines out of the caches. The start of the process, of the library and its end
-    are excluded: a replay of a script without events is subtracted. Raises Missing without valgrind, CheckFailed if the
-    replay fails.
+    Blocks are written to, a byte of each line, only where caches are simulated. RSS is not sampled: that would push
+    lines out of the caches. The start of the process, of the library and its end are excluded: a replay of a script
+    without events is subtracted. Raises Missing without valgrind, CheckFailed if the replay fails.
     """
     return _profile(script, library, caches).less(_nothing(library, caches))
 

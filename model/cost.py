@@ -180,7 +180,8 @@ def time_kinds(plan: Plan, simulation: Simulation, instructions: Mapping[str, fl
 def _misses(simulation: Simulation) -> Kinds:
     touches: Touches | None = getattr(simulation, "touches", None)
     if touches is None:
-        return {"fault.4k": (simulation.committed_peak + simulation.counters.totals["released_bytes"]) // PAGE}
+        totals = simulation.counters.totals
+        return {"fault.4k": (totals["committed"] + totals["released_bytes"]) // PAGE}
     return {
         "miss.l1": touches.l1_misses - touches.l2_misses,
         "miss.l2": touches.l2_misses - touches.llc_misses - touches.transfers,

@@ -126,19 +126,24 @@ static const char *malloc_file(void)
     return address != NULL && dladdr(address, &found) != 0 ? found.dli_fname : "unknown";
 }
 
-/* RSS without the replayer's own tables, but with what the library took before the first event: it is paid for too. */
+/* RSS without the replayer's own tables, but with what the library took before the first event: it is paid for too. One
+ * write(2): dprintf(3) asks the malloc under test for its buffer, and its counters would not be the trace's. */
 static void report(const struct replay *r, struct totals sum, uint64_t start, uint64_t end)
 {
     const struct script_header *h = r->script.header;
     uint64_t own = r->own_bytes, peak = r->rss_peak_bytes > end ? r->rss_peak_bytes : end;
     uint64_t average = (r->rss_sum_bytes + end) / (r->rss_samples + 1);
-    dprintf(1, "{\"operations\": %lu, \"threads\": %u, \"checked\": %s,\n", h->operations, h->streams,
-            r->checked ? "true" : "false");
-    dprintf(1, " \"wall_ns\": %lu, \"cpu_ns\": %lu, \"minor_faults\": %lu, \"stalls\": %lu,\n", sum.wall_ns, sum.cpu_ns,
-            sum.minor_faults, sum.stalls);
-    dprintf(1, " \"start_rss_bytes\": %lu, \"peak_rss_bytes\": %lu,\n", start - own, peak - own);
-    dprintf(1, " \"average_rss_bytes\": %lu,", average - own);
-    dprintf(1, " \"peak_live_rss_bytes\": %lu, \"end_rss_bytes\": %lu}\n", r->rss_peak_live_bytes - own, end - own);
+    char text[1024];
+    int n = snprintf(text, sizeof text,
+                     "{\"operations\": %lu, \"threads\": %u, \"checked\": %s,\n"
+                     " \"wall_ns\": %lu, \"cpu_ns\": %lu, \"minor_faults\": %lu, \"stalls\": %lu,\n"
+                     " \"start_rss_bytes\": %lu, \"peak_rss_bytes\": %lu, \"average_rss_bytes\": %lu,\n"
+                     " \"peak_live_rss_bytes\": %lu, \"end_rss_bytes\": %lu}\n",
+                     h->operations, h->streams, r->checked ? "true" : "false", sum.wall_ns, sum.cpu_ns,
+                     sum.minor_faults, sum.stalls, start - own, peak - own, average - own,
+                     r->rss_peak_live_bytes - own, end - own);
+    if (write(1, text, (size_t)n) != n)
+        fail(2, "replay: standard output: %s", strerror(errno));
 }
 
 static enum touch parse_touch(const char *name)
@@ -167,7 +172,8 @@ static const char *parse(int argc, char **argv, struct replay *r)
         else
             fail(2, "replay: unknown argument '%s'", argv[i]);
     if (path == NULL)
-        fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--check] [--resident BYTES] [--unsampled] | --malloc");
+        fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--check] [--resident BYTES] [--unsampled] "
+                "| --malloc");
     return path;
 }
 
