@@ -22,6 +22,7 @@ from heapsmith.bench.replay import replay_once
 from heapsmith.bench.replay_script import write_script
 from heapsmith.bench.rounds import Figure, Progress, schedule
 from heapsmith.bench.whole_file import write_whole
+from heapsmith.model.application import REPLAY
 from heapsmith.model.cost import Kinds, kinds, time_kinds
 from heapsmith.model.design import Design, builtin_names, load
 from heapsmith.model.errors import Missing
@@ -133,7 +134,7 @@ def _cells(
             progress(f"simulate {trace.stem}", number, len(programs))
         script = folder / trace.stem
         facts = write_script(trace, script)
-        table = simulate(trace, designs)
+        table = simulate(trace, designs, hardware=hardware, application=REPLAY)
         for plan, library, row in zip(plans, libraries, table.rows, strict=True):
             yield Cell(script, facts.threads, facts.operations, plan, library, row)
 

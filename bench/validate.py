@@ -20,6 +20,7 @@ from heapsmith.bench.replay import Replayed, replay_once
 from heapsmith.bench.replay_script import ScriptFacts, write_script
 from heapsmith.bench.rounds import Figure, Progress
 from heapsmith.bench.validation import Comparison, Quality, qualities
+from heapsmith.model.application import REPLAY
 from heapsmith.model.cost import Kinds, kinds, price, time_kinds
 from heapsmith.model.design import Design
 from heapsmith.model.errors import BadInput, CheckFailed
@@ -84,7 +85,7 @@ def validate(
     if not hardware.costs:
         raise BadInput(f"{hardware.name}: this machine has no costs; run: heapsmith calibrate -o machine.toml")
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
-        subjects = list(_subjects(Path(name), traces, designs, progress))
+        subjects = list(_subjects(Path(name), traces, designs, hardware, progress))
         counted = _counted(subjects, hardware, progress) if which("valgrind") else [None] * len(subjects)
         figures, yard = times(
             [(one.script, Library(one.plan.design.name, one.library, "")) for one in subjects],
@@ -128,7 +129,9 @@ def recorded(folder: Path, progress: Say = None, *, scale: float = SCALE) -> lis
     return found
 
 
-def _subjects(folder: Path, traces: Sequence[Path], designs: Sequence[Design], progress: Say) -> Iterator[Subject]:
+def _subjects(
+    folder: Path, traces: Sequence[Path], designs: Sequence[Design], hardware: Hardware, progress: Say
+) -> Iterator[Subject]:
     libraries = libraries_of(designs, progress)
     plans = [make_plan(design) for design in designs]
     for number, trace in enumerate(traces):
@@ -136,7 +139,7 @@ def _subjects(folder: Path, traces: Sequence[Path], designs: Sequence[Design], p
             progress(f"simulate {trace.name}", number, len(traces))
         script = folder / f"script-{number}"
         facts = write_script(trace, script)
-        table = simulate(trace, designs)
+        table = simulate(trace, designs, hardware=hardware, application=REPLAY)
         for plan, library, row in zip(plans, libraries, table.rows, strict=True):
             yield Subject(trace.name.removesuffix(".hst"), script, facts, plan, library, row)
 
@@ -213,19 +216,19 @@ def _compared(subject: Subject, observed: Observed, hardware: Hardware, speed: f
 
 
 def _misses(cell: Any, simulation: Simulation, counted: Counted) -> Iterator[Comparison]:
-    touches = getattr(simulation, "touches", None)
+    touches = simulation.touches
     if touches is not None:
         yield cell("D1 misses", touches.l1_misses, counted.d1_misses)
         yield cell("LL misses", touches.llc_misses, counted.ll_misses)
 
 
 def _peak(simulation: Simulation) -> float:
-    touches = getattr(simulation, "touches", None)
+    touches = simulation.touches
     return float(touches.resident_peak if touches is not None else simulation.committed_peak)
 
 
 def _average(simulation: Simulation) -> float:
-    touches = getattr(simulation, "touches", None)
+    touches = simulation.touches
     if touches is not None:
         return float(touches.resident_average)
     points = simulation.statistics.timeline

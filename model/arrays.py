@@ -8,10 +8,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from heapsmith.model import policy
+from heapsmith.model.application import PARTS, Application
 from heapsmith.model.design import RUN_BINS
 from heapsmith.model.events import DEAD
 from heapsmith.model.kernel import Ints, Records
 from heapsmith.model.large import pages_for
+from heapsmith.model.layout import FRONT_BYTES, HEAPS, STORE_AT, STORE_BYTES, WORD
 from heapsmith.model.plan import Plan
 from heapsmith.model.runs import HUGE_PAGES
 
@@ -20,9 +22,10 @@ PLAN_NUMBERS = (
     "grain_shift",
     "bias",
     "small_limit",
-    "direct_limit",
     "class_count",
+    "direct_limit",
     "slots_per_heap",
+    "bitmap_words",
     "slab_bytes",
     "slabs_per_superslab",
     "guard_slabs",
@@ -111,6 +114,9 @@ STATISTICS = (
 """What the model alone knows; live_bytes are those asked for, peaks are looked at after each event;
 failures are refills for which the slab span and runs for which the run span had no room."""
 
+HEAP_OFFSETS = ("row_of", "remote", "count", "runs")
+"""Fields of the plan's layout; in `machine` their names begin with heap_."""
+
 WORK = (
     "callocs",
     "reallocs",
@@ -149,6 +155,10 @@ def _record(*fields: str) -> np.dtype[np.void]:
 
 MACHINE = _record(
     *PLAN_NUMBERS,
+    *(f"heap_{field}" for field in HEAP_OFFSETS),  # where parts of the library's struct heap lie (model/layout.py)
+    "heap_bytes",
+    "by_row",  # 1: malloc and free pop and push the row of the class before they go to its own functions
+    "header_bytes",
     "span_superslabs",  # superslabs that the span can hold
     "slab_words",  # of 32 marks, per slab
     "transfer_slots",  # the transfer cache's slots, before those of the heaps
@@ -173,6 +183,11 @@ MACHINE = _record(
     "page_room",
     *STATISTICS,
     *WORK,
+    "clean",  # 1: no page of the run handed out last was committed before, so that calloc need not clear it
+    "births",  # what the program touches (model/application.py)
+    "deaths",
+    "replays",
+    "wanted_bytes",  # room in `touched` that the next event needs
     "samples",  # points of the time line
     "stride",  # events from one to the next
     "next_sample",
@@ -206,9 +221,16 @@ HEAP = _record(
     "quarantine_head",
 )
 FRONT = _record(
-    "base", "held", "head", "below"
-)  # in `slots`; blocks in level 0, its oldest if a ring; blocks in level 1
-STORE = _record("hot", "head")  # the hot slab; head of the list, or top of the pairing heap, of the other slabs
+    "base",  # in `slots`
+    "held",  # blocks in level 0, its oldest if a ring; blocks in level 1
+    "head",
+    "below",
+    "top_at",  # where the library keeps its top, its end, its other numbers and its slots (model/layout.py)
+    "end_at",
+    "front_at",
+    "slots_at",
+)
+STORE = _record("hot", "head", "at")  # the hot slab; head of the list, or top of the pairing heap, of the other slabs
 SLAB = _record(
     "place",  # in the span, in slabs
     "class",
@@ -232,8 +254,8 @@ SAMPLE = _record("event", "live_bytes", "committed")
 SAMPLES = 1024
 
 
-def machine_record(plan: Plan) -> Records:
-    """The scalars of a fresh machine: the Plan's numbers, counters at 0."""
+def machine_record(plan: Plan, application: Application) -> Records:
+    """The scalars of a fresh machine: the Plan's numbers, what the program touches, counters at 0."""
     machine = np.zeros(1, MACHINE)
     for field in PLAN_NUMBERS:
         machine[field] = getattr(plan, field)
@@ -245,6 +267,14 @@ def machine_record(plan: Plan) -> Records:
     machine["heap_slots"] = plan.slots_per_heap + plan.quarantine
     for field in ("abandoned", "free_node", "oldest_slab", "newest_slab", "oldest_run", "newest_run"):
         machine[field] = -1
+    for field in HEAP_OFFSETS:
+        machine[f"heap_{field}"] = getattr(plan.layout, field)
+    machine["heap_bytes"] = plan.layout.heap_bytes
+    machine["by_row"] = plan.dispatch == "stack"
+    machine["header_bytes"] = plan.header_bytes
+    machine["births"] = PARTS.index(application.births)
+    machine["deaths"] = PARTS.index(application.deaths)
+    machine["replays"] = application.replays
     machine["stride"] = 1
     return machine
 
@@ -311,11 +341,27 @@ def grown_ints(ints: Ints, length: int, value: int) -> Ints:
     return longer
 
 
-def grown_fronts(fronts: Records, classes: Records, heaps: int, first_slot: int, heap_slots: int) -> Records:
-    """The same fronts and empty ones up to `heaps` heaps, each with its place in the slots."""
+def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> Records:
+    """The same fronts and empty ones up to `heaps` heaps, each with its place in the slots and in the library."""
     longer = grown(fronts, heaps * len(classes), ())
-    bases = first_slot + np.arange(heaps)[:, np.newaxis] * heap_slots + classes["slot_base"][np.newaxis, :]
-    longer["base"] = bases.ravel()
+    heap, cls = np.arange(heaps)[:, np.newaxis], np.arange(len(classes))[np.newaxis, :]
+    first, layout = classes["slot_base"][np.newaxis, :], plan.layout
+    start = HEAPS + heap * layout.heap_bytes
+    longer["base"] = (plan.transfer_slots + heap * (plan.slots_per_heap + plan.quarantine) + first).ravel()
+    longer["top_at"] = (start + WORD * (1 + cls)).ravel()
+    longer["end_at"] = longer["top_at"] + layout.end
+    longer["front_at"] = (start + layout.front + FRONT_BYTES * cls).ravel()
+    longer["slots_at"] = (start + layout.slot + WORD * first).ravel()
+    return longer
+
+
+def grown_stores(stores: Records, classes: Records, heaps: int, plan: Plan) -> Records:
+    """The same stores and empty ones up to `heaps` heaps, each with its place in the library; one if all share it."""
+    owned = plan.design.remote == policy.remote_owner_list.NAME
+    longer = grown(stores, (heaps if owned else 1) * len(classes), ("hot", "head"))
+    heap, cls = np.divmod(np.arange(len(longer)), len(classes))
+    start = HEAPS + heap * plan.layout.heap_bytes + plan.layout.store if owned else STORE_AT
+    longer["at"] = start + STORE_BYTES * cls
     return longer
 
 

@@ -11,7 +11,6 @@ from heapsmith.model.hardware import Hardware
 from heapsmith.model.plan import Plan
 from heapsmith.model.policy import front_array_stack, front_none, release_keep
 from heapsmith.model.simulate import Simulation
-from heapsmith.model.touched import Touches
 
 KEEP = policy.code(policy.RELEASES, release_keep.NAME)
 
@@ -178,7 +177,7 @@ def time_kinds(plan: Plan, simulation: Simulation, instructions: Mapping[str, fl
 
 
 def _misses(simulation: Simulation) -> Kinds:
-    touches: Touches | None = getattr(simulation, "touches", None)
+    touches = simulation.touches
     if touches is None:
         totals = simulation.counters.totals
         return {"fault.4k": (totals["committed"] + totals["released_bytes"]) // PAGE}

@@ -6,7 +6,7 @@ they hold. Only one core holds a line that is M, so it is looked for only where 
 """
 
 from heapsmith.model.kernel import Ints, kernel
-from heapsmith.model.sets import drop, find
+from heapsmith.model.sets import drop, drop_stamped, find, find_stamped
 from heapsmith.model.touched_words import (
     CORE,
     CORE_WORDS,
@@ -17,6 +17,7 @@ from heapsmith.model.touched_words import (
     DIRECTORY_MOST,
     DIRECTORY_USED,
     L1_MASK,
+    L1_OFFSET,
     L1_WAYS,
     L2_MASK,
     L2_OFFSET,
@@ -68,14 +69,14 @@ def renew(touched: Ints) -> None:
     l2 = (int(touched[L2_MASK]) + 1) * int(touched[L2_WAYS])
     for core in range(int(touched[CORES])):
         row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
-        enter(touched, row, l1, core)
-        enter(touched, row + int(touched[L2_OFFSET]), l2, core)
+        enter(touched, row + L1_OFFSET, l1, 2, core)
+        enter(touched, row + int(touched[L2_OFFSET]), l2, 1, core)
 
 
 @kernel
-def enter(touched: Ints, begin: int, entries: int, core: int) -> None:
-    """The lines of a level of a core join the table."""
-    for place in range(begin, begin + entries):
+def enter(touched: Ints, begin: int, entries: int, step: int, core: int) -> None:
+    """The lines of a level of a core, an entry every `step` words, join the table."""
+    for place in range(begin, begin + entries * step, step):
         if touched[place] >= 0:
             entry = entry_of(touched, int(touched[place]) >> 1)
             touched[entry + 1] |= 1 << core
@@ -100,8 +101,8 @@ def taken_from_another(touched: Ints, line: int) -> bool:
 def read_by_another(touched: Ints, line: int, core: int) -> bool:
     """A line of a core is M no longer; whether it was."""
     row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
-    first = row + (line & int(touched[L1_MASK])) * int(touched[L1_WAYS])
-    was_modified = cleaned(touched, find(touched, first, int(touched[L1_WAYS]), line << 1 | 1))
+    first = row + L1_OFFSET + (line & int(touched[L1_MASK])) * int(touched[L1_WAYS]) * 2
+    was_modified = cleaned(touched, find_stamped(touched, first, int(touched[L1_WAYS]), line << 1 | 1))
     first = row + int(touched[L2_OFFSET]) + (line & int(touched[L2_MASK])) * int(touched[L2_WAYS])
     return cleaned(touched, find(touched, first, int(touched[L2_WAYS]), line << 1 | 1)) or was_modified
 
@@ -126,8 +127,8 @@ def drop_elsewhere(touched: Ints, line: int) -> None:
     while others != 0:
         if others & 1 == 1:
             row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
-            first = row + (line & int(touched[L1_MASK])) * int(touched[L1_WAYS])
-            drop(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
+            first = row + L1_OFFSET + (line & int(touched[L1_MASK])) * int(touched[L1_WAYS]) * 2
+            drop_stamped(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
             first = row + int(touched[L2_OFFSET]) + (line & int(touched[L2_MASK])) * int(touched[L2_WAYS])
             drop(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
         others >>= 1

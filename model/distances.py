@@ -1,4 +1,4 @@
-"""Reuse distances: for each touch of a line, how many other lines have been touched since the last one; exact, one pass.
+"""Reuse distances: for each touch of a line, how many others were touched since its last one; exact, in one pass.
 
 A fully associative LRU cache of n lines hits where the distance is below n, so the histogram gives the misses of every
 size (Mattson, Gecsei, Slutz, Traiger: "Evaluation techniques for storage hierarchies", IBM Systems Journal 1970). Each

@@ -3,13 +3,14 @@
 from heapsmith.model.design import PAGE
 from heapsmith.model.heap import allocate_small, free_small, heap_for
 from heapsmith.model.kernel import Ints, Records, hit_path, kernel
-from heapsmith.model.large import allocate_large, free_large, large_bytes, resize_large
+from heapsmith.model.large import HUGE_CODE, RUN_CODE, allocate_large, free_large, huge_at, large_bytes, resize_large
+from heapsmith.model.layout import CLASS_BYTES, CLASS_MASK, CLASSES, FREE_OF, RUNS, WORD, block_at
 from heapsmith.model.policy.dispatch import needs_heap
-from heapsmith.model.store import CLASS_MASK, INDEX_MASK, INDEX_SHIFT, SLAB_SHIFT
+from heapsmith.model.policy.lines import aligned_lines, class_lines, size_lines
+from heapsmith.model.touches import touch
 from heapsmith.model.trace_events import Op
 
-CALLOC = int(Op.CALLOC)
-REALLOC, ALIGNED = int(Op.REALLOC), int(Op.ALIGNED)
+CALLOC, REALLOC, ALIGNED = int(Op.CALLOC), int(Op.REALLOC), int(Op.ALIGNED)
 FREE, FREE_SIZED = int(Op.FREE), int(Op.FREE_SIZED)
 THREAD_START, THREAD_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
 """The operations that the loop tells apart; those below REALLOC are malloc and calloc."""
@@ -49,48 +50,60 @@ def class_for(machine: Records, classes: Records, lookup: Ints, size: int, align
 
 @hit_path
 def allocate(
-    machine: Records, classes: Records, lookup: Ints, threads: Ints, heaps: Records, fronts: Records, slots: Ints,
-    stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, moved: Ints,
-    thread: int, size: int, align: int
+    touched: Ints, machine: Records, classes: Records, lookup: Ints, threads: Ints, heaps: Records, fronts: Records,
+    slots: Ints, stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, moved: Ints,
+    thread: int, size: int, align: int,
 ) -> int:  # fmt: skip
     """The handle of a new block, a run where no slab is to be had; NO_BLOCK if there is no room."""
     cls = class_for(machine, classes, lookup, size, align)
+    if align > machine[0]["grain"]:
+        aligned_lines(touched, machine, classes, cls, size, align)
     if cls < 0:
-        return allocate_large(machine, heaps, pages, bins, int(threads[thread]), size, align)
+        return allocate_large(touched, machine, heaps, pages, bins, int(threads[thread]), size, align)
     machine[0]["above"] += size > machine[0]["direct_limit"]
-    heap = heap_for(machine, threads, heaps, thread)
-    block = allocate_small(machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, cls)
+    is_new = threads[thread] < 0
+    heap = heap_for(touched, machine, threads, heaps, thread)
+    if align > machine[0]["grain"]:
+        size = int(classes[cls]["usable"])
+    block = allocate_small(
+        touched, machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, cls, size, is_new
+    )
     if block < 0:
-        return allocate_large(machine, heaps, pages, bins, heap, int(classes[cls]["usable"]), 1)
+        return allocate_large(touched, machine, heaps, pages, bins, heap, int(classes[cls]["usable"]), 1)
     return block
 
 
 @hit_path
 def free(
-    machine: Records, classes: Records, threads: Ints, heaps: Records, fronts: Records, slots: Ints, stores: Records,
-    slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, moved: Ints, thread: int, block: int,
-    asked: int
+    touched: Ints, machine: Records, classes: Records, threads: Ints, heaps: Records, fronts: Records, slots: Ints,
+    stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, moved: Ints, thread: int,
+    block: int, asked: int,
 ) -> None:  # fmt: skip
     """The block of this handle, of `asked` bytes, dies; a null pointer is no block."""
     heap = int(threads[thread])
     if block >= SMALL_END:
-        free_large(machine, heaps, pages, bins, heap, block, asked)
+        free_large(touched, machine, heaps, pages, bins, heap, block, asked)
     elif block >= 0:
-        if needs_heap(int(machine[0]["remote_code"])):
-            heap = heap_for(machine, threads, heaps, thread)
-        free_small(machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, block)
+        if heap < 0 and needs_heap(int(machine[0]["remote_code"])):
+            touch(touched, FREE_OF + WORD * (1 + (block & CLASS_MASK)), 0)
+            heap = heap_for(touched, machine, threads, heaps, thread)
+        free_small(touched, machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, block)
 
 
 @kernel
 def fits_in_place(
-    machine: Records, classes: Records, lookup: Ints, pages: Records, bins: Ints, block: int, asked: int, size: int,
-    align: int
+    touched: Ints, machine: Records, classes: Records, lookup: Ints, slabs: Records, pages: Records, bins: Ints,
+    block: int, asked: int, size: int, align: int,
 ) -> bool:  # fmt: skip
     """Whether a block of `asked` bytes serves as one of `size` bytes where it stands, large ones resized (align: 1)."""
     if block >= SMALL_END:
-        return resize_large(machine, pages, bins, block, asked, size)
+        return resize_large(touched, machine, pages, bins, block, asked, size)
     cls = block & CLASS_MASK
     usable = int(classes[cls]["usable"])
+    class_lines(touched, machine, classes, slabs, block)
+    touch(touched, CLASSES + cls * CLASS_BYTES, 0)
+    if size <= machine[0]["small_limit"]:
+        size_lines(touched, machine, size)
     return class_for(machine, classes, lookup, size, align) == cls or (size <= usable and 2 * size >= usable)
 
 
@@ -102,20 +115,22 @@ def block_bytes(machine: Records, classes: Records, pages: Records, block: int, 
     return int(classes[block & CLASS_MASK]["stride"])
 
 
-@kernel
-def usable_bytes(machine: Records, classes: Records, pages: Records, block: int, asked: int) -> int:
-    """The bytes of a live block that belong to the program."""
+@hit_path
+def usable_of(machine: Records, classes: Records, pages: Records, block: int, asked: int) -> int:
+    """The bytes that a live block has for the program."""
     if block >= SMALL_END:
         return large_bytes(machine, pages, block, asked) - int(machine[0]["tail_bytes"])
-    return int(classes[block & CLASS_MASK]["usable"]) if block >= 0 else 0
+    return int(classes[block & CLASS_MASK]["usable"])
 
 
-@kernel
-def bytes_to_clear(machine: Records, pages: Records, block: int, size: int, committed: int) -> int:
-    """What calloc clears of a block just allocated, before which `committed` bytes were: nothing of fresh pages."""
-    if block >= SMALL_END and machine[0]["committed"] - committed >= large_bytes(machine, pages, block, size):
-        return 0
-    return size if block >= 0 else 0
+@hit_path
+def place_of(machine: Records, classes: Records, slabs: Records, block: int) -> int:
+    """The model address of a live block (model/layout.py)."""
+    if block >= HUGE_CODE:
+        return huge_at(block)
+    if block >= SMALL_END:
+        return RUNS + (block - RUN_CODE) * PAGE
+    return block_at(machine, classes, slabs, block)
 
 
 @kernel
@@ -123,9 +138,7 @@ def address_of(machine: Records, classes: Records, slabs: Records, block: int) -
     """The address code of a handle (section 1); -1 for a null pointer."""
     if block < 0 or block >= SMALL_END:
         return block
-    cls = block & CLASS_MASK
-    start = int(slabs[block >> SLAB_SHIFT]["place"]) * int(machine[0]["slab_bytes"]) + int(classes[cls]["first"])
-    return start + ((block >> INDEX_SHIFT) & INDEX_MASK) * int(classes[cls]["stride"])
+    return block_at(machine, classes, slabs, block)
 
 
 @hit_path

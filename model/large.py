@@ -2,13 +2,26 @@
 
 from heapsmith.model.design import PAGE
 from heapsmith.model.kernel import Ints, Records, kernel
+from heapsmith.model.layout import COUNTS, HUGE, PAGE_BYTES, PAGE_STATE, PAGES, TOTAL_MAP
 from heapsmith.model.run_cache import cache_run, cached_run
 from heapsmith.model.runs import NO_RUN, allocate_run, extend_run, free_run
 from heapsmith.model.store import commit
+from heapsmith.model.touches import gone, touch
 
 RUN_CODE = 1 << 60
 HUGE_CODE = 1 << 61
 """A run's handle is RUN_CODE + its first page, a huge block's is HUGE_CODE + its ordinal: their address codes, too."""
+
+
+HUGE_SLOTS, HUGE_SLOT_BYTES = 4096, 1 << 28
+"""Huge blocks lie one after the other, each in a slot of the model's addresses, which are used again; longer ones reach
+into the next."""
+
+
+@kernel
+def huge_at(block: int) -> int:
+    """The model address of a huge block."""
+    return HUGE + (block - HUGE_CODE) % HUGE_SLOTS * HUGE_SLOT_BYTES
 
 
 @kernel
@@ -18,32 +31,33 @@ def pages_for(size: int, tail_bytes: int) -> int:
 
 
 @kernel
-def allocate_huge(machine: Records, pages: int) -> int:
+def allocate_huge(touched: Ints, machine: Records, pages: int) -> int:
     """The ordinal of a new mapping."""
+    touch(touched, COUNTS + TOTAL_MAP, 1)
     ordinal = int(machine[0]["huge_map"])
     machine[0]["huge_map"] = ordinal + 1
-    commit(machine, pages * PAGE)
+    commit(touched, machine, pages * PAGE)
     return ordinal
 
 
 @kernel
-def free_huge(machine: Records, pages: int) -> None:
+def free_huge(touched: Ints, machine: Records, pages: int) -> None:
     """A mapping is unmapped."""
     machine[0]["huge_unmap"] += 1
     machine[0]["committed"] -= pages * PAGE
 
 
 @kernel
-def resize_huge(machine: Records, old: int, new: int) -> None:
+def resize_huge(touched: Ints, machine: Records, old: int, new: int) -> None:
     """A mapping of `old` pages is made `new` pages long."""
     if old != new:
         machine[0]["huge_remap"] += 1
-        commit(machine, (new - old) * PAGE)
+        commit(touched, machine, (new - old) * PAGE)
 
 
 @kernel
 def allocate_large(
-    machine: Records, heaps: Records, records: Records, bins: Ints, heap: int, size: int, align: int
+    touched: Ints, machine: Records, heaps: Records, records: Records, bins: Ints, heap: int, size: int, align: int
 ) -> int:
     """The handle of a large block of `size` bytes for a thread of this heap (-1: none).
 
@@ -51,50 +65,60 @@ def allocate_large(
     """
     pages = pages_for(size, int(machine[0]["tail_bytes"]))
     if size > machine[0]["huge_bytes"] or align > PAGE:
-        return HUGE_CODE + allocate_huge(machine, pages)
-    first = cached_run(machine, heaps, records, heap, pages) if heap >= 0 else NO_RUN
+        machine[0]["clean"] = 1
+        return HUGE_CODE + allocate_huge(touched, machine, pages)
+    machine[0]["clean"] = 0
+    first = cached_run(touched, machine, heaps, records, heap, pages) if heap >= 0 else NO_RUN
     if first < 0:
-        first = allocate_run(machine, records, bins, pages)
+        first = allocate_run(touched, machine, records, bins, pages)
     if first >= 0:
         return RUN_CODE + first
     if size > machine[0]["small_limit"]:
-        return HUGE_CODE + allocate_huge(machine, pages)
+        return HUGE_CODE + allocate_huge(touched, machine, pages)
     machine[0]["failed_runs"] += 1
     return NO_RUN
 
 
 @kernel
 def free_large(
-    machine: Records, heaps: Records, records: Records, bins: Ints, heap: int, block: int, asked: int
+    touched: Ints, machine: Records, heaps: Records, records: Records, bins: Ints, heap: int, block: int, asked: int
 ) -> None:
     """A large block of `asked` bytes is freed by a thread of this heap (-1: none)."""
     if block >= HUGE_CODE:
-        free_huge(machine, pages_for(asked, int(machine[0]["tail_bytes"])))
+        pages = pages_for(asked, int(machine[0]["tail_bytes"]))
+        gone(touched, huge_at(block), pages * PAGE)
+        free_huge(touched, machine, pages)
         return
     machine[0]["runs_freed"] += 1
     first = block - RUN_CODE
+    touch(touched, PAGES + first * PAGE_BYTES, 0)
+    touch(touched, PAGES + first * PAGE_BYTES + PAGE_STATE, 1)
     if heap >= 0 and int(records[first]["run"]) * PAGE <= machine[0]["run_cache_bytes"]:
-        cache_run(machine, heaps, records, bins, heap, first)
+        cache_run(touched, machine, heaps, records, bins, heap, first)
     else:
-        free_run(machine, records, bins, first)
+        free_run(touched, machine, records, bins, first)
 
 
 @kernel
-def resize_large(machine: Records, records: Records, bins: Ints, block: int, asked: int, size: int) -> bool:
+def resize_large(
+    touched: Ints, machine: Records, records: Records, bins: Ints, block: int, asked: int, size: int
+) -> bool:
     """Whether a large block of `asked` bytes could be made `size` bytes where it stands (section 9)."""
     machine[0]["large_resizes"] += 1
     wanted = pages_for(size, int(machine[0]["tail_bytes"]))
     if block >= HUGE_CODE:
         if size <= machine[0]["huge_bytes"]:
             return False
-        resize_huge(machine, pages_for(asked, int(machine[0]["tail_bytes"])), wanted)
+        resize_huge(touched, machine, pages_for(asked, int(machine[0]["tail_bytes"])), wanted)
         return True
     if size <= machine[0]["small_limit"] or size > machine[0]["huge_bytes"]:
         return False
     first = block - RUN_CODE
     held = int(records[first]["run"])
+    touch(touched, PAGES + first * PAGE_BYTES, 0)
+    touch(touched, PAGES + first * PAGE_BYTES + PAGE_STATE, 0)
     if wanted > held:
-        return extend_run(machine, records, bins, first, wanted)
+        return extend_run(touched, machine, records, bins, first, wanted)
     return 2 * wanted >= held
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from heapsmith.model.application import birth_lines, death_lines, event_lines
 from heapsmith.model.events import (
     ALIGNED,
     ALREADY_LIVE,
@@ -13,20 +14,26 @@ from heapsmith.model.events import (
     NO_SUCH_OPERATION,
     NOT_LIVE,
     REALLOC,
+    SMALL_END,
     THREAD_EXIT,
     THREAD_START,
     address_of,
     allocate,
     block_bytes,
-    bytes_to_clear,
     fits_in_place,
     free,
     note,
-    usable_bytes,
+    place_of,
+    usable_of,
 )
 from heapsmith.model.heap import exit_thread
 from heapsmith.model.kernel import Bytes, Ints, Numbers, Records, hit_path, kernel
+from heapsmith.model.layout import COUNTS, TOTAL_IN_PLACE, TOTAL_MOVED
 from heapsmith.model.policy.front import NO_BLOCK
+from heapsmith.model.touches import acts, room_for, tick, touch, touch_bytes
+
+SLACK_BYTES = 1 << 21
+"""What an event may touch for the first time besides its block: the library's own records, a superslab."""
 
 
 LINE = 64
@@ -75,66 +82,81 @@ def discount(machine: Records, classes: Records, pages: Records, blocks: Records
 
 @hit_path
 def birth(
-    machine: Records, classes: Records, lookup: Ints, threads: Ints, heaps: Records, fronts: Records, slots: Ints,
-    stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, blocks: Records,
-    moved: Ints, thread: int, name: int, size: int, align: int
+    touched: Ints, machine: Records, classes: Records, lookup: Ints, threads: Ints, heaps: Records, fronts: Records,
+    slots: Ints, stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints,
+    blocks: Records, moved: Ints, thread: int, name: int, size: int, align: int, kind: int,
 ) -> int:  # fmt: skip
     """malloc, calloc, aligned: block `name` is born; its handle, NO_BLOCK if there is no room."""
     handle = allocate(
-        machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins, moved,
-        thread, size, align
+        touched, machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins,
+        moved, thread, size, align
     )  # fmt: skip
     account(machine, classes, pages, blocks, name, handle, size)
+    if handle >= 0:
+        at = place_of(machine, classes, slabs, handle)
+        if kind == CALLOC and (handle < SMALL_END or machine[0]["clean"] == 0):
+            machine[0]["cleared_bytes"] += size
+            touch_bytes(touched, at, size, 1)
+        birth_lines(touched, machine, at, 0, size)
     return handle
 
 
 @hit_path
 def death(
-    machine: Records, classes: Records, threads: Ints, heaps: Records, fronts: Records, slots: Ints, stores: Records,
-    slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, blocks: Records, moved: Ints,
-    thread: int, name: int
+    touched: Ints, machine: Records, classes: Records, threads: Ints, heaps: Records, fronts: Records, slots: Ints,
+    stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, blocks: Records,
+    moved: Ints, thread: int, name: int,
 ) -> None:  # fmt: skip
     """free, free_sized: block `name` dies."""
     handle = int(blocks[name]["handle"])
     asked = int(blocks[name]["asked"])
+    if handle >= 0:
+        death_lines(touched, machine, place_of(machine, classes, slabs, handle), asked)
     discount(machine, classes, pages, blocks, name)
     free(
-        machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins, moved, thread,
-        handle, asked
+        touched, machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins, moved,
+        thread, handle, asked
     )  # fmt: skip
 
 
 @kernel
 def reallocate(
-    machine: Records, classes: Records, lookup: Ints, threads: Ints, heaps: Records, fronts: Records, slots: Ints,
-    stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, blocks: Records,
-    moved: Ints, thread: int, name: int, size: int, align: int
+    touched: Ints, machine: Records, classes: Records, lookup: Ints, threads: Ints, heaps: Records, fronts: Records,
+    slots: Ints, stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints,
+    blocks: Records, moved: Ints, thread: int, name: int, size: int, align: int,
 ) -> int:  # fmt: skip
     """realloc (section 9; align: 1) of a block or a null pointer, size > 0; the handle, NO_BLOCK if none."""
     old = int(blocks[name]["handle"])
     asked = int(blocks[name]["asked"])
     discount(machine, classes, pages, blocks, name)
-    held = usable_bytes(machine, classes, pages, old, asked)
     machine[0]["asked_lines"] += (max(0, size - asked) + LINE - 1) // LINE
-    if old >= 0 and fits_in_place(machine, classes, lookup, pages, bins, old, asked, size, align):
+    if old >= 0 and fits_in_place(touched, machine, classes, lookup, slabs, pages, bins, old, asked, size, align):
         machine[0]["realloc_in_place"] += 1
         account(machine, classes, pages, blocks, name, old, size)
+        touch(touched, COUNTS + TOTAL_IN_PLACE, 1)
+        birth_lines(touched, machine, place_of(machine, classes, slabs, old), asked, size)
         return old
     handle = allocate(
-        machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins, moved,
-        thread, size, align
+        touched, machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins,
+        moved, thread, size, align
     )  # fmt: skip
     if handle < 0:
         account(machine, classes, pages, blocks, name, old, asked)
         return NO_BLOCK
+    at = place_of(machine, classes, slabs, handle)
     if old >= 0:
+        copied = min(size, usable_of(machine, classes, pages, old, asked))
+        touch_bytes(touched, place_of(machine, classes, slabs, old), copied, 0)
+        touch_bytes(touched, at, copied, 1)
+        machine[0]["copied_bytes"] += copied
+        touch(touched, COUNTS + TOTAL_MOVED, 1)
         free(
-            machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins, moved,
+            touched, machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins, moved,
             thread, old, asked
         )  # fmt: skip
         machine[0]["realloc_moved"] += 1
-        machine[0]["copied_bytes"] += min(held, size)
     account(machine, classes, pages, blocks, name, handle, size)
+    birth_lines(touched, machine, at, asked if old >= 0 else 0, size)
     return handle
 
 
@@ -150,10 +172,10 @@ def tally(machine: Records, kind: int, is_null: bool) -> None:
 
 @kernel
 def run(
-    machine: Records, classes: Records, lookup: Ints, threads: Ints, heaps: Records, fronts: Records, slots: Ints,
-    stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, blocks: Records,
-    moved: Ints, op: Bytes, thread: Numbers, block: Numbers, size: Ints, align_log2: Bytes, start: int,
-    timeline: Records, addresses: Ints
+    touched: Ints, machine: Records, classes: Records, lookup: Ints, threads: Ints, heaps: Records, fronts: Records,
+    slots: Ints, stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints,
+    blocks: Records, moved: Ints, op: Bytes, thread: Numbers, block: Numbers, size: Ints, align_log2: Bytes, start: int,
+    timeline: Records, addresses: Ints,
 ) -> int:  # fmt: skip
     """Events from `start` on, until the chunk ends or the arrays might not do for another; the index of the next one.
 
@@ -167,35 +189,41 @@ def run(
         bytes_asked = int(size[event])
         align = 1 << int(np.int64(align_log2[event])) if kind == ALIGNED else 1
         handle = NO_BLOCK
+        if not room_for(touched, bytes_asked + SLACK_BYTES):
+            machine[0]["wanted_bytes"] = bytes_asked + SLACK_BYTES
+            machine[0]["full"] = 1
+            return event
         machine[0]["fault"] = fault_of(blocks, kind, name, bytes_asked)
         if machine[0]["fault"] > 0:
             return event
-        committed = int(machine[0]["committed"])
         tally(machine, kind, kind < THREAD_START and blocks[name]["handle"] == NO_BLOCK)
+        acts(touched, who)
+        if kind <= FREE_SIZED:
+            event_lines(touched, machine, name)
         if kind in (FREE, FREE_SIZED) or (kind == REALLOC and bytes_asked == 0):
             death(
-                machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins, blocks,
-                moved, who, name
+                touched, machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins,
+                blocks, moved, who, name
             )  # fmt: skip
         elif kind < REALLOC or kind == ALIGNED:
             handle = birth(
-                machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins,
-                blocks, moved, who, name, bytes_asked, align
+                touched, machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages,
+                bins, blocks, moved, who, name, bytes_asked, align, kind
             )  # fmt: skip
             machine[0]["asked_lines"] += (bytes_asked + LINE - 1) // LINE
-            if kind == CALLOC:
-                machine[0]["cleared_bytes"] += bytes_to_clear(machine, pages, handle, bytes_asked, committed)
         elif kind == REALLOC:
             handle = reallocate(
-                machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins,
-                blocks, moved, who, name, bytes_asked, align
+                touched, machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages,
+                bins, blocks, moved, who, name, bytes_asked, align
             )  # fmt: skip
         elif kind == THREAD_EXIT:
             exit_thread(
-                machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins, moved, who
+                touched, machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins,
+                moved, who
             )  # fmt: skip
         if tell:
             addresses[event] = address_of(machine, classes, slabs, handle)
+        tick(touched)
         note(machine, timeline)
         if machine[0]["full"] == 1:
             return event + 1

@@ -8,12 +8,15 @@ import msgspec
 import numpy as np
 
 from heapsmith.model import arrays, kernel, machine_check
+from heapsmith.model.application import PROGRAM, Application
 from heapsmith.model.design import PAGE
 from heapsmith.model.errors import BadInput
 from heapsmith.model.events import ALREADY_LIVE, NEGATIVE_SIZE, NO_SUCH_OPERATION, NOT_LIVE
 from heapsmith.model.kernel import Ints, Records
 from heapsmith.model.loop import run
 from heapsmith.model.plan import Plan
+from heapsmith.model.touched import Touched
+from heapsmith.model.touches import NONE
 from heapsmith.model.trace import Chunk
 
 FAULTS = {
@@ -24,6 +27,7 @@ FAULTS = {
 }
 
 NO_ADDRESSES: Ints = np.empty(0, np.int64)
+NO_TOUCHES: Ints = np.zeros(1, np.int64)
 
 
 class Counters(msgspec.Struct, frozen=True):
@@ -60,21 +64,33 @@ class Statistics(msgspec.Struct, frozen=True):
 
 
 @functools.cache
-def _compiled_run() -> Any:
-    return kernel.compiled(run)
+def _run_with(sink: int, compiled: bool) -> Any:
+    """The event loop with this listener to what is touched."""
+    if compiled:
+        return kernel.compiled(run, SINK=sink)
+    return kernel.specialised(run, SINK=sink) if sink != NONE else run
 
 
 class Machine:
     """One heap. Memory grows with the peak of what it holds, not with the number of events.
 
-    compiled: run the kernels through numba; False runs the same functions as plain Python.
+    compiled: run the kernels through numba; False runs the same functions as plain Python. touched: what listens to the
+    memory that heap and program touch (nothing if None), of which `application` is the program's part.
     """
 
-    def __init__(self, plan: Plan, *, compiled: bool = True) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        compiled: bool = True,
+        touched: Touched | None = None,
+        application: Application = PROGRAM,
+    ) -> None:
         self.plan = plan
+        self.touched = touched
         self.kernel_ns = 0
-        self._run: Any = _compiled_run() if compiled else run
-        self.machine = arrays.machine_record(plan)
+        self._run: Any = _run_with(touched.sink if touched else NONE, compiled)
+        self.machine = arrays.machine_record(plan, application)
         self.classes = arrays.class_records(plan)
         self.lookup: Ints = np.array(plan.size_class, np.int64)
         self.threads: Ints = np.empty(0, np.int64)
@@ -109,6 +125,7 @@ class Machine:
         while start < len(chunk.op):
             begin = thread_time_ns()
             start = self._run(
+                self.touched.array if self.touched else NO_TOUCHES,
                 self.machine,
                 self.classes,
                 self.lookup,
@@ -198,6 +215,8 @@ class Machine:
         state["heap_room"] = len(self.heaps) - 1
         state["node_room"] = len(self.nodes) - more_nodes
         state["page_room"] = len(self.pages) - arrays.pages_per_event(self.plan)
+        if self.touched:
+            self.touched.make_room(int(state["wanted_bytes"]), len(self.threads))
         state["full"] = 0
 
     def _grow_slabs(self, slabs: int) -> None:
@@ -205,12 +224,11 @@ class Machine:
         self.marks = arrays.grown_ints(self.marks, slabs * int(self.machine[0]["slab_words"]), 0)
 
     def _grow_heaps(self, heaps: int) -> None:
-        stores = max(heaps * int(self.machine[0]["store_step"]), len(self.classes))
         slots = int(self.machine[0]["heap_slots"])
         self.heaps = arrays.grown(self.heaps, heaps, ("remote", "oldest_run", "newest_run"))
-        self.stores = arrays.grown(self.stores, stores, ("hot", "head"))
+        self.stores = arrays.grown_stores(self.stores, self.classes, heaps, self.plan)
         first = int(self.machine[0]["transfer_slots"])
-        self.fronts = arrays.grown_fronts(self.fronts, self.classes, heaps, first, slots)
+        self.fronts = arrays.grown_fronts(self.fronts, self.classes, heaps, self.plan)
         self.slots = arrays.grown_ints(self.slots, first + heaps * slots, 0)
 
     def _refuse(self, chunk: Chunk, index: int) -> None:

@@ -11,9 +11,9 @@ from heapsmith.model.events import SMALL_END
 from heapsmith.model.heap import quarantine_base
 from heapsmith.model.kernel import Records
 from heapsmith.model.large import HUGE_CODE, RUN_CODE, large_bytes
+from heapsmith.model.layout import CLASS_MASK, INDEX_MASK, INDEX_SHIFT, SLAB_SHIFT
 from heapsmith.model.policy import release_keep
 from heapsmith.model.runs import bin_of, huge_end
-from heapsmith.model.store import CLASS_MASK, INDEX_MASK, INDEX_SHIFT, SLAB_SHIFT
 
 if TYPE_CHECKING:
     from heapsmith.model.machine import Machine

@@ -23,6 +23,7 @@ from heapsmith.model.design import (
     tail_bytes,
     transfer_batches,
 )
+from heapsmith.model.layout import Layout, layout_of
 from heapsmith.model.policy import release_budget
 from heapsmith.model.policy.front import FrontPlan
 
@@ -123,6 +124,7 @@ class Plan(msgspec.Struct, frozen=True):
     guard_bytes: int
     quarantine_slots: int
     zero_freed: int
+    layout: Layout
 
 
 def make_plan(design: Design) -> Plan:
@@ -137,6 +139,7 @@ def make_plan(design: Design) -> Plan:
     dispatch = "stack" if any(row.stack for row in classes) else "table"
     inlines = dispatch == "stack" and _kind(hardening) == "off"
     direct_limit = min(classes[-1].usable, MAX_DIRECT_LIMIT) if dispatch == "stack" else 0
+    slots_per_heap = sum(1 + row.front.capacity + row.front.list_capacity for row in classes)
     return Plan(
         design=design,
         hash=design.hash(),
@@ -151,7 +154,7 @@ def make_plan(design: Design) -> Plan:
         size_class=_size_class(classes, design.grain, bias),
         classes=classes,
         class_count=len(classes),
-        slots_per_heap=sum(1 + row.front.capacity + row.front.list_capacity for row in classes),
+        slots_per_heap=slots_per_heap,
         slab_bytes=design.slab_bytes,
         slab_shift=design.slab_bytes.bit_length() - 1,
         superslab_bytes=design.superslab_bytes,
@@ -202,6 +205,14 @@ def make_plan(design: Design) -> Plan:
         guard_bytes=guard_slabs(design) * design.slab_bytes,
         quarantine_slots=max(1, getattr(hardening, "quarantine", 0)),
         zero_freed=int(tail > 0),
+        layout=layout_of(
+            len(classes),
+            direct_limit,
+            RUN_CACHE_SLOTS,
+            max(1, getattr(hardening, "quarantine", 0)),
+            slots_per_heap,
+            PAGE,
+        ),
     )
 
 

@@ -9,6 +9,7 @@ small pages of it are, and a frame of which a part goes back is on small pages u
 """
 
 from heapsmith.model.kernel import Ints, kernel
+from heapsmith.model.sets import put
 from heapsmith.model.touched_words import (
     CORE_WORDS,
     CORES,
@@ -111,7 +112,7 @@ def leave_memory(touched: Ints, address: int, size: int) -> None:
     end = (address + size) >> PAGE_SHIFT
     before = int(touched[RESIDENT_BYTES])
     frame = first >> FRAME_SHIFT
-    while frame << FRAME_SHIFT < end:
+    while max(first, frame << FRAME_SHIFT) < end:
         node = int(touched[int(touched[ROOT_AT]) + (frame >> NODE_SHIFT)])
         if node < 0:
             frame = ((frame >> NODE_SHIFT) + 1) << NODE_SHIFT
@@ -233,32 +234,38 @@ def forget_translations(touched: Ints, first: int, end: int) -> None:
     """No TLB of any core has a translation of a page from `first` to `end` - 1."""
     for core in range(int(touched[CORES])):
         row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
-        sweep(
-            touched,
-            row + int(touched[SMALL_OFFSET]),
-            int(touched[SMALL_MASK]) + 1,
-            int(touched[SMALL_WAYS]),
-            first,
-            end,
-        )
-        sweep(
-            touched, row + int(touched[HUGE_OFFSET]), int(touched[HUGE_MASK]) + 1, int(touched[HUGE_WAYS]), first, end
-        )
-        sweep(
-            touched, row + int(touched[TLB2_OFFSET]), int(touched[TLB2_MASK]) + 1, int(touched[TLB2_WAYS]), first, end
-        )
+        small = 2 * (int(touched[SMALL_MASK]) + 1) * int(touched[SMALL_WAYS])
+        huge = 2 * (int(touched[HUGE_MASK]) + 1) * int(touched[HUGE_WAYS])
+        sweep_stamped(touched, row + int(touched[SMALL_OFFSET]), small, first, end)
+        sweep_stamped(touched, row + int(touched[HUGE_OFFSET]), huge, first, end)
+        second = (int(touched[TLB2_MASK]) + 1) * int(touched[TLB2_WAYS])
+        sweep_ordered(touched, row + int(touched[TLB2_OFFSET]), second, int(touched[TLB2_WAYS]), first, end)
 
 
 @kernel
-def sweep(touched: Ints, begin: int, sets: int, ways: int, first: int, end: int) -> None:
-    """The entries of a TLB that translate a page from `first` to `end` - 1 leave it; the others keep their order."""
-    for row in range(begin, begin + sets * ways, ways):
+def translates(entry: int, first: int, end: int) -> bool:
+    """Whether an entry of a TLB translates a page from `first` to `end` - 1."""
+    shift = FRAME_SHIFT if entry & 2 else 0
+    number = entry >> 2
+    return entry >= 0 and number << shift < end and (number + 1) << shift > first
+
+
+@kernel
+def sweep_stamped(touched: Ints, begin: int, length: int, first: int, end: int) -> None:
+    """The entries of a first-level TLB that translate a page from `first` to `end` - 1 leave it."""
+    for place in range(begin, begin + length, 2):
+        if translates(int(touched[place]), first, end):
+            put(touched, place, -1, -1)
+
+
+@kernel
+def sweep_ordered(touched: Ints, begin: int, length: int, ways: int, first: int, end: int) -> None:
+    """The same of the second level; the others keep their order."""
+    for row in range(begin, begin + length, ways):
         kept = row
         for place in range(row, row + ways):
             entry = int(touched[place])
-            shift = FRAME_SHIFT if entry & 2 else 0
-            number = entry >> 2
-            if entry >= 0 and (number << shift >= end or (number + 1) << shift <= first):
+            if not translates(entry, first, end):
                 touched[kept] = entry
                 kept += 1
         for place in range(kept, row + ways):

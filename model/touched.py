@@ -8,7 +8,7 @@ import numpy as np
 
 from heapsmith.model import cache, distances, kernel, resident
 from heapsmith.model import touched_words as words
-from heapsmith.model.hardware import Hardware, TlbLevel
+from heapsmith.model.hardware import Hardware
 from heapsmith.model.kernel import Ints
 from heapsmith.model.touches import CACHES, DISTANCES, LOG
 
@@ -105,20 +105,24 @@ class Touched:
         if machine.l2:
             array[words.L2_MASK], array[words.L2_WAYS] = machine.sets(machine.l2) - 1, machine.l2.ways
         array[words.LLC_SETS], array[words.LLC_WAYS] = machine.sets(machine.llc), machine.llc.ways
-        entries = [*self._private_lines()]
+        l1_lines, l2_lines = self._private_lines()
+        tlb = machine.tlb
         for level, mask, ways in (
-            (machine.tlb.small, words.SMALL_MASK, words.SMALL_WAYS),
-            (machine.tlb.huge, words.HUGE_MASK, words.HUGE_WAYS),
-            (machine.tlb.second, words.TLB2_MASK, words.TLB2_WAYS),
+            (tlb.small, words.SMALL_MASK, words.SMALL_WAYS),
+            (tlb.huge, words.HUGE_MASK, words.HUGE_WAYS),
+            (tlb.second, words.TLB2_MASK, words.TLB2_WAYS),
         ):
-            array[mask], array[ways] = _sets(level) - 1, level.ways
-            entries.append(level.entries)
+            array[mask], array[ways] = level.entries // level.ways - 1, level.ways
         offsets = (words.L2_OFFSET, words.SMALL_OFFSET, words.HUGE_OFFSET, words.TLB2_OFFSET, words.CORE_WORDS)
-        array[list(offsets)] = np.cumsum(entries)
+        lengths = (2 * l1_lines, l2_lines, 2 * tlb.small.entries, 2 * tlb.huge.entries, tlb.second.entries)
+        array[list(offsets)] = words.L1_OFFSET + np.cumsum(lengths)
         array[words.CORES], array[words.CORES_MOST] = 1, machine.cores
-        array[[words.NODE_FREE, words.LEAF_FREE]] = -1
+        array[[words.NODE_FREE, words.LEAF_FREE, words.ROOM]] = -1
         llc = machine.sets(machine.llc) * machine.llc.ways
-        self._grow({words.LLC_AT: llc, words.ROOT_AT: resident.ROOT_WORDS, words.CORES_AT: sum(entries)}, -1)
+        self._grow(
+            {words.LLC_AT: llc, words.ROOT_AT: resident.ROOT_WORDS, words.CORES_AT: int(array[words.CORE_WORDS])}, -1
+        )
+        self._clear_hints(0)
         self.make_room(0)
 
     def _private_lines(self) -> tuple[int, int]:
@@ -130,12 +134,20 @@ class Touched:
         if cores <= self.array[words.CORES]:
             return
         cores = min(max(cores, 2 * int(self.array[words.CORES])), self.hardware.cores)
-        slots = 1 << (2 * cores * sum(self._private_lines()) - 1).bit_length()
+        slots = 1 << (cores * sum(self._private_lines()) * 3 // 2).bit_length()
         self._grow({words.CORES_AT: cores * int(self.array[words.CORE_WORDS]), words.DIRECTORY_AT: 2 * slots}, -1)
+        self._clear_hints(int(self.array[words.CORES]))
         self.array[words.CORES] = cores
         self.array[words.DIRECTORY_MASK] = slots - 1
         # It counts as full: whoever looks first makes it anew from what the cores hold.
         self.array[[words.DIRECTORY_MOST, words.DIRECTORY_USED]] = slots * 3 // 4
+
+    def _clear_hints(self, first: int) -> None:
+        """The hints of the rows from `first` on find nothing: they point to entries that are empty."""
+        at, core_words = int(self.array[words.CORES_AT]), int(self.array[words.CORE_WORDS])
+        rows = self.array[at : at + self._tables[words.CORES_AT]].reshape(-1, core_words)
+        rows[first:, : words.LINE_HINTS] = words.L1_OFFSET
+        rows[first:, words.LINE_HINTS : words.L1_OFFSET] = self.array[words.SMALL_OFFSET] << 1
 
     def _room_for_pages(self, size: int) -> None:
         if size <= self.array[words.ROOM]:
@@ -205,7 +217,3 @@ class Touched:
 @functools.cache
 def _compiled_enter() -> Any:
     return kernel.compiled(distances.enter)
-
-
-def _sets(level: TlbLevel) -> int:
-    return level.entries // level.ways

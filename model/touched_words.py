@@ -45,22 +45,22 @@ HUGE_WAYS = 35
 TLB2_MASK = 36
 TLB2_WAYS = 37
 
-# Private levels: one row of tables per core, each table an array of sets of ways, the most recently used first.
+# Private levels: one row of tables per core. A row begins with hints of lines, then of pages, so many of each, then L1;
+# the other tables begin so many words after the row as a word says.
+LINE_HINTS = 2048
+PAGE_HINTS = 1024
+L1_OFFSET = LINE_HINTS + PAGE_HINTS
 CORES = 40  # rows that there are
 CORES_MOST = 41  # threads are dealt to so many cores
 CORES_AT = 42
-CORE_WORDS = 43  # from a core's row to the next one's; its L1 comes first, the others begin so many words after it
+CORE_WORDS = 43  # from a core's row to the next one's
 L2_OFFSET = 44
 SMALL_OFFSET = 45
 HUGE_OFFSET = 46
 TLB2_OFFSET = 47
 THREAD = 48  # whose touches these are
-CORE = 49  # its core, and where that core's tables begin
-L1_AT = 50
-L2_AT = 51
-SMALL_AT = 52
-HUGE_AT = 53
-TLB2_AT = 54
+CORE = 49  # its core
+ROW = 50  # where that core's row begins
 
 # The directory: which cores may hold a line. A hash table, unused while there is one core.
 DIRECTORY_AT = 56

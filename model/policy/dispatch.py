@@ -6,6 +6,8 @@ from heapsmith.model.policy import (
     choice_address_ordered,
     choice_hot_index,
     classifier_class_region,
+    classifier_header,
+    classifier_slab_map,
     empties_shared,
     front_array_stack,
     front_fifo_ring,
@@ -58,6 +60,8 @@ TWO_LEVEL = policy.code(policy.FRONTS, front_two_level.NAME)
 HOT_INDEX = policy.code(policy.SLAB_CHOICES, choice_hot_index.NAME)
 ADDRESS_ORDERED = policy.code(policy.SLAB_CHOICES, choice_address_ordered.NAME)
 SHARED = policy.code(policy.EMPTIES, empties_shared.NAME)
+SLAB_MAP = policy.code(policy.CLASSIFIERS, classifier_slab_map.NAME)
+HEADER = policy.code(policy.CLASSIFIERS, classifier_header.NAME)
 CLASS_REGION = policy.code(policy.CLASSIFIERS, classifier_class_region.NAME)
 KEEP = policy.code(policy.RELEASES, release_keep.NAME)
 LOCAL_CACHE = policy.code(policy.REMOTES, remote_local_cache.NAME)
@@ -129,46 +133,46 @@ def front_drain(classes: Records, fronts: Records, slots: Ints, front: int, cls:
 
 
 @kernel
-def choice_gives(choice: int, stores: Records, slabs: Records, store: int) -> int:
+def choice_gives(touched: Ints, choice: int, stores: Records, slabs: Records, store: int) -> int:
     """The slab that serves a take, -1 if none is available."""
     if choice == HOT_INDEX:
-        return hot_index_gives(stores, slabs, store)
-    return address_ordered_gives(stores, store)
+        return hot_index_gives(touched, stores, slabs, store)
+    return address_ordered_gives(touched, stores, store)
 
 
 @kernel
-def choice_attach(choice: int, stores: Records, slabs: Records, store: int, slab: int) -> None:
+def choice_attach(touched: Ints, choice: int, stores: Records, slabs: Records, store: int, slab: int) -> None:
     """A slab just acquired is available."""
     if choice == HOT_INDEX:
-        hot_index_attach(stores, store, slab)
+        hot_index_attach(touched, stores, store, slab)
     else:
-        address_ordered_add(stores, slabs, store, slab)
+        address_ordered_add(touched, stores, slabs, store, slab)
 
 
 @kernel
-def choice_add(choice: int, stores: Records, slabs: Records, store: int, slab: int) -> None:
+def choice_add(touched: Ints, choice: int, stores: Records, slabs: Records, store: int, slab: int) -> None:
     """A slab without a free block has one again."""
     if choice == HOT_INDEX:
-        hot_index_add(stores, slabs, store, slab)
+        hot_index_add(touched, stores, slabs, store, slab)
     else:
-        address_ordered_add(stores, slabs, store, slab)
+        address_ordered_add(touched, stores, slabs, store, slab)
 
 
 @kernel
-def choice_remove(choice: int, stores: Records, slabs: Records, store: int, slab: int) -> None:
+def choice_remove(touched: Ints, choice: int, stores: Records, slabs: Records, store: int, slab: int) -> None:
     """A slab is exhausted or retired."""
     if choice == HOT_INDEX:
-        hot_index_remove(stores, slabs, store, slab)
+        hot_index_remove(touched, stores, slabs, store, slab)
     else:
-        address_ordered_remove(stores, slabs, store, slab)
+        address_ordered_remove(touched, stores, slabs, store, slab)
 
 
 @kernel
-def choice_lets_go(choice: int, stores: Records, slabs: Records, store: int, slab: int) -> bool:
+def choice_lets_go(touched: Ints, choice: int, stores: Records, slabs: Records, store: int, slab: int) -> bool:
     """Whether an available slab of which no block is out may be retired."""
     if choice == HOT_INDEX:
-        return hot_index_lets_go(stores, store, slab)
-    return address_ordered_lets_go(stores, slabs, store, slab)
+        return hot_index_lets_go(touched, stores, store, slab)
+    return address_ordered_lets_go(touched, stores, slabs, store, slab)
 
 
 # Empties, classifier, release, remote.

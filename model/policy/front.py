@@ -3,6 +3,8 @@
 import msgspec
 
 from heapsmith.model.kernel import Ints, Records, hit_path, kernel
+from heapsmith.model.layout import CLASS_BYTES, CLASS_SLOT, CLASSES, FRONT_LIST, WORD, block_at
+from heapsmith.model.touches import touch, touch_bytes
 
 REFILL_BYTES = 4096
 """A refill carves at most one page: more was touched memory without use in the measurements behind design.md."""
@@ -122,3 +124,46 @@ def stack_shift(fronts: Records, slots: Ints, front: int, count: int, moved: Int
         slots[base + index - count] = slots[base + index]
     fronts[front]["held"] = held - count
     return at + count
+
+
+# Lines: each front states which cache lines its operations touch (model/layout.py), out of the state before them.
+
+
+@hit_path
+def stack_pop_lines(touched: Ints, fronts: Records, front: int, held: int) -> None:
+    """Of a pop of a stack of `held` blocks: its top, and the slot below, which is NULL under the oldest."""
+    touch(touched, int(fronts[front]["top_at"]), 1)
+    touch(touched, int(fronts[front]["slots_at"]) + WORD * (held - 1), 0)
+
+
+@hit_path
+def stack_push_lines(touched: Ints, fronts: Records, front: int, held: int, capacity: int) -> None:
+    """Of a push on a stack of `held` blocks: its top, its end, and the slot unless it is full."""
+    touch(touched, int(fronts[front]["top_at"]), 1)
+    touch(touched, int(fronts[front]["end_at"]), 0)
+    if held < capacity:
+        touch(touched, int(fronts[front]["slots_at"]) + WORD * held, 1)
+
+
+@kernel
+def slots_lines(touched: Ints, fronts: Records, front: int, cls: int, count: int, number: int) -> None:
+    """Of a batch of `count` blocks into or out of level 0: its slots, and where the class's row has them and `number`."""
+    touch(touched, CLASSES + cls * CLASS_BYTES + number, 0)
+    touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
+    touch_bytes(touched, int(fronts[front]["slots_at"]), WORD * count, 1)
+
+
+@hit_path
+def list_lines(touched: Ints, fronts: Records, front: int, number: int) -> None:
+    """Of a list: its count, in the front's record, and its head."""
+    touch(touched, int(fronts[front]["front_at"]) + number, 1)
+    touch(touched, int(fronts[front]["front_at"]) + FRONT_LIST, 1)
+
+
+@kernel
+def links_lines(
+    touched: Ints, machine: Records, classes: Records, slabs: Records, blocks: Ints, first: int, count: int, write: int
+) -> None:
+    """Of the links of blocks[first] .. blocks[first + count - 1]: their first words."""
+    for index in range(first, first + count):
+        touch(touched, block_at(machine, classes, slabs, int(blocks[index])), write)

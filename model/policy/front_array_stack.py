@@ -1,15 +1,20 @@
 """Array stack: a LIFO of pointers in an array; the freed block itself is never touched."""
 
-from heapsmith.model.kernel import Ints, Records, kernel
+from heapsmith.model.kernel import Ints, Records, hit_path, kernel
+from heapsmith.model.layout import CLASS_BYTES, CLASS_CAPACITY, CLASS_FLUSH, CLASS_REFILL, CLASS_TRANSFER, CLASSES
 from heapsmith.model.policy.front import (
     FrontPlan,
     OneLevel,
     bounded,
     one_level_plan,
+    slots_lines,
+    stack_pop_lines,
     stack_push,
+    stack_push_lines,
     stack_shift,
     why_not_one_level,
 )
+from heapsmith.model.touches import touch
 
 NAME = "array_stack"
 IS_STACK = True
@@ -45,3 +50,41 @@ def push(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, b
 def drain(fronts: Records, slots: Ints, front: int, moved: Ints) -> int:
     """All blocks leave for `moved`, oldest first; their number."""
     return stack_shift(fronts, slots, front, int(fronts[front]["held"]), moved, 0)
+
+
+@hit_path
+def pop_lines(
+    touched: Ints,
+    machine: Records,
+    classes: Records,
+    fronts: Records,
+    slots: Ints,
+    slabs: Records,
+    front: int,
+    cls: int,
+) -> None:
+    """Of an allocation, whether it hits or not."""
+    stack_pop_lines(touched, fronts, front, int(fronts[front]["held"]))
+
+
+@hit_path
+def push_lines(
+    touched: Ints, machine: Records, classes: Records, fronts: Records, slots: Ints, slabs: Records, front: int,
+    cls: int, block: int,
+) -> None:  # fmt: skip
+    """Of a free; an overflow moves all slots."""
+    capacity = int(classes[cls]["capacity"])
+    stack_push_lines(touched, fronts, front, int(fronts[front]["held"]), capacity)
+    if fronts[front]["held"] == capacity:
+        slots_lines(touched, fronts, front, cls, capacity, CLASS_FLUSH)
+        touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
+        touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_TRANSFER, 0)
+
+
+@kernel
+def fill_lines(
+    touched: Ints, machine: Records, classes: Records, fronts: Records, slabs: Records, front: int, cls: int,
+    moved: Ints, count: int,
+) -> None:  # fmt: skip
+    """Of a refill."""
+    slots_lines(touched, fronts, front, cls, count, CLASS_REFILL)

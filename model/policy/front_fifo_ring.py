@@ -1,7 +1,17 @@
 """FIFO ring: a power-of-two ring of pointers; the block freed first is reused first."""
 
 from heapsmith.model.kernel import Ints, Records, kernel
-from heapsmith.model.policy.front import NO_BLOCK, FrontPlan, OneLevel, bounded, one_level_plan, why_not_one_level
+from heapsmith.model.layout import CLASS_BYTES, CLASS_CAPACITY, CLASS_FLUSH, CLASS_REFILL, CLASS_SLOT, CLASSES, WORD
+from heapsmith.model.policy.front import (
+    NO_BLOCK,
+    FrontPlan,
+    OneLevel,
+    bounded,
+    one_level_plan,
+    slots_lines,
+    why_not_one_level,
+)
+from heapsmith.model.touches import touch
 
 NAME = "fifo_ring"
 IS_STACK = False
@@ -45,7 +55,8 @@ def append(classes: Records, fronts: Records, slots: Ints, front: int, cls: int,
 def fill(
     classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints, first: int, count: int
 ) -> None:
-    """moved[first] .. moved[count - 1] go into an empty ring so that they come out in this order."""
+    """moved[first] .. moved[count - 1] go into an empty ring, in places of these numbers, to come out in this order."""
+    fronts[front]["head"] = first & (int(classes[cls]["capacity"]) - 1)
     for index in range(first, count):
         append(classes, fronts, slots, front, cls, int(moved[index]))
 
@@ -71,4 +82,50 @@ def drain(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, 
     held = int(fronts[front]["held"])
     for index in range(held):
         moved[index] = pop(classes, fronts, slots, front, cls)
+    fronts[front]["head"] = 0
     return held
+
+
+@kernel
+def pop_lines(
+    touched: Ints,
+    machine: Records,
+    classes: Records,
+    fronts: Records,
+    slots: Ints,
+    slabs: Records,
+    front: int,
+    cls: int,
+) -> None:
+    """Of an allocation: the front's record, and the slot of the oldest."""
+    touch(touched, int(fronts[front]["front_at"]), 1)
+    if fronts[front]["held"] > 0:
+        touch(touched, int(fronts[front]["slots_at"]) + WORD * int(fronts[front]["head"]), 0)
+
+
+@kernel
+def push_lines(
+    touched: Ints, machine: Records, classes: Records, fronts: Records, slots: Ints, slabs: Records, front: int,
+    cls: int, block: int,
+) -> None:  # fmt: skip
+    """Of a free: the front's record, and the slot behind the newest; an overflow reads the slots of the oldest."""
+    touch(touched, int(fronts[front]["front_at"]), 1)
+    last = int(classes[cls]["capacity"]) - 1
+    head, held = int(fronts[front]["head"]), int(fronts[front]["held"])
+    touch(touched, int(fronts[front]["slots_at"]) + WORD * ((head + held) & last), 1)
+    if held > last:
+        touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
+        touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
+        touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
+        for index in range(int(classes[cls]["flush_batch"])):
+            touch(touched, int(fronts[front]["slots_at"]) + WORD * ((head + index) & last), 0)
+
+
+@kernel
+def fill_lines(
+    touched: Ints, machine: Records, classes: Records, fronts: Records, slabs: Records, front: int, cls: int,
+    moved: Ints, count: int,
+) -> None:  # fmt: skip
+    """Of a refill."""
+    touch(touched, int(fronts[front]["front_at"]), 1)
+    slots_lines(touched, fronts, front, cls, count, CLASS_REFILL)

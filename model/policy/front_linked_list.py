@@ -1,15 +1,20 @@
 """Singly linked list through the free blocks' first words: LIFO, no array, but every pop reads the block."""
 
 from heapsmith.model.kernel import Ints, Records, kernel
+from heapsmith.model.layout import CLASS_BYTES, CLASS_FLUSH, CLASS_REFILL, CLASSES, FRONT_HELD, FRONT_LIST, block_at
 from heapsmith.model.policy.front import (
     FrontPlan,
     OneLevel,
     bounded,
+    links_lines,
+    list_lines,
     one_level_plan,
+    slots_lines,
     stack_pop,
     stack_push,
     why_not_one_level,
 )
+from heapsmith.model.touches import touch
 
 NAME = "linked_list"
 IS_STACK = False
@@ -49,3 +54,50 @@ def drain(fronts: Records, slots: Ints, front: int, moved: Ints) -> int:
     for index in range(held):
         moved[index] = stack_pop(fronts, slots, front)
     return held
+
+
+@kernel
+def pop_lines(
+    touched: Ints,
+    machine: Records,
+    classes: Records,
+    fronts: Records,
+    slots: Ints,
+    slabs: Records,
+    front: int,
+    cls: int,
+) -> None:
+    """Of an allocation: the front's record, and the newest block, whose link is read."""
+    held = int(fronts[front]["held"])
+    touch(touched, int(fronts[front]["front_at"]) + FRONT_LIST, 1)
+    if held > 0:
+        touch(touched, int(fronts[front]["front_at"]), 1)
+        links_lines(touched, machine, classes, slabs, slots, int(fronts[front]["base"]) + held - 1, 1, 0)
+
+
+@kernel
+def push_lines(
+    touched: Ints, machine: Records, classes: Records, fronts: Records, slots: Ints, slabs: Records, front: int,
+    cls: int, block: int,
+) -> None:  # fmt: skip
+    """Of a free: the front's record, and the block, whose link is written; an overflow reads those of the newest."""
+    list_lines(touched, fronts, front, FRONT_HELD)
+    touch(touched, block_at(machine, classes, slabs, block), 1)
+    held = int(fronts[front]["held"])
+    if held == classes[cls]["capacity"]:
+        touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
+        flushed = int(classes[cls]["flush_batch"])
+        newest = int(fronts[front]["base"]) + held - flushed
+        links_lines(touched, machine, classes, slabs, slots, newest, flushed, 0)
+
+
+@kernel
+def fill_lines(
+    touched: Ints, machine: Records, classes: Records, fronts: Records, slabs: Records, front: int, cls: int,
+    moved: Ints, count: int,
+) -> None:  # fmt: skip
+    """Of a refill: blocks pass through the heap's slots, and all but the first are linked."""
+    slots_lines(touched, fronts, front, cls, count, CLASS_REFILL)
+    if count > 1:
+        list_lines(touched, fronts, front, FRONT_HELD)
+        links_lines(touched, machine, classes, slabs, moved, 1, count - 1, 1)

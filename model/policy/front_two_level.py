@@ -2,19 +2,33 @@
 
 import msgspec
 
-from heapsmith.model.kernel import Ints, Records, kernel
+from heapsmith.model.kernel import Ints, Records, hit_path, kernel
+from heapsmith.model.layout import (
+    CLASS_BYTES,
+    CLASS_FLUSH,
+    CLASS_LIST_CAPACITY,
+    CLASS_PROMOTE,
+    CLASS_SPILL,
+    CLASSES,
+    FRONT_LISTED,
+)
 from heapsmith.model.policy.front import (
     NO_BLOCK,
     FrontPlan,
     bounded,
+    links_lines,
+    list_lines,
     one_level_plan,
+    slots_lines,
     stack_fill,
     stack_push,
+    stack_push_lines,
     stack_shift,
     why_not_batch,
     why_not_bytes,
     why_not_level,
 )
+from heapsmith.model.touches import touch
 
 NAME = "two_level"
 IS_STACK = True
@@ -137,3 +151,61 @@ def drain(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, 
         moved[count] = pop_below(classes, fronts, slots, front, cls)
         count += 1
     return count
+
+
+@kernel
+def promote_lines(
+    touched: Ints,
+    machine: Records,
+    classes: Records,
+    fronts: Records,
+    slots: Ints,
+    slabs: Records,
+    front: int,
+    cls: int,
+) -> None:
+    """Of a promotion: the newest of level 1, whose links are read, and the slots of level 0."""
+    below = int(fronts[front]["below"])
+    batch = min(int(classes[cls]["promote_batch"]), below)
+    touch(touched, int(fronts[front]["front_at"]) + FRONT_LISTED, 0)
+    if batch > 0:
+        list_lines(touched, fronts, front, FRONT_LISTED)
+        slots_lines(touched, fronts, front, cls, batch - 1, CLASS_PROMOTE)
+        newest = int(fronts[front]["base"]) + int(classes[cls]["capacity"]) + below - batch
+        links_lines(touched, machine, classes, slabs, slots, newest, batch, 0)
+
+
+@hit_path
+def push_lines(
+    touched: Ints, machine: Records, classes: Records, fronts: Records, slots: Ints, slabs: Records, front: int,
+    cls: int, block: int,
+) -> None:  # fmt: skip
+    """Of a free; an overflow links the oldest blocks, moves all slots, and may read the newest links of level 1."""
+    capacity = int(classes[cls]["capacity"])
+    stack_push_lines(touched, fronts, front, int(fronts[front]["held"]), capacity)
+    if fronts[front]["held"] == capacity:
+        spill_lines(touched, machine, classes, fronts, slots, slabs, front, cls)
+
+
+@kernel
+def spill_lines(
+    touched: Ints,
+    machine: Records,
+    classes: Records,
+    fronts: Records,
+    slots: Ints,
+    slabs: Records,
+    front: int,
+    cls: int,
+) -> None:
+    """Of an overflow of level 0."""
+    capacity, spill = int(classes[cls]["capacity"]), int(classes[cls]["spill_batch"])
+    base, below = int(fronts[front]["base"]), int(fronts[front]["below"])
+    slots_lines(touched, fronts, front, cls, capacity, CLASS_SPILL)
+    touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_LIST_CAPACITY, 0)
+    list_lines(touched, fronts, front, FRONT_LISTED)
+    links_lines(touched, machine, classes, slabs, slots, base, spill, 1)
+    if below + spill > classes[cls]["list_capacity"]:
+        touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
+        flushed = min(int(classes[cls]["flush_batch"]), below)
+        links_lines(touched, machine, classes, slabs, slots, base + capacity + below - flushed, flushed, 0)

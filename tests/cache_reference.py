@@ -1,0 +1,172 @@
+"""What model/cache.py and model/resident.py count, said once more with plain lists, sets and dictionaries."""
+
+from collections import Counter
+
+from heapsmith.model.hardware import Hardware
+
+PAGE, FRAME = 4096, 1 << 21
+
+
+class Lru:
+    """Sets of at most `ways` keys, the most recently used first."""
+
+    def __init__(self, sets: int, ways: int) -> None:
+        self.ways = ways
+        self.sets: list[list[int]] = [[] for _ in range(sets)]
+
+    def row(self, key: int) -> list[int]:
+        return self.sets[key % len(self.sets)]
+
+    def use(self, key: int) -> bool:
+        """Whether it was there; now it is."""
+        row = self.row(key)
+        found = key in row
+        if found:
+            row.remove(key)
+        row.insert(0, key)
+        del row[self.ways :]
+        return found
+
+    def drop(self, key: int) -> None:
+        if key in self.row(key):
+            self.row(key).remove(key)
+
+
+class Core:
+    """The private levels; TLB keys are pairs flattened per kind of page."""
+
+    def __init__(self, machine: Hardware) -> None:
+        tlb = machine.tlb
+        levels = [machine.l1] + ([machine.l2] if machine.l2 else [])
+        self.caches = [Lru(machine.sets(level), level.ways) for level in levels]
+        self.modified: set[int] = set()
+        self.small = Lru(tlb.small.entries // tlb.small.ways, tlb.small.ways)
+        self.huge = Lru(tlb.huge.entries // tlb.huge.ways, tlb.huge.ways)
+        self.second_ways = tlb.second.ways
+        self.second: list[list[tuple[int, bool]]] = [[] for _ in range(tlb.second.entries // tlb.second.ways)]
+
+    def holds(self, line: int) -> bool:
+        return any(line in cache.row(line) for cache in self.caches)
+
+    def is_modified(self, line: int) -> bool:
+        return line in self.modified and self.holds(line)
+
+    def use_second(self, number: int, is_huge: bool) -> bool:
+        row = self.second[number % len(self.second)]
+        found = (number, is_huge) in row
+        if found:
+            row.remove((number, is_huge))
+        row.insert(0, (number, is_huge))
+        del row[self.second_ways :]
+        return found
+
+
+class Reference:
+    """All counters, by the names of Touches."""
+
+    def __init__(self, machine: Hardware) -> None:
+        self.machine = machine
+        self.cores = [Core(machine) for _ in range(machine.cores)]
+        self.core = self.cores[0]
+        self.llc = Lru(machine.sets(machine.llc), machine.llc.ways)
+        self.pages: set[int] = set()
+        self.whole: set[int] = set()
+        self.advised: set[int] = set()
+        self.count: Counter[str] = Counter()
+        self.resident: list[int] = []
+
+    def tick(self) -> None:
+        self.resident.append(self.count["resident_bytes"])
+
+    def average(self) -> float:
+        return sum(self.resident) / len(self.resident) if self.resident else 0.0
+
+    def acts(self, thread: int) -> None:
+        self.core = self.cores[thread % len(self.cores)]
+
+    def touch_bytes(self, address: int, size: int, write: int) -> None:
+        step = self.machine.line_bytes
+        page = -1
+        for line in range(address // step, -(-(address + size) // step) if size else 0):
+            self.count["accesses"] += 1
+            if line * step // PAGE != page:
+                page = line * step // PAGE
+                self.translate(page)
+            self.access(line, write)
+
+    def access(self, line: int, write: int) -> None:
+        core = self.core
+        if not core.holds(line):
+            core.modified.discard(line)
+        if not core.caches[0].use(line):
+            self.count["l1_misses"] += 1
+            if len(core.caches) == 1 or not core.caches[1].use(line):
+                self.count["l2_misses"] += 1
+                self.fetch(line)
+        if write and line not in core.modified:
+            core.modified.add(line)
+            for other in self.cores:
+                if other is not core:
+                    other.modified.discard(line)
+                    for cache in other.caches:
+                        cache.drop(line)
+
+    def fetch(self, line: int) -> None:
+        owners = [other for other in self.cores if other is not self.core and other.is_modified(line)]
+        found = self.llc.use(line)
+        if owners:
+            self.count["transfers"] += 1
+            owners[0].modified.discard(line)
+        elif not found:
+            self.count["llc_misses"] += 1
+
+    def translate(self, page: int) -> None:
+        frame = page // 512
+        if frame in self.core.huge.row(frame):
+            self.core.huge.use(frame)
+            return
+        if page in self.core.small.row(page):
+            self.core.small.use(page)
+            return
+        self.count["tlb1_misses"] += 1
+        row = self.core.second
+        if not ((page, False) in row[page % len(row)] or (frame, True) in row[frame % len(row)]):
+            self.count["tlb2_misses"] += 1
+            self.fault(page, frame)
+        is_huge = frame in self.whole
+        self.core.use_second(frame if is_huge else page, is_huge)
+        (self.core.huge if is_huge else self.core.small).use(frame if is_huge else page)
+
+    def fault(self, page: int, frame: int) -> None:
+        if frame in self.whole or page in self.pages:
+            return
+        if frame in self.advised and not any(frame * 512 + index in self.pages for index in range(512)):
+            self.count["faults_2m"] += 1
+            self.whole.add(frame)
+        else:
+            self.count["faults_4k"] += 1
+            self.pages.add(page)
+        self.count["resident_bytes"] = len(self.pages) * PAGE + len(self.whole) * FRAME
+        self.count["resident_peak"] = max(self.count["resident_peak"], self.count["resident_bytes"])
+
+    def gone(self, address: int, size: int) -> None:
+        low, high = -(-address // PAGE), (address + size) // PAGE
+        for frame in sorted(self.whole):
+            if max(frame * 512, low) < min((frame + 1) * 512, high):
+                self.whole.remove(frame)
+                self.pages |= set(range(frame * 512, (frame + 1) * 512))
+                for core in self.cores:
+                    core.huge.drop(frame)
+                    for row in core.second:
+                        row[:] = [entry for entry in row if entry != (frame, True)]
+        dropped = {page for page in self.pages if low <= page < high}
+        self.pages -= dropped
+        for core in self.cores:
+            for page in dropped:
+                core.small.drop(page)
+            for row in core.second:
+                row[:] = [entry for entry in row if entry[1] or entry[0] not in dropped]
+        self.count["resident_bytes"] = len(self.pages) * PAGE + len(self.whole) * FRAME
+
+    def on_huge(self, address: int, size: int) -> None:
+        self.advised |= set(range(-(-address // FRAME), (address + size) // FRAME))

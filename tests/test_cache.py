@@ -1,0 +1,163 @@
+"""Caches and TLBs: every counter is that of a simulation by lists; plain, compiled, and as cachegrind counts."""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from cache_reference import FRAME, PAGE, Reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heapsmith.model.hardware import Hardware, Level, Tlb, TlbLevel
+from heapsmith.model.kernel import Ints, compiled, kernel, specialised
+from heapsmith.model.touched import COUNTS, Touched
+from heapsmith.model.touches import CACHES, acts, gone, on_huge, tick, touch, touch_bytes
+
+TINY = Hardware(
+    "tiny",
+    Level(64 * 8, 2),
+    Level(64 * 33, 11),
+    Level(64 * 16, 4),
+    cores=3,
+    tlb=Tlb(TlbLevel(4, 2), TlbLevel(2, 1), TlbLevel(12, 3)),
+)
+OPERATIONS = ("touch", "touch_bytes", "acts", "gone", "on_huge")
+EVENT = st.tuples(
+    st.sampled_from(OPERATIONS), st.integers(0, 3), st.integers(0, 24), st.integers(0, 3), st.integers(0, 20_000)
+)
+
+
+@kernel
+def play(touched: Ints, kinds: Ints, addresses: Ints, sizes: Ints, writes: Ints) -> None:
+    """A stream of calls; the size of `acts` is its thread."""
+    for index in range(len(kinds)):
+        if kinds[index] == 0:
+            touch(touched, int(addresses[index]), int(writes[index]))
+        elif kinds[index] == 1:
+            touch_bytes(touched, int(addresses[index]), int(sizes[index]), int(writes[index]))
+        elif kinds[index] == 2:
+            acts(touched, int(sizes[index]))
+        elif kinds[index] == 3:
+            gone(touched, int(addresses[index]), int(sizes[index]))
+        else:
+            on_huge(touched, int(addresses[index]), int(sizes[index]))
+        tick(touched)
+
+
+PLAIN = specialised(play, SINK=CACHES)
+PLAIN_ACTS = specialised(acts, SINK=CACHES)
+PLAIN_TOUCH = specialised(touch, SINK=CACHES)
+
+
+def columns(events: list[tuple[str, int, int, int, int]]) -> list[Ints]:
+    """Addresses of few lines in few pages of few frames, from drawn numbers."""
+    rows = []
+    for name, frame, place, part, number in events:
+        address = frame * FRAME + (place % 5) * PAGE + place * 64 + part * 7
+        size = {"acts": part + number % 2, "gone": 8 * number * (1 + 100 * (part == 3))}.get(name, number % 600)
+        if name == "on_huge":
+            address, size = frame * FRAME, FRAME
+        rows.append((OPERATIONS.index(name), address, size, number % 2))
+    return [np.array(column, np.int64) for column in zip(*rows, strict=True)] if rows else [np.empty(0, np.int64)] * 4
+
+
+def compare(machine: Hardware, played: Any, stream: list[Ints], step: int = 7) -> Touched:
+    """Both count the same; cores are added when their threads first act."""
+    touched, reference = Touched(machine), Reference(machine)
+    kinds, _, sizes, _ = stream
+    for begin in range(0, len(kinds), step):
+        chunk = [column[begin : begin + step] for column in stream]
+        threads = sizes[: begin + step][kinds[: begin + step] == 2]
+        touched.make_room(FRAME, 1 + int(threads.max(initial=0)))
+        played(touched.array, *chunk)
+        replay(reference, chunk)
+        counts = touched.counts()
+        assert {name: getattr(counts, name) for name in COUNTS} == {name: reference.count[name] for name in COUNTS}
+    assert touched.counts().resident_average == pytest.approx(reference.average())
+    return touched
+
+
+def replay(reference: Reference, chunk: list[Ints]) -> None:
+    """The same calls of the lists."""
+    for kind, address, size, write in zip(*(column.tolist() for column in chunk), strict=True):
+        match OPERATIONS[kind]:
+            case "touch":
+                reference.touch_bytes(address, 1, write)
+            case "touch_bytes":
+                reference.touch_bytes(address, size, write)
+            case "acts":
+                reference.acts(size)
+            case "gone":
+                reference.gone(address, size)
+            case _:
+                reference.on_huge(address, size)
+        reference.tick()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(EVENT, max_size=150), st.booleans())
+def test_every_count_is_that_of_the_lists(events: list[tuple[str, int, int, int, int]], has_l2: bool) -> None:
+    compare(TINY if has_l2 else msgspec.structs.replace(TINY, l2=None), PLAIN, columns(events))
+
+
+def test_compiled_counts_as_plain_does_in_a_long_run() -> None:
+    random = np.random.default_rng(1)
+    kinds = random.choice(5, 30_000, p=(0.6, 0.25, 0.12, 0.02, 0.01))
+    numbers = random.integers((3, 25, 3, 20_000), size=(len(kinds), 4)).tolist()
+    rows = [(OPERATIONS[kind], *row) for kind, row in zip(kinds, numbers, strict=True)]
+    touched = compare(TINY, compiled(play, SINK=CACHES), columns(rows), 10_000)
+    assert touched.counts().transfers > 1000
+    assert touched.counts().faults_2m > 1
+
+
+def test_without_l2_it_counts_as_cachegrind() -> None:
+    """cg_sim.c: two LRU caches, the last level sees what the first one missed, reads and writes alike."""
+    machine = msgspec.structs.replace(TINY, l2=None, llc=Level(64 * 32, 4))
+    lines = (np.random.default_rng(2).zipf(1.3, 20_000) * 7 % 100).astype(np.int64)
+    writes = lines % 3 % 2
+    touched = Touched(machine)
+    compiled(play, SINK=CACHES)(touched.array, np.zeros(20_000, np.int64), lines * 64, lines, writes)
+    first: list[list[int]] = [[] for _ in range(4)]
+    last: list[list[int]] = [[] for _ in range(8)]
+    misses = last_misses = 0
+    for line in lines.tolist():
+        if missed(first[line % 4], line, 2):
+            misses += 1
+            last_misses += missed(last[line % 8], line, 4)
+    counts = touched.counts()
+    assert (counts.l1_misses, counts.l2_misses, counts.llc_misses) == (misses, misses, last_misses)
+
+
+def missed(row: list[int], line: int, ways: int) -> bool:
+    """One reference to a set."""
+    was_missing = line not in row
+    row[:] = [line, *(other for other in row if other != line)][:ways]
+    return was_missing
+
+
+def test_a_written_line_moves_between_cores() -> None:
+    touched = Touched(TINY)
+    touched.make_room(0, 3)
+    for thread, write in ((0, 1), (0, 1), (1, 0), (0, 0), (1, 1), (0, 0), (2, 0)):
+        PLAIN_ACTS(touched.array, thread)
+        PLAIN_TOUCH(touched.array, 4096, write)
+    counts = touched.counts()
+    # Thread 1 reads what 0 wrote; 0 still has it; 1 takes it from 0 to write it; 0 reads it, then 2: no longer M.
+    assert (counts.l1_misses, counts.transfers, counts.llc_misses) == (4, 2, 1)
+
+
+def test_more_threads_than_room_are_noticed() -> None:
+    touched = Touched(TINY)
+    PLAIN_ACTS(touched.array, 1)
+    with pytest.raises(RuntimeError, match="more than it was given room for"):
+        touched.counts()
+
+
+def test_many_bytes_are_touched_line_by_line() -> None:
+    touched = Touched(TINY)
+    touched.make_room(64 << 20)
+    compiled(play, SINK=CACHES)(touched.array, *(np.array([value]) for value in (1, 100, 64 << 20, 1)))
+    counts = touched.counts()
+    assert counts.accesses == counts.l1_misses == counts.llc_misses == (64 << 20) // 64 + 1
+    assert counts.tlb1_misses == counts.tlb2_misses == counts.faults_4k == (64 << 20) // PAGE + 1

@@ -1,0 +1,103 @@
+"""Hardware: the built-in machine, files that say what is wrong with them, and what Linux tells of this one."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from heapsmith.model.errors import BadInput, Missing
+from heapsmith.model.hardware import BUILTIN, Hardware, Level, Tlb, TlbLevel, detected, load_hardware, parse_hardware
+
+SMALLEST = 'name = "x"\nl1 = {bytes = 32768, ways = 8}\nllc = {bytes = 37486592, ways = 11}\n'
+
+
+def test_every_built_in_machine_is_valid() -> None:
+    names = [path.stem for path in BUILTIN.glob("*.toml")]
+    assert "default" in names
+    for name in names:
+        assert load_hardware(name).name == name
+
+
+def test_a_file_states_what_differs(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(SMALLEST + "[costs]\nhit = 1.5\n[fit]\nmedian_error = 0.02\n")
+    hardware = load_hardware(str(tmp_path / "x.toml"))
+    assert hardware.l2 is None
+    assert hardware.sets(hardware.llc) == 53248
+    assert hardware.costs == {"hit": 1.5}
+    assert hardware.fit == {"median_error": 0.02}
+    assert hardware.tlb == load_hardware().tlb
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("name =", "x.toml: not TOML: "),
+        ('name = "x"', "x.toml: hardware: Object missing required field `l1`"),
+        (SMALLEST + "core = 1", "x.toml: hardware: Object contains unknown field `core`"),
+        (SMALLEST + "[l2]\nbytes = 1\nways = 'a'", "x.toml: l2.ways: Expected `int`, got `str`"),
+        (SMALLEST + "line_bytes = 48", "x.toml: line_bytes: 48; expected a power of two, 16 to 4096"),
+        (SMALLEST + "cores = 63", "x.toml: cores: 63; expected 1 to 62"),
+        (SMALLEST + "l2 = {bytes = 1000, ways = 4}", "x.toml: l2.bytes: 1000; expected a multiple of ways * line_"),
+        (SMALLEST + "l2 = {bytes = 1024, ways = 0}", "x.toml: l2.ways: 0; expected 1 to 1024"),
+        (SMALLEST + "l2 = {bytes = 768, ways = 4}", "x.toml: l2.bytes: 768 in 4 ways make 3 sets; expected a power of"),
+        (SMALLEST + "tlb.small = {entries = 6, ways = 4}", "x.toml: tlb.small.entries: 6 in 4 ways are not whole sets"),
+        (SMALLEST + "tlb.huge = {entries = 6, ways = 0}", "x.toml: tlb.huge.ways: 0; expected 1 to 1024"),
+        (SMALLEST + "costs = {fault = inf}", "x.toml: costs.fault: inf; expected a finite number"),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, reason: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse_hardware(text, "x.toml")
+    assert str(caught.value).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [("nowhere", "neither a machine file nor a built-in"), ("nowhere.toml", "cannot be read: No such")],
+)
+def test_what_was_looked_for_is_said(spec: str, reason: str) -> None:
+    with pytest.raises(BadInput, match=f"^{spec}: {reason}"):
+        load_hardware(spec)
+
+
+def describe(system: Path, *caches: tuple[int, str, str, int]) -> Path:
+    """A folder as sysfs has: level, type, size, ways."""
+    for number, (level, kind, size, ways) in enumerate(caches):
+        (system / f"index{number}").mkdir()
+        described = {
+            "level": level,
+            "type": kind,
+            "size": size,
+            "ways_of_associativity": ways,
+            "coherency_line_size": 64,
+        }
+        for name, value in described.items():
+            (system / f"index{number}" / name).write_text(f"{value}\n")
+    return system
+
+
+def test_detected_reads_what_the_system_describes(tmp_path: Path) -> None:
+    levels = [
+        (1, "Data", "48K", 12),
+        (1, "Instruction", "32K", 8),
+        (2, "Unified", "1M", 16),
+        (3, "Unified", "36608K", 11),
+    ]
+    hardware = detected(describe(tmp_path, *levels))
+    assert (hardware.l1, hardware.l2) == (Level(49152, 12), Level(1 << 20, 16))
+    assert hardware.llc == Level(37486592, 11)
+    assert hardware.tlb == Tlb(TlbLevel(96, 6), TlbLevel(32, 4), TlbLevel(2048, 16))
+    assert msgspec.convert(msgspec.to_builtins(hardware), Hardware) == hardware
+
+
+def test_a_second_level_that_is_the_last_is_shared(tmp_path: Path) -> None:
+    hardware = detected(describe(tmp_path, (1, "Data", "32K", 8), (2, "Unified", "512K", 16)))
+    assert hardware.l2 is None
+    assert hardware.llc == Level(1 << 19, 16)
+
+
+def test_no_description_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(Missing, match="describes no first-level data cache"):
+        detected(tmp_path)
+    with pytest.raises(Missing, match=r"l1\.ways: 0"):
+        detected(describe(tmp_path, (1, "Data", "32K", 0), (2, "Unified", "512K", 16)))
