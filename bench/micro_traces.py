@@ -1,6 +1,7 @@
 """Micro-programs for calibration, written as traces: each is mostly one kind of event, together they hold every kind.
 
-Where there are threads they hand on a baton, a block that one resizes after the other: a replay then keeps the trace's order.
+Where there are threads they hand on a baton, a block that one resizes after the other: a replay then keeps the trace's
+order.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ import numpy as np
 from heapsmith.model.trace import Chunk, Op, TraceWriter
 
 SEED = 20
-EVENTS = 40_000
+EVENTS = 24_000
 """About how many events a micro-program has; those whose events are long have fewer."""
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -160,12 +161,13 @@ def buffers(script: Script) -> None:
     """Buffers grow by realloc, small ones to large ones, and die."""
     for size in script.sizes(16, 2000, EVENTS // 80):
         block = script.allocate(size)
+        grown = size
         for _ in range(30):
-            size += size // 4 + 8
-            script.resize(block, size)
-            if size > 600 * KIB:
+            grown += grown // 4 + 8
+            script.resize(block, grown)
+            if grown > 600 * KIB:
                 break
-        script.resize(block, size // 3)
+        script.resize(block, grown // 3)
         if len(script.live) > 20:
             script.free(0)
 
@@ -228,7 +230,7 @@ def churning_threads(script: Script) -> None:
 
 def cold(script: Script) -> None:
     """A working set that no cache holds."""
-    script.churn(script.sizes(256, 2 * KIB, EVENTS), 25_000)
+    script.churn(script.sizes(256, 2 * KIB, EVENTS), EVENTS // 2)
 
 
 Program = Callable[[Script], None]

@@ -73,7 +73,8 @@ def simulate(
 ) -> SimulationTable:
     """Feed every design with the trace, chunk by chunk; memory does not grow with the trace's length.
 
-    `hardware`: simulate its caches, TLBs and pages too, under what heap and `application` touch. `progress` is called after each chunk. Raises BadInput if the trace is damaged.
+    `hardware`: simulate its caches, TLBs and pages too, under what heap and `application` touch. `progress` is called
+    after each chunk. Raises BadInput if the trace is damaged.
     """
     machines = [_warmed(design, hardware, application) for design in designs]
     operations = done = 0
