@@ -21,12 +21,13 @@ from heapsmith.bench.replay_script import ScriptFacts, write_script
 from heapsmith.bench.rounds import Figure, Progress
 from heapsmith.bench.validation import Comparison, Quality, qualities
 from heapsmith.model.application import REPLAY
-from heapsmith.model.cost import Kinds, kinds, price, time_kinds
+from heapsmith.model.cost import kinds, price, time_kinds
 from heapsmith.model.design import Design
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.hardware import Hardware, Level
 from heapsmith.model.plan import Plan, make_plan
 from heapsmith.model.simulate import Simulation, simulate
+from heapsmith.model.touched import Touches
 
 SCALE = 0.3
 """Of the inputs of programs that are recorded here."""
@@ -64,6 +65,8 @@ class Subject(NamedTuple):
     plan: Plan
     library: Path
     simulation: Simulation
+    misses: Touches
+    """Of callgrind's two levels of cache."""
 
 
 class Observed(NamedTuple):
@@ -140,8 +143,10 @@ def _subjects(
         script = folder / f"script-{number}"
         facts = write_script(trace, script)
         table = simulate(trace, designs, hardware=hardware, application=REPLAY)
-        for plan, library, row in zip(plans, libraries, table.rows, strict=True):
-            yield Subject(trace.name.removesuffix(".hst"), script, facts, plan, library, row)
+        again = simulate(trace, designs, hardware=_as_callgrind(hardware), application=REPLAY)
+        for plan, library, row, other in zip(plans, libraries, table.rows, again.rows, strict=True):
+            assert other.touches is not None
+            yield Subject(trace.name.removesuffix(".hst"), script, facts, plan, library, row, other.touches)
 
 
 def _yardstick(folder: Path) -> Path:
@@ -162,6 +167,14 @@ def _counted(subjects: Sequence[Subject], hardware: Hardware, progress: Say) -> 
             if progress is not None:
                 progress("count instructions and misses", len(found), len(subjects))
     return found
+
+
+def _as_callgrind(hardware: Hardware) -> Hardware:
+    """The caches that callgrind simulates: the first level and the last, of one core."""
+    first, last = (_geometry(level, hardware.line_bytes) for level in (hardware.l1, hardware.llc))
+    return msgspec.structs.replace(
+        hardware, l1=Level(first.size, first.ways), l2=None, llc=Level(last.size, last.ways), cores=1
+    )
 
 
 def _geometry(level: Level, line: int) -> Geometry:
@@ -196,6 +209,8 @@ def _compared(subject: Subject, observed: Observed, hardware: Hardware, speed: f
     """Every quantity of one subject."""
     trace, design, operations = subject.trace, subject.plan.design.name, subject.facts.operations
     simulation, runs, counted = subject.simulation, observed.runs, observed.counted
+    touches = simulation.touches
+    assert touches is not None
 
     def cell(quantity: str, predicted: float, measured: float, spread: float = 0.0) -> Comparison:
         return Comparison(trace, design, quantity, predicted, measured, spread)
@@ -207,33 +222,10 @@ def _compared(subject: Subject, observed: Observed, hardware: Hardware, speed: f
     if counted is not None:
         predicted = price(kinds(subject.plan, simulation), hardware.instructions)
         yield cell("instructions per operation", predicted / operations, counted.instructions / operations)
-        yield from _misses(cell, simulation, counted)
+        yield cell("D1 misses", subject.misses.l1_misses, counted.d1_misses)
+        yield cell("LL misses", subject.misses.llc_misses, counted.ll_misses)
     ns = price(spent, hardware.costs) * speed
     yield cell("ns per operation", ns / operations, observed.ns.median / operations, observed.ns.spread)
-    yield cell("peak RSS", _peak(simulation), runs.peak_rss_bytes - runs.start_rss_bytes)
-    yield cell("average RSS", _average(simulation), runs.average_rss_bytes - runs.start_rss_bytes)
-    yield cell("page faults", _faults(spent), runs.minor_faults)
-
-
-def _misses(cell: Any, simulation: Simulation, counted: Counted) -> Iterator[Comparison]:
-    touches = simulation.touches
-    if touches is not None:
-        yield cell("D1 misses", touches.l1_misses, counted.d1_misses)
-        yield cell("LL misses", touches.llc_misses, counted.ll_misses)
-
-
-def _peak(simulation: Simulation) -> float:
-    touches = simulation.touches
-    return float(touches.resident_peak if touches is not None else simulation.committed_peak)
-
-
-def _average(simulation: Simulation) -> float:
-    touches = simulation.touches
-    if touches is not None:
-        return float(touches.resident_average)
-    points = simulation.statistics.timeline
-    return sum(committed for _, _, committed in points) / max(1, len(points))
-
-
-def _faults(spent: Kinds) -> float:
-    return spent.get("fault.4k", 0.0) + spent.get("fault.2m", 0.0)
+    yield cell("peak RSS", touches.resident_peak, runs.peak_rss_bytes - runs.start_rss_bytes)
+    yield cell("average RSS", touches.resident_average, runs.average_rss_bytes - runs.start_rss_bytes)
+    yield cell("page faults", touches.faults_4k + touches.faults_2m, runs.minor_faults)
