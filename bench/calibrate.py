@@ -22,7 +22,7 @@ from heapsmith.bench.replay import replay_once
 from heapsmith.bench.replay_script import write_script
 from heapsmith.bench.rounds import Figure, Progress, schedule
 from heapsmith.bench.whole_file import write_whole
-from heapsmith.model.application import REPLAY
+from heapsmith.model.application import Application
 from heapsmith.model.cost import Kinds, kinds, time_kinds
 from heapsmith.model.design import Design, builtin_names, load
 from heapsmith.model.errors import Missing
@@ -36,6 +36,10 @@ COUNTED = 3
 
 YARDSTICK = "mixed"
 """The micro-program whose replay under glibc tells how fast the machine runs just now."""
+
+WRITES = Application(births="all", deaths="none")
+"""What a replay does to blocks. Its script and its table are no part of the heap's memory: they are resident before it
+begins, and what they cost is a constant of each operation."""
 
 Say = Progress | None
 
@@ -134,7 +138,7 @@ def _cells(
             progress(f"simulate {trace.stem}", number, len(programs))
         script = folder / trace.stem
         facts = write_script(trace, script)
-        table = simulate(trace, designs, hardware=hardware, application=REPLAY)
+        table = simulate(trace, designs, hardware=hardware, application=WRITES)
         for plan, library, row in zip(plans, libraries, table.rows, strict=True):
             yield Cell(script, facts.threads, facts.operations, plan, library, row)
 

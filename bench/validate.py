@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from heapsmith.bench.calibrate import YARDSTICK, libraries_of, times
+from heapsmith.bench.calibrate import WRITES, YARDSTICK, libraries_of, times
 from heapsmith.bench.callgrind import Counted, Geometry, replay_counts
 from heapsmith.bench.micro_traces import PROGRAMS, write_programs
 from heapsmith.bench.peers import Library
@@ -142,7 +142,7 @@ def _subjects(
             progress(f"simulate {trace.name}", number, len(traces))
         script = folder / f"script-{number}"
         facts = write_script(trace, script)
-        table = simulate(trace, designs, hardware=hardware, application=REPLAY)
+        table = simulate(trace, designs, hardware=hardware, application=WRITES)
         again = simulate(trace, designs, hardware=_as_callgrind(hardware), application=REPLAY)
         for plan, library, row, other in zip(plans, libraries, table.rows, again.rows, strict=True):
             assert other.touches is not None
