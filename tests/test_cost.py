@@ -29,7 +29,7 @@ def test_calls_are_counted_once(simulated: list[tuple[Design, Simulation]]) -> N
         assert found[f"alloc.{plan.dispatch}"] == small
         assert found["call.realloc"] == work["reallocs"]
         assert found.get("take.reuse", 0) + found["take.carve"] == sum(of["reuse"]) + sum(of["carve"])
-        assert found["give.block"] >= found["give.slab"] > 0
+        assert found.get("give.block", 0) >= found.get("give.slab", 0)
         assert min(found.values()) > 0
 
 
