@@ -23,8 +23,9 @@ class Replayed(msgspec.Struct, frozen=True):
     """What the driver reports of one replay.
 
     RSS is the process's anonymous memory without the replayer's own tables and script: at the start (before the first
-    event: what the library took when it was loaded), at most (of samples), at the trace's peak of live bytes, at the
-    end. `stalls` counts the events that had to wait for another thread.
+    event: what the library took when it was loaded), at most (of samples), on average over the events (of samples and
+    the end), at the trace's peak of live bytes, at the end. `stalls` counts the events that had to wait for another
+    thread.
     """
 
     operations: int
@@ -36,6 +37,7 @@ class Replayed(msgspec.Struct, frozen=True):
     stalls: int
     start_rss_bytes: int
     peak_rss_bytes: int
+    average_rss_bytes: int
     peak_live_rss_bytes: int
     end_rss_bytes: int
 

@@ -7,6 +7,7 @@ from heapsmith.bench.measure import MeasureTable
 from heapsmith.bench.replay import ReplayTable
 from heapsmith.bench.rounds import Figure
 from heapsmith.bench.units import amount, duration
+from heapsmith.bench.validate import Validation
 from heapsmith.codegen.verify import VerifyReport
 from heapsmith.model.simulate import SimulationTable
 from heapsmith.model.tune import Tuned
@@ -163,6 +164,48 @@ def tuned(result: Tuned) -> Words:
     ]
     live = amount(result.before.peak_live_bytes)
     return Words(f"{result.design.name}: fragmentation at the committed peak; {live} live at most", columns, rows)
+
+
+def predicted(found: Validation) -> Words:
+    """How far predictions are from measurements, and how well they rank the designs of a trace."""
+    columns = ("quantity", "cells", "median error", "90 % within", "worst", "tau", "least tau")
+    rows = [
+        (
+            one.quantity,
+            f"{one.cells:,}",
+            f"{one.errors.median:.2%}",
+            f"{one.errors.p90:.2%}",
+            f"{one.errors.worst:.1%}",
+            _tau(one.tau),
+            _tau(one.least_tau),
+        )
+        for one in found.qualities
+    ]
+    what = f"{len(found.traces)} traces, {len(found.designs)} designs, machine {found.machine}"
+    return Words(f"{what}, which ran its yardstick in {found.speed:.0%} of its calibrated time", columns, rows)
+
+
+def worst(found: Validation) -> Words:
+    """The cells of each quantity that are furthest off."""
+    columns = ("quantity", "<trace", "<design", "predicted", "measured", "error")
+    rows = [
+        (
+            cell.quantity,
+            cell.trace,
+            cell.design,
+            f"{cell.predicted:,.1f}",
+            f"{cell.measured:,.1f}",
+            f"{cell.predicted / cell.measured - 1:+.1%}" if cell.measured else "-",
+        )
+        for one in found.qualities
+        for cell in one.worst
+        if cell.predicted != cell.measured
+    ]
+    return Words("furthest off", columns, rows)
+
+
+def _tau(tau: float | None) -> str:
+    return "-" if tau is None else f"{tau:.2f}"
 
 
 def notes(table: MeasureTable | ReplayTable) -> list[str]:

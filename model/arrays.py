@@ -118,6 +118,33 @@ failures are refills for which the slab span and runs for which the run span had
 HEAP_OFFSETS = ("row_of", "remote", "count", "runs")
 """Fields of the plan's layout; in `machine` their names begin with heap_."""
 
+WORK = (
+    "callocs",
+    "reallocs",
+    "large_resizes",  # reallocs of large blocks that might stay where they are
+    "aligned",
+    "aligned_steps",  # classes that aligned requests looked at
+    "sized_frees",
+    "null_frees",
+    "above",  # small requests of more bytes than the direct table has
+    "asked_lines",  # of 64 bytes, of new blocks and of what blocks grew by
+    "cleared_bytes",  # by calloc
+    "copied_bytes",  # by realloc
+    "runs_looked_at",  # in run caches, in vain
+    "runs_freed",  # by the program
+    "run_links",  # free runs linked to a bin or unlinked
+    "pages_touched",  # looked at one by one when they were handed out
+    "pages_forgotten",  # the same when they went back
+    "visits",  # of slabs by takes
+    "words",  # of marks that takes looked at
+    "gives",  # to slabs: neighbours of one slab at once, if the front is an array stack
+    "given",  # the blocks
+    "slab_adds",  # slabs that became available
+    "slab_removes",  # and that are so no longer
+    "exits",  # of threads with a heap
+)
+"""What the cost model needs and no counter tells: how often the library does what costs it instructions."""
+
 CLASS_NUMBERS = ("stride", "usable", "first", "blocks")
 BATCHES = ("refill", "flush", "spill", "promote")
 """Fields of a front's plan; in `classes` their names end in _batch, to tell them from the counters."""
@@ -156,6 +183,7 @@ MACHINE = _record(
     "node_room",
     "page_room",
     *STATISTICS,
+    *WORK,
     "clean",  # 1: the OS gave all pages of the large block handed out last as zeros, so that calloc need not clear it
     "births",  # what the program touches (model/application.py)
     "deaths",

@@ -37,7 +37,10 @@ def class_for(machine: Records, classes: Records, lookup: Ints, size: int, align
     if align > machine[0]["grain"]:
         if align > PAGE:
             return -1
+        bias = int(machine[0]["bias"])
+        least = ((size + bias + align - 1) & -align) - bias
         while cls < machine[0]["class_count"]:
+            machine[0]["aligned_steps"] += classes[cls]["usable"] >= least
             if (int(classes[cls]["stride"]) | int(classes[cls]["first"])) & (align - 1) == 0:
                 return cls
             cls += 1
@@ -57,6 +60,7 @@ def allocate(
         aligned_lines(touched, machine, classes, cls, size, align)
     if cls < 0:
         return allocate_large(touched, machine, heaps, pages, bins, int(threads[thread]), size, align)
+    machine[0]["above"] += size > machine[0]["direct_limit"]
     is_new = threads[thread] < 0
     heap = heap_for(touched, machine, threads, heaps, thread)
     if align > machine[0]["grain"]:

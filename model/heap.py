@@ -316,6 +316,7 @@ def exit_thread(
     touch(touched, heap_at(machine, heap) + int(machine[0]["heap_runs"]), 0)
     touch(touched, heap_at(machine, heap) + int(machine[0]["heap_remote"]) + WORD, 1)
     touch(touched, POOL_LOCK, 1)
+    machine[0]["exits"] += 1
     heaps[heap]["next"] = machine[0]["abandoned"]
     machine[0]["abandoned"] = heap
     threads[thread] = NO_HEAP

@@ -89,6 +89,7 @@ def free_large(
         gone(touched, huge_at(block), pages * PAGE)
         free_huge(touched, machine, pages)
         return
+    machine[0]["runs_freed"] += 1
     first = block - RUN_CODE
     touch(touched, PAGES + first * PAGE_BYTES, 0)
     touch(touched, PAGES + first * PAGE_BYTES + PAGE_STATE, 1)
@@ -103,6 +104,7 @@ def resize_large(
     touched: Ints, machine: Records, records: Records, bins: Ints, block: int, asked: int, size: int
 ) -> bool:
     """Whether a large block of `asked` bytes could be made `size` bytes where it stands (section 9)."""
+    machine[0]["large_resizes"] += 1
     wanted = pages_for(size, int(machine[0]["tail_bytes"]))
     if block >= HUGE_CODE:
         if size <= machine[0]["huge_bytes"]:

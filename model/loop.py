@@ -36,6 +36,10 @@ SLACK_BYTES = 1 << 21
 """What an event may touch for the first time besides its block: the library's own records, a superslab."""
 
 
+LINE = 64
+"""Bytes of a cache line."""
+
+
 @hit_path
 def fault_of(blocks: Records, kind: int, name: int, size: int) -> int:
     """Why the event cannot be, 0 if it can."""
@@ -91,6 +95,7 @@ def birth(
     if handle >= 0:
         at = place_of(machine, classes, slabs, handle)
         if kind == CALLOC and (handle < SMALL_END or machine[0]["clean"] == 0):
+            machine[0]["cleared_bytes"] += size
             touch_bytes(touched, at, size, 1)
         birth_lines(touched, machine, at, 0, size)
     return handle
@@ -124,6 +129,7 @@ def reallocate(
     old = int(blocks[name]["handle"])
     asked = int(blocks[name]["asked"])
     discount(machine, classes, pages, blocks, name)
+    machine[0]["asked_lines"] += (max(0, size - asked) + LINE - 1) // LINE
     if old >= 0 and fits_in_place(touched, machine, classes, lookup, slabs, pages, bins, old, asked, size, align):
         machine[0]["realloc_in_place"] += 1
         account(machine, classes, pages, blocks, name, old, size)
@@ -142,6 +148,7 @@ def reallocate(
         copied = min(size, usable_of(machine, classes, pages, old, asked))
         touch_bytes(touched, place_of(machine, classes, slabs, old), copied, 0)
         touch_bytes(touched, at, copied, 1)
+        machine[0]["copied_bytes"] += copied
         touch(touched, COUNTS + TOTAL_MOVED, 1)
         free(
             touched, machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins, moved,
@@ -151,6 +158,16 @@ def reallocate(
     account(machine, classes, pages, blocks, name, handle, size)
     birth_lines(touched, machine, at, asked if old >= 0 else 0, size)
     return handle
+
+
+@hit_path
+def tally(machine: Records, kind: int, is_null: bool) -> None:
+    """One call of the operation, of a null pointer or not."""
+    machine[0]["callocs"] += kind == CALLOC
+    machine[0]["reallocs"] += kind == REALLOC
+    machine[0]["aligned"] += kind == ALIGNED
+    machine[0]["sized_frees"] += kind == FREE_SIZED
+    machine[0]["null_frees"] += is_null and kind in (FREE, FREE_SIZED)
 
 
 @kernel
@@ -179,6 +196,7 @@ def run(
         machine[0]["fault"] = fault_of(blocks, kind, name, bytes_asked)
         if machine[0]["fault"] > 0:
             return event
+        tally(machine, kind, kind < THREAD_START and blocks[name]["handle"] == NO_BLOCK)
         acts(touched, who)
         if kind <= FREE_SIZED:
             event_lines(touched, machine, name)
@@ -192,6 +210,7 @@ def run(
                 touched, machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages,
                 bins, blocks, moved, who, name, bytes_asked, align, kind
             )  # fmt: skip
+            machine[0]["asked_lines"] += (bytes_asked + LINE - 1) // LINE
         elif kind == REALLOC:
             handle = reallocate(
                 touched, machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages,

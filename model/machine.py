@@ -60,6 +60,7 @@ class Statistics(msgspec.Struct, frozen=True):
     peak_live: Peak
     peak_committed: Peak
     timeline: list[tuple[int, int, int]]
+    work: dict[str, int]  # what model/arrays.py says of WORK
 
 
 @functools.cache
@@ -184,6 +185,7 @@ class Machine:
                 now["peak_committed"],
             ),
             [(int(event), int(live), int(committed)) for event, live, committed in points],
+            {name: int(self.machine[0][name]) for name in arrays.WORK},
         )
 
     def check(self) -> None:

@@ -55,6 +55,7 @@ def cached_run(touched: Ints, machine: Records, heaps: Records, records: Records
         if records[first]["run"] == pages:
             break
         first = int(records[first]["older"])
+        machine[0]["runs_looked_at"] += 1
     if first >= 0:
         shift_lines(touched, machine, heaps, heap, place)
         touch(touched, PAGES + first * PAGE_BYTES + PAGE_STATE, 1)

@@ -92,6 +92,7 @@ def leave_age_queue(touched: Ints, machine: Records, records: Records, first: in
 @kernel
 def push_run(touched: Ints, machine: Records, records: Records, bins: Ints, first: int, pages: int, dirty: int) -> None:
     """A free run becomes the head of its bin (doubly linked, LIFO), tagged at both ends; the newest if it is dirty."""
+    machine[0]["run_links"] += 1
     place = bin_of(pages)
     head = int(bins[place])
     record_lines(touched, first)
@@ -122,6 +123,7 @@ def push_run(touched: Ints, machine: Records, records: Records, bins: Ints, firs
 @kernel
 def unlink_run(touched: Ints, machine: Records, records: Records, bins: Ints, first: int) -> int:
     """A free run leaves its bin and the age queue and loses its tags; its length (`dirty` stays to be read)."""
+    machine[0]["run_links"] += 1
     pages = int(records[first]["run"])
     after = int(records[first]["next"])
     before = int(records[first]["prev"])
@@ -243,6 +245,7 @@ def split_run(touched: Ints, machine: Records, records: Records, bins: Ints, fir
     dirty = int(records[first]["dirty"])
     fresh = commit_pages(touched, machine, records, first, first + pages)
     machine[0]["clean"] = int(fresh == pages and machine[0]["release_lazily"] == 0)
+    machine[0]["pages_touched"] += pages if dirty < length else 0
     needed_again(machine, fresh)
     if length > pages:
         push_run(touched, machine, records, bins, first + pages, length - pages, dirty - (pages - fresh))
@@ -259,6 +262,7 @@ def grow_run(touched: Ints, machine: Records, records: Records, bins: Ints, firs
         machine[0]["clean"] = int(records[first]["dirty"] == 0 and machine[0]["release_lazily"] == 0)
         needed_again(machine, length - int(records[first]["dirty"]))
     raise_top(touched, machine, records, end)
+    machine[0]["pages_touched"] += end - first
     commit_pages(touched, machine, records, first, end)
     return True
 
@@ -323,6 +327,7 @@ def release_run(touched: Ints, machine: Records, records: Records, first: int) -
     touch_bytes(touched, CONTENT + first, int(records[first]["run"]), 1)
     gone(touched, RUNS + first * PAGE, int(records[first]["run"]) * PAGE)
     records[first]["dirty"] = 0
+    machine[0]["pages_forgotten"] += records[first]["run"]
     for page in range(first, first + int(records[first]["run"])):
         records[page]["committed"] = 0
     machine[0]["releases"] += 1

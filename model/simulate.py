@@ -5,9 +5,12 @@ from pathlib import Path
 
 import msgspec
 
+from heapsmith.model.application import PROGRAM, Application
 from heapsmith.model.design import Design
+from heapsmith.model.hardware import Hardware
 from heapsmith.model.machine import Counters, Machine, Statistics
 from heapsmith.model.plan import make_plan
+from heapsmith.model.touched import Touched, Touches
 from heapsmith.model.trace import Op, TraceReader
 
 Progress = Callable[[str, int, int], None]
@@ -44,6 +47,7 @@ class Simulation(msgspec.Struct, frozen=True):
     statistics: Statistics
     committed_peak: int
     peak_ratio: float  # committed_peak / peak live bytes asked for
+    touches: Touches | None  # of the simulated hardware, if any
     events_per_second: float  # of the model of this design alone, measured as `SimulationTable.measured_as` says
 
 
@@ -59,12 +63,20 @@ class SimulationTable(msgspec.Struct, frozen=True):
     rows: list[Simulation]
 
 
-def simulate(trace: Path, designs: Sequence[Design], *, progress: Progress | None = None) -> SimulationTable:
+def simulate(
+    trace: Path,
+    designs: Sequence[Design],
+    *,
+    hardware: Hardware | None = None,
+    application: Application = PROGRAM,
+    progress: Progress | None = None,
+) -> SimulationTable:
     """Feed every design with the trace, chunk by chunk; memory does not grow with the trace's length.
 
-    `progress` is called after each chunk. Raises BadInput if the trace is damaged.
+    `hardware`: simulate its caches, TLBs and pages too, under what heap and `application` touch. `progress` is called
+    after each chunk. Raises BadInput if the trace is damaged.
     """
-    machines = [_warmed(design) for design in designs]
+    machines = [_warmed(design, hardware, application) for design in designs]
     operations = done = 0
     with TraceReader(trace) as reader:
         for chunk in reader:
@@ -85,11 +97,15 @@ def simulate(trace: Path, designs: Sequence[Design], *, progress: Progress | Non
         )
 
 
-def _warmed(design: Design) -> Machine:
+def _warmed(design: Design, hardware: Hardware | None, application: Application) -> Machine:
     """A fresh machine, its kernels compiled or loaded by another one's event."""
     plan = make_plan(design)
-    Machine(plan).step(Op.MALLOC, 0, 0, 1)
-    return Machine(plan)
+
+    def machine() -> Machine:
+        return Machine(plan, touched=Touched(hardware) if hardware else None, application=application)
+
+    machine().step(Op.MALLOC, 0, 0, 1)
+    return machine()
 
 
 def _simulation(machine: Machine, operations: int) -> Simulation:
@@ -104,6 +120,7 @@ def _simulation(machine: Machine, operations: int) -> Simulation:
         statistics,
         peak,
         _ratio(peak, statistics.peak_live.live_bytes),
+        machine.touched.counts() if machine.touched else None,
         _ratio(statistics.events * 1_000_000_000, machine.kernel_ns),
     )
 

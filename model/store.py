@@ -44,6 +44,7 @@ from heapsmith.model.layout import (
     slab_at,
 )
 from heapsmith.model.policy.dispatch import (
+    ARRAY_STACK,
     LOCAL_CACHE,
     SLAB_MAP,
     choice_add,
@@ -98,6 +99,7 @@ def take(
             if slab < 0:
                 break
             choice_attach(touched, choice, stores, slabs, store, slab)
+        machine[0]["visits"] += 1
         touch(touched, slab_at(slabs, slab), 1)
         touch(touched, slab_at(slabs, slab) + SLAB_CLASS_NUMBER, 0)
         touch(touched, counts + COUNT_CARVE, 1)
@@ -106,6 +108,7 @@ def take(
         left -= take_fresh(touched, machine, classes, slabs, slab, cls, moved, want - left, left)
         if slabs[slab]["freed"] == 0 and slabs[slab]["carved"] == classes[cls]["blocks"]:
             choice_remove(touched, choice, stores, slabs, store, slab)
+            machine[0]["slab_removes"] += 1
     classes[cls]["refill"] += 1
     classes[cls]["refilled"] += want - left
     return want - left
@@ -143,6 +146,7 @@ def take_freed(
     touch_bytes(
         touched, marks_at(machine, slabs, slab) + (before >> 1) * WORD, ((word >> 1) - (before >> 1) + 1) * WORD, 1
     )
+    machine[0]["words"] += (word >> 1) + 1
     slabs[slab]["low"] = word
     slabs[slab]["freed"] -= count
     slabs[slab]["out"] += count
@@ -223,9 +227,21 @@ def give(
     slabs[slab]["out"] -= 1
     if freed == 0 and slabs[slab]["carved"] == classes[cls]["blocks"]:
         choice_add(touched, choice, stores, slabs, store, slab)
+        machine[0]["slab_adds"] += 1
     if slabs[slab]["out"] == 0 and choice_lets_go(touched, choice, stores, slabs, store, slab):
         choice_remove(touched, choice, stores, slabs, store, slab)
+        machine[0]["slab_removes"] += 1
         retire(touched, machine, classes, slabs, heap, slab, cls)
+
+
+@kernel
+def tally_given(machine: Records, classes: Records, blocks: Ints, first: int, count: int) -> None:
+    """blocks[first] .. blocks[first + count - 1] are given: one by one, or neighbours of one slab at once."""
+    machine[0]["given"] += count
+    alone = count > 0 and classes[int(blocks[first]) & CLASS_MASK]["front"] != ARRAY_STACK
+    for index in range(first, first + count):
+        if alone or index == first or blocks[index] >> SLAB_SHIFT != blocks[index - 1] >> SLAB_SHIFT:
+            machine[0]["gives"] += 1
 
 
 @kernel
@@ -233,7 +249,8 @@ def give_batch(
     touched: Ints, machine: Records, classes: Records, stores: Records, slabs: Records, marks: Ints, heap: int,
     moved: Ints, count: int,
 ) -> None:  # fmt: skip
-    """give(moved[0]) .. give(touched, moved[count - 1])."""
+    """give(moved[0]) .. give(moved[count - 1])."""
+    tally_given(machine, classes, moved, 0, count)
     for index in range(count):
         give(touched, machine, classes, stores, slabs, marks, heap, int(moved[index]))
 

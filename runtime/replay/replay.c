@@ -1,5 +1,5 @@
-/* heapsmith-replay SCRIPT [--touch none|first|all] [--check] [--resident BYTES]: replay a script against the process's
- * malloc; heapsmith-replay --malloc: print the file that this malloc comes from.
+/* heapsmith-replay SCRIPT [--touch none|first|all] [--check] [--resident BYTES] [--unsampled]: replay a script against
+ * the process's malloc; heapsmith-replay --malloc: print the file that this malloc comes from.
  *
  * Which malloc that is, LD_PRELOAD decides. A replay prints one JSON object to standard output. Needs nothing but
  * libc. Exit status: 0 replayed, 1 the malloc is wrong, 2 bad input. */
@@ -78,7 +78,8 @@ static void prepare(struct replay *r, const char *path)
     r->script = script_open(path, r->resident_limit_bytes);
     const struct script_header *h = r->script.header;
     uint64_t least = h->streams == 1 ? LEAST_PERIOD_ALONE : LEAST_PERIOD_SHARED;
-    r->sample_period = h->events / SAMPLES > least ? h->events / SAMPLES : least;
+    if (r->sample_period != NEVER)
+        r->sample_period = h->events / SAMPLES > least ? h->events / SAMPLES : least;
     r->table = reserve(r, h->slots * sizeof *r->table);
     r->workers = reserve(r, h->streams * sizeof *r->workers);
     for (uint32_t t = 0; t < h->streams; t++)
@@ -125,17 +126,24 @@ static const char *malloc_file(void)
     return address != NULL && dladdr(address, &found) != 0 ? found.dli_fname : "unknown";
 }
 
-/* RSS without the replayer's own tables, but with what the library took before the first event: it is paid for too. */
+/* RSS without the replayer's own tables, but with what the library took before the first event: it is paid for too. One
+ * write(2): dprintf(3) asks the malloc under test for its buffer, and its counters would not be the trace's. */
 static void report(const struct replay *r, struct totals sum, uint64_t start, uint64_t end)
 {
     const struct script_header *h = r->script.header;
     uint64_t own = r->own_bytes, peak = r->rss_peak_bytes > end ? r->rss_peak_bytes : end;
-    dprintf(1, "{\"operations\": %lu, \"threads\": %u, \"checked\": %s,\n", h->operations, h->streams,
-            r->checked ? "true" : "false");
-    dprintf(1, " \"wall_ns\": %lu, \"cpu_ns\": %lu, \"minor_faults\": %lu, \"stalls\": %lu,\n", sum.wall_ns, sum.cpu_ns,
-            sum.minor_faults, sum.stalls);
-    dprintf(1, " \"start_rss_bytes\": %lu, \"peak_rss_bytes\": %lu,\n", start - own, peak - own);
-    dprintf(1, " \"peak_live_rss_bytes\": %lu, \"end_rss_bytes\": %lu}\n", r->rss_peak_live_bytes - own, end - own);
+    uint64_t average = (r->rss_sum_bytes + end) / (r->rss_samples + 1);
+    char text[1024];
+    int n = snprintf(text, sizeof text,
+                     "{\"operations\": %lu, \"threads\": %u, \"checked\": %s,\n"
+                     " \"wall_ns\": %lu, \"cpu_ns\": %lu, \"minor_faults\": %lu, \"stalls\": %lu,\n"
+                     " \"start_rss_bytes\": %lu, \"peak_rss_bytes\": %lu, \"average_rss_bytes\": %lu,\n"
+                     " \"peak_live_rss_bytes\": %lu, \"end_rss_bytes\": %lu}\n",
+                     h->operations, h->streams, r->checked ? "true" : "false", sum.wall_ns, sum.cpu_ns,
+                     sum.minor_faults, sum.stalls, start - own, peak - own, average - own,
+                     r->rss_peak_live_bytes - own, end - own);
+    if (write(1, text, (size_t)n) != n)
+        fail(2, "replay: standard output: %s", strerror(errno));
 }
 
 static enum touch parse_touch(const char *name)
@@ -157,12 +165,15 @@ static const char *parse(int argc, char **argv, struct replay *r)
             r->touch = parse_touch(argv[++i]);
         else if (strcmp(argv[i], "--resident") == 0 && argv[i + 1] != NULL)
             r->resident_limit_bytes = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--unsampled") == 0)
+            r->sample_period = NEVER;
         else if (path == NULL && argv[i][0] != '-')
             path = argv[i];
         else
             fail(2, "replay: unknown argument '%s'", argv[i]);
     if (path == NULL)
-        fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--check] [--resident BYTES] | --malloc");
+        fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--check] [--resident BYTES] [--unsampled] "
+                "| --malloc");
     return path;
 }
 

@@ -9,6 +9,8 @@
 
 #include "script.h"
 
+#define NEVER UINT64_MAX
+
 enum touch { TOUCH_NONE, TOUCH_FIRST, TOUCH_ALL };
 
 /* One block of the trace. Written by the thread whose event is next on this slot; another thread reads it only after
@@ -48,9 +50,11 @@ struct replay {
     enum touch touch;
     bool checked;
     uint64_t resident_limit_bytes;   /* of the script */
-    uint64_t sample_period;          /* events of a stream between two samples of RSS */
+    uint64_t sample_period;          /* events of a stream between two samples of RSS; NEVER: none is taken */
     uint64_t own_bytes;              /* of the tables above: resident throughout, no part of what is reported */
     _Atomic uint64_t rss_peak_bytes; /* largest sample */
+    _Atomic uint64_t rss_sum_bytes;  /* of the samples taken every sample_period events, and how many those are */
+    _Atomic uint64_t rss_samples;
     uint64_t rss_peak_live_bytes;    /* the sample at the trace's peak, written by the thread that reaches it */
 };
 

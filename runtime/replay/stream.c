@@ -244,7 +244,7 @@ static void pause_end(struct worker *w, struct pauses begun)
 static bool at_peak_live(const struct worker *w)
 {
     const struct script_header *h = w->replay->script.header;
-    return w->stream == h->peak_stream && w->position == h->peak_position;
+    return w->replay->sample_period != NEVER && w->stream == h->peak_stream && w->position == h->peak_position;
 }
 
 static void sample_rss(struct worker *w)
@@ -255,6 +255,10 @@ static void sample_rss(struct worker *w)
         ;
     if (at_peak_live(w))
         w->replay->rss_peak_live_bytes = bytes;
+    if (w->position == w->next_sample) {
+        atomic_fetch_add_explicit(&w->replay->rss_sum_bytes, bytes, memory_order_relaxed);
+        atomic_fetch_add_explicit(&w->replay->rss_samples, 1, memory_order_relaxed);
+    }
 }
 
 /* How many events may run before the next stop: a window, the next sample, the trace's peak. */

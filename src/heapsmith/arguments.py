@@ -23,6 +23,9 @@ def example(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  heapsmith {line}" for line in lines)
 
 
+COMMAND_LINE = {"allow_interspersed_args": False}
+"""Of commands that take CMD: what follows it is CMD's."""
+
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Cmd = Annotated[
     list[str], typer.Argument(metavar="CMD", help="The program and its arguments, after --.", show_default=False)
@@ -80,6 +83,12 @@ Designs = Annotated[
         autocompletion=designs,
     ),
 ]
+Machine = Annotated[
+    str, typer.Option("--machine", metavar="MACHINE", help="A built-in machine or a file that calibrate wrote.")
+]
+Traces = Annotated[
+    list[Path] | None, typer.Option("--traces", metavar="DIR|FILE", help="Traces, or a folder of them; repeat it.")
+]
 Header = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Also write heapsmith.h to FILE: inlined malloc and free for programs."),
@@ -96,6 +105,17 @@ def command_words(words: list[str]) -> list[str]:
     if shutil.which(command[0]) is None:
         raise BadInput(f"{command[0]}: no such command, or it is not executable")
     return command
+
+
+def trace_files(paths: list[Path]) -> list[Path]:
+    """The traces (.hst) of files and folders; BadInput for a folder without any."""
+    found: list[Path] = []
+    for path in paths:
+        inside = sorted(path.glob("*.hst")) if path.is_dir() else [path]
+        if not inside:
+            raise BadInput(f"{path}: no traces (*.hst) in this folder")
+        found += inside
+    return found
 
 
 def library_file(library: str) -> Path | None:

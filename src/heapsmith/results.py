@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from heapsmith import show
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
+    from heapsmith.bench.calibrate import Calibration
     from heapsmith.bench.doctor import DoctorReport
     from heapsmith.bench.forge_report import ForgeReport
     from heapsmith.bench.record import RecordResult
     from heapsmith.bench.replay import ReplayTable
     from heapsmith.bench.suite import BenchReport
     from heapsmith.bench.tables import Words
+    from heapsmith.bench.validate import Validation
     from heapsmith.codegen.generate import Generated
     from heapsmith.codegen.verify import VerifyReport
     from heapsmith.model.design import Design
@@ -209,3 +211,32 @@ def doctor(report: "DoctorReport") -> None:
     show.table("", ("what", "<", "<found", "<needed for"), rows)
     if report.lacking:
         print(f"heapsmith: lacking: {', '.join(report.lacking)}", file=sys.stderr)
+
+
+def calibrated(found: "Calibration", path: Path) -> None:
+    """What calibration measured, how well the costs fit it, and where they are."""
+    instructions = "as shipped: there is no valgrind"
+    if found.instruction_errors is not None:
+        errors = found.instruction_errors
+        instructions = f"{found.counted} replays, median error {errors.median:.2%}, 90 % within {errors.p90:.2%}"
+    timed = found.time_errors
+    show.fields(
+        [
+            ("machine", path),
+            ("instructions", instructions),
+            ("time", f"{found.timed} replays, median error {timed.median:.1%}, 90 % within {timed.p90:.1%}"),
+            ("took", f"{found.seconds:.0f} s"),
+        ]
+    )
+    rows = [(name, f"{cost:,.2f}") for name, cost in found.hardware.costs.items()]
+    show.table("nanoseconds each", ("kind", "cost"), rows)
+
+
+def validated(found: "Validation") -> None:
+    """How wrong each quantity is, and the worst cases."""
+    from heapsmith.bench.tables import predicted, worst
+
+    for line in found.notes:
+        show.note(f"heapsmith: {line}")
+    words(predicted(found))
+    words(worst(found))

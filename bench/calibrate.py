@@ -1,0 +1,193 @@
+"""Calibrate: what each kind of event costs on this machine, from micro-programs under designs of every policy."""
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from shutil import which
+from typing import NamedTuple
+
+import msgspec
+import tomlkit
+
+from heapsmith.bench.bad_designs import bad_designs
+from heapsmith.bench.built import library_of
+from heapsmith.bench.callgrind import replay_counts
+from heapsmith.bench.fit import Errors, Fit, fit
+from heapsmith.bench.micro_traces import PROGRAMS, Program, write_programs
+from heapsmith.bench.peers import Library, find_library
+from heapsmith.bench.replay import replay_once
+from heapsmith.bench.replay_script import write_script
+from heapsmith.bench.rounds import Figure, Progress, schedule
+from heapsmith.bench.whole_file import write_whole
+from heapsmith.model.application import Application
+from heapsmith.model.cost import Kinds, kinds, time_kinds
+from heapsmith.model.design import Design, builtin_names, load
+from heapsmith.model.errors import Missing
+from heapsmith.model.hardware import Hardware, detected, load_hardware
+from heapsmith.model.plan import Plan, make_plan
+from heapsmith.model.simulate import Simulation, simulate
+
+ROUNDS = 3
+COUNTED = 3
+"""Of the pairs of a design and a micro-program one in so many has its instructions counted."""
+
+YARDSTICK = "mixed"
+"""The micro-program whose replay under glibc tells how fast the machine runs just now."""
+
+WRITES = Application(births="all", deaths="none")
+"""What a replay does to blocks. Its script and its table are no part of the heap's memory: they are resident before it
+begins, and what they cost is a constant of each operation."""
+
+Say = Progress | None
+
+
+class Calibration(msgspec.Struct, frozen=True):
+    """The machine with its costs, and how they were found.
+
+    counted: replays whose instructions were counted (0: there is no valgrind, they are those that are shipped); timed:
+    replays timed in each round. The errors are of these replays, by the costs that were fitted to them.
+    """
+
+    hardware: Hardware
+    counted: int
+    timed: int
+    instruction_errors: Errors | None
+    time_errors: Errors
+    seconds: float
+
+
+class Cell(NamedTuple):
+    """A micro-program under a design."""
+
+    script: Path
+    threads: int
+    operations: int
+    plan: Plan
+    library: Path
+    simulation: Simulation
+
+
+def calibrate(
+    *,
+    programs: Sequence[Program] = PROGRAMS,
+    designs: Sequence[Design] | None = None,
+    rounds: int = ROUNDS,
+    progress: Say = None,
+) -> Calibration:
+    """Count and time the micro-programs under the designs (without them the built-in ones and bad ones); fit costs.
+
+    Times are the medians of interleaved rounds, of programs with one thread. Raises Missing without gcc or room for the
+    scripts, and what a replay raises.
+    """
+    begin = time.perf_counter()
+    chosen = list(designs) if designs is not None else [*map(load, builtin_names()), *bad_designs()]
+    hardware = hardware_here()
+    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
+        cells = list(_cells(Path(folder), programs, chosen, hardware, progress))
+        counted = _counted(cells, len(chosen), progress) if which("valgrind") else None
+        instructions = counted[0].costs if counted else load_hardware().instructions
+        alone = [cell for cell in cells if cell.threads == 1]
+        yardstick = next((cell.script for cell in alone if cell.script.name == YARDSTICK), alone[0].script)
+        measured, yard = times(
+            [(cell.script, Library(cell.plan.design.name, cell.library, "")) for cell in alone],
+            yardstick,
+            rounds,
+            progress,
+        )
+    spent = [time_kinds(cell.plan, cell.simulation, instructions, cell.operations) for cell in alone]
+    timed = fit(spent, [figure.median for figure in measured])
+    residuals = {
+        "yardstick_ns": yard.median,
+        "time_median_error": timed.errors.median,
+        "time_p90_error": timed.errors.p90,
+    }
+    if counted:
+        residuals |= {
+            "instructions_median_error": counted[0].errors.median,
+            "instructions_p90_error": counted[0].errors.p90,
+        }
+    return Calibration(
+        msgspec.structs.replace(hardware, costs=timed.costs, instructions=instructions, fit=residuals),
+        counted[1] if counted else 0,
+        len(alone),
+        counted[0].errors if counted else None,
+        timed.errors,
+        time.perf_counter() - begin,
+    )
+
+
+def hardware_here() -> Hardware:
+    """This machine's caches, or the default ones where the system does not describe them; without costs."""
+    try:
+        return detected()
+    except Missing:
+        return msgspec.structs.replace(load_hardware(), costs={}, fit={})
+
+
+def _cells(
+    folder: Path, programs: Sequence[Program], designs: Sequence[Design], hardware: Hardware, progress: Say
+) -> Iterator[Cell]:
+    """Every micro-program under every design, simulated; scripts lie in `folder`."""
+    libraries = libraries_of(designs, progress)
+    plans = [make_plan(design) for design in designs]
+    for number, trace in enumerate(write_programs(folder, programs)):
+        if progress is not None:
+            progress(f"simulate {trace.stem}", number, len(programs))
+        script = folder / trace.stem
+        facts = write_script(trace, script)
+        table = simulate(trace, designs, hardware=hardware, application=WRITES)
+        for plan, library, row in zip(plans, libraries, table.rows, strict=True):
+            yield Cell(script, facts.threads, facts.operations, plan, library, row)
+
+
+def libraries_of(designs: Sequence[Design], progress: Say) -> list[Path]:
+    """The libraries of the designs, built two at a time where they are not there yet."""
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        found = []
+        for number, library in enumerate(pool.map(library_of, designs)):
+            if progress is not None:
+                progress("build libraries", number + 1, len(designs))
+            found.append(library)
+    return found
+
+
+def _counted(cells: Sequence[Cell], designs: int, progress: Say) -> tuple[Fit, int]:
+    """The fit of instructions, and how many replays it is of: along diagonals of programs by designs."""
+    chosen = [cell for i, cell in enumerate(cells) if (i // designs + i % designs) % min(COUNTED, designs) == 0]
+    runs: list[Kinds] = []
+    found: list[float] = []
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        counts = pool.map(lambda cell: replay_counts(cell.script, cell.library), chosen)
+        for number, (cell, count) in enumerate(zip(chosen, counts, strict=True)):
+            if progress is not None:
+                progress("count instructions", number + 1, len(chosen))
+            runs.append(kinds(cell.plan, cell.simulation))
+            found.append(count.instructions)
+    return fit(runs, found, load_hardware().instructions), len(chosen)
+
+
+def times(
+    replays: Sequence[tuple[Path, Library]], yardstick: Path, rounds: int, progress: Say
+) -> tuple[list[Figure], Figure]:
+    """Nanoseconds of processor time of each replay (script, library), and of the yardstick, run beside them."""
+    entries = [*replays, (yardstick, find_library("glibc"))]
+    found: list[list[float]] = [[] for _ in entries]
+    total = (rounds + 1) * len(entries)
+    for done, (number, entry) in enumerate(schedule(len(entries), rounds)):
+        if progress is not None:
+            progress("time replays", done + 1, total)
+        run = replay_once(*entries[entry])
+        if number > 0:
+            found[entry].append(run.cpu_ns)
+    figures = [Figure.of(values) for values in found]
+    return figures[:-1], figures[-1]
+
+
+def write_machine(path: Path, hardware: Hardware) -> None:
+    """The hardware as a machine file (model/hardware.py); BadInput if it cannot be written."""
+    fields = {name: value for name, value in msgspec.to_builtins(hardware).items() if value is not None}
+    head = "# A machine: its caches, and what each kind of event costs on it. Written by heapsmith calibrate.\n"
+    write_whole(path, (head + tomlkit.dumps(fields)).encode())

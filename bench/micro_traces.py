@@ -1,0 +1,268 @@
+"""Micro-programs for calibration, written as traces: each is mostly one kind of event, together they hold every kind.
+
+Where there are threads they hand on a baton, a block that one resizes after the other: a replay then keeps the trace's
+order.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from heapsmith.model.trace import Chunk, Op, TraceWriter
+
+SEED = 20
+EVENTS = 24_000
+"""About how many events a micro-program has; those whose events are long have fewer."""
+
+KIB, MIB = 1 << 10, 1 << 20
+
+
+class Script:
+    """The events of a trace as they are made; block numbers are used again, the one freed last first."""
+
+    def __init__(self) -> None:
+        self.random = np.random.default_rng(SEED)
+        self.rows: list[tuple[int, int, int, int, int]] = []
+        self.live: list[int] = []
+        self._free: list[int] = []
+        self._sizes: list[int] = []
+        self._threads = 1
+
+    def allocate(self, size: int, op: Op = Op.MALLOC, thread: int = 0, align_log2: int = 0) -> int:
+        """A new block of `size` bytes; its number."""
+        block = self._free.pop() if self._free else len(self._sizes)
+        if block == len(self._sizes):
+            self._sizes.append(0)
+        self._sizes[block] = size
+        self.rows.append((int(op), thread, block, size, align_log2))
+        self.live.append(block)
+        return block
+
+    def resize(self, block: int, size: int, thread: int = 0) -> None:
+        """realloc to `size` bytes, more than 0."""
+        self._sizes[block] = size
+        self.rows.append((int(Op.REALLOC), thread, block, size, 0))
+
+    def free(self, place: int = -1, thread: int = 0, sized: bool = False) -> None:
+        """The live block at `place` of `live` dies."""
+        block = self.live[place]
+        self.live[place] = self.live[-1]
+        self.live.pop()
+        self._free.append(block)
+        size = self._sizes[block] if sized else 0
+        self.rows.append((int(Op.FREE_SIZED if sized else Op.FREE), thread, block, size, 0))
+
+    def start_thread(self) -> int:
+        """A new thread; its number."""
+        self._threads += 1
+        self.rows.append((int(Op.THREAD_START), self._threads - 1, 0, 0, 0))
+        return self._threads - 1
+
+    def end_thread(self, thread: int) -> None:
+        """The thread exits."""
+        self.rows.append((int(Op.THREAD_EXIT), thread, 0, 0, 0))
+
+    def sizes(self, low: int, high: int, count: int) -> list[int]:
+        """Sizes from `low` to `high`, as many in each doubling."""
+        drawn: list[int] = np.exp(self.random.uniform(np.log(low), np.log(high), count)).astype(np.int64).tolist()
+        return drawn
+
+    def churn(self, sizes: list[int], live: int) -> None:
+        """A block of each size is born; from `live` live blocks on, a random one dies for each."""
+        places = self.random.random(len(sizes)).tolist()
+        for size, place in zip(sizes, places, strict=True):
+            self.allocate(size)
+            if len(self.live) > live:
+                self.free(int(place * len(self.live)))
+
+    def write(self, path: Path) -> None:
+        """The events as a trace."""
+        op, thread, block, size, align = zip(*self.rows, strict=True)
+        with TraceWriter(path, command=["calibrate"], source="calibrate") as writer:
+            writer.append(Chunk.of(op, thread, block, size, align, range(len(op))))
+
+
+def pairs(script: Script) -> None:
+    """Each block dies at once."""
+    script.churn(script.sizes(1, 1024, EVENTS // 2), 0)
+
+
+def pairs_above(script: Script) -> None:
+    """The same of larger small blocks."""
+    script.churn(script.sizes(1025, 32 * KIB, EVENTS // 2), 0)
+
+
+def mixed(script: Script) -> None:
+    """Many sizes live together and die at random."""
+    script.churn(script.sizes(1, 4 * KIB, EVENTS // 2), 2000)
+
+
+def leaks(script: Script) -> None:
+    """Nothing dies."""
+    script.churn(script.sizes(8, 512, EVENTS), EVENTS)
+
+
+def bursts(script: Script) -> None:
+    """Many blocks of one size are born and die, the newest first, the oldest first, or at random."""
+    for number in range(30):
+        size = (24, 64, 200, 600, 3000)[number % 5]
+        for _ in range(EVENTS // 60):
+            script.allocate(size)
+        for _ in range(EVENTS // 60):
+            script.free((-1, 0, int(script.random.integers(len(script.live))))[number % 3])
+
+
+def sawtooth(script: Script) -> None:
+    """Three blocks in four die and are born again, over and over: what fronts hold flows to the store and back."""
+    for _ in range(40):
+        for size in script.sizes(16, 256, EVENTS // 80):
+            script.allocate(size)
+        for _ in range(EVENTS // 80 - 10):
+            script.free(int(script.random.integers(len(script.live))))
+
+
+def phases(script: Script) -> None:
+    """The heap grows with sizes of its own in each phase and dies down at random: slabs change their class."""
+    for phase in range(8):
+        for size in script.sizes(16 << (phase % 4), 64 << (phase % 4), EVENTS // 16):
+            script.allocate(size)
+        for _ in range(EVENTS // 17):
+            script.free(int(script.random.integers(len(script.live))))
+
+
+def holes(script: Script) -> None:
+    """Every other block dies, then as many are born: refills from slabs with few marks."""
+    for size in (48, 160, 1000):
+        for _ in range(EVENTS // 12):
+            script.allocate(size)
+        for place in range(len(script.live) - 1, 0, -2):
+            script.free(place)
+        for _ in range(EVENTS // 24):
+            script.allocate(size)
+
+
+def runs(script: Script) -> None:
+    """Large blocks of up to 1 MiB live together and die at random."""
+    script.churn(script.sizes(33 * KIB, MIB, EVENTS // 20), 40)
+
+
+def run_pairs(script: Script) -> None:
+    """Large blocks that die at once."""
+    script.churn(script.sizes(33 * KIB, 300 * KIB, EVENTS // 8), 2)
+
+
+def huge(script: Script) -> None:
+    """Mappings of their own."""
+    script.churn(script.sizes(2 * MIB, 8 * MIB, 60), 4)
+
+
+def buffers(script: Script) -> None:
+    """Buffers grow by realloc, small ones to large ones, and die."""
+    for size in script.sizes(16, 2000, EVENTS // 80):
+        block = script.allocate(size)
+        grown = size
+        for _ in range(30):
+            grown += grown // 4 + 8
+            script.resize(block, grown)
+            if grown > 600 * KIB:
+                break
+        script.resize(block, grown // 3)
+        if len(script.live) > 20:
+            script.free(0)
+
+
+def strings(script: Script) -> None:
+    """Small blocks are resized a little."""
+    for size in script.sizes(8, 600, EVENTS // 8):
+        block = script.allocate(size)
+        for step in (3, 9, 27, 81):
+            script.resize(block, size + step)
+        if len(script.live) > 300:
+            script.free(int(script.random.integers(len(script.live))))
+
+
+def calls(script: Script) -> None:
+    """calloc, aligned allocation, sized frees."""
+    for number, size in enumerate(script.sizes(8, 8 * KIB, EVENTS // 2)):
+        op = (Op.CALLOC, Op.MALLOC, Op.ALIGNED)[number % 3]
+        script.allocate(size, op, align_log2=5 + number % 4 if op == Op.ALIGNED else 0)
+        if len(script.live) > 100:
+            script.free(int(script.random.integers(len(script.live))), sized=number % 2 == 0)
+
+
+def large_calloc(script: Script) -> None:
+    """calloc of runs, fresh and used ones."""
+    for size in script.sizes(40 * KIB, 400 * KIB, 600):
+        script.allocate(size, Op.CALLOC)
+        if len(script.live) > 12:
+            script.free(int(script.random.integers(len(script.live))))
+
+
+def handover(script: Script) -> None:
+    """One thread allocates, another frees."""
+    baton = script.allocate(16)
+    other = script.start_thread()
+    for number, size in enumerate(script.sizes(16, 2 * KIB, EVENTS // 2)):
+        script.allocate(size)
+        if number % 50 == 49:
+            script.resize(baton, 16)
+            while len(script.live) > 300:
+                script.free(1, thread=other)
+            script.resize(baton, 16, thread=other)
+    script.end_thread(other)
+
+
+def churning_threads(script: Script) -> None:
+    """Threads come, allocate, free and go."""
+    baton = script.allocate(16)
+    for _ in range(60):
+        script.resize(baton, 16)
+        thread = script.start_thread()
+        script.resize(baton, 16, thread=thread)
+        for size in script.sizes(16, 2 * KIB, 200):
+            script.allocate(size, thread=thread)
+            if len(script.live) > 60:
+                script.free(int(script.random.integers(1, len(script.live))), thread=thread)
+        script.resize(baton, 16, thread=thread)
+        script.end_thread(thread)
+
+
+def cold(script: Script) -> None:
+    """A working set that no cache holds."""
+    script.churn(script.sizes(256, 2 * KIB, EVENTS), EVENTS // 2)
+
+
+Program = Callable[[Script], None]
+
+PROGRAMS: tuple[Program, ...] = (
+    pairs,
+    pairs_above,
+    mixed,
+    leaks,
+    bursts,
+    sawtooth,
+    phases,
+    holes,
+    runs,
+    run_pairs,
+    huge,
+    buffers,
+    strings,
+    calls,
+    large_calloc,
+    handover,
+    churning_threads,
+    cold,
+)
+
+
+def write_programs(folder: Path, programs: Sequence[Program] = PROGRAMS) -> list[Path]:
+    """The micro-programs, each as `folder`/<name>.hst, the same bytes whenever it is called."""
+    paths = []
+    for program in programs:
+        script = Script()
+        program(script)
+        paths.append(folder / f"{program.__name__}.hst")
+        script.write(paths[-1])
+    return paths

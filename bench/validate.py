@@ -1,0 +1,231 @@
+"""Validate: what the model predicts for designs on traces, beside what their libraries do in a replay of the same."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from shutil import which
+from typing import Any, NamedTuple
+
+import msgspec
+
+from heapsmith.bench.calibrate import WRITES, YARDSTICK, libraries_of, times
+from heapsmith.bench.callgrind import Counted, Geometry, replay_counts
+from heapsmith.bench.micro_traces import PROGRAMS, write_programs
+from heapsmith.bench.peers import Library
+from heapsmith.bench.programs import programs, trace_of
+from heapsmith.bench.replay import Replayed, replay_once
+from heapsmith.bench.replay_script import ScriptFacts, write_script
+from heapsmith.bench.rounds import Figure, Progress
+from heapsmith.bench.validation import Comparison, Quality, qualities
+from heapsmith.model.application import REPLAY
+from heapsmith.model.cost import kinds, price, time_kinds
+from heapsmith.model.design import Design
+from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.hardware import Hardware, Level
+from heapsmith.model.plan import Plan, make_plan
+from heapsmith.model.simulate import Simulation, simulate
+from heapsmith.model.touched import Touches
+
+SCALE = 0.3
+"""Of the inputs of programs that are recorded here."""
+
+LEAST_TRACES = 8
+OPERATIONS = 2000
+"""Programs with fewer allocations tell nothing about time."""
+
+HIT_PATH = ("hit0", "push")
+"""Counters that libraries do not count (docs/machine.md section 10)."""
+
+Say = Progress | None
+
+
+class Validation(msgspec.Struct, frozen=True):
+    """Predicted beside measured. speed: how much slower the machine ran its yardstick than when it was calibrated."""
+
+    machine: str
+    speed: float
+    rounds: int
+    traces: dict[str, int]
+    """Operations by trace."""
+    designs: list[str]
+    notes: list[str]
+    qualities: list[Quality]
+    cells: list[Comparison]
+
+
+class Subject(NamedTuple):
+    """A design on a trace: what is replayed and what is predicted."""
+
+    trace: str
+    script: Path
+    facts: ScriptFacts
+    plan: Plan
+    library: Path
+    simulation: Simulation
+    misses: Touches
+    """Of callgrind's two levels of cache."""
+
+
+class Observed(NamedTuple):
+    """What replays of a subject did; `counted`: None without valgrind."""
+
+    counters: dict[str, int]
+    counted: Counted | None
+    runs: Replayed
+    ns: Figure
+
+
+def validate(
+    traces: Sequence[Path], designs: Sequence[Design], hardware: Hardware, *, rounds: int = 5, progress: Say = None
+) -> Validation:
+    """Hold the model against replays of every trace under every design; `hardware` has been calibrated.
+
+    Raises BadInput for hardware without costs and for bad traces, CheckFailed where a replay fails.
+    """
+    if not hardware.costs:
+        raise BadInput(f"{hardware.name}: this machine has no costs; run: heapsmith calibrate -o machine.toml")
+    with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
+        subjects = list(_subjects(Path(name), traces, designs, hardware, progress))
+        counted = _counted(subjects, hardware, progress) if which("valgrind") else [None] * len(subjects)
+        figures, yard = times(
+            [(one.script, Library(one.plan.design.name, one.library, "")) for one in subjects],
+            _yardstick(Path(name)),
+            rounds,
+            progress,
+        )
+        speed = yard.median / hardware.fit.get("yardstick_ns", yard.median)
+        cells: list[Comparison] = []
+        for subject, count, ns in zip(subjects, counted, figures, strict=True):
+            runs, counters = _replayed(subject, Path(name) / "stats.json")
+            observed = Observed(counters, count, runs, ns)
+            cells += _compared(subject, observed, hardware, speed)
+    return Validation(
+        hardware.name,
+        speed,
+        rounds,
+        {one.trace: one.facts.operations for one in subjects},
+        [design.name for design in designs],
+        [] if which("valgrind") else ["no valgrind: neither instructions nor misses were counted"],
+        qualities(cells),
+        cells,
+    )
+
+
+def recorded(folder: Path, progress: Say = None, *, scale: float = SCALE) -> list[Path]:
+    """Traces of the real programs that are installed here, recorded now; BadInput for fewer than LEAST_TRACES."""
+    found = []
+    all_of_them = programs(folder / "inputs", scale=scale)
+    for number, program in enumerate(all_of_them):
+        if progress is not None:
+            progress(f"record {program.name}", number, len(all_of_them))
+        if program.lacks() or program.hands_over:
+            continue
+        try:
+            found.append(trace_of(program, folder / program.name))
+        except CheckFailed:
+            continue
+    if len(found) < LEAST_TRACES:
+        raise BadInput(f"only {len(found)} programs could be recorded here; give traces: --traces DIR")
+    return found
+
+
+def _subjects(
+    folder: Path, traces: Sequence[Path], designs: Sequence[Design], hardware: Hardware, progress: Say
+) -> Iterator[Subject]:
+    libraries = libraries_of(designs, progress)
+    plans = [make_plan(design) for design in designs]
+    for number, trace in enumerate(traces):
+        if progress is not None:
+            progress(f"simulate {trace.name}", number, len(traces))
+        script = folder / f"script-{number}"
+        facts = write_script(trace, script)
+        table = simulate(trace, designs, hardware=hardware, application=WRITES)
+        again = simulate(trace, designs, hardware=_as_callgrind(hardware), application=REPLAY)
+        for plan, library, row, other in zip(plans, libraries, table.rows, again.rows, strict=True):
+            assert other.touches is not None
+            yield Subject(trace.name.removesuffix(".hst"), script, facts, plan, library, row, other.touches)
+
+
+def _yardstick(folder: Path) -> Path:
+    """The script of the calibration's yardstick."""
+    (trace,) = write_programs(folder, [program for program in PROGRAMS if program.__name__ == YARDSTICK])
+    script = folder / YARDSTICK
+    write_script(trace, script)
+    return script
+
+
+def _counted(subjects: Sequence[Subject], hardware: Hardware, progress: Say) -> list[Counted | None]:
+    """Instructions, and misses of caches that are as the hardware's first and last level."""
+    caches = (_geometry(hardware.l1, hardware.line_bytes), _geometry(hardware.llc, hardware.line_bytes))
+    found: list[Counted | None] = []
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for count in pool.map(lambda one: replay_counts(one.script, one.library, caches), subjects):
+            found.append(count)
+            if progress is not None:
+                progress("count instructions and misses", len(found), len(subjects))
+    return found
+
+
+def _as_callgrind(hardware: Hardware) -> Hardware:
+    """The caches that callgrind simulates: the first level and the last, of one core."""
+    first, last = (_geometry(level, hardware.line_bytes) for level in (hardware.l1, hardware.llc))
+    return msgspec.structs.replace(
+        hardware, l1=Level(first.size, first.ways), l2=None, llc=Level(last.size, last.ways), cores=1
+    )
+
+
+def _geometry(level: Level, line: int) -> Geometry:
+    """callgrind's caches have a power of two of sets: the nearest that is no larger."""
+    sets = 1 << (level.bytes // (level.ways * line)).bit_length() - 1
+    return Geometry(sets * level.ways * line, level.ways, line)
+
+
+def _replayed(subject: Subject, stats: Path) -> tuple[Replayed, dict[str, int]]:
+    """One more replay, with the library's counters at its end, those per class summed."""
+    environment = {**os.environ, "HEAPSMITH": f"stats={stats}"}
+    library = Library(subject.plan.design.name, subject.library, "")
+    run = replay_once(subject.script, library, env=environment)
+    return run, _counters(json.loads(stats.read_text()))
+
+
+def _counters(found: Mapping[str, Any]) -> dict[str, int]:
+    counters: dict[str, int] = dict(found["counters"])
+    for row in found["classes"]:
+        for name, count in row.items():
+            if isinstance(count, int):
+                counters[name] = counters.get(name, 0) + count
+    return counters
+
+
+def _predicted_counters(simulation: Simulation) -> dict[str, int]:
+    per_class = {name: sum(counts) for name, counts in simulation.counters.classes.items() if name not in HIT_PATH}
+    return per_class | simulation.counters.totals
+
+
+def _compared(subject: Subject, observed: Observed, hardware: Hardware, speed: float) -> Iterator[Comparison]:
+    """Every quantity of one subject."""
+    trace, design, operations = subject.trace, subject.plan.design.name, subject.facts.operations
+    simulation, runs, counted = subject.simulation, observed.runs, observed.counted
+    touches = simulation.touches
+    assert touches is not None
+
+    def cell(quantity: str, predicted: float, measured: float, spread: float = 0.0) -> Comparison:
+        return Comparison(trace, design, quantity, predicted, measured, spread)
+
+    if subject.facts.threads == 1:
+        for name, count in _predicted_counters(simulation).items():
+            yield cell("counters", count, observed.counters.get(name, 0))
+    spent = time_kinds(subject.plan, simulation, hardware.instructions, operations)
+    if counted is not None:
+        predicted = price(kinds(subject.plan, simulation), hardware.instructions)
+        yield cell("instructions per operation", predicted / operations, counted.instructions / operations)
+        yield cell("D1 misses", subject.misses.l1_misses, counted.d1_misses)
+        yield cell("LL misses", subject.misses.llc_misses, counted.ll_misses)
+    ns = price(spent, hardware.costs) * speed
+    yield cell("ns per operation", ns / operations, observed.ns.median / operations, observed.ns.spread)
+    yield cell("peak RSS", touches.resident_peak, runs.peak_rss_bytes - runs.start_rss_bytes)
+    yield cell("average RSS", touches.resident_average, runs.average_rss_bytes - runs.start_rss_bytes)
+    yield cell("page faults", touches.faults_4k + touches.faults_2m, runs.minor_faults)

@@ -1,0 +1,109 @@
+"""The commands of designs: look at them, emit and build their C, verify it."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heapsmith import arguments as take
+from heapsmith import results, show
+
+# What needs numpy or numba is imported inside the commands: help and completion must not wait for it.
+
+app = typer.Typer(rich_markup_mode=None)
+design_app = typer.Typer(help="Look at designs and check them.", rich_markup_mode=None)
+app.add_typer(design_app, name="design")
+
+
+@app.command(epilog=take.example("designs", "designs --json"))
+def designs(json: take.Json = False) -> None:
+    """List the built-in designs."""
+    from heapsmith.model.design import builtin_names, load
+
+    found = [load(name) for name in builtin_names()]
+    show.emit_json(found) if json else results.designs(found)
+
+
+@design_app.command("show", epilog=take.example("design show default", "design show tuned.toml --json"))
+def design_show(design: take.Name, json: take.Json = False) -> None:
+    """Every derived number of a design; with --json the whole plan, as `generate` writes it."""
+    from heapsmith.model.design import load
+    from heapsmith.model.plan import make_plan, plan_json
+
+    plan = make_plan(load(design))
+    sys.stdout.write(plan_json(plan).decode()) if json else results.plan(plan)
+
+
+@design_app.command("check", epilog=take.example("design check tuned.toml"))
+def design_check(design: take.Name, json: take.Json = False) -> None:
+    """Say whether a design is legal; if not, why, with the field's path."""
+    from heapsmith.model.design import load
+
+    found = load(design)
+    checked = {"name": found.name, "hash": found.hash(), "classes": len(found.sizes)}
+    show.emit_json(checked) if json else show.fields(checked.items())
+
+
+@design_app.command("schema", epilog=take.example("design schema > design.schema.json"))
+def design_schema() -> None:
+    """The JSON Schema of a design file, for editors."""
+    from heapsmith.model.design import schema
+
+    show.emit_json(schema())
+
+
+@app.command(epilog=take.example("generate default -o out/c", "generate out/py/design.toml -o out/py/c --check"))
+def generate(
+    design: take.Name,
+    out: take.OutFolder,
+    check: Annotated[bool, typer.Option("--check", help="Compare with what is there; write nothing.")] = False,
+    json: take.Json = False,
+) -> None:
+    """Write the C of a design, heapsmith.h for programs, plan.json and a MANIFEST of hashes."""
+    from heapsmith.codegen.generate import generate as emit
+    from heapsmith.model.design import load
+
+    found = emit(load(design), out if check else take.writable_folder(out), check=check)
+    show.emit_json(found) if json else results.generated(found, check)
+
+
+@app.command(epilog=take.example("build default -o libheap.so --header heapsmith.h", "build py.toml -o py.a --static"))
+def build(
+    design: take.Name,
+    out: take.OutFile,
+    checked: Annotated[bool, typer.Option("--checked", help="Assert the machine's equations at run time.")] = False,
+    static: Annotated[bool, typer.Option("--static", help="An archive (.a) to link in.")] = False,
+    header: take.Header = None,
+    json: take.Json = False,
+) -> None:
+    """Compile a design's library with GCC: to preload, to link with -l, or with --static to link in."""
+    from heapsmith.bench.whole_file import write_whole
+    from heapsmith.codegen import generate as emitted
+    from heapsmith.codegen.build import build as compile_library
+    from heapsmith.model.design import load
+
+    found = load(design)
+    if header is not None:
+        write_whole(take.writable_file(header), emitted.contents(found)[emitted.HEADER])
+    built = compile_library(found, take.writable_file(out), checked=checked, static=static)
+    show.emit_json({"design": found.name, "hash": found.hash(), "library": str(built)}) if json else print(built)
+
+
+@app.command(epilog=take.example("verify default", "verify out/py/design.toml out/py/trace.hst"))
+def verify(
+    design: take.Name,
+    traces: Annotated[list[Path] | None, typer.Argument(metavar="[TRACE]...", help="Traces (.hst).")] = None,
+    json: take.Json = False,
+) -> int:
+    """Audit the emitted C of a design, then hold its library against the model on each trace.
+
+    Every counter and every address must agree; the exit status is 1 if anything differs.
+    """
+    from heapsmith.codegen.verify import verify as compare
+    from heapsmith.model.design import load
+
+    with show.progress() as progress:
+        found = compare(load(design), traces or [], progress=progress)
+    show.emit_json(found) if json else results.verified(found)
+    return 0 if found.ok else 1

@@ -1,0 +1,102 @@
+"""The commands of the model: simulate designs on a trace, tune one; calibrate its costs, validate what it says."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heapsmith import arguments as take
+from heapsmith import results, show
+
+# What needs numpy or numba is imported inside the commands: help and completion must not wait for it.
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command(epilog=take.example("simulate py.hst", "simulate py.hst --design default --design tuned.toml --json"))
+def simulate(
+    trace: take.Trace,
+    design: take.Designs = None,
+    json: take.Json = False,
+) -> None:
+    """What designs would do on a trace, side by side: counts, bytes, fragmentation."""
+    from heapsmith.model.design import builtin_names, load
+    from heapsmith.model.simulate import simulate as run_model
+
+    with show.progress() as progress:
+        found = run_model(trace, [load(name) for name in design or builtin_names()], progress=progress)
+    show.emit_json(found) if json else results.simulated(found)
+
+
+@app.command(epilog=take.example("tune py.hst -o tuned.toml", "tune py.hst -o tuned.toml --max-overhead 0.02"))
+def tune(
+    trace: take.Trace,
+    out: take.OutFile,
+    base: take.Base = "default",
+    max_overhead: take.Overhead = 1.0,
+    max_classes: Annotated[int, typer.Option(min=1, help="At most so many size classes.")] = 48,
+    huge_pages: take.HugePages = False,
+    name: Annotated[str | None, typer.Option(help="The design's name; without it the file's.")] = None,
+    json: take.Json = False,
+) -> None:
+    """Search the size classes, fronts and slab size for a trace; write the design, each choice with its reason."""
+    from heapsmith.model.design import load
+    from heapsmith.model.design_toml import write_design
+    from heapsmith.model.tune import tune as search
+
+    with show.progress() as progress:
+        found = search(
+            trace,
+            base=load(base),
+            max_overhead=max_overhead,
+            max_classes=max_classes,
+            huge_pages=huge_pages,
+            name=name or take.design_name(out.stem),
+            progress=progress,
+        )
+    write_design(take.writable_file(out), found.design, found.reasons)
+    show.emit_json(found) if json else results.tuned(found, out)
+
+
+@app.command(epilog=take.example("calibrate -o machine.toml"))
+def calibrate(out: take.OutFile, rounds: take.Rounds = 3, json: take.Json = False) -> None:
+    """Measure what each kind of event costs on this machine: instructions (valgrind) and nanoseconds."""
+    from heapsmith.bench.calibrate import calibrate as measure
+    from heapsmith.bench.calibrate import write_machine
+
+    path = take.writable_file(out)
+    with show.progress() as progress:
+        found = measure(rounds=rounds, progress=progress)
+    write_machine(path, found.hardware)
+    show.emit_json(found) if json else results.calibrated(found, path)
+
+
+@app.command(epilog=take.example("validate --machine machine.toml", "validate --traces traces --design default --json"))
+def validate(
+    machine: take.Machine = "default",
+    traces: take.Traces = None,
+    design: take.Designs = None,
+    rounds: take.Rounds = 5,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write scatter plots (HTML).")] = None,
+    json: take.Json = False,
+) -> None:
+    """How wrong the model is: predicted beside measured for designs on traces, good designs and bad ones.
+
+    Without --traces real programs are recorded now; without --design all built-in designs and deliberately bad ones.
+    """
+    import tempfile
+
+    from heapsmith.bench import validate as bench
+    from heapsmith.bench.bad_designs import bad_designs
+    from heapsmith.bench.scatter import write_scatter
+    from heapsmith.model.design import builtin_names, load
+    from heapsmith.model.hardware import load_hardware
+
+    page = take.writable_file(out) if out is not None else None
+    designs = [load(name) for name in design] if design else [*map(load, builtin_names()), *bad_designs()]
+    with show.progress() as progress, tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
+        files = take.trace_files(traces) if traces else bench.recorded(Path(folder), progress)
+        found = bench.validate(files, designs, load_hardware(machine), rounds=rounds, progress=progress)
+    if page is not None:
+        write_scatter(page, found)
+    show.emit_json(found) if json else results.validated(found)

@@ -1,0 +1,141 @@
+"""The commands that run programs and replays: under a library, side by side, from trace to library, in a benchmark."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heapsmith import arguments as take
+from heapsmith import results, show
+
+# What needs numpy or numba is imported inside the commands: help and completion must not wait for it.
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command(
+    context_settings=take.COMMAND_LINE, epilog=take.example("run default -- python3 x.py", "run out/py/libpy.so -- ls")
+)
+def run(
+    library: take.LibraryOrDesign,
+    command: take.Cmd,
+    stats: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the heap's counters at exit; %p in it is the process id.")
+    ] = None,
+) -> int:
+    """Run CMD under LD_PRELOAD of a library; a design is built into the cache first. The exit status is CMD's."""
+    from heapsmith.bench.built import library_of
+    from heapsmith.bench.measure import run_under
+    from heapsmith.model.design import load
+
+    words = take.command_words(command)
+    path = take.library_file(library) or library_of(load(library))
+    if stats is not None:
+        os.environ["HEAPSMITH"] = take.with_stats(os.environ.get("HEAPSMITH", ""), stats)
+    return run_under(path, words)
+
+
+@app.command(
+    epilog=take.example("replay py.hst --lib glibc --lib out/py/libpy.so", "replay py.hst --lib mimalloc --json")
+)
+def replay(
+    trace: take.Trace,
+    lib: Annotated[
+        list[str], typer.Option(metavar="LIB", help="glibc, a peer (docs/peers.md) or a .so; repeat it to compare.")
+    ],
+    rounds: take.Rounds = 5,
+    check: Annotated[bool, typer.Option("--check", help="Check alignment and contents of every block first.")] = False,
+    json: take.Json = False,
+) -> None:
+    """Replay a trace against any malloc in interleaved rounds: time per operation and peak RSS, with their spread."""
+    from heapsmith.bench.replay import replay as run_replay
+
+    with show.progress() as progress:
+        found = run_replay(trace, lib, rounds=rounds, check=check, progress=progress)
+    show.emit_json(found) if json else results.replayed(found)
+
+
+@app.command(
+    context_settings=take.COMMAND_LINE,
+    epilog=take.example("forge -o out/py -- env PYTHONMALLOC=malloc python3 x.py", "forge -o out/gcc -- gcc -c big.c"),
+)
+def forge(
+    command: take.Cmd,
+    out: take.OutFolder,
+    base: take.Base = "default",
+    max_overhead: take.Overhead = 1.0,
+    name: Annotated[str | None, typer.Option(help="The design's name; without it the folder's.")] = None,
+    rounds: take.Rounds = 5,
+    json: take.Json = False,
+) -> None:
+    """All of it for CMD: record, tune, simulate, generate, build, verify, measure, replay.
+
+    CMD runs several times, with /dev/null as its input; its output is compared, not shown.
+    """
+    from heapsmith.bench import forge as smithy
+    from heapsmith.model.design import load
+
+    words, folder = take.command_words(command), take.writable_folder(out)
+    with show.progress() as progress:
+        report = smithy.forge(
+            words,
+            folder,
+            base=load(base),
+            name=name or take.design_name(folder.absolute().name),
+            max_overhead=max_overhead,
+            rounds=rounds,
+            say=lambda step, what: show.note(f"[{step}/{smithy.STEPS}] {what}"),
+            progress=progress,
+        )
+    show.emit_json(report) if json else results.forged(report)
+
+
+@app.command(
+    epilog=take.example("bench --quick --tune", "bench --only 'mixed*' --tuned libpy.so='a recording of x.py'")
+)
+def bench(
+    suite: take.Suites = None,
+    only: take.Rows = None,
+    lib: take.Beside = None,
+    tuned: take.Tuned = None,
+    tune: take.Tune = False,
+    rounds: take.BenchRounds = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer rows, less work in each: under two minutes.")] = False,
+    instructions: Annotated[bool, typer.Option("--instructions", help="Count instructions too (valgrind).")] = False,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write JSON; to X.md a page.")] = None,
+    json: take.Json = False,
+) -> int:
+    """Benchmarks, replays and real programs under every malloc: time, peak RSS, ratios to glibc and the best peer.
+    See docs/bench.md. The exit status is 1 if a library that is no peer fails a row or changes its output.
+    """
+    from heapsmith.bench import bench_tables
+    from heapsmith.bench.suite import bench as run_suites
+
+    path = take.writable_file(out) if out is not None else None
+    with show.progress() as progress:
+        found = run_suites(
+            suites=suite or [],
+            only=only or [],
+            libs=lib or [],
+            tuned=tuned or [],
+            rounds=rounds,
+            quick=quick,
+            instructions=instructions,
+            tune=tune,
+            progress=progress,
+        )
+    if path is not None:
+        bench_tables.write(path, found)
+    show.emit_json(found) if json else results.benched(found)
+    return 1 if bench_tables.broken(found) else 0
+
+
+@app.command(epilog=take.example("doctor", "doctor --json"))
+def doctor(json: take.Json = False) -> int:
+    """What this machine has and lacks for heapsmith; the exit status is 3 if it lacks something essential."""
+    from heapsmith.bench.doctor import doctor as examine
+
+    found = examine()
+    show.emit_json(found) if json else results.doctor(found)
+    return 3 if found.lacking else 0

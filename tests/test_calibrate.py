@@ -1,0 +1,35 @@
+"""calibrate: a tiny real run, and the machine file it writes."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from heapsmith.bench.calibrate import calibrate, write_machine
+from heapsmith.bench.micro_traces import PROGRAMS, holes, pairs, write_programs
+from heapsmith.model.design import load
+from heapsmith.model.hardware import load_hardware
+from heapsmith.model.trace import verify
+
+
+def test_micro_programs_are_whole_and_repeat(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    again = write_programs(tmp_path / "b")
+    for path, other in zip(write_programs(tmp_path / "a"), again, strict=True):
+        assert verify(path).events > 50
+        assert path.read_bytes() == other.read_bytes()
+    assert len(again) == len(PROGRAMS) == len({path.stem for path in again})
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_a_tiny_calibration(tmp_path: Path) -> None:
+    found = calibrate(programs=(pairs, holes), designs=[load("default"), load("sll")], rounds=1)
+    assert (found.counted, found.timed) == (2, 4)
+    assert found.instruction_errors is not None
+    assert found.instruction_errors.worst < 0.05
+    assert found.hardware.costs["fault.4k"] >= 0
+    assert found.hardware.fit["yardstick_ns"] > 0
+    file = tmp_path / "machine.toml"
+    write_machine(file, found.hardware)
+    assert load_hardware(str(file)) == found.hardware

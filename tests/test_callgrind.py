@@ -1,0 +1,95 @@
+"""callgrind: the parser on a small profile, and a real replay that is counted exactly."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from traces import trace_of
+
+from heapsmith.bench.built import library_of
+from heapsmith.bench.callgrind import Geometry, counted, parse, replay_counts
+from heapsmith.bench.replay_script import write_script
+from heapsmith.model.design import load
+from heapsmith.model.errors import BadInput
+
+PROFILE = """\
+# callgrind format
+version: 1
+creator: callgrind-3.19.0
+positions: line
+events: Ir Dr Dw D1mr D1mw DLmr DLmw
+summary: 0
+
+ob=(1) /lib/libheap.so
+fl=(1) heap.c
+fn=(1) malloc
+10 5 2 1 1
++1 3
+cob=(2) /lib/libc.so.6
+cfi=(2) string.c
+cfn=(2) __memset_avx2
+calls=4 0
+* 40 0 20 0 7 0 5
+cfn=(3) slow_path
+calls=1 0
+* 100 9 9
+
+fn=(3)
+-4 60 6 6
+
+ob=(2)
+fn=(2)
+0 40 0 20 0 7 0 5
+
+ob=(3) /bin/replay
+fn=(4) stream_replay
+1 500 100 50 20 10 8 4
+cob=(1)
+cfn=(1)
+calls=9 0
+1 148 11 10
+fn=(5) rss_anon_bytes
+2 1000 1 1 1 1 1 1
+"""
+
+
+def test_a_profile_by_object_and_function() -> None:
+    profile = parse(PROFILE.splitlines(keepends=True))
+    assert profile.events == ["Ir", "Dr", "Dw", "D1mr", "D1mw", "DLmr", "DLmw"]
+    assert profile.own["/lib/libheap.so", "malloc"] == [8, 2, 1, 1, 0, 0, 0]
+    assert profile.own["/lib/libheap.so", "slow_path"] == [60, 6, 6, 0, 0, 0, 0]
+    assert profile.called["/lib/libheap.so", "__memset_avx2"] == [40, 0, 20, 0, 7, 0, 5]
+    assert profile.called["/lib/libheap.so", "slow_path"] == [100, 9, 9, 0, 0, 0, 0]
+
+
+def test_what_is_counted_of_it() -> None:
+    found = counted(parse(PROFILE.splitlines()), Path("/lib/libheap.so"), Path("/bin/replay"))
+    assert (found.instructions, found.reads, found.writes) == (68, 8, 7)
+    assert (found.moving, found.loop) == (40, 500)  # no part of what samples RSS
+    assert (found.d1_misses, found.ll_misses) == (1 + 7 + 30, 5 + 12)
+    assert (found.library_d1_misses, found.library_ll_misses) == (8, 5)
+    assert found.less(found).instructions == 0
+
+
+def test_what_is_no_profile() -> None:
+    with pytest.raises(BadInput, match="it names no events"):
+        parse(["nothing\n"])
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_a_real_replay(tmp_path: Path) -> None:
+    """What is counted is the trace's: twice the events cost twice the instructions of the hit path, to the last one."""
+    library = library_of(load("default"))
+    scripts = []
+    for blocks in (20, 40, 60):  # all in the front after one refill
+        trace = trace_of(tmp_path / f"{blocks}.hst", [32] * blocks, freed=True)
+        scripts.append(tmp_path / str(blocks))
+        write_script(trace, scripts[-1])
+    first, second, third = (replay_counts(script, library) for script in scripts)
+    assert first.instructions > 0
+    assert third.instructions - second.instructions == second.instructions - first.instructions
+    assert 20 <= (second.instructions - first.instructions) / 20 <= 40  # a pair
+    assert first.d1_misses == 0  # no caches were simulated
+    cached = replay_counts(scripts[0], library, (Geometry(32768, 8), Geometry(1 << 20, 16)))
+    assert cached.instructions == first.instructions
+    assert cached.d1_misses >= cached.library_d1_misses > 0

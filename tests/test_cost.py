@@ -1,0 +1,66 @@
+"""Cost: every policy option has kinds of its own, counts are the trace's, and a price is the sum of its shares."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from traces import random_trace
+
+from heapsmith.model.cost import kinds, price, price_of, time_kinds
+from heapsmith.model.design import Design, builtin_names, load
+from heapsmith.model.hardware import Hardware, load_hardware
+from heapsmith.model.plan import make_plan
+from heapsmith.model.simulate import Simulation, simulate
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Design, Simulation]]:
+    trace = random_trace(tmp_path_factory.mktemp("cost") / "t.hst", 20_000, 3, max_size=100_000)
+    designs = [load(name) for name in builtin_names()]
+    return list(zip(designs, simulate(trace, designs).rows, strict=True))
+
+
+def test_calls_are_counted_once(simulated: list[tuple[Design, Simulation]]) -> None:
+    for design, row in simulated:
+        plan, work = make_plan(design), row.statistics.work
+        found = kinds(plan, row)
+        of = row.counters.classes
+        small = sum(of["hit0"]) + sum(of["hit1"]) + sum(of["refill"])
+        assert found[f"alloc.{plan.dispatch}"] == small
+        assert found["call.realloc"] == work["reallocs"]
+        assert found.get("take.reuse", 0) + found["take.carve"] == sum(of["reuse"]) + sum(of["carve"])
+        assert found.get("give.block", 0) >= found.get("give.slab", 0)
+        assert min(found.values()) > 0
+
+
+def test_every_option_has_its_kinds(simulated: list[tuple[Design, Simulation]]) -> None:
+    """All built-in designs together have all kinds for which constants are shipped, but for huge blocks and threads."""
+    together = {name for design, row in simulated for name in kinds(make_plan(design), row)}
+    missing = {name for name in together if name not in load_hardware().instructions}
+    assert not missing
+
+
+def test_prices_add_up(simulated: list[tuple[Design, Simulation]], tmp_path: Path) -> None:
+    costs = {"instructions": 0.25, "replay.operation": 7.0, "replay.line": 1.0, "fault.4k": 500.0}
+    machine: Hardware = msgspec.structs.replace(load_hardware(), costs=costs)
+    for design, row in simulated:
+        plan = make_plan(design)
+        found = price_of(plan, row, 20_000, machine)
+        instructions = price(kinds(plan, row), machine.instructions)
+        spent = time_kinds(plan, row, machine.instructions, 20_000)
+        assert found.instructions_per_op == pytest.approx(instructions / 20_000)
+        assert found.ns_per_op == pytest.approx(price(spent, costs) / 20_000)
+        assert sum(found.shares.values()) == pytest.approx(1)
+        assert 0 < found.allocator_ns_per_op < found.ns_per_op - 7
+        assert set(found.shares) <= set(costs)
+
+
+def test_hardening_costs_instructions(simulated: list[tuple[Design, Simulation]]) -> None:
+    by_name = {
+        design.name: price(kinds(make_plan(design), row), load_hardware().instructions) for design, row in simulated
+    }
+    assert by_name["default"] < by_name["checks"] < by_name["hardened"]
+
+
+def test_price_ignores_what_has_no_cost() -> None:
+    assert price({"a": 3, "b": 4}, {"a": 2.0}) == 6

@@ -1,0 +1,58 @@
+"""validate: predicted beside measured on one tiny trace, two designs; the page of plots; what is refused."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from conftest import Answer
+from traces import random_trace
+
+from heapsmith.bench.bad_designs import bad_designs
+from heapsmith.bench.scatter import write_scatter
+from heapsmith.bench.validate import Validation, validate
+from heapsmith.model.design import load
+from heapsmith.model.hardware import load_hardware
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Validation:
+    trace = random_trace(tmp_path_factory.mktemp("validate") / "t.hst", 20_000, 5, max_size=3000)
+    costs = {"instructions": 0.2, "replay.operation": 7.0, "fault.4k": 600.0}
+    machine = msgspec.structs.replace(load_hardware(), costs=costs)
+    return validate([trace], [load("default"), load("bare")], machine, rounds=1)
+
+
+def test_counters_are_equal(found: Validation) -> None:
+    counters = next(one for one in found.qualities if one.quantity == "counters")
+    assert counters.cells > 50
+    assert counters.errors.worst == 0
+
+
+def test_instructions_are_close_and_ranked(found: Validation) -> None:
+    for one in found.qualities:
+        if one.quantity == "instructions per operation":
+            assert one.errors.worst < 0.1
+            assert one.tau == 1
+
+
+def test_the_page_holds_every_point(found: Validation, tmp_path: Path) -> None:
+    page = tmp_path / "out.html"
+    write_scatter(page, found)
+    text = page.read_text()
+    assert "Plotly.newPlot" in text
+    assert all(one.quantity in text for one in found.qualities)
+    assert "http-equiv" in text or "<html>" in text
+
+
+def test_a_machine_without_costs_is_refused(call: Callable[..., Answer], tmp_path: Path) -> None:
+    trace = random_trace(tmp_path / "t.hst", 100, 1)
+    answer = call("validate", "--traces", trace, "--design", "default")
+    assert answer.status == 2
+    assert "heapsmith calibrate -o machine.toml" in answer.err
+
+
+def test_bad_designs_are_valid() -> None:
+    designs = bad_designs()
+    assert [design.why_not_valid() for design in designs] == [None] * len(designs)
+    assert len({design.hash() for design in designs}) == len(designs) >= 10
