@@ -84,10 +84,14 @@ def free(
     if block >= SMALL_END:
         free_large(touched, machine, heaps, pages, bins, heap, block, asked)
     elif block >= 0:
+        by_row = int(machine[0]["by_row"])
         if heap < 0 and needs_heap(int(machine[0]["remote_code"])):
             touch(touched, FREE_OF + WORD * (1 + (block & CLASS_MASK)), 0)
             heap = heap_for(touched, machine, threads, heaps, thread)
-        free_small(touched, machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, block)
+            by_row = 0
+        free_small(
+            touched, machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, block, by_row
+        )
 
 
 @kernel

@@ -38,10 +38,10 @@ from heapsmith.model.policy.lines import (
     alloc_lines,
     class_lines,
     drain_lines,
+    drained_lines,
     fill_lines,
     free_lines,
     header_lines,
-    held_lines,
     owner_lines,
     promote_lines,
     size_lines,
@@ -124,7 +124,7 @@ def allocate_on_miss(
         touch(touched, heap_at(machine, heap) + int(machine[0]["heap_remote"]), 0)
     if heaps[heap]["remote"] >= 0:
         drain_remote(touched, machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap)
-        held_lines(touched, classes, cls)
+        drained_lines(touched, machine, classes, fronts, slots, slabs, front, cls)
         block = front_pop(classes, fronts, slots, front, cls)
         if block >= 0:
             classes[cls]["hit0"] += 1
@@ -149,15 +149,15 @@ def allocate_on_miss(
 @hit_path
 def free_small(
     touched: Ints, machine: Records, classes: Records, heaps: Records, fronts: Records, slots: Ints, stores: Records,
-    slabs: Records, marks: Ints, nodes: Records, moved: Ints, heap: int, block: int,
+    slabs: Records, marks: Ints, nodes: Records, moved: Ints, heap: int, block: int, by_row: int,
 ) -> None:  # fmt: skip
     """A block is freed by a thread of this heap (NO_HEAP if it has none): it, or the one that it drives out of the
-    quarantine, goes where it belongs."""
+    quarantine, goes where it belongs. by_row: as for free_to_front."""
     if machine[0]["quarantine"] > 0 and heap >= 0:
         block = hold_back(touched, machine, heaps, slots, heap, block)
         if block < 0:
             return
-    let_go(touched, machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, block)
+    let_go(touched, machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, block, by_row)
 
 
 @kernel
@@ -197,33 +197,20 @@ def empty_quarantine(
     heaps[heap]["quarantined"] = 0
     for index in range(held):
         block = int(slots[base + (head + index) % int(machine[0]["quarantine"])])
-        let_go(touched, machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, block)
+        let_go(touched, machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, block, 0)
 
 
 @hit_path
 def let_go(
     touched: Ints, machine: Records, classes: Records, heaps: Records, fronts: Records, slots: Ints, stores: Records,
-    slabs: Records, marks: Ints, nodes: Records, moved: Ints, heap: int, block: int,
+    slabs: Records, marks: Ints, nodes: Records, moved: Ints, heap: int, block: int, by_row: int,
 ) -> None:  # fmt: skip
     """A freed block goes to a front or to its owner (sections 4 and 7)."""
     class_lines(touched, machine, classes, slabs, block)
     owner_lines(touched, machine, slabs, block)
     place = where(int(machine[0]["remote_code"]), slabs, heap, block >> SLAB_SHIFT)
     if place == TO_FRONT:
-        free_to_front(
-            touched,
-            machine,
-            classes,
-            fronts,
-            slots,
-            stores,
-            slabs,
-            marks,
-            moved,
-            heap,
-            block,
-            int(machine[0]["by_row"]),
-        )
+        free_to_front(touched, machine, classes, fronts, slots, stores, slabs, marks, moved, heap, block, by_row)
     else:
         classes[block & CLASS_MASK]["remote"] += 1
         owner = int(slabs[block >> SLAB_SHIFT]["owner"])

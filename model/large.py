@@ -2,10 +2,21 @@
 
 from heapsmith.model.design import PAGE
 from heapsmith.model.kernel import Ints, Records, kernel
-from heapsmith.model.layout import COUNTS, HUGE, PAGE_BYTES, PAGE_STATE, PAGES, TOTAL_MAP
+from heapsmith.model.layout import (
+    COUNTS,
+    HUGE,
+    LARGE_LOCK,
+    PAGE_BYTES,
+    PAGE_STATE,
+    PAGES,
+    TOTAL_COMMITTED,
+    TOTAL_MAP,
+    TOTAL_REMAP,
+    TOTAL_UNMAP,
+)
 from heapsmith.model.run_cache import cache_run, cached_run
 from heapsmith.model.runs import NO_RUN, allocate_run, extend_run, free_run
-from heapsmith.model.store import commit
+from heapsmith.model.slabs import commit
 from heapsmith.model.touches import gone, touch
 
 RUN_CODE = 1 << 60
@@ -33,6 +44,7 @@ def pages_for(size: int, tail_bytes: int) -> int:
 @kernel
 def allocate_huge(touched: Ints, machine: Records, pages: int) -> int:
     """The ordinal of a new mapping."""
+    touch(touched, LARGE_LOCK, 1)
     touch(touched, COUNTS + TOTAL_MAP, 1)
     ordinal = int(machine[0]["huge_map"])
     machine[0]["huge_map"] = ordinal + 1
@@ -43,6 +55,9 @@ def allocate_huge(touched: Ints, machine: Records, pages: int) -> int:
 @kernel
 def free_huge(touched: Ints, machine: Records, pages: int) -> None:
     """A mapping is unmapped."""
+    touch(touched, LARGE_LOCK, 1)
+    touch(touched, COUNTS + TOTAL_UNMAP, 1)
+    touch(touched, COUNTS + TOTAL_COMMITTED, 1)
     machine[0]["huge_unmap"] += 1
     machine[0]["committed"] -= pages * PAGE
 
@@ -51,6 +66,7 @@ def free_huge(touched: Ints, machine: Records, pages: int) -> None:
 def resize_huge(touched: Ints, machine: Records, old: int, new: int) -> None:
     """A mapping of `old` pages is made `new` pages long."""
     if old != new:
+        touch(touched, COUNTS + TOTAL_REMAP, 1)
         machine[0]["huge_remap"] += 1
         commit(touched, machine, (new - old) * PAGE)
 
@@ -107,6 +123,7 @@ def resize_large(
     machine[0]["large_resizes"] += 1
     wanted = pages_for(size, int(machine[0]["tail_bytes"]))
     if block >= HUGE_CODE:
+        touch(touched, LARGE_LOCK, 1)
         if size <= machine[0]["huge_bytes"]:
             return False
         resize_huge(touched, machine, pages_for(asked, int(machine[0]["tail_bytes"])), wanted)

@@ -30,7 +30,7 @@ from heapsmith.model.layout import (
     TOTAL_REUSE,
 )
 from heapsmith.model.policy.dispatch import release_goes, release_grown
-from heapsmith.model.store import commit
+from heapsmith.model.slabs import commit
 from heapsmith.model.touches import gone, on_huge, touch, touch_bytes
 
 NO_RUN = -1

@@ -12,7 +12,7 @@ from heapsmith.codegen.build import build
 from heapsmith.model.application import Application
 from heapsmith.model.design import Design, builtin_names, load
 from heapsmith.model.hardware import load_hardware
-from heapsmith.model.layout import Layout
+from heapsmith.model.layout import HUGE, REGION, Layout
 from heapsmith.model.machine import Machine
 from heapsmith.model.plan import Plan, make_plan
 from heapsmith.model.touched import Touched
@@ -64,14 +64,18 @@ def events(seed: int, count: int, threads: int) -> Chunk:
 
 
 def predicted(plan: Plan, chunk: Chunk) -> list[set[int]]:
-    """The lines that the model says each event touches; the program itself touches nothing."""
+    """The lines that the model says each event touches, but for those of huge blocks, whose places are the system's.
+
+    The program itself touches nothing.
+    """
     touched = Touched(load_hardware("default"), LOG, 1 << 20)
     machine = Machine(plan, compiled=False, touched=touched, application=Application(births="none", deaths="none"))
     found = []
     for index in range(len(chunk.op)):
         touched.array[LOGGED] = 0
         machine.feed(chunk.part(index, index + 1))
-        found.append({address >> LINE_SHIFT for address, _ in touched.log()})
+        lines = {address >> LINE_SHIFT for address, _ in touched.log()}
+        found.append({line for line in lines if (line << LINE_SHIFT) // REGION != HUGE // REGION})
     assert touched.lost == 0
     return found
 

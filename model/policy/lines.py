@@ -5,6 +5,7 @@ from heapsmith.model.kernel import Ints, Records, hit_path, kernel
 from heapsmith.model.layout import (
     ALLOC_OF,
     CLASS_BYTES,
+    CLASS_CAPACITY,
     CLASS_DRAIN,
     CLASS_FIRST,
     CLASS_SLOT,
@@ -109,10 +110,27 @@ def pop_lines(
 
 
 @kernel
-def held_lines(touched: Ints, classes: Records, cls: int) -> None:
-    """Of the question whether level 0 holds blocks after a drain."""
-    if is_stack(int(classes[cls]["front"])):
+def drained_lines(
+    touched: Ints,
+    machine: Records,
+    classes: Records,
+    fronts: Records,
+    slots: Ints,
+    slabs: Records,
+    front: int,
+    cls: int,
+) -> None:
+    """Of an allocation that looks into level 0 again, after a drain."""
+    kind = int(classes[cls]["front"])
+    if is_stack(kind):
         touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
+    elif kind != NONE:
+        touch(touched, int(fronts[front]["front_at"]) + FRONT_HELD, 0)
+    if fronts[front]["held"] > 0:
+        pop_lines(touched, machine, classes, fronts, slots, slabs, front, cls, kind)
+        if kind == FIFO_RING:
+            touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
+            touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
 
 
 @kernel
