@@ -9,6 +9,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from heapsmith.model.whole_program import PART, compile_as_one
+
 Ints = NDArray[np.int64]
 """A 1-D array of integers."""
 
@@ -133,11 +135,12 @@ def _twin(
     """The numba dispatcher of a copy of `function` whose callees are twins too; cached on disk under `digest`."""
     import numba
 
+    compile_as_one()
     if function not in made:
         twins = {name: _twin(callee, constants, made) for name, callee in _callees(function).items()}
         copy = _renamed(function, twins, constants)
         copy.__module__ = function.__module__
-        copy.__qualname__ = f"{function.__name__}_{digest}" if digest else function.__name__
+        copy.__qualname__ = f"{function.__name__}_{digest}" if digest else f"{PART}{function.__name__}"
         # No kernel makes an array: counting references to those passed along (nrt) took most of the time.
         options: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
         options |= {"no_cpython_wrapper": not digest, "forceinline": function in _HIT_PATH}
