@@ -143,7 +143,8 @@ WORK = (
     "slab_removes",  # and that are so no longer
     "exits",  # of threads with a heap
 )
-"""What the cost model needs and no counter tells: how often the library does what costs it instructions."""
+"""What the cost model needs and no counter tells: how often the library does what costs it instructions. What is on
+the hit path is counted only with a listener (model/touches.py)."""
 
 CLASS_NUMBERS = ("stride", "usable", "first", "blocks")
 BATCHES = ("refill", "flush", "spill", "promote")

@@ -7,7 +7,7 @@ from heapsmith.model.large import HUGE_CODE, RUN_CODE, allocate_large, free_larg
 from heapsmith.model.layout import CLASS_BYTES, CLASS_MASK, CLASSES, FREE_OF, RUNS, WORD, block_at
 from heapsmith.model.policy.dispatch import needs_heap
 from heapsmith.model.policy.lines import aligned_lines, class_lines, size_lines
-from heapsmith.model.touches import touch
+from heapsmith.model.touches import NONE, SINK, touch
 from heapsmith.model.trace_events import Op
 
 CALLOC, REALLOC, ALIGNED = int(Op.CALLOC), int(Op.REALLOC), int(Op.ALIGNED)
@@ -60,7 +60,8 @@ def allocate(
         aligned_lines(touched, machine, classes, cls, size, align)
     if cls < 0:
         return allocate_large(touched, machine, heaps, pages, bins, int(threads[thread]), size, align)
-    machine[0]["above"] += size > machine[0]["direct_limit"]
+    if SINK != NONE:
+        machine[0]["above"] += size > machine[0]["direct_limit"]
     is_new = threads[thread] < 0
     heap = heap_for(touched, machine, threads, heaps, thread)
     if align > machine[0]["grain"]:

@@ -30,7 +30,7 @@ from heapsmith.model.heap import exit_thread
 from heapsmith.model.kernel import Bytes, Ints, Numbers, Records, hit_path, kernel
 from heapsmith.model.layout import COUNTS, TOTAL_IN_PLACE, TOTAL_MOVED
 from heapsmith.model.policy.front import NO_BLOCK
-from heapsmith.model.touches import acts, room_for, tick, touch, touch_bytes
+from heapsmith.model.touches import NONE, SINK, acts, room_for, tick, touch, touch_bytes
 
 SLACK_BYTES = 1 << 21
 """What an event may touch for the first time besides its block: the library's own records, a superslab."""
@@ -163,11 +163,12 @@ def reallocate(
 @hit_path
 def tally(machine: Records, kind: int, is_null: bool) -> None:
     """One call of the operation, of a null pointer or not."""
-    machine[0]["callocs"] += kind == CALLOC
-    machine[0]["reallocs"] += kind == REALLOC
-    machine[0]["aligned"] += kind == ALIGNED
-    machine[0]["sized_frees"] += kind == FREE_SIZED
-    machine[0]["null_frees"] += is_null and kind in (FREE, FREE_SIZED)
+    if SINK != NONE:
+        machine[0]["callocs"] += kind == CALLOC
+        machine[0]["reallocs"] += kind == REALLOC
+        machine[0]["aligned"] += kind == ALIGNED
+        machine[0]["sized_frees"] += kind == FREE_SIZED
+        machine[0]["null_frees"] += is_null and kind in (FREE, FREE_SIZED)
 
 
 @kernel
@@ -210,7 +211,8 @@ def run(
                 touched, machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages,
                 bins, blocks, moved, who, name, bytes_asked, align, kind
             )  # fmt: skip
-            machine[0]["asked_lines"] += (bytes_asked + LINE - 1) // LINE
+            if SINK != NONE:
+                machine[0]["asked_lines"] += (bytes_asked + LINE - 1) // LINE
         elif kind == REALLOC:
             handle = reallocate(
                 touched, machine, classes, lookup, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages,

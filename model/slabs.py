@@ -167,6 +167,7 @@ def leave_age_queue(touched: Ints, machine: Records, slabs: Records, slab: int) 
         older, newer = int(slabs[slab]["older"]), int(slabs[slab]["newer"])
         touch(touched, slab_at(slabs, slab) + SLAB_NEWER, 0)
         touch(touched, slab_at(slabs, slab) + SLAB_ELDER, 0)
+        touch(touched, slab_at(slabs, slab) + SLAB_CLASS_NUMBER, 1)
         if older >= 0:
             touch(touched, slab_at(slabs, older) + SLAB_NEWER, 1)
         if newer >= 0:
