@@ -111,7 +111,7 @@ def take(
     return want - left
 
 
-@kernel
+@hit_path
 def take_freed(
     touched: Ints,
     machine: Records,
@@ -150,7 +150,7 @@ def take_freed(
     return count
 
 
-@kernel
+@hit_path
 def take_fresh(
     touched: Ints,
     machine: Records,
@@ -192,7 +192,7 @@ def commit(touched: Ints, machine: Records, size: int) -> None:
         machine[0]["committed_peak"] = committed
 
 
-@kernel
+@hit_path
 def give(
     touched: Ints,
     machine: Records,
@@ -231,11 +231,11 @@ def give(
 @kernel
 def give_batch(
     touched: Ints, machine: Records, classes: Records, stores: Records, slabs: Records, marks: Ints, heap: int,
-    moved: Ints, count: int,
+    blocks: Ints, first: int, count: int,
 ) -> None:  # fmt: skip
-    """give(moved[0]) .. give(touched, moved[count - 1])."""
-    for index in range(count):
-        give(touched, machine, classes, stores, slabs, marks, heap, int(moved[index]))
+    """give(blocks[first]) .. give(blocks[first + count - 1])."""
+    for index in range(first, first + count):
+        give(touched, machine, classes, stores, slabs, marks, heap, int(blocks[index]))
 
 
 @kernel

@@ -13,7 +13,7 @@ from heapsmith.model.layout import (
     WORD,
     count_at,
 )
-from heapsmith.model.store import give
+from heapsmith.model.store import give_batch
 from heapsmith.model.touches import touch, touch_bytes
 
 NUMBER_BYTES = 4
@@ -61,8 +61,7 @@ def empty_batches(
         base = int(classes[cls]["transfer_base"]) + int(classes[cls]["batches"]) * count
         touch_bytes(touched, TRANSFERRED + base * WORD, count * WORD, 0)
         touch(touched, count_at(machine, heap, cls) + COUNT_BACK, 1)
-        for index in range(count):
-            give(touched, machine, classes, stores, slabs, marks, heap, int(slots[base + index]))
+        give_batch(touched, machine, classes, stores, slabs, marks, heap, slots, base, count)
 
 
 @kernel
