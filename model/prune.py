@@ -17,9 +17,6 @@ import msgspec
 _HARMLESS = ("int", "bool", "len", "max", "min", "np", "range")
 """What kernels call that is no kernel."""
 
-_INT64 = cast(ast.Expression, ast.parse("np.int64", mode="eval")).body
-
-
 class Pruned(msgspec.Struct, frozen=True):
     """What is left of a kernel."""
 
@@ -51,6 +48,10 @@ def pruned(function: types.FunctionType, constants: Mapping[str, Any], callees: 
     exec(compile(ast.fix_missing_locations(tree), function.__code__.co_filename, "exec"), space)
     acts = any(_acts(statement, callees) for statement in definition.body)
     return Pruned(space[function.__name__].__code__, acts, passed)
+
+
+def _numpy(name: str) -> ast.expr:
+    return ast.Attribute(ast.Name("np", ast.Load()), name, ast.Load())
 
 
 def _bare(definition: ast.FunctionDef) -> None:
@@ -149,11 +150,19 @@ class _Pruner(ast.NodeTransformer):
             return node.args[0]
         return node
 
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        self.generic_visit(node)
+        if not self._is_known(node.slice):
+            node.slice = ast.Call(_numpy("uint64"), [node.slice], [])
+        return node
+
+    def _is_known(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id in self.known)
+
     def _plain(self, node: ast.expr) -> ast.expr:
         """An argument that is no literal: numba would compile the callee once more for each literal."""
         number = node.operand if isinstance(node, ast.UnaryOp) else node
-        is_literal = isinstance(number, ast.Constant) or (isinstance(number, ast.Name) and number.id in self.known)
-        return ast.Call(_INT64, [node], []) if is_literal else node
+        return ast.Call(_numpy("int64"), [node], []) if self._is_known(number) else node
 
     def _is_int64(self, node: ast.expr) -> bool:
         """Whether it is a field of a record or an item of an array of int64."""
