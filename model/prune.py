@@ -152,7 +152,7 @@ class _Pruner(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         self.generic_visit(node)
-        if not self._is_known(node.slice):
+        if not isinstance(node.slice, ast.Tuple | ast.Slice) and not self._is_known(node.slice):
             node.slice = ast.Call(_numpy("uint64"), [node.slice], [])
         return node
 
