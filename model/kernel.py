@@ -32,6 +32,7 @@ OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_n
 
 _KERNELS: set[Callable[..., Any]] = set()
 _HIT_PATH: set[Callable[..., Any]] = set()
+_LARGE: set[Callable[..., Any]] = set()
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -50,6 +51,15 @@ def hit_path(function: Kernel) -> Kernel:
     """
     _HIT_PATH.add(function)
     return kernel(function)
+
+
+def large_hit_path(function: Kernel) -> Kernel:
+    """Mark a function as a kernel that, compiled, becomes part of its callers on the hit path and is called by others.
+
+    For what is called from many places and is not small: a copy in each takes long to compile.
+    """
+    _LARGE.add(function)
+    return hit_path(function)
 
 
 def compiled(entry: Kernel, **constants: int) -> Kernel:
@@ -136,13 +146,13 @@ def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], digest:
     import numba
     from numba.core.compiler import Compiler
 
-    class Pruning(Compiler):  # type: ignore[misc]
+    class Pruning(Compiler):
         """Compiles what is left of the entry instead of itself."""
 
         def compile_extra(self, func: types.FunctionType) -> Any:
             twin, _ = _twin(entry, constants, {}, is_entry=True)
             twin.__qualname__, twin.__module__ = func.__qualname__, func.__module__
-            return super().compile_extra(twin)
+            return super().compile_extra(twin)  # type: ignore[no-untyped-call]
 
     named = _renamed(entry, {}, constants)
     named.__module__ = entry.__module__
@@ -153,18 +163,28 @@ def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], digest:
 
 
 def _twin(
-    function: types.FunctionType, constants: Mapping[str, int], made: dict[types.FunctionType, Any], *, is_entry: bool
+    function: types.FunctionType,
+    constants: Mapping[str, int],
+    made: dict[tuple[types.FunctionType, bool], Any],
+    *,
+    is_entry: bool,
 ) -> tuple[types.FunctionType, Pruned]:
     """What is left of a function, calling the dispatchers of what is left of its callees."""
     import numba
 
-    for callee in _callees(function).values():
-        if callee not in made:
+    callees = {}
+    for name, callee in _callees(function).items():
+        inlined = callee in _HIT_PATH and (is_entry or function in _HIT_PATH or callee not in _LARGE)
+        if (callee, inlined) not in made:
             twin, left = _twin(callee, constants, made, is_entry=False)
-            options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": callee in _HIT_PATH}
-            made[callee] = numba.njit(**options)(twin), left
-    callees = {name: made[callee] for name, callee in _callees(function).items()}
-    values = function.__globals__ | {"np": np} | {name: constants[name] for name in _globals_of(function) if name in constants}
+            options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": inlined}
+            made[callee, inlined] = numba.njit(**options)(twin), left
+        callees[name] = made[callee, inlined]
+    values = (
+        function.__globals__
+        | {"np": np}
+        | {name: constants[name] for name in _globals_of(function) if name in constants}
+    )
     left = pruned(function, values, {name: one for name, (_, one) in callees.items()}, is_entry=is_entry)
     twin = types.FunctionType(left.code, values | {name: one for name, (one, _) in callees.items()}, function.__name__)
     twin.__module__ = function.__module__

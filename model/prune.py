@@ -17,6 +17,7 @@ import msgspec
 _HARMLESS = ("int", "bool", "len", "max", "min", "np", "range")
 """What kernels call that is no kernel."""
 
+
 class Pruned(msgspec.Struct, frozen=True):
     """What is left of a kernel."""
 
@@ -43,9 +44,9 @@ def pruned(function: types.FunctionType, constants: Mapping[str, Any], callees: 
     used = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
     passed = [is_entry or arg.arg in used for arg in definition.args.args]
     definition.args.args = [arg for arg, kept in zip(definition.args.args, passed, strict=True) if kept]
-    ast.increment_lineno(tree, function.__code__.co_firstlineno - 1)
+    ast.increment_lineno(ast.fix_missing_locations(tree), function.__code__.co_firstlineno - 1)
     space: dict[str, Callable[..., Any]] = {}
-    exec(compile(ast.fix_missing_locations(tree), function.__code__.co_filename, "exec"), space)
+    exec(compile(tree, function.__code__.co_filename, "exec"), space)
     acts = any(_acts(statement, callees) for statement in definition.body)
     return Pruned(space[function.__name__].__code__, acts, passed)
 
