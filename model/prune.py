@@ -2,7 +2,8 @@
 
 Of a kernel's source this leaves out, given its constants and what is left of its callees: branches never taken, calls
 that change nothing and whose value nobody uses, arguments that the callee does not use, and int() around what is an
-int64 already. What a kernel does stays the same.
+int64 already. Literal arguments become plain integers, for numba compiles a callee once more for each literal, and
+indices unsigned ones: no kernel counts from an array's end. What a kernel does stays the same.
 """
 
 import ast
@@ -161,7 +162,7 @@ class _Pruner(ast.NodeTransformer):
         return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id in self.known)
 
     def _plain(self, node: ast.expr) -> ast.expr:
-        """An argument that is no literal: numba would compile the callee once more for each literal."""
+        """An argument that is no literal."""
         number = node.operand if isinstance(node, ast.UnaryOp) else node
         return ast.Call(_numpy("int64"), [node], []) if self._is_known(number) else node
 
