@@ -18,9 +18,10 @@ from heapsmith.bench.programs import programs, trace_of
 from heapsmith.bench.replay import Replayed, replay_once
 from heapsmith.bench.replay_script import ScriptFacts, write_script
 from heapsmith.bench.rounds import Figure, Progress
+from heapsmith.bench.syscalls import memory_calls
 from heapsmith.bench.validation import Comparison, Quality, qualities
 from heapsmith.model.application import REPLAY
-from heapsmith.model.cost import kinds, price, time_kinds
+from heapsmith.model.cost import kinds, price, system_calls, time_kinds
 from heapsmith.model.design import Design
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.hardware import Hardware, Level
@@ -34,6 +35,12 @@ SCALE = 0.3
 LEAST_TRACES = 8
 OPERATIONS = 2000
 """Programs with fewer allocations tell nothing about time."""
+
+NOTES = {
+    "valgrind": "no valgrind: neither instructions nor misses were counted",
+    "strace": "no strace: system calls were not counted",
+}
+"""What is not measured without a tool."""
 
 HIT_PATH = ("hit0", "push")
 """Counters that libraries do not count (docs/machine.md section 10)."""
@@ -107,7 +114,7 @@ def validate(
         rounds,
         {one.trace: one.facts.operations for one in subjects},
         [design.name for design in designs],
-        [] if which("valgrind") else ["no valgrind: neither instructions nor misses were counted"],
+        [note for tool, note in NOTES.items() if which(tool) is None],
         qualities(cells),
         cells,
     )
@@ -209,6 +216,8 @@ def _compared(subject: Subject, observed: Observed, hardware: Hardware, speed: f
     if subject.facts.threads == 1:
         for name, count in _predicted_counters(simulation).items():
             yield cell("counters", count, observed.counters.get(name, 0))
+        if which("strace"):
+            yield cell("system calls", system_calls(simulation), memory_calls(subject.script, subject.library))
     spent = time_kinds(subject.plan, simulation, hardware.instructions, operations)
     if counted is not None:
         predicted = price(kinds(subject.plan, simulation), hardware.instructions)

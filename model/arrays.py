@@ -142,6 +142,8 @@ WORK = (
     "slab_adds",  # slabs that became available
     "slab_removes",  # and that are so no longer
     "exits",  # of threads with a heap
+    "advised",  # superslabs for which huge pages were asked
+    "run_steps",  # times that more of the run span was made writable
 )
 """What the cost model needs and no counter tells: how often the library does what costs it instructions. What is on
 the hit path is counted only with a listener (model/touches.py)."""
@@ -189,6 +191,7 @@ MACHINE = _record(
     "births",  # what the program touches (model/application.py)
     "deaths",
     "replays",
+    "writable",  # pages of the run span that the library has made writable
     "wanted_bytes",  # room in `touched` that the next event needs
     "samples",  # points of the time line
     "stride",  # events from one to the next

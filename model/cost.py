@@ -193,6 +193,17 @@ def _misses(simulation: Simulation) -> Kinds:
     }
 
 
+def system_calls(simulation: Simulation) -> int:
+    """The library's calls of mmap, munmap, mremap, mprotect and madvise from the first event to the last.
+
+    A superslab is made accessible with its places in two tables, and so is a step of the run span.
+    """
+    totals, work = simulation.counters.totals, simulation.statistics.work
+    tables = 3 * (totals["superslabs"] + work["run_steps"])
+    asked = sum(totals[name] for name in ("releases", "heaps", "huge_map", "huge_unmap", "huge_remap"))
+    return tables + asked + work["advised"]
+
+
 class Price(msgspec.Struct, frozen=True):
     """What a design comes to on a trace, per operation of it.
 

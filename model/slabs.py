@@ -106,6 +106,7 @@ def new_slab(touched: Ints, machine: Records, slabs: Records, classes: Records, 
         classes[pool]["next_huge"] = is_huge
         touch(touched, COUNTS + TOTAL_SUPERSLABS, 1)
         if is_huge:
+            machine[0]["advised"] += 1
             superslab_bytes = int(machine[0]["slabs_per_superslab"]) * int(machine[0]["slab_bytes"])
             on_huge(touched, SPAN + place * int(machine[0]["slab_bytes"]), superslab_bytes)
             touch_bytes(touched, SLABS + place * SLAB_BYTES, int(machine[0]["slabs_per_superslab"]) * SLAB_BYTES, 1)

@@ -15,8 +15,20 @@ from heapsmith import cli
 PROGRAM = [sys.executable, "-m", "heapsmith"]
 
 COMPILED_MODEL = (
-    *("capacities", "cli", "forge", "huge_pages", "kernel", "machine_check", "real_programs", "record", "replay"),
-    *("simulate", "size_classes", "spool", "trace", "training", "tune", "verify"),
+    *(
+        "calibrate",
+        "capacities",
+        "cli",
+        "cost",
+        "forge",
+        "huge_pages",
+        "kernel",
+        "machine_check",
+        "real_programs",
+        "record",
+        "replay",
+    ),
+    *("simulate", "size_classes", "spool", "syscalls", "trace", "training", "tune", "validate", "verify"),
 )
 """Files of tests, by how their names begin, that run the compiled model: it takes half a minute to compile."""
 

@@ -1,0 +1,25 @@
+"""System calls: those that the model counts are those that strace sees of the library in a replay."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from traces import random_trace
+
+from heapsmith.bench.built import library_of
+from heapsmith.bench.replay_script import write_script
+from heapsmith.bench.syscalls import memory_calls
+from heapsmith.model.cost import system_calls
+from heapsmith.model.design import load
+from heapsmith.model.simulate import simulate
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_the_model_counts_the_calls_that_strace_sees(tmp_path: Path) -> None:
+    designs = [load("default"), load("lean")]
+    trace = random_trace(tmp_path / "t.hst", 20_000, 7, max_size=300_000)
+    script = tmp_path / "script"
+    write_script(trace, script)
+    counted = [system_calls(row) for row in simulate(trace, designs).rows]
+    assert counted == [memory_calls(script, library_of(design)) for design in designs]
+    assert counted[0] != counted[1]
