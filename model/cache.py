@@ -17,7 +17,7 @@ level of a core and its first-level TLBs have hints: where a line, or a page, of
 from heapsmith.model.directory import drop_elsewhere, taken_from_another
 from heapsmith.model.kernel import Ints, hit_path, kernel
 from heapsmith.model.resident import FRAME_SHIFT, PAGE_SHIFT, page_is_huge
-from heapsmith.model.sets import find, find_stamped, oldest, put, to_front, use
+from heapsmith.model.sets import find, find_stamped, oldest, put, stamp, to_front, use
 from heapsmith.model.touched_words import (
     ACCESSES,
     CORE,
@@ -40,6 +40,7 @@ from heapsmith.model.touched_words import (
     LINE_HINTS,
     LINE_SHIFT,
     LLC_AT,
+    LLC_MASK,
     LLC_MISSES,
     LLC_SETS,
     LLC_WAYS,
@@ -86,7 +87,7 @@ def look_up(touched: Ints, page: int, now: int) -> None:
     hint = int(touched[row + LINE_HINTS + hint_of(page, PAGE_HINTS)]) & INDEX
     place = row + (hint >> 1)
     if touched[place] == (page >> (hint & 1) * FRAME_SHIFT) << 2 | (hint & 1) << 1 | 1:
-        touched[place + 1] = now
+        stamp(touched, place, now)
     else:
         translate(touched, page, now)
 
@@ -97,7 +98,7 @@ def look_at(touched: Ints, line: int, write: int, now: int) -> None:
     row = int(touched[ROW]) & INDEX
     place = row + (int(touched[row + hint_of(line, LINE_HINTS)]) & INDEX)
     if int(touched[place]) | (1 - write) == line << 1 | 1:
-        touched[place + 1] = now
+        stamp(touched, place, now)
     else:
         access(touched, line, write, now)
 
@@ -107,13 +108,14 @@ def look_through(touched: Ints, address: int, size: int, write: int) -> None:
     """Every line of [address, address + size), size > 0."""
     shift = int(touched[LINE_SHIFT])
     page = -1
+    now = int(touched[ACCESSES])
     for line in range(address >> shift, ((address + size - 1) >> shift) + 1):
-        now = int(touched[ACCESSES]) + 1
-        touched[ACCESSES] = now
+        now += 1
         if (line << shift) >> PAGE_SHIFT != page:
             page = (line << shift) >> PAGE_SHIFT
             look_up(touched, page, now)
         look_at(touched, line, write, now)
+    touched[ACCESSES] = now
 
 
 @kernel
@@ -147,7 +149,9 @@ def fetch(touched: Ints, line: int) -> int:
         touched[first] = line << 1
     touched[L2_MISSES] += 1
     transferred = touched[CORES] > 1 and taken_from_another(touched, line)
-    first = int(touched[LLC_AT]) + line % int(touched[LLC_SETS]) * int(touched[LLC_WAYS])
+    mask = int(touched[LLC_MASK])
+    row = line & mask if mask >= 0 else line % int(touched[LLC_SETS])  # a division takes longer than the rest
+    first = int(touched[LLC_AT]) + row * int(touched[LLC_WAYS])
     found = use(touched, first, int(touched[LLC_WAYS]), line << 1 | 1) >= 0
     if transferred:
         touched[TRANSFERS] += 1

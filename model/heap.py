@@ -238,7 +238,7 @@ def free_to_front(
     if classes[cls]["front"] == NONE:
         touch(touched, count_at(machine, heap, cls) + COUNT_DIRECT, 1)
     if not keep_batch(touched, machine, classes, stores, slabs, marks, slots, heap, cls, moved, flushed):
-        give_batch(touched, machine, classes, stores, slabs, marks, heap, moved, flushed)
+        give_batch(touched, machine, classes, stores, slabs, marks, heap, moved, 0, flushed)
 
 
 @kernel
@@ -298,7 +298,7 @@ def exit_thread(
         front = heap * int(machine[0]["class_count"]) + cls
         drain_lines(touched, machine, classes, fronts, slots, slabs, front, cls)
         drained = front_drain(classes, fronts, slots, front, cls, moved)
-        give_batch(touched, machine, classes, stores, slabs, marks, heap, moved, drained)
+        give_batch(touched, machine, classes, stores, slabs, marks, heap, moved, 0, drained)
     empty_cache(touched, machine, heaps, pages, bins, heap)
     touch(touched, heap_at(machine, heap) + int(machine[0]["heap_runs"]), 0)
     touch(touched, heap_at(machine, heap) + int(machine[0]["heap_remote"]) + WORD, 1)

@@ -9,6 +9,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from heapsmith.model import prune
+from heapsmith.model.prune import Pruned, pruned
 from heapsmith.model.whole_program import PART, compile_as_one
 
 Ints = NDArray[np.int64]
@@ -25,8 +27,13 @@ Records = NDArray[np.void]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
+# No kernel makes an array: counting references to those passed along (nrt) took most of the time.
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
+"""How all kernels are compiled."""
+
 _KERNELS: set[Callable[..., Any]] = set()
 _HIT_PATH: set[Callable[..., Any]] = set()
+_LARGE: set[Callable[..., Any]] = set()
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -47,6 +54,15 @@ def hit_path(function: Kernel) -> Kernel:
     return kernel(function)
 
 
+def large_hit_path(function: Kernel) -> Kernel:
+    """Mark a function as a kernel that, compiled, becomes part of its callers on the hit path and is called by others.
+
+    For what is called from many places and is not small: a copy in each takes long to compile.
+    """
+    _LARGE.add(function)
+    return hit_path(function)
+
+
 def compiled(entry: Kernel, **constants: int) -> Kernel:
     """The compiled twin of a kernel and of every kernel it reaches; machine code is kept between processes.
 
@@ -56,7 +72,7 @@ def compiled(entry: Kernel, **constants: int) -> Kernel:
     never served from a stale cache.
     """
     plain = cast(types.FunctionType, entry)
-    return cast(Kernel, _twin(plain, constants, {}, _digest(_specialisable(plain, constants), constants)))
+    return cast(Kernel, _dispatcher(plain, constants, _digest(_specialisable(plain, constants), constants)))
 
 
 def specialised(entry: Kernel, **constants: int) -> Kernel:
@@ -83,7 +99,7 @@ def _globals_of(function: types.FunctionType) -> list[str]:
 def _digest(reached: Iterable[types.FunctionType], constants: Mapping[str, int]) -> str:
     """12 hex digits of this file, of the files of the kernels, and of the global constants that they name."""
     digest = hashlib.sha256()
-    for file in sorted({__file__} | {function.__code__.co_filename for function in reached}):
+    for file in sorted({__file__, prune.__file__} | {function.__code__.co_filename for function in reached}):
         digest.update(Path(file).read_bytes())
     for function in sorted(reached, key=lambda function: (function.__module__, function.__name__)):
         values = [constants.get(name, function.__globals__[name]) for name in _globals_of(function)]
@@ -126,28 +142,57 @@ def _copy(
     return cast(types.FunctionType, made[function])
 
 
+def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], digest: str) -> Any:
+    """The numba dispatcher of an entry, cached on disk under `digest`; what it calls is made when it is compiled."""
+    import numba
+    from numba.core.compiler import Compiler
+
+    compile_as_one()
+
+    class Pruning(Compiler):
+        """Compiles what is left of the entry instead of itself."""
+
+        def compile_extra(self, func: types.FunctionType) -> Any:
+            twin, _ = _twin(entry, constants, {}, is_entry=True)
+            twin.__qualname__, twin.__module__ = func.__qualname__, func.__module__
+            return super().compile_extra(twin)  # type: ignore[no-untyped-call]
+
+    named = _renamed(entry, {}, constants)
+    named.__module__ = entry.__module__
+    named.__qualname__ = f"{entry.__name__}_{digest}"
+    dispatcher = numba.njit(pipeline_class=Pruning, **OPTIONS)(named)
+    _keep_on_disk(dispatcher)
+    return dispatcher
+
+
 def _twin(
     function: types.FunctionType,
     constants: Mapping[str, int],
-    made: dict[types.FunctionType, Any],
-    digest: str = "",
-) -> Any:
-    """The numba dispatcher of a copy of `function` whose callees are twins too; cached on disk under `digest`."""
+    made: dict[tuple[types.FunctionType, bool], Any],
+    *,
+    is_entry: bool,
+) -> tuple[types.FunctionType, Pruned]:
+    """What is left of a function, calling the dispatchers of what is left of its callees."""
     import numba
 
-    compile_as_one()
-    if function not in made:
-        twins = {name: _twin(callee, constants, made) for name, callee in _callees(function).items()}
-        copy = _renamed(function, twins, constants)
-        copy.__module__ = function.__module__
-        copy.__qualname__ = f"{function.__name__}_{digest}" if digest else f"{PART}{function.__name__}"
-        # No kernel makes an array: counting references to those passed along (nrt) took most of the time.
-        options: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
-        options |= {"no_cpython_wrapper": not digest, "forceinline": function in _HIT_PATH}
-        made[function] = numba.njit(**options)(copy)
-        if digest:
-            _keep_on_disk(made[function])
-    return made[function]
+    callees = {}
+    for name, callee in _callees(function).items():
+        inlined = callee in _HIT_PATH and (is_entry or function in _HIT_PATH or callee not in _LARGE)
+        if (callee, inlined) not in made:
+            twin, left = _twin(callee, constants, made, is_entry=False)
+            twin.__qualname__ = f"{PART}{callee.__name__}"
+            options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": inlined}
+            made[callee, inlined] = numba.njit(**options)(twin), left
+        callees[name] = made[callee, inlined]
+    values = (
+        function.__globals__
+        | {"np": np}
+        | {name: constants[name] for name in _globals_of(function) if name in constants}
+    )
+    left = pruned(function, values, {name: one for name, (_, one) in callees.items()}, is_entry=is_entry)
+    twin = types.FunctionType(left.code, values | {name: one for name, (one, _) in callees.items()}, function.__name__)
+    twin.__module__ = function.__module__
+    return twin, left
 
 
 def _keep_on_disk(dispatcher: Any) -> None:

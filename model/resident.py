@@ -9,7 +9,7 @@ small pages of it are, and a frame of which a part goes back is on small pages u
 """
 
 from heapsmith.model.kernel import Ints, kernel
-from heapsmith.model.sets import drop, drop_stamped, put
+from heapsmith.model.sets import clear, drop, drop_stamped
 from heapsmith.model.touched_words import (
     CORE_WORDS,
     CORES,
@@ -282,7 +282,7 @@ def sweep_stamped(touched: Ints, begin: int, length: int, first: int, end: int) 
     """The entries of a first-level TLB that translate a page from `first` to `end` - 1 leave it."""
     for place in range(begin, begin + length, 2):
         if translates(int(touched[place]), first, end):
-            put(touched, place, -1, -1)
+            clear(touched, place)
 
 
 @kernel

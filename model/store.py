@@ -3,7 +3,7 @@
 import numpy as np
 
 from heapsmith.model.design import PAGE
-from heapsmith.model.kernel import Ints, Records, kernel
+from heapsmith.model.kernel import Ints, Records, hit_path, kernel
 from heapsmith.model.layout import (
     CLASS_BYTES,
     CLASS_FIRST,
@@ -87,7 +87,7 @@ def take(
     return want - left
 
 
-@kernel
+@hit_path
 def take_freed(
     touched: Ints,
     machine: Records,
@@ -127,7 +127,7 @@ def take_freed(
     return count
 
 
-@kernel
+@hit_path
 def take_fresh(
     touched: Ints,
     machine: Records,
@@ -158,7 +158,7 @@ def take_fresh(
     return count
 
 
-@kernel
+@hit_path
 def give(
     touched: Ints,
     machine: Records,
@@ -209,9 +209,9 @@ def tally_given(machine: Records, classes: Records, blocks: Ints, first: int, co
 @kernel
 def give_batch(
     touched: Ints, machine: Records, classes: Records, stores: Records, slabs: Records, marks: Ints, heap: int,
-    moved: Ints, count: int,
+    blocks: Ints, first: int, count: int,
 ) -> None:  # fmt: skip
-    """give(moved[0]) .. give(moved[count - 1])."""
-    tally_given(machine, classes, moved, 0, count)
-    for index in range(count):
-        give(touched, machine, classes, stores, slabs, marks, heap, int(moved[index]))
+    """give(blocks[first]) .. give(blocks[first + count - 1])."""
+    tally_given(machine, classes, blocks, first, count)
+    for index in range(first, first + count):
+        give(touched, machine, classes, stores, slabs, marks, heap, int(blocks[index]))

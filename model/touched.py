@@ -105,6 +105,8 @@ class Touched:
         if machine.l2:
             array[words.L2_MASK], array[words.L2_WAYS] = machine.sets(machine.l2) - 1, machine.l2.ways
         array[words.LLC_SETS], array[words.LLC_WAYS] = machine.sets(machine.llc), machine.llc.ways
+        llc_sets = machine.sets(machine.llc)
+        array[words.LLC_MASK] = -1 if llc_sets & (llc_sets - 1) else llc_sets - 1
         l1_lines, l2_lines = self._private_lines()
         tlb = machine.tlb
         for level, mask, ways in (
@@ -148,6 +150,14 @@ class Touched:
         rows = self.array[at : at + self._tables[words.CORES_AT]].reshape(-1, core_words)
         rows[first:, : words.LINE_HINTS] = words.L1_OFFSET
         rows[first:, words.LINE_HINTS : words.L1_OFFSET] = self.array[words.SMALL_OFFSET] << 1
+        l2, small, huge, second = self.array[words.L2_OFFSET : words.TLB2_OFFSET + 1]
+        for begin, end, ways in (
+            (words.L1_OFFSET, l2, words.L1_WAYS),
+            (small, huge, words.SMALL_WAYS),
+            (huge, second, words.HUGE_WAYS),
+        ):
+            stamps = rows[first:, begin + 1 : end : 2]
+            stamps[:] = np.arange(stamps.shape[1]) % self.array[ways]
 
     def _room_for_pages(self, size: int) -> None:
         if size <= self.array[words.ROOM]:

@@ -38,6 +38,7 @@ L2_WAYS = 28  # 0: there is no second level
 LLC_SETS = 29
 LLC_WAYS = 30
 LLC_AT = 31
+LLC_MASK = 38  # sets - 1 if that is a mask, else -1
 SMALL_MASK = 32  # first-level TLB of pages of 4 KiB
 SMALL_WAYS = 33
 HUGE_MASK = 34  # the same of pages of 2 MiB

@@ -7,7 +7,7 @@ Addresses are bytes, from 0 to below 2^46.
 
 from heapsmith.model.cache import look, look_through, switch_to
 from heapsmith.model.distances import measure
-from heapsmith.model.kernel import Ints, hit_path, kernel
+from heapsmith.model.kernel import Ints, hit_path, kernel, large_hit_path
 from heapsmith.model.resident import become_huge, leave_memory
 from heapsmith.model.touched_words import (
     EVENTS,
@@ -27,7 +27,7 @@ SINK = NONE
 """Who listens: nobody; caches, TLBs and page tables; a log; reuse distances."""
 
 
-@hit_path
+@large_hit_path
 def touch(touched: Ints, address: int, write: int) -> None:
     """One access within a line. write: 1 if it may change memory, else 0."""
     if SINK == CACHES:

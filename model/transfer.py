@@ -13,7 +13,7 @@ from heapsmith.model.layout import (
     WORD,
     count_at,
 )
-from heapsmith.model.store import give, tally_given
+from heapsmith.model.store import give_batch
 from heapsmith.model.touches import touch, touch_bytes
 
 NUMBER_BYTES = 4
@@ -59,11 +59,9 @@ def empty_batches(
         classes[cls]["batches"] -= 1
         classes[cls]["transfer_back"] += count
         base = int(classes[cls]["transfer_base"]) + int(classes[cls]["batches"]) * count
-        tally_given(machine, classes, slots, base, count)
         touch_bytes(touched, TRANSFERRED + base * WORD, count * WORD, 0)
         touch(touched, count_at(machine, heap, cls) + COUNT_BACK, 1)
-        for index in range(count):
-            give(touched, machine, classes, stores, slabs, marks, heap, int(slots[base + index]))
+        give_batch(touched, machine, classes, stores, slabs, marks, heap, slots, base, count)
 
 
 @kernel

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heapsmith.model import kernel
-from heapsmith.model.kernel import Ints, compiled, hit_path, specialised
+from heapsmith.model.kernel import Ints, compiled, hit_path, large_hit_path, specialised
 from heapsmith.model.kernel import kernel as mark
 
 STEP = 3
@@ -27,6 +27,30 @@ def total(values: Ints) -> int:
     for index in range(len(values)):
         found += int(values[index]) * from_table(index)
     return found
+
+
+@large_hit_path
+def tripled(value: int) -> int:
+    """Part of its callers on the hit path, called by others."""
+    return 3 * value
+
+
+@hit_path
+def nearly(value: int) -> int:
+    """A caller on the hit path."""
+    return tripled(value) - 1
+
+
+@mark
+def off(values: Ints) -> int:
+    """One that is not."""
+    return tripled(int(values[0]))
+
+
+@mark
+def both(values: Ints) -> int:
+    """An entry that reaches both copies of a large callee."""
+    return nearly(int(values[1])) + off(values) + tripled(2)
 
 
 @mark
@@ -67,6 +91,11 @@ def test_plain_and_compiled_agree() -> None:
     assert twin is not total
     assert twin(values) == total(values) == sum(i * 3 * (5, 7, 11)[i % 3] for i in range(50))
     assert isinstance(total, types.FunctionType)
+
+
+def test_a_large_callee_is_inlined_and_called() -> None:
+    values = np.array([5, 7])
+    assert compiled(both)(values) == both(values) == 20 + 15 + 6
 
 
 def test_machine_code_is_kept(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:

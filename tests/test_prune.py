@@ -1,0 +1,89 @@
+"""Pruning: what does nothing goes, what does something stays, and what is left does the same."""
+
+import types
+from typing import cast
+
+import numpy as np
+import pytest
+
+from heapsmith.model.kernel import Ints, compiled
+from heapsmith.model.kernel import kernel as mark
+from heapsmith.model.prune import Pruned, pruned
+
+ON = 0
+
+
+@mark
+def told(values: Ints, number: int) -> None:
+    """Does nothing unless ON."""
+    if ON == 1:
+        values[0] += number
+
+
+@mark
+def noted(values: Ints, unused: Ints, place: int, number: int) -> int:
+    """Changes an array, whoever uses its value, and does not use one argument."""
+    was = int(values[place])
+    seen = was + number
+    seen += 1
+    for index in range(number):
+        told(values, index)
+    values[place] = number
+    return was
+
+
+@mark
+def entry(values: Ints, unused: Ints) -> int:
+    """Calls both."""
+    told(values, 1000)
+    if len(unused) > 1:
+        told(values, 1)
+    noted(values, unused, 1, 7)
+    ON = int(unused[0])  # noqa: N806 - a variable of this name is not the constant
+    if ON == 1:
+        return noted(values, unused, 2, -1)
+    return 3
+
+
+def left_of(function: object, callees: dict[str, Pruned], on: int = 0) -> Pruned:
+    return pruned(cast(types.FunctionType, function), {"ON": on}, callees, is_entry=False)
+
+
+def test_what_does_nothing_goes() -> None:
+    idle = left_of(told, {})
+    assert not idle.acts
+    assert idle.passed == [False, False]
+    left = left_of(noted, {"told": idle})
+    assert left.acts
+    assert left.passed == [True, False, True, True]
+    assert "told" not in left.code.co_names
+    assert set(left.code.co_varnames) == {"values", "place", "number", "was"}
+    top = left_of(entry, {"told": idle, "noted": left})
+    assert "told" not in top.code.co_names
+    assert "noted" in top.code.co_names
+
+
+def test_what_does_something_stays() -> None:
+    busy = left_of(told, {}, on=1)
+    assert busy.acts
+    assert busy.passed == [True, True]
+    left = left_of(noted, {"told": busy}, on=1)
+    assert "told" in left.code.co_names
+
+
+def test_lines_are_those_of_the_source() -> None:
+    plain = cast(types.FunctionType, noted).__code__
+    left = left_of(noted, {"told": left_of(told, {})}).code
+    assert left.co_filename == plain.co_filename
+    lines = {line for _, _, line in plain.co_lines() if line}
+    assert {line for _, _, line in left.co_lines() if line} <= lines | {plain.co_firstlineno + 1}
+
+
+@pytest.mark.parametrize("on", [0, 1])
+@pytest.mark.parametrize("unused", [[1], [0], [1, 0]])
+def test_what_is_left_does_the_same(on: int, unused: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    twin = compiled(entry, ON=on)
+    monkeypatch.setitem(globals(), "ON", on)
+    values, expected = np.arange(5), np.arange(5)
+    assert twin(values, np.array(unused)) == entry(expected, np.array(unused))
+    assert values.tolist() == expected.tolist()
