@@ -16,7 +16,7 @@ from heapsmith.bench.bad_designs import bad_designs
 from heapsmith.bench.built import library_of
 from heapsmith.bench.callgrind import replay_counts
 from heapsmith.bench.fit import Errors, Fit, fit
-from heapsmith.bench.micro_traces import PROGRAMS, Program, write_programs
+from heapsmith.bench.micro_traces import EVENTS, PROGRAMS, Program, mixed, write_programs
 from heapsmith.bench.peers import Library, find_library
 from heapsmith.bench.replay import replay_once
 from heapsmith.bench.replay_script import write_script
@@ -34,8 +34,12 @@ ROUNDS = 3
 COUNTED = 3
 """Of the pairs of a design and a micro-program one in so many has its instructions counted."""
 
-YARDSTICK = "mixed"
-"""The micro-program whose replay under glibc tells how fast the machine runs just now."""
+TIMED_EVENTS = 120_000
+"""Of a micro-program that is timed: long enough that its start does not tell."""
+
+YARDSTICK_EVENTS = 600_000
+BETWEEN = 12
+"""Replays from one yardstick to the next."""
 
 WRITES = Application(births="all", deaths="none")
 """What a replay does to blocks. Its script and its table are no part of the heap's memory: they are resident before it
@@ -86,14 +90,14 @@ def calibrate(
     chosen = list(designs) if designs is not None else [*map(load, builtin_names()), *bad_designs()]
     hardware = hardware_here()
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
-        cells = list(_cells(Path(folder), programs, chosen, hardware, progress))
-        counted = _counted(cells, len(chosen), progress) if which("valgrind") else None
+        short = list(_cells(Path(folder) / "counted", programs, chosen, hardware, EVENTS, progress))
+        counted = _counted(short, len(chosen), progress) if which("valgrind") else None
         instructions = counted[0].costs if counted else load_hardware().instructions
+        cells = _cells(Path(folder) / "timed", programs, chosen, hardware, TIMED_EVENTS, progress)
         alone = [cell for cell in cells if cell.threads == 1]
-        yardstick = next((cell.script for cell in alone if cell.script.name == YARDSTICK), alone[0].script)
         measured, yard = times(
             [(cell.script, Library(cell.plan.design.name, cell.library, "")) for cell in alone],
-            yardstick,
+            yardstick(Path(folder)),
             rounds,
             progress,
         )
@@ -128,12 +132,18 @@ def hardware_here() -> Hardware:
 
 
 def _cells(
-    folder: Path, programs: Sequence[Program], designs: Sequence[Design], hardware: Hardware, progress: Say
+    folder: Path,
+    programs: Sequence[Program],
+    designs: Sequence[Design],
+    hardware: Hardware,
+    events: int,
+    progress: Say,
 ) -> Iterator[Cell]:
-    """Every micro-program under every design, simulated; scripts lie in `folder`."""
+    """Every micro-program of so many events under every design, simulated; scripts lie in `folder`, which is made."""
+    folder.mkdir()
     libraries = libraries_of(designs, progress)
     plans = [make_plan(design) for design in designs]
-    for number, trace in enumerate(write_programs(folder, programs)):
+    for number, trace in enumerate(write_programs(folder, programs, events)):
         if progress is not None:
             progress(f"simulate {trace.stem}", number, len(programs))
         script = folder / trace.stem
@@ -169,21 +179,40 @@ def _counted(cells: Sequence[Cell], designs: int, progress: Say) -> tuple[Fit, i
     return fit(runs, found, load_hardware().instructions), len(chosen)
 
 
+def yardstick(folder: Path) -> Path:
+    """The script whose replay under glibc tells how fast the machine runs just now."""
+    (trace,) = write_programs(folder, [mixed], YARDSTICK_EVENTS)
+    script = folder / "yardstick"
+    write_script(trace, script)
+    return script
+
+
 def times(
     replays: Sequence[tuple[Path, Library]], yardstick: Path, rounds: int, progress: Say
 ) -> tuple[list[Figure], Figure]:
-    """Nanoseconds of processor time of each replay (script, library), and of the yardstick, run beside them."""
-    entries = [*replays, (yardstick, find_library("glibc"))]
-    found: list[list[float]] = [[] for _ in entries]
-    total = (rounds + 1) * len(entries)
-    for done, (number, entry) in enumerate(schedule(len(entries), rounds)):
+    """Nanoseconds of processor time of each replay (script, library), and of the yardstick, run after every few.
+
+    What the replays took is scaled to the yardstick's median by the one before and the one after: a machine that others
+    use runs now faster, now slower.
+    """
+    plain = find_library("glibc")
+    yards: list[float] = []
+    taken: list[tuple[int, float, int]] = []
+    total = (rounds + 1) * len(replays)
+    for done, (number, entry) in enumerate(schedule(len(replays), rounds)):
         if progress is not None:
             progress("time replays", done + 1, total)
-        run = replay_once(*entries[entry])
+        if done % BETWEEN == 0:
+            yards.append(replay_once(yardstick, plain).cpu_ns)
+        run = replay_once(*replays[entry])
         if number > 0:
-            found[entry].append(run.cpu_ns)
-    figures = [Figure.of(values) for values in found]
-    return figures[:-1], figures[-1]
+            taken.append((entry, run.cpu_ns, len(yards)))
+    yards.append(replay_once(yardstick, plain).cpu_ns)
+    yard = Figure.of(yards)
+    found: list[list[float]] = [[] for _ in replays]
+    for entry, ns, place in taken:
+        found[entry].append(ns * 2 * yard.median / (yards[place - 1] + yards[place]))
+    return [Figure.of(values) for values in found], yard
 
 
 def write_machine(path: Path, hardware: Hardware) -> None:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import msgspec
 
 from heapsmith.bench.built import library_of
-from heapsmith.bench.calibrate import WRITES, times
-from heapsmith.bench.micro_traces import KIB, Script, mixed, write_programs
+from heapsmith.bench.calibrate import WRITES, times, yardstick
+from heapsmith.bench.micro_traces import KIB, Script, write_programs
 from heapsmith.bench.peers import Library
 from heapsmith.bench.replay import Replayed, replay_once
 from heapsmith.bench.replay_script import write_script
@@ -129,11 +129,9 @@ def examine(hardware: Hardware, rounds: int, chosen: Sequence[Finding]) -> list[
             write_script(trace, place / "script")
             table = simulate(trace, [finding.before, finding.after], hardware=hardware, application=WRITES)
             pairs.append((finding, place / "script", table.rows))
-        (yard,) = write_programs(folder, [mixed])
-        write_script(yard, folder / "yardstick")
         libraries = [[_library(design) for design in (one.before, one.after)] for one, _, _ in pairs]
         replays = [(script, library) for (_, script, _), two in zip(pairs, libraries, strict=True) for library in two]
-        figures, _ = times(replays, folder / "yardstick", rounds, None)
+        figures, _ = times(replays, yardstick(folder), rounds, None)
         runs = [replay_once(script, library) for script, library in replays]
     ns = [figure.median for figure in figures]
     return [

@@ -19,9 +19,13 @@ KIB, MIB = 1 << 10, 1 << 20
 
 
 class Script:
-    """The events of a trace as they are made; block numbers are used again, the one freed last first."""
+    """The events of a trace as they are made; block numbers are used again, the one freed last first.
 
-    def __init__(self) -> None:
+    events: about how many there are to be.
+    """
+
+    def __init__(self, events: int = EVENTS) -> None:
+        self.events = events
         self.random = np.random.default_rng(SEED)
         self.rows: list[tuple[int, int, int, int, int]] = []
         self.live: list[int] = []
@@ -85,71 +89,71 @@ class Script:
 
 def pairs(script: Script) -> None:
     """Each block dies at once."""
-    script.churn(script.sizes(1, 1024, EVENTS // 2), 0)
+    script.churn(script.sizes(1, 1024, script.events // 2), 0)
 
 
 def pairs_above(script: Script) -> None:
     """The same of larger small blocks."""
-    script.churn(script.sizes(1025, 32 * KIB, EVENTS // 2), 0)
+    script.churn(script.sizes(1025, 32 * KIB, script.events // 2), 0)
 
 
 def mixed(script: Script) -> None:
     """Many sizes live together and die at random."""
-    script.churn(script.sizes(1, 4 * KIB, EVENTS // 2), 2000)
+    script.churn(script.sizes(1, 4 * KIB, script.events // 2), 2000)
 
 
 def leaks(script: Script) -> None:
     """Nothing dies."""
-    script.churn(script.sizes(8, 512, EVENTS), EVENTS)
+    script.churn(script.sizes(8, 512, script.events), script.events)
 
 
 def bursts(script: Script) -> None:
     """Many blocks of one size are born and die, the newest first, the oldest first, or at random."""
     for number in range(30):
         size = (24, 64, 200, 600, 3000)[number % 5]
-        for _ in range(EVENTS // 60):
+        for _ in range(script.events // 60):
             script.allocate(size)
-        for _ in range(EVENTS // 60):
+        for _ in range(script.events // 60):
             script.free((-1, 0, int(script.random.integers(len(script.live))))[number % 3])
 
 
 def sawtooth(script: Script) -> None:
     """Three blocks in four die and are born again, over and over: what fronts hold flows to the store and back."""
     for _ in range(40):
-        for size in script.sizes(16, 256, EVENTS // 80):
+        for size in script.sizes(16, 256, script.events // 80):
             script.allocate(size)
-        for _ in range(EVENTS // 80 - 10):
+        for _ in range(script.events // 80 - 10):
             script.free(int(script.random.integers(len(script.live))))
 
 
 def phases(script: Script) -> None:
     """The heap grows with sizes of its own in each phase and dies down at random: slabs change their class."""
     for phase in range(8):
-        for size in script.sizes(16 << (phase % 4), 64 << (phase % 4), EVENTS // 16):
+        for size in script.sizes(16 << (phase % 4), 64 << (phase % 4), script.events // 16):
             script.allocate(size)
-        for _ in range(EVENTS // 17):
+        for _ in range(script.events // 17):
             script.free(int(script.random.integers(len(script.live))))
 
 
 def holes(script: Script) -> None:
     """Every other block dies, then as many are born: refills from slabs with few marks."""
     for size in (48, 160, 1000):
-        for _ in range(EVENTS // 12):
+        for _ in range(script.events // 12):
             script.allocate(size)
         for place in range(len(script.live) - 1, 0, -2):
             script.free(place)
-        for _ in range(EVENTS // 24):
+        for _ in range(script.events // 24):
             script.allocate(size)
 
 
 def runs(script: Script) -> None:
     """Large blocks of up to 1 MiB live together and die at random."""
-    script.churn(script.sizes(33 * KIB, MIB, EVENTS // 20), 40)
+    script.churn(script.sizes(33 * KIB, MIB, script.events // 20), 40)
 
 
 def run_pairs(script: Script) -> None:
     """Large blocks that die at once."""
-    script.churn(script.sizes(33 * KIB, 300 * KIB, EVENTS // 8), 2)
+    script.churn(script.sizes(33 * KIB, 300 * KIB, script.events // 8), 2)
 
 
 def huge(script: Script) -> None:
@@ -159,7 +163,7 @@ def huge(script: Script) -> None:
 
 def buffers(script: Script) -> None:
     """Buffers grow by realloc, small ones to large ones, and die."""
-    for size in script.sizes(16, 2000, EVENTS // 80):
+    for size in script.sizes(16, 2000, script.events // 80):
         block = script.allocate(size)
         grown = size
         for _ in range(30):
@@ -174,7 +178,7 @@ def buffers(script: Script) -> None:
 
 def strings(script: Script) -> None:
     """Small blocks are resized a little."""
-    for size in script.sizes(8, 600, EVENTS // 8):
+    for size in script.sizes(8, 600, script.events // 8):
         block = script.allocate(size)
         for step in (3, 9, 27, 81):
             script.resize(block, size + step)
@@ -184,7 +188,7 @@ def strings(script: Script) -> None:
 
 def calls(script: Script) -> None:
     """calloc, aligned allocation, sized frees."""
-    for number, size in enumerate(script.sizes(8, 8 * KIB, EVENTS // 2)):
+    for number, size in enumerate(script.sizes(8, 8 * KIB, script.events // 2)):
         op = (Op.CALLOC, Op.MALLOC, Op.ALIGNED)[number % 3]
         script.allocate(size, op, align_log2=5 + number % 4 if op == Op.ALIGNED else 0)
         if len(script.live) > 100:
@@ -203,7 +207,7 @@ def handover(script: Script) -> None:
     """One thread allocates, another frees."""
     baton = script.allocate(16)
     other = script.start_thread()
-    for number, size in enumerate(script.sizes(16, 2 * KIB, EVENTS // 2)):
+    for number, size in enumerate(script.sizes(16, 2 * KIB, script.events // 2)):
         script.allocate(size)
         if number % 50 == 49:
             script.resize(baton, 16)
@@ -230,7 +234,7 @@ def churning_threads(script: Script) -> None:
 
 def cold(script: Script) -> None:
     """A working set that no cache holds."""
-    script.churn(script.sizes(256, 2 * KIB, EVENTS), EVENTS // 2)
+    script.churn(script.sizes(256, 2 * KIB, script.events), script.events // 2)
 
 
 Program = Callable[[Script], None]
@@ -257,11 +261,11 @@ PROGRAMS: tuple[Program, ...] = (
 )
 
 
-def write_programs(folder: Path, programs: Sequence[Program] = PROGRAMS) -> list[Path]:
-    """The micro-programs, each as `folder`/<name>.hst, the same bytes whenever it is called."""
+def write_programs(folder: Path, programs: Sequence[Program] = PROGRAMS, events: int = EVENTS) -> list[Path]:
+    """The micro-programs of about so many events, each as `folder`/<name>.hst, the same bytes whenever it is called."""
     paths = []
     for program in programs:
-        script = Script()
+        script = Script(events)
         program(script)
         paths.append(folder / f"{program.__name__}.hst")
         script.write(paths[-1])

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from heapsmith.bench.calibrate import WRITES, YARDSTICK, libraries_of, times
+from heapsmith.bench.calibrate import WRITES, libraries_of, times, yardstick
 from heapsmith.bench.callgrind import Counted, Geometry, replay_counts
-from heapsmith.bench.micro_traces import PROGRAMS, write_programs
 from heapsmith.bench.peers import Library
 from heapsmith.bench.programs import programs, trace_of
 from heapsmith.bench.replay import Replayed, replay_once
@@ -92,7 +91,7 @@ def validate(
         counted = _counted(subjects, hardware, progress) if which("valgrind") else [None] * len(subjects)
         figures, yard = times(
             [(one.script, Library(one.plan.design.name, one.library, "")) for one in subjects],
-            _yardstick(Path(name)),
+            yardstick(Path(name)),
             rounds,
             progress,
         )
@@ -147,14 +146,6 @@ def _subjects(
         for plan, library, row, other in zip(plans, libraries, table.rows, again.rows, strict=True):
             assert other.touches is not None
             yield Subject(trace.name.removesuffix(".hst"), script, facts, plan, library, row, other.touches)
-
-
-def _yardstick(folder: Path) -> Path:
-    """The script of the calibration's yardstick."""
-    (trace,) = write_programs(folder, [program for program in PROGRAMS if program.__name__ == YARDSTICK])
-    script = folder / YARDSTICK
-    write_script(trace, script)
-    return script
 
 
 def _counted(subjects: Sequence[Subject], hardware: Hardware, progress: Say) -> list[Counted | None]:

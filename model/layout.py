@@ -13,6 +13,10 @@ from heapsmith.model.kernel import Records, hit_path
 REGION = 1 << 40
 """Bytes from one region's start to the next: more than any span."""
 
+STAGGER = 13 * 64
+"""Tables of the library's data segment begin anywhere in a page, not all at its start as mappings do: so their first
+lines do not meet in the same sets of a cache."""
+
 SPAN = 0
 """The slab span; offsets are the machine's addresses (docs/machine.md section 1)."""
 RUNS = 1 * REGION
@@ -25,34 +29,34 @@ SLABS = 4 * REGION
 """hs_slabs: a record per slab of the span."""
 MARKS = 5 * REGION
 """hs_marks: `bitmap_words` words per slab of the span."""
-SLAB_CLASS = 6 * REGION
+SLAB_CLASS = 6 * (REGION + STAGGER)
 """hs_slab_class (slab_map): a byte per slab of the span."""
-CLASSES = 7 * REGION
+CLASSES = 7 * (REGION + STAGGER)
 """hs_class: a row per class."""
-SIZE_CLASS = 8 * REGION
+SIZE_CLASS = 8 * (REGION + STAGGER)
 """hs_size_class: a byte per grain."""
-ALLOC_OF = 9 * REGION
+ALLOC_OF = 9 * (REGION + STAGGER)
 """hs_alloc_of: a word per class."""
-FREE_OF = 10 * REGION
+FREE_OF = 10 * (REGION + STAGGER)
 """hs_free_of: a word per row."""
-STORE_AT = 11 * REGION
+STORE_AT = 11 * (REGION + STAGGER)
 """The store that all heaps share (local_cache): two words per class."""
-TRANSFERRED = 12 * REGION
+TRANSFERRED = 12 * (REGION + STAGGER)
 """The transfer cache's slots."""
-BATCHES = 13 * REGION
+BATCHES = 13 * (REGION + STAGGER)
 """Its batches per class, 4 bytes each."""
-IDLE = 14 * REGION
+IDLE = 14 * (REGION + STAGGER)
 """Its idle flushes per class, 4 bytes each."""
 PAGES = 15 * REGION
 """hs_runs.page: a record per page of the run span."""
 CONTENT = 16 * REGION
 """hs_runs.content: a byte per page of the run span."""
-BINS = 17 * REGION
+BINS = 17 * (REGION + STAGGER)
 """The heads of the bins of free runs, 4 bytes each."""
-COUNTS = 18 * REGION
+COUNTS = 18 * (REGION + STAGGER)
 """hs_count: the global counters."""
-POOL_LOCK = 19 * REGION
-LARGE_LOCK = 20 * REGION
+POOL_LOCK = 19 * (REGION + STAGGER)
+LARGE_LOCK = 20 * (REGION + STAGGER)
 APPLICATION = 21 * REGION
 """What the program has besides its blocks: for a replay its script and its table of blocks."""
 
