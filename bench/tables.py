@@ -9,7 +9,9 @@ from heapsmith.bench.rounds import Figure
 from heapsmith.bench.units import amount, duration
 from heapsmith.bench.validate import Validation
 from heapsmith.codegen.verify import VerifyReport
-from heapsmith.model.simulate import SimulationTable
+from heapsmith.model.application import Application
+from heapsmith.model.reuse import ReuseTable
+from heapsmith.model.simulate import Simulation, SimulationTable
 from heapsmith.model.tune import Tuned
 
 
@@ -120,6 +122,46 @@ def simulated(table: SimulationTable) -> Words:
     live = amount(table.rows[0].statistics.peak_live.live_bytes)
     title = f"{table.trace} simulated: {table.events:,} events, {table.threads} threads, {live} live at the peak"
     return Words(f"{title}, where fragmentation is taken", columns, rows)
+
+
+def touched(table: SimulationTable) -> Words:
+    """What designs would cost on the simulated machine: misses, pages and, if it has costs, instructions and time."""
+    columns = ["design", "L1 misses", "LLC misses", "TLB misses", "page faults", "resident peak", "resident average"]
+    if table.rows[0].price:
+        columns += ["instructions", "time", "of the allocator"]
+    assert table.application is not None
+    title = f"on {table.machine}, {_application(table.application)}: what is no page and no byte is per operation"
+    return Words(title, columns, [(row.design, *_touched(row)) for row in table.rows])
+
+
+def _touched(row: Simulation) -> list[str]:
+    of, rates, price = row.touches, row.touch_rates, row.price
+    assert of is not None
+    assert rates is not None
+    cells = [f"{rate:.4f}" for rate in (rates.l1_misses, rates.llc_misses, rates.tlb_misses)]
+    cells += [f"{of.faults_4k + of.faults_2m:,}", amount(of.resident_peak), amount(of.resident_average)]
+    if price is not None:
+        cells += [f"{price.instructions_per_op:.1f}", duration(price.ns_per_op), duration(price.allocator_ns_per_op)]
+    return cells
+
+
+def reused(table: ReuseTable) -> Words:
+    """Miss ratios of fully associative caches by their size, and how many lines designs touch."""
+    rows = [
+        (amount(size), *(f"{row.miss_ratios[index]:.3%}" for row in table.rows))
+        for index, size in enumerate(table.cache_bytes)
+    ]
+    rows.append(("endless", *(f"{row.lines / max(1, row.accesses):.3%}" for row in table.rows)))
+    rows.append(("accesses per operation", *(f"{row.accesses_per_op:.2f}" for row in table.rows)))
+    title = (
+        f"{table.trace}, {_application(table.application)}: share of {table.line_bytes}-byte line accesses that miss "
+        "in a fully associative LRU cache"
+    )
+    return Words(title, ("cache", *(row.design for row in table.rows)), rows)
+
+
+def _application(application: Application) -> str:
+    return f"births {application.births}, deaths {application.deaths}"
 
 
 def counters(table: SimulationTable) -> Words:

@@ -254,7 +254,7 @@ SLAB = _record(
 NODE = _record("block", "next")
 PAGE_RECORD = _record("run", "free", "back", "next", "prev", "older", "newer", "dirty", "committed")
 BLOCK = _record("handle", "asked")
-SAMPLE = _record("event", "live_bytes", "committed")
+SAMPLE = _record("event", "live_bytes", "committed", "resident")
 
 SAMPLES = 1024
 

@@ -2,15 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 import msgspec
 
 from heapsmith.model import policy
 from heapsmith.model.design import PAGE
 from heapsmith.model.hardware import Hardware
+from heapsmith.model.machine import Counters, Statistics
 from heapsmith.model.plan import Plan
 from heapsmith.model.policy import front_array_stack, front_none, release_keep
-from heapsmith.model.simulate import Simulation
+from heapsmith.model.touched import Touches
 
 KEEP = policy.code(policy.RELEASES, release_keep.NAME)
 
@@ -24,7 +26,18 @@ Kinds = dict[str, float]
 """How often each kind of event happened, by name: `group.event` or `group.event.option`."""
 
 
-def kinds(plan: Plan, simulation: Simulation) -> Kinds:
+class Simulated(Protocol):
+    """What of a simulation is priced (model/simulate.py)."""
+
+    @property
+    def counters(self) -> Counters: ...
+    @property
+    def statistics(self) -> Statistics: ...
+    @property
+    def touches(self) -> Touches | None: ...
+
+
+def kinds(plan: Plan, simulation: Simulated) -> Kinds:
     """How often each kind happened on the simulated trace, under this plan. Kinds that did not happen are absent."""
     found: dict[str, float] = defaultdict(float)
     for of in (_hits, _fronts, _store, _large, _calls, _threads):
@@ -41,7 +54,7 @@ def price(kinds: Mapping[str, float], costs: Mapping[str, float]) -> float:
 Counts = Iterator[tuple[str, float]]
 
 
-def _hits(plan: Plan, simulation: Simulation) -> Counts:
+def _hits(plan: Plan, simulation: Simulated) -> Counts:
     """Allocations and frees of small blocks: what the front, the classifier, the remote policy and hardening cost."""
     of = simulation.counters.classes
     design = plan.design
@@ -69,7 +82,7 @@ def _hits(plan: Plan, simulation: Simulation) -> Counts:
         yield "alloc.hardening.bytes", in_bytes
 
 
-def _fronts(plan: Plan, simulation: Simulation) -> Counts:
+def _fronts(plan: Plan, simulation: Simulated) -> Counts:
     """Refills and flushes: what they cost the front."""
     of = simulation.counters.classes
     for row in plan.classes:
@@ -90,7 +103,7 @@ def _fronts(plan: Plan, simulation: Simulation) -> Counts:
         yield "remote.drained", of["drained"][i]
 
 
-def _store(plan: Plan, simulation: Simulation) -> Counts:
+def _store(plan: Plan, simulation: Simulated) -> Counts:
     """The store: slabs, their blocks and their pages."""
     of, work = simulation.counters.classes, simulation.statistics.work
     choice, empties = plan.design.slab_choice, plan.design.empties
@@ -111,7 +124,7 @@ def _store(plan: Plan, simulation: Simulation) -> Counts:
     yield "slab.superslab", simulation.counters.totals["superslabs"]
 
 
-def _large(plan: Plan, simulation: Simulation) -> Counts:
+def _large(plan: Plan, simulation: Simulated) -> Counts:
     """Runs and huge blocks, pages given back."""
     totals, work = simulation.counters.totals, simulation.statistics.work
     for name in ("run_hit", "run_reuse", "run_grow", "run_extend", "run_free", "run_spill"):
@@ -126,7 +139,7 @@ def _large(plan: Plan, simulation: Simulation) -> Counts:
     yield "release", totals["releases"]
 
 
-def _calls(plan: Plan, simulation: Simulation) -> Counts:
+def _calls(plan: Plan, simulation: Simulated) -> Counts:
     """What calls cost besides the allocation and the free that they are."""
     totals, work = simulation.counters.totals, simulation.statistics.work
     yield "call.calloc", work["callocs"]
@@ -143,7 +156,7 @@ def _calls(plan: Plan, simulation: Simulation) -> Counts:
     yield "call.free_null", work["null_frees"]
 
 
-def _threads(plan: Plan, simulation: Simulation) -> Counts:
+def _threads(plan: Plan, simulation: Simulated) -> Counts:
     """Heaps of threads, and what the first of them begins."""
     totals, work = simulation.counters.totals, simulation.statistics.work
     yield "start", 1
@@ -155,7 +168,7 @@ def _threads(plan: Plan, simulation: Simulation) -> Counts:
     yield "heap.exit.class", work["exits"] * plan.class_count
 
 
-def time_kinds(plan: Plan, simulation: Simulation, instructions: Mapping[str, float], operations: int) -> Kinds:
+def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, float], operations: int) -> Kinds:
     """What a replay of the simulated trace, of so many operations, spends time on.
 
     Few kinds, since times are measured with noise: `replay.*` are the replay's own (its loop, its write to each line),
@@ -176,7 +189,7 @@ def time_kinds(plan: Plan, simulation: Simulation, instructions: Mapping[str, fl
     return {name: float(count) for name, count in found.items() if count}
 
 
-def _misses(simulation: Simulation) -> Kinds:
+def _misses(simulation: Simulated) -> Kinds:
     touches = simulation.touches
     if touches is None:
         totals = simulation.counters.totals
@@ -217,7 +230,7 @@ class Price(msgspec.Struct, frozen=True):
     shares: dict[str, float]
 
 
-def price_of(plan: Plan, simulation: Simulation, operations: int, hardware: Hardware) -> Price:
+def price_of(plan: Plan, simulation: Simulated, operations: int, hardware: Hardware) -> Price:
     """The price of a simulated design on this hardware, whose costs are calibrated."""
     spent = time_kinds(plan, simulation, hardware.instructions, operations)
     ns = {name: count * hardware.costs.get(name, 0.0) for name, count in spent.items()}

@@ -7,7 +7,7 @@ from heapsmith.model.large import HUGE_CODE, RUN_CODE, allocate_large, free_larg
 from heapsmith.model.layout import CLASS_BYTES, CLASS_MASK, CLASSES, FREE_OF, RUNS, WORD, block_at
 from heapsmith.model.policy.dispatch import needs_heap
 from heapsmith.model.policy.lines import aligned_lines, class_lines, size_lines
-from heapsmith.model.touches import NONE, SINK, touch
+from heapsmith.model.touches import NONE, SINK, resident_bytes, touch
 from heapsmith.model.trace_events import Op
 
 CALLOC, REALLOC, ALIGNED = int(Op.CALLOC), int(Op.REALLOC), int(Op.ALIGNED)
@@ -147,7 +147,7 @@ def address_of(machine: Records, classes: Records, slabs: Records, block: int) -
 
 
 @hit_path
-def note(machine: Records, timeline: Records) -> None:
+def note(touched: Ints, machine: Records, timeline: Records) -> None:
     """After an event: keep what was live and committed at the highest of each, and a point of the time line if due."""
     event = int(machine[0]["events"])
     machine[0]["events"] = event + 1
@@ -162,11 +162,11 @@ def note(machine: Records, timeline: Records) -> None:
         machine[0]["peak_committed_live_bytes"] = machine[0]["live_bytes"]
         machine[0]["peak_committed_block_bytes"] = machine[0]["live_block_bytes"]
     if event == machine[0]["next_sample"]:
-        sample(machine, timeline, event)
+        sample(touched, machine, timeline, event)
 
 
 @kernel
-def sample(machine: Records, timeline: Records, event: int) -> None:
+def sample(touched: Ints, machine: Records, timeline: Records, event: int) -> None:
     """One more point of the time line; when that is full, every other point goes and the stride doubles."""
     kept = int(machine[0]["samples"])
     if kept == len(timeline):
@@ -175,11 +175,13 @@ def sample(machine: Records, timeline: Records, event: int) -> None:
             timeline[index]["event"] = timeline[2 * index]["event"]
             timeline[index]["live_bytes"] = timeline[2 * index]["live_bytes"]
             timeline[index]["committed"] = timeline[2 * index]["committed"]
+            timeline[index]["resident"] = timeline[2 * index]["resident"]
         machine[0]["stride"] *= 2
     if event % int(machine[0]["stride"]) == 0:
         timeline[kept]["event"] = event
         timeline[kept]["live_bytes"] = machine[0]["live_bytes"]
         timeline[kept]["committed"] = machine[0]["committed"]
+        timeline[kept]["resident"] = resident_bytes(touched)
         kept += 1
     machine[0]["samples"] = kept
     machine[0]["next_sample"] = (event // int(machine[0]["stride"]) + 1) * int(machine[0]["stride"])

@@ -12,6 +12,8 @@ from heapsmith.model.errors import BadInput, Missing
 
 BUILTIN = Path(__file__).resolve().parent / "machines"
 DEFAULT = "default"
+HERE = "here"
+"""The name of the machine that this runs on."""
 SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
 
 MAX_CORES = 62
@@ -128,13 +130,18 @@ def parse_hardware(text: str, source: str) -> Hardware:
 
 
 def load_hardware(spec: str = DEFAULT) -> Hardware:
-    """The hardware of a TOML file, or the built-in one of that name; BadInput with what was looked for otherwise."""
+    """The hardware of a TOML file, the built-in one of that name, or HERE the detected one.
+
+    Raises BadInput with what was looked for otherwise, and what `detected` raises.
+    """
     path = Path(spec)
     if not (path.suffix == ".toml" or path.exists()):
+        if spec == HERE:
+            return detected()
         path = BUILTIN / f"{spec}.toml"
         if not path.is_file():
             known = ", ".join(sorted(file.stem for file in BUILTIN.glob("*.toml")))
-            raise BadInput(f"{spec}: neither a machine file nor a built-in machine; built in are {known}")
+            raise BadInput(f"{spec}: neither a machine file nor a built-in machine; built in are {known} and {HERE}")
     try:
         return parse_hardware(path.read_text(encoding="utf-8"), spec)
     except (OSError, UnicodeDecodeError) as error:

@@ -226,7 +226,7 @@ def run(
         if tell:
             addresses[event] = address_of(machine, classes, slabs, handle)
         tick(touched)
-        note(machine, timeline)
+        note(touched, machine, timeline)
         if machine[0]["full"] == 1:
             return event + 1
     return len(op)

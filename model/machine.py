@@ -49,7 +49,10 @@ class Peak(msgspec.Struct, frozen=True):
 
 
 class Statistics(msgspec.Struct, frozen=True):
-    """What the model alone knows. Bytes; the time line has up to 1,024 points (event, live bytes, committed bytes)."""
+    """What the model alone knows, in bytes.
+
+    timeline: up to 1,024 points (event, live bytes, committed bytes, resident bytes), the last 0 without hardware.
+    """
 
     events: int
     live_blocks: int
@@ -59,7 +62,7 @@ class Statistics(msgspec.Struct, frozen=True):
     run_span_bytes: int  # of the run span, ever handed out
     peak_live: Peak
     peak_committed: Peak
-    timeline: list[tuple[int, int, int]]
+    timeline: list[tuple[int, int, int, int]]
     work: dict[str, int]  # what model/arrays.py says of WORK
 
 
@@ -184,7 +187,7 @@ class Machine:
                 now["peak_committed_block_bytes"],
                 now["peak_committed"],
             ),
-            [(int(event), int(live), int(committed)) for event, live, committed in points],
+            [(int(event), int(live), int(committed), int(resident)) for event, live, committed, resident in points],
             {name: int(self.machine[0][name]) for name in arrays.WORK},
         )
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from heapsmith.model.application import PROGRAM, Application
+from heapsmith.model.cost import Price, price_of
 from heapsmith.model.design import Design
 from heapsmith.model.hardware import Hardware
 from heapsmith.model.machine import Counters, Machine, Statistics
@@ -36,6 +38,15 @@ class Rates(msgspec.Struct, frozen=True):
     releases_per_million: float
 
 
+class TouchRates(msgspec.Struct, frozen=True):
+    """What heap and program touch, per operation of the trace."""
+
+    accesses: float  # of lines
+    l1_misses: float
+    llc_misses: float
+    tlb_misses: float  # in no level of the TLB: page walks
+
+
 class Simulation(msgspec.Struct, frozen=True):
     """One design on one trace. Bytes; ratios are of bytes."""
 
@@ -48,6 +59,8 @@ class Simulation(msgspec.Struct, frozen=True):
     committed_peak: int
     peak_ratio: float  # committed_peak / peak live bytes asked for
     touches: Touches | None  # of the simulated hardware, if any
+    touch_rates: TouchRates | None
+    price: Price | None  # if that hardware has costs
     events_per_second: float  # of the model of this design alone, measured as `SimulationTable.measured_as` says
 
 
@@ -59,8 +72,19 @@ class SimulationTable(msgspec.Struct, frozen=True):
     operations: int  # events but thread starts and exits
     threads: int
     max_blocks: int
+    machine: str | None  # the simulated hardware, if any, and what the program touches then
+    application: Application | None
     measured_as: str
     rows: list[Simulation]
+
+
+class Extent(NamedTuple):
+    """How much a trace holds; operations are its events but thread starts and exits."""
+
+    events: int
+    operations: int
+    threads: int
+    max_blocks: int
 
 
 def simulate(
@@ -73,10 +97,23 @@ def simulate(
 ) -> SimulationTable:
     """Feed every design with the trace, chunk by chunk; memory does not grow with the trace's length.
 
-    `hardware`: simulate its caches, TLBs and pages too, under what heap and `application` touch. `progress` is called
-    after each chunk. Raises BadInput if the trace is damaged.
+    `hardware`: simulate its caches, TLBs and pages too, under what heap and `application` touch, and price that if it
+    has costs. `progress` is called after each chunk. Raises BadInput if the trace is damaged.
     """
     machines = [_warmed(design, hardware, application) for design in designs]
+    extent = feed_all(trace, machines, "simulating", progress)
+    return SimulationTable(
+        str(trace),
+        *extent,
+        hardware.name if hardware else None,
+        application if hardware else None,
+        MEASURED_AS,
+        [_simulation(machine, extent.operations, hardware) for machine in machines],
+    )
+
+
+def feed_all(trace: Path, machines: Sequence[Machine], what: str, progress: Progress | None) -> Extent:
+    """Feed every machine with the trace, chunk by chunk, told as `what`; BadInput if it is damaged."""
     operations = done = 0
     with TraceReader(trace) as reader:
         for chunk in reader:
@@ -85,16 +122,8 @@ def simulate(
             done += len(chunk.op)
             operations += int((chunk.op < Op.THREAD_START).sum())
             if progress:
-                progress("simulating", done, reader.footer.events)
-        return SimulationTable(
-            str(trace),
-            done,
-            operations,
-            reader.footer.threads,
-            reader.footer.max_blocks,
-            MEASURED_AS,
-            [_simulation(machine, operations) for machine in machines],
-        )
+                progress(what, done, reader.footer.events)
+        return Extent(done, operations, reader.footer.threads, reader.footer.max_blocks)
 
 
 def _warmed(design: Design, hardware: Hardware | None, application: Application) -> Machine:
@@ -108,10 +137,11 @@ def _warmed(design: Design, hardware: Hardware | None, application: Application)
     return machine()
 
 
-def _simulation(machine: Machine, operations: int) -> Simulation:
+def _simulation(machine: Machine, operations: int, hardware: Hardware | None) -> Simulation:
     counters, statistics = machine.counters(), machine.statistics()
+    touches = machine.touched.counts() if machine.touched else None
     design, peak = machine.plan.design, counters.totals["committed_peak"]
-    return Simulation(
+    found = Simulation(
         design.name,
         machine.plan.hash,
         counters,
@@ -120,9 +150,14 @@ def _simulation(machine: Machine, operations: int) -> Simulation:
         statistics,
         peak,
         _ratio(peak, statistics.peak_live.live_bytes),
-        machine.touched.counts() if machine.touched else None,
+        touches,
+        _touch_rates(touches, operations) if touches else None,
+        None,
         _ratio(statistics.events * 1_000_000_000, machine.kernel_ns),
     )
+    if hardware is None or not hardware.costs:
+        return found
+    return msgspec.structs.replace(found, price=price_of(machine.plan, found, operations, hardware))
 
 
 def _rates(counters: Counters, operations: int) -> Rates:
@@ -140,6 +175,11 @@ def _rates(counters: Counters, operations: int) -> Rates:
         remote_per_million=per_million["remote"],
         releases_per_million=_ratio(counters.totals["releases"] * 1_000_000, operations),
     )
+
+
+def _touch_rates(touches: Touches, operations: int) -> TouchRates:
+    counts = (touches.accesses, touches.l1_misses, touches.llc_misses, touches.tlb2_misses)
+    return TouchRates(*(_ratio(count, operations) for count in counts))
 
 
 def _ratio(part: int, whole: int) -> float:

@@ -88,6 +88,14 @@ def tick(touched: Ints) -> None:
         touched[RESIDENT_SUM] += touched[RESIDENT_BYTES]
 
 
+@kernel
+def resident_bytes(touched: Ints) -> int:
+    """The bytes resident now, as the page tables know them; 0 where none listen."""
+    if SINK == CACHES:
+        return int(touched[RESIDENT_BYTES])
+    return 0
+
+
 @hit_path
 def room_for(touched: Ints, size: int) -> bool:
     """Whether the tables do for an event that touches up to `size` bytes for the first time, in a run or a few.

@@ -73,6 +73,16 @@ def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> 
         signal.signal(number, handler)
 
 
+@pytest.fixture
+def plain_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Machines run as plain Python whatever listens, so that no test waits for another variant to compile."""
+    from heapsmith.model import machine
+    from heapsmith.model.kernel import specialised
+    from heapsmith.model.loop import run
+
+    monkeypatch.setattr(machine, "_run_with", lambda sink, compiled: specialised(run, SINK=sink))
+
+
 @pytest.fixture(scope="session")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small trace, recorded from a real program."""

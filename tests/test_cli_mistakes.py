@@ -142,6 +142,12 @@ def test_folders_that_cannot_be_preloaded_from(call: Call, tmp_path: Path) -> No
         mistake(call("run", tmp_path / name / "lib.so", "--", "true"), name)
 
 
+def test_machines_that_cannot_be(call: Call, trace: Path) -> None:
+    mistake(call("simulate", trace, "--machine", "toaster"), "toaster", "default and here")
+    mistake(call("simulate", trace, "--births", "all"), "--births", "--machine")
+    mistake(call("reuse", trace, "--deaths", "some"), "--deaths", "some", "ends")
+
+
 @pytest.mark.parametrize(
     "arguments",
     ["nosuch", "trace", "trace nosuch", "record", "record -o x", "simulate", "forge -o x", "generate default"],

@@ -17,7 +17,7 @@ from heapsmith.model.simulate import Simulation, simulate
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Design, Simulation]]:
     trace = random_trace(tmp_path_factory.mktemp("cost") / "t.hst", 20_000, 3, max_size=100_000)
     designs = [load(name) for name in builtin_names()]
-    return list(zip(designs, simulate(trace, designs).rows, strict=True))
+    return list(zip(designs, simulate(trace, designs, hardware=load_hardware()).rows, strict=True))
 
 
 def test_calls_are_counted_once(simulated: list[tuple[Design, Simulation]]) -> None:

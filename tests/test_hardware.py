@@ -101,3 +101,9 @@ def test_no_description_is_missing(tmp_path: Path) -> None:
         detected(tmp_path)
     with pytest.raises(Missing, match=r"l1\.ways: 0"):
         detected(describe(tmp_path, (1, "Data", "32K", 0), (2, "Unified", "512K", 16)))
+
+
+def test_here_is_what_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = msgspec.structs.replace(load_hardware(), name="detected")
+    monkeypatch.setattr("heapsmith.model.hardware.detected", lambda: found)
+    assert load_hardware("here") is found

@@ -328,8 +328,9 @@ def test_timeline_of_many_events(compiled: bool) -> None:
     machine = Machine(make_plan(Design("case", [16])), compiled=compiled)
     machine.feed(Chunk.of(op, zeros, zeros, np.where(op == Op.MALLOC, 10, 0), zeros, zeros))
     timeline = machine.statistics().timeline
-    assert [event for event, _, _ in timeline] == list(range(0, events, 8))
-    assert {live for _, live, _ in timeline} == {10}
+    assert [point[0] for point in timeline] == list(range(0, events, 8))
+    assert {point[1] for point in timeline} == {10}
+    assert {point[3] for point in timeline} == {0}
 
 
 @pytest.mark.parametrize(

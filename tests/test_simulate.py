@@ -1,13 +1,17 @@
 """Simulate: its table holds what the machines count, whatever the chunks, and its ratios are those of their names."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
+from conftest import Answer
 from traces import random_trace
 
 from heapsmith.model.design import Design, builtin_names, load
 from heapsmith.model.errors import BadInput
+from heapsmith.model.hardware import load_hardware
 from heapsmith.model.machine import Machine
 from heapsmith.model.plan import make_plan
 from heapsmith.model.policy import front_array_stack, front_none
@@ -82,3 +86,55 @@ def test_damaged_trace(trace: Path, tmp_path: Path) -> None:
     cut.write_bytes(trace.read_bytes()[:-20])
     with pytest.raises(BadInput, match=r"cut\.hst"):
         simulate(cut, [load("default")])
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return random_trace(tmp_path_factory.mktemp("short") / "short.hst", 300, seed=6, threads=2, max_size=20_000)
+
+
+@pytest.mark.usefixtures("plain_model")
+def test_hardware_and_price(short: Path) -> None:
+    without = simulate(short, [load("default")])
+    hardware = msgspec.structs.replace(load_hardware(), costs={"instructions": 0.25, "fault.4k": 500.0})
+    table = simulate(short, [load("default")], hardware=hardware)
+    row, plain = table.rows[0], without.rows[0]
+    assert (table.machine, without.machine, plain.touches, plain.touch_rates, plain.price) == ("default", *[None] * 4)
+    assert row.counters == plain.counters
+    touches, rates, price = row.touches, row.touch_rates, row.price
+    assert touches is not None
+    assert rates is not None
+    assert price is not None
+    assert rates.l1_misses == touches.l1_misses / table.operations
+    assert rates.tlb_misses == touches.tlb2_misses / table.operations
+    assert list(price.shares) == ["fault.4k", "instructions"]
+    spent = price.instructions_per_op * table.operations * 0.25 + touches.faults_4k * 500
+    assert price.ns_per_op == pytest.approx(spent / table.operations)
+    assert simulate(short, [load("default")], hardware=load_hardware()).rows[0].price is None
+
+
+@pytest.mark.usefixtures("plain_model")
+def test_the_time_line_tells_resident_bytes(short: Path) -> None:
+    row = simulate(short, [load("default")], hardware=load_hardware()).rows[0]
+    assert row.touches is not None
+    resident = [point[3] for point in row.statistics.timeline]
+    assert len(resident) == 300  # a point per event
+    assert resident[-1] == row.touches.resident_bytes
+    assert max(resident) == row.touches.resident_peak
+    assert sum(resident) / 300 == row.touches.resident_average
+
+
+@pytest.mark.usefixtures("plain_model")
+def test_the_command_tells_what_the_machine_counts(call: Callable[..., Answer], short: Path, tmp_path: Path) -> None:
+    machine = tmp_path / "m.toml"
+    text = Path(load_hardware.__code__.co_filename).with_name("machines") / "default.toml"
+    machine.write_text(text.read_text() + "[costs]\ninstructions = 0.25\n")
+    command = ("simulate", short, "--design", "default", "--machine", machine)
+    found, idle = (json.loads(call(*command, *more, "--json").out) for more in ((), ("--births", "none")))
+    assert found["application"] == {"births": "all", "deaths": "ends", "replays": False}
+    assert idle["application"]["births"] == "none"
+    assert idle["rows"][0]["touches"]["accesses"] < found["rows"][0]["touches"]["accesses"]
+    shown = call(*command).out
+    assert f"{found['rows'][0]['touches']['faults_4k']:,}" in shown
+    assert f"{found['rows'][0]['price']['instructions_per_op']:.1f}" in shown
+    assert "of the allocator" not in call(*command[:-1], "default").out

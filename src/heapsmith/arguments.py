@@ -4,11 +4,17 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from heapsmith.model.errors import BadInput
+
+if TYPE_CHECKING:  # needs numpy, which a command imports only when it runs
+    from heapsmith.model.application import Application
+
+Part = Literal["none", "ends", "all"]
+"""As in model/application.py."""
 
 
 def designs(incomplete: str) -> list[str]:
@@ -86,6 +92,22 @@ Designs = Annotated[
 Machine = Annotated[
     str, typer.Option("--machine", metavar="MACHINE", help="A built-in machine or a file that calibrate wrote.")
 ]
+Simulated = Annotated[
+    str | None,
+    typer.Option(
+        "--machine",
+        metavar="MACHINE",
+        help="Also simulate caches, TLBs and pages: a built-in machine, a file that calibrate wrote, or `here`.",
+    ),
+]
+Births = Annotated[
+    Part | None,
+    typer.Option(help="What the program writes of a new block: its first and last word, or all.", show_default="all"),
+]
+Deaths = Annotated[
+    Part | None,
+    typer.Option(help="What the program reads of a block before it frees it.", show_default="ends"),
+]
 Traces = Annotated[
     list[Path] | None, typer.Option("--traces", metavar="DIR|FILE", help="Traces, or a folder of them; repeat it.")
 ]
@@ -95,6 +117,13 @@ Header = Annotated[
 ]
 OutFile = Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The file to write.", show_default=False)]
 OutFolder = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="The folder to fill.", show_default=False)]
+
+
+def application(births: Part | None, deaths: Part | None) -> "Application":
+    """What the program touches; None: what the model takes for a program of which nothing is known."""
+    from heapsmith.model.application import PROGRAM, Application
+
+    return Application(births or PROGRAM.births, deaths or PROGRAM.deaths)
 
 
 def command_words(words: list[str]) -> list[str]:

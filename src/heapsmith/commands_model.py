@@ -7,25 +7,69 @@ import typer
 
 from heapsmith import arguments as take
 from heapsmith import results, show
+from heapsmith.model.errors import BadInput
 
 # What needs numpy or numba is imported inside the commands: help and completion must not wait for it.
 
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command(epilog=take.example("simulate py.hst", "simulate py.hst --design default --design tuned.toml --json"))
+@app.command(
+    epilog=take.example(
+        "simulate py.hst",
+        "simulate py.hst --design default --design tuned.toml --json",
+        "simulate py.hst --design default --machine machine.toml",
+    )
+)
 def simulate(
     trace: take.Trace,
     design: take.Designs = None,
+    machine: take.Simulated = None,
+    births: take.Births = None,
+    deaths: take.Deaths = None,
     json: take.Json = False,
 ) -> None:
-    """What designs would do on a trace, side by side: counts, bytes, fragmentation."""
+    """What designs would do on a trace, side by side: counts, bytes, fragmentation.
+
+    With --machine also cache and TLB misses, page faults and resident bytes, and time if the machine has costs.
+    """
     from heapsmith.model.design import builtin_names, load
+    from heapsmith.model.hardware import load_hardware
     from heapsmith.model.simulate import simulate as run_model
 
+    if machine is None and (births or deaths):
+        raise BadInput("--births and --deaths: only with --machine, as they say what is touched of its memory")
     with show.progress() as progress:
-        found = run_model(trace, [load(name) for name in design or builtin_names()], progress=progress)
+        found = run_model(
+            trace,
+            [load(name) for name in design or builtin_names()],
+            hardware=load_hardware(machine) if machine is not None else None,
+            application=take.application(births, deaths),
+            progress=progress,
+        )
     show.emit_json(found) if json else results.simulated(found)
+
+
+@app.command(epilog=take.example("reuse py.hst --design default --design lean", "reuse py.hst --deaths all --json"))
+def reuse(
+    trace: take.Trace,
+    design: take.Designs = None,
+    births: take.Births = None,
+    deaths: take.Deaths = None,
+    json: take.Json = False,
+) -> None:
+    """The miss ratio of every size of cache: how soon designs and program touch the same lines again."""
+    from heapsmith.model.design import builtin_names, load
+    from heapsmith.model.reuse import reuse as measure
+
+    with show.progress() as progress:
+        found = measure(
+            trace,
+            [load(name) for name in design or builtin_names()],
+            application=take.application(births, deaths),
+            progress=progress,
+        )
+    show.emit_json(found) if json else results.reused(found)
 
 
 @app.command(epilog=take.example("tune py.hst -o tuned.toml", "tune py.hst -o tuned.toml --max-overhead 0.02"))

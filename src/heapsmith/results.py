@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
     from heapsmith.codegen.verify import VerifyReport
     from heapsmith.model.design import Design
     from heapsmith.model.plan import Plan
+    from heapsmith.model.reuse import ReuseTable
     from heapsmith.model.simulate import SimulationTable
     from heapsmith.model.trace_stats import TraceInfo
     from heapsmith.model.tune import Tuned
@@ -156,7 +157,16 @@ def simulated(found: "SimulationTable") -> None:
     from heapsmith.bench import tables
 
     words(tables.simulated(found))
+    if found.machine is not None:
+        words(tables.touched(found))
     words(tables.counters(found))
+
+
+def reused(found: "ReuseTable") -> None:
+    """Miss ratios by size of cache."""
+    from heapsmith.bench import tables
+
+    words(tables.reused(found))
 
 
 def tuned(found: "Tuned", path: Path) -> None:
