@@ -206,7 +206,7 @@ def _misses(simulation: Simulated) -> Kinds:
     }
 
 
-def system_calls(simulation: Simulation) -> int:
+def system_calls(simulation: Simulated) -> int:
     """The library's calls of mmap, munmap, mremap, mprotect and madvise from the first event to the last.
 
     A superslab is made accessible with its places in two tables, and so is a step of the run span.
