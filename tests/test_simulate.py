@@ -11,7 +11,7 @@ from traces import random_trace
 
 from heapsmith.model.design import Design, builtin_names, load
 from heapsmith.model.errors import BadInput
-from heapsmith.model.hardware import load_hardware
+from heapsmith.model.hardware import BUILTIN, load_hardware
 from heapsmith.model.machine import Machine
 from heapsmith.model.plan import make_plan
 from heapsmith.model.policy import front_array_stack, front_none
@@ -127,8 +127,7 @@ def test_the_time_line_tells_resident_bytes(short: Path) -> None:
 @pytest.mark.usefixtures("plain_model")
 def test_the_command_tells_what_the_machine_counts(call: Callable[..., Answer], short: Path, tmp_path: Path) -> None:
     machine = tmp_path / "m.toml"
-    text = Path(load_hardware.__code__.co_filename).with_name("machines") / "default.toml"
-    machine.write_text(text.read_text() + "[costs]\ninstructions = 0.25\n")
+    machine.write_text((BUILTIN / "default.toml").read_text() + "[costs]\ninstructions = 0.25\n")
     command = ("simulate", short, "--design", "default", "--machine", machine)
     found, idle = (json.loads(call(*command, *more, "--json").out) for more in ((), ("--births", "none")))
     assert found["application"] == {"births": "all", "deaths": "ends", "replays": False}
