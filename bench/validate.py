@@ -91,8 +91,7 @@ def validate(
 
     Raises BadInput for hardware without costs and for bad traces, CheckFailed where a replay fails.
     """
-    if not hardware.costs:
-        raise BadInput(f"{hardware.name}: this machine has no costs; run: heapsmith calibrate -o machine.toml")
+    calibrated(hardware)
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
         subjects = list(_subjects(Path(name), traces, designs, hardware, progress))
         counted = _counted(subjects, hardware, progress) if which("valgrind") else [None] * len(subjects)
@@ -118,6 +117,13 @@ def validate(
         qualities(cells),
         cells,
     )
+
+
+def calibrated(hardware: Hardware) -> Hardware:
+    """The hardware; BadInput if nobody has measured what things cost on it."""
+    if not hardware.costs:
+        raise BadInput(f"{hardware.name}: this machine has no costs; run: heapsmith calibrate -o machine.toml")
+    return hardware
 
 
 def recorded(folder: Path, progress: Say = None, *, scale: float = SCALE) -> list[Path]:

@@ -1,6 +1,7 @@
 """Validation: how far predictions are from what was measured, and whether they rank designs as measurements do."""
 
 from collections.abc import Sequence
+from statistics import median
 
 import msgspec
 
@@ -57,14 +58,15 @@ def quality(quantity: str, cells: Sequence[Comparison]) -> Quality:
     by_trace: dict[str, list[Comparison]] = {}
     for cell in cells:
         by_trace.setdefault(cell.trace, []).append(cell)
-    taus = sorted(tau for one in by_trace.values() if (tau := tau_of(one)) is not None)
+    ranked = by_trace.values() if quantity != "counters" else []  # there are many of a design
+    taus = [tau for one in ranked if (tau := tau_of(one)) is not None]
     worst = sorted(cells, key=lambda cell: -relative(cell.predicted, cell.measured))[:WORST]
     return Quality(
         quantity,
         len(cells),
         errors,
-        taus[len(taus) // 2] if taus else None,
-        taus[0] if taus else None,
+        median(taus) if taus else None,
+        min(taus) if taus else None,
         worst,
     )
 

@@ -25,6 +25,7 @@ ALREADY_LIVE = 1
 NOT_LIVE = 2
 NO_SUCH_OPERATION = 3
 NEGATIVE_SIZE = 4
+TOO_LARGE = 5
 """Faults: why an event cannot be."""
 
 

@@ -24,9 +24,9 @@ HUGE_CODE = 1 << 61
 """A run's handle is RUN_CODE + its first page, a huge block's is HUGE_CODE + its ordinal: their address codes, too."""
 
 
-HUGE_SLOTS, HUGE_SLOT_BYTES = 4096, 1 << 28
-"""Huge blocks lie one after the other, each in a slot of the model's addresses, which are used again; longer ones reach
-into the next."""
+HUGE_SLOTS, HUGE_SLOT_BYTES = 2048, (1 << 33) - 37 * PAGE
+"""Huge blocks lie one after the other, each in a slot of the model's addresses, which are used again; slots do not all
+begin in the same sets of a cache."""
 
 
 @kernel
@@ -63,8 +63,10 @@ def free_huge(touched: Ints, machine: Records, pages: int) -> None:
 
 
 @kernel
-def resize_huge(touched: Ints, machine: Records, old: int, new: int) -> None:
-    """A mapping of `old` pages is made `new` pages long."""
+def resize_huge(touched: Ints, machine: Records, block: int, old: int, new: int) -> None:
+    """The mapping of a huge block of `old` pages is made `new` pages long."""
+    if new < old:
+        gone(touched, huge_at(block) + new * PAGE, (old - new) * PAGE)
     if old != new:
         touch(touched, COUNTS + TOTAL_REMAP, 1)
         machine[0]["huge_remap"] += 1
@@ -126,7 +128,7 @@ def resize_large(
         touch(touched, LARGE_LOCK, 1)
         if size <= machine[0]["huge_bytes"]:
             return False
-        resize_huge(touched, machine, pages_for(asked, int(machine[0]["tail_bytes"])), wanted)
+        resize_huge(touched, machine, block, pages_for(asked, int(machine[0]["tail_bytes"])), wanted)
         return True
     if size <= machine[0]["small_limit"] or size > machine[0]["huge_bytes"]:
         return False

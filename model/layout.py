@@ -11,7 +11,7 @@ import msgspec
 from heapsmith.model.kernel import Records, hit_path
 
 REGION = 1 << 40
-"""Bytes from one region's start to the next: more than any span."""
+"""Bytes of a region; a slab span may have 16 of them, a run span 4 (model/design.py)."""
 
 STAGGER = 13 * 64
 """Tables of the library's data segment begin anywhere in a page, not all at its start as mappings do: so their first
@@ -19,45 +19,45 @@ lines do not meet in the same sets of a cache."""
 
 SPAN = 0
 """The slab span; offsets are the machine's addresses (docs/machine.md section 1)."""
-RUNS = 1 * REGION
+RUNS = 16 * REGION
 """The run span."""
-HUGE = 2 * REGION
+HUGE = 20 * REGION
 """Mappings of huge blocks, one after the other."""
-HEAPS = 3 * REGION
+HEAPS = 36 * REGION
 """struct heap, each on pages of its own: `heap_bytes` apart."""
-SLABS = 4 * REGION
+SLABS = 37 * REGION
 """hs_slabs: a record per slab of the span."""
-MARKS = 5 * REGION
+MARKS = 38 * REGION
 """hs_marks: `bitmap_words` words per slab of the span."""
-SLAB_CLASS = 6 * (REGION + STAGGER)
+SLAB_CLASS = 39 * (REGION + STAGGER)
 """hs_slab_class (slab_map): a byte per slab of the span."""
-CLASSES = 7 * (REGION + STAGGER)
+CLASSES = 40 * (REGION + STAGGER)
 """hs_class: a row per class."""
-SIZE_CLASS = 8 * (REGION + STAGGER)
+SIZE_CLASS = 41 * (REGION + STAGGER)
 """hs_size_class: a byte per grain."""
-ALLOC_OF = 9 * (REGION + STAGGER)
+ALLOC_OF = 42 * (REGION + STAGGER)
 """hs_alloc_of: a word per class."""
-FREE_OF = 10 * (REGION + STAGGER)
+FREE_OF = 43 * (REGION + STAGGER)
 """hs_free_of: a word per row."""
-STORE_AT = 11 * (REGION + STAGGER)
+STORE_AT = 44 * (REGION + STAGGER)
 """The store that all heaps share (local_cache): two words per class."""
-TRANSFERRED = 12 * (REGION + STAGGER)
+TRANSFERRED = 45 * (REGION + STAGGER)
 """The transfer cache's slots."""
-BATCHES = 13 * (REGION + STAGGER)
+BATCHES = 46 * (REGION + STAGGER)
 """Its batches per class, 4 bytes each."""
-IDLE = 14 * (REGION + STAGGER)
+IDLE = 47 * (REGION + STAGGER)
 """Its idle flushes per class, 4 bytes each."""
-PAGES = 15 * REGION
+PAGES = 48 * REGION
 """hs_runs.page: a record per page of the run span."""
-CONTENT = 16 * REGION
+CONTENT = 49 * REGION
 """hs_runs.content: a byte per page of the run span."""
-BINS = 17 * (REGION + STAGGER)
+BINS = 50 * (REGION + STAGGER)
 """The heads of the bins of free runs, 4 bytes each."""
-COUNTS = 18 * (REGION + STAGGER)
+COUNTS = 51 * (REGION + STAGGER)
 """hs_count: the global counters."""
-POOL_LOCK = 19 * (REGION + STAGGER)
-LARGE_LOCK = 20 * (REGION + STAGGER)
-APPLICATION = 21 * REGION
+POOL_LOCK = 52 * (REGION + STAGGER)
+LARGE_LOCK = 53 * (REGION + STAGGER)
+APPLICATION = 54 * REGION
 """What the program has besides its blocks: for a replay its script and its table of blocks."""
 
 CLASS_MASK = 255

@@ -17,6 +17,7 @@ from heapsmith.model.events import (
     SMALL_END,
     THREAD_EXIT,
     THREAD_START,
+    TOO_LARGE,
     address_of,
     allocate,
     block_bytes,
@@ -28,6 +29,7 @@ from heapsmith.model.events import (
 )
 from heapsmith.model.heap import exit_thread
 from heapsmith.model.kernel import Bytes, Ints, Numbers, Records, hit_path, kernel
+from heapsmith.model.large import HUGE_SLOT_BYTES
 from heapsmith.model.layout import COUNTS, TOTAL_IN_PLACE, TOTAL_MOVED
 from heapsmith.model.policy.front import NO_BLOCK
 from heapsmith.model.touches import NONE, SINK, acts, room_for, tick, touch, touch_bytes
@@ -190,6 +192,9 @@ def run(
         bytes_asked = int(size[event])
         align = 1 << int(np.int64(align_log2[event])) if kind == ALIGNED else 1
         handle = NO_BLOCK
+        if SINK != NONE and bytes_asked > HUGE_SLOT_BYTES:
+            machine[0]["fault"] = TOO_LARGE
+            return event
         if not room_for(touched, bytes_asked + SLACK_BYTES):
             machine[0]["wanted_bytes"] = bytes_asked + SLACK_BYTES
             machine[0]["full"] = 1

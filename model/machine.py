@@ -11,7 +11,7 @@ from heapsmith.model import arrays, kernel, machine_check
 from heapsmith.model.application import PROGRAM, Application
 from heapsmith.model.design import PAGE
 from heapsmith.model.errors import BadInput
-from heapsmith.model.events import ALREADY_LIVE, NEGATIVE_SIZE, NO_SUCH_OPERATION, NOT_LIVE
+from heapsmith.model.events import ALREADY_LIVE, NEGATIVE_SIZE, NO_SUCH_OPERATION, NOT_LIVE, TOO_LARGE
 from heapsmith.model.kernel import Ints, Records
 from heapsmith.model.loop import run
 from heapsmith.model.plan import Plan
@@ -24,6 +24,7 @@ FAULTS = {
     NOT_LIVE: "block {block} is not live",
     NO_SUCH_OPERATION: "operation {op} is not one of 0 to 7",
     NEGATIVE_SIZE: "size {size} is negative",
+    TOO_LARGE: "size {size} is too large for what is touched to be followed; expected at most 8 GiB",
 }
 
 NO_ADDRESSES: Ints = np.empty(0, np.int64)

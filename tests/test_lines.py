@@ -12,7 +12,7 @@ from heapsmith.codegen.build import build
 from heapsmith.model.application import Application
 from heapsmith.model.design import Design, builtin_names, load
 from heapsmith.model.hardware import load_hardware
-from heapsmith.model.layout import HUGE, REGION, Layout
+from heapsmith.model.layout import HEAPS, HUGE, Layout
 from heapsmith.model.machine import Machine
 from heapsmith.model.plan import Plan, make_plan
 from heapsmith.model.touched import Touched
@@ -75,7 +75,7 @@ def predicted(plan: Plan, chunk: Chunk) -> list[set[int]]:
         touched.array[LOGGED] = 0
         machine.feed(chunk.part(index, index + 1))
         lines = {address >> LINE_SHIFT for address, _ in touched.log()}
-        found.append({line for line in lines if (line << LINE_SHIFT) // REGION != HUGE // REGION})
+        found.append({line for line in lines if not HUGE <= line << LINE_SHIFT < HEAPS})
     assert touched.lost == 0
     return found
 

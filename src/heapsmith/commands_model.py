@@ -115,7 +115,9 @@ def calibrate(out: take.OutFile, rounds: take.Rounds = 3, json: take.Json = Fals
     show.emit_json(found) if json else results.calibrated(found, path)
 
 
-@app.command(epilog=take.example("validate --machine machine.toml", "validate --traces traces --design default --json"))
+@app.command(
+    epilog=take.example("validate --machine machine.toml", "validate --machine machine.toml --traces traces --json")
+)
 def validate(
     machine: take.Machine = "default",
     traces: take.Traces = None,
@@ -137,10 +139,11 @@ def validate(
     from heapsmith.model.hardware import load_hardware
 
     page = take.writable_file(out) if out is not None else None
+    hardware = bench.calibrated(load_hardware(machine))
     designs = [load(name) for name in design] if design else [*map(load, builtin_names()), *bad_designs()]
     with show.progress() as progress, tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
         files = take.trace_files(traces) if traces else bench.recorded(Path(folder), progress)
-        found = bench.validate(files, designs, load_hardware(machine), rounds=rounds, progress=progress)
+        found = bench.validate(files, designs, hardware, rounds=rounds, progress=progress)
     if page is not None:
         write_scatter(page, found)
     show.emit_json(found) if json else results.validated(found)

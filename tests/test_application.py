@@ -1,0 +1,64 @@
+"""The application: what it touches of its blocks becomes resident and goes again; what is too large is refused."""
+
+import msgspec
+import pytest
+
+from heapsmith.model.application import Application
+from heapsmith.model.design import load
+from heapsmith.model.errors import BadInput
+from heapsmith.model.hardware import load_hardware
+from heapsmith.model.machine import Machine
+from heapsmith.model.plan import Plan, make_plan
+from heapsmith.model.touched import Touched, Touches
+from heapsmith.model.trace import Op
+
+LINE = 64
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return make_plan(msgspec.structs.replace(load("default"), huge_bytes=65_536))
+
+
+def machine_of(plan: Plan, application: Application) -> tuple[Machine, Touched]:
+    touched = Touched(load_hardware("default"))
+    return Machine(plan, compiled=False, touched=touched, application=application), touched
+
+
+def accesses(plan: Plan, application: Application) -> int:
+    """Of the birth of a block of ten lines and its death, less what the heap itself touches."""
+
+    def counted(program: Application) -> Touches:
+        machine, touched = machine_of(plan, program)
+        machine.step(Op.MALLOC, 0, 0, 10 * LINE)
+        machine.step(Op.FREE, 0, 0)
+        return touched.counts()
+
+    return counted(application).accesses - counted(Application("none", "none")).accesses
+
+
+@pytest.mark.parametrize(
+    ("births", "deaths", "expected"),
+    [("all", "none", 10), ("ends", "none", 2), ("none", "ends", 2), ("all", "all", 20)],
+)
+def test_what_is_touched_of_a_block(plan: Plan, births: str, deaths: str, expected: int) -> None:
+    assert accesses(plan, msgspec.convert({"births": births, "deaths": deaths}, Application)) == expected
+
+
+def test_pages_of_a_mapping_go_when_it_shrinks_and_when_it_ends(plan: Plan) -> None:
+    machine, touched = machine_of(plan, Application("all", "none"))
+    machine.step(Op.MALLOC, 0, 1, 1)
+    before = touched.counts().resident_bytes
+    for size in (400_000, 800_000, 200_000):
+        machine.step(Op.REALLOC, 0, 1, size)
+        mapped = -(-size // 4096) * 4096
+        assert mapped <= touched.counts().resident_bytes - before <= mapped + 8192
+    machine.step(Op.FREE, 0, 1)
+    assert touched.counts().resident_bytes - before <= 8192
+    assert machine.counters().totals["huge_remap"] == 2
+
+
+def test_a_block_that_no_place_is_for_is_refused(plan: Plan) -> None:
+    machine, _ = machine_of(plan, Application())
+    with pytest.raises(BadInput, match="event 0: size 8589934593 is too large"):
+        machine.step(Op.MALLOC, 0, 0, (1 << 33) + 1)
