@@ -1,9 +1,10 @@
-"""Findings of the ledger, predicted before they are measured: prediction, measurement and the log's figure.
+"""Findings of an allocator's log book, predicted before they are measured: prediction, measurement, the log's figure.
 
     python -m heapsmith.bench.ledger [--machine machine.toml] [--rounds 5] [--json FILE]
 
-Each finding is two designs that differ in one policy, A and B, on a workload of the log's kind, written as a trace. The
-model says what B changes; then replays of the trace measure it. The calibration has seen neither.
+The log is that of a research allocator of 2025; its figures are of its machine, its names its own. Each finding is two
+designs that differ in one policy, A and B, on a workload of the log's kind, written as a trace. The model says what B
+changes; then replays of the trace measure it. The calibration has seen neither.
 """
 
 import argparse
@@ -21,8 +22,11 @@ from heapsmith.bench.micro_traces import KIB, Script, write_programs
 from heapsmith.bench.peers import Library
 from heapsmith.bench.replay import Replayed, replay_once
 from heapsmith.bench.replay_script import write_script
+from heapsmith.bench.validate import calibrated
+from heapsmith.bench.whole_file import write_json
 from heapsmith.model.cost import price_of
 from heapsmith.model.design import Design, load
+from heapsmith.model.errors import HeapsmithError
 from heapsmith.model.hardware import Hardware, load_hardware
 from heapsmith.model.plan import make_plan
 from heapsmith.model.policy import front_array_stack, front_linked_list, front_none
@@ -189,9 +193,13 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(words)
-    rows = examine(load_hardware(options.machine), options.rounds, findings())
-    if options.json:
-        options.json.write_bytes(msgspec.json.format(msgspec.json.encode(rows), indent=2))
+    try:
+        rows = examine(calibrated(load_hardware(options.machine)), max(1, options.rounds), findings())
+        if options.json:
+            write_json(options.json, rows)
+    except HeapsmithError as error:
+        print(f"heapsmith: {error}", file=sys.stderr)
+        return error.exit_code
     print(text(rows))
     return 0
 

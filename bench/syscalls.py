@@ -2,12 +2,13 @@
 
 import re
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from heapsmith.bench.limited import run_limited
 from heapsmith.bench.peers import replay_driver
 from heapsmith.bench.replay_script import write_script
-from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.errors import Missing
 from heapsmith.model.trace import Chunk, TraceWriter
 
 CALLS = "mmap,munmap,mremap,mprotect,madvise"
@@ -17,25 +18,32 @@ LIMIT_S = 120.0
 def memory_calls(script: Path, library: Path) -> int:
     """Such calls of a replay of the script with the library preloaded, less those of a replay of nothing.
 
-    Threads map their stacks: of scripts with several these count too. Raises Missing without strace.
+    Threads map their stacks: of scripts with several these count too. Raises Missing without strace, or where it may
+    not look at a process.
     """
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
-        trace, nothing = Path(name) / "nothing.hst", Path(name) / "nothing"
+        return _counted(script, library, Path(name) / "strace") - _of_nothing(library)
+
+
+@cache
+def _of_nothing(library: Path) -> int:
+    with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
+        trace, script = Path(name) / "nothing.hst", Path(name) / "nothing"
         with TraceWriter(trace, command=["nothing"], source="nothing") as writer:
             writer.append(Chunk.of([], [], [], [], [], []))
-        write_script(trace, nothing)
-        return _counted(script, library, Path(name)) - _counted(nothing, library, Path(name))
+        write_script(trace, script)
+        return _counted(script, library, Path(name) / "strace")
 
 
-def _counted(script: Path, library: Path, folder: Path) -> int:
-    out = folder / "strace"
+def _counted(script: Path, library: Path, out: Path) -> int:
     command = ["strace", "-f", "-c", "-o", str(out), "-e", f"trace={CALLS}", "-E", f"LD_PRELOAD={library}"]
     try:
         done = run_limited([*command, str(replay_driver()), str(script), "--unsampled"], LIMIT_S)
     except FileNotFoundError:
         raise Missing("strace not found on PATH (Debian: apt install strace)") from None
     if done.returncode != 0:
-        raise CheckFailed(f"exit status {done.returncode} under strace: {done.stderr.strip()}")
+        said = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        raise Missing(f"strace cannot run a replay: {said}")
     rows = re.findall(
         rf"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)(?:\s+\d+)?\s+(?:{CALLS.replace(',', '|')})$", out.read_text(), re.M
     )

@@ -23,7 +23,7 @@ from heapsmith.bench.validation import Comparison, Quality, qualities
 from heapsmith.model.application import REPLAY
 from heapsmith.model.cost import kinds, price, system_calls, time_kinds
 from heapsmith.model.design import Design
-from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.hardware import Hardware, Level
 from heapsmith.model.plan import Plan, make_plan
 from heapsmith.model.simulate import Simulation, simulate
@@ -35,12 +35,6 @@ SCALE = 0.3
 LEAST_TRACES = 8
 OPERATIONS = 2000
 """Programs with fewer allocations tell nothing about time."""
-
-NOTES = {
-    "valgrind": "no valgrind: neither instructions nor misses were counted",
-    "strace": "no strace: system calls were not counted",
-}
-"""What is not measured without a tool."""
 
 HIT_PATH = ("hit0", "push")
 """Counters that libraries do not count (docs/machine.md section 10)."""
@@ -79,6 +73,7 @@ class Observed(NamedTuple):
     """What replays of a subject did; `counted`: None without valgrind."""
 
     counters: dict[str, int]
+    calls: int | None
     counted: Counted | None
     runs: Replayed
     ns: Figure
@@ -95,6 +90,7 @@ def validate(
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
         subjects = list(_subjects(Path(name), traces, designs, hardware, progress))
         counted = _counted(subjects, hardware, progress) if which("valgrind") else [None] * len(subjects)
+        calls, refused = _calls(subjects, progress)
         figures, yard = times(
             [(one.script, Library(one.plan.design.name, one.library, "")) for one in subjects],
             yardstick(Path(name)),
@@ -103,9 +99,11 @@ def validate(
         )
         speed = yard.median / hardware.fit.get("yardstick_ns", yard.median)
         cells: list[Comparison] = []
-        for subject, count, ns in zip(subjects, counted, figures, strict=True):
-            runs, counters = _replayed(subject, Path(name) / "stats.json")
-            observed = Observed(counters, count, runs, ns)
+        for number, (subject, count, ns) in enumerate(zip(subjects, counted, figures, strict=True)):
+            if progress is not None:
+                progress("compare", number + 1, len(subjects))
+            runs, counters = _replayed(subject, Path(name) / f"stats-{number}.json")
+            observed = Observed(counters, calls[number], count, runs, ns)
             cells += _compared(subject, observed, hardware, speed)
     return Validation(
         hardware.name,
@@ -113,7 +111,7 @@ def validate(
         rounds,
         {one.trace: one.facts.operations for one in subjects},
         [design.name for design in designs],
-        [note for tool, note in NOTES.items() if which(tool) is None],
+        ([] if which("valgrind") else ["no valgrind: neither instructions nor misses were counted"]) + refused,
         qualities(cells),
         cells,
     )
@@ -173,6 +171,19 @@ def _counted(subjects: Sequence[Subject], hardware: Hardware, progress: Say) -> 
     return found
 
 
+def _calls(subjects: Sequence[Subject], progress: Say) -> tuple[list[int | None], list[str]]:
+    """System calls of each subject with one thread, None if they cannot be counted; and then why not."""
+    found: list[int | None] = []
+    try:
+        for subject in subjects:
+            found.append(memory_calls(subject.script, subject.library) if subject.facts.threads == 1 else None)
+            if progress is not None:
+                progress("count system calls", len(found), len(subjects))
+    except Missing as error:
+        return [None] * len(subjects), [str(error)]
+    return found, []
+
+
 def _as_callgrind(hardware: Hardware) -> Hardware:
     """The caches that callgrind simulates: the first level and the last, of one core."""
     first, last = (_geometry(level, hardware.line_bytes) for level in (hardware.l1, hardware.llc))
@@ -222,8 +233,8 @@ def _compared(subject: Subject, observed: Observed, hardware: Hardware, speed: f
     if subject.facts.threads == 1:
         for name, count in _predicted_counters(simulation).items():
             yield cell("counters", count, observed.counters.get(name, 0))
-        if which("strace"):
-            yield cell("system calls", system_calls(simulation), memory_calls(subject.script, subject.library))
+        if observed.calls is not None:
+            yield cell("system calls", system_calls(simulation), observed.calls)
     spent = time_kinds(subject.plan, simulation, hardware.instructions, operations)
     if counted is not None:
         predicted = price(kinds(subject.plan, simulation), hardware.instructions)

@@ -172,8 +172,7 @@ def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, flo
     """What a replay of the simulated trace, of so many operations, spends time on.
 
     Few kinds, since times are measured with noise: `replay.*` are the replay's own (its loop, its write to each line),
-    all others the library's. Misses and faults are those of the simulated caches; without them faults are the pages
-    ever committed.
+    all others the library's. Misses and faults are those of the simulated caches.
     """
     totals, work = simulation.counters.totals, simulation.statistics.work
     found = {
@@ -192,8 +191,7 @@ def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, flo
 def _misses(simulation: Simulated) -> Kinds:
     touches = simulation.touches
     if touches is None:
-        totals = simulation.counters.totals
-        return {"fault.4k": (totals["committed"] + totals["released_bytes"]) // PAGE}
+        return {}
     return {
         "miss.l1": touches.l1_misses - touches.l2_misses,
         "miss.l2": touches.l2_misses - touches.llc_misses - touches.transfers,

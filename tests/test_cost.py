@@ -34,7 +34,7 @@ def test_calls_are_counted_once(simulated: list[tuple[Design, Simulation]]) -> N
 
 
 def test_every_option_has_its_kinds(simulated: list[tuple[Design, Simulation]]) -> None:
-    """All built-in designs together have all kinds for which constants are shipped, but for huge blocks and threads."""
+    """There are shipped constants for all kinds that the built-in designs have."""
     together = {name for design, row in simulated for name in kinds(make_plan(design), row)}
     missing = {name for name in together if name not in load_hardware().instructions}
     assert not missing

@@ -1,5 +1,6 @@
 """validate: predicted beside measured on one tiny trace, two designs; the page of plots; what is refused."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,11 +30,11 @@ def test_counters_are_equal(found: Validation) -> None:
     assert counters.errors.worst == 0
 
 
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_instructions_are_close_and_ranked(found: Validation) -> None:
-    for one in found.qualities:
-        if one.quantity == "instructions per operation":
-            assert one.errors.worst < 0.1
-            assert one.tau == 1
+    one = next(one for one in found.qualities if one.quantity == "instructions per operation")
+    assert one.errors.worst < 0.1
+    assert one.tau == 1
 
 
 def test_the_page_holds_every_point(found: Validation, tmp_path: Path) -> None:
@@ -42,7 +43,6 @@ def test_the_page_holds_every_point(found: Validation, tmp_path: Path) -> None:
     text = page.read_text()
     assert "Plotly.newPlot" in text
     assert all(one.quantity in text for one in found.qualities)
-    assert "http-equiv" in text or "<html>" in text
 
 
 def test_a_machine_without_costs_is_refused(call: Callable[..., Answer], tmp_path: Path) -> None:

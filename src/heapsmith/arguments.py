@@ -102,7 +102,7 @@ Simulated = Annotated[
 ]
 Births = Annotated[
     Part | None,
-    typer.Option(help="What the program writes of a new block: its first and last word, or all.", show_default="all"),
+    typer.Option(help="What the program writes of a new block: nothing, its ends, or all.", show_default="all"),
 ]
 Deaths = Annotated[
     Part | None,
