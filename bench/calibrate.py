@@ -218,7 +218,8 @@ def times(
 
 
 def write_machine(path: Path, hardware: Hardware) -> None:
-    """The hardware as a machine file (model/hardware.py); BadInput if it cannot be written."""
+    """The hardware as a machine file (model/hardware.py), under the file's name; BadInput if it cannot be written."""
+    hardware = msgspec.structs.replace(hardware, name=path.stem)
     fields = {name: value for name, value in msgspec.to_builtins(hardware).items() if value is not None}
     head = "# A machine: its caches, and what each kind of event costs on it. Written by heapsmith calibrate.\n"
     write_whole(path, (head + tomlkit.dumps(fields)).encode())

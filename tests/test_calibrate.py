@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from heapsmith.bench.calibrate import calibrate, write_machine
@@ -23,13 +24,18 @@ def test_micro_programs_are_whole_and_repeat(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
-def test_a_tiny_calibration(tmp_path: Path) -> None:
+def test_a_tiny_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heapsmith.bench.calibrate.TIMED_EVENTS", 24_000)
+    monkeypatch.setattr("heapsmith.bench.calibrate.YARDSTICK_EVENTS", 24_000)
     found = calibrate(programs=(pairs, holes), designs=[load("default"), load("sll")], rounds=1)
     assert (found.counted, found.timed) == (2, 4)
     assert found.instruction_errors is not None
     assert found.instruction_errors.worst < 0.05
-    assert found.hardware.costs["fault.4k"] >= 0
+    assert "miss.transfer" in found.hardware.costs  # no replay with several threads is timed
     assert found.hardware.fit["yardstick_ns"] > 0
     file = tmp_path / "machine.toml"
     write_machine(file, found.hardware)
-    assert load_hardware(str(file)) == found.hardware
+    assert load_hardware(str(file)) == msgspec.structs.replace(found.hardware, name="machine")
+    without = msgspec.structs.replace(found.hardware, l2=None, name="machine")
+    write_machine(file, without)
+    assert load_hardware(str(file)) == without

@@ -11,7 +11,7 @@ from heapsmith.model import policy
 from heapsmith.model.design import builtin_names, load
 from heapsmith.model.kernel import _KERNELS
 from heapsmith.model.plan import make_plan
-from heapsmith.model.policy import dispatch
+from heapsmith.model.policy import dispatch, lines
 
 TABLES = {
     "front": (policy.FRONTS, ("Params", "why_not_valid", "derive", "push")),
@@ -47,7 +47,7 @@ def test_kernels_of_a_row_are_dispatched_to(family: str, row: ModuleType) -> Non
         function for _, function in inspect.getmembers(row, inspect.isfunction) if function.__module__ == row.__name__
     }
     kernels = own & _KERNELS
-    called = {function for _, function in inspect.getmembers(dispatch, inspect.isfunction)}
+    called = {function for table in (dispatch, lines) for _, function in inspect.getmembers(table, inspect.isfunction)}
     called |= {function for kernel in kernels for function in kernels if function.__name__ in kernel.__code__.co_names}
     assert kernels or row.NAME == "header" or family in WITHOUT_KERNELS  # header places superslabs as slab_map does
     assert kernels - called == set()
