@@ -47,7 +47,7 @@ def test_the_page_holds_every_point(found: Validation, tmp_path: Path) -> None:
 
 def test_a_machine_without_costs_is_refused(call: Callable[..., Answer], tmp_path: Path) -> None:
     trace = random_trace(tmp_path / "t.hst", 100, 1)
-    answer = call("validate", "--traces", trace, "--design", "default")
+    answer = call("validate", "--traces", trace, "--design", "default", "--machine", "here")
     assert answer.status == 2
     assert "heapsmith calibrate -o machine.toml" in answer.err
 
