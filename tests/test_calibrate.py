@@ -16,8 +16,8 @@ from heapsmith.model.trace import verify
 def test_micro_programs_are_whole_and_repeat(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
-    again = write_programs(tmp_path / "b")
-    for path, other in zip(write_programs(tmp_path / "a"), again, strict=True):
+    again = write_programs(tmp_path / "b", events=2400)
+    for path, other in zip(write_programs(tmp_path / "a", events=2400), again, strict=True):
         assert verify(path).events > 50
         assert path.read_bytes() == other.read_bytes()
     assert len(again) == len(PROGRAMS) == len({path.stem for path in again})

@@ -9,7 +9,17 @@ from heapsmith.bench import doctor as examination
 from heapsmith.bench.doctor import DoctorReport, doctor
 
 ESSENTIAL = {"kernel", "python", "gcc", "cache directory", "numpy", "numba", "msgspec", "tomlkit", "Jinja2", "typer"}
-OTHER = {"objdump", "valgrind", "invariant TSC", "overcommit", "transparent huge pages", "cores", "caches", "peers"}
+OTHER = {
+    "objdump",
+    "strace",
+    "valgrind",
+    "invariant TSC",
+    "overcommit",
+    "transparent huge pages",
+    "cores",
+    "caches",
+    "peers",
+}
 
 
 def found(report: DoctorReport, name: str) -> examination.Finding:

@@ -31,6 +31,6 @@ def test_quality_by_quantity_and_trace() -> None:
     good, bad = [(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)], [(3.0, 1.0), (2.0, 2.0), (1.0, 3.0)]
     cells = _cells(good, trace="a") + _cells(bad, trace="b") + [Comparison("a", "d", "RSS", 5, 4)]
     ns, rss = qualities(cells)
-    assert (ns.quantity, ns.cells, ns.tau, ns.least_tau) == ("ns", 6, 1, -1)
+    assert (ns.quantity, ns.cells, ns.tau, ns.least_tau) == ("ns", 6, 0, -1)
     assert ns.worst[0].trace == "b"
     assert (rss.quantity, rss.tau, rss.errors.median) == ("RSS", None, 0.25)
