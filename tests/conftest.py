@@ -73,14 +73,19 @@ def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> 
         signal.signal(number, handler)
 
 
-@pytest.fixture
-def plain_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def _plain() -> Iterator[None]:
     """Machines run as plain Python whatever listens, so that no test waits for another variant to compile."""
     from heapsmith.model import machine
     from heapsmith.model.kernel import specialised
     from heapsmith.model.loop import run
 
-    monkeypatch.setattr(machine, "_run_with", lambda sink, compiled: specialised(run, SINK=sink))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(machine, "_run_with", lambda sink, compiled: specialised(run, SINK=sink))
+        yield
+
+
+plain_model = pytest.fixture(name="plain_model")(_plain)
+plain_module = pytest.fixture(name="plain_module", scope="module")(_plain)
 
 
 @pytest.fixture(scope="session")

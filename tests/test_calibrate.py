@@ -23,10 +23,11 @@ def test_micro_programs_are_whole_and_repeat(tmp_path: Path) -> None:
     assert len(again) == len(PROGRAMS) == len({path.stem for path in again})
 
 
+@pytest.mark.usefixtures("plain_model")
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_a_tiny_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heapsmith.bench.calibrate.TIMED_EVENTS", 24_000)
-    monkeypatch.setattr("heapsmith.bench.calibrate.YARDSTICK_EVENTS", 24_000)
+    for number in ("EVENTS", "TIMED_EVENTS", "YARDSTICK_EVENTS"):
+        monkeypatch.setattr(f"heapsmith.bench.calibrate.{number}", 2400)
     found = calibrate(programs=(pairs, holes), designs=[load("default"), load("sll")], rounds=1)
     assert (found.counted, found.timed) == (2, 4)
     assert found.instruction_errors is not None

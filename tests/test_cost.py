@@ -6,18 +6,23 @@ import msgspec
 import pytest
 from traces import random_trace
 
+from heapsmith.model.application import Application
 from heapsmith.model.cost import kinds, price, price_of, time_kinds
 from heapsmith.model.design import Design, builtin_names, load
 from heapsmith.model.hardware import Hardware, load_hardware
 from heapsmith.model.plan import make_plan
 from heapsmith.model.simulate import Simulation, simulate
 
+EVENTS = 1500
+
 
 @pytest.fixture(scope="module")
-def simulated(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Design, Simulation]]:
-    trace = random_trace(tmp_path_factory.mktemp("cost") / "t.hst", 20_000, 3, max_size=100_000)
+def simulated(tmp_path_factory: pytest.TempPathFactory, plain_module: None) -> list[tuple[Design, Simulation]]:
+    trace = random_trace(tmp_path_factory.mktemp("cost") / "t.hst", EVENTS, 3, max_size=100_000)
     designs = [load(name) for name in builtin_names()]
-    return list(zip(designs, simulate(trace, designs, hardware=load_hardware()).rows, strict=True))
+    program = Application(births="none", deaths="none")
+    table = simulate(trace, designs, hardware=load_hardware(), application=program)
+    return list(zip(designs, table.rows, strict=True))
 
 
 def test_calls_are_counted_once(simulated: list[tuple[Design, Simulation]]) -> None:
@@ -45,11 +50,11 @@ def test_prices_add_up(simulated: list[tuple[Design, Simulation]], tmp_path: Pat
     machine: Hardware = msgspec.structs.replace(load_hardware(), costs=costs)
     for design, row in simulated:
         plan = make_plan(design)
-        found = price_of(plan, row, 20_000, machine)
+        found = price_of(plan, row, EVENTS, machine)
         instructions = price(kinds(plan, row), machine.instructions)
-        spent = time_kinds(plan, row, machine.instructions, 20_000)
-        assert found.instructions_per_op == pytest.approx(instructions / 20_000)
-        assert found.ns_per_op == pytest.approx(price(spent, costs) / 20_000)
+        spent = time_kinds(plan, row, machine.instructions, EVENTS)
+        assert found.instructions_per_op == pytest.approx(instructions / EVENTS)
+        assert found.ns_per_op == pytest.approx(price(spent, costs) / EVENTS)
         assert sum(found.shares.values()) == pytest.approx(1)
         assert 0 < found.allocator_ns_per_op < found.ns_per_op - 7
         assert set(found.shares) <= set(costs)

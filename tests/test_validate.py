@@ -17,8 +17,8 @@ from heapsmith.model.hardware import load_hardware
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Validation:
-    trace = random_trace(tmp_path_factory.mktemp("validate") / "t.hst", 20_000, 5, max_size=3000)
+def found(tmp_path_factory: pytest.TempPathFactory, plain_module: None) -> Validation:
+    trace = random_trace(tmp_path_factory.mktemp("validate") / "t.hst", 5000, 5, max_size=1000)
     costs = {"instructions": 0.2, "replay.operation": 7.0, "fault.4k": 600.0}
     machine = msgspec.structs.replace(load_hardware(), costs=costs)
     return validate([trace], [load("default"), load("bare")], machine, rounds=1)
