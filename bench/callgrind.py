@@ -55,28 +55,18 @@ class Profile(NamedTuple):
 class Counted(msgspec.Struct, frozen=True):
     """What one replay costs; the same process with no event to replay is subtracted.
 
-    instructions, reads, writes: inside the library; moving: instructions inside libc's memset, memcpy and memmove that
-    the library calls; loop: inside the replay driver. d1_misses, ll_misses: lines that data accesses of all these miss
-    in the first and the last of two levels of cache (0 if no cache was simulated); library_*: of the library alone.
+    instructions: inside the library. d1_misses, ll_misses: lines that data accesses of the library, of libc's memset,
+    memcpy and memmove that it calls and of the replay's loop miss in the first and the last of two levels of cache (0
+    if no cache was simulated).
     """
 
     instructions: int
-    reads: int
-    writes: int
-    moving: int
-    loop: int
     d1_misses: int
     ll_misses: int
-    library_d1_misses: int
-    library_ll_misses: int
 
     def less(self, other: "Counted") -> "Counted":
         """Field by field, never below 0."""
-        return Counted(*(max(0, a - b) for a, b in zip(msgspec.structs.astuple(self), _fields(other), strict=True)))
-
-
-def _fields(counted: Counted) -> tuple[int, ...]:
-    return msgspec.structs.astuple(counted)
+        return Counted(*(max(0, a - b) for a, b in zip(*map(msgspec.structs.astuple, (self, other)), strict=True)))
 
 
 def parse(lines: Iterable[str]) -> Profile:
@@ -134,14 +124,8 @@ def counted(profile: Profile, library: Path, driver: Path) -> Counted:
     parts = ("library", "loop", "moving")
     return Counted(
         instructions=profile.cost(own["library"], "Ir"),
-        reads=profile.cost(own["library"], "Dr"),
-        writes=profile.cost(own["library"], "Dw"),
-        moving=profile.cost(own["moving"], "Ir"),
-        loop=profile.cost(own["loop"], "Ir"),
         d1_misses=sum(profile.cost(own[part], *d1) for part in parts),
         ll_misses=sum(profile.cost(own[part], *ll) for part in parts),
-        library_d1_misses=profile.cost(own["library"], *d1) + profile.cost(own["moving"], *d1),
-        library_ll_misses=profile.cost(own["library"], *ll) + profile.cost(own["moving"], *ll),
     )
 
 

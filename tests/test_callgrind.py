@@ -64,10 +64,11 @@ def test_a_profile_by_object_and_function() -> None:
 
 def test_what_is_counted_of_it() -> None:
     found = counted(parse(PROFILE.splitlines()), Path("/lib/libheap.so"), Path("/bin/replay"))
-    assert (found.instructions, found.reads, found.writes) == (68, 8, 7)
-    assert (found.moving, found.loop) == (40, 500)  # no part of what samples RSS
-    assert (found.d1_misses, found.ll_misses) == (1 + 7 + 30, 5 + 12)
-    assert (found.library_d1_misses, found.library_ll_misses) == (8, 5)
+    assert found.instructions == 68
+    assert (found.d1_misses, found.ll_misses) == (
+        1 + 7 + 30,
+        5 + 12,
+    )  # nothing of what samples RSS
     assert found.less(found).instructions == 0
 
 
@@ -92,4 +93,4 @@ def test_a_real_replay(tmp_path: Path) -> None:
     assert first.d1_misses == 0  # no caches were simulated
     cached = replay_counts(scripts[0], library, (Geometry(32768, 8), Geometry(1 << 20, 16)))
     assert cached.instructions == first.instructions
-    assert cached.d1_misses >= cached.library_d1_misses > 0
+    assert cached.d1_misses > 0

@@ -3,7 +3,16 @@
 import msgspec
 
 from heapsmith.model.kernel import Ints, Records, hit_path, kernel
-from heapsmith.model.layout import CLASS_BYTES, CLASS_SLOT, CLASSES, FRONT_LIST, WORD, block_at
+from heapsmith.model.layout import (
+    CLASS_BYTES,
+    CLASS_REFILL,
+    CLASS_SLOT,
+    CLASS_TRANSFER,
+    CLASSES,
+    FRONT_LIST,
+    WORD,
+    block_at,
+)
 from heapsmith.model.touches import touch, touch_bytes
 
 REFILL_BYTES = 4096
@@ -143,6 +152,14 @@ def stack_push_lines(touched: Ints, fronts: Records, front: int, held: int, capa
     touch(touched, int(fronts[front]["end_at"]), 0)
     if held < capacity:
         touch(touched, int(fronts[front]["slots_at"]) + WORD * held, 1)
+
+
+@kernel
+def stack_fill_lines(touched: Ints, fronts: Records, front: int, cls: int, count: int) -> None:
+    """Of a refill of a stack: the slots, its top, and of the class's row whether batches may wait for it."""
+    slots_lines(touched, fronts, front, cls, count, CLASS_REFILL)
+    touch(touched, int(fronts[front]["top_at"]), 1)
+    touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_TRANSFER, 0)
 
 
 @kernel

@@ -1,14 +1,13 @@
 """Array stack: a LIFO of pointers in an array; the freed block itself is never touched."""
 
 from heapsmith.model.kernel import Ints, Records, hit_path, kernel
-from heapsmith.model.layout import CLASS_BYTES, CLASS_CAPACITY, CLASS_FLUSH, CLASS_REFILL, CLASS_TRANSFER, CLASSES
+from heapsmith.model.layout import CLASS_BYTES, CLASS_CAPACITY, CLASS_FLUSH, CLASS_TRANSFER, CLASSES
 from heapsmith.model.policy.front import (
     FrontPlan,
     OneLevel,
     bounded,
     one_level_plan,
     slots_lines,
-    stack_pop_lines,
     stack_push,
     stack_push_lines,
     stack_shift,
@@ -53,21 +52,6 @@ def drain(fronts: Records, slots: Ints, front: int, moved: Ints) -> int:
 
 
 @hit_path
-def pop_lines(
-    touched: Ints,
-    machine: Records,
-    classes: Records,
-    fronts: Records,
-    slots: Ints,
-    slabs: Records,
-    front: int,
-    cls: int,
-) -> None:
-    """Of an allocation, whether it hits or not."""
-    stack_pop_lines(touched, fronts, front, int(fronts[front]["held"]))
-
-
-@hit_path
 def push_lines(
     touched: Ints, machine: Records, classes: Records, fronts: Records, slots: Ints, slabs: Records, front: int,
     cls: int, block: int,
@@ -79,12 +63,3 @@ def push_lines(
         slots_lines(touched, fronts, front, cls, capacity, CLASS_FLUSH)
         touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
         touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_TRANSFER, 0)
-
-
-@kernel
-def fill_lines(
-    touched: Ints, machine: Records, classes: Records, fronts: Records, slabs: Records, front: int, cls: int,
-    moved: Ints, count: int,
-) -> None:  # fmt: skip
-    """Of a refill."""
-    slots_lines(touched, fronts, front, cls, count, CLASS_REFILL)

@@ -122,10 +122,7 @@ def push_lines(
 
 
 @kernel
-def fill_lines(
-    touched: Ints, machine: Records, classes: Records, fronts: Records, slabs: Records, front: int, cls: int,
-    moved: Ints, count: int,
-) -> None:  # fmt: skip
+def fill_lines(touched: Ints, fronts: Records, front: int, cls: int, count: int) -> None:
     """Of a refill."""
     touch(touched, int(fronts[front]["front_at"]), 1)
     slots_lines(touched, fronts, front, cls, count, CLASS_REFILL)

@@ -10,7 +10,6 @@ from heapsmith.model.layout import (
     CLASS_FIRST,
     CLASS_SLOT,
     CLASS_STRIDE,
-    CLASS_TRANSFER,
     CLASSES,
     COUNT_FLUSH,
     COUNT_HIT1,
@@ -42,11 +41,10 @@ from heapsmith.model.policy.front import (
     links_lines,
     list_lines,
     slots_lines,
+    stack_fill_lines,
     stack_pop_lines,
     stack_push_lines,
 )
-from heapsmith.model.policy.front_array_stack import fill_lines as array_stack_fill_lines
-from heapsmith.model.policy.front_array_stack import pop_lines as array_stack_pop_lines
 from heapsmith.model.policy.front_array_stack import push_lines as array_stack_push_lines
 from heapsmith.model.policy.front_fifo_ring import fill_lines as fifo_ring_fill_lines
 from heapsmith.model.policy.front_fifo_ring import pop_lines as fifo_ring_pop_lines
@@ -102,7 +100,7 @@ def pop_lines(
 ) -> None:  # fmt: skip
     """Of the class's own alloc function."""
     if is_stack(kind):
-        array_stack_pop_lines(touched, machine, classes, fronts, slots, slabs, front, cls)
+        stack_pop_lines(touched, fronts, front, int(fronts[front]["held"]))
     elif kind == FIFO_RING:
         fifo_ring_pop_lines(touched, machine, classes, fronts, slots, slabs, front, cls)
     elif kind == LINKED_LIST:
@@ -153,11 +151,9 @@ def fill_lines(
     """Of a refill of `count` blocks into the front, and of the headers that it writes."""
     kind = int(classes[cls]["front"])
     if is_stack(kind):
-        array_stack_fill_lines(touched, machine, classes, fronts, slabs, front, cls, moved, count)
-        touch(touched, int(fronts[front]["top_at"]), 1)
-        touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_TRANSFER, 0)
+        stack_fill_lines(touched, fronts, front, cls, count)
     elif kind == FIFO_RING:
-        fifo_ring_fill_lines(touched, machine, classes, fronts, slabs, front, cls, moved, count)
+        fifo_ring_fill_lines(touched, fronts, front, cls, count)
     elif kind == LINKED_LIST:
         linked_list_fill_lines(touched, machine, classes, fronts, slabs, front, cls, moved, count)
     if machine[0]["classifier_code"] == HEADER:
