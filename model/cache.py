@@ -10,14 +10,13 @@ that has it M, if there is one (a transfer; the last level then has it too), els
 memory.
 
 An entry of a level is line << 1 | M (last level: | 1), of a TLB number << 2 | huge << 1 | 1, where number counts pages
-of 4 KiB or 2 MiB; -1 is empty. The first levels are stamped sets (model/sets.py), the others ordered ones. The first
-level of a core and its first-level TLBs have hints: where a line, or a page, of these low bits was last found.
+of 4 KiB or 2 MiB; -1 is empty. The rows are sets (model/sets.py).
 """
 
 from heapsmith.model.directory import drop_elsewhere, taken_from_another
 from heapsmith.model.kernel import Ints, hit_path, kernel
 from heapsmith.model.resident import FRAME_SHIFT, PAGE_SHIFT, page_is_huge
-from heapsmith.model.sets import find, find_stamped, oldest, put, stamp, to_front, use
+from heapsmith.model.sets import find, push, use
 from heapsmith.model.touched_words import (
     ACCESSES,
     CORE,
@@ -31,20 +30,17 @@ from heapsmith.model.touched_words import (
     HUGE_WAYS,
     L1_MASK,
     L1_MISSES,
-    L1_OFFSET,
     L1_WAYS,
     L2_MASK,
     L2_MISSES,
     L2_OFFSET,
     L2_WAYS,
-    LINE_HINTS,
     LINE_SHIFT,
     LLC_AT,
     LLC_MASK,
     LLC_MISSES,
     LLC_SETS,
     LLC_WAYS,
-    PAGE_HINTS,
     ROW,
     SMALL_MASK,
     SMALL_OFFSET,
@@ -59,48 +55,29 @@ from heapsmith.model.touched_words import (
     WHOLE_FRAMES,
 )
 
-SPREAD = 0x4F1BBCDCBFA55
-"""2^51 divided by the golden ratio, odd. The product may wrap: its bits 40 to 50 are the same."""
-INDEX = (1 << 31) - 1
-"""Masks what is no less than 0: an index that is known to be so is compiled without a test."""
-
-
-@hit_path
-def hint_of(number: int, hints: int) -> int:
-    """The place of the hint of a line or page: those of aligned regions far apart must not share a few (Fibonacci)."""
-    return (int(number) * SPREAD >> 40) & (hints - 1)
-
 
 @hit_path
 def look(touched: Ints, address: int, write: int) -> None:
-    """One access within a line: what a hint finds costs no search, all else is a call."""
-    now = int(touched[ACCESSES]) + 1
-    touched[ACCESSES] = now
-    look_up(touched, address >> PAGE_SHIFT, now)
-    look_at(touched, address >> int(touched[LINE_SHIFT]), write, now)
+    """One access within a line: what is the first of its set costs no search, all else is a call."""
+    touched[ACCESSES] += 1
+    look_up(touched, address >> PAGE_SHIFT)
+    look_at(touched, address >> int(touched[LINE_SHIFT]), write)
 
 
 @hit_path
-def look_up(touched: Ints, page: int, now: int) -> None:
-    """The translation of a page is used; bit 0 of a hint: it lies on a huge page."""
-    row = int(touched[ROW]) & INDEX
-    hint = int(touched[row + LINE_HINTS + hint_of(page, PAGE_HINTS)]) & INDEX
-    place = row + (hint >> 1)
-    if touched[place] == (page >> (hint & 1) * FRAME_SHIFT) << 2 | (hint & 1) << 1 | 1:
-        stamp(touched, place, now)
-    else:
-        translate(touched, page, now)
+def look_up(touched: Ints, page: int) -> None:
+    """The translation of a page is used."""
+    first = int(touched[ROW]) + int(touched[SMALL_OFFSET]) + (page & int(touched[SMALL_MASK])) * int(touched[SMALL_WAYS])
+    if touched[first] != page << 2 | 1:
+        translate(touched, page)
 
 
 @hit_path
-def look_at(touched: Ints, line: int, write: int, now: int) -> None:
+def look_at(touched: Ints, line: int, write: int) -> None:
     """A line is read, or written if it is M."""
-    row = int(touched[ROW]) & INDEX
-    place = row + (int(touched[row + hint_of(line, LINE_HINTS)]) & INDEX)
-    if int(touched[place]) | (1 - write) == line << 1 | 1:
-        stamp(touched, place, now)
-    else:
-        access(touched, line, write, now)
+    first = int(touched[ROW]) + (line & int(touched[L1_MASK])) * int(touched[L1_WAYS])
+    if int(touched[first]) | (1 - write) != line << 1 | 1:
+        access(touched, line, write)
 
 
 @kernel
@@ -108,33 +85,26 @@ def look_through(touched: Ints, address: int, size: int, write: int) -> None:
     """Every line of [address, address + size), size > 0."""
     shift = int(touched[LINE_SHIFT])
     page = -1
-    now = int(touched[ACCESSES])
     for line in range(address >> shift, ((address + size - 1) >> shift) + 1):
-        now += 1
+        touched[ACCESSES] += 1
         if (line << shift) >> PAGE_SHIFT != page:
             page = (line << shift) >> PAGE_SHIFT
-            look_up(touched, page, now)
-        look_at(touched, line, write, now)
-    touched[ACCESSES] = now
+            look_up(touched, page)
+        look_at(touched, line, write)
 
 
 @kernel
-def access(touched: Ints, line: int, write: int, now: int) -> None:
-    """A line is used that its hint does not find, or written that is not M: in L1 afterwards, M if written."""
-    row = int(touched[ROW])
-    first = row + L1_OFFSET + (line & int(touched[L1_MASK])) * int(touched[L1_WAYS]) * 2
-    place = find_stamped(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
-    if place >= 0:
-        held = int(touched[place])
-    else:
+def access(touched: Ints, line: int, write: int) -> None:
+    """A line is used that is not the first of its set, or written that is not M: in L1 afterwards, M if written."""
+    first = int(touched[ROW]) + (line & int(touched[L1_MASK])) * int(touched[L1_WAYS])
+    held = use(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
+    if held < 0:
         touched[L1_MISSES] += 1
-        place = oldest(touched, first, int(touched[L1_WAYS]))
         held = fetch(touched, line)
     if write > held & 1:
         own(touched, line)
         held = line << 1 | 1
-    put(touched, place, held, now)
-    touched[row + hint_of(line, LINE_HINTS)] = place - row
+    touched[first] = held
 
 
 @hit_path
@@ -165,37 +135,37 @@ def own(touched: Ints, line: int) -> None:
     """A line of this core's L1 becomes M: no other core holds it any longer."""
     if touched[L2_WAYS] > 0:
         first = int(touched[ROW]) + int(touched[L2_OFFSET]) + (line & int(touched[L2_MASK])) * int(touched[L2_WAYS])
-        place = find(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
-        if place >= 0:
-            touched[place] = line << 1 | 1
+        way = find(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
+        if way < touched[L2_WAYS]:
+            touched[first + way] = line << 1 | 1
     if touched[CORES] > 1:
         drop_elsewhere(touched, line)
 
 
 @kernel
-def translate(touched: Ints, page: int, now: int) -> None:
-    """The translation of a page is used that its hint does not find; a page lies on pages of one size only."""
+def translate(touched: Ints, page: int) -> None:
+    """The translation of a page is used that is not the first of its set; a page lies on pages of one size only."""
     row = int(touched[ROW])
     small = page << 2 | 1
     huge = (page >> FRAME_SHIFT) << 2 | 3
-    small_set = page & int(touched[SMALL_MASK])
-    huge_set = page >> FRAME_SHIFT & int(touched[HUGE_MASK])
-    small_at = row + int(touched[SMALL_OFFSET]) + small_set * int(touched[SMALL_WAYS]) * 2
-    huge_at = row + int(touched[HUGE_OFFSET]) + huge_set * int(touched[HUGE_WAYS]) * 2
-    is_huge = False
-    place = find_stamped(touched, small_at, int(touched[SMALL_WAYS]), small)
-    if place < 0 and touched[WHOLE_FRAMES] > 0:
-        place = find_stamped(touched, huge_at, int(touched[HUGE_WAYS]), huge)
-        is_huge = place >= 0
-    if place < 0:
-        touched[TLB1_MISSES] += 1
-        is_huge = is_huge_by_tlb2(touched, page, small, huge)
-        if is_huge:
-            place = oldest(touched, huge_at, int(touched[HUGE_WAYS]))
-        else:
-            place = oldest(touched, small_at, int(touched[SMALL_WAYS]))
-    put(touched, place, huge if is_huge else small, now)
-    touched[row + LINE_HINTS + hint_of(page, PAGE_HINTS)] = (place - row) << 1 | (1 if is_huge else 0)
+    small_ways = int(touched[SMALL_WAYS])
+    small_at = row + int(touched[SMALL_OFFSET]) + (page & int(touched[SMALL_MASK])) * small_ways
+    way = find(touched, small_at, small_ways, small)
+    if way < small_ways:
+        push(touched, small_at, way, small)
+        return
+    huge_ways = int(touched[HUGE_WAYS])
+    huge_at = row + int(touched[HUGE_OFFSET]) + (page >> FRAME_SHIFT & int(touched[HUGE_MASK])) * huge_ways
+    if touched[WHOLE_FRAMES] > 0:
+        way = find(touched, huge_at, huge_ways, huge)
+        if way < huge_ways:
+            push(touched, huge_at, way, huge)
+            return
+    touched[TLB1_MISSES] += 1
+    if is_huge_by_tlb2(touched, page, small, huge):
+        push(touched, huge_at, huge_ways - 1, huge)
+    else:
+        push(touched, small_at, small_ways - 1, small)
 
 
 @hit_path
@@ -205,20 +175,21 @@ def is_huge_by_tlb2(touched: Ints, page: int, small: int, huge: int) -> bool:
     tlb_at = int(touched[ROW]) + int(touched[TLB2_OFFSET])
     small_at = tlb_at + (page & int(touched[TLB2_MASK])) * ways
     huge_at = tlb_at + (page >> FRAME_SHIFT & int(touched[TLB2_MASK])) * ways
-    place = find(touched, small_at, ways, small)
-    if place >= 0:
-        to_front(touched, small_at, place)
+    way = find(touched, small_at, ways, small)
+    if way < ways:
+        push(touched, small_at, way, small)
         return False
-    place = find(touched, huge_at, ways, huge) if touched[WHOLE_FRAMES] > 0 else -1
-    if place >= 0:
-        to_front(touched, huge_at, place)
-        return True
+    if touched[WHOLE_FRAMES] > 0:
+        way = find(touched, huge_at, ways, huge)
+        if way < ways:
+            push(touched, huge_at, way, huge)
+            return True
     touched[TLB2_MISSES] += 1
     is_huge = page_is_huge(touched, page)
     if is_huge:
-        use(touched, huge_at, ways, huge)
+        push(touched, huge_at, ways - 1, huge)
     else:
-        use(touched, small_at, ways, small)
+        push(touched, small_at, ways - 1, small)
     return is_huge
 
 

@@ -6,7 +6,7 @@ they hold. Only one core holds a line that is M, so it is looked for only where 
 """
 
 from heapsmith.model.kernel import Ints, kernel
-from heapsmith.model.sets import drop, drop_stamped, find, find_stamped
+from heapsmith.model.sets import drop, find
 from heapsmith.model.touched_words import (
     CORE,
     CORE_WORDS,
@@ -17,7 +17,6 @@ from heapsmith.model.touched_words import (
     DIRECTORY_MOST,
     DIRECTORY_USED,
     L1_MASK,
-    L1_OFFSET,
     L1_WAYS,
     L2_MASK,
     L2_OFFSET,
@@ -69,14 +68,14 @@ def renew(touched: Ints) -> None:
     l2 = (int(touched[L2_MASK]) + 1) * int(touched[L2_WAYS])
     for core in range(int(touched[CORES])):
         row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
-        enter(touched, row + L1_OFFSET, l1, 2, core)
-        enter(touched, row + int(touched[L2_OFFSET]), l2, 1, core)
+        enter(touched, row, l1, core)
+        enter(touched, row + int(touched[L2_OFFSET]), l2, core)
 
 
 @kernel
-def enter(touched: Ints, begin: int, entries: int, step: int, core: int) -> None:
-    """The lines of a level of a core, an entry every `step` words, join the table."""
-    for place in range(begin, begin + entries * step, step):
+def enter(touched: Ints, begin: int, entries: int, core: int) -> None:
+    """The lines of a level of a core join the table."""
+    for place in range(begin, begin + entries):
         if touched[place] >= 0:
             entry = entry_of(touched, int(touched[place]) >> 1)
             touched[entry + 1] |= 1 << core
@@ -101,18 +100,20 @@ def taken_from_another(touched: Ints, line: int) -> bool:
 def read_by_another(touched: Ints, line: int, core: int) -> bool:
     """A line of a core is M no longer; whether it was."""
     row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
-    first = row + L1_OFFSET + (line & int(touched[L1_MASK])) * int(touched[L1_WAYS]) * 2
-    was_modified = cleaned(touched, find_stamped(touched, first, int(touched[L1_WAYS]), line << 1 | 1))
-    first = row + int(touched[L2_OFFSET]) + (line & int(touched[L2_MASK])) * int(touched[L2_WAYS])
-    return cleaned(touched, find(touched, first, int(touched[L2_WAYS]), line << 1 | 1)) or was_modified
+    ways = int(touched[L1_WAYS])
+    was_modified = cleaned(touched, row + (line & int(touched[L1_MASK])) * ways, ways, line << 1 | 1)
+    ways = int(touched[L2_WAYS])
+    first = row + int(touched[L2_OFFSET]) + (line & int(touched[L2_MASK])) * ways
+    return cleaned(touched, first, ways, line << 1 | 1) or was_modified
 
 
 @kernel
-def cleaned(touched: Ints, place: int) -> bool:
-    """The entry at `place` (-1: none) is M no longer; whether it was."""
-    if place < 0 or int(touched[place]) & 1 == 0:
+def cleaned(touched: Ints, first: int, ways: int, key: int) -> bool:
+    """The entry of `key`, if the set has one, is M no longer; whether it was."""
+    way = find(touched, first, ways, key)
+    if way == ways or touched[first + way] != key:
         return False
-    touched[place] -= 1
+    touched[first + way] = key - 1
     return True
 
 
@@ -127,8 +128,8 @@ def drop_elsewhere(touched: Ints, line: int) -> None:
     while others != 0:
         if others & 1 == 1:
             row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
-            first = row + L1_OFFSET + (line & int(touched[L1_MASK])) * int(touched[L1_WAYS]) * 2
-            drop_stamped(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
+            first = row + (line & int(touched[L1_MASK])) * int(touched[L1_WAYS])
+            drop(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
             first = row + int(touched[L2_OFFSET]) + (line & int(touched[L2_MASK])) * int(touched[L2_WAYS])
             drop(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
         others >>= 1

@@ -34,6 +34,7 @@ OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_n
 _KERNELS: set[Callable[..., Any]] = set()
 _HIT_PATH: set[Callable[..., Any]] = set()
 _LARGE: set[Callable[..., Any]] = set()
+_LOWERED: dict[Callable[..., Any], Callable[[], Any]] = {}
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -61,6 +62,16 @@ def large_hit_path(function: Kernel) -> Kernel:
     """
     _LARGE.add(function)
     return hit_path(function)
+
+
+def lowered(intrinsic: Callable[[], Any]) -> Callable[[Kernel], Kernel]:
+    """Mark a function as a kernel that calls no other and that, compiled, is what numba's `intrinsic()` generates."""
+
+    def mark(function: Kernel) -> Kernel:
+        _LOWERED[function] = intrinsic
+        return kernel(function)
+
+    return mark
 
 
 def compiled(entry: Kernel, **constants: int) -> Kernel:
@@ -99,7 +110,9 @@ def _globals_of(function: types.FunctionType) -> list[str]:
 def _digest(reached: Iterable[types.FunctionType], constants: Mapping[str, int]) -> str:
     """12 hex digits of this file, of the files of the kernels, and of the global constants that they name."""
     digest = hashlib.sha256()
-    for file in sorted({__file__, prune.__file__} | {function.__code__.co_filename for function in reached}):
+    intrinsics = {_LOWERED[function].__code__.co_filename for function in reached if function in _LOWERED}
+    files = {function.__code__.co_filename for function in reached}
+    for file in sorted({__file__, prune.__file__} | files | intrinsics):
         digest.update(Path(file).read_bytes())
     for function in sorted(reached, key=lambda function: (function.__module__, function.__name__)):
         values = [constants.get(name, function.__globals__[name]) for name in _globals_of(function)]
@@ -178,7 +191,10 @@ def _twin(
     callees = {}
     for name, callee in _callees(function).items():
         inlined = callee in _HIT_PATH and (is_entry or function in _HIT_PATH or callee not in _LARGE)
-        if (callee, inlined) not in made:
+        if (callee, inlined) not in made and callee in _LOWERED:
+            left = pruned(callee, callee.__globals__, {}, is_entry=True)
+            made[callee, inlined] = _LOWERED[callee](), left
+        elif (callee, inlined) not in made:
             twin, left = _twin(callee, constants, made, is_entry=False)
             twin.__qualname__ = f"{PART}{callee.__name__}"
             options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": inlined}

@@ -9,7 +9,7 @@ small pages of it are, and a frame of which a part goes back is on small pages u
 """
 
 from heapsmith.model.kernel import Ints, kernel
-from heapsmith.model.sets import clear, drop, drop_stamped
+from heapsmith.model.sets import drop
 from heapsmith.model.touched_words import (
     CORE_WORDS,
     CORES,
@@ -249,24 +249,24 @@ def forget_each(touched: Ints, row: int, first: int, end: int) -> None:
     tlb2 = row + int(touched[TLB2_OFFSET])
     ways = int(touched[TLB2_WAYS])
     for page in range(first, end):
-        small_at = row + int(touched[SMALL_OFFSET]) + (page & int(touched[SMALL_MASK])) * int(touched[SMALL_WAYS]) * 2
-        drop_stamped(touched, small_at, int(touched[SMALL_WAYS]), page << 2 | 1)
+        small_at = row + int(touched[SMALL_OFFSET]) + (page & int(touched[SMALL_MASK])) * int(touched[SMALL_WAYS])
+        drop(touched, small_at, int(touched[SMALL_WAYS]), page << 2 | 1)
         drop(touched, tlb2 + (page & int(touched[TLB2_MASK])) * ways, ways, page << 2 | 1)
     for frame in range(first >> FRAME_SHIFT, ((end - 1) >> FRAME_SHIFT) + 1):
-        huge_at = row + int(touched[HUGE_OFFSET]) + (frame & int(touched[HUGE_MASK])) * int(touched[HUGE_WAYS]) * 2
-        drop_stamped(touched, huge_at, int(touched[HUGE_WAYS]), frame << 2 | 3)
+        huge_at = row + int(touched[HUGE_OFFSET]) + (frame & int(touched[HUGE_MASK])) * int(touched[HUGE_WAYS])
+        drop(touched, huge_at, int(touched[HUGE_WAYS]), frame << 2 | 3)
         drop(touched, tlb2 + (frame & int(touched[TLB2_MASK])) * ways, ways, frame << 2 | 3)
 
 
 @kernel
 def sweep(touched: Ints, row: int, first: int, end: int) -> None:
     """`forget_translations` of one core, looking at each entry."""
-    small = 2 * (int(touched[SMALL_MASK]) + 1) * int(touched[SMALL_WAYS])
-    huge = 2 * (int(touched[HUGE_MASK]) + 1) * int(touched[HUGE_WAYS])
+    small = (int(touched[SMALL_MASK]) + 1) * int(touched[SMALL_WAYS])
+    huge = (int(touched[HUGE_MASK]) + 1) * int(touched[HUGE_WAYS])
     second = (int(touched[TLB2_MASK]) + 1) * int(touched[TLB2_WAYS])
-    sweep_stamped(touched, row + int(touched[SMALL_OFFSET]), small, first, end)
-    sweep_stamped(touched, row + int(touched[HUGE_OFFSET]), huge, first, end)
-    sweep_ordered(touched, row + int(touched[TLB2_OFFSET]), second, int(touched[TLB2_WAYS]), first, end)
+    sweep_level(touched, row + int(touched[SMALL_OFFSET]), small, int(touched[SMALL_WAYS]), first, end)
+    sweep_level(touched, row + int(touched[HUGE_OFFSET]), huge, int(touched[HUGE_WAYS]), first, end)
+    sweep_level(touched, row + int(touched[TLB2_OFFSET]), second, int(touched[TLB2_WAYS]), first, end)
 
 
 @kernel
@@ -278,16 +278,8 @@ def translates(entry: int, first: int, end: int) -> bool:
 
 
 @kernel
-def sweep_stamped(touched: Ints, begin: int, length: int, first: int, end: int) -> None:
-    """The entries of a first-level TLB that translate a page from `first` to `end` - 1 leave it."""
-    for place in range(begin, begin + length, 2):
-        if translates(int(touched[place]), first, end):
-            clear(touched, place)
-
-
-@kernel
-def sweep_ordered(touched: Ints, begin: int, length: int, ways: int, first: int, end: int) -> None:
-    """The same of the second level; the others keep their order."""
+def sweep_level(touched: Ints, begin: int, length: int, ways: int, first: int, end: int) -> None:
+    """The entries of a level that translate a page from `first` to `end` - 1 leave it; the others keep their order."""
     for row in range(begin, begin + length, ways):
         kept = row
         for place in range(row, row + ways):

@@ -11,6 +11,7 @@ from heapsmith.model import touched_words as words
 from heapsmith.model.hardware import Hardware
 from heapsmith.model.kernel import Ints
 from heapsmith.model.touches import CACHES, DISTANCES, LOG
+from heapsmith.model.vectors import FEW
 
 LOG_ENTRIES = 1 << 16
 COUNTS = (
@@ -116,15 +117,14 @@ class Touched:
         ):
             array[mask], array[ways] = level.entries // level.ways - 1, level.ways
         offsets = (words.L2_OFFSET, words.SMALL_OFFSET, words.HUGE_OFFSET, words.TLB2_OFFSET, words.CORE_WORDS)
-        lengths = (2 * l1_lines, l2_lines, 2 * tlb.small.entries, 2 * tlb.huge.entries, tlb.second.entries)
-        array[list(offsets)] = words.L1_OFFSET + np.cumsum(lengths)
+        lengths = (l1_lines, l2_lines, tlb.small.entries, tlb.huge.entries, tlb.second.entries)
+        array[list(offsets)] = np.cumsum(lengths)
         array[words.CORES], array[words.CORES_MOST] = 1, machine.cores
         array[[words.NODE_FREE, words.LEAF_FREE, words.ROOM]] = -1
         llc = machine.sets(machine.llc) * machine.llc.ways
         self._grow(
             {words.LLC_AT: llc, words.ROOT_AT: resident.ROOT_WORDS, words.CORES_AT: int(array[words.CORE_WORDS])}, -1
         )
-        self._clear_hints(0)
         self.make_room(0)
 
     def _private_lines(self) -> tuple[int, int]:
@@ -138,26 +138,10 @@ class Touched:
         cores = min(max(cores, 2 * int(self.array[words.CORES])), self.hardware.cores)
         slots = 1 << (cores * sum(self._private_lines()) * 3 // 2).bit_length()
         self._grow({words.CORES_AT: cores * int(self.array[words.CORE_WORDS]), words.DIRECTORY_AT: 2 * slots}, -1)
-        self._clear_hints(int(self.array[words.CORES]))
         self.array[words.CORES] = cores
         self.array[words.DIRECTORY_MASK] = slots - 1
         # It counts as full: whoever looks first makes it anew from what the cores hold.
         self.array[[words.DIRECTORY_MOST, words.DIRECTORY_USED]] = slots * 3 // 4
-
-    def _clear_hints(self, first: int) -> None:
-        """The hints of the rows from `first` on find nothing: they point to entries that are empty."""
-        at, core_words = int(self.array[words.CORES_AT]), int(self.array[words.CORE_WORDS])
-        rows = self.array[at : at + self._tables[words.CORES_AT]].reshape(-1, core_words)
-        rows[first:, : words.LINE_HINTS] = words.L1_OFFSET
-        rows[first:, words.LINE_HINTS : words.L1_OFFSET] = self.array[words.SMALL_OFFSET] << 1
-        l2, small, huge, second = self.array[words.L2_OFFSET : words.TLB2_OFFSET + 1]
-        for begin, end, ways in (
-            (words.L1_OFFSET, l2, words.L1_WAYS),
-            (small, huge, words.SMALL_WAYS),
-            (huge, second, words.HUGE_WAYS),
-        ):
-            stamps = rows[first:, begin + 1 : end : 2]
-            stamps[:] = np.arange(stamps.shape[1]) % self.array[ways]
 
     def _room_for_pages(self, size: int) -> None:
         if size <= self.array[words.ROOM]:
@@ -209,7 +193,7 @@ class Touched:
     def _grow(self, sizes: dict[int, int], nothing: int) -> None:
         """A new array with tables of these sizes (by the word that says where), the old ones at their beginnings."""
         tables = self._tables | sizes
-        longer = np.full(words.WORDS + sum(tables.values()), nothing, np.int64)
+        longer = np.full(words.WORDS + sum(tables.values()) + FEW, nothing, np.int64)
         longer[: words.WORDS] = self.array[: words.WORDS]
         begin = words.WORDS
         for word, length in tables.items():

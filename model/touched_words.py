@@ -46,11 +46,7 @@ HUGE_WAYS = 35
 TLB2_MASK = 36
 TLB2_WAYS = 37
 
-# Private levels: one row of tables per core. A row begins with hints of lines, then of pages, so many of each, then L1;
-# the other tables begin so many words after the row as a word says.
-LINE_HINTS = 2048
-PAGE_HINTS = 1024
-L1_OFFSET = LINE_HINTS + PAGE_HINTS
+# Private levels: one row of tables per core, L1 at its beginning, the others so many words after it as a word says.
 CORES = 40  # rows that there are
 CORES_MOST = 41  # threads are dealt to so many cores
 CORES_AT = 42
