@@ -16,7 +16,7 @@ of 4 KiB or 2 MiB; -1 is empty. The rows are sets (model/sets.py).
 from heapsmith.model.directory import drop_elsewhere, taken_from_another
 from heapsmith.model.kernel import Ints, hit_path, kernel
 from heapsmith.model.resident import FRAME_SHIFT, PAGE_SHIFT, page_is_huge
-from heapsmith.model.sets import find, push, use
+from heapsmith.model.sets import find, push, row_of, use
 from heapsmith.model.touched_words import (
     ACCESSES,
     CORE,
@@ -67,7 +67,11 @@ def look(touched: Ints, address: int, write: int) -> None:
 @hit_path
 def look_up(touched: Ints, page: int) -> None:
     """The translation of a page is used."""
-    first = int(touched[ROW]) + int(touched[SMALL_OFFSET]) + (page & int(touched[SMALL_MASK])) * int(touched[SMALL_WAYS])
+    first = (
+        int(touched[ROW])
+        + int(touched[SMALL_OFFSET])
+        + row_of(page & int(touched[SMALL_MASK]), int(touched[SMALL_WAYS]))
+    )
     if touched[first] != page << 2 | 1:
         translate(touched, page)
 
@@ -75,9 +79,9 @@ def look_up(touched: Ints, page: int) -> None:
 @hit_path
 def look_at(touched: Ints, line: int, write: int) -> None:
     """A line is read, or written if it is M."""
-    first = int(touched[ROW]) + (line & int(touched[L1_MASK])) * int(touched[L1_WAYS])
+    first = int(touched[ROW]) + row_of(line & int(touched[L1_MASK]), int(touched[L1_WAYS]))
     if int(touched[first]) | (1 - write) != line << 1 | 1:
-        access(touched, line, write)
+        access_apart(touched, line, write)
 
 
 @kernel
@@ -90,13 +94,19 @@ def look_through(touched: Ints, address: int, size: int, write: int) -> None:
         if (line << shift) >> PAGE_SHIFT != page:
             page = (line << shift) >> PAGE_SHIFT
             look_up(touched, page)
-        look_at(touched, line, write)
+        access(touched, line, write)
 
 
 @kernel
+def access_apart(touched: Ints, line: int, write: int) -> None:
+    """`access`, but a call where that is compiled."""
+    access(touched, line, write)
+
+
+@hit_path
 def access(touched: Ints, line: int, write: int) -> None:
-    """A line is used that is not the first of its set, or written that is not M: in L1 afterwards, M if written."""
-    first = int(touched[ROW]) + (line & int(touched[L1_MASK])) * int(touched[L1_WAYS])
+    """A line is used: in L1 afterwards, M if written."""
+    first = int(touched[ROW]) + row_of(line & int(touched[L1_MASK]), int(touched[L1_WAYS]))
     held = use(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
     if held < 0:
         touched[L1_MISSES] += 1
@@ -111,7 +121,9 @@ def access(touched: Ints, line: int, write: int) -> None:
 def fetch(touched: Ints, line: int) -> int:
     """The entry of a line that L1 lacks, out of L2 or of what is behind it."""
     if touched[L2_WAYS] > 0:
-        first = int(touched[ROW]) + int(touched[L2_OFFSET]) + (line & int(touched[L2_MASK])) * int(touched[L2_WAYS])
+        first = (
+            int(touched[ROW]) + int(touched[L2_OFFSET]) + row_of(line & int(touched[L2_MASK]), int(touched[L2_WAYS]))
+        )
         held = use(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
         if held >= 0:
             touched[first] = held
@@ -121,7 +133,7 @@ def fetch(touched: Ints, line: int) -> int:
     transferred = touched[CORES] > 1 and taken_from_another(touched, line)
     mask = int(touched[LLC_MASK])
     row = line & mask if mask >= 0 else line % int(touched[LLC_SETS])  # a division takes longer than the rest
-    first = int(touched[LLC_AT]) + row * int(touched[LLC_WAYS])
+    first = int(touched[LLC_AT]) + row_of(row, int(touched[LLC_WAYS]))
     found = use(touched, first, int(touched[LLC_WAYS]), line << 1 | 1) >= 0
     if transferred:
         touched[TRANSFERS] += 1
@@ -134,7 +146,9 @@ def fetch(touched: Ints, line: int) -> int:
 def own(touched: Ints, line: int) -> None:
     """A line of this core's L1 becomes M: no other core holds it any longer."""
     if touched[L2_WAYS] > 0:
-        first = int(touched[ROW]) + int(touched[L2_OFFSET]) + (line & int(touched[L2_MASK])) * int(touched[L2_WAYS])
+        first = (
+            int(touched[ROW]) + int(touched[L2_OFFSET]) + row_of(line & int(touched[L2_MASK]), int(touched[L2_WAYS]))
+        )
         way = find(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
         if way < touched[L2_WAYS]:
             touched[first + way] = line << 1 | 1
@@ -149,13 +163,13 @@ def translate(touched: Ints, page: int) -> None:
     small = page << 2 | 1
     huge = (page >> FRAME_SHIFT) << 2 | 3
     small_ways = int(touched[SMALL_WAYS])
-    small_at = row + int(touched[SMALL_OFFSET]) + (page & int(touched[SMALL_MASK])) * small_ways
+    small_at = row + int(touched[SMALL_OFFSET]) + row_of(page & int(touched[SMALL_MASK]), small_ways)
     way = find(touched, small_at, small_ways, small)
     if way < small_ways:
         push(touched, small_at, way, small)
         return
     huge_ways = int(touched[HUGE_WAYS])
-    huge_at = row + int(touched[HUGE_OFFSET]) + (page >> FRAME_SHIFT & int(touched[HUGE_MASK])) * huge_ways
+    huge_at = row + int(touched[HUGE_OFFSET]) + row_of(page >> FRAME_SHIFT & int(touched[HUGE_MASK]), huge_ways)
     if touched[WHOLE_FRAMES] > 0:
         way = find(touched, huge_at, huge_ways, huge)
         if way < huge_ways:
@@ -173,8 +187,8 @@ def is_huge_by_tlb2(touched: Ints, page: int, small: int, huge: int) -> bool:
     """Whether a page lies on a huge page, out of the second level, or out of the page tables and now in it."""
     ways = int(touched[TLB2_WAYS])
     tlb_at = int(touched[ROW]) + int(touched[TLB2_OFFSET])
-    small_at = tlb_at + (page & int(touched[TLB2_MASK])) * ways
-    huge_at = tlb_at + (page >> FRAME_SHIFT & int(touched[TLB2_MASK])) * ways
+    small_at = tlb_at + row_of(page & int(touched[TLB2_MASK]), ways)
+    huge_at = tlb_at + row_of(page >> FRAME_SHIFT & int(touched[TLB2_MASK]), ways)
     way = find(touched, small_at, ways, small)
     if way < ways:
         push(touched, small_at, way, small)

@@ -6,7 +6,7 @@ they hold. Only one core holds a line that is M, so it is looked for only where 
 """
 
 from heapsmith.model.kernel import Ints, kernel
-from heapsmith.model.sets import drop, find
+from heapsmith.model.sets import drop, find, row_of
 from heapsmith.model.touched_words import (
     CORE,
     CORE_WORDS,
@@ -64,8 +64,8 @@ def renew(touched: Ints) -> None:
     for place in range(begin, begin + 2 * (int(touched[DIRECTORY_MASK]) + 1), 2):
         touched[place] = -1
     touched[DIRECTORY_USED] = 0
-    l1 = (int(touched[L1_MASK]) + 1) * int(touched[L1_WAYS])
-    l2 = (int(touched[L2_MASK]) + 1) * int(touched[L2_WAYS])
+    l1 = row_of(int(touched[L1_MASK]) + 1, int(touched[L1_WAYS]))
+    l2 = row_of(int(touched[L2_MASK]) + 1, int(touched[L2_WAYS]))
     for core in range(int(touched[CORES])):
         row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
         enter(touched, row, l1, core)
@@ -101,9 +101,9 @@ def read_by_another(touched: Ints, line: int, core: int) -> bool:
     """A line of a core is M no longer; whether it was."""
     row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
     ways = int(touched[L1_WAYS])
-    was_modified = cleaned(touched, row + (line & int(touched[L1_MASK])) * ways, ways, line << 1 | 1)
+    was_modified = cleaned(touched, row + row_of(line & int(touched[L1_MASK]), ways), ways, line << 1 | 1)
     ways = int(touched[L2_WAYS])
-    first = row + int(touched[L2_OFFSET]) + (line & int(touched[L2_MASK])) * ways
+    first = row + int(touched[L2_OFFSET]) + row_of(line & int(touched[L2_MASK]), ways)
     return cleaned(touched, first, ways, line << 1 | 1) or was_modified
 
 
@@ -128,9 +128,9 @@ def drop_elsewhere(touched: Ints, line: int) -> None:
     while others != 0:
         if others & 1 == 1:
             row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
-            first = row + (line & int(touched[L1_MASK])) * int(touched[L1_WAYS])
+            first = row + row_of(line & int(touched[L1_MASK]), int(touched[L1_WAYS]))
             drop(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
-            first = row + int(touched[L2_OFFSET]) + (line & int(touched[L2_MASK])) * int(touched[L2_WAYS])
+            first = row + int(touched[L2_OFFSET]) + row_of(line & int(touched[L2_MASK]), int(touched[L2_WAYS]))
             drop(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
         others >>= 1
         core += 1

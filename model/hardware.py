@@ -74,9 +74,10 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return f"cores: {self.cores}; expected 1 to {MAX_CORES}"
         return self._why_not_caches() or self._why_not_tlbs() or self._why_not_numbers()
 
-    def sets(self, level: Level) -> int:
-        """The sets of one of its caches."""
-        return level.bytes // (level.ways * self.line_bytes)
+    def sets(self, level: Level | TlbLevel) -> int:
+        """The sets of one of its caches or TLBs."""
+        entries = level.bytes // self.line_bytes if isinstance(level, Level) else level.entries
+        return entries // level.ways
 
     def _why_not_caches(self) -> str | None:
         for path, level in (("l1", self.l1), ("l2", self.l2), ("llc", self.llc)):

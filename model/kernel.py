@@ -9,8 +9,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from heapsmith.model import prune
-from heapsmith.model.prune import Pruned, pruned
+from heapsmith.model import pointers, prune
+from heapsmith.model.prune import BEGIN, ROW, Pruned, pruned
 from heapsmith.model.whole_program import PART, compile_as_one
 
 Ints = NDArray[np.int64]
@@ -112,7 +112,7 @@ def _digest(reached: Iterable[types.FunctionType], constants: Mapping[str, int])
     digest = hashlib.sha256()
     intrinsics = {_LOWERED[function].__code__.co_filename for function in reached if function in _LOWERED}
     files = {function.__code__.co_filename for function in reached}
-    for file in sorted({__file__, prune.__file__} | files | intrinsics):
+    for file in sorted({__file__, pointers.__file__, prune.__file__} | files | intrinsics):
         digest.update(Path(file).read_bytes())
     for function in sorted(reached, key=lambda function: (function.__module__, function.__name__)):
         values = [constants.get(name, function.__globals__[name]) for name in _globals_of(function)]
@@ -168,6 +168,7 @@ def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], digest:
         def compile_extra(self, func: types.FunctionType) -> Any:
             twin, _ = _twin(entry, constants, {}, is_entry=True)
             twin.__qualname__, twin.__module__ = func.__qualname__, func.__module__
+            self.state.typingctx.refresh()  # it has not seen the intrinsics yet
             return super().compile_extra(twin)  # type: ignore[no-untyped-call]
 
     named = _renamed(entry, {}, constants)
@@ -192,8 +193,7 @@ def _twin(
     for name, callee in _callees(function).items():
         inlined = callee in _HIT_PATH and (is_entry or function in _HIT_PATH or callee not in _LARGE)
         if (callee, inlined) not in made and callee in _LOWERED:
-            left = pruned(callee, callee.__globals__, {}, is_entry=True)
-            made[callee, inlined] = _LOWERED[callee](), left
+            made[callee, inlined] = _LOWERED[callee](), pruned(callee, callee.__globals__, {}, is_entry=False)
         elif (callee, inlined) not in made:
             twin, left = _twin(callee, constants, made, is_entry=False)
             twin.__qualname__ = f"{PART}{callee.__name__}"
@@ -202,7 +202,7 @@ def _twin(
         callees[name] = made[callee, inlined]
     values = (
         function.__globals__
-        | {"np": np}
+        | {"np": np, BEGIN: pointers.begin(), ROW: pointers.row()}
         | {name: constants[name] for name in _globals_of(function) if name in constants}
     )
     left = pruned(function, values, {name: one for name, (_, one) in callees.items()}, is_entry=is_entry)

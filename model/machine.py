@@ -200,6 +200,8 @@ class Machine:
         """Threads and blocks of these numbers can be named."""
         if thread >= len(self.threads):
             self.threads = arrays.grown_ints(self.threads, max(16, 2 * thread), -1)
+        if self.touched:
+            self.touched.make_room(0, thread + 1)
         if block >= len(self.blocks):
             self.blocks = arrays.grown_blocks(self.blocks, max(1024, 2 * block))
 
@@ -220,7 +222,7 @@ class Machine:
         state["node_room"] = len(self.nodes) - more_nodes
         state["page_room"] = len(self.pages) - arrays.pages_per_event(self.plan)
         if self.touched:
-            self.touched.make_room(int(state["wanted_bytes"]), len(self.threads))
+            self.touched.make_room(int(state["wanted_bytes"]))
         state["full"] = 0
 
     def _grow_slabs(self, slabs: int) -> None:

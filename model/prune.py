@@ -2,8 +2,9 @@
 
 Of a kernel's source this leaves out, given its constants and what is left of its callees: branches never taken, calls
 that change nothing and whose value nobody uses, arguments that the callee does not use, and int() around what is an
-int64 already. Literal arguments become plain integers, for numba compiles a callee once more for each literal, and
-indices unsigned ones: no kernel counts from an array's end. What a kernel does stays the same.
+int64 already. Literal arguments become plain integers, for numba compiles a callee once more for each literal. Arrays
+of which only single items are used become pointers (model/pointers.py): numba passes an array along as seven words. An
+index of the others becomes unsigned: no kernel counts from an array's end. What a kernel does stays the same.
 """
 
 import ast
@@ -15,7 +16,10 @@ from typing import Any, cast
 
 import msgspec
 
-_HARMLESS = ("int", "bool", "len", "max", "min", "np", "range")
+BEGIN, ROW = "_begin", "_row"
+"""The names by which what is left of a kernel calls pointers.begin and pointers.row."""
+
+_HARMLESS = ("int", "bool", "len", "max", "min", "np", "range", BEGIN, ROW)
 """What kernels call that is no kernel."""
 
 
@@ -25,6 +29,7 @@ class Pruned(msgspec.Struct, frozen=True):
     code: types.CodeType
     acts: bool  # it changes an array
     passed: list[bool]  # of each parameter, whether callers pass it
+    pointers: list[bool]  # of each one passed, whether it is a pointer to what the kernel has as an array
 
 
 Callees = Mapping[str, Pruned]
@@ -35,7 +40,9 @@ def pruned(function: types.FunctionType, constants: Mapping[str, Any], callees: 
     """What is left of a kernel with these values of its globals; an entry keeps all its parameters."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     definition = cast(ast.FunctionDef, tree.body[0])
-    ints = {arg.arg for arg in definition.args.args if arg.annotation and ast.unparse(arg.annotation) == "Ints"}
+    types_of = {arg.arg: ast.unparse(arg.annotation) for arg in definition.args.args if arg.annotation}
+    ints = {name for name, annotation in types_of.items() if annotation == "Ints"}
+    records = {name for name, annotation in types_of.items() if annotation == "Records"}
     local = set(function.__code__.co_varnames)
     known = {name: value for name, value in constants.items() if name not in local and isinstance(value, int)}
     _bare(definition)
@@ -45,11 +52,27 @@ def pruned(function: types.FunctionType, constants: Mapping[str, Any], callees: 
     used = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
     passed = [is_entry or arg.arg in used for arg in definition.args.args]
     definition.args.args = [arg for arg, kept in zip(definition.args.args, passed, strict=True) if kept]
+    whole = _Whole(callees, ints | records)
+    whole.visit(definition)
+    pointers = (ints | records) - whole.found
+    _Pointed(known, callees, pointers, records).visit(definition)
+    if is_entry:
+        definition.body[:0] = [_pointed(name) for name in sorted(pointers)]
     ast.increment_lineno(ast.fix_missing_locations(tree), function.__code__.co_firstlineno - 1)
     space: dict[str, Callable[..., Any]] = {}
     exec(compile(tree, function.__code__.co_filename, "exec"), space)
     acts = any(_acts(statement, callees) for statement in definition.body)
-    return Pruned(space[function.__name__].__code__, acts, passed)
+    are_pointers = [arg.arg in pointers and not is_entry for arg in definition.args.args]
+    return Pruned(space[function.__name__].__code__, acts, passed, are_pointers)
+
+
+def _begin(array: ast.expr) -> ast.expr:
+    return ast.Call(ast.Name(BEGIN, ast.Load()), [array], [])
+
+
+def _pointed(name: str) -> ast.stmt:
+    """An array becomes a pointer."""
+    return ast.Assign([ast.Name(name, ast.Store())], _begin(ast.Name(name, ast.Load())))
 
 
 def _numpy(name: str) -> ast.expr:
@@ -82,6 +105,79 @@ def _acts(tree: ast.AST, callees: Callees) -> bool:
             if callees[name].acts if name in callees else name not in _HARMLESS:
                 return True
     return False
+
+
+def _is_number(node: ast.expr, known: Mapping[str, int]) -> bool:
+    """Whether it is a number, literally or by name."""
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id in known)
+
+
+def _item_of(node: ast.AST) -> str | None:
+    """The name of the variable of which this is a single item, if it is one."""
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        return None if isinstance(node.slice, ast.Tuple | ast.Slice) else node.value.id
+    return None
+
+
+class _Whole(ast.NodeVisitor):
+    """Finds the arrays that are used in another way than by single items or handed on as pointers."""
+
+    def __init__(self, callees: Callees, arrays: set[str]) -> None:
+        self.callees = callees
+        self.arrays = arrays
+        self.found: set[str] = set()
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        if _item_of(node) in self.arrays:
+            self.visit(node.slice)
+        else:
+            self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        callee = self.callees.get(ast.unparse(node.func))
+        pointers = callee.pointers if callee else [False] * len(node.args)
+        for arg, is_pointer in zip(node.args, pointers, strict=True):
+            if is_pointer and isinstance(arg, ast.Subscript):  # a row of an array of two dimensions
+                self.visit(arg.value)
+            elif not (is_pointer and isinstance(arg, ast.Name)):
+                self.visit(arg)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if node.id in self.arrays:
+            self.found.add(node.id)
+
+
+class _Pointed(ast.NodeTransformer):
+    """Makes items of arrays into those of pointers, and hands on other arrays as pointers where those are wanted."""
+
+    def __init__(self, known: Mapping[str, int], callees: Callees, pointers: set[str], records: set[str]) -> None:
+        self.known = known
+        self.callees = callees
+        self.pointers = pointers
+        self.records = records
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        name = _item_of(node)
+        self.generic_visit(node)
+        if name in self.pointers:
+            if name not in self.records:
+                return node
+            if isinstance(node.slice, ast.Constant) and node.slice.value == 0:
+                return node.value
+            return ast.Call(ast.Name(ROW, ast.Load()), [node.value, node.slice], [])
+        if name and not _is_number(node.slice, self.known):
+            node.slice = ast.Call(_numpy("uint64"), [node.slice], [])
+        return node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        callee = self.callees.get(ast.unparse(node.func))
+        if callee:
+            for place, is_pointer in enumerate(callee.pointers):
+                arg = node.args[place]
+                if is_pointer and not (isinstance(arg, ast.Name) and arg.id in self.pointers):
+                    node.args[place] = _begin(arg)
+        return node
 
 
 class _Unread(ast.NodeTransformer):
@@ -152,19 +248,10 @@ class _Pruner(ast.NodeTransformer):
             return node.args[0]
         return node
 
-    def visit_Subscript(self, node: ast.Subscript) -> Any:
-        self.generic_visit(node)
-        if not isinstance(node.slice, ast.Tuple | ast.Slice) and not self._is_known(node.slice):
-            node.slice = ast.Call(_numpy("uint64"), [node.slice], [])
-        return node
-
-    def _is_known(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id in self.known)
-
     def _plain(self, node: ast.expr) -> ast.expr:
         """An argument that is no literal."""
         number = node.operand if isinstance(node, ast.UnaryOp) else node
-        return ast.Call(_numpy("int64"), [node], []) if self._is_known(number) else node
+        return ast.Call(_numpy("int64"), [node], []) if _is_number(number, self.known) else node
 
     def _is_int64(self, node: ast.expr) -> bool:
         """Whether it is a field of a record or an item of an array of int64."""

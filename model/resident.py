@@ -9,7 +9,7 @@ small pages of it are, and a frame of which a part goes back is on small pages u
 """
 
 from heapsmith.model.kernel import Ints, kernel
-from heapsmith.model.sets import drop
+from heapsmith.model.sets import drop, row_of
 from heapsmith.model.touched_words import (
     CORE_WORDS,
     CORES,
@@ -249,24 +249,25 @@ def forget_each(touched: Ints, row: int, first: int, end: int) -> None:
     tlb2 = row + int(touched[TLB2_OFFSET])
     ways = int(touched[TLB2_WAYS])
     for page in range(first, end):
-        small_at = row + int(touched[SMALL_OFFSET]) + (page & int(touched[SMALL_MASK])) * int(touched[SMALL_WAYS])
+        small_at = row + int(touched[SMALL_OFFSET]) + row_of(page & int(touched[SMALL_MASK]), int(touched[SMALL_WAYS]))
         drop(touched, small_at, int(touched[SMALL_WAYS]), page << 2 | 1)
-        drop(touched, tlb2 + (page & int(touched[TLB2_MASK])) * ways, ways, page << 2 | 1)
+        drop(touched, tlb2 + row_of(page & int(touched[TLB2_MASK]), ways), ways, page << 2 | 1)
     for frame in range(first >> FRAME_SHIFT, ((end - 1) >> FRAME_SHIFT) + 1):
-        huge_at = row + int(touched[HUGE_OFFSET]) + (frame & int(touched[HUGE_MASK])) * int(touched[HUGE_WAYS])
+        huge_at = row + int(touched[HUGE_OFFSET]) + row_of(frame & int(touched[HUGE_MASK]), int(touched[HUGE_WAYS]))
         drop(touched, huge_at, int(touched[HUGE_WAYS]), frame << 2 | 3)
-        drop(touched, tlb2 + (frame & int(touched[TLB2_MASK])) * ways, ways, frame << 2 | 3)
+        drop(touched, tlb2 + row_of(frame & int(touched[TLB2_MASK]), ways), ways, frame << 2 | 3)
 
 
 @kernel
 def sweep(touched: Ints, row: int, first: int, end: int) -> None:
     """`forget_translations` of one core, looking at each entry."""
-    small = (int(touched[SMALL_MASK]) + 1) * int(touched[SMALL_WAYS])
-    huge = (int(touched[HUGE_MASK]) + 1) * int(touched[HUGE_WAYS])
-    second = (int(touched[TLB2_MASK]) + 1) * int(touched[TLB2_WAYS])
-    sweep_level(touched, row + int(touched[SMALL_OFFSET]), small, int(touched[SMALL_WAYS]), first, end)
-    sweep_level(touched, row + int(touched[HUGE_OFFSET]), huge, int(touched[HUGE_WAYS]), first, end)
-    sweep_level(touched, row + int(touched[TLB2_OFFSET]), second, int(touched[TLB2_WAYS]), first, end)
+    sweep_level(
+        touched, row + int(touched[SMALL_OFFSET]), int(touched[SMALL_MASK]), int(touched[SMALL_WAYS]), first, end
+    )
+    small_at, huge_at, second_at = int(touched[SMALL_OFFSET]), int(touched[HUGE_OFFSET]), int(touched[TLB2_OFFSET])
+    sweep_level(touched, row + small_at, int(touched[SMALL_MASK]), int(touched[SMALL_WAYS]), first, end)
+    sweep_level(touched, row + huge_at, int(touched[HUGE_MASK]), int(touched[HUGE_WAYS]), first, end)
+    sweep_level(touched, row + second_at, int(touched[TLB2_MASK]), int(touched[TLB2_WAYS]), first, end)
 
 
 @kernel
@@ -278,9 +279,10 @@ def translates(entry: int, first: int, end: int) -> bool:
 
 
 @kernel
-def sweep_level(touched: Ints, begin: int, length: int, ways: int, first: int, end: int) -> None:
+def sweep_level(touched: Ints, begin: int, mask: int, ways: int, first: int, end: int) -> None:
     """The entries of a level that translate a page from `first` to `end` - 1 leave it; the others keep their order."""
-    for row in range(begin, begin + length, ways):
+    for index in range(mask + 1):
+        row = begin + row_of(index, ways)
         kept = row
         for place in range(row, row + ways):
             entry = int(touched[place])

@@ -1,11 +1,24 @@
 """Sets in LRU order: a row of `ways` entries, the most recently used first, the empty ones (-1) last.
 
-Bit 0 of an entry is a flag, set in the keys that are looked for. FEW words behind the last set must exist.
+Bit 0 of an entry is a flag, set in the keys that are looked for. Rows are whole vectors long: one that reaches into the
+next row waits for what was stored there just before, for longer than all the rest takes.
 """
 
 from heapsmith.model import vectors
 from heapsmith.model.kernel import Ints, hit_path, kernel, lowered
 from heapsmith.model.vectors import FEW
+
+
+@hit_path
+def row_words(ways: int) -> int:
+    """The words from a set to the next one."""
+    return (ways + FEW - 1) & -FEW
+
+
+@hit_path
+def row_of(index: int, ways: int) -> int:
+    """How many words after the first set of its table a set begins."""
+    return index * row_words(ways)
 
 
 @lowered(vectors.find_few)

@@ -10,8 +10,8 @@ from heapsmith.model import cache, distances, kernel, resident
 from heapsmith.model import touched_words as words
 from heapsmith.model.hardware import Hardware
 from heapsmith.model.kernel import Ints
+from heapsmith.model.sets import row_of
 from heapsmith.model.touches import CACHES, DISTANCES, LOG
-from heapsmith.model.vectors import FEW
 
 LOG_ENTRIES = 1 << 16
 COUNTS = (
@@ -102,26 +102,27 @@ class Touched:
 
     def _begin_caches(self) -> None:
         machine, array = self.hardware, self.array
-        array[words.L1_MASK], array[words.L1_WAYS] = machine.sets(machine.l1) - 1, machine.l1.ways
-        if machine.l2:
-            array[words.L2_MASK], array[words.L2_WAYS] = machine.sets(machine.l2) - 1, machine.l2.ways
-        array[words.LLC_SETS], array[words.LLC_WAYS] = machine.sets(machine.llc), machine.llc.ways
-        llc_sets = machine.sets(machine.llc)
-        array[words.LLC_MASK] = -1 if llc_sets & (llc_sets - 1) else llc_sets - 1
-        l1_lines, l2_lines = self._private_lines()
         tlb = machine.tlb
-        for level, mask, ways in (
-            (tlb.small, words.SMALL_MASK, words.SMALL_WAYS),
-            (tlb.huge, words.HUGE_MASK, words.HUGE_WAYS),
-            (tlb.second, words.TLB2_MASK, words.TLB2_WAYS),
-        ):
-            array[mask], array[ways] = level.entries // level.ways - 1, level.ways
+        private = (
+            (words.L1_MASK, words.L1_WAYS, machine.l1),
+            (words.L2_MASK, words.L2_WAYS, machine.l2),
+            (words.SMALL_MASK, words.SMALL_WAYS, tlb.small),
+            (words.HUGE_MASK, words.HUGE_WAYS, tlb.huge),
+            (words.TLB2_MASK, words.TLB2_WAYS, tlb.second),
+        )
+        lengths = []
+        for mask, ways, level in private:
+            sets = machine.sets(level) if level else 0
+            array[mask], array[ways] = sets - 1, level.ways if level else 0
+            lengths.append(row_of(sets, int(array[ways])))
         offsets = (words.L2_OFFSET, words.SMALL_OFFSET, words.HUGE_OFFSET, words.TLB2_OFFSET, words.CORE_WORDS)
-        lengths = (l1_lines, l2_lines, tlb.small.entries, tlb.huge.entries, tlb.second.entries)
         array[list(offsets)] = np.cumsum(lengths)
+        llc_sets = machine.sets(machine.llc)
+        array[words.LLC_SETS], array[words.LLC_WAYS] = llc_sets, machine.llc.ways
+        array[words.LLC_MASK] = -1 if llc_sets & (llc_sets - 1) else llc_sets - 1
         array[words.CORES], array[words.CORES_MOST] = 1, machine.cores
         array[[words.NODE_FREE, words.LEAF_FREE, words.ROOM]] = -1
-        llc = machine.sets(machine.llc) * machine.llc.ways
+        llc = row_of(llc_sets, machine.llc.ways)
         self._grow(
             {words.LLC_AT: llc, words.ROOT_AT: resident.ROOT_WORDS, words.CORES_AT: int(array[words.CORE_WORDS])}, -1
         )
@@ -193,7 +194,8 @@ class Touched:
     def _grow(self, sizes: dict[int, int], nothing: int) -> None:
         """A new array with tables of these sizes (by the word that says where), the old ones at their beginnings."""
         tables = self._tables | sizes
-        longer = np.full(words.WORDS + sum(tables.values()) + FEW, nothing, np.int64)
+        longer = _aligned(words.WORDS + sum(tables.values()))
+        longer[:] = nothing
         longer[: words.WORDS] = self.array[: words.WORDS]
         begin = words.WORDS
         for word, length in tables.items():
@@ -206,6 +208,13 @@ class Touched:
         self.array, self._tables = longer, tables
         if self.sink == CACHES:
             cache.switch_to(longer, int(longer[words.THREAD]))
+
+
+def _aligned(length: int) -> Ints:
+    """An array that begins with a cache line, so that no vector lies in three."""
+    array: Ints = np.empty(length + 7, np.int64)
+    first = -array.ctypes.data // 8 % 8
+    return array[first : first + length]
 
 
 @functools.cache

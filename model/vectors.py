@@ -1,7 +1,7 @@
 """Vectors: what compiled kernels do instead of two loops of model/sets.py, in a few instructions without a branch.
 
-LLVM makes of a vector of FEW words what the processor has, one to eight registers; where a set has fewer ways, the words
-behind it take part and stay what they are. numba itself makes no vectors of loops as short as these.
+LLVM makes of a vector of FEW words what the processor has, two to eight registers; where a set has fewer ways, the
+words behind it take part and stay what they are. numba itself makes no vectors of loops as short as these.
 """
 
 from typing import Any
@@ -16,10 +16,10 @@ def find_few() -> Any:
     from numba import types
     from numba.extending import intrinsic
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def vectors_find_few(typing: Any, touched: Any, first: Any, ways: Any, key: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            _, entries = _entries(context, builder, signature, arguments)
+            _, entries = _entries(builder, arguments)
             flagged = builder.or_(entries, _numbers([1] * FEW))
             equal = builder.icmp_signed("==", flagged, _all(builder, arguments[3]))
             found = builder.zext(builder.bitcast(equal, ir.IntType(FEW)), ir.IntType(64))
@@ -37,10 +37,10 @@ def push_few() -> Any:
     from numba import types
     from numba.extending import intrinsic
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def vectors_push_few(typing: Any, touched: Any, first: Any, way: Any, entry: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            place, entries = _entries(context, builder, signature, arguments)
+            place, entries = _entries(builder, arguments)
             by_one = ir.Constant(ir.VectorType(ir.IntType(32), FEW), [0, *range(FEW, 2 * FEW - 1)])
             pushed = builder.shuffle_vector(_all(builder, arguments[3]), entries, by_one)
             moves = builder.icmp_signed("<=", _numbers(list(range(FEW))), _all(builder, arguments[2]))
@@ -68,11 +68,10 @@ def _all(builder: Any, value: Any) -> Any:
     return builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(ir.IntType(32), FEW), [0] * FEW))
 
 
-def _entries(context: Any, builder: Any, signature: Any, arguments: Any) -> tuple[Any, Any]:
-    """Where FEW words of the array begin at the index that is the second argument, and these words."""
+def _entries(builder: Any, arguments: Any) -> tuple[Any, Any]:
+    """Where the FEW words are that begin at the index that is the second argument, and these words."""
     from llvmlite import ir
 
-    array = context.make_array(signature.args[0])(context, builder, arguments[0])
     words = ir.VectorType(ir.IntType(64), FEW).as_pointer()
-    place = builder.bitcast(builder.gep(array.data, [arguments[1]]), words)
+    place = builder.bitcast(builder.gep(arguments[0], [arguments[1]]), words)
     return place, builder.load(place, align=8)

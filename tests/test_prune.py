@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from heapsmith.model.kernel import Ints, compiled
+from heapsmith.model.kernel import Ints, Records, compiled
 from heapsmith.model.kernel import kernel as mark
 from heapsmith.model.prune import Pruned, pruned
 
@@ -87,3 +87,33 @@ def test_what_is_left_does_the_same(on: int, unused: list[int], monkeypatch: pyt
     values, expected = np.arange(5), np.arange(5)
     assert twin(values, np.array(unused)) == entry(expected, np.array(unused))
     assert values.tolist() == expected.tolist()
+
+
+@mark
+def moved(rows: Records, state: Records, row: Ints) -> int:
+    """Uses items of records, of the first record, and of a row that it gets."""
+    state[0]["sum"] += rows[1]["sum"]
+    rows[1]["sum"] = row[2]
+    return int(rows[int(row[0])]["other"])
+
+
+@mark
+def rows_entry(rows: Records, state: Records, table: Ints) -> int:
+    """Hands on rows of an array of two dimensions, and an array whose length it asks for."""
+    found = 0
+    for index in range(len(table)):
+        found += moved(rows, state, table[index])
+    return found + len(state)
+
+
+def test_items_become_those_of_pointers() -> None:
+    left = left_of(moved, {})
+    assert left.pointers == [True, True, True]
+    assert left_of(rows_entry, {"moved": left}).pointers == [True, False, False]
+    kind = [("sum", np.int64), ("other", np.int64)]
+    twins = []
+    for run in (rows_entry, compiled(rows_entry)):
+        rows, state = np.array([(1, 2), (3, 4)], kind), np.array([(5, 6)], kind)
+        assert run(rows, state, np.array([[0, 7, 8], [1, 9, 10]])) == 2 + 4 + 1
+        twins.append((rows.tolist(), state.tolist()))
+    assert twins[0] == twins[1] == ([(1, 2), (10, 4)], [(5 + 3 + 8, 6)])
