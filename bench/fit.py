@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from heapsmith.model.cost import price
 
@@ -67,6 +66,8 @@ def fit(
 
 def _reweighted(rows: NDArray[np.float64], aims: NDArray[np.float64], runs: int) -> NDArray[np.float64]:
     """x >= 0 with rows @ x near the aims, the first `runs` in the sum of absolute differences, the rest of squares."""
+    from scipy.optimize import nnls  # its import takes longer than a simulation, whose tables import this module
+
     weight = np.ones(len(rows))
     for _ in range(ROUNDS):
         found: NDArray[np.float64] = nnls(rows * weight[:, np.newaxis], aims * weight, maxiter=100 * rows.shape[1])[0]

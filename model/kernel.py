@@ -1,6 +1,8 @@
 """Kernels: the model's functions over flat arrays, run as plain Python or compiled by numba; one source, two speeds."""
 
 import hashlib
+import importlib
+import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -157,6 +159,7 @@ def _copy(
 
 def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], digest: str) -> Any:
     """The numba dispatcher of an entry, cached on disk under `digest`; what it calls is made when it is compiled."""
+    _import_numba()
     import numba
     from numba.core.compiler import Compiler
 
@@ -209,6 +212,16 @@ def _twin(
     twin = types.FunctionType(left.code, values | {name: one for name, (one, _) in callees.items()}, function.__name__)
     twin.__module__ = function.__module__
     return twin, left
+
+
+def _import_numba() -> None:
+    """numba without BLAS, for which its parts ask scipy when they are imported: that takes longer than all the rest."""
+    if sys.modules.keys().isdisjoint(("scipy.linalg", "numba.np.arraymath")):
+        sys.modules["scipy.linalg"] = None  # type: ignore[assignment]
+        try:
+            importlib.import_module("numba.np.arraymath")
+        finally:
+            del sys.modules["scipy.linalg"]
 
 
 def _keep_on_disk(dispatcher: Any) -> None:
