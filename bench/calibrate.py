@@ -104,7 +104,7 @@ def calibrate(
     spent = [time_kinds(cell.plan, cell.simulation, instructions, cell.operations) for cell in alone]
     timed = fit(spent, [figure.median for figure in measured])
     # Replays of threads do not repeat: a line out of another core is taken to cost what one out of the last level does.
-    costs = {"miss.transfer": timed.costs.get("miss.l2", 0.0), **timed.costs}
+    costs = {f"miss.transfer.{access}": timed.costs.get(f"miss.l2.{access}", 0.0) for access in ("load", "store")}
     residuals = {
         "yardstick_ns": yard.median,
         "time_median_error": timed.errors.median,
@@ -116,7 +116,7 @@ def calibrate(
             "instructions_p90_error": counted[0].errors.p90,
         }
     return Calibration(
-        msgspec.structs.replace(hardware, costs=costs, instructions=instructions, fit=residuals),
+        msgspec.structs.replace(hardware, costs=costs | timed.costs, instructions=instructions, fit=residuals),
         counted[1] if counted else 0,
         len(alone),
         counted[0].errors if counted else None,

@@ -185,10 +185,15 @@ def _calls(subjects: Sequence[Subject], progress: Say) -> tuple[list[int | None]
 
 
 def _as_callgrind(hardware: Hardware) -> Hardware:
-    """The caches that callgrind simulates: the first level and the last, of one core."""
+    """The caches that callgrind simulates: the first level and the last, of one core, without the kernel's zeroing."""
     first, last = (_geometry(level, hardware.line_bytes) for level in (hardware.l1, hardware.llc))
     return msgspec.structs.replace(
-        hardware, l1=Level(first.size, first.ways), l2=None, llc=Level(last.size, last.ways), cores=1
+        hardware,
+        l1=Level(first.size, first.ways),
+        l2=None,
+        llc=Level(last.size, last.ways),
+        cores=1,
+        zeroing_caches=False,
     )
 
 

@@ -24,19 +24,24 @@ from heapsmith.model.touched_words import (
     CORES,
     CORES_AT,
     CORES_MOST,
+    FAULTS_2M,
+    FAULTS_4K,
     FULL,
     HUGE_MASK,
     HUGE_OFFSET,
     HUGE_WAYS,
+    L1_LOADS,
     L1_MASK,
     L1_MISSES,
     L1_WAYS,
+    L2_LOADS,
     L2_MASK,
     L2_MISSES,
     L2_OFFSET,
     L2_WAYS,
     LINE_SHIFT,
     LLC_AT,
+    LLC_LOADS,
     LLC_MASK,
     LLC_MISSES,
     LLC_SETS,
@@ -51,8 +56,10 @@ from heapsmith.model.touched_words import (
     TLB2_MISSES,
     TLB2_OFFSET,
     TLB2_WAYS,
+    TRANSFER_LOADS,
     TRANSFERS,
     WHOLE_FRAMES,
+    ZEROES,
 )
 
 
@@ -110,7 +117,8 @@ def access(touched: Ints, line: int, write: int) -> None:
     held = use(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
     if held < 0:
         touched[L1_MISSES] += 1
-        held = fetch(touched, line)
+        touched[L1_LOADS] += 1 - write
+        held = fetch(touched, line, write)
     if write > held & 1:
         own(touched, line)
         held = line << 1 | 1
@@ -118,7 +126,7 @@ def access(touched: Ints, line: int, write: int) -> None:
 
 
 @hit_path
-def fetch(touched: Ints, line: int) -> int:
+def fetch(touched: Ints, line: int, write: int) -> int:
     """The entry of a line that L1 lacks, out of L2 or of what is behind it."""
     if touched[L2_WAYS] > 0:
         first = (
@@ -130,6 +138,7 @@ def fetch(touched: Ints, line: int) -> int:
             return held
         touched[first] = line << 1
     touched[L2_MISSES] += 1
+    touched[L2_LOADS] += 1 - write
     transferred = touched[CORES] > 1 and taken_from_another(touched, line)
     mask = int(touched[LLC_MASK])
     row = line & mask if mask >= 0 else line % int(touched[LLC_SETS])  # a division takes longer than the rest
@@ -137,8 +146,10 @@ def fetch(touched: Ints, line: int) -> int:
     found = use(touched, first, int(touched[LLC_WAYS]), line << 1 | 1) >= 0
     if transferred:
         touched[TRANSFERS] += 1
+        touched[TRANSFER_LOADS] += 1 - write
     elif not found:
         touched[LLC_MISSES] += 1
+        touched[LLC_LOADS] += 1 - write
     return line << 1
 
 
@@ -199,12 +210,39 @@ def is_huge_by_tlb2(touched: Ints, page: int, small: int, huge: int) -> bool:
             push(touched, huge_at, way, huge)
             return True
     touched[TLB2_MISSES] += 1
+    faults = int(touched[FAULTS_4K] + touched[FAULTS_2M])
     is_huge = page_is_huge(touched, page)
+    if touched[FAULTS_4K] + touched[FAULTS_2M] > faults and touched[ZEROES] == 1:
+        zero(touched, page, is_huge)
     if is_huge:
         push(touched, huge_at, ways - 1, huge)
     else:
         push(touched, small_at, ways - 1, small)
     return is_huge
+
+
+@kernel
+def zero(touched: Ints, page: int, is_huge: bool) -> None:
+    """The OS writes zeros to a page that became resident, to all of a huge one first; what it misses is not counted."""
+    misses, loads = int(touched[L1_MISSES]), int(touched[L1_LOADS])
+    behind, behind_loads = int(touched[L2_MISSES]), int(touched[L2_LOADS])
+    far, far_loads = int(touched[LLC_MISSES]), int(touched[LLC_LOADS])
+    moved, moved_loads = int(touched[TRANSFERS]), int(touched[TRANSFER_LOADS])
+    if is_huge:
+        write_page(touched, page >> FRAME_SHIFT, PAGE_SHIFT + FRAME_SHIFT)
+    write_page(touched, page, PAGE_SHIFT)
+    touched[L1_MISSES], touched[L1_LOADS] = misses, loads
+    touched[L2_MISSES], touched[L2_LOADS] = behind, behind_loads
+    touched[LLC_MISSES], touched[LLC_LOADS] = far, far_loads
+    touched[TRANSFERS], touched[TRANSFER_LOADS] = moved, moved_loads
+
+
+@kernel
+def write_page(touched: Ints, number: int, shift: int) -> None:
+    """Every line of a page of 2^shift bytes is written, by whom no first-level translation is needed."""
+    lines = shift - int(touched[LINE_SHIFT])
+    for line in range(number << lines, (number + 1) << lines):
+        access(touched, line, 1)
 
 
 @kernel

@@ -20,8 +20,6 @@ SLOW = ("refill", "flush", "spill", "hit1", "direct", "remote", "drained")
 SLOW_RUNS = ("run_hit", "run_reuse", "run_grow", "run_extend", "run_free", "run_spill")
 """Counters of what leaves the hit path: branches mispredicted, locks, cold lines of code."""
 
-SYSCALLS = ("superslabs", "releases", "huge_map", "huge_unmap", "huge_remap")
-
 Kinds = dict[str, float]
 """How often each kind of event happened, by name: `group.event` or `group.event.option`."""
 
@@ -181,7 +179,7 @@ def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, flo
         "instructions": price(kinds(plan, simulation), instructions),
         "slow": sum(sum(simulation.counters.classes[name]) for name in SLOW) + sum(totals[name] for name in SLOW_RUNS),
         "byte": work["copied_bytes"] + work["cleared_bytes"],
-        "syscall": sum(totals[name] for name in SYSCALLS),
+        "syscall": system_calls(simulation),
         "page.released": totals["released_bytes"] // PAGE,
         **_misses(simulation),
     }
@@ -193,14 +191,28 @@ def _misses(simulation: Simulated) -> Kinds:
     if touches is None:
         return {}
     return {
-        "miss.l1": touches.l1_misses - touches.l2_misses,
-        "miss.l2": touches.l2_misses - touches.llc_misses - touches.transfers,
-        "miss.llc": touches.llc_misses,
-        "miss.transfer": touches.transfers,
+        **_by_level("load", touches.l1_loads, touches.l2_loads, touches.llc_loads, touches.transfer_loads),
+        **_by_level(
+            "store",
+            touches.l1_misses - touches.l1_loads,
+            touches.l2_misses - touches.l2_loads,
+            touches.llc_misses - touches.llc_loads,
+            touches.transfers - touches.transfer_loads,
+        ),
         "miss.tlb1": touches.tlb1_misses - touches.tlb2_misses,
         "miss.tlb2": touches.tlb2_misses,
         "fault.4k": touches.faults_4k,
         "fault.2m": touches.faults_2m,
+    }
+
+
+def _by_level(access: str, l1: int, l2: int, llc: int, transfers: int) -> Kinds:
+    """Misses by where the line came from: L2, the last level, memory, another core."""
+    return {
+        f"miss.l1.{access}": l1 - l2,
+        f"miss.l2.{access}": l2 - llc - transfers,
+        f"miss.llc.{access}": llc,
+        f"miss.transfer.{access}": transfers,
     }
 
 

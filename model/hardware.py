@@ -58,6 +58,9 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     line_bytes: Annotated[int, _doc("a power of two, 16 to 4096")] = 64
     cores: Annotated[int, _doc("threads are dealt to so many cores in turn, 1 to 62")] = 32
     tlb: Annotated[Tlb, _doc("data TLBs of a core")] = Tlb()
+    zeroing_caches: Annotated[
+        bool, _doc("the OS zeroes a page at its first touch, and its lines stay in the caches")
+    ] = True
     costs: Annotated[dict[str, float], _doc("nanoseconds per kind of event")] = msgspec.field(default_factory=dict)
     instructions: Annotated[dict[str, float], _doc("instructions per kind of event")] = msgspec.field(
         default_factory=dict

@@ -20,6 +20,10 @@ COUNTS = (
     "l2_misses",
     "llc_misses",
     "transfers",
+    "l1_loads",
+    "l2_loads",
+    "llc_loads",
+    "transfer_loads",
     "tlb1_misses",
     "tlb2_misses",
     "faults_4k",
@@ -37,6 +41,10 @@ class Touches(msgspec.Struct, frozen=True):
     l2_misses: int  # accesses that no private level served: all L1 misses if there is no L2
     llc_misses: int  # of those, served by memory
     transfers: int  # of those, served by another core, which had written the line
+    l1_loads: int  # of l1_misses, those of reads: a processor waits for them, but seldom for what it writes
+    l2_loads: int  # and so on
+    llc_loads: int
+    transfer_loads: int
     tlb1_misses: int
     tlb2_misses: int  # of those, not in the second level
     faults_4k: int  # first touches of a page
@@ -121,6 +129,7 @@ class Touched:
         array[words.LLC_SETS], array[words.LLC_WAYS] = llc_sets, machine.llc.ways
         array[words.LLC_MASK] = -1 if llc_sets & (llc_sets - 1) else llc_sets - 1
         array[words.CORES], array[words.CORES_MOST] = 1, machine.cores
+        array[words.ZEROES] = machine.zeroing_caches
         array[[words.NODE_FREE, words.LEAF_FREE, words.ROOM]] = -1
         llc = row_of(llc_sets, machine.llc.ways)
         self._grow(

@@ -28,6 +28,10 @@ RESIDENT_BYTES = 17
 RESIDENT_PEAK = 18
 RESIDENT_SUM = 19  # of RESIDENT_BYTES after each event
 EVENTS = 20
+L1_LOADS = 21  # of L1_MISSES, those of reads; and so on
+L2_LOADS = 22
+LLC_LOADS = 23
+TRANSFER_LOADS = 39
 
 # The geometry: constants of a hardware.
 LINE_SHIFT = 24
@@ -45,6 +49,7 @@ HUGE_MASK = 34  # the same of pages of 2 MiB
 HUGE_WAYS = 35
 TLB2_MASK = 36
 TLB2_WAYS = 37
+ZEROES = 51  # 1: a fault leaves the lines of its page in the caches
 
 # Private levels: one row of tables per core, L1 at its beginning, the others so many words after it as a word says.
 CORES = 40  # rows that there are

@@ -99,10 +99,10 @@ class Reference:
         if not core.holds(line):
             core.modified.discard(line)
         if not core.caches[0].use(line):
-            self.count["l1_misses"] += 1
+            self.miss("l1", write)
             if len(core.caches) == 1 or not core.caches[1].use(line):
-                self.count["l2_misses"] += 1
-                self.fetch(line)
+                self.miss("l2", write)
+                self.fetch(line, write)
         if write and line not in core.modified:
             core.modified.add(line)
             for other in self.cores:
@@ -111,14 +111,19 @@ class Reference:
                     for cache in other.caches:
                         cache.drop(line)
 
-    def fetch(self, line: int) -> None:
+    def miss(self, level: str, write: int) -> None:
+        self.count[f"{level}_misses"] += 1
+        self.count[f"{level}_loads"] += 1 - write
+
+    def fetch(self, line: int, write: int) -> None:
         owners = [other for other in self.cores if other is not self.core and other.is_modified(line)]
         found = self.llc.use(line)
         if owners:
             self.count["transfers"] += 1
+            self.count["transfer_loads"] += 1 - write
             owners[0].modified.discard(line)
         elif not found:
-            self.count["llc_misses"] += 1
+            self.miss("llc", write)
 
     def translate(self, page: int) -> None:
         frame = page // 512
@@ -143,11 +148,20 @@ class Reference:
         if frame in self.advised and not any(frame * 512 + index in self.pages for index in range(512)):
             self.count["faults_2m"] += 1
             self.whole.add(frame)
+            self.zero(frame * FRAME, FRAME)
         else:
             self.count["faults_4k"] += 1
             self.pages.add(page)
+        self.zero(page * PAGE, PAGE)
         self.count["resident_bytes"] = len(self.pages) * PAGE + len(self.whole) * FRAME
         self.count["resident_peak"] = max(self.count["resident_peak"], self.count["resident_bytes"])
+
+    def zero(self, address: int, size: int) -> None:
+        if self.machine.zeroing_caches:
+            before = self.count.copy()
+            for line in range(address // self.machine.line_bytes, (address + size) // self.machine.line_bytes):
+                self.access(line, 1)
+            self.count = before
 
     def gone(self, address: int, size: int) -> None:
         low, high = -(-address // PAGE), (address + size) // PAGE

@@ -21,7 +21,9 @@ TINY = Hardware(
     Level(64 * 16, 4),
     cores=3,
     tlb=Tlb(TlbLevel(4, 2), TlbLevel(2, 1), TlbLevel(12, 3)),
+    zeroing_caches=False,
 )
+ZEROING = msgspec.structs.replace(TINY, zeroing_caches=True)
 WIDE = msgspec.structs.replace(
     TINY, l1=Level(64 * 32, 16), llc=Level(64 * 60, 20), tlb=Tlb(TlbLevel(17, 17), TlbLevel(2, 2), TlbLevel(34, 17))
 )
@@ -52,6 +54,7 @@ def play(touched: Ints, kinds: Ints, addresses: Ints, sizes: Ints, writes: Ints)
 PLAIN = specialised(play, SINK=CACHES)
 PLAIN_ACTS = specialised(acts, SINK=CACHES)
 PLAIN_TOUCH = specialised(touch, SINK=CACHES)
+PLAIN_BYTES = specialised(touch_bytes, SINK=CACHES)
 
 
 def columns(events: list[tuple[str, int, int, int, int]]) -> list[Ints]:
@@ -105,7 +108,7 @@ def test_every_count_is_that_of_the_lists(events: list[tuple[str, int, int, int,
     compare(machine, PLAIN, columns(events))
 
 
-@pytest.mark.parametrize("machine", [TINY, WIDE])
+@pytest.mark.parametrize("machine", [TINY, WIDE, ZEROING])
 def test_compiled_counts_as_lists_do_in_a_long_run(machine: Hardware) -> None:
     random = np.random.default_rng(1)
     kinds = random.choice(5, 30_000, p=(0.6, 0.25, 0.12, 0.02, 0.01))
@@ -114,6 +117,21 @@ def test_compiled_counts_as_lists_do_in_a_long_run(machine: Hardware) -> None:
     touched = compare(machine, compiled(play, SINK=CACHES), columns(rows), 10_000)
     assert touched.counts().transfers > 500
     assert touched.counts().faults_2m > 1
+
+
+def test_a_fault_leaves_the_lines_of_its_page_in_the_caches() -> None:
+    machine = msgspec.structs.replace(ZEROING, l1=Level(2 * PAGE, 2), llc=Level(2 * FRAME, 4))
+    touched = Touched(machine)
+    touched.make_room(2 * FRAME)
+    PLAIN_BYTES(touched.array, 5 * PAGE, PAGE, 0)
+    assert (touched.counts().faults_4k, touched.counts().l1_misses, touched.counts().accesses) == (1, 0, 64)
+    compiled(play, SINK=CACHES)(
+        touched.array,
+        *(np.array(column) for column in ((4, 0, 0), (FRAME, FRAME + PAGE, FRAME), (FRAME, 1, 1), (0, 1, 0))),
+    )
+    counts = touched.counts()
+    # The page that faulted is written last; the other one fell out of L1 and L2, not out of the last level.
+    assert (counts.faults_2m, counts.l1_misses, counts.l1_loads, counts.llc_misses) == (1, 1, 1, 0)
 
 
 def test_without_l2_it_counts_as_cachegrind() -> None:
