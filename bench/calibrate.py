@@ -31,7 +31,7 @@ from heapsmith.model.plan import Plan, make_plan
 from heapsmith.model.simulate import Simulation, simulate
 
 ROUNDS = 3
-COUNTED = 3
+COUNTED = 4
 """Of the pairs of a design and a micro-program one in so many has its instructions counted."""
 
 TIMED_EVENTS = 120_000
@@ -90,11 +90,19 @@ def calibrate(
     chosen = list(designs) if designs is not None else [*map(load, builtin_names()), *bad_designs()]
     hardware = hardware_here()
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
-        short = list(_cells(Path(folder) / "counted", programs, chosen, hardware, EVENTS, progress))
-        counted = _counted(short, len(chosen), progress) if which("valgrind") else None
+        libraries = libraries_of(chosen, progress)
+        known: dict[bytes, list[Cell]] = {}
+
+        def cells(name: str, events: int) -> Iterator[Cell]:
+            for trace in write_programs(_made(Path(folder) / name), programs, events):
+                content = trace.read_bytes()
+                if content not in known:  # some are the same whatever the events
+                    known[content] = _cells(trace, chosen, libraries, hardware, progress)
+                yield from known[content]
+
+        counted = _counted(list(cells("counted", EVENTS)), len(chosen), progress) if which("valgrind") else None
         instructions = counted[0].costs if counted else load_hardware().instructions
-        cells = _cells(Path(folder) / "timed", programs, chosen, hardware, TIMED_EVENTS, progress)
-        alone = [cell for cell in cells if cell.threads == 1]
+        alone = [cell for cell in cells("timed", TIMED_EVENTS) if cell.threads == 1]
         measured, yard = times(
             [(cell.script, Library(cell.plan.design.name, cell.library, "")) for cell in alone],
             yardstick(Path(folder)),
@@ -133,26 +141,28 @@ def hardware_here() -> Hardware:
         return msgspec.structs.replace(load_hardware(), costs={}, fit={})
 
 
-def _cells(
-    folder: Path,
-    programs: Sequence[Program],
-    designs: Sequence[Design],
-    hardware: Hardware,
-    events: int,
-    progress: Say,
-) -> Iterator[Cell]:
-    """Every micro-program of so many events under every design, simulated; scripts lie in `folder`, which is made."""
+def _made(folder: Path) -> Path:
     folder.mkdir()
-    libraries = libraries_of(designs, progress)
-    plans = [make_plan(design) for design in designs]
-    for number, trace in enumerate(write_programs(folder, programs, events)):
-        if progress is not None:
-            progress(f"simulate {trace.stem}", number, len(programs))
-        script = folder / trace.stem
-        facts = write_script(trace, script)
-        table = simulate(trace, designs, hardware=hardware, application=WRITES)
-        for plan, library, row in zip(plans, libraries, table.rows, strict=True):
-            yield Cell(script, facts.threads, facts.operations, plan, library, row)
+    return folder
+
+
+def _cells(
+    trace: Path, designs: Sequence[Design], libraries: Sequence[Path], hardware: Hardware, progress: Say
+) -> list[Cell]:
+    """A micro-program under every design, simulated; its script lies beside the trace."""
+    script = trace.with_suffix("")
+    facts = write_script(trace, script)
+    table = simulate(
+        trace,
+        designs,
+        hardware=hardware,
+        application=WRITES,
+        progress=progress and (lambda _, done, total: progress(f"simulate {trace.stem}", done, total)),
+    )
+    return [
+        Cell(script, facts.threads, facts.operations, make_plan(design), library, row)
+        for design, library, row in zip(designs, libraries, table.rows, strict=True)
+    ]
 
 
 def libraries_of(designs: Sequence[Design], progress: Say) -> list[Path]:

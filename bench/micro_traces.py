@@ -13,7 +13,7 @@ from heapsmith.model.trace import Chunk, Op, TraceWriter
 
 SEED = 20
 EVENTS = 24_000
-"""About how many events a micro-program has; those whose events are long have fewer."""
+"""About how many events a micro-program has; those whose events are long have fewer, however many are asked for."""
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -148,12 +148,12 @@ def holes(script: Script) -> None:
 
 def runs(script: Script) -> None:
     """Large blocks of up to 1 MiB live together and die at random."""
-    script.churn(script.sizes(33 * KIB, MIB, script.events // 20), 40)
+    script.churn(script.sizes(33 * KIB, MIB, EVENTS // 30), 40)
 
 
 def run_pairs(script: Script) -> None:
     """Large blocks that die at once."""
-    script.churn(script.sizes(33 * KIB, 300 * KIB, script.events // 8), 2)
+    script.churn(script.sizes(33 * KIB, 300 * KIB, EVENTS // 15), 2)
 
 
 def huge(script: Script) -> None:
@@ -163,7 +163,7 @@ def huge(script: Script) -> None:
 
 def buffers(script: Script) -> None:
     """Buffers grow by realloc, small ones to large ones, and die."""
-    for size in script.sizes(16, 2000, script.events // 80):
+    for size in script.sizes(16, 2000, EVENTS // 80):
         block = script.allocate(size)
         grown = size
         for _ in range(30):
