@@ -18,7 +18,7 @@ from heapsmith.bench.callgrind import replay_counts
 from heapsmith.bench.fit import Errors, Fit, fit
 from heapsmith.bench.micro_traces import EVENTS, PROGRAMS, Program, mixed, write_programs
 from heapsmith.bench.peers import Library, find_library
-from heapsmith.bench.replay import replay_once
+from heapsmith.bench.replay import Replayed, replay_once
 from heapsmith.bench.replay_script import write_script
 from heapsmith.bench.rounds import Figure, Progress, schedule
 from heapsmith.bench.whole_file import write_whole
@@ -110,7 +110,7 @@ def calibrate(
             progress,
         )
     spent = [time_kinds(cell.plan, cell.simulation, instructions, cell.operations) for cell in alone]
-    timed = fit(spent, [figure.median for figure in measured])
+    timed = fit(spent, [one.ns.median for one in measured])
     # Replays of threads do not repeat: a line out of another core is taken to cost what one out of the last level does.
     costs = {f"miss.transfer.{access}": timed.costs.get(f"miss.l2.{access}", 0.0) for access in ("load", "store")}
     residuals = {
@@ -199,9 +199,16 @@ def yardstick(folder: Path) -> Path:
     return script
 
 
+class Timed(NamedTuple):
+    """One replay over the rounds, without the one that warmed up."""
+
+    ns: Figure
+    runs: list[Replayed]
+
+
 def times(
     replays: Sequence[tuple[Path, Library]], yardstick: Path, rounds: int, progress: Say
-) -> tuple[list[Figure], Figure]:
+) -> tuple[list[Timed], Figure]:
     """Nanoseconds of processor time of each replay (script, library), and of the yardstick, run after every few.
 
     What the replays took is scaled to the yardstick's median by the one before and the one after: a machine that others
@@ -209,7 +216,7 @@ def times(
     """
     plain = find_library("glibc")
     yards: list[float] = []
-    taken: list[tuple[int, float, int]] = []
+    taken: list[tuple[int, Replayed, int]] = []
     total = (rounds + 1) * len(replays)
     for done, (number, entry) in enumerate(schedule(len(replays), rounds)):
         if progress is not None:
@@ -218,13 +225,15 @@ def times(
             yards.append(replay_once(yardstick, plain).cpu_ns)
         run = replay_once(*replays[entry])
         if number > 0:
-            taken.append((entry, run.cpu_ns, len(yards)))
+            taken.append((entry, run, len(yards)))
     yards.append(replay_once(yardstick, plain).cpu_ns)
     yard = Figure.of(yards)
-    found: list[list[float]] = [[] for _ in replays]
-    for entry, ns, place in taken:
-        found[entry].append(ns * 2 * yard.median / (yards[place - 1] + yards[place]))
-    return [Figure.of(values) for values in found], yard
+    scaled: list[list[float]] = [[] for _ in replays]
+    runs: list[list[Replayed]] = [[] for _ in replays]
+    for entry, run, place in taken:
+        scaled[entry].append(run.cpu_ns * 2 * yard.median / (yards[place - 1] + yards[place]))
+        runs[entry].append(run)
+    return [Timed(Figure.of(values), those) for values, those in zip(scaled, runs, strict=True)], yard
 
 
 def write_machine(path: Path, hardware: Hardware) -> None:

@@ -20,7 +20,7 @@ from heapsmith.bench.built import library_of
 from heapsmith.bench.calibrate import WRITES, times, yardstick
 from heapsmith.bench.micro_traces import KIB, Script, write_programs
 from heapsmith.bench.peers import Library
-from heapsmith.bench.replay import Replayed, replay_once
+from heapsmith.bench.replay import Replayed
 from heapsmith.bench.replay_script import write_script
 from heapsmith.bench.validate import calibrated
 from heapsmith.bench.whole_file import write_json
@@ -135,9 +135,9 @@ def examine(hardware: Hardware, rounds: int, chosen: Sequence[Finding]) -> list[
             pairs.append((finding, place / "script", table.rows))
         libraries = [[_library(design) for design in (one.before, one.after)] for one, _, _ in pairs]
         replays = [(script, library) for (_, script, _), two in zip(pairs, libraries, strict=True) for library in two]
-        figures, _ = times(replays, yardstick(folder), rounds, None)
-        runs = [replay_once(script, library) for script, library in replays]
-    ns = [figure.median for figure in figures]
+        timed, _ = times(replays, yardstick(folder), rounds, None)
+    ns = [one.ns.median for one in timed]
+    runs = [one.runs[0] for one in timed]
     return [
         _row(one, rows, hardware, ns[2 * i : 2 * i + 2], runs[2 * i : 2 * i + 2])
         for i, (one, _, rows) in enumerate(pairs)

@@ -3,7 +3,7 @@
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from shutil import which
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from heapsmith.bench.calibrate import WRITES, libraries_of, times, yardstick
+from heapsmith.bench.calibrate import WRITES, Timed, libraries_of, times, yardstick
 from heapsmith.bench.callgrind import Counted, Geometry, replay_counts
 from heapsmith.bench.peers import Library
 from heapsmith.bench.programs import programs, trace_of
@@ -75,8 +75,7 @@ class Observed(NamedTuple):
     counters: dict[str, int]
     calls: int | None
     counted: Counted | None
-    runs: Replayed
-    ns: Figure
+    timed: Timed
 
 
 def validate(
@@ -91,7 +90,7 @@ def validate(
         subjects = list(_subjects(Path(name), traces, designs, hardware, progress))
         counted = _counted(subjects, hardware, progress) if which("valgrind") else [None] * len(subjects)
         calls, refused = _calls(subjects, progress)
-        figures, yard = times(
+        timed, yard = times(
             [(one.script, Library(one.plan.design.name, one.library, "")) for one in subjects],
             yardstick(Path(name)),
             rounds,
@@ -99,11 +98,10 @@ def validate(
         )
         speed = yard.median / hardware.fit.get("yardstick_ns", yard.median)
         cells: list[Comparison] = []
-        for number, (subject, count, ns) in enumerate(zip(subjects, counted, figures, strict=True)):
+        for number, (subject, count, runs) in enumerate(zip(subjects, counted, timed, strict=True)):
             if progress is not None:
                 progress("compare", number + 1, len(subjects))
-            runs, counters = _replayed(subject, Path(name) / f"stats-{number}.json")
-            observed = Observed(counters, calls[number], count, runs, ns)
+            observed = Observed(_counters_of(subject, Path(name) / f"stats-{number}.json"), calls[number], count, runs)
             cells += _compared(subject, observed, hardware, speed)
     return Validation(
         hardware.name,
@@ -147,16 +145,18 @@ def _subjects(
 ) -> Iterator[Subject]:
     libraries = libraries_of(designs, progress)
     plans = [make_plan(design) for design in designs]
+    names = [trace.name.removesuffix(".hst") for trace in traces]
     for number, trace in enumerate(traces):
+        name = names[number] if names.count(names[number]) == 1 else str(trace)
         if progress is not None:
-            progress(f"simulate {trace.name}", number, len(traces))
+            progress(f"simulate {name}", number, len(traces))
         script = folder / f"script-{number}"
         facts = write_script(trace, script)
         table = simulate(trace, designs, hardware=hardware, application=WRITES)
         again = simulate(trace, designs, hardware=_as_callgrind(hardware), application=REPLAY)
         for plan, library, row, other in zip(plans, libraries, table.rows, again.rows, strict=True):
             assert other.touches is not None
-            yield Subject(trace.name.removesuffix(".hst"), script, facts, plan, library, row, other.touches)
+            yield Subject(name, script, facts, plan, library, row, other.touches)
 
 
 def _counted(subjects: Sequence[Subject], hardware: Hardware, progress: Say) -> list[Counted | None]:
@@ -203,15 +203,12 @@ def _geometry(level: Level, line: int) -> Geometry:
     return Geometry(sets * level.ways * line, level.ways, line)
 
 
-def _replayed(subject: Subject, stats: Path) -> tuple[Replayed, dict[str, int]]:
-    """One more replay, with the library's counters at its end, those per class summed."""
+def _counters_of(subject: Subject, stats: Path) -> dict[str, int]:
+    """The library's counters at the end of one more replay, those per class summed."""
     environment = {**os.environ, "HEAPSMITH": f"stats={stats}"}
     library = Library(subject.plan.design.name, subject.library, "")
-    run = replay_once(subject.script, library, env=environment)
-    return run, _counters(json.loads(stats.read_text()))
-
-
-def _counters(found: Mapping[str, Any]) -> dict[str, int]:
+    replay_once(subject.script, library, env=environment)
+    found: dict[str, Any] = json.loads(stats.read_text())
     counters: dict[str, int] = dict(found["counters"])
     for row in found["classes"]:
         for name, count in row.items():
@@ -228,12 +225,16 @@ def _predicted_counters(simulation: Simulation) -> dict[str, int]:
 def _compared(subject: Subject, observed: Observed, hardware: Hardware, speed: float) -> Iterator[Comparison]:
     """Every quantity of one subject."""
     trace, design, operations = subject.trace, subject.plan.design.name, subject.facts.operations
-    simulation, runs, counted = subject.simulation, observed.runs, observed.counted
+    simulation, timed, counted = subject.simulation, observed.timed, observed.counted
     touches = simulation.touches
     assert touches is not None
 
     def cell(quantity: str, predicted: float, measured: float, spread: float = 0.0) -> Comparison:
         return Comparison(trace, design, quantity, predicted, measured, spread)
+
+    def over_runs(quantity: str, predicted: float, measured: Callable[[Replayed], float]) -> Comparison:
+        figure = Figure.of([measured(run) for run in timed.runs])
+        return cell(quantity, predicted, figure.median, figure.spread)
 
     if subject.facts.threads == 1:
         for name, count in _predicted_counters(simulation).items():
@@ -247,7 +248,7 @@ def _compared(subject: Subject, observed: Observed, hardware: Hardware, speed: f
         yield cell("D1 misses", subject.misses.l1_misses, counted.d1_misses)
         yield cell("LL misses", subject.misses.llc_misses, counted.ll_misses)
     ns = price(spent, hardware.costs) * speed
-    yield cell("ns per operation", ns / operations, observed.ns.median / operations, observed.ns.spread)
-    yield cell("peak RSS", touches.resident_peak, runs.peak_rss_bytes - runs.start_rss_bytes)
-    yield cell("average RSS", touches.resident_average, runs.average_rss_bytes - runs.start_rss_bytes)
-    yield cell("page faults", touches.faults_4k + touches.faults_2m, runs.minor_faults)
+    yield cell("ns per operation", ns / operations, timed.ns.median / operations, timed.ns.spread)
+    yield over_runs("peak RSS", touches.resident_peak, lambda run: run.peak_rss_bytes - run.start_rss_bytes)
+    yield over_runs("average RSS", touches.resident_average, lambda run: run.average_rss_bytes - run.start_rss_bytes)
+    yield over_runs("page faults", touches.faults_4k + touches.faults_2m, lambda run: run.minor_faults)

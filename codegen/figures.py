@@ -48,6 +48,7 @@ ENUMERATORS = {
     "REGION_BYTES": "region_bytes",
     "REGION_SHIFT": "region_shift",
     "RUN_SPAN_PAGES": "run_span_pages",
+    "RUN_STEP_PAGES": "run_step_pages",
     "SMALLEST_SLAB_SPAN": "smallest_slab_span_bytes",
     "SMALLEST_RUN_SPAN": "smallest_run_span_bytes",
     "SLOT_COUNT": "slots_per_heap",

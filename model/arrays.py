@@ -15,6 +15,7 @@ from heapsmith.model.kernel import Ints, Records
 from heapsmith.model.large import pages_for
 from heapsmith.model.layout import FRONT_BYTES, HEAPS, STORE_AT, STORE_BYTES, WORD
 from heapsmith.model.plan import Plan
+from heapsmith.model.policy import hardening_off
 from heapsmith.model.runs import HUGE_PAGES
 
 PLAN_NUMBERS = (
@@ -32,6 +33,7 @@ PLAN_NUMBERS = (
     "region_slabs",
     "region_superslabs",
     "run_span_pages",
+    "run_step_pages",
     "huge_bytes",
     "tail_bytes",
     "run_cache_bytes",
@@ -115,7 +117,7 @@ STATISTICS = (
 """What the model alone knows; live_bytes are those asked for, peaks are looked at after each event;
 failures are refills for which the slab span and runs for which the run span had no room."""
 
-HEAP_OFFSETS = ("row_of", "remote", "count", "runs")
+HEAP_OFFSETS = ("row_of", "remote", "count", "runs", "quarantine")
 """Fields of the plan's layout; in `machine` their names begin with heap_."""
 
 WORK = (
@@ -143,6 +145,7 @@ WORK = (
     "slab_removes",  # and that are so no longer
     "exits",  # of threads with a heap
     "advised",  # superslabs for which huge pages were asked
+    "map_calls",  # system calls for the live map of hardening
     "run_steps",  # times that more of the run span was made writable
 )
 """What the cost model needs and no counter tells: how often the library does what costs it instructions. What is on
@@ -163,6 +166,7 @@ MACHINE = _record(
     "heap_bytes",
     "by_row",  # 1: malloc and free pop and push the row of the class before they go to its own functions
     "header_bytes",
+    "live_map",  # 1: hardening keeps a byte per grain of the span
     "span_superslabs",  # superslabs that the span can hold
     "slab_words",  # of 32 marks, per slab
     "transfer_slots",  # the transfer cache's slots, before those of the heaps
@@ -277,6 +281,7 @@ def machine_record(plan: Plan, application: Application) -> Records:
     machine["heap_bytes"] = plan.layout.heap_bytes
     machine["by_row"] = plan.dispatch == "stack"
     machine["header_bytes"] = plan.header_bytes
+    machine["live_map"] = plan.hardening != hardening_off.NAME
     machine["births"] = PARTS.index(application.births)
     machine["deaths"] = PARTS.index(application.deaths)
     machine["replays"] = application.replays

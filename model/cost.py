@@ -224,7 +224,7 @@ def system_calls(simulation: Simulated) -> int:
     totals, work = simulation.counters.totals, simulation.statistics.work
     tables = 3 * (totals["superslabs"] + work["run_steps"])
     asked = sum(totals[name] for name in ("releases", "heaps", "huge_map", "huge_unmap", "huge_remap"))
-    return tables + asked + work["advised"]
+    return tables + asked + work["advised"] + work["map_calls"]
 
 
 class Price(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ from heapsmith.model.kernel import Ints, Records, hit_path, kernel
 from heapsmith.model.large import HUGE_CODE, RUN_CODE, allocate_large, free_large, huge_at, large_bytes, resize_large
 from heapsmith.model.layout import CLASS_BYTES, CLASS_MASK, CLASSES, FREE_OF, RUNS, WORD, block_at
 from heapsmith.model.policy.dispatch import needs_heap
+from heapsmith.model.policy.hardening_lines import born_lines, dies_lines, live_lines
 from heapsmith.model.policy.lines import aligned_lines, class_lines, size_lines
 from heapsmith.model.touches import NONE, SINK, resident_bytes, touch
 from heapsmith.model.trace_events import Op
@@ -72,6 +73,7 @@ def allocate(
     )
     if block < 0:
         return allocate_large(touched, machine, heaps, pages, bins, heap, int(classes[cls]["usable"]), 1)
+    born_lines(touched, machine, classes, slabs, block)
     return block
 
 
@@ -87,10 +89,12 @@ def free(
         free_large(touched, machine, heaps, pages, bins, heap, block, asked)
     elif block >= 0:
         by_row = int(machine[0]["by_row"])
+        dies_lines(touched, machine, classes, slabs, block)
         if heap < 0 and needs_heap(int(machine[0]["remote_code"])):
-            touch(touched, FREE_OF + WORD * (1 + (block & CLASS_MASK)), 0)
+            if machine[0]["tail_bytes"] == 0:  # else the quarantine needs the heap, before the block's class is asked
+                touch(touched, FREE_OF + WORD * (1 + (block & CLASS_MASK)), 0)
+                by_row = 0
             heap = heap_for(touched, machine, threads, heaps, thread)
-            by_row = 0
         free_small(
             touched, machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, block, by_row
         )
@@ -106,6 +110,7 @@ def fits_in_place(
         return resize_large(touched, machine, pages, bins, block, asked, size)
     cls = block & CLASS_MASK
     usable = int(classes[cls]["usable"])
+    live_lines(touched, machine, classes, slabs, block, 0)
     class_lines(touched, machine, classes, slabs, block)
     touch(touched, CLASSES + cls * CLASS_BYTES, 0)
     if size <= machine[0]["small_limit"]:

@@ -19,6 +19,7 @@ SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
 MAX_CORES = 62
 """The cores of a line fit in the mask of one word."""
 MAX_WAYS = 1024
+MAX_ENTRIES = 1 << 20
 MAX_BYTES = 1 << 32
 
 
@@ -100,6 +101,8 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             level: TlbLevel = getattr(self.tlb, name)
             if not 1 <= level.ways <= MAX_WAYS:
                 return f"tlb.{name}.ways: {level.ways}; expected 1 to {MAX_WAYS}"
+            if level.entries > MAX_ENTRIES:
+                return f"tlb.{name}.entries: {level.entries}; expected at most {MAX_ENTRIES}"
             if level.entries % level.ways or not _is_power(level.entries // level.ways):
                 return f"tlb.{name}.entries: {level.entries} in {level.ways} ways are not whole sets; " + _POWER
         return None
@@ -107,8 +110,10 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def _why_not_numbers(self) -> str | None:
         for table in ("costs", "instructions", "fit"):
             for kind, number in getattr(self, table).items():
-                if not math.isfinite(number):
-                    return f"{table}.{kind}: {number}; expected a finite number"
+                if not 0 <= number < math.inf:
+                    return f"{table}.{kind}: {number}; expected a finite number, not below 0"
+        if self.fit.get("yardstick_ns", 1) == 0:
+            return "fit.yardstick_ns: 0; expected more"
         return None
 
 

@@ -34,6 +34,7 @@ from heapsmith.model.policy.dispatch import (
     where,
 )
 from heapsmith.model.policy.front import NO_BLOCK
+from heapsmith.model.policy.hardening_lines import quarantine_lines
 from heapsmith.model.policy.lines import (
     alloc_lines,
     class_lines,
@@ -175,6 +176,7 @@ def hold_back(touched: Ints, machine: Records, heaps: Records, slots: Ints, heap
     base = quarantine_base(machine, heap)
     held = int(heaps[heap]["quarantined"])
     head = int(heaps[heap]["quarantine_head"])
+    quarantine_lines(touched, machine, heap, (head + held) % limit)
     if held < limit:
         slots[base + (head + held) % limit] = block
         heaps[heap]["quarantined"] = held + 1
@@ -196,7 +198,9 @@ def empty_quarantine(
     held = int(heaps[heap]["quarantined"])
     heaps[heap]["quarantined"] = 0
     for index in range(held):
-        block = int(slots[base + (head + index) % int(machine[0]["quarantine"])])
+        place = (head + index) % int(machine[0]["quarantine"])
+        quarantine_lines(touched, machine, heap, place)
+        block = int(slots[base + place])
         let_go(touched, machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, block, 0)
 
 

@@ -9,11 +9,13 @@ from heapsmith.model.layout import (
     PAGE_BYTES,
     PAGE_STATE,
     PAGES,
+    RUNS,
     TOTAL_COMMITTED,
     TOTAL_MAP,
     TOTAL_REMAP,
     TOTAL_UNMAP,
 )
+from heapsmith.model.policy.hardening_lines import large_tail_lines
 from heapsmith.model.run_cache import cache_run, cached_run
 from heapsmith.model.runs import NO_RUN, allocate_run, extend_run, free_run
 from heapsmith.model.slabs import commit
@@ -49,6 +51,7 @@ def allocate_huge(touched: Ints, machine: Records, pages: int) -> int:
     ordinal = int(machine[0]["huge_map"])
     machine[0]["huge_map"] = ordinal + 1
     commit(touched, machine, pages * PAGE)
+    large_tail_lines(touched, machine, huge_at(HUGE_CODE + ordinal), pages, 1)
     return ordinal
 
 
@@ -68,6 +71,7 @@ def resize_huge(touched: Ints, machine: Records, block: int, old: int, new: int)
     if new < old:
         gone(touched, huge_at(block) + new * PAGE, (old - new) * PAGE)
     if old != new:
+        large_tail_lines(touched, machine, huge_at(block), new, 1)
         touch(touched, COUNTS + TOTAL_REMAP, 1)
         machine[0]["huge_remap"] += 1
         commit(touched, machine, (new - old) * PAGE)
@@ -90,6 +94,7 @@ def allocate_large(
     if first < 0:
         first = allocate_run(touched, machine, records, bins, pages)
     if first >= 0:
+        large_tail_lines(touched, machine, RUNS + first * PAGE, pages, 1)
         return RUN_CODE + first
     if size > machine[0]["small_limit"]:
         return HUGE_CODE + allocate_huge(touched, machine, pages)
@@ -111,6 +116,7 @@ def free_large(
     first = block - RUN_CODE
     touch(touched, PAGES + first * PAGE_BYTES, 0)
     touch(touched, PAGES + first * PAGE_BYTES + PAGE_STATE, 1)
+    large_tail_lines(touched, machine, RUNS + first * PAGE, int(records[first]["run"]), 0)
     if heap >= 0 and int(records[first]["run"]) * PAGE <= machine[0]["run_cache_bytes"]:
         cache_run(touched, machine, heaps, records, bins, heap, first)
     else:
@@ -137,7 +143,10 @@ def resize_large(
     touch(touched, PAGES + first * PAGE_BYTES, 0)
     touch(touched, PAGES + first * PAGE_BYTES + PAGE_STATE, 0)
     if wanted > held:
-        return extend_run(touched, machine, records, bins, first, wanted)
+        large_tail_lines(touched, machine, RUNS + first * PAGE, held, 0)
+        extended = extend_run(touched, machine, records, bins, first, wanted)
+        large_tail_lines(touched, machine, RUNS + first * PAGE, wanted if extended else held, 1)
+        return extended
     return 2 * wanted >= held
 
 

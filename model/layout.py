@@ -59,6 +59,8 @@ POOL_LOCK = 52 * (REGION + STAGGER)
 LARGE_LOCK = 53 * (REGION + STAGGER)
 APPLICATION = 54 * REGION
 """What the program has besides its blocks: for a replay its script and its table of blocks."""
+LIVE = 56 * REGION
+"""hs_live (hardening): a byte per grain of the slab span."""
 
 CLASS_MASK = 255
 INDEX_SHIFT = 8

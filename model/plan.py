@@ -29,6 +29,8 @@ from heapsmith.model.policy.front import FrontPlan
 
 SMALLEST_RUN_SPAN_BYTES = 1 << 22
 """Where the system grants no more address space, the run span is halved down to this."""
+RUN_STEP_PAGES = 1024
+"""So many pages of the run span are made accessible together, if the system grants them."""
 RECIPROCAL_SHIFT = 42
 NEVER = 1 << 62
 MAX_DIRECT_LIMIT = 1024
@@ -91,6 +93,7 @@ class Plan(msgspec.Struct, frozen=True):
     huge_page_bytes: int
     run_span_bytes: int
     run_span_pages: int
+    run_step_pages: int
     run_bins: int
     run_best_of: int
     smallest_slab_span_bytes: int
@@ -172,6 +175,7 @@ def make_plan(design: Design) -> Plan:
         huge_page_bytes=HUGE_PAGE,
         run_span_bytes=design.run_span_bytes,
         run_span_pages=design.run_span_bytes // PAGE,
+        run_step_pages=RUN_STEP_PAGES,
         run_bins=RUN_BINS,
         run_best_of=RUN_BEST_OF,
         smallest_slab_span_bytes=design.superslab_bytes * (len(classes) if region else 1),

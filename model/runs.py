@@ -35,8 +35,6 @@ from heapsmith.model.touches import gone, on_huge, touch, touch_bytes
 
 NO_RUN = -1
 BIN_BYTES = 4
-WRITABLE_STEP = 1024
-"""Pages that the library makes writable together (COMMIT_STEP of runtime/run_pages.c)."""
 EXACT_BINS = 32
 LAST_BIN = RUN_BINS - 1
 
@@ -225,7 +223,8 @@ def raise_top(touched: Ints, machine: Records, records: Records, top: int) -> No
             on_huge(touched, RUNS + ahead * PAGE, (huge_end(top) - ahead) * PAGE)
             commit_pages(touched, machine, records, ahead, huge_end(top))
     if top > machine[0]["writable"]:
-        machine[0]["writable"] = min((top + WRITABLE_STEP - 1) & -WRITABLE_STEP, int(machine[0]["run_span_pages"]))
+        step = int(machine[0]["run_step_pages"])
+        machine[0]["writable"] = min((top + step - 1) & -step, int(machine[0]["run_span_pages"]))
         machine[0]["run_steps"] += 1
     machine[0]["top"] = top
     if top > machine[0]["page_room"]:

@@ -35,6 +35,7 @@ from heapsmith.model.policy.dispatch import (
     release_grown,
     superslab_place,
 )
+from heapsmith.model.policy.hardening_lines import map_is_committed, map_is_released
 from heapsmith.model.touches import gone, on_huge, touch, touch_bytes
 
 WORD_SHIFT = 5
@@ -105,6 +106,7 @@ def new_slab(touched: Ints, machine: Records, slabs: Records, classes: Records, 
         is_huge = machine[0]["thp_asked"] == 1 and mapped_bytes >= machine[0]["thp_slabs_from_bytes"]
         classes[pool]["next_huge"] = is_huge
         touch(touched, COUNTS + TOTAL_SUPERSLABS, 1)
+        map_is_committed(machine)
         if is_huge:
             machine[0]["advised"] += 1
             superslab_bytes = int(machine[0]["slabs_per_superslab"]) * int(machine[0]["slab_bytes"])
@@ -189,6 +191,7 @@ def release_slab(touched: Ints, machine: Records, slabs: Records, slab: int) -> 
     touch(touched, COUNTS + TOTAL_RELEASES, 1)
     touch(touched, COUNTS + TOTAL_COMMITTED, 1)
     gone(touched, SPAN + int(slabs[slab]["place"]) * int(machine[0]["slab_bytes"]), int(machine[0]["slab_bytes"]))
+    map_is_released(touched, machine, int(slabs[slab]["place"]))
     machine[0]["releases"] += 1
     machine[0]["released_bytes"] += slabs[slab]["committed"]
     machine[0]["committed"] -= slabs[slab]["committed"]

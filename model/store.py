@@ -31,6 +31,7 @@ from heapsmith.model.policy.dispatch import (
     choice_lets_go,
     choice_remove,
 )
+from heapsmith.model.policy.hardening_lines import given_lines
 from heapsmith.model.slabs import WORD_MASK, WORD_SHIFT, acquire, commit, marks_at, retire
 from heapsmith.model.touches import touch, touch_bytes
 
@@ -181,6 +182,7 @@ def give(
     touch(touched, slab_at(slabs, slab), 1)
     touch(touched, slab_at(slabs, slab) + SLAB_CLASS_NUMBER, 0)
     touch(touched, marks_at(machine, slabs, slab) + (word >> 1) * WORD, 1)
+    given_lines(touched, machine, classes, slabs, block)
     marks[slab * int(machine[0]["slab_words"]) + word] |= 1 << (index & WORD_MASK)
     freed = int(slabs[slab]["freed"])
     slabs[slab]["freed"] = freed + 1

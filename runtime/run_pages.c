@@ -6,9 +6,6 @@
 
 #include <string.h>
 
-/* So many pages become writable together, if the system grants them. */
-enum { COMMIT_STEP = 1024 };
-
 enum { HUGE_PAGE_PAGES = HUGE_PAGE_BYTES / PAGE_BYTES, SMALL_PAGES = THP_RUNS_FROM_BYTES / PAGE_BYTES };
 
 struct run_span hs_runs;
@@ -89,7 +86,7 @@ bool pages_rise(uint32_t top)
 {
     if (top > hs_runs.pages)
         return false;
-    if (top > hs_runs.writable && !make_writable(round_up_capped(top, COMMIT_STEP)) && !make_writable(top))
+    if (top > hs_runs.writable && !make_writable(round_up_capped(top, RUN_STEP_PAGES)) && !make_writable(top))
         return false;
     if (THP_ASKED) {
         size_t huge = round_up_capped(hs_runs.top, HUGE_PAGE_PAGES);

@@ -100,6 +100,7 @@ class Process:
             Region(runs, run_pages * plan.page_bytes, layout.RUNS),
             Region(self.word(known["hs_runs"] + 4 * layout.WORD), run_pages * layout.PAGE_BYTES, layout.PAGES),
             Region(self.word(known["hs_runs"] + 5 * layout.WORD), run_pages, layout.CONTENT),
+            *self.live_map(known, span_bytes // plan.grain),
             Region(known["hs_no_heap"], self.symbols["hs_no_heap"].size, -1),
         ]
         found += [Region(*self.symbols[name], model) for name, model in TABLES.items() if name in self.symbols]
@@ -109,6 +110,10 @@ class Process:
             heap = self.word(heap + plan.layout.remote + 2 * layout.WORD)
         size = plan.layout.heap_bytes
         return found + [Region(at, size, layout.HEAPS + number * size) for number, at in enumerate(heaps)]
+
+    def live_map(self, known: dict[str, int], size: int) -> list[Region]:
+        """That of hardening, if there is one."""
+        return [Region(self.word(known["hs_live"]), size, layout.LIVE)] if "hs_live" in known else []
 
 
 def observe(plan: Plan, library: Path, chunk: Chunk, folder: Path) -> list[tuple[set[int], set[int]]]:

@@ -67,6 +67,7 @@ enum {
     REGION_BYTES = 0,
     REGION_SHIFT = 0,
     RUN_SPAN_PAGES = 67108864,
+    RUN_STEP_PAGES = 1024, /* made accessible together, if the system grants them */
     SMALLEST_SLAB_SPAN = 1048576, /* spans are halved down to these where the system grants no more */
     SMALLEST_RUN_SPAN = 4194304,
 };
