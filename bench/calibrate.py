@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from shutil import which
+from statistics import median
 from typing import NamedTuple
 
 import msgspec
@@ -30,7 +31,7 @@ from heapsmith.model.hardware import Hardware, detected, load_hardware
 from heapsmith.model.plan import Plan, make_plan
 from heapsmith.model.simulate import Simulation, simulate
 
-ROUNDS = 3
+ROUNDS = 5
 COUNTED = 4
 """Of the pairs of a design and a micro-program one in so many has its instructions counted."""
 
@@ -112,7 +113,7 @@ def calibrate(
     spent = [time_kinds(cell.plan, cell.simulation, instructions, cell.operations) for cell in alone]
     timed = fit(spent, [one.ns.median for one in measured])
     # Replays of threads do not repeat: a line out of another core is taken to cost what one out of the last level does.
-    costs = {f"miss.transfer.{access}": timed.costs.get(f"miss.l2.{access}", 0.0) for access in ("load", "store")}
+    costs = {"miss.transfer": timed.costs.get("miss.l2", 0.0), **timed.costs}
     residuals = {
         "yardstick_ns": yard.median,
         "time_median_error": timed.errors.median,
@@ -124,7 +125,7 @@ def calibrate(
             "instructions_p90_error": counted[0].errors.p90,
         }
     return Calibration(
-        msgspec.structs.replace(hardware, costs=costs | timed.costs, instructions=instructions, fit=residuals),
+        msgspec.structs.replace(hardware, costs=costs, instructions=instructions, fit=residuals),
         counted[1] if counted else 0,
         len(alone),
         counted[0].errors if counted else None,
@@ -212,7 +213,8 @@ def times(
     """Nanoseconds of processor time of each replay (script, library), and of the yardstick, run after every few.
 
     What the replays took is scaled to the yardstick's median by the one before and the one after: a machine that others
-    use runs now faster, now slower.
+    use runs now faster, now slower. Then the replays of one script are scaled round by round to what they took over all
+    rounds, by the median of their ratios (median polish): they run one after the other, in the same weather.
     """
     plain = find_library("glibc")
     yards: list[float] = []
@@ -233,7 +235,18 @@ def times(
     for entry, run, place in taken:
         scaled[entry].append(run.cpu_ns * 2 * yard.median / (yards[place - 1] + yards[place]))
         runs[entry].append(run)
+    for script in {script for script, _ in replays}:
+        _polish([values for (other, _), values in zip(replays, scaled, strict=True) if other == script])
     return [Timed(Figure.of(values), those) for values, those in zip(scaled, runs, strict=True)], yard
+
+
+def _polish(rows: Sequence[list[float]]) -> None:
+    """The rows, a value per round each, lose what a round did to all of them."""
+    medians = [median(row) for row in rows]
+    for number in range(len(rows[0])):
+        weather = median(row[number] / middle for row, middle in zip(rows, medians, strict=True))
+        for row in rows:
+            row[number] /= weather
 
 
 def write_machine(path: Path, hardware: Hardware) -> None:

@@ -79,7 +79,7 @@ class Observed(NamedTuple):
 
 
 def validate(
-    traces: Sequence[Path], designs: Sequence[Design], hardware: Hardware, *, rounds: int = 5, progress: Say = None
+    traces: Sequence[Path], designs: Sequence[Design], hardware: Hardware, *, rounds: int = 15, progress: Say = None
 ) -> Validation:
     """Hold the model against replays of every trace under every design; `hardware` has been calibrated.
 

@@ -30,18 +30,15 @@ from heapsmith.model.touched_words import (
     HUGE_MASK,
     HUGE_OFFSET,
     HUGE_WAYS,
-    L1_LOADS,
     L1_MASK,
     L1_MISSES,
     L1_WAYS,
-    L2_LOADS,
     L2_MASK,
     L2_MISSES,
     L2_OFFSET,
     L2_WAYS,
     LINE_SHIFT,
     LLC_AT,
-    LLC_LOADS,
     LLC_MASK,
     LLC_MISSES,
     LLC_SETS,
@@ -56,7 +53,6 @@ from heapsmith.model.touched_words import (
     TLB2_MISSES,
     TLB2_OFFSET,
     TLB2_WAYS,
-    TRANSFER_LOADS,
     TRANSFERS,
     WHOLE_FRAMES,
     ZEROES,
@@ -117,8 +113,7 @@ def access(touched: Ints, line: int, write: int) -> None:
     held = use(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
     if held < 0:
         touched[L1_MISSES] += 1
-        touched[L1_LOADS] += 1 - write
-        held = fetch(touched, line, write)
+        held = fetch(touched, line)
     if write > held & 1:
         own(touched, line)
         held = line << 1 | 1
@@ -126,7 +121,7 @@ def access(touched: Ints, line: int, write: int) -> None:
 
 
 @hit_path
-def fetch(touched: Ints, line: int, write: int) -> int:
+def fetch(touched: Ints, line: int) -> int:
     """The entry of a line that L1 lacks, out of L2 or of what is behind it."""
     if touched[L2_WAYS] > 0:
         first = (
@@ -138,7 +133,6 @@ def fetch(touched: Ints, line: int, write: int) -> int:
             return held
         touched[first] = line << 1
     touched[L2_MISSES] += 1
-    touched[L2_LOADS] += 1 - write
     transferred = touched[CORES] > 1 and taken_from_another(touched, line)
     mask = int(touched[LLC_MASK])
     row = line & mask if mask >= 0 else line % int(touched[LLC_SETS])  # a division takes longer than the rest
@@ -146,10 +140,8 @@ def fetch(touched: Ints, line: int, write: int) -> int:
     found = use(touched, first, int(touched[LLC_WAYS]), line << 1 | 1) >= 0
     if transferred:
         touched[TRANSFERS] += 1
-        touched[TRANSFER_LOADS] += 1 - write
     elif not found:
         touched[LLC_MISSES] += 1
-        touched[LLC_LOADS] += 1 - write
     return line << 1
 
 
@@ -224,17 +216,13 @@ def is_huge_by_tlb2(touched: Ints, page: int, small: int, huge: int) -> bool:
 @kernel
 def zero(touched: Ints, page: int, is_huge: bool) -> None:
     """The OS writes zeros to a page that became resident, to all of a huge one first; what it misses is not counted."""
-    misses, loads = int(touched[L1_MISSES]), int(touched[L1_LOADS])
-    behind, behind_loads = int(touched[L2_MISSES]), int(touched[L2_LOADS])
-    far, far_loads = int(touched[LLC_MISSES]), int(touched[LLC_LOADS])
-    moved, moved_loads = int(touched[TRANSFERS]), int(touched[TRANSFER_LOADS])
+    misses, behind = int(touched[L1_MISSES]), int(touched[L2_MISSES])
+    far, moved = int(touched[LLC_MISSES]), int(touched[TRANSFERS])
     if is_huge:
         write_page(touched, page >> FRAME_SHIFT, PAGE_SHIFT + FRAME_SHIFT)
     write_page(touched, page, PAGE_SHIFT)
-    touched[L1_MISSES], touched[L1_LOADS] = misses, loads
-    touched[L2_MISSES], touched[L2_LOADS] = behind, behind_loads
-    touched[LLC_MISSES], touched[LLC_LOADS] = far, far_loads
-    touched[TRANSFERS], touched[TRANSFER_LOADS] = moved, moved_loads
+    touched[L1_MISSES], touched[L2_MISSES] = misses, behind
+    touched[LLC_MISSES], touched[TRANSFERS] = far, moved
 
 
 @kernel

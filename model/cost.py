@@ -191,28 +191,14 @@ def _misses(simulation: Simulated) -> Kinds:
     if touches is None:
         return {}
     return {
-        **_by_level("load", touches.l1_loads, touches.l2_loads, touches.llc_loads, touches.transfer_loads),
-        **_by_level(
-            "store",
-            touches.l1_misses - touches.l1_loads,
-            touches.l2_misses - touches.l2_loads,
-            touches.llc_misses - touches.llc_loads,
-            touches.transfers - touches.transfer_loads,
-        ),
+        "miss.l1": touches.l1_misses - touches.l2_misses,
+        "miss.l2": touches.l2_misses - touches.llc_misses - touches.transfers,
+        "miss.llc": touches.llc_misses,
+        "miss.transfer": touches.transfers,
         "miss.tlb1": touches.tlb1_misses - touches.tlb2_misses,
         "miss.tlb2": touches.tlb2_misses,
         "fault.4k": touches.faults_4k,
         "fault.2m": touches.faults_2m,
-    }
-
-
-def _by_level(access: str, l1: int, l2: int, llc: int, transfers: int) -> Kinds:
-    """Misses by where the line came from: L2, the last level, memory, another core."""
-    return {
-        f"miss.l1.{access}": l1 - l2,
-        f"miss.l2.{access}": l2 - llc - transfers,
-        f"miss.llc.{access}": llc,
-        f"miss.transfer.{access}": transfers,
     }
 
 

@@ -20,10 +20,6 @@ COUNTS = (
     "l2_misses",
     "llc_misses",
     "transfers",
-    "l1_loads",
-    "l2_loads",
-    "llc_loads",
-    "transfer_loads",
     "tlb1_misses",
     "tlb2_misses",
     "faults_4k",
@@ -41,10 +37,6 @@ class Touches(msgspec.Struct, frozen=True):
     l2_misses: int  # accesses that no private level served: all L1 misses if there is no L2
     llc_misses: int  # of those, served by memory
     transfers: int  # of those, served by another core, which had written the line
-    l1_loads: int  # of l1_misses, those of reads: a processor waits for them, but seldom for what it writes
-    l2_loads: int  # and so on
-    llc_loads: int
-    transfer_loads: int
     tlb1_misses: int
     tlb2_misses: int  # of those, not in the second level
     faults_4k: int  # first touches of a page

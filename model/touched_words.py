@@ -28,10 +28,6 @@ RESIDENT_BYTES = 17
 RESIDENT_PEAK = 18
 RESIDENT_SUM = 19  # of RESIDENT_BYTES after each event
 EVENTS = 20
-L1_LOADS = 21  # of L1_MISSES, those of reads; and so on
-L2_LOADS = 22
-LLC_LOADS = 23
-TRANSFER_LOADS = 39
 
 # The geometry: constants of a hardware.
 LINE_SHIFT = 24

@@ -99,10 +99,10 @@ class Reference:
         if not core.holds(line):
             core.modified.discard(line)
         if not core.caches[0].use(line):
-            self.miss("l1", write)
+            self.count["l1_misses"] += 1
             if len(core.caches) == 1 or not core.caches[1].use(line):
-                self.miss("l2", write)
-                self.fetch(line, write)
+                self.count["l2_misses"] += 1
+                self.fetch(line)
         if write and line not in core.modified:
             core.modified.add(line)
             for other in self.cores:
@@ -111,19 +111,14 @@ class Reference:
                     for cache in other.caches:
                         cache.drop(line)
 
-    def miss(self, level: str, write: int) -> None:
-        self.count[f"{level}_misses"] += 1
-        self.count[f"{level}_loads"] += 1 - write
-
-    def fetch(self, line: int, write: int) -> None:
+    def fetch(self, line: int) -> None:
         owners = [other for other in self.cores if other is not self.core and other.is_modified(line)]
         found = self.llc.use(line)
         if owners:
             self.count["transfers"] += 1
-            self.count["transfer_loads"] += 1 - write
             owners[0].modified.discard(line)
         elif not found:
-            self.miss("llc", write)
+            self.count["llc_misses"] += 1
 
     def translate(self, page: int) -> None:
         frame = page // 512

@@ -103,7 +103,7 @@ def tune(
 
 
 @app.command(epilog=take.example("calibrate -o machine.toml"))
-def calibrate(out: take.OutFile, rounds: take.Rounds = 3, json: take.Json = False) -> None:
+def calibrate(out: take.OutFile, rounds: take.Rounds = 5, json: take.Json = False) -> None:
     """Measure what each kind of event costs on this machine: instructions (valgrind) and nanoseconds."""
     from heapsmith.bench.calibrate import calibrate as measure
     from heapsmith.bench.calibrate import write_machine
@@ -122,7 +122,7 @@ def validate(
     machine: take.Machine = "default",
     traces: take.Traces = None,
     design: take.Designs = None,
-    rounds: take.Rounds = 5,
+    rounds: take.Rounds = 15,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write scatter plots (HTML).")] = None,
     json: take.Json = False,
 ) -> None:
