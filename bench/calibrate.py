@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from shutil import which
-from statistics import median
 from typing import NamedTuple
 
 import msgspec
@@ -17,16 +16,18 @@ from heapsmith.bench.bad_designs import bad_designs
 from heapsmith.bench.built import library_of
 from heapsmith.bench.callgrind import replay_counts
 from heapsmith.bench.fit import Errors, Fit, fit
-from heapsmith.bench.micro_traces import EVENTS, PROGRAMS, Program, mixed, write_programs
-from heapsmith.bench.peers import Library, find_library
-from heapsmith.bench.replay import Replayed, replay_once
+from heapsmith.bench.limited import run_limited
+from heapsmith.bench.micro_traces import EVENTS, PROGRAMS, Program, write_programs
+from heapsmith.bench.peers import Library
 from heapsmith.bench.replay_script import write_script
-from heapsmith.bench.rounds import Figure, Progress, schedule
+from heapsmith.bench.rounds import Progress
+from heapsmith.bench.weather import Replay, times, yardsticks
 from heapsmith.bench.whole_file import write_whole
+from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.application import Application
-from heapsmith.model.cost import Kinds, kinds, time_kinds
+from heapsmith.model.cost import Kinds, kinds, memory_share, time_kinds
 from heapsmith.model.design import Design, builtin_names, load
-from heapsmith.model.errors import Missing
+from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.hardware import Hardware, detected, load_hardware
 from heapsmith.model.plan import Plan, make_plan
 from heapsmith.model.simulate import Simulation, simulate
@@ -38,9 +39,7 @@ COUNTED = 4
 TIMED_EVENTS = 120_000
 """Of a micro-program that is timed: long enough that its start does not tell."""
 
-YARDSTICK_EVENTS = 600_000
-BETWEEN = 12
-"""Replays from one yardstick to the next."""
+TRANSFER_LIMIT_S = 60
 
 WRITES = Application(births="all", deaths="none")
 """What a replay does to blocks. Its script and its table are no part of the heap's memory: they are resident before it
@@ -104,18 +103,24 @@ def calibrate(
         counted = _counted(list(cells("counted", EVENTS)), len(chosen), progress) if which("valgrind") else None
         instructions = counted[0].costs if counted else load_hardware().instructions
         alone = [cell for cell in cells("timed", TIMED_EVENTS) if cell.threads == 1]
-        measured, yard = times(
-            [(cell.script, Library(cell.plan.design.name, cell.library, "")) for cell in alone],
-            yardstick(Path(folder)),
+        spent = [time_kinds(cell.plan, cell.simulation, instructions, cell.operations) for cell in alone]
+        shares = [memory_share(one, load_hardware().costs) for one in spent]  # known well enough by any machine's costs
+        measured, yards = times(
+            [
+                Replay(cell.script, Library(cell.plan.design.name, cell.library, ""), share)
+                for cell, share in zip(alone, shares, strict=True)
+            ],
+            yardsticks(Path(folder)),
             rounds,
             progress,
         )
-    spent = [time_kinds(cell.plan, cell.simulation, instructions, cell.operations) for cell in alone]
     timed = fit(spent, [one.ns.median for one in measured])
-    # Replays of threads do not repeat: a line out of another core is taken to cost what one out of the last level does.
-    costs = {"miss.transfer": timed.costs.get("miss.l2", 0.0), **timed.costs}
+    # Where a transfer cannot be measured it is taken to cost what a line out of the last level does.
+    transfer = transfer_ns()
+    costs = {**timed.costs, "miss.transfer": timed.costs.get("miss.l2", 0.0) if transfer is None else transfer}
     residuals = {
-        "yardstick_ns": yard.median,
+        "core_yardstick_ns": yards.core,
+        "memory_yardstick_ns": yards.memory,
         "time_median_error": timed.errors.median,
         "time_p90_error": timed.errors.p90,
     }
@@ -192,61 +197,15 @@ def _counted(cells: Sequence[Cell], designs: int, progress: Say) -> tuple[Fit, i
     return fit(runs, found, load_hardware().instructions), len(chosen)
 
 
-def yardstick(folder: Path) -> Path:
-    """The script whose replay under glibc tells how fast the machine runs just now."""
-    (trace,) = write_programs(folder, [mixed], YARDSTICK_EVENTS)
-    script = folder / "yardstick"
-    write_script(trace, script)
-    return script
-
-
-class Timed(NamedTuple):
-    """One replay over the rounds, without the one that warmed up."""
-
-    ns: Figure
-    runs: list[Replayed]
-
-
-def times(
-    replays: Sequence[tuple[Path, Library]], yardstick: Path, rounds: int, progress: Say
-) -> tuple[list[Timed], Figure]:
-    """Nanoseconds of processor time of each replay (script, library), and of the yardstick, run after every few.
-
-    What the replays took is scaled to the yardstick's median by the one before and the one after: a machine that others
-    use runs now faster, now slower. Then the replays of one script are scaled round by round to what they took over all
-    rounds, by the median of their ratios (median polish): they run one after the other, in the same weather.
-    """
-    plain = find_library("glibc")
-    yards: list[float] = []
-    taken: list[tuple[int, Replayed, int]] = []
-    total = (rounds + 1) * len(replays)
-    for done, (number, entry) in enumerate(schedule(len(replays), rounds)):
-        if progress is not None:
-            progress("time replays", done + 1, total)
-        if done % BETWEEN == 0:
-            yards.append(replay_once(yardstick, plain).cpu_ns)
-        run = replay_once(*replays[entry])
-        if number > 0:
-            taken.append((entry, run, len(yards)))
-    yards.append(replay_once(yardstick, plain).cpu_ns)
-    yard = Figure.of(yards)
-    scaled: list[list[float]] = [[] for _ in replays]
-    runs: list[list[Replayed]] = [[] for _ in replays]
-    for entry, run, place in taken:
-        scaled[entry].append(run.cpu_ns * 2 * yard.median / (yards[place - 1] + yards[place]))
-        runs[entry].append(run)
-    for script in {script for script, _ in replays}:
-        _polish([values for (other, _), values in zip(replays, scaled, strict=True) if other == script])
-    return [Timed(Figure.of(values), those) for values, those in zip(scaled, runs, strict=True)], yard
-
-
-def _polish(rows: Sequence[list[float]]) -> None:
-    """The rows, a value per round each, lose what a round did to all of them."""
-    medians = [median(row) for row in rows]
-    for number in range(len(rows[0])):
-        weather = median(row[number] / middle for row, middle in zip(rows, medians, strict=True))
-        for row in rows:
-            row[number] /= weather
+def transfer_ns() -> float | None:
+    """What a line that another core wrote costs beyond one in L1 (bench/transfer.c); None with one processor only."""
+    if len(os.sched_getaffinity(0)) < 2:
+        return None
+    tool = build_tool("heapsmith-transfer", [Path(__file__).with_name("transfer.c")], [*TOOL_FLAGS, "-pthread"])
+    asked = run_limited([str(tool)], TRANSFER_LIMIT_S)
+    if asked.returncode != 0:
+        raise CheckFailed(f"{tool}: exit status {asked.returncode}")
+    return float(asked.stdout)
 
 
 def write_machine(path: Path, hardware: Hardware) -> None:

@@ -17,14 +17,15 @@ from typing import NamedTuple
 import msgspec
 
 from heapsmith.bench.built import library_of
-from heapsmith.bench.calibrate import WRITES, times, yardstick
+from heapsmith.bench.calibrate import WRITES
 from heapsmith.bench.micro_traces import KIB, Script, write_programs
 from heapsmith.bench.peers import Library
 from heapsmith.bench.replay import Replayed
 from heapsmith.bench.replay_script import write_script
 from heapsmith.bench.validate import calibrated
+from heapsmith.bench.weather import Replay, times, yardsticks
 from heapsmith.bench.whole_file import write_json
-from heapsmith.model.cost import price_of
+from heapsmith.model.cost import memory_share, price_of, time_kinds
 from heapsmith.model.design import Design, load
 from heapsmith.model.errors import HeapsmithError
 from heapsmith.model.hardware import Hardware, load_hardware
@@ -125,27 +126,26 @@ def examine(hardware: Hardware, rounds: int, chosen: Sequence[Finding]) -> list[
     """Predict all findings, then measure them."""
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
         folder = Path(name)
-        pairs: list[tuple[Finding, Path, list[Simulation]]] = []
+        simulated: list[list[Simulation]] = []
+        replays: list[Replay] = []
         for finding in chosen:
             place = folder / finding.name
             place.mkdir()
             (trace,) = write_programs(place, [finding.workload])
-            write_script(trace, place / "script")
-            table = simulate(trace, [finding.before, finding.after], hardware=hardware, application=WRITES)
-            pairs.append((finding, place / "script", table.rows))
-        libraries = [[_library(design) for design in (one.before, one.after)] for one, _, _ in pairs]
-        replays = [(script, library) for (_, script, _), two in zip(pairs, libraries, strict=True) for library in two]
-        timed, _ = times(replays, yardstick(folder), rounds, None)
+            facts = write_script(trace, place / "script")
+            designs = [finding.before, finding.after]
+            simulated.append(simulate(trace, designs, hardware=hardware, application=WRITES).rows)
+            for design, row in zip(designs, simulated[-1], strict=True):
+                spent = time_kinds(make_plan(design), row, hardware.instructions, facts.operations)
+                share = memory_share(spent, hardware.costs)
+                replays.append(Replay(place / "script", Library(design.name, library_of(design), ""), share))
+        timed, _ = times(replays, yardsticks(folder), rounds, None)
     ns = [one.ns.median for one in timed]
     runs = [one.runs[0] for one in timed]
     return [
         _row(one, rows, hardware, ns[2 * i : 2 * i + 2], runs[2 * i : 2 * i + 2])
-        for i, (one, _, rows) in enumerate(pairs)
+        for i, (one, rows) in enumerate(zip(chosen, simulated, strict=True))
     ]
-
-
-def _library(design: Design) -> Library:
-    return Library(design.name, library_of(design), "")
 
 
 def _row(

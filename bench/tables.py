@@ -224,7 +224,8 @@ def predicted(found: Validation) -> Words:
         for one in found.qualities
     ]
     what = f"{len(found.traces)} traces, {len(found.designs)} designs, machine {found.machine}"
-    return Words(f"{what}, which ran its yardstick in {found.speed:.0%} of its calibrated time", columns, rows)
+    speed = f"{found.speed.core:.0%} and its first touches of memory in {found.speed.memory:.0%}"
+    return Words(f"{what}, which ran its core's yardstick in {speed} of their calibrated times", columns, rows)
 
 
 def worst(found: Validation) -> Words:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from heapsmith.bench.calibrate import WRITES, Timed, libraries_of, times, yardstick
+from heapsmith.bench.calibrate import WRITES, libraries_of
 from heapsmith.bench.callgrind import Counted, Geometry, replay_counts
 from heapsmith.bench.peers import Library
 from heapsmith.bench.programs import programs, trace_of
@@ -20,8 +20,9 @@ from heapsmith.bench.replay_script import ScriptFacts, write_script
 from heapsmith.bench.rounds import Figure, Progress
 from heapsmith.bench.syscalls import memory_calls
 from heapsmith.bench.validation import Comparison, Quality, qualities
+from heapsmith.bench.weather import Replay, Timed, Yards, times, yardsticks
 from heapsmith.model.application import REPLAY
-from heapsmith.model.cost import kinds, price, system_calls, time_kinds
+from heapsmith.model.cost import kinds, memory_share, price, system_calls, time_kinds
 from heapsmith.model.design import Design
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.hardware import Hardware, Level
@@ -43,10 +44,10 @@ Say = Progress | None
 
 
 class Validation(msgspec.Struct, frozen=True):
-    """Predicted beside measured. speed: how much slower the machine ran its yardstick than when it was calibrated."""
+    """Predicted beside measured. speed: how much slower the machine ran its yardsticks than when it was calibrated."""
 
     machine: str
-    speed: float
+    speed: Yards
     rounds: int
     traces: dict[str, int]
     """Operations by trace."""
@@ -90,19 +91,31 @@ def validate(
         subjects = list(_subjects(Path(name), traces, designs, hardware, progress))
         counted = _counted(subjects, hardware, progress) if which("valgrind") else [None] * len(subjects)
         calls, refused = _calls(subjects, progress)
-        timed, yard = times(
-            [(one.script, Library(one.plan.design.name, one.library, "")) for one in subjects],
-            yardstick(Path(name)),
+        spent = [time_kinds(one.plan, one.simulation, hardware.instructions, one.facts.operations) for one in subjects]
+        shares = [memory_share(one, hardware.costs) for one in spent]
+        timed, yards = times(
+            [
+                Replay(one.script, Library(one.plan.design.name, one.library, ""), share)
+                for one, share in zip(subjects, shares, strict=True)
+            ],
+            yardsticks(Path(name)),
             rounds,
             progress,
         )
-        speed = yard.median / hardware.fit.get("yardstick_ns", yard.median)
+        speed = Yards(
+            yards.core / hardware.fit.get("core_yardstick_ns", yards.core),
+            yards.memory / hardware.fit.get("memory_yardstick_ns", yards.memory),
+        )
+        ns = [
+            price(one, hardware.costs) * ((1 - share) * speed.core + share * speed.memory)
+            for one, share in zip(spent, shares, strict=True)
+        ]
         cells: list[Comparison] = []
         for number, (subject, count, runs) in enumerate(zip(subjects, counted, timed, strict=True)):
             if progress is not None:
                 progress("compare", number + 1, len(subjects))
             observed = Observed(_counters_of(subject, Path(name) / f"stats-{number}.json"), calls[number], count, runs)
-            cells += _compared(subject, observed, hardware, speed)
+            cells += _compared(subject, observed, hardware, ns[number])
     return Validation(
         hardware.name,
         speed,
@@ -222,8 +235,8 @@ def _predicted_counters(simulation: Simulation) -> dict[str, int]:
     return per_class | simulation.counters.totals
 
 
-def _compared(subject: Subject, observed: Observed, hardware: Hardware, speed: float) -> Iterator[Comparison]:
-    """Every quantity of one subject."""
+def _compared(subject: Subject, observed: Observed, hardware: Hardware, ns: float) -> Iterator[Comparison]:
+    """Every quantity of one subject, which is predicted to take so many nanoseconds."""
     trace, design, operations = subject.trace, subject.plan.design.name, subject.facts.operations
     simulation, timed, counted = subject.simulation, observed.timed, observed.counted
     touches = simulation.touches
@@ -241,13 +254,11 @@ def _compared(subject: Subject, observed: Observed, hardware: Hardware, speed: f
             yield cell("counters", count, observed.counters.get(name, 0))
         if observed.calls is not None:
             yield cell("system calls", system_calls(simulation), observed.calls)
-    spent = time_kinds(subject.plan, simulation, hardware.instructions, operations)
     if counted is not None:
         predicted = price(kinds(subject.plan, simulation), hardware.instructions)
         yield cell("instructions per operation", predicted / operations, counted.instructions / operations)
         yield cell("D1 misses", subject.misses.l1_misses, counted.d1_misses)
         yield cell("LL misses", subject.misses.llc_misses, counted.ll_misses)
-    ns = price(spent, hardware.costs) * speed
     yield cell("ns per operation", ns / operations, timed.ns.median / operations, timed.ns.spread)
     yield over_runs("peak RSS", touches.resident_peak, lambda run: run.peak_rss_bytes - run.start_rss_bytes)
     yield over_runs("average RSS", touches.resident_average, lambda run: run.average_rss_bytes - run.start_rss_bytes)

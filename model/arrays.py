@@ -127,7 +127,6 @@ WORK = (
     "aligned",
     "aligned_steps",  # classes that aligned requests looked at
     "sized_frees",
-    "null_frees",
     "above",  # small requests of more bytes than the direct table has
     "asked_lines",  # of 64 bytes, of new blocks and of what blocks grew by
     "cleared_bytes",  # by calloc

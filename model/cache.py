@@ -63,12 +63,12 @@ from heapsmith.model.touched_words import (
 def look(touched: Ints, address: int, write: int) -> None:
     """One access within a line: what is the first of its set costs no search, all else is a call."""
     touched[ACCESSES] += 1
-    look_up(touched, address >> PAGE_SHIFT)
+    look_up(touched, address >> PAGE_SHIFT, write)
     look_at(touched, address >> int(touched[LINE_SHIFT]), write)
 
 
 @hit_path
-def look_up(touched: Ints, page: int) -> None:
+def look_up(touched: Ints, page: int, write: int) -> None:
     """The translation of a page is used."""
     first = (
         int(touched[ROW])
@@ -76,7 +76,7 @@ def look_up(touched: Ints, page: int) -> None:
         + row_of(page & int(touched[SMALL_MASK]), int(touched[SMALL_WAYS]))
     )
     if touched[first] != page << 2 | 1:
-        translate(touched, page)
+        translate(touched, page, write)
 
 
 @hit_path
@@ -96,7 +96,7 @@ def look_through(touched: Ints, address: int, size: int, write: int) -> None:
         touched[ACCESSES] += 1
         if (line << shift) >> PAGE_SHIFT != page:
             page = (line << shift) >> PAGE_SHIFT
-            look_up(touched, page)
+            look_up(touched, page, write)
         access(touched, line, write)
 
 
@@ -160,7 +160,7 @@ def own(touched: Ints, line: int) -> None:
 
 
 @kernel
-def translate(touched: Ints, page: int) -> None:
+def translate(touched: Ints, page: int, write: int) -> None:
     """The translation of a page is used that is not the first of its set; a page lies on pages of one size only."""
     row = int(touched[ROW])
     small = page << 2 | 1
@@ -179,14 +179,14 @@ def translate(touched: Ints, page: int) -> None:
             push(touched, huge_at, way, huge)
             return
     touched[TLB1_MISSES] += 1
-    if is_huge_by_tlb2(touched, page, small, huge):
+    if is_huge_by_tlb2(touched, page, small, huge, write):
         push(touched, huge_at, huge_ways - 1, huge)
     else:
         push(touched, small_at, small_ways - 1, small)
 
 
 @hit_path
-def is_huge_by_tlb2(touched: Ints, page: int, small: int, huge: int) -> bool:
+def is_huge_by_tlb2(touched: Ints, page: int, small: int, huge: int, write: int) -> bool:
     """Whether a page lies on a huge page, out of the second level, or out of the page tables and now in it."""
     ways = int(touched[TLB2_WAYS])
     tlb_at = int(touched[ROW]) + int(touched[TLB2_OFFSET])
@@ -203,7 +203,7 @@ def is_huge_by_tlb2(touched: Ints, page: int, small: int, huge: int) -> bool:
             return True
     touched[TLB2_MISSES] += 1
     faults = int(touched[FAULTS_4K] + touched[FAULTS_2M])
-    is_huge = page_is_huge(touched, page)
+    is_huge = page_is_huge(touched, page, write)
     if touched[FAULTS_4K] + touched[FAULTS_2M] > faults and touched[ZEROES] == 1:
         zero(touched, page, is_huge)
     if is_huge:

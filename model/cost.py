@@ -20,6 +20,9 @@ SLOW = ("refill", "flush", "spill", "hit1", "direct", "remote", "drained")
 SLOW_RUNS = ("run_hit", "run_reuse", "run_grow", "run_extend", "run_free", "run_spill")
 """Counters of what leaves the hit path: branches mispredicted, locks, cold lines of code."""
 
+MEMORY = ("fault.4k", "fault.2m", "syscall", "page.released", "miss.llc", "miss.tlb2")
+"""Kinds of time that a core does not spend alone: where a machine is shared they drift in another way than the rest."""
+
 Kinds = dict[str, float]
 """How often each kind of event happened, by name: `group.event` or `group.event.option`."""
 
@@ -47,6 +50,12 @@ def kinds(plan: Plan, simulation: Simulated) -> Kinds:
 def price(kinds: Mapping[str, float], costs: Mapping[str, float]) -> float:
     """The sum over the kinds of count times cost; what has no cost costs nothing."""
     return sum(count * costs.get(name, 0.0) for name, count in kinds.items())
+
+
+def memory_share(kinds: Mapping[str, float], costs: Mapping[str, float]) -> float:
+    """The share of MEMORY in the price, 0 to 1."""
+    total = price(kinds, costs)
+    return price({name: kinds[name] for name in MEMORY if name in kinds}, costs) / total if total else 0.0
 
 
 Counts = Iterator[tuple[str, float]]
@@ -151,7 +160,6 @@ def _calls(plan: Plan, simulation: Simulated) -> Counts:
     if plan.hardening != "off":
         yield f"call.realloc.{plan.hardening}", work["reallocs"]
     yield "call.free_sized", work["sized_frees"]
-    yield "call.free_null", work["null_frees"]
 
 
 def _threads(plan: Plan, simulation: Simulated) -> Counts:

@@ -112,8 +112,9 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             for kind, number in getattr(self, table).items():
                 if not 0 <= number < math.inf:
                     return f"{table}.{kind}: {number}; expected a finite number, not below 0"
-        if self.fit.get("yardstick_ns", 1) == 0:
-            return "fit.yardstick_ns: 0; expected more"
+        for name in ("core_yardstick_ns", "memory_yardstick_ns"):
+            if self.fit.get(name, 1) == 0:
+                return f"fit.{name}: 0; expected more"
         return None
 
 

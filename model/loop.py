@@ -163,14 +163,13 @@ def reallocate(
 
 
 @hit_path
-def tally(machine: Records, kind: int, is_null: bool) -> None:
-    """One call of the operation, of a null pointer or not."""
+def tally(machine: Records, kind: int) -> None:
+    """One call of the operation."""
     if SINK != NONE:
         machine[0]["callocs"] += kind == CALLOC
         machine[0]["reallocs"] += kind == REALLOC
         machine[0]["aligned"] += kind == ALIGNED
         machine[0]["sized_frees"] += kind == FREE_SIZED
-        machine[0]["null_frees"] += is_null and kind in (FREE, FREE_SIZED)
 
 
 @kernel
@@ -202,7 +201,7 @@ def run(
         machine[0]["fault"] = fault_of(blocks, kind, name, bytes_asked)
         if machine[0]["fault"] > 0:
             return event
-        tally(machine, kind, kind < THREAD_START and blocks[name]["handle"] == NO_BLOCK)
+        tally(machine, kind)
         acts(touched, who)
         if kind <= FREE_SIZED:
             event_lines(touched, machine, name)

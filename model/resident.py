@@ -60,7 +60,7 @@ SPARE_LEAVES, SPARE_NODES = 512, 64
 
 
 @kernel
-def page_is_huge(touched: Ints, page: int) -> bool:
+def page_is_huge(touched: Ints, page: int, write: int) -> bool:
     """The page tables are walked, a fault makes the page resident if it is not; whether it lies on a huge page."""
     place = entry_for(touched, page >> FRAME_SHIFT)
     if place < 0:
@@ -76,19 +76,23 @@ def page_is_huge(touched: Ints, page: int) -> bool:
         return True
     if entry >> 2 == 0 and not put_leaf(touched, page >> FRAME_SHIFT, place, 0):
         return False
-    fault_small(touched, leaf_at(touched, place), page & (FRAME_PAGES - 1))
+    fault_small(touched, leaf_at(touched, place), page & (FRAME_PAGES - 1), write)
     return False
 
 
 @kernel
-def fault_small(touched: Ints, leaf: int, index: int) -> None:
-    """Page `index` of the leaf at this place becomes resident if it is not."""
+def fault_small(touched: Ints, leaf: int, index: int, write: int) -> None:
+    """Page `index` of the leaf at this place becomes resident if it is not.
+
+    As in Linux a read alone gets the page of zeros that all share, and the first write another fault; that write is
+    taken to follow.
+    """
     bit = 1 << (index & (WORD_BITS - 1))
     word = leaf + index // WORD_BITS
     if int(touched[word]) & bit == 0:
         touched[word] |= bit
         touched[leaf + LEAF_WORDS - 1] += 1
-        touched[FAULTS_4K] += 1
+        touched[FAULTS_4K] += 2 - write
         become_resident(touched, PAGE)
 
 

@@ -91,7 +91,7 @@ class Reference:
             self.count["accesses"] += 1
             if line * step // PAGE != page:
                 page = line * step // PAGE
-                self.translate(page)
+                self.translate(page, write)
             self.access(line, write)
 
     def access(self, line: int, write: int) -> None:
@@ -120,7 +120,7 @@ class Reference:
         elif not found:
             self.count["llc_misses"] += 1
 
-    def translate(self, page: int) -> None:
+    def translate(self, page: int, write: int) -> None:
         frame = page // 512
         if frame in self.core.huge.row(frame):
             self.core.huge.use(frame)
@@ -132,12 +132,12 @@ class Reference:
         row = self.core.second
         if not ((page, False) in row[page % len(row)] or (frame, True) in row[frame % len(row)]):
             self.count["tlb2_misses"] += 1
-            self.fault(page, frame)
+            self.fault(page, frame, write)
         is_huge = frame in self.whole
         self.core.use_second(frame if is_huge else page, is_huge)
         (self.core.huge if is_huge else self.core.small).use(frame if is_huge else page)
 
-    def fault(self, page: int, frame: int) -> None:
+    def fault(self, page: int, frame: int, write: int) -> None:
         if frame in self.whole or page in self.pages:
             return
         if frame in self.advised and not any(frame * 512 + index in self.pages for index in range(512)):
@@ -145,7 +145,7 @@ class Reference:
             self.whole.add(frame)
             self.zero(frame * FRAME, FRAME)
         else:
-            self.count["faults_4k"] += 1
+            self.count["faults_4k"] += 2 - write
             self.pages.add(page)
         self.zero(page * PAGE, PAGE)
         self.count["resident_bytes"] = len(self.pages) * PAGE + len(self.whole) * FRAME

@@ -48,7 +48,7 @@ def test_a_file_states_what_differs(tmp_path: Path) -> None:
         ),
         (SMALLEST + "costs = {fault = inf}", "x.toml: costs.fault: inf; expected a finite number"),
         (SMALLEST + "costs = {fault = -1}", "x.toml: costs.fault: -1.0; expected a finite number, not below 0"),
-        (SMALLEST + "fit = {yardstick_ns = 0}", "x.toml: fit.yardstick_ns: 0; expected more"),
+        (SMALLEST + "fit = {core_yardstick_ns = 0}", "x.toml: fit.core_yardstick_ns: 0; expected more"),
     ],
 )
 def test_what_is_wrong_is_said(text: str, reason: str) -> None:

@@ -1,0 +1,93 @@
+/* heapsmith-transfer: what a line that another core wrote costs beyond one in the own first level; nanoseconds on stdout.
+ *
+ * Two threads on two processors take turns. One writes all lines; the other writes each of them twice, in an order that no
+ * prefetcher knows, and times both passes: of the first every line comes out of the other core, of the second none does.
+ * The median over the rounds. Exit 3 where there is only one processor. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { LINES = 256, WORDS = 8, ROUNDS = 2001, NO_PROCESSORS = 3 };
+
+static _Alignas(64) volatile uint64_t lines[LINES][WORDS];
+static uint16_t order[LINES];
+static _Alignas(64) atomic_int turn; /* whose it is: 0 writes, 1 measures */
+
+static void pin(int processor)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(processor, &set);
+    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+static void wait_for(int who)
+{
+    while (atomic_load_explicit(&turn, memory_order_acquire) != who)
+        continue;
+}
+
+static void touch_all(void)
+{
+    for (int i = 0; i < LINES; i++)
+        lines[order[i]][0]++;
+}
+
+static void *write_in_turn(void *processor)
+{
+    pin(*(int *)processor);
+    for (int round = 0; round < ROUNDS; round++) {
+        wait_for(0);
+        touch_all();
+        atomic_store_explicit(&turn, 1, memory_order_release);
+    }
+    return NULL;
+}
+
+static double timed_pass(void)
+{
+    struct timespec before, after;
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    touch_all();
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    return (double)(after.tv_sec - before.tv_sec) * 1e9 + (double)(after.tv_nsec - before.tv_nsec);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int main(void)
+{
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2)
+        return NO_PROCESSORS;
+    int processors[2];
+    for (int processor = 0, found = 0; found < 2; processor++)
+        if (CPU_ISSET(processor, &allowed))
+            processors[found++] = processor;
+    for (int i = 0; i < LINES; i++)
+        order[i] = (uint16_t)(i * 97 % LINES); /* 97 is odd: every line once */
+    pthread_t writer;
+    pin(processors[0]);
+    if (pthread_create(&writer, NULL, write_in_turn, &processors[1]) != 0)
+        return NO_PROCESSORS;
+    static double extra[ROUNDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        wait_for(1);
+        double first = timed_pass();
+        extra[round] = (first - timed_pass()) / LINES;
+        atomic_store_explicit(&turn, 0, memory_order_release);
+    }
+    pthread_join(writer, NULL);
+    qsort(extra, ROUNDS, sizeof *extra, ascending);
+    printf("%.2f\n", extra[ROUNDS / 2] > 0 ? extra[ROUNDS / 2] : 0.0);
+    return 0;
+}
