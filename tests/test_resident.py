@@ -39,17 +39,23 @@ def test_pages_are_told_apart_wherever_they_are() -> None:
     assert counts.resident_bytes == counts.resident_peak == len(pages) * PAGE
     for page in pages.tolist():
         GONE(touched.array, page, PAGE)
-    TOUCH(touched.array, TOP, 0)
+    TOUCH(touched.array, TOP, 1)
     counts = touched.counts()
     assert counts.faults_4k == len(pages) + 1
     assert counts.resident_bytes == PAGE
     assert counts.resident_peak == len(pages) * PAGE
 
 
+def test_a_page_that_is_read_first_faults_again_when_it_is_written() -> None:
+    touched = fresh()
+    TOUCH(touched.array, 0, 0)
+    assert (touched.counts().faults_4k, touched.counts().resident_bytes) == (2, PAGE)
+
+
 def test_only_whole_pages_go_back() -> None:
     touched = fresh()
     for page in range(4):
-        TOUCH(touched.array, page * PAGE, 0)
+        TOUCH(touched.array, page * PAGE, 1)
     GONE(touched.array, 1, 3 * PAGE)
     assert touched.counts().resident_bytes == 2 * PAGE
     GONE(touched.array, PAGE, PAGE - 1)
@@ -59,9 +65,9 @@ def test_only_whole_pages_go_back() -> None:
 def test_a_huge_page_is_one_fault_and_a_part_of_it_can_go() -> None:
     touched = fresh()
     ON_HUGE(touched.array, FRAME - PAGE, 3 * FRAME)  # frames 1 and 2
-    TOUCH(touched.array, 0, 0)
-    TOUCH(touched.array, FRAME + 5 * PAGE, 0)
-    TOUCH(touched.array, 2 * FRAME - 1, 0)
+    TOUCH(touched.array, 0, 1)
+    TOUCH(touched.array, FRAME + 5 * PAGE, 1)
+    TOUCH(touched.array, 2 * FRAME - 1, 1)
     counts = touched.counts()
     assert (counts.faults_4k, counts.faults_2m, counts.tlb1_misses) == (1, 1, 2)
     assert counts.resident_bytes == PAGE + FRAME
@@ -69,12 +75,12 @@ def test_a_huge_page_is_one_fault_and_a_part_of_it_can_go() -> None:
     assert touched.array[words.WHOLE_FRAMES] == 1
     GONE(touched.array, FRAME, 500 * PAGE)
     assert touched.counts().resident_bytes == 13 * PAGE
-    TOUCH(touched.array, FRAME, 0)  # small pages of the frame are resident
-    TOUCH(touched.array, 2 * FRAME - 1, 0)
+    TOUCH(touched.array, FRAME, 1)  # small pages of the frame are resident
+    TOUCH(touched.array, 2 * FRAME - 1, 1)
     counts = touched.counts()
     assert (counts.faults_4k, counts.faults_2m, counts.resident_bytes) == (2, 1, 14 * PAGE)
     GONE(touched.array, 0, 1 << 46)
-    TOUCH(touched.array, FRAME, 0)
+    TOUCH(touched.array, FRAME, 1)
     counts = touched.counts()
     assert (counts.faults_2m, counts.resident_bytes) == (2, FRAME)
     assert counts.resident_peak == PAGE + FRAME
@@ -82,12 +88,12 @@ def test_a_huge_page_is_one_fault_and_a_part_of_it_can_go() -> None:
 
 def test_what_was_small_stays_small_until_it_is_gone() -> None:
     touched = fresh()
-    TOUCH(touched.array, 0, 0)
+    TOUCH(touched.array, 0, 1)
     ON_HUGE(touched.array, 0, FRAME)
-    TOUCH(touched.array, PAGE, 0)
+    TOUCH(touched.array, PAGE, 1)
     assert touched.counts().faults_4k == 2
     GONE(touched.array, 0, 2 * PAGE)
-    TOUCH(touched.array, PAGE, 0)
+    TOUCH(touched.array, PAGE, 1)
     assert touched.counts().faults_2m == 1
 
 
