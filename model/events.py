@@ -153,20 +153,24 @@ def address_of(machine: Records, classes: Records, slabs: Records, block: int) -
 
 
 @hit_path
-def note(touched: Ints, machine: Records, timeline: Records) -> None:
-    """After an event: keep what was live and committed at the highest of each, and a point of the time line if due."""
+def note(touched: Ints, machine: Records, timeline: Records, is_death: bool) -> None:
+    """After an event: keep what was live and committed at the highest of each, and a point of the time line if due.
+
+    The death of a block raises neither.
+    """
     event = int(machine[0]["events"])
     machine[0]["events"] = event + 1
-    if machine[0]["live_bytes"] > machine[0]["peak_live_bytes"]:
-        machine[0]["peak_live_bytes"] = machine[0]["live_bytes"]
-        machine[0]["peak_live_event"] = event
-        machine[0]["peak_live_block_bytes"] = machine[0]["live_block_bytes"]
-        machine[0]["peak_live_committed"] = machine[0]["committed"]
-    if machine[0]["committed"] > machine[0]["peak_committed"]:
-        machine[0]["peak_committed"] = machine[0]["committed"]
-        machine[0]["peak_committed_event"] = event
-        machine[0]["peak_committed_live_bytes"] = machine[0]["live_bytes"]
-        machine[0]["peak_committed_block_bytes"] = machine[0]["live_block_bytes"]
+    if not is_death:
+        if machine[0]["live_bytes"] > machine[0]["peak_live_bytes"]:
+            machine[0]["peak_live_bytes"] = machine[0]["live_bytes"]
+            machine[0]["peak_live_event"] = event
+            machine[0]["peak_live_block_bytes"] = machine[0]["live_block_bytes"]
+            machine[0]["peak_live_committed"] = machine[0]["committed"]
+        if machine[0]["committed"] > machine[0]["peak_committed"]:
+            machine[0]["peak_committed"] = machine[0]["committed"]
+            machine[0]["peak_committed_event"] = event
+            machine[0]["peak_committed_live_bytes"] = machine[0]["live_bytes"]
+            machine[0]["peak_committed_block_bytes"] = machine[0]["live_block_bytes"]
     if event == machine[0]["next_sample"]:
         sample(touched, machine, timeline, event)
 

@@ -198,14 +198,16 @@ def run(
             machine[0]["wanted_bytes"] = bytes_asked + SLACK_BYTES
             machine[0]["full"] = 1
             return event
-        machine[0]["fault"] = fault_of(blocks, kind, name, bytes_asked)
-        if machine[0]["fault"] > 0:
+        fault = fault_of(blocks, kind, name, bytes_asked)
+        if fault > 0:
+            machine[0]["fault"] = fault
             return event
         tally(machine, kind)
         acts(touched, who)
         if kind <= FREE_SIZED:
             event_lines(touched, machine, name)
-        if kind in (FREE, FREE_SIZED) or (kind == REALLOC and bytes_asked == 0):
+        is_death = kind in (FREE, FREE_SIZED) or (kind == REALLOC and bytes_asked == 0)
+        if is_death:
             death(
                 touched, machine, classes, threads, heaps, fronts, slots, stores, slabs, marks, nodes, pages, bins,
                 blocks, moved, who, name
@@ -230,7 +232,7 @@ def run(
         if tell:
             addresses[event] = address_of(machine, classes, slabs, handle)
         tick(touched)
-        note(touched, machine, timeline)
+        note(touched, machine, timeline, is_death)
         if machine[0]["full"] == 1:
             return event + 1
     return len(op)

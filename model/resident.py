@@ -4,11 +4,13 @@ The page tables are a root with a word per 2 GiB, nodes with a word per frame of
 page of 4 KiB. An entry of a node is leaf + 1 << 2 | WHOLE | HUGE, 0 for nothing. Nodes and leaves that name nothing are
 used again. A kernel makes no room: model/touched.py does, and what finds none sets FULL.
 
-As in Linux, a first touch in a frame that is to lie on huge pages (HUGE) makes it resident as a whole (WHOLE) unless
+As in Linux, a page of blocks that is read first gets the zeros that all share, and another fault when it is written,
+which is taken to follow (the library's own tables are written, or read from its file); a first touch in a frame that is to lie on huge pages (HUGE) makes it resident as a whole (WHOLE) unless
 small pages of it are, and a frame of which a part goes back is on small pages until all of it is gone.
 """
 
 from heapsmith.model.kernel import Ints, kernel
+from heapsmith.model.layout import HEAPS
 from heapsmith.model.sets import drop, row_of
 from heapsmith.model.touched_words import (
     CORE_WORDS,
@@ -76,23 +78,20 @@ def page_is_huge(touched: Ints, page: int, write: int) -> bool:
         return True
     if entry >> 2 == 0 and not put_leaf(touched, page >> FRAME_SHIFT, place, 0):
         return False
-    fault_small(touched, leaf_at(touched, place), page & (FRAME_PAGES - 1), write)
+    faults = 1 if write == 1 or page >= HEAPS >> PAGE_SHIFT else 2
+    fault_small(touched, leaf_at(touched, place), page & (FRAME_PAGES - 1), faults)
     return False
 
 
 @kernel
-def fault_small(touched: Ints, leaf: int, index: int, write: int) -> None:
-    """Page `index` of the leaf at this place becomes resident if it is not.
-
-    As in Linux a read alone gets the page of zeros that all share, and the first write another fault; that write is
-    taken to follow.
-    """
+def fault_small(touched: Ints, leaf: int, index: int, faults: int) -> None:
+    """Page `index` of the leaf at this place becomes resident if it is not, in so many faults."""
     bit = 1 << (index & (WORD_BITS - 1))
     word = leaf + index // WORD_BITS
     if int(touched[word]) & bit == 0:
         touched[word] |= bit
         touched[leaf + LEAF_WORDS - 1] += 1
-        touched[FAULTS_4K] += 2 - write
+        touched[FAULTS_4K] += faults
         become_resident(touched, PAGE)
 
 
