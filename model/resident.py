@@ -5,8 +5,9 @@ page of 4 KiB. An entry of a node is leaf + 1 << 2 | WHOLE | HUGE, 0 for nothing
 used again. A kernel makes no room: model/touched.py does, and what finds none sets FULL.
 
 As in Linux, a page of blocks that is read first gets the zeros that all share, and another fault when it is written,
-which is taken to follow (the library's own tables are written, or read from its file); a first touch in a frame that is to lie on huge pages (HUGE) makes it resident as a whole (WHOLE) unless
-small pages of it are, and a frame of which a part goes back is on small pages until all of it is gone.
+which is taken to follow (the library's own tables are written first, or read from its file). A first touch in a frame
+that is to lie on huge pages (HUGE) makes it resident as a whole (WHOLE) unless small pages of it are, and a frame of
+which a part goes back is on small pages until all of it is gone.
 """
 
 from heapsmith.model.kernel import Ints, kernel
