@@ -28,7 +28,7 @@ from heapsmith.model.application import Application
 from heapsmith.model.cost import Kinds, kinds, memory_share, time_kinds
 from heapsmith.model.design import Design, builtin_names, load
 from heapsmith.model.errors import CheckFailed, Missing
-from heapsmith.model.hardware import Hardware, detected, load_hardware
+from heapsmith.model.hardware import SYSTEM, Hardware, detected, load_hardware
 from heapsmith.model.plan import Plan, make_plan
 from heapsmith.model.simulate import Simulation, simulate
 
@@ -89,6 +89,7 @@ def calibrate(
     begin = time.perf_counter()
     chosen = list(designs) if designs is not None else [*map(load, builtin_names()), *bad_designs()]
     hardware = hardware_here()
+    transfer = transfer_ns()
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
         libraries = libraries_of(chosen, progress)
         known: dict[bytes, list[Cell]] = {}
@@ -116,7 +117,6 @@ def calibrate(
         )
     timed = fit(spent, [one.ns.median for one in measured])
     # Where a transfer cannot be measured it is taken to cost what a line out of the last level does.
-    transfer = transfer_ns()
     costs = {**timed.costs, "miss.transfer": timed.costs.get("miss.l2", 0.0) if transfer is None else transfer}
     residuals = {
         "core_yardstick_ns": yards.core,
@@ -198,14 +198,24 @@ def _counted(cells: Sequence[Cell], designs: int, progress: Say) -> tuple[Fit, i
 
 
 def transfer_ns() -> float | None:
-    """What a line that another core wrote costs beyond one in L1 (bench/transfer.c); None with one processor only."""
-    if len(os.sched_getaffinity(0)) < 2:
+    """What a line that another core wrote costs beyond one in L1 (bench/transfer.c); None where that cannot be had."""
+    cores = {_siblings(processor): processor for processor in sorted(os.sched_getaffinity(0))}
+    if len(cores) < 2:
         return None
     tool = build_tool("heapsmith-transfer", [Path(__file__).with_name("transfer.c")], [*TOOL_FLAGS, "-pthread"])
-    asked = run_limited([str(tool)], TRANSFER_LIMIT_S)
-    if asked.returncode != 0:
-        raise CheckFailed(f"{tool}: exit status {asked.returncode}")
-    return float(asked.stdout)
+    try:
+        asked = run_limited([str(tool), *map(str, list(cores.values())[:2])], TRANSFER_LIMIT_S)
+    except CheckFailed:
+        return None
+    return float(asked.stdout) if asked.returncode == 0 else None
+
+
+def _siblings(processor: int) -> str:
+    """The processors that share a core with this one, as the system lists them."""
+    try:
+        return (SYSTEM.parent.parent / f"cpu{processor}/topology/thread_siblings_list").read_text().strip()
+    except OSError:
+        return str(processor)
 
 
 def write_machine(path: Path, hardware: Hardware) -> None:

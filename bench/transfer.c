@@ -1,8 +1,8 @@
-/* heapsmith-transfer: what a line that another core wrote costs beyond one in the own first level; nanoseconds on stdout.
+/* heapsmith-transfer A B: what a line that another core wrote costs beyond one in the own first level; ns on stdout.
  *
- * Two threads on two processors take turns. One writes all lines; the other writes each of them twice, in an order that no
+ * Two threads on processors A and B, which must not share a core, take turns. One writes all lines; the other writes each of them twice, in an order that no
  * prefetcher knows, and times both passes: of the first every line comes out of the other core, of the second none does.
- * The median over the rounds. Exit 3 where there is only one processor. */
+ * The median over the rounds. Exit 3 if a thread cannot run where it should. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { LINES = 256, WORDS = 8, ROUNDS = 2001, NO_PROCESSORS = 3 };
+enum { LINES = 256, WORDS = 8, ROUNDS = 2001, CANNOT_RUN = 3 };
 
 static _Alignas(64) volatile uint64_t lines[LINES][WORDS];
 static uint16_t order[LINES];
@@ -23,7 +23,8 @@ static void pin(int processor)
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(processor, &set);
-    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+    if (processor < 0 || processor >= CPU_SETSIZE || pthread_setaffinity_np(pthread_self(), sizeof set, &set) != 0)
+        exit(CANNOT_RUN);
 }
 
 static void wait_for(int who)
@@ -64,21 +65,17 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2)
-        return NO_PROCESSORS;
-    int processors[2];
-    for (int processor = 0, found = 0; found < 2; processor++)
-        if (CPU_ISSET(processor, &allowed))
-            processors[found++] = processor;
+    if (count != 3)
+        return CANNOT_RUN;
+    int processors[2] = {atoi(arguments[1]), atoi(arguments[2])};
     for (int i = 0; i < LINES; i++)
         order[i] = (uint16_t)(i * 97 % LINES); /* 97 is odd: every line once */
     pthread_t writer;
     pin(processors[0]);
     if (pthread_create(&writer, NULL, write_in_turn, &processors[1]) != 0)
-        return NO_PROCESSORS;
+        return CANNOT_RUN;
     static double extra[ROUNDS];
     for (int round = 0; round < ROUNDS; round++) {
         wait_for(1);

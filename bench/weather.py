@@ -1,9 +1,12 @@
 """Weather: replays timed on a machine that others use too, which runs now faster, now slower."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, median
 from typing import NamedTuple
+
+import msgspec
 
 from heapsmith.bench.micro_traces import huge, pairs, write_programs
 from heapsmith.bench.peers import Library, find_library
@@ -12,6 +15,10 @@ from heapsmith.bench.replay_script import write_script
 from heapsmith.bench.rounds import Figure, Progress, schedule
 
 YARDSTICK_EVENTS = 600_000
+FIRST_TOUCHES = {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=131072"}
+"""Under this each large block is a mapping of its own; else glibc soon takes them from what it has."""
+MANY = 3
+"""So many replays of a script tell what a round did to all of them."""
 BETWEEN = 12
 """Replays from one pair of yardsticks to the next."""
 
@@ -39,8 +46,8 @@ class Yardsticks(NamedTuple):
     memory: Path
 
 
-class Yards(NamedTuple):
-    """What both took, nanoseconds of processor time."""
+class Yards(msgspec.Struct, frozen=True):
+    """What both took, nanoseconds of processor time; or that over what they took once."""
 
     core: float
     memory: float
@@ -61,8 +68,8 @@ def times(
     """Each replay, interleaved in rounds, and the medians of the yardsticks, which are run after every few replays.
 
     What a replay took is scaled to those medians by the yardsticks before and after it. Then the replays of one script
-    are scaled round by round to what they took over all rounds, by the median of their ratios (median polish): they run
-    one after the other, in the same weather.
+    are scaled round by round to what they took over all rounds, by the median of their ratios (median polish), if there
+    are MANY: they run one after the other, in the same weather.
     """
     plain = find_library("glibc")
     yards: list[Yards] = []
@@ -72,12 +79,12 @@ def times(
         if progress is not None:
             progress("time replays", done + 1, total)
         if done % BETWEEN == 0:
-            yards.append(Yards(*(replay_once(stick, plain).cpu_ns for stick in sticks)))
+            yards.append(_measured(sticks, plain))
         run = replay_once(replays[entry].script, replays[entry].library)
         if number > 0:
             taken.append((entry, run, len(yards)))
-    yards.append(Yards(*(replay_once(stick, plain).cpu_ns for stick in sticks)))
-    middle = Yards(*(median(column) for column in zip(*yards, strict=True)))
+    yards.append(_measured(sticks, plain))
+    middle = Yards(median(yard.core for yard in yards), median(yard.memory for yard in yards))
     scaled: list[list[float]] = [[] for _ in replays]
     runs: list[list[Replayed]] = [[] for _ in replays]
     for entry, run, place in taken:
@@ -92,8 +99,15 @@ def times(
     return [Timed(Figure.of(values), those) for values, those in zip(scaled, runs, strict=True)], middle
 
 
+def _measured(sticks: Yardsticks, plain: Library) -> Yards:
+    memory = replay_once(sticks.memory, plain, env=os.environ | FIRST_TOUCHES)
+    return Yards(replay_once(sticks.core, plain).cpu_ns, memory.cpu_ns)
+
+
 def polish(rows: Sequence[list[float]]) -> None:
-    """The rows, a value per round each, lose what a round did to all of them."""
+    """The rows, a value per round each, lose what a round did to all of them; nothing happens to fewer than MANY."""
+    if len(rows) < MANY:
+        return
     medians = [median(row) for row in rows]
     for number in range(len(rows[0])):
         weather = median(row[number] / middle for row, middle in zip(rows, medians, strict=True))

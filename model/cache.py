@@ -61,7 +61,7 @@ from heapsmith.model.touched_words import (
 
 @hit_path
 def look(touched: Ints, address: int, write: int) -> None:
-    """One access within a line: what is the first of its set costs no search, all else is a call."""
+    """One access within a line: what is the first of its set, on a small page, costs no search; all else is a call."""
     touched[ACCESSES] += 1
     look_up(touched, address >> PAGE_SHIFT, write)
     look_at(touched, address >> int(touched[LINE_SHIFT]), write)
@@ -102,7 +102,7 @@ def look_through(touched: Ints, address: int, size: int, write: int) -> None:
 
 @kernel
 def access_apart(touched: Ints, line: int, write: int) -> None:
-    """`access`, but a call where that is compiled."""
+    """`access`, compiled as a call: it is too large for each place that touches a line."""
     access(touched, line, write)
 
 

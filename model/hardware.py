@@ -19,7 +19,9 @@ SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
 MAX_CORES = 62
 """The cores of a line fit in the mask of one word."""
 MAX_WAYS = 1024
-MAX_ENTRIES = 1 << 20
+MAX_ENTRIES = 1 << 16
+MAX_SETS = 1 << 22
+"""Each takes 128 bytes or more of the simulation's memory."""
 MAX_BYTES = 1 << 32
 
 
@@ -92,6 +94,10 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             set_bytes = level.ways * self.line_bytes
             if not set_bytes <= level.bytes <= MAX_BYTES or level.bytes % set_bytes:
                 return f"{path}.bytes: {level.bytes}; expected a multiple of ways * line_bytes, at most {MAX_BYTES}"
+            if self.sets(level) > MAX_SETS:
+                return (
+                    f"{path}.bytes: {level.bytes} in {level.ways} ways make {self.sets(level)} sets; at most {MAX_SETS}"
+                )
             if path != "llc" and not _is_power(self.sets(level)):
                 return f"{path}.bytes: {level.bytes} in {level.ways} ways make {self.sets(level)} sets; " + _POWER
         return None

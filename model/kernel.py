@@ -43,6 +43,7 @@ def kernel(function: Kernel) -> Kernel:
     """Mark a function as a kernel and return it unchanged: called directly it runs as plain Python.
 
     A kernel takes integers and arrays, returns one integer or nothing, and calls other kernels by names of its module.
+    Its indices are never negative: compiled, an array is a pointer, and nobody looks where it points.
     """
     _KERNELS.add(function)
     return function
@@ -51,7 +52,7 @@ def kernel(function: Kernel) -> Kernel:
 def hit_path(function: Kernel) -> Kernel:
     """Mark a function as a kernel that, compiled, becomes part of its callers.
 
-    A call passes each array as seven numbers: on the path of most events that costs more than what is called.
+    On the path of most events a call costs more than what is called.
     """
     _HIT_PATH.add(function)
     return kernel(function)

@@ -139,6 +139,7 @@ class _Whole(ast.NodeVisitor):
         for arg, is_pointer in zip(node.args, pointers, strict=True):
             if is_pointer and isinstance(arg, ast.Subscript):  # a row of an array of two dimensions
                 self.visit(arg.value)
+                self.visit(arg.slice)
             elif not (is_pointer and isinstance(arg, ast.Name)):
                 self.visit(arg)
 

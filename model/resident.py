@@ -4,10 +4,10 @@ The page tables are a root with a word per 2 GiB, nodes with a word per frame of
 page of 4 KiB. An entry of a node is leaf + 1 << 2 | WHOLE | HUGE, 0 for nothing. Nodes and leaves that name nothing are
 used again. A kernel makes no room: model/touched.py does, and what finds none sets FULL.
 
-As in Linux, a page of blocks that is read first gets the zeros that all share, and another fault when it is written,
-which is taken to follow (the library's own tables are written first, or read from its file). A first touch in a frame
-that is to lie on huge pages (HUGE) makes it resident as a whole (WHOLE) unless small pages of it are, and a frame of
-which a part goes back is on small pages until all of it is gone.
+As in Linux, a small page of blocks that is read first gets the zeros that all share, and another fault when it is
+written, which is taken to follow (the library's own tables are written first, or read from its file). A first touch in
+a frame that is to lie on huge pages (HUGE) makes it resident as a whole (WHOLE) unless small pages of it are, and a
+frame of which a part goes back is on small pages until all of it is gone.
 """
 
 from heapsmith.model.kernel import Ints, kernel
@@ -265,9 +265,6 @@ def forget_each(touched: Ints, row: int, first: int, end: int) -> None:
 @kernel
 def sweep(touched: Ints, row: int, first: int, end: int) -> None:
     """`forget_translations` of one core, looking at each entry."""
-    sweep_level(
-        touched, row + int(touched[SMALL_OFFSET]), int(touched[SMALL_MASK]), int(touched[SMALL_WAYS]), first, end
-    )
     small_at, huge_at, second_at = int(touched[SMALL_OFFSET]), int(touched[HUGE_OFFSET]), int(touched[TLB2_OFFSET])
     sweep_level(touched, row + small_at, int(touched[SMALL_MASK]), int(touched[SMALL_WAYS]), first, end)
     sweep_level(touched, row + huge_at, int(touched[HUGE_MASK]), int(touched[HUGE_WAYS]), first, end)

@@ -1,7 +1,7 @@
 """Sets in LRU order: a row of `ways` entries, the most recently used first, the empty ones (-1) last.
 
-Bit 0 of an entry is a flag, set in the keys that are looked for. Rows are whole vectors long: one that reaches into the
-next row waits for what was stored there just before, for longer than all the rest takes.
+Bit 0 of an entry is a flag, set in the keys that are looked for. Rows are whole vectors long: a vector that reached
+into the next row would wait for what was stored there just before, longer than all the rest takes.
 """
 
 from heapsmith.model import vectors

@@ -39,7 +39,7 @@ class Touches(msgspec.Struct, frozen=True):
     transfers: int  # of those, served by another core, which had written the line
     tlb1_misses: int
     tlb2_misses: int  # of those, not in the second level
-    faults_4k: int  # first touches of a page
+    faults_4k: int  # first touches of a page; two for one that is read first
     faults_2m: int  # first touches of a huge page
     resident_bytes: int  # at the end
     resident_peak: int

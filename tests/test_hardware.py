@@ -43,9 +43,10 @@ def test_a_file_states_what_differs(tmp_path: Path) -> None:
         (SMALLEST + "tlb.small = {entries = 6, ways = 4}", "x.toml: tlb.small.entries: 6 in 4 ways are not whole sets"),
         (SMALLEST + "tlb.huge = {entries = 6, ways = 0}", "x.toml: tlb.huge.ways: 0; expected 1 to 1024"),
         (
-            SMALLEST + "tlb.huge = {entries = 2097152, ways = 1}",
-            "x.toml: tlb.huge.entries: 2097152; expected at most 1048",
+            SMALLEST + "tlb.huge = {entries = 131072, ways = 1}",
+            "x.toml: tlb.huge.entries: 131072; expected at most 65536",
         ),
+        (SMALLEST + "l2 = {bytes = 1073741824, ways = 1}", "x.toml: l2.bytes: 1073741824 in 1 ways make 16777216 sets"),
         (SMALLEST + "costs = {fault = inf}", "x.toml: costs.fault: inf; expected a finite number"),
         (SMALLEST + "costs = {fault = -1}", "x.toml: costs.fault: -1.0; expected a finite number, not below 0"),
         (SMALLEST + "fit = {core_yardstick_ns = 0}", "x.toml: fit.core_yardstick_ns: 0; expected more"),
