@@ -1,8 +1,8 @@
 /* heapsmith-transfer A B: what a line that another core wrote costs beyond one in the own first level; ns on stdout.
  *
- * Two threads on processors A and B, which must not share a core, take turns. One writes all lines; the other writes each of them twice, in an order that no
- * prefetcher knows, and times both passes: of the first every line comes out of the other core, of the second none does.
- * The median over the rounds. Exit 3 if a thread cannot run where it should. */
+ * Two threads on processors A and B, which must not share a core, take turns. One writes all lines; the other writes each
+ * of them twice, in an order that no prefetcher knows, and times both passes: of the first every line comes out of the
+ * other core, of the second none does. The median over the rounds. Exit 3 if a thread cannot run where it should. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
