@@ -80,6 +80,11 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return f"cores: {self.cores}; expected 1 to {MAX_CORES}"
         return self._why_not_caches() or self._why_not_tlbs() or self._why_not_numbers()
 
+    def levels(self) -> list[Level | TlbLevel]:
+        """All its caches and TLBs."""
+        tlbs: list[TlbLevel] = [getattr(self.tlb, name) for name in self.tlb.__struct_fields__]
+        return [*(level for level in (self.l1, self.l2, self.llc) if level), *tlbs]
+
     def sets(self, level: Level | TlbLevel) -> int:
         """The sets of one of its caches or TLBs."""
         entries = level.bytes // self.line_bytes if isinstance(level, Level) else level.entries

@@ -16,7 +16,6 @@ from heapsmith.model.kernel import Ints, Records
 from heapsmith.model.loop import run
 from heapsmith.model.plan import Plan
 from heapsmith.model.touched import Touched
-from heapsmith.model.touches import NONE
 from heapsmith.model.trace import Chunk
 
 FAULTS = {
@@ -68,11 +67,11 @@ class Statistics(msgspec.Struct, frozen=True):
 
 
 @functools.cache
-def _run_with(sink: int, compiled: bool) -> Any:
-    """The event loop with this listener to what is touched."""
+def _run_with(compiled: bool, **constants: int) -> Any:
+    """The event loop with these constants of a listener to what is touched, none if there is no listener."""
     if compiled:
-        return kernel.compiled(run, SINK=sink)
-    return kernel.specialised(run, SINK=sink) if sink != NONE else run
+        return kernel.compiled(run, **constants)
+    return kernel.specialised(run, **constants) if constants else run
 
 
 class Machine:
@@ -93,7 +92,7 @@ class Machine:
         self.plan = plan
         self.touched = touched
         self.kernel_ns = 0
-        self._run: Any = _run_with(touched.sink if touched else NONE, compiled)
+        self._run: Any = _run_with(compiled, **(touched.constants() if touched else {}))
         self.machine = arrays.machine_record(plan, application)
         self.classes = arrays.class_records(plan)
         self.lookup: Ints = np.array(plan.size_class, np.int64)

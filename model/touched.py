@@ -12,6 +12,7 @@ from heapsmith.model.hardware import Hardware
 from heapsmith.model.kernel import Ints
 from heapsmith.model.sets import row_of
 from heapsmith.model.touches import CACHES, DISTANCES, LOG
+from heapsmith.model.vectors import FEW
 
 LOG_ENTRIES = 1 << 16
 COUNTS = (
@@ -70,6 +71,11 @@ class Touched:
             self._room_for_pages(size)
         elif self.sink == DISTANCES:
             self._room_for_lines(size)
+
+    def constants(self) -> dict[str, int]:
+        """The constants of the kernels that are to take the array."""
+        wide = self.sink == CACHES and max(level.ways for level in self.hardware.levels()) > FEW
+        return {"SINK": self.sink, "WIDE": int(wide)}
 
     def counts(self) -> Touches:
         """All that sink CACHES counted."""

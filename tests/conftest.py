@@ -80,7 +80,7 @@ def _plain() -> Iterator[None]:
     from heapsmith.model.loop import run
 
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(machine, "_run_with", lambda sink, compiled: specialised(run, SINK=sink))
+        monkeypatch.setattr(machine, "_run_with", lambda compiled, **constants: specialised(run, **constants))
         yield
 
 

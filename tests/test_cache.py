@@ -27,7 +27,7 @@ ZEROING = msgspec.structs.replace(TINY, zeroing_caches=True)
 WIDE = msgspec.structs.replace(
     TINY, l1=Level(64 * 32, 16), llc=Level(64 * 60, 20), tlb=Tlb(TlbLevel(17, 17), TlbLevel(2, 2), TlbLevel(34, 17))
 )
-"""Sets of one whole vector, and of more than one."""
+"""Sets of one whole vector, and of more than one, for which other code is compiled."""
 OPERATIONS = ("touch", "touch_bytes", "acts", "gone", "on_huge")
 EVENT = st.tuples(
     st.sampled_from(OPERATIONS), st.integers(0, 3), st.integers(0, 24), st.integers(0, 3), st.integers(0, 20_000)
@@ -114,7 +114,7 @@ def test_compiled_counts_as_lists_do_in_a_long_run(machine: Hardware) -> None:
     kinds = random.choice(5, 30_000, p=(0.6, 0.25, 0.12, 0.02, 0.01))
     numbers = random.integers((3, 25, 3, 20_000), size=(len(kinds), 4)).tolist()
     rows = [(OPERATIONS[kind], *row) for kind, row in zip(kinds, numbers, strict=True)]
-    touched = compare(machine, compiled(play, SINK=CACHES), columns(rows), 10_000)
+    touched = compare(machine, compiled(play, **Touched(machine).constants()), columns(rows), 10_000)
     assert touched.counts().transfers > 500
     assert touched.counts().faults_2m > 1
 
@@ -126,7 +126,7 @@ def test_a_fault_leaves_the_lines_of_its_page_in_the_caches() -> None:
     PLAIN_BYTES(touched.array, 5 * PAGE, PAGE, 0)
     # The read got the zeros that all share, so that the first write faults again.
     assert (touched.counts().faults_4k, touched.counts().l1_misses, touched.counts().accesses) == (2, 0, 64)
-    compiled(play, SINK=CACHES)(
+    compiled(play, **touched.constants())(
         touched.array,
         *(np.array(column) for column in ((4, 0, 0), (FRAME, FRAME + PAGE, FRAME), (FRAME, 1, 1), (0, 1, 0))),
     )
@@ -141,7 +141,7 @@ def test_without_l2_it_counts_as_cachegrind() -> None:
     lines = (np.random.default_rng(2).zipf(1.3, 20_000) * 7 % 100).astype(np.int64)
     writes = lines % 3 % 2
     touched = Touched(machine)
-    compiled(play, SINK=CACHES)(touched.array, np.zeros(20_000, np.int64), lines * 64, lines, writes)
+    compiled(play, **touched.constants())(touched.array, np.zeros(20_000, np.int64), lines * 64, lines, writes)
     first: list[list[int]] = [[] for _ in range(4)]
     last: list[list[int]] = [[] for _ in range(8)]
     misses = last_misses = 0
@@ -181,7 +181,7 @@ def test_more_threads_than_room_are_noticed() -> None:
 def test_many_bytes_are_touched_line_by_line() -> None:
     touched = Touched(TINY)
     touched.make_room(64 << 20)
-    compiled(play, SINK=CACHES)(touched.array, *(np.array([value]) for value in (1, 100, 64 << 20, 1)))
+    compiled(play, **touched.constants())(touched.array, *(np.array([value]) for value in (1, 100, 64 << 20, 1)))
     counts = touched.counts()
     assert counts.accesses == counts.l1_misses == counts.llc_misses == (64 << 20) // 64 + 1
     assert counts.tlb1_misses == counts.tlb2_misses == counts.faults_4k == (64 << 20) // PAGE + 1
