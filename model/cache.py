@@ -113,25 +113,26 @@ def access(touched: Ints, line: int, write: int) -> None:
     held = use(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
     if held < 0:
         touched[L1_MISSES] += 1
-        held = fetch(touched, line)
-    if write > held & 1:
-        own(touched, line)
-        held = line << 1 | 1
-    touched[first] = held
+        held = fetch(touched, line, write)
+    elif write > held & 1:
+        modify_behind(touched, line)
+    if write > held & 1 and touched[CORES] > 1:
+        drop_elsewhere(touched, line)
+    touched[first] = held | write
 
 
 @hit_path
-def fetch(touched: Ints, line: int) -> int:
-    """The entry of a line that L1 lacks, out of L2 or of what is behind it."""
+def fetch(touched: Ints, line: int, write: int) -> int:
+    """The entry, as it was, of a line that L1 lacks, out of L2 or of what is behind; in L2 it is M now if written."""
     if touched[L2_WAYS] > 0:
         first = (
             int(touched[ROW]) + int(touched[L2_OFFSET]) + row_of(line & int(touched[L2_MASK]), int(touched[L2_WAYS]))
         )
         held = use(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
         if held >= 0:
-            touched[first] = held
+            touched[first] = held | write
             return held
-        touched[first] = line << 1
+        touched[first] = line << 1 | write
     touched[L2_MISSES] += 1
     transferred = touched[CORES] > 1 and taken_from_another(touched, line)
     mask = int(touched[LLC_MASK])
@@ -146,8 +147,8 @@ def fetch(touched: Ints, line: int) -> int:
 
 
 @hit_path
-def own(touched: Ints, line: int) -> None:
-    """A line of this core's L1 becomes M: no other core holds it any longer."""
+def modify_behind(touched: Ints, line: int) -> None:
+    """A line that this core's L1 held became M there: it is in L2, if that holds it."""
     if touched[L2_WAYS] > 0:
         first = (
             int(touched[ROW]) + int(touched[L2_OFFSET]) + row_of(line & int(touched[L2_MASK]), int(touched[L2_WAYS]))
@@ -155,8 +156,6 @@ def own(touched: Ints, line: int) -> None:
         way = find(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
         if way < touched[L2_WAYS]:
             touched[first + way] = line << 1 | 1
-    if touched[CORES] > 1:
-        drop_elsewhere(touched, line)
 
 
 @kernel
