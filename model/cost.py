@@ -7,7 +7,6 @@ from typing import Protocol
 import msgspec
 
 from heapsmith.model import policy
-from heapsmith.model.design import PAGE
 from heapsmith.model.hardware import Hardware
 from heapsmith.model.machine import Counters, Statistics
 from heapsmith.model.plan import Plan
@@ -16,11 +15,11 @@ from heapsmith.model.touched import Touches
 
 KEEP = policy.code(policy.RELEASES, release_keep.NAME)
 
-SLOW = ("refill", "flush", "spill", "hit1", "direct", "remote", "drained")
-SLOW_RUNS = ("run_hit", "run_reuse", "run_grow", "run_extend", "run_free", "run_spill")
-"""Counters of what leaves the hit path: branches mispredicted, locks, cold lines of code."""
+FAR_BYTES = 32 << 20
+"""Resident bytes from which on a first touch costs all that `fault.*.far` adds, in proportion below: what a large
+process gets has left the caches since it was last used."""
 
-MEMORY = ("fault.4k", "fault.2m", "syscall", "page.released", "miss.llc", "miss.tlb2")
+MEMORY = ("fault.4k", "fault.4k.far", "fault.2m", "fault.2m.far", "syscall", "release", "miss.llc", "miss.tlb2")
 """Kinds of time that a core does not spend alone: where a machine is shared they drift in another way than the rest."""
 
 Kinds = dict[str, float]
@@ -185,10 +184,11 @@ def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, flo
         "replay.operation": operations,
         "replay.line": work["asked_lines"],
         "instructions": price(kinds(plan, simulation), instructions),
-        "slow": sum(sum(simulation.counters.classes[name]) for name in SLOW) + sum(totals[name] for name in SLOW_RUNS),
+        # Where the path of a class follows from its row in a table, and not from a branch, loads wait for loads.
+        "dispatch.stack": allocated_and_freed(simulation) if plan.dispatch == "stack" else 0,
         "byte": work["copied_bytes"] + work["cleared_bytes"],
         "syscall": system_calls(simulation),
-        "page.released": totals["released_bytes"] // PAGE,
+        "release": totals["releases"],
         **_misses(simulation),
     }
     return {name: float(count) for name, count in found.items() if count}
@@ -198,6 +198,7 @@ def _misses(simulation: Simulated) -> Kinds:
     touches = simulation.touches
     if touches is None:
         return {}
+    far = min(1, touches.resident_peak / FAR_BYTES)
     return {
         "miss.l1": touches.l1_misses - touches.l2_misses,
         "miss.l2": touches.l2_misses - touches.llc_misses - touches.transfers,
@@ -205,9 +206,18 @@ def _misses(simulation: Simulated) -> Kinds:
         "miss.transfer": touches.transfers,
         "miss.tlb1": touches.tlb1_misses - touches.tlb2_misses,
         "miss.tlb2": touches.tlb2_misses,
+        "miss.branch": touches.mispredicted,
         "fault.4k": touches.faults_4k,
+        "fault.4k.far": touches.faults_4k * far,
         "fault.2m": touches.faults_2m,
+        "fault.2m.far": touches.faults_2m * far,
     }
+
+
+def allocated_and_freed(simulation: Simulated) -> int:
+    """Small blocks; one that was freed to its owner counts once more when that takes it in."""
+    of = simulation.counters.classes
+    return sum(sum(of[name]) for name in ("hit0", "hit1", "refill", "push", "direct", "remote"))
 
 
 def system_calls(simulation: Simulated) -> int:

@@ -1,5 +1,6 @@
 """Events: what an allocation, a free and the end of an event do to the machine; docs/machine.md sections 2 and 9."""
 
+from heapsmith.model.branches import CLASS_OF_ALLOC, CLASS_OF_FREE
 from heapsmith.model.design import PAGE
 from heapsmith.model.heap import allocate_small, free_small, heap_for
 from heapsmith.model.kernel import Ints, Records, hit_path, kernel
@@ -8,7 +9,7 @@ from heapsmith.model.layout import CLASS_BYTES, CLASS_MASK, CLASSES, FREE_OF, RU
 from heapsmith.model.policy.dispatch import needs_heap
 from heapsmith.model.policy.hardening_lines import born_lines, dies_lines, live_lines
 from heapsmith.model.policy.lines import aligned_lines, class_lines, size_lines
-from heapsmith.model.touches import NONE, SINK, resident_bytes, touch
+from heapsmith.model.touches import NONE, SINK, branch, resident_bytes, touch
 from heapsmith.model.trace_events import Op
 
 CALLOC, REALLOC, ALIGNED = int(Op.CALLOC), int(Op.REALLOC), int(Op.ALIGNED)
@@ -64,6 +65,8 @@ def allocate(
         return allocate_large(touched, machine, heaps, pages, bins, int(threads[thread]), size, align)
     if SINK != NONE:
         machine[0]["above"] += size > machine[0]["direct_limit"]
+    if machine[0]["by_row"] == 0:
+        branch(touched, CLASS_OF_ALLOC, cls)
     is_new = threads[thread] < 0
     heap = heap_for(touched, machine, threads, heaps, thread)
     if align > machine[0]["grain"]:
@@ -90,6 +93,8 @@ def free(
     elif block >= 0:
         by_row = int(machine[0]["by_row"])
         dies_lines(touched, machine, classes, slabs, block)
+        if by_row == 0:
+            branch(touched, CLASS_OF_FREE, block & CLASS_MASK)
         if heap < 0 and needs_heap(int(machine[0]["remote_code"])):
             if machine[0]["tail_bytes"] == 0:  # else the quarantine needs the heap, before the block's class is asked
                 touch(touched, FREE_OF + WORD * (1 + (block & CLASS_MASK)), 0)

@@ -1,5 +1,6 @@
 """Heaps: small blocks through what a thread owns, fronts and remote list; docs/machine.md sections 3, 4, 7 and 11."""
 
+from heapsmith.model.branches import ALLOC_SERVED, FREE_SERVED
 from heapsmith.model.kernel import Ints, Records, hit_path, kernel
 from heapsmith.model.layout import (
     CLASS_BYTES,
@@ -50,7 +51,7 @@ from heapsmith.model.policy.lines import (
 from heapsmith.model.policy.remote import TO_FRONT
 from heapsmith.model.run_cache import empty_cache
 from heapsmith.model.store import give_batch, take
-from heapsmith.model.touches import touch, touch_bytes
+from heapsmith.model.touches import branch, touch, touch_bytes
 from heapsmith.model.transfer import keep_batch, take_batch
 
 NO_HEAP = -1
@@ -104,6 +105,7 @@ def allocate_small(
     front = heap * int(machine[0]["class_count"]) + cls
     alloc_lines(touched, machine, classes, fronts, slots, slabs, heap, front, cls, size, is_new)
     block = front_pop(classes, fronts, slots, front, cls)
+    branch(touched, ALLOC_SERVED, int(block >= 0))
     if block < 0:
         return allocate_on_miss(
             touched, machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, front, cls
@@ -235,6 +237,7 @@ def free_to_front(
     front = heap * int(machine[0]["class_count"]) + cls
     free_lines(touched, machine, classes, fronts, slots, slabs, heap, front, cls, block, by_row)
     flushed = front_push(classes, fronts, slots, front, cls, block, moved)
+    branch(touched, FREE_SERVED, int(flushed == 0))
     if flushed == 0:
         return
     if machine[0]["remote_code"] == LOCAL_CACHE:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from heapsmith.model import cache, distances, kernel, resident
+from heapsmith.model import branches, cache, distances, kernel, resident
 from heapsmith.model import touched_words as words
 from heapsmith.model.hardware import Hardware
 from heapsmith.model.kernel import Ints
@@ -25,13 +25,14 @@ COUNTS = (
     "tlb2_misses",
     "faults_4k",
     "faults_2m",
+    "mispredicted",
     "resident_bytes",
     "resident_peak",
 )
 
 
 class Touches(msgspec.Struct, frozen=True):
-    """What caches, TLBs and page tables counted."""
+    """What caches, TLBs, page tables and branch predictors counted."""
 
     accesses: int  # of lines
     l1_misses: int
@@ -42,6 +43,7 @@ class Touches(msgspec.Struct, frozen=True):
     tlb2_misses: int  # of those, not in the second level
     faults_4k: int  # first touches of a page; two for one that is read first
     faults_2m: int  # first touches of a huge page
+    mispredicted: int  # branches of malloc and free (model/branches.py)
     resident_bytes: int  # at the end
     resident_peak: int
     resident_average: float  # over the events, of the bytes resident after each
@@ -121,8 +123,9 @@ class Touched:
             sets = machine.sets(level) if level else 0
             array[mask], array[ways] = sets - 1, level.ways if level else 0
             lengths.append(row_of(sets, int(array[ways])))
-        offsets = (words.L2_OFFSET, words.SMALL_OFFSET, words.HUGE_OFFSET, words.TLB2_OFFSET, words.CORE_WORDS)
+        offsets = (words.L2_OFFSET, words.SMALL_OFFSET, words.HUGE_OFFSET, words.TLB2_OFFSET, words.BRANCH_OFFSET)
         array[list(offsets)] = np.cumsum(lengths)
+        array[words.CORE_WORDS] = array[words.BRANCH_OFFSET] + branches.WORDS
         llc_sets = machine.sets(machine.llc)
         array[words.LLC_SETS], array[words.LLC_WAYS] = llc_sets, machine.llc.ways
         array[words.LLC_MASK] = -1 if llc_sets & (llc_sets - 1) else llc_sets - 1

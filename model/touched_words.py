@@ -28,6 +28,7 @@ RESIDENT_BYTES = 17
 RESIDENT_PEAK = 18
 RESIDENT_SUM = 19  # of RESIDENT_BYTES after each event
 EVENTS = 20
+MISPREDICTED = 21  # branches
 
 # The geometry: constants of a hardware.
 LINE_SHIFT = 24
@@ -47,7 +48,7 @@ TLB2_MASK = 36
 TLB2_WAYS = 37
 ZEROES = 51  # 1: a fault leaves the lines of its page in the caches
 
-# Private levels: one row of tables per core, L1 at its beginning, the others so many words after it as a word says.
+# What is a core's own: a row of tables per core, L1 at its beginning, the others so many words after it as a word says.
 CORES = 40  # rows that there are
 CORES_MOST = 41  # threads are dealt to so many cores
 CORES_AT = 42
@@ -56,6 +57,7 @@ L2_OFFSET = 44
 SMALL_OFFSET = 45
 HUGE_OFFSET = 46
 TLB2_OFFSET = 47
+BRANCH_OFFSET = 52
 THREAD = 48  # whose touches these are
 CORE = 49  # its core
 ROW = 50  # where that core's row begins

@@ -1,10 +1,11 @@
-"""Touches: the memory that the machine and its program read and write, told to whatever listens to it.
+"""Touches: the memory that the machine and its program read and write, and branches, told to whatever listens.
 
 All state is one array, `touched` (model/touched.py makes it). SINK says who listens; kernel.compiled(entry, SINK=...)
 and kernel.specialised make machines with another listener. With NONE each function here compiles to nothing.
 Addresses are bytes, from 0 to below 2^46.
 """
 
+from heapsmith.model.branches import predict
 from heapsmith.model.cache import look, look_through, switch_to
 from heapsmith.model.distances import measure
 from heapsmith.model.kernel import Ints, hit_path, kernel, large_hit_path
@@ -54,6 +55,13 @@ def touch_lines(touched: Ints, address: int, size: int, write: int) -> None:
     shift = int(touched[LINE_SHIFT])
     for line in range(address >> shift, (address + size + (1 << shift) - 1) >> shift if size > 0 else 0):
         touch(touched, line << shift, write)
+
+
+@hit_path
+def branch(touched: Ints, number: int, target: int) -> None:
+    """A branch of model/branches.py goes to a target."""
+    if SINK == CACHES:
+        predict(touched, number, target)
 
 
 @hit_path

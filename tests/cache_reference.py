@@ -1,7 +1,9 @@
-"""What model/cache.py and model/resident.py count, said once more with plain lists, sets and dictionaries."""
+"""What model/cache.py, resident.py and branches.py count, said once more with plain lists, sets and dictionaries."""
 
 from collections import Counter
+from typing import Any
 
+from heapsmith.model.branches import BRANCH_BITS, DEPTH, slot_of
 from heapsmith.model.hardware import Hardware
 
 PAGE, FRAME = 4096, 1 << 21
@@ -32,14 +34,56 @@ class Lru:
             self.row(key).remove(key)
 
 
+class Guess:
+    """Where a branch goes; an outcome that differs once after it held leaves it."""
+
+    def __init__(self) -> None:
+        self.target: int | None = None
+        self.held = False
+
+    def learn(self, target: int) -> None:
+        if target == self.target:
+            self.held = True
+        elif self.held:
+            self.held = False
+        else:
+            self.target = target
+
+
+class Predictor:
+    """Of a core's branches."""
+
+    def __init__(self) -> None:
+        self.before: list[tuple[int, int]] = []
+        self.last: dict[int, Guess] = {}
+        self.table: dict[int, tuple[Any, Guess]] = {}
+
+    def mispredicts(self, branch: int, target: int) -> bool:
+        number = -1
+        for earlier, went in self.before[-DEPTH:]:
+            number = (number << BRANCH_BITS | went << 2 | earlier) % (1 << DEPTH * BRANCH_BITS)
+        key = (tuple(self.before[-DEPTH:]), branch)
+        slot = slot_of(number << 2 | branch)
+        last = self.last.setdefault(branch, Guess())
+        if self.table.get(slot, (None, last))[0] != key:
+            self.table[slot] = key, Guess()
+        known = self.table[slot][1]
+        guessed = known.target if known.held else last.target
+        last.learn(target)
+        known.learn(target)
+        self.before.append((branch, target))
+        return guessed != target
+
+
 class Core:
-    """The private levels; TLB keys are pairs flattened per kind of page."""
+    """What is a core's own; TLB keys are pairs flattened per kind of page."""
 
     def __init__(self, machine: Hardware) -> None:
         tlb = machine.tlb
         levels = [machine.l1] + ([machine.l2] if machine.l2 else [])
         self.caches = [Lru(machine.sets(level), level.ways) for level in levels]
         self.modified: set[int] = set()
+        self.predictor = Predictor()
         self.small = Lru(tlb.small.entries // tlb.small.ways, tlb.small.ways)
         self.huge = Lru(tlb.huge.entries // tlb.huge.ways, tlb.huge.ways)
         self.second_ways = tlb.second.ways
@@ -83,6 +127,9 @@ class Reference:
 
     def acts(self, thread: int) -> None:
         self.core = self.cores[thread % len(self.cores)]
+
+    def branch(self, number: int, target: int) -> None:
+        self.count["mispredicted"] += self.core.predictor.mispredicts(number, target)
 
     def touch_bytes(self, address: int, size: int, write: int) -> None:
         step = self.machine.line_bytes

@@ -1,4 +1,4 @@
-"""Caches and TLBs: every counter is that of a simulation by lists; plain, compiled, and as cachegrind counts."""
+"""Caches, TLBs, branches: every counter is that of a simulation by lists; plain, compiled, as cachegrind counts."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from heapsmith.model.hardware import Hardware, Level, Tlb, TlbLevel
 from heapsmith.model.kernel import Ints, compiled, kernel, specialised
 from heapsmith.model.touched import COUNTS, Touched
-from heapsmith.model.touches import CACHES, acts, gone, on_huge, tick, touch, touch_bytes
+from heapsmith.model.touches import CACHES, acts, branch, gone, on_huge, tick, touch, touch_bytes
 
 TINY = Hardware(
     "tiny",
@@ -28,7 +28,7 @@ WIDE = msgspec.structs.replace(
     TINY, l1=Level(64 * 32, 16), llc=Level(64 * 60, 20), tlb=Tlb(TlbLevel(17, 17), TlbLevel(2, 2), TlbLevel(34, 17))
 )
 """Sets of one whole vector, and of more than one, for which other code is compiled."""
-OPERATIONS = ("touch", "touch_bytes", "acts", "gone", "on_huge")
+OPERATIONS = ("touch", "touch_bytes", "acts", "gone", "on_huge", "branch")
 EVENT = st.tuples(
     st.sampled_from(OPERATIONS), st.integers(0, 3), st.integers(0, 24), st.integers(0, 3), st.integers(0, 20_000)
 )
@@ -36,7 +36,7 @@ EVENT = st.tuples(
 
 @kernel
 def play(touched: Ints, kinds: Ints, addresses: Ints, sizes: Ints, writes: Ints) -> None:
-    """A stream of calls; the size of `acts` is its thread."""
+    """A stream of calls; the size of `acts` is its thread, that of `branch` its target."""
     for index in range(len(kinds)):
         if kinds[index] == 0:
             touch(touched, int(addresses[index]), int(writes[index]))
@@ -46,8 +46,10 @@ def play(touched: Ints, kinds: Ints, addresses: Ints, sizes: Ints, writes: Ints)
             acts(touched, int(sizes[index]))
         elif kinds[index] == 3:
             gone(touched, int(addresses[index]), int(sizes[index]))
-        else:
+        elif kinds[index] == 4:
             on_huge(touched, int(addresses[index]), int(sizes[index]))
+        else:
+            branch(touched, int(addresses[index]), int(sizes[index]))
         tick(touched)
 
 
@@ -65,6 +67,8 @@ def columns(events: list[tuple[str, int, int, int, int]]) -> list[Ints]:
         size = {"acts": part + number % 2, "gone": 8 * number * (1 + 100 * (part == 3))}.get(name, number % 600)
         if name == "on_huge":
             address, size = frame * FRAME, FRAME
+        if name == "branch":
+            address, size = frame, place if number % 5 == 0 else part
         rows.append((OPERATIONS.index(name), address, size, number % 2))
     return [np.array(column, np.int64) for column in zip(*rows, strict=True)] if rows else [np.empty(0, np.int64)] * 4
 
@@ -97,8 +101,10 @@ def replay(reference: Reference, chunk: list[Ints]) -> None:
                 reference.acts(size)
             case "gone":
                 reference.gone(address, size)
-            case _:
+            case "on_huge":
                 reference.on_huge(address, size)
+            case _:
+                reference.branch(address, size)
         reference.tick()
 
 
@@ -111,11 +117,12 @@ def test_every_count_is_that_of_the_lists(events: list[tuple[str, int, int, int,
 @pytest.mark.parametrize("machine", [TINY, WIDE, ZEROING])
 def test_compiled_counts_as_lists_do_in_a_long_run(machine: Hardware) -> None:
     random = np.random.default_rng(1)
-    kinds = random.choice(5, 30_000, p=(0.6, 0.25, 0.12, 0.02, 0.01))
+    kinds = random.choice(6, 30_000, p=(0.4, 0.2, 0.12, 0.02, 0.01, 0.25))
     numbers = random.integers((3, 25, 3, 20_000), size=(len(kinds), 4)).tolist()
     rows = [(OPERATIONS[kind], *row) for kind, row in zip(kinds, numbers, strict=True)]
     touched = compare(machine, compiled(play, **Touched(machine).constants()), columns(rows), 10_000)
-    assert touched.counts().transfers > 500
+    assert touched.counts().transfers > 300
+    assert 500 < touched.counts().mispredicted < 7000
     assert touched.counts().faults_2m > 1
 
 

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from traces import random_trace
 
+from heapsmith.bench.micro_traces import Script
 from heapsmith.model.application import Application
 from heapsmith.model.cost import kinds, price, price_of, time_kinds
 from heapsmith.model.design import Design, builtin_names, load
@@ -58,6 +60,22 @@ def test_prices_add_up(simulated: list[tuple[Design, Simulation]], tmp_path: Pat
         assert sum(found.shares.values()) == pytest.approx(1)
         assert 0 < found.allocator_ns_per_op < found.ns_per_op - 7
         assert set(found.shares) <= set(costs)
+
+
+def test_jumps_to_the_class_of_a_drawn_size_are_mispredicted(plain_model: None, tmp_path: Path) -> None:
+    """`default` has a row per class and no such jump."""
+    drawn = np.random.default_rng(3).integers(1, 1000, 400).tolist()
+    shares = []
+    for name, sizes in (("same", [100] * 400), ("drawn", drawn)):
+        script = Script()
+        script.churn(sizes, 20)
+        script.write(tmp_path / f"{name}.hst")
+        designs = [load("default"), load("ring")]
+        table = simulate(tmp_path / f"{name}.hst", designs, hardware=load_hardware())
+        for design, row in zip(designs, table.rows, strict=True):
+            spent = time_kinds(make_plan(design), row, {}, table.operations)
+            shares.append(spent["miss.branch"] / table.operations)
+    assert max(shares[:3]) < 0.05 < 0.8 < shares[3]
 
 
 def test_hardening_costs_instructions(simulated: list[tuple[Design, Simulation]]) -> None:

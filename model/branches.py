@@ -1,0 +1,66 @@
+"""Branches: which ways through malloc and free a processor mispredicts.
+
+Of the branches on the hit path only those can be guessed wrong often that depend on the trace: the jump to the
+functions of a class, where there is one, whether its front has a block, and whether its front gives blocks away. Each
+is guessed to go where it went last after the same DEPTH branches of this core, or, where that is not known, where it
+went last. One other outcome does not change a guess that held before (two-level adaptive prediction: Yeh and Patt 1991,
+for jumps Chang, Hao and Patt 1997). The predictors of processors know more branches and remember longer; the program's
+own branches are not simulated.
+
+A core's predictor: the last branches, a guess for each branch, and a table of pairs, a key and a guess. A guess is
+target << 1 | it held before; -1 is none.
+"""
+
+from heapsmith.model.kernel import Ints, hit_path, kernel
+from heapsmith.model.touched_words import BRANCH_OFFSET, MISPREDICTED, ROW
+
+CLASS_OF_ALLOC, CLASS_OF_FREE, ALLOC_SERVED, FREE_SERVED = range(4)
+"""The branches; a target is a class, or 1 where the front does without the store, else 0."""
+
+BRANCHES = 4
+DEPTH = 3
+BRANCH_BITS = 10
+"""Of a branch and its target, below 256."""
+
+SLOTS = 1 << 11
+TABLE = 1 + BRANCHES
+WORDS = TABLE + 2 * SLOTS + 3
+"""Of a core's predictor; a multiple of 8."""
+
+
+@kernel
+def predict(touched: Ints, branch: int, target: int) -> None:
+    """A branch went to a target."""
+    row = int(touched[ROW]) + int(touched[BRANCH_OFFSET])
+    history = int(touched[row])
+    key = history << 2 | branch
+    slot = row + TABLE + 2 * slot_of(key)
+    guess = int(touched[row + 1 + branch])
+    if touched[slot] == key and int(touched[slot + 1]) & 1 == 1:
+        guess = int(touched[slot + 1])
+    touched[MISPREDICTED] += guess >> 1 != target
+    learn(touched, row + 1 + branch, target)
+    if touched[slot] != key:
+        touched[slot] = key
+        touched[slot + 1] = -1
+    learn(touched, slot + 1, target)
+    touched[row] = (history << BRANCH_BITS | target << 2 | branch) & ((1 << DEPTH * BRANCH_BITS) - 1)
+
+
+@hit_path
+def slot_of(key: int) -> int:
+    """The slot of a key of 32 bits."""
+    folded = (key ^ key >> 16) & 0x7FFFFFFF
+    return (folded * 0x5BD1E995 >> 20) & (SLOTS - 1)
+
+
+@hit_path
+def learn(touched: Ints, place: int, target: int) -> None:
+    """The guess at a place was asked, and this was right."""
+    guess = int(touched[place])
+    if guess >> 1 == target:
+        touched[place] = guess | 1
+    elif guess >= 0 and guess & 1 == 1:
+        touched[place] = guess - 1
+    else:
+        touched[place] = target << 1
