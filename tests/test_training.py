@@ -20,7 +20,7 @@ Call = Callable[..., Answer]
 
 TINY = {
     "tiny": MicroRow("tiny", "fixed", 9000, 9000, "520 1500", "one size that the default wastes"),
-    "large": MicroRow("large", "mixed", 60, 60, "5 100000 200000 uniform 1", "no small block at all"),
+    "large": MicroRow("large", "mixed", 60, 60, "5 40000 50000 uniform 1", "no small block at all"),
     "none": MicroRow("none", "startup", 3, 3, "", "a program that allocates nothing"),
 }
 
