@@ -28,23 +28,31 @@ WORDS = TABLE + 2 * SLOTS + 3
 """Of a core's predictor; a multiple of 8."""
 
 
-@kernel
+@hit_path
 def predict(touched: Ints, branch: int, target: int) -> None:
-    """A branch went to a target."""
+    """A branch went to a target; where all guesses said so before, there is nothing to learn."""
     row = int(touched[ROW]) + int(touched[BRANCH_OFFSET])
     history = int(touched[row])
     key = history << 2 | branch
     slot = row + TABLE + 2 * slot_of(key)
-    guess = int(touched[row + 1 + branch])
+    held = target << 1 | 1
+    if touched[slot] != key or touched[slot + 1] != held or touched[row + 1 + branch] != held:
+        learn(touched, row + 1 + branch, slot, key, target)
+    touched[row] = (history << BRANCH_BITS | target << 2 | branch) & ((1 << DEPTH * BRANCH_BITS) - 1)
+
+
+@kernel
+def learn(touched: Ints, last: int, slot: int, key: int, target: int) -> None:
+    """A branch whose guesses are at `last` and, if it has the key, in the slot, went to a target."""
+    guess = int(touched[last])
     if touched[slot] == key and int(touched[slot + 1]) & 1 == 1:
         guess = int(touched[slot + 1])
     touched[MISPREDICTED] += guess >> 1 != target
-    learn(touched, row + 1 + branch, target)
     if touched[slot] != key:
         touched[slot] = key
         touched[slot + 1] = -1
-    learn(touched, slot + 1, target)
-    touched[row] = (history << BRANCH_BITS | target << 2 | branch) & ((1 << DEPTH * BRANCH_BITS) - 1)
+    learn_guess(touched, last, target)
+    learn_guess(touched, slot + 1, target)
 
 
 @hit_path
@@ -55,7 +63,7 @@ def slot_of(key: int) -> int:
 
 
 @hit_path
-def learn(touched: Ints, place: int, target: int) -> None:
+def learn_guess(touched: Ints, place: int, target: int) -> None:
     """The guess at a place was asked, and this was right."""
     guess = int(touched[place])
     if guess >> 1 == target:
