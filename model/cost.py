@@ -7,6 +7,7 @@ from typing import Protocol
 import msgspec
 
 from heapsmith.model import policy
+from heapsmith.model.design import HUGE_PAGE, PAGE
 from heapsmith.model.hardware import Hardware
 from heapsmith.model.machine import Counters, Statistics
 from heapsmith.model.plan import Plan
@@ -16,8 +17,8 @@ from heapsmith.model.touched import Touches
 KEEP = policy.code(policy.RELEASES, release_keep.NAME)
 
 FAR_BYTES = 32 << 20
-"""Resident bytes from which on a first touch costs all that `fault.*.far` adds, in proportion below: what a large
-process gets has left the caches since it was last used."""
+"""A process that grows to so many resident bytes pays all of `fault.*.far` for each page that it grew by, a smaller one
+in proportion: what it gets has left the caches since it was last used. Pages that it gave back and gets again have not."""
 
 MEMORY = ("fault.4k", "fault.4k.far", "fault.2m", "fault.2m.far", "syscall", "release", "miss.llc", "miss.tlb2")
 """Kinds of time that a core does not spend alone: where a machine is shared they drift in another way than the rest."""
@@ -198,7 +199,8 @@ def _misses(simulation: Simulated) -> Kinds:
     touches = simulation.touches
     if touches is None:
         return {}
-    far = min(1, touches.resident_peak / FAR_BYTES)
+    peak = touches.resident_peak
+    far = min(1, peak / FAR_BYTES)
     return {
         "miss.l1": touches.l1_misses - touches.l2_misses,
         "miss.l2": touches.l2_misses - touches.llc_misses - touches.transfers,
@@ -208,9 +210,9 @@ def _misses(simulation: Simulated) -> Kinds:
         "miss.tlb2": touches.tlb2_misses,
         "miss.branch": touches.mispredicted,
         "fault.4k": touches.faults_4k,
-        "fault.4k.far": touches.faults_4k * far,
+        "fault.4k.far": min(touches.faults_4k, peak / PAGE) * far,
         "fault.2m": touches.faults_2m,
-        "fault.2m.far": touches.faults_2m * far,
+        "fault.2m.far": min(touches.faults_2m, peak / HUGE_PAGE) * far,
     }
 
 
