@@ -18,7 +18,7 @@ KEEP = policy.code(policy.RELEASES, release_keep.NAME)
 
 FAR_BYTES = 32 << 20
 """A process that grows to so many resident bytes pays all of `fault.*.far` for each page that it grew by, a smaller one
-in proportion: what it gets has left the caches since it was last used. Pages that it gave back and gets again have not."""
+in proportion: they have left the caches since they were last used. Pages that it gave back and gets again have not."""
 
 MEMORY = ("fault.4k", "fault.4k.far", "fault.2m", "fault.2m.far", "syscall", "release", "miss.llc", "miss.tlb2")
 """Kinds of time that a core does not spend alone: where a machine is shared they drift in another way than the rest."""
