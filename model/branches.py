@@ -1,14 +1,14 @@
 """Branches: which ways through malloc and free a processor mispredicts.
 
 Of the branches on the hit path only those can be guessed wrong often that depend on the trace: the jump to the
-functions of a class, where there is one, whether its front has a block, and whether its front gives blocks away. Each
-is guessed to go where it went last after the same DEPTH branches of this core, or, where that is not known, where it
-went last. One other outcome does not change a guess that held before (two-level adaptive prediction: Yeh and Patt 1991,
-for jumps Chang, Hao and Patt 1997). The predictors of processors know more branches and remember longer; the program's
-own branches are not simulated.
+functions of a class, where all classes are reached by one, whether its front has a block, and whether its front gives
+blocks away (asked by drains of remote lists, too, which are taken for the same place). Each is guessed to go where it
+went last after the same DEPTH branches of this core, or, where that is not known, where it went last. One other outcome
+does not change a guess that held before (two-level adaptive prediction: Yeh and Patt 1991, for jumps Chang, Hao and
+Patt 1997). The predictors of processors know more branches and remember longer; the program's own are not simulated.
 
 A core's predictor: the last branches, a guess for each branch, and a table of pairs, a key and a guess. A guess is
-target << 1 | it held before; -1 is none.
+target << 1 | it held before; -1 is none, and what all begins with: a key of -1 finds no guess either.
 """
 
 from heapsmith.model.kernel import Ints, hit_path, kernel
@@ -25,7 +25,7 @@ BRANCH_BITS = 10
 SLOTS = 1 << 11
 TABLE = 1 + BRANCHES
 WORDS = TABLE + 2 * SLOTS + 3
-"""Of a core's predictor; a multiple of 8."""
+"""Of a core's predictor; a multiple of 8, so that the next core's row begins with a cache line."""
 
 
 @hit_path

@@ -234,7 +234,7 @@ def write_page(touched: Ints, number: int, shift: int) -> None:
 
 @kernel
 def switch_to(touched: Ints, thread: int) -> None:
-    """The private levels are now those of this thread's core: threads are dealt to the cores in turn."""
+    """What is a core's own is now this thread's core's: threads are dealt to the cores in turn."""
     core = thread % int(touched[CORES_MOST])
     if core >= touched[CORES]:
         touched[FULL] = 1

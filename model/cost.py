@@ -18,7 +18,8 @@ KEEP = policy.code(policy.RELEASES, release_keep.NAME)
 
 FAR_BYTES = 32 << 20
 """A process that grows to so many resident bytes pays all of `fault.*.far` for each page that it grew by, a smaller one
-in proportion: they have left the caches since they were last used. Pages that it gave back and gets again have not."""
+in proportion: they have left the caches since they were last used. Pages that it gave back and gets again have not.
+Each size of page is counted as if all that is resident were of it."""
 
 MEMORY = ("fault.4k", "fault.4k.far", "fault.2m", "fault.2m.far", "syscall", "release", "miss.llc", "miss.tlb2")
 """Kinds of time that a core does not spend alone: where a machine is shared they drift in another way than the rest."""
@@ -186,7 +187,7 @@ def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, flo
         "replay.line": work["asked_lines"],
         "instructions": price(kinds(plan, simulation), instructions),
         # Where the path of a class follows from its row in a table, and not from a branch, loads wait for loads.
-        "dispatch.stack": allocated_and_freed(simulation) if plan.dispatch == "stack" else 0,
+        "dispatch.stack": _allocated_and_freed(simulation) if plan.dispatch == "stack" else 0,
         "byte": work["copied_bytes"] + work["cleared_bytes"],
         "syscall": system_calls(simulation),
         "release": totals["releases"],
@@ -216,7 +217,7 @@ def _misses(simulation: Simulated) -> Kinds:
     }
 
 
-def allocated_and_freed(simulation: Simulated) -> int:
+def _allocated_and_freed(simulation: Simulated) -> int:
     """Small blocks; one that was freed to its owner counts once more when that takes it in."""
     of = simulation.counters.classes
     return sum(sum(of[name]) for name in ("hit0", "hit1", "refill", "push", "direct", "remote"))

@@ -103,6 +103,8 @@ def read_by_another(touched: Ints, line: int, core: int) -> bool:
     ways = int(touched[L1_WAYS])
     was_modified = cleaned(touched, row + row_of(line & int(touched[L1_MASK]), ways), ways, line << 1 | 1)
     ways = int(touched[L2_WAYS])
+    if ways == 0:
+        return was_modified
     first = row + int(touched[L2_OFFSET]) + row_of(line & int(touched[L2_MASK]), ways)
     return cleaned(touched, first, ways, line << 1 | 1) or was_modified
 
@@ -130,7 +132,8 @@ def drop_elsewhere(touched: Ints, line: int) -> None:
             row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
             first = row + row_of(line & int(touched[L1_MASK]), int(touched[L1_WAYS]))
             drop(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
-            first = row + int(touched[L2_OFFSET]) + row_of(line & int(touched[L2_MASK]), int(touched[L2_WAYS]))
-            drop(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
+            if touched[L2_WAYS] > 0:
+                first = row + int(touched[L2_OFFSET]) + row_of(line & int(touched[L2_MASK]), int(touched[L2_WAYS]))
+                drop(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
         others >>= 1
         core += 1

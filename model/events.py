@@ -1,6 +1,6 @@
 """Events: what an allocation, a free and the end of an event do to the machine; docs/machine.md sections 2 and 9."""
 
-from heapsmith.model.branches import CLASS_OF_ALLOC, CLASS_OF_FREE
+from heapsmith.model.branches import CLASS_OF_ALLOC
 from heapsmith.model.design import PAGE
 from heapsmith.model.heap import allocate_small, free_small, heap_for
 from heapsmith.model.kernel import Ints, Records, hit_path, kernel
@@ -93,8 +93,6 @@ def free(
     elif block >= 0:
         by_row = int(machine[0]["by_row"])
         dies_lines(touched, machine, classes, slabs, block)
-        if by_row == 0:
-            branch(touched, CLASS_OF_FREE, block & CLASS_MASK)
         if heap < 0 and needs_heap(int(machine[0]["remote_code"])):
             if machine[0]["tail_bytes"] == 0:  # else the quarantine needs the heap, before the block's class is asked
                 touch(touched, FREE_OF + WORD * (1 + (block & CLASS_MASK)), 0)

@@ -1,6 +1,6 @@
 """Heaps: small blocks through what a thread owns, fronts and remote list; docs/machine.md sections 3, 4, 7 and 11."""
 
-from heapsmith.model.branches import ALLOC_SERVED, FREE_SERVED
+from heapsmith.model.branches import ALLOC_SERVED, CLASS_OF_FREE, FREE_SERVED
 from heapsmith.model.kernel import Ints, Records, hit_path, kernel
 from heapsmith.model.layout import (
     CLASS_BYTES,
@@ -216,6 +216,8 @@ def let_go(
     owner_lines(touched, machine, slabs, block)
     place = where(int(machine[0]["remote_code"]), slabs, heap, block >> SLAB_SHIFT)
     if place == TO_FRONT:
+        if machine[0]["by_row"] == 0:
+            branch(touched, CLASS_OF_FREE, block & CLASS_MASK)
         free_to_front(touched, machine, classes, fronts, slots, stores, slabs, marks, moved, heap, block, by_row)
     else:
         classes[block & CLASS_MASK]["remote"] += 1

@@ -14,7 +14,7 @@ WIDE = 1
 
 @hit_path
 def row_words(ways: int) -> int:
-    """The words from a set to the next one."""
+    """The words from a set to the next one, of a level that there is."""
     if WIDE == 0:
         return FEW
     return (ways + FEW - 1) & -FEW

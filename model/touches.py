@@ -25,7 +25,7 @@ from heapsmith.model.touched_words import (
 
 NONE, CACHES, LOG, DISTANCES = 0, 1, 2, 3
 SINK = NONE
-"""Who listens: nobody; caches, TLBs and page tables; a log; reuse distances."""
+"""Who listens: nobody; caches, TLBs, page tables and branch predictors; a log; reuse distances."""
 
 
 @large_hit_path
@@ -83,7 +83,7 @@ def on_huge(touched: Ints, address: int, size: int) -> None:
 
 @hit_path
 def acts(touched: Ints, thread: int) -> None:
-    """The following touches are this thread's: they go to the private levels of its core."""
+    """The following touches are this thread's: they go to what its core has of its own."""
     if SINK == CACHES and touched[THREAD] != thread:
         switch_to(touched, thread)
 

@@ -23,11 +23,14 @@ TINY = Hardware(
     tlb=Tlb(TlbLevel(4, 2), TlbLevel(2, 1), TlbLevel(12, 3)),
     zeroing_caches=False,
 )
+WITHOUT_L2 = msgspec.structs.replace(TINY, l2=None)
 ZEROING = msgspec.structs.replace(TINY, zeroing_caches=True)
 WIDE = msgspec.structs.replace(
     TINY, l1=Level(64 * 32, 16), llc=Level(64 * 60, 20), tlb=Tlb(TlbLevel(17, 17), TlbLevel(2, 2), TlbLevel(34, 17))
 )
 """Sets of one whole vector, and of more than one, for which other code is compiled."""
+FAR = 1 << 40
+"""Where lines have such numbers that a place computed from one for a level that there is not lies in no array."""
 OPERATIONS = ("touch", "touch_bytes", "acts", "gone", "on_huge", "branch")
 EVENT = st.tuples(
     st.sampled_from(OPERATIONS), st.integers(0, 3), st.integers(0, 24), st.integers(0, 3), st.integers(0, 20_000)
@@ -53,7 +56,7 @@ def play(touched: Ints, kinds: Ints, addresses: Ints, sizes: Ints, writes: Ints)
         tick(touched)
 
 
-PLAIN = specialised(play, SINK=CACHES)
+PLAIN = [specialised(play, SINK=CACHES, WIDE=wide) for wide in (0, 1)]
 PLAIN_ACTS = specialised(acts, SINK=CACHES)
 PLAIN_TOUCH = specialised(touch, SINK=CACHES)
 PLAIN_BYTES = specialised(touch_bytes, SINK=CACHES)
@@ -63,10 +66,10 @@ def columns(events: list[tuple[str, int, int, int, int]]) -> list[Ints]:
     """Addresses of few lines in few pages of few frames, from drawn numbers."""
     rows = []
     for name, frame, place, part, number in events:
-        address = frame * FRAME + (place % 5) * PAGE + place * 64 + part * 7
+        address = FAR + frame * FRAME + (place % 5) * PAGE + place * 64 + part * 7
         size = {"acts": part + number % 2, "gone": 8 * number * (1 + 100 * (part == 3))}.get(name, number % 600)
         if name == "on_huge":
-            address, size = frame * FRAME, FRAME
+            address, size = FAR + frame * FRAME, FRAME
         if name == "branch":
             address, size = frame, place if number % 5 == 0 else part
         rows.append((OPERATIONS.index(name), address, size, number % 2))
@@ -109,21 +112,33 @@ def replay(reference: Reference, chunk: list[Ints]) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(EVENT, max_size=150), st.sampled_from((TINY, WIDE, msgspec.structs.replace(TINY, l2=None))))
+@given(st.lists(EVENT, max_size=150), st.sampled_from((TINY, WIDE, WITHOUT_L2)))
 def test_every_count_is_that_of_the_lists(events: list[tuple[str, int, int, int, int]], machine: Hardware) -> None:
-    compare(machine, PLAIN, columns(events))
+    compare(machine, PLAIN[machine is WIDE], columns(events))
 
 
-@pytest.mark.parametrize("machine", [TINY, WIDE, ZEROING])
+@pytest.mark.parametrize("machine", [TINY, WIDE, ZEROING, WITHOUT_L2])
 def test_compiled_counts_as_lists_do_in_a_long_run(machine: Hardware) -> None:
     random = np.random.default_rng(1)
     kinds = random.choice(6, 30_000, p=(0.4, 0.2, 0.12, 0.02, 0.01, 0.25))
     numbers = random.integers((3, 25, 3, 20_000), size=(len(kinds), 4)).tolist()
     rows = [(OPERATIONS[kind], *row) for kind, row in zip(kinds, numbers, strict=True)]
     touched = compare(machine, compiled(play, **Touched(machine).constants()), columns(rows), 10_000)
-    assert touched.counts().transfers > 300
+    assert touched.counts().transfers > 200
     assert 500 < touched.counts().mispredicted < 7000
     assert touched.counts().faults_2m > 1
+
+
+def test_machines_are_wide_by_any_of_their_levels() -> None:
+    cache, entries = Level(64 * 17, 17), TlbLevel(17, 17)
+    wide = [msgspec.structs.replace(TINY, **{name: cache}) for name in ("l1", "l2", "llc")]
+    wide += [
+        msgspec.structs.replace(TINY, tlb=msgspec.structs.replace(TINY.tlb, **{name: entries}))
+        for name in ("small", "huge", "second")
+    ]
+    assert [Touched(machine).constants()["WIDE"] for machine in wide] == [1] * 6
+    for machine in (TINY, WITHOUT_L2):
+        assert Touched(machine).constants() == {"SINK": CACHES, "WIDE": 0}
 
 
 def test_a_fault_leaves_the_lines_of_its_page_in_the_caches() -> None:

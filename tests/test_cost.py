@@ -13,6 +13,7 @@ from heapsmith.model.cost import kinds, price, price_of, time_kinds
 from heapsmith.model.design import Design, builtin_names, load
 from heapsmith.model.hardware import Hardware, load_hardware
 from heapsmith.model.plan import make_plan
+from heapsmith.model.policy import front_array_stack
 from heapsmith.model.simulate import Simulation, simulate
 
 EVENTS = 1500
@@ -76,6 +77,44 @@ def test_jumps_to_the_class_of_a_drawn_size_are_mispredicted(plain_model: None, 
             spent = time_kinds(make_plan(design), row, {}, table.operations)
             shares.append(spent["miss.branch"] / table.operations)
     assert max(shares[:3]) < 0.05 < 0.8 < shares[3]
+
+
+def test_whether_a_front_has_a_block_is_mispredicted(plain_model: None, tmp_path: Path) -> None:
+    """Of two blocks that a refill brings the second is there for the next call of its class, whenever that comes."""
+    script = Script()
+    for size in np.random.default_rng(3).choice([100, 200, 300, 400, 500, 600], 400).tolist():
+        script.allocate(size)
+    script.write(tmp_path / "t.hst")
+    front = front_array_stack.Params(capacity=2, refill=2)
+    design = msgspec.structs.replace(load("default"), front=front, transfer_bytes=0)
+    (row,) = simulate(tmp_path / "t.hst", [design], hardware=load_hardware()).rows
+    assert row.touches is not None
+    assert 100 < row.touches.mispredicted < 300
+
+
+def test_a_process_pays_more_for_the_pages_that_it_grows_by(simulated: list[tuple[Design, Simulation]]) -> None:
+    design, row = simulated[0]
+
+    def far(resident: int, small: int, huge: int) -> tuple[float, float]:
+        assert row.touches is not None
+        touches = msgspec.structs.replace(row.touches, resident_peak=resident, faults_4k=small, faults_2m=huge)
+        spent = time_kinds(make_plan(design), msgspec.structs.replace(row, touches=touches), {}, EVENTS)
+        return spent.get("fault.4k.far", 0), spent.get("fault.2m.far", 0)
+
+    assert far(0, 0, 0) == (0, 0)
+    assert far(16 << 20, 9000, 0) == (4096 / 2, 0)  # more than half of them came back
+    assert far(16 << 20, 1000, 2) == (1000 / 2, 2 / 2)
+    assert far(100 << 20, 9000, 70) == (9000, 50)
+
+
+def test_time_has_a_kind_for_rows_and_one_for_releases(simulated: list[tuple[Design, Simulation]]) -> None:
+    for design, row in simulated:
+        plan, of = make_plan(design), row.counters.classes
+        spent = time_kinds(plan, row, {}, EVENTS)
+        calls = sum(sum(of[name]) for name in ("hit0", "hit1", "refill", "push", "direct", "remote"))
+        assert spent.get("dispatch.stack", 0) == (calls if plan.dispatch == "stack" else 0)
+        assert spent.get("release", 0) == row.counters.totals["releases"]
+    assert {make_plan(design).dispatch for design, _ in simulated} == {"stack", "table"}
 
 
 def test_hardening_costs_instructions(simulated: list[tuple[Design, Simulation]]) -> None:
