@@ -11,20 +11,21 @@ A core's predictor: the last branches, a guess for each branch, and a table of p
 target << 1 | it held before; -1 is none, and what all begins with: a key of -1 finds no guess either.
 """
 
+from heapsmith.model.directory import slot_of
 from heapsmith.model.kernel import Ints, hit_path, kernel
 from heapsmith.model.touched_words import BRANCH_OFFSET, MISPREDICTED, ROW
 
-CLASS_OF_ALLOC, CLASS_OF_FREE, ALLOC_SERVED, FREE_SERVED = range(4)
+BRANCHES = 4
+CLASS_OF_ALLOC, CLASS_OF_FREE, ALLOC_SERVED, FREE_SERVED = range(BRANCHES)
 """The branches; a target is a class, or 1 where the front does without the store, else 0."""
 
-BRANCHES = 4
 DEPTH = 3
 BRANCH_BITS = 10
 """Of a branch and its target, below 256."""
 
 SLOTS = 1 << 11
 TABLE = 1 + BRANCHES
-WORDS = TABLE + 2 * SLOTS + 3
+WORDS = (TABLE + 2 * SLOTS + 7) & -8
 """Of a core's predictor; a multiple of 8, so that the next core's row begins with a cache line."""
 
 
@@ -34,7 +35,7 @@ def predict(touched: Ints, branch: int, target: int) -> None:
     row = int(touched[ROW]) + int(touched[BRANCH_OFFSET])
     history = int(touched[row])
     key = history << 2 | branch
-    slot = row + TABLE + 2 * slot_of(key)
+    slot = row + TABLE + 2 * slot_of(key, SLOTS - 1)
     held = target << 1 | 1
     if touched[slot] != key or touched[slot + 1] != held or touched[row + 1 + branch] != held:
         learn(touched, row + 1 + branch, slot, key, target)
@@ -53,13 +54,6 @@ def learn(touched: Ints, last: int, slot: int, key: int, target: int) -> None:
         touched[slot + 1] = -1
     learn_guess(touched, last, target)
     learn_guess(touched, slot + 1, target)
-
-
-@hit_path
-def slot_of(key: int) -> int:
-    """The slot of a key of 32 bits."""
-    folded = (key ^ key >> 16) & 0x7FFFFFFF
-    return (folded * 0x5BD1E995 >> 20) & (SLOTS - 1)
 
 
 @hit_path

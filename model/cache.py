@@ -16,7 +16,7 @@ of 4 KiB or 2 MiB; -1 is empty. The rows are sets (model/sets.py).
 from heapsmith.model.directory import drop_elsewhere, taken_from_another
 from heapsmith.model.kernel import Ints, hit_path, kernel
 from heapsmith.model.resident import FRAME_SHIFT, PAGE_SHIFT, page_is_huge
-from heapsmith.model.sets import find, push, row_of, use
+from heapsmith.model.sets import find, l1_set, l2_set, push, row_of, use
 from heapsmith.model.touched_words import (
     ACCESSES,
     CORE,
@@ -30,12 +30,9 @@ from heapsmith.model.touched_words import (
     HUGE_MASK,
     HUGE_OFFSET,
     HUGE_WAYS,
-    L1_MASK,
     L1_MISSES,
     L1_WAYS,
-    L2_MASK,
     L2_MISSES,
-    L2_OFFSET,
     L2_WAYS,
     LINE_SHIFT,
     LLC_AT,
@@ -82,7 +79,7 @@ def look_up(touched: Ints, page: int, write: int) -> None:
 @hit_path
 def look_at(touched: Ints, line: int, write: int) -> None:
     """A line is read, or written if it is M."""
-    first = int(touched[ROW]) + row_of(line & int(touched[L1_MASK]), int(touched[L1_WAYS]))
+    first = l1_set(touched, int(touched[ROW]), line)
     if int(touched[first]) | (1 - write) != line << 1 | 1:
         access_apart(touched, line, write)
 
@@ -109,7 +106,7 @@ def access_apart(touched: Ints, line: int, write: int) -> None:
 @hit_path
 def access(touched: Ints, line: int, write: int) -> None:
     """A line is used: in L1 afterwards, M if written."""
-    first = int(touched[ROW]) + row_of(line & int(touched[L1_MASK]), int(touched[L1_WAYS]))
+    first = l1_set(touched, int(touched[ROW]), line)
     held = use(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
     if held < 0:
         touched[L1_MISSES] += 1
@@ -125,9 +122,7 @@ def access(touched: Ints, line: int, write: int) -> None:
 def fetch(touched: Ints, line: int, write: int) -> int:
     """The entry, as it was, of a line that L1 lacks, out of L2 or of what is behind; in L2 it is M now if written."""
     if touched[L2_WAYS] > 0:
-        first = (
-            int(touched[ROW]) + int(touched[L2_OFFSET]) + row_of(line & int(touched[L2_MASK]), int(touched[L2_WAYS]))
-        )
+        first = l2_set(touched, int(touched[ROW]), line)
         held = use(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
         if held >= 0:
             touched[first] = held | write
@@ -149,13 +144,10 @@ def fetch(touched: Ints, line: int, write: int) -> int:
 @hit_path
 def modify_behind(touched: Ints, line: int) -> None:
     """A line that this core's L1 held became M there: it is in L2, if that holds it."""
-    if touched[L2_WAYS] > 0:
-        first = (
-            int(touched[ROW]) + int(touched[L2_OFFSET]) + row_of(line & int(touched[L2_MASK]), int(touched[L2_WAYS]))
-        )
-        way = find(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
-        if way < touched[L2_WAYS]:
-            touched[first + way] = line << 1 | 1
+    first = l2_set(touched, int(touched[ROW]), line)
+    way = find(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
+    if way < touched[L2_WAYS]:
+        touched[first + way] = line << 1 | 1
 
 
 @kernel

@@ -24,6 +24,9 @@ Each size of page is counted as if all that is resident were of it."""
 MEMORY = ("fault.4k", "fault.4k.far", "fault.2m", "fault.2m.far", "syscall", "release", "miss.llc", "miss.tlb2")
 """Kinds of time that a core does not spend alone: where a machine is shared they drift in another way than the rest."""
 
+BY_ROW = ("alloc.stack", "free.stack.")
+"""How the kinds of calls begin that go by rows of stacks."""
+
 Kinds = dict[str, float]
 """How often each kind of event happened, by name: `group.event` or `group.event.option`."""
 
@@ -182,12 +185,13 @@ def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, flo
     all others the library's. Misses and faults are those of the simulated caches.
     """
     totals, work = simulation.counters.totals, simulation.statistics.work
+    happened = kinds(plan, simulation)
     found = {
         "replay.operation": operations,
         "replay.line": work["asked_lines"],
-        "instructions": price(kinds(plan, simulation), instructions),
-        # Where the path of a class follows from its row in a table, and not from a branch, loads wait for loads.
-        "dispatch.stack": _allocated_and_freed(simulation) if plan.dispatch == "stack" else 0,
+        "instructions": price(happened, instructions),
+        # Calls that find the path of a class by its row in a table, not by a jump that was guessed.
+        "dispatch.stack": sum(count for name, count in happened.items() if name.startswith(BY_ROW)),
         "byte": work["copied_bytes"] + work["cleared_bytes"],
         "syscall": system_calls(simulation),
         "release": totals["releases"] + totals["huge_unmap"],  # calls that free pages take longer than others
@@ -215,12 +219,6 @@ def _misses(simulation: Simulated) -> Kinds:
         "fault.2m": touches.faults_2m,
         "fault.2m.far": min(touches.faults_2m, peak / HUGE_PAGE) * far,
     }
-
-
-def _allocated_and_freed(simulation: Simulated) -> int:
-    """Small blocks; one that was freed to its owner counts once more when that takes it in."""
-    of = simulation.counters.classes
-    return sum(sum(of[name]) for name in ("hit0", "hit1", "refill", "push", "direct", "remote"))
 
 
 def system_calls(simulation: Simulated) -> int:

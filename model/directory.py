@@ -6,7 +6,7 @@ they hold. Only one core holds a line that is M, so it is looked for only where 
 """
 
 from heapsmith.model.kernel import Ints, kernel
-from heapsmith.model.sets import drop, find, row_of
+from heapsmith.model.sets import drop, find, l1_set, l2_set
 from heapsmith.model.touched_words import (
     CORE,
     CORE_WORDS,
@@ -16,11 +16,9 @@ from heapsmith.model.touched_words import (
     DIRECTORY_MASK,
     DIRECTORY_MOST,
     DIRECTORY_USED,
-    L1_MASK,
     L1_WAYS,
-    L2_MASK,
-    L2_OFFSET,
     L2_WAYS,
+    SMALL_OFFSET,
 )
 
 
@@ -64,18 +62,14 @@ def renew(touched: Ints) -> None:
     for place in range(begin, begin + 2 * (int(touched[DIRECTORY_MASK]) + 1), 2):
         touched[place] = -1
     touched[DIRECTORY_USED] = 0
-    l1 = row_of(int(touched[L1_MASK]) + 1, int(touched[L1_WAYS]))
-    l2 = row_of(int(touched[L2_MASK]) + 1, int(touched[L2_WAYS]))
     for core in range(int(touched[CORES])):
-        row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
-        enter(touched, row, l1, core)
-        enter(touched, row + int(touched[L2_OFFSET]), l2, core)
+        enter(touched, int(touched[CORES_AT]) + core * int(touched[CORE_WORDS]), core)
 
 
 @kernel
-def enter(touched: Ints, begin: int, entries: int, core: int) -> None:
-    """The lines of a level of a core join the table."""
-    for place in range(begin, begin + entries):
+def enter(touched: Ints, row: int, core: int) -> None:
+    """The lines of both levels of a core join the table."""
+    for place in range(row, row + int(touched[SMALL_OFFSET])):
         if touched[place] >= 0:
             entry = entry_of(touched, int(touched[place]) >> 1)
             touched[entry + 1] |= 1 << core
@@ -100,13 +94,8 @@ def taken_from_another(touched: Ints, line: int) -> bool:
 def read_by_another(touched: Ints, line: int, core: int) -> bool:
     """A line of a core is M no longer; whether it was."""
     row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
-    ways = int(touched[L1_WAYS])
-    was_modified = cleaned(touched, row + row_of(line & int(touched[L1_MASK]), ways), ways, line << 1 | 1)
-    ways = int(touched[L2_WAYS])
-    if ways == 0:
-        return was_modified
-    first = row + int(touched[L2_OFFSET]) + row_of(line & int(touched[L2_MASK]), ways)
-    return cleaned(touched, first, ways, line << 1 | 1) or was_modified
+    was_modified = cleaned(touched, l1_set(touched, row, line), int(touched[L1_WAYS]), line << 1 | 1)
+    return cleaned(touched, l2_set(touched, row, line), int(touched[L2_WAYS]), line << 1 | 1) or was_modified
 
 
 @kernel
@@ -130,10 +119,7 @@ def drop_elsewhere(touched: Ints, line: int) -> None:
     while others != 0:
         if others & 1 == 1:
             row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
-            first = row + row_of(line & int(touched[L1_MASK]), int(touched[L1_WAYS]))
-            drop(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
-            if touched[L2_WAYS] > 0:
-                first = row + int(touched[L2_OFFSET]) + row_of(line & int(touched[L2_MASK]), int(touched[L2_WAYS]))
-                drop(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
+            drop(touched, l1_set(touched, row, line), int(touched[L1_WAYS]), line << 1 | 1)
+            drop(touched, l2_set(touched, row, line), int(touched[L2_WAYS]), line << 1 | 1)
         others >>= 1
         core += 1

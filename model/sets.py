@@ -6,6 +6,7 @@ into the next row would wait for what was stored there just before, longer than 
 
 from heapsmith.model import vectors
 from heapsmith.model.kernel import Ints, hit_path, kernel, lowered
+from heapsmith.model.touched_words import L1_MASK, L1_WAYS, L2_MASK, L2_OFFSET, L2_WAYS
 from heapsmith.model.vectors import FEW
 
 WIDE = 1
@@ -14,7 +15,7 @@ WIDE = 1
 
 @hit_path
 def row_words(ways: int) -> int:
-    """The words from a set to the next one, of a level that there is."""
+    """The words from a set to the next one."""
     if WIDE == 0:
         return FEW
     return (ways + FEW - 1) & -FEW
@@ -24,6 +25,18 @@ def row_words(ways: int) -> int:
 def row_of(index: int, ways: int) -> int:
     """How many words after the first set of its table a set begins."""
     return index * row_words(ways)
+
+
+@hit_path
+def l1_set(touched: Ints, row: int, line: int) -> int:
+    """Where the set of a line begins in the first level of the core whose row that is."""
+    return row + row_of(line & int(touched[L1_MASK]), int(touched[L1_WAYS]))
+
+
+@hit_path
+def l2_set(touched: Ints, row: int, line: int) -> int:
+    """The same in its second level."""
+    return row + int(touched[L2_OFFSET]) + row_of(line & int(touched[L2_MASK]), int(touched[L2_WAYS]))
 
 
 @lowered(vectors.find_few)

@@ -121,7 +121,8 @@ class Touched:
         lengths = []
         for mask, ways, level in private:
             sets = machine.sets(level) if level else 0
-            array[mask], array[ways] = sets - 1, level.ways if level else 0
+            # A level that there is not has one set of no ways: it can be searched, and nothing is found.
+            array[mask], array[ways] = max(0, sets - 1), level.ways if level else 0
             lengths.append(row_of(sets, int(array[ways])))
         offsets = (words.L2_OFFSET, words.SMALL_OFFSET, words.HUGE_OFFSET, words.TLB2_OFFSET, words.BRANCH_OFFSET)
         array[list(offsets)] = np.cumsum(lengths)

@@ -3,7 +3,8 @@
 from collections import Counter
 from typing import Any
 
-from heapsmith.model.branches import BRANCH_BITS, DEPTH, slot_of
+from heapsmith.model.branches import BRANCH_BITS, DEPTH, SLOTS
+from heapsmith.model.directory import slot_of
 from heapsmith.model.hardware import Hardware
 
 PAGE, FRAME = 4096, 1 << 21
@@ -63,7 +64,7 @@ class Predictor:
         for earlier, went in self.before[-DEPTH:]:
             number = (number << BRANCH_BITS | went << 2 | earlier) % (1 << DEPTH * BRANCH_BITS)
         key = (tuple(self.before[-DEPTH:]), branch)
-        slot = slot_of(number << 2 | branch)
+        slot = slot_of(number << 2 | branch, SLOTS - 1)
         last = self.last.setdefault(branch, Guess())
         if self.table.get(slot, (None, last))[0] != key:
             self.table[slot] = key, Guess()
