@@ -4,9 +4,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from heapsmith.model.design import Design, load
-from heapsmith.model.policy import front_array_stack, front_fifo_ring, front_linked_list, front_none, front_two_level
-from heapsmith.model.policy import release_budget as budget
+from heapsmith.model.design.design import Design, load
+from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
+from heapsmith.model.policy.front import linked_list as front_linked_list
+from heapsmith.model.policy.front import none as front_none
+from heapsmith.model.policy.front import two_level as front_two_level
+from heapsmith.model.policy.release import budget
 
 POWERS = [16 << doubling for doubling in range(12)]
 

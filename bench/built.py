@@ -6,7 +6,7 @@ from pathlib import Path
 from heapsmith.codegen.build import CHECKED, FLAGS, build
 from heapsmith.codegen.generate import contents
 from heapsmith.codegen.toolchain import cache_dir, find_gcc
-from heapsmith.model.design import Design
+from heapsmith.model.design.design import Design
 
 
 def library_of(design: Design, *, checked: bool = False, flags: list[str] = FLAGS) -> Path:

@@ -24,13 +24,13 @@ from heapsmith.bench.rounds import Progress
 from heapsmith.bench.weather import Replay, times, yardsticks
 from heapsmith.bench.whole_file import write_whole
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
-from heapsmith.model.application import Application
-from heapsmith.model.cost import Kinds, kinds, memory_share, time_kinds
-from heapsmith.model.design import Design, builtin_names, load
+from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import CheckFailed, Missing
-from heapsmith.model.hardware import SYSTEM, Hardware, detected, load_hardware
-from heapsmith.model.plan import Plan, make_plan
-from heapsmith.model.simulate import Simulation, simulate
+from heapsmith.model.memory.application import Application
+from heapsmith.model.memory.hardware import SYSTEM, Hardware, detected, load_hardware
+from heapsmith.model.predict.cost import Kinds, kinds, memory_share, time_kinds
+from heapsmith.model.predict.simulate import Simulation, simulate
 
 ROUNDS = 5
 COUNTED = 4
@@ -219,7 +219,7 @@ def _siblings(processor: int) -> str:
 
 
 def write_machine(path: Path, hardware: Hardware) -> None:
-    """The hardware as a machine file (model/hardware.py), under the file's name; BadInput if it cannot be written."""
+    """Write the hardware as a machine file (model/memory/hardware.py); BadInput if that fails."""
     hardware = msgspec.structs.replace(hardware, name=path.stem)
     fields = {name: value for name, value in msgspec.to_builtins(hardware).items() if value is not None}
     head = "# A machine: its caches, and what each kind of event costs on it. Written by heapsmith calibrate.\n"

@@ -15,7 +15,7 @@ from heapsmith.bench.measure import dynamic_loader
 from heapsmith.bench.peers import replay_driver
 from heapsmith.bench.replay_script import write_script
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
-from heapsmith.model.trace_writer import TraceWriter
+from heapsmith.model.trace.writer import TraceWriter
 
 LIMIT_S = 600.0
 MOVERS = re.compile("mem(set|cpy|move|cmp|chr)")

@@ -8,7 +8,7 @@ from heapsmith.bench.built import library_of
 from heapsmith.bench.micro_programs import ceiling
 from heapsmith.bench.peers import GLIBC, PEERS, Library, find_library, find_peer, require_malloc_of
 from heapsmith.bench.rows import CEILINGS
-from heapsmith.model.design import builtin_names, load
+from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.errors import BadInput
 
 DEFAULT = "default"

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from heapsmith.bench.programs import programs, trace_of
 from heapsmith.codegen.verify import Run, verify
-from heapsmith.model.design import builtin_names, load
+from heapsmith.model.design.design import builtin_names, load
 
 CONSOLE = Console(stderr=True)
 

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from heapsmith.model.cost import price
+from heapsmith.model.predict.cost import price
 
 ROUNDS = 20
 CLOSE = 1e-3

@@ -17,12 +17,12 @@ from heapsmith.bench.whole_file import write_json, write_whole
 from heapsmith.codegen.build import build_emitted
 from heapsmith.codegen.generate import generate
 from heapsmith.codegen.verify import VerifyReport, verify
-from heapsmith.model.design import Design
-from heapsmith.model.design_toml import write_design
+from heapsmith.model.design.design import Design
+from heapsmith.model.design.toml import write_design
 from heapsmith.model.errors import BadInput, CheckFailed
-from heapsmith.model.simulate import simulate
-from heapsmith.model.trace_stats import trace_info
-from heapsmith.model.tune import tune
+from heapsmith.model.predict.simulate import simulate
+from heapsmith.model.search.tune import tune
+from heapsmith.model.trace.stats import trace_info
 
 STEPS = 9
 

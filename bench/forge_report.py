@@ -11,9 +11,9 @@ from heapsmith.bench.rounds import Figure
 from heapsmith.bench.tables import Words, section
 from heapsmith.bench.units import amount
 from heapsmith.codegen.verify import VerifyReport
-from heapsmith.model.simulate import SimulationTable
-from heapsmith.model.trace_stats import TraceInfo
-from heapsmith.model.tune import Tuned
+from heapsmith.model.predict.simulate import SimulationTable
+from heapsmith.model.search.tune import Tuned
+from heapsmith.model.trace.stats import TraceInfo
 
 
 class ForgeReport(msgspec.Struct, frozen=True):

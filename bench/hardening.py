@@ -12,9 +12,11 @@ from heapsmith.bench.built import library_of
 from heapsmith.bench.instructions import FORMS, per_operation
 from heapsmith.bench.measure import measure
 from heapsmith.bench.programs import programs
-from heapsmith.model.design import Design, Hardening, load
+from heapsmith.model.design.design import Design, Hardening, load
 from heapsmith.model.errors import HeapsmithError
-from heapsmith.model.policy import hardening_checks, hardening_full, hardening_off
+from heapsmith.model.policy.hardening import checks as hardening_checks
+from heapsmith.model.policy.hardening import full as hardening_full
+from heapsmith.model.policy.hardening import off as hardening_off
 
 PROGRAM = "python"
 ROUNDS = 7

@@ -11,9 +11,9 @@ from heapsmith.bench.built import library_of
 from heapsmith.bench.instructions import FORMS, per_operation
 from heapsmith.bench.whole_file import write_whole
 from heapsmith.codegen.toolchain import find_gcc
-from heapsmith.model.design import Design, load
+from heapsmith.model.design.design import Design, load
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput, HeapsmithError
-from heapsmith.model.plan import make_plan
 
 FILE = Path(__file__).with_name("hot_paths.toml")
 GATED = ("pair-32", "mixed")

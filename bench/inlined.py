@@ -10,7 +10,7 @@ from heapsmith.bench.instructions import PAIRS, between
 from heapsmith.bench.micro_programs import HERE, PROGRAM_FLAGS
 from heapsmith.codegen.generate import HEADER, contents
 from heapsmith.codegen.toolchain import build_tool
-from heapsmith.model.design import Design, load
+from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import HeapsmithError
 
 FORMS = {"header-32": "1 1", "header-mixed": "400 8"}

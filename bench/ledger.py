@@ -25,13 +25,15 @@ from heapsmith.bench.replay_script import write_script
 from heapsmith.bench.validate import calibrated
 from heapsmith.bench.weather import Replay, times, yardsticks
 from heapsmith.bench.whole_file import write_json
-from heapsmith.model.cost import memory_share, price_of, time_kinds
-from heapsmith.model.design import Design, load
+from heapsmith.model.design.design import Design, load
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import HeapsmithError
-from heapsmith.model.hardware import Hardware, load_hardware
-from heapsmith.model.plan import make_plan
-from heapsmith.model.policy import front_array_stack, front_linked_list, front_none
-from heapsmith.model.simulate import Simulation, simulate
+from heapsmith.model.memory.hardware import Hardware, load_hardware
+from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.front import linked_list as front_linked_list
+from heapsmith.model.policy.front import none as front_none
+from heapsmith.model.predict.cost import memory_share, price_of, time_kinds
+from heapsmith.model.predict.simulate import Simulation, simulate
 
 OPERATIONS = 300_000
 

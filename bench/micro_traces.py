@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from heapsmith.model.trace import Chunk, Op, TraceWriter
+from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 SEED = 20
 EVENTS = 24_000

@@ -17,7 +17,7 @@ from heapsmith.bench.foreground import run_foreground
 from heapsmith.bench.spool import Spool
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
-from heapsmith.model.trace import TraceWriter
+from heapsmith.model.trace.reader import TraceWriter
 
 SPOOL_VARIABLE = "HEAPSMITH_RECORD"  # the recorder's own: the directory for spools
 HEADER_WORD = b"\0hs_heap_"

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from heapsmith.bench.rounds import Progress
+from heapsmith.model.compile.kernel import compiled, kernel
 from heapsmith.model.errors import BadInput, Missing
-from heapsmith.model.kernel import compiled, kernel
-from heapsmith.model.trace import Chunk, Op, TraceReader
+from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 
 Array = npt.NDArray[Any]
 

@@ -26,7 +26,7 @@ from heapsmith.bench.built import library_of
 from heapsmith.bench.units import amount
 from heapsmith.bench.whole_file import write_json
 from heapsmith.codegen.toolchain import build_tool
-from heapsmith.model.design import load
+from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, CheckFailed, HeapsmithError
 
 PROGRAM = Path(__file__).with_name("soak.c")

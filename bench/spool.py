@@ -11,9 +11,9 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from heapsmith.bench import spool_merge as m
+from heapsmith.model.compile.kernel import Ints, Records
 from heapsmith.model.errors import BadInput
-from heapsmith.model.kernel import Ints, Records
-from heapsmith.model.trace import CHUNK_EVENTS, Chunk
+from heapsmith.model.trace.reader import CHUNK_EVENTS, Chunk
 
 VERSION = 1
 SPOOL_MAGIC = 0x314C4F4F50535348

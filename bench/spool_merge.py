@@ -5,8 +5,8 @@ Kernels over flat arrays of int64. A spool's words are read as signed ones, whic
 
 import numpy as np
 
-from heapsmith.model.kernel import Ints, Records, compiled, hit_path, kernel
-from heapsmith.model.trace import CHUNK_EVENTS, Op
+from heapsmith.model.compile.kernel import Ints, Records, compiled, hit_path, kernel
+from heapsmith.model.trace.reader import CHUNK_EVENTS, Op
 
 # Records, as runtime/recorder/spool.h lays them out.
 UNIT_WORDS = 64 * 1024 // 8

@@ -9,7 +9,7 @@ from heapsmith.bench.limited import run_limited
 from heapsmith.bench.peers import replay_driver
 from heapsmith.bench.replay_script import write_script
 from heapsmith.model.errors import Missing
-from heapsmith.model.trace import Chunk, TraceWriter
+from heapsmith.model.trace.reader import Chunk, TraceWriter
 
 CALLS = "mmap,munmap,mremap,mprotect,madvise"
 LIMIT_S = 120.0

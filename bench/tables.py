@@ -9,10 +9,10 @@ from heapsmith.bench.rounds import Figure
 from heapsmith.bench.units import amount, duration
 from heapsmith.bench.validate import Validation
 from heapsmith.codegen.verify import VerifyReport
-from heapsmith.model.application import Application
-from heapsmith.model.reuse import ReuseTable
-from heapsmith.model.simulate import Simulation, SimulationTable
-from heapsmith.model.tune import Tuned
+from heapsmith.model.memory.application import Application
+from heapsmith.model.predict.reuse import ReuseTable
+from heapsmith.model.predict.simulate import Simulation, SimulationTable
+from heapsmith.model.search.tune import Tuned
 
 
 class Words(NamedTuple):

@@ -10,9 +10,9 @@ from heapsmith.bench.columns import DEFAULT, TUNED, Column
 from heapsmith.bench.peers import Library
 from heapsmith.bench.rounds import Progress
 from heapsmith.bench.suites import Row
-from heapsmith.model.design import Design, load
+from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import BadInput, CheckFailed
-from heapsmith.model.tune import tune
+from heapsmith.model.search.tune import tune
 
 
 class Tuning(msgspec.Struct, frozen=True):

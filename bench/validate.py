@@ -21,14 +21,14 @@ from heapsmith.bench.rounds import Figure, Progress
 from heapsmith.bench.syscalls import memory_calls
 from heapsmith.bench.validation import Comparison, Quality, qualities
 from heapsmith.bench.weather import Replay, Timed, Yards, times, yardsticks
-from heapsmith.model.application import REPLAY
-from heapsmith.model.cost import kinds, memory_share, price, system_calls, time_kinds
-from heapsmith.model.design import Design
+from heapsmith.model.design.design import Design
+from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
-from heapsmith.model.hardware import Hardware, Level
-from heapsmith.model.plan import Plan, make_plan
-from heapsmith.model.simulate import Simulation, simulate
-from heapsmith.model.touched import Touches
+from heapsmith.model.memory.application import REPLAY
+from heapsmith.model.memory.hardware import Hardware, Level
+from heapsmith.model.memory.touched import Touches
+from heapsmith.model.predict.cost import kinds, memory_share, price, system_calls, time_kinds
+from heapsmith.model.predict.simulate import Simulation, simulate
 
 SCALE = 0.3
 """Of the inputs of programs that are recorded here."""

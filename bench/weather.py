@@ -24,7 +24,7 @@ BETWEEN = 12
 
 
 class Replay(NamedTuple):
-    """What is timed. memory: the share of its time that goes by the memory yardstick (model/cost.py, MEMORY)."""
+    """What is timed. memory: the share of its time that follows the memory yardstick (model/predict/cost.py)."""
 
     script: Path
     library: Library

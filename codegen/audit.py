@@ -20,9 +20,9 @@ from heapsmith.codegen.figures import audit_figures
 from heapsmith.codegen.generate import HEADER, HEADER_PURPOSE, PURPOSES, RUNTIME, UNIT, UNIT_PURPOSE, generate
 from heapsmith.codegen.shape import audit_shape
 from heapsmith.codegen.toolchain import Compiler, find_gcc
-from heapsmith.model.design import Design
+from heapsmith.model.design.design import Design
+from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import CheckFailed
-from heapsmith.model.plan import Plan, make_plan
 
 BANNER_LINES = 5
 MAX_COLUMNS = 120

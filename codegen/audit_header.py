@@ -11,8 +11,8 @@ from heapsmith.codegen.claims import Row, header_hits, header_sentence
 from heapsmith.codegen.disassembly import Unreadable, disassemble, paths
 from heapsmith.codegen.generate import HEADER
 from heapsmith.codegen.toolchain import Compiler, compile_c
+from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import CheckFailed
-from heapsmith.model.plan import Plan
 
 STRICT = ["-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 LANGUAGES = {"c11": ("gcc", "c"), "c++17": ("g++", "c++")}

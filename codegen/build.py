@@ -9,7 +9,7 @@ from pathlib import Path
 
 from heapsmith.codegen.generate import RUNTIME, UNIT, generate
 from heapsmith.codegen.toolchain import compile_c
-from heapsmith.model.design import Design
+from heapsmith.model.design.design import Design
 from heapsmith.model.errors import CheckFailed, Missing
 
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wno-override-init"]

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from heapsmith.model import layout
-from heapsmith.model.plan import ClassPlan, Plan
+from heapsmith.model.design.plan import ClassPlan, Plan
+from heapsmith.model.memory import layout
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -259,7 +259,7 @@ class StructField(NamedTuple):
 
 
 def struct_fields(plan: Plan) -> list[StructField]:
-    """The offsets that the model's statements of touched lines count on (model/layout.py); plan.c asserts them."""
+    """The offsets on which the touched lines of model/memory/layout.py rely; plan.c asserts them."""
     heap = {name: at for name, at in msgspec.structs.asdict(plan.layout).items() if name != "heap_bytes"}
     fields = {
         "heap": heap,

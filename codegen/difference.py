@@ -4,10 +4,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from heapsmith.model.arrays import COUNTS, TOTALS
-from heapsmith.model.machine import Counters
-from heapsmith.model.plan import Plan
-from heapsmith.model.trace import Chunk, Op
+from heapsmith.model.design.plan import Plan
+from heapsmith.model.heap.arrays import COUNTS, TOTALS
+from heapsmith.model.heap.machine import Counters
+from heapsmith.model.trace.reader import Chunk, Op
 
 HIT_PATH = ("hit0", "push")
 """Counters that the release build leaves out (section 10)."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from heapsmith.codegen.generate import RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import Missing
-from heapsmith.model.trace import Chunk
+from heapsmith.model.trace.reader import Chunk
 
 RECORD = np.dtype(
     {

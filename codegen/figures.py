@@ -4,7 +4,7 @@ from typing import Any
 
 from heapsmith.codegen.claims import Row
 from heapsmith.codegen.emitted import Numbers, Unit
-from heapsmith.model.plan import ClassPlan, Plan
+from heapsmith.model.design.plan import ClassPlan, Plan
 
 NO_CLASS = 255
 

@@ -10,10 +10,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import heapsmith
 from heapsmith.codegen.claims import STRUCT_BYTES, dispatches, header_sentence, sentence, struct_fields
-from heapsmith.model.design import Design
-from heapsmith.model.design_toml import design_text
+from heapsmith.model.design.design import Design
+from heapsmith.model.design.plan import Plan, make_plan, plan_json
+from heapsmith.model.design.toml import design_text
 from heapsmith.model.errors import BadInput, CheckFailed
-from heapsmith.model.plan import Plan, make_plan, plan_json
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 RUNTIME = Path(__file__).resolve().parent.parent / "runtime"

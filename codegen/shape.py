@@ -7,7 +7,7 @@ from pycparser import c_ast
 
 from heapsmith.codegen.claims import HARDENING_CALLS, Row, exits
 from heapsmith.codegen.emitted import Facts, Unit, c_text
-from heapsmith.model.plan import ClassPlan, Plan
+from heapsmith.model.design.plan import ClassPlan, Plan
 
 HELPERS = frozenset(
     {"count_checked", "size_to_class", "slab_of", "in_slab_span", "hs_stack_popped", "hs_stack_pushed"}

@@ -16,10 +16,10 @@ from heapsmith.codegen.build import build_emitted
 from heapsmith.codegen.difference import Difference, by_address, by_counter, counted, counter_row, operation
 from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.generate import generate
-from heapsmith.model.design import Design
-from heapsmith.model.machine import Machine
-from heapsmith.model.plan import Plan, make_plan
-from heapsmith.model.trace import Chunk, TraceReader
+from heapsmith.model.design.design import Design
+from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.heap.machine import Machine
+from heapsmith.model.trace.reader import Chunk, TraceReader
 
 Progress = Callable[[str, int, int], None]
 """Called as (what is being done, events done, events in all)."""

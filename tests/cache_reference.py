@@ -1,11 +1,11 @@
-"""What model/cache.py, resident.py and branches.py count, said once more with plain lists, sets and dictionaries."""
+"""The counts of model/memory/cache.py, resident.py and branches.py, by plain lists, sets and dictionaries."""
 
 from collections import Counter
 from typing import Any
 
-from heapsmith.model.branches import BRANCH_BITS, DEPTH, SLOTS
-from heapsmith.model.directory import slot_of
-from heapsmith.model.hardware import Hardware
+from heapsmith.model.memory.branches import BRANCH_BITS, DEPTH, SLOTS
+from heapsmith.model.memory.directory import slot_of
+from heapsmith.model.memory.hardware import Hardware
 
 PAGE, FRAME = 4096, 1 << 21
 

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from heapsmith.model import policy
-from heapsmith.model.design import HUGE_PAGE, THPS, Design
+from heapsmith.model.constants import HUGE_PAGE
+from heapsmith.model.design.design import THPS, Design
 
 FACTORS: dict[str, tuple[str, ...]] = {
     "classifier": tuple(policy.names(policy.CLASSIFIERS)),

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from heapsmith.bench.built import library_of
 from heapsmith.codegen.build import FLAGS
-from heapsmith.model.design import Design
-from heapsmith.model.trace import Op
+from heapsmith.model.design.design import Design
+from heapsmith.model.trace.reader import Op
 
 FAST_TO_BUILD = [*(flag for flag in FLAGS if flag not in ("-O2", "-g")), "-O0"]
 """Flags for a library that is compiled more often than it is run."""

@@ -2,8 +2,8 @@
 
 import random
 
-from heapsmith.model.plan import Plan
-from heapsmith.model.trace import Chunk, Op
+from heapsmith.model.design.plan import Plan
+from heapsmith.model.trace.reader import Chunk, Op
 
 THREADS = 4
 

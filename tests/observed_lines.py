@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from heapsmith.codegen.difference import counted
 from heapsmith.codegen.driver import Driver, driver_tool
-from heapsmith.model import layout
-from heapsmith.model.plan import Plan
-from heapsmith.model.trace import Chunk, Op
+from heapsmith.model.design.plan import Plan
+from heapsmith.model.memory import layout
+from heapsmith.model.trace.reader import Chunk, Op
 
 LINE_SHIFT = 6
 PAD_EVENTS = 3000

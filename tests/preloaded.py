@@ -12,7 +12,7 @@ from loaded import checked_library
 
 from heapsmith.bench.built import library_of
 from heapsmith.codegen.toolchain import build_tool
-from heapsmith.model.design import Design, builtin_names, load
+from heapsmith.model.design.design import Design, builtin_names, load
 
 PROGRAMS = Path(__file__).parent / "programs"
 FLAGS = ("-O1", "-fno-builtin", "-pthread", "-Wall", "-Wextra")

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from heapsmith.model.design import Design, Front
-from heapsmith.model.machine import Machine
-from heapsmith.model.plan import make_plan
-from heapsmith.model.policy import front_none
-from heapsmith.model.trace import Op
+from heapsmith.model.design.design import Design, Front
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.heap.machine import Machine
+from heapsmith.model.policy.front import none as front_none
+from heapsmith.model.trace.reader import Op
 
 NONE = front_none.Params()
 RUN, HUGE = 1 << 60, 1 << 61

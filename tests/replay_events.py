@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from heapsmith.model.trace import Chunk, Op, TraceWriter
+from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 Event = tuple[Op, int, int, int]  # operation, thread, name of the block, bytes
 

@@ -17,7 +17,7 @@ import pytest
 
 from heapsmith.codegen.generate import RUNTIME, UNIT, generate
 from heapsmith.codegen.toolchain import build_tool, compile_c
-from heapsmith.model.design import Design
+from heapsmith.model.design.design import Design
 
 STRESS = Path(__file__).parent / "stress"
 PROGRAM = [STRESS / name for name in ("stress.c", "piece.c", "intervals.c", "tested.c")]

@@ -3,14 +3,14 @@
 import msgspec
 import pytest
 
-from heapsmith.model.application import Application
-from heapsmith.model.design import load
+from heapsmith.model.design.design import load
+from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.hardware import load_hardware
-from heapsmith.model.machine import Machine
-from heapsmith.model.plan import Plan, make_plan
-from heapsmith.model.touched import Touched, Touches
-from heapsmith.model.trace import Op
+from heapsmith.model.heap.machine import Machine
+from heapsmith.model.memory.application import Application
+from heapsmith.model.memory.hardware import load_hardware
+from heapsmith.model.memory.touched import Touched, Touches
+from heapsmith.model.trace.reader import Op
 
 LINE = 64
 

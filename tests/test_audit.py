@@ -15,17 +15,15 @@ from heapsmith.codegen.build import FLAGS, build_emitted
 from heapsmith.codegen.claims import Hit
 from heapsmith.codegen.disassembly import Unreadable, memory_traffic, parse_listing, paths
 from heapsmith.codegen.generate import generate
-from heapsmith.model.design import ClassFront, Design, load
+from heapsmith.model.design.design import ClassFront, Design, load
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import Missing
-from heapsmith.model.plan import make_plan
-from heapsmith.model.policy import (
-    front_array_stack,
-    front_fifo_ring,
-    front_linked_list,
-    front_none,
-    front_two_level,
-    hardening_off,
-)
+from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
+from heapsmith.model.policy.front import linked_list as front_linked_list
+from heapsmith.model.policy.front import none as front_none
+from heapsmith.model.policy.front import two_level as front_two_level
+from heapsmith.model.policy.hardening import off as hardening_off
 
 needs_tools = pytest.mark.skipif(
     not (shutil.which("gcc") and shutil.which("objdump")), reason="gcc or objdump is not on PATH"

@@ -12,7 +12,7 @@ from loaded import checked_library, fast_library
 
 from heapsmith.bench.built import library_of
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
-from heapsmith.model.design import Design, builtin_names, load
+from heapsmith.model.design.design import Design, builtin_names, load
 
 FOLDER = Path(__file__).parent / "behaviours"
 SOURCES = sorted([*FOLDER.glob("*.c"), *FOLDER.glob("*.cpp")])

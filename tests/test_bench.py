@@ -23,7 +23,7 @@ from heapsmith.bench.rows import CEILINGS, MICRO, THREADS
 from heapsmith.bench.suite import BenchReport, bench, make_row, run_rounds
 from heapsmith.bench.suites import SUITES, Row, Runner, Sample, environment, rows
 from heapsmith.codegen.toolchain import compile_c
-from heapsmith.model.design import load
+from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, CheckFailed
 
 Call = Callable[..., Answer]

@@ -9,10 +9,10 @@ from cache_reference import FRAME, PAGE, Reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heapsmith.model.hardware import Hardware, Level, Tlb, TlbLevel
-from heapsmith.model.kernel import Ints, compiled, kernel, specialised
-from heapsmith.model.touched import COUNTS, Touched
-from heapsmith.model.touches import CACHES, acts, branch, gone, on_huge, tick, touch, touch_bytes
+from heapsmith.model.compile.kernel import Ints, compiled, kernel, specialised
+from heapsmith.model.memory.hardware import Hardware, Level, Tlb, TlbLevel
+from heapsmith.model.memory.touched import COUNTS, Touched
+from heapsmith.model.memory.touches import CACHES, acts, branch, gone, on_huge, tick, touch, touch_bytes
 
 TINY = Hardware(
     "tiny",

@@ -9,9 +9,9 @@ import pytest
 from heapsmith.bench.calibrate import calibrate, write_machine
 from heapsmith.bench.micro_traces import PROGRAMS, holes, pairs, write_programs
 from heapsmith.bench.weather import polish
-from heapsmith.model.design import load
-from heapsmith.model.hardware import load_hardware
-from heapsmith.model.trace import verify
+from heapsmith.model.design.design import load
+from heapsmith.model.memory.hardware import load_hardware
+from heapsmith.model.trace.reader import verify
 
 
 def test_micro_programs_are_whole_and_repeat(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from traces import trace_of
 from heapsmith.bench.built import library_of
 from heapsmith.bench.callgrind import Geometry, counted, parse, replay_counts
 from heapsmith.bench.replay_script import write_script
-from heapsmith.model.design import load
+from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
 
 PROFILE = """\

@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from traces import random_chunk
 
-from heapsmith.model.capacities import (
+from heapsmith.model.design.design import Design, Front, derive_front, load
+from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.heap.machine import Machine
+from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
+from heapsmith.model.policy.front import linked_list as front_linked_list
+from heapsmith.model.policy.front import none as front_none
+from heapsmith.model.policy.front import two_level as front_two_level
+from heapsmith.model.search.capacities import (
     LEVELS,
     CapacityPass,
     Curve,
@@ -20,17 +28,7 @@ from heapsmith.model.capacities import (
     options,
     resized,
 )
-from heapsmith.model.design import Design, Front, derive_front, load
-from heapsmith.model.machine import Machine
-from heapsmith.model.plan import Plan, make_plan
-from heapsmith.model.policy import (
-    front_array_stack,
-    front_fifo_ring,
-    front_linked_list,
-    front_none,
-    front_two_level,
-)
-from heapsmith.model.trace import Chunk
+from heapsmith.model.trace.reader import Chunk
 
 THREADS = 5
 KINDS: list[Front] = [

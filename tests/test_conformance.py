@@ -10,10 +10,10 @@ from loaded import Loaded, RealThread, fast_library
 from numpy.typing import NDArray
 
 from heapsmith.codegen.difference import counter_names, counter_row, place
-from heapsmith.model.design import Design
-from heapsmith.model.machine import Machine
-from heapsmith.model.plan import Plan, make_plan
-from heapsmith.model.trace import Op
+from heapsmith.model.design.design import Design
+from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.heap.machine import Machine
+from heapsmith.model.trace.reader import Op
 
 THREAD = st.sampled_from([0, 0, 0, 0, 1, 1, 2, 3])
 COUNT = st.integers(1, 20)

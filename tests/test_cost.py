@@ -8,13 +8,13 @@ import pytest
 from traces import random_trace
 
 from heapsmith.bench.micro_traces import Script
-from heapsmith.model.application import Application
-from heapsmith.model.cost import kinds, price, price_of, time_kinds
-from heapsmith.model.design import Design, builtin_names, load
-from heapsmith.model.hardware import Hardware, load_hardware
-from heapsmith.model.plan import make_plan
-from heapsmith.model.policy import front_array_stack
-from heapsmith.model.simulate import Simulation, simulate
+from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.memory.application import Application
+from heapsmith.model.memory.hardware import Hardware, load_hardware
+from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.predict.cost import kinds, price, price_of, time_kinds
+from heapsmith.model.predict.simulate import Simulation, simulate
 
 EVENTS = 1500
 

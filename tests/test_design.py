@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heapsmith.model import policy
-from heapsmith.model.design import Design, builtin_names, load, parse, schema
+from heapsmith.model.design.design import Design, builtin_names, load, parse, schema
 from heapsmith.model.errors import BadInput
 
 WRONG = [

@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heapsmith.model import distances
-from heapsmith.model import touched_words as words
-from heapsmith.model.hardware import load_hardware
-from heapsmith.model.kernel import Ints, compiled, kernel, specialised
-from heapsmith.model.touched import Touched
-from heapsmith.model.touches import DISTANCES, room_for, touch
+from heapsmith.model.compile.kernel import Ints, compiled, kernel, specialised
+from heapsmith.model.memory import distances, words
+from heapsmith.model.memory.hardware import load_hardware
+from heapsmith.model.memory.touched import Touched
+from heapsmith.model.memory.touches import DISTANCES, room_for, touch
 
 MACHINE = load_hardware()
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from preloaded import BUILT_IN, library, program, shim, start
 
-from heapsmith.model.arrays import TOTALS
-from heapsmith.model.design import HUGE_PAGE
+from heapsmith.model.constants import HUGE_PAGE
+from heapsmith.model.heap.arrays import TOTALS
 
 COVERING = ["covering-0", "covering-3"]
 KINDS = [

@@ -12,7 +12,7 @@ import pytest
 
 from heapsmith.bench.built import library_of
 from heapsmith.codegen.toolchain import build_tool
-from heapsmith.model.design import load
+from heapsmith.model.design.design import load
 
 PROGRAMS = Path(__file__).parent / "programs"
 FLAGS = ["-O2", "-pthread", "-Wall", "-Wextra", "-fno-builtin", "-Wno-free-nonheap-object", "-Wno-use-after-free"]

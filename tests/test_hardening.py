@@ -12,8 +12,8 @@ from loaded import FAST_TO_BUILD
 from heapsmith.bench.built import library_of
 from heapsmith.bench.hardening import LEVELS
 from heapsmith.codegen.toolchain import build_tool
-from heapsmith.model.design import Design, load
-from heapsmith.model.policy import front_linked_list
+from heapsmith.model.design.design import Design, load
+from heapsmith.model.policy.front import linked_list as front_linked_list
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "misuse"

@@ -6,7 +6,16 @@ import msgspec
 import pytest
 
 from heapsmith.model.errors import BadInput, Missing
-from heapsmith.model.hardware import BUILTIN, Hardware, Level, Tlb, TlbLevel, detected, load_hardware, parse_hardware
+from heapsmith.model.memory.hardware import (
+    BUILTIN,
+    Hardware,
+    Level,
+    Tlb,
+    TlbLevel,
+    detected,
+    load_hardware,
+    parse_hardware,
+)
 
 SMALLEST = 'name = "x"\nl1 = {bytes = 32768, ways = 8}\nllc = {bytes = 37486592, ways = 11}\n'
 
@@ -112,5 +121,5 @@ def test_no_description_is_missing(tmp_path: Path) -> None:
 
 def test_here_is_what_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     found = msgspec.structs.replace(load_hardware(), name="detected")
-    monkeypatch.setattr("heapsmith.model.hardware.detected", lambda: found)
+    monkeypatch.setattr("heapsmith.model.memory.hardware.detected", lambda: found)
     assert load_hardware("here") is found

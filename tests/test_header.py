@@ -20,9 +20,11 @@ from heapsmith.codegen.audit_header import audit_header
 from heapsmith.codegen.build import build_archive
 from heapsmith.codegen.generate import HEADER, RUNTIME, generate, render
 from heapsmith.codegen.toolchain import find_gcc
-from heapsmith.model.design import ClassFront, Design, load
-from heapsmith.model.plan import make_plan
-from heapsmith.model.policy import front_array_stack, front_fifo_ring, front_two_level
+from heapsmith.model.design.design import ClassFront, Design, load
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
+from heapsmith.model.policy.front import two_level as front_two_level
 
 FRONTS = [
     ClassFront([32, 80, 1040], front_array_stack.Params(capacity=3, refill=2, flush=2)),

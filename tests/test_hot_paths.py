@@ -8,7 +8,7 @@ import pytest
 from heapsmith.bench.hot_paths import FILE, GATED, allowed, as_toml, committed, compare, count, forms_of
 from heapsmith.bench.inlined import FORMS
 from heapsmith.codegen.toolchain import find_gcc
-from heapsmith.model.design import load
+from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
 
 

@@ -7,10 +7,10 @@ import pytest
 from test_tune import BASES, DEFAULT, an_outcome, base_with
 from traces import trace_of
 
-from heapsmith.model.design import Design
-from heapsmith.model.huge_pages import HUGE_TOUCH_NS, TOUCH_NS, page_variants, touch_ns
-from heapsmith.model.policy import hardening_full
-from heapsmith.model.tune import tune
+from heapsmith.model.design.design import Design
+from heapsmith.model.policy.hardening import full as hardening_full
+from heapsmith.model.search.huge_pages import HUGE_TOUCH_NS, TOUCH_NS, page_variants, touch_ns
+from heapsmith.model.search.tune import tune
 
 
 @pytest.mark.parametrize("base", BASES.values(), ids=BASES)

@@ -10,8 +10,8 @@ import pytest
 
 from heapsmith.codegen.generate import RUNTIME, render
 from heapsmith.codegen.toolchain import find_gcc
-from heapsmith.model.design import load
-from heapsmith.model.plan import make_plan
+from heapsmith.model.design.design import load
+from heapsmith.model.design.plan import make_plan
 
 HERE = Path(__file__).resolve().parent / "interleave"
 EXPLORER = ("explore.c", "threads.c", "memory.c", "shared.c", "hooks.c")

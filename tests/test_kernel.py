@@ -5,9 +5,9 @@ import types
 import numpy as np
 import pytest
 
-from heapsmith.model import kernel
-from heapsmith.model.kernel import Ints, compiled, hit_path, large_hit_path, specialised
-from heapsmith.model.kernel import kernel as mark
+from heapsmith.model.compile import kernel
+from heapsmith.model.compile.kernel import Ints, compiled, hit_path, large_hit_path, specialised
+from heapsmith.model.compile.kernel import kernel as mark
 
 STEP = 3
 ROUND, UP = 0, 1

@@ -2,8 +2,9 @@
 
 from program import HUGE, RUN, Program, plain_and_compiled
 
-from heapsmith.model.policy import hardening_full, release_budget
-from heapsmith.model.trace import Op
+from heapsmith.model.policy.hardening import full as hardening_full
+from heapsmith.model.policy.release import budget as release_budget
+from heapsmith.model.trace.reader import Op
 
 pytestmark = plain_and_compiled
 

@@ -9,16 +9,16 @@ from covering import covering_designs, soon
 from observed_lines import LINE_SHIFT, observe
 
 from heapsmith.codegen.build import build
-from heapsmith.model.application import Application
-from heapsmith.model.design import Design, builtin_names, load
-from heapsmith.model.hardware import load_hardware
-from heapsmith.model.layout import HEAPS, HUGE, Layout
-from heapsmith.model.machine import Machine
-from heapsmith.model.plan import Plan, make_plan
-from heapsmith.model.touched import Touched
-from heapsmith.model.touched_words import LOGGED
-from heapsmith.model.touches import LOG
-from heapsmith.model.trace import Chunk, Op
+from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.heap.machine import Machine
+from heapsmith.model.memory.application import Application
+from heapsmith.model.memory.hardware import load_hardware
+from heapsmith.model.memory.layout import HEAPS, HUGE, Layout
+from heapsmith.model.memory.touched import Touched
+from heapsmith.model.memory.touches import LOG
+from heapsmith.model.memory.words import LOGGED
+from heapsmith.model.trace.reader import Chunk, Op
 
 SPAN_BYTES = 1 << 32
 """Of slabs, at most: under valgrind a process does not get more, and regions would be narrower than in the model."""

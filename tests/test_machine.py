@@ -6,19 +6,17 @@ import numpy as np
 import pytest
 from program import NONE, Program, plain_and_compiled
 
-from heapsmith.model.design import Design, Front
+from heapsmith.model.design.design import Design, Front
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.machine import Machine
-from heapsmith.model.plan import make_plan
-from heapsmith.model.policy import (
-    front_array_stack,
-    front_fifo_ring,
-    front_linked_list,
-    front_two_level,
-    hardening_full,
-    release_budget,
-)
-from heapsmith.model.trace import Chunk, Op
+from heapsmith.model.heap.machine import Machine
+from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
+from heapsmith.model.policy.front import linked_list as front_linked_list
+from heapsmith.model.policy.front import two_level as front_two_level
+from heapsmith.model.policy.hardening import full as hardening_full
+from heapsmith.model.policy.release import budget as release_budget
+from heapsmith.model.trace.reader import Chunk, Op
 
 pytestmark = plain_and_compiled
 

@@ -14,21 +14,19 @@ from program import NONE, SMALL, Program
 from traces import random_chunk
 
 from heapsmith.model import policy
-from heapsmith.model.design import Design, Front, Hardening, Release
+from heapsmith.model.design.design import Design, Front, Hardening, Release
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import CheckFailed
-from heapsmith.model.machine import Machine
-from heapsmith.model.plan import make_plan
-from heapsmith.model.policy import (
-    front_array_stack,
-    front_fifo_ring,
-    front_linked_list,
-    front_two_level,
-    hardening_full,
-    hardening_off,
-    release_budget,
-    release_keep,
-)
-from heapsmith.model.trace import Chunk, Op
+from heapsmith.model.heap.machine import Machine
+from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
+from heapsmith.model.policy.front import linked_list as front_linked_list
+from heapsmith.model.policy.front import two_level as front_two_level
+from heapsmith.model.policy.hardening import full as hardening_full
+from heapsmith.model.policy.hardening import off as hardening_off
+from heapsmith.model.policy.release import budget as release_budget
+from heapsmith.model.policy.release import keep as release_keep
+from heapsmith.model.trace.reader import Chunk, Op
 
 FRONTS: list[Front] = [
     NONE,

@@ -10,7 +10,7 @@ from heapsmith.bench.micro_programs import HERE, ceiling, program, took
 from heapsmith.bench.peers import Library
 from heapsmith.bench.rows import CEILINGS, MICRO, THREADS
 from heapsmith.bench.suites import environment
-from heapsmith.model.design import load
+from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed
 
 GLIBC = Library("glibc", None)

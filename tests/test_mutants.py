@@ -17,7 +17,7 @@ from workshop import BEHAVIOURS, MISUSE, NO_TRACE, AgainstModel, ByPrograms, Wor
 from heapsmith.codegen.audit import audit_emitted
 from heapsmith.codegen.generate import PURPOSES, RUNTIME, runtime_sources
 from heapsmith.model import policy
-from heapsmith.model.plan import make_plan
+from heapsmith.model.design.plan import make_plan
 
 DESIGNS = [msgspec.structs.replace(covering_designs()[index], foreign="leak") for index in (0, 1, 2, 3)]
 """Together they have every policy but `next` for foreign pointers: the driver's would go to glibc, which aborts.

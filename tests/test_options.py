@@ -17,9 +17,9 @@ from loaded import checked_library
 from heapsmith.bench.built import library_of
 from heapsmith.codegen.build import FLAGS, build
 from heapsmith.codegen.toolchain import build_tool
-from heapsmith.model.arrays import COUNTS, TOTALS
-from heapsmith.model.design import load
-from heapsmith.model.plan import make_plan
+from heapsmith.model.design.design import load
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.heap.arrays import COUNTS, TOTALS
 
 PROGRAMS = Path(__file__).parent / "programs"
 DESIGN = load("default")

@@ -6,16 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heapsmith.model.design import Design, builtin_names, load
-from heapsmith.model.plan import RECIPROCAL_SHIFT, make_plan, reciprocal
-from heapsmith.model.policy import (
-    front_two_level,
-    hardening_checks,
-    hardening_full,
-    hardening_off,
-    release_budget,
-    release_keep,
-)
+from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.design.plan import RECIPROCAL_SHIFT, make_plan, reciprocal
+from heapsmith.model.policy.front import two_level as front_two_level
+from heapsmith.model.policy.hardening import checks as hardening_checks
+from heapsmith.model.policy.hardening import full as hardening_full
+from heapsmith.model.policy.hardening import off as hardening_off
+from heapsmith.model.policy.release import budget as release_budget
+from heapsmith.model.policy.release import keep as release_keep
 
 
 @pytest.mark.parametrize("name", builtin_names())

@@ -8,9 +8,9 @@ import pytest
 from covering import covering_designs, legal_pairs, pairs_of
 
 from heapsmith.model import policy
-from heapsmith.model.design import builtin_names, load
-from heapsmith.model.kernel import _KERNELS
-from heapsmith.model.plan import make_plan
+from heapsmith.model.compile.kernel import _KERNELS
+from heapsmith.model.design.design import builtin_names, load
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy import dispatch, lines
 
 TABLES = {

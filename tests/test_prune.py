@@ -6,9 +6,9 @@ from typing import cast
 import numpy as np
 import pytest
 
-from heapsmith.model.kernel import Ints, Records, compiled
-from heapsmith.model.kernel import kernel as mark
-from heapsmith.model.prune import Pruned, pruned
+from heapsmith.model.compile.kernel import Ints, Records, compiled
+from heapsmith.model.compile.kernel import kernel as mark
+from heapsmith.model.compile.prune import Pruned, pruned
 
 ON = 0
 

@@ -13,9 +13,9 @@ from loaded import checked_library
 
 from heapsmith.bench.built import library_of
 from heapsmith.bench.programs import JOBS, Program, programs, trace_of
-from heapsmith.model.design import builtin_names, load
-from heapsmith.model.trace_stats import trace_info
-from heapsmith.model.tune import tune
+from heapsmith.model.design.design import builtin_names, load
+from heapsmith.model.search.tune import tune
+from heapsmith.model.trace.stats import trace_info
 
 NAMES = [
     *("python", "cc1", "sqlite3", "perl", "git", "zstd", "pbzip2", "redis", "redis-load", "cc1plus", "z3", "node"),

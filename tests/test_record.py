@@ -15,7 +15,7 @@ from heapsmith.bench.record import RecordedTrace, RecordResult, build_recorder, 
 from heapsmith.bench.spool_merge import UNIT_WORDS
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput, CheckFailed
-from heapsmith.model.trace import Op, TraceReader, verify
+from heapsmith.model.trace.reader import Op, TraceReader, verify
 
 PROGRAMS = Path(__file__).parent / "programs"
 M, C, R, A, F, FS = Op.MALLOC, Op.CALLOC, Op.REALLOC, Op.ALIGNED, Op.FREE, Op.FREE_SIZED

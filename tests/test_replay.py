@@ -18,7 +18,7 @@ from heapsmith.bench.replay_script import EVENT, HEADER, write_script
 from heapsmith.bench.rounds import Figure, ratios, schedule
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput, CheckFailed
-from heapsmith.model.trace import Chunk, Op, TraceWriter
+from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 GLIBC = Library("glibc", None)
 

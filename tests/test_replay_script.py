@@ -14,7 +14,7 @@ from heapsmith.bench.peers import Library
 from heapsmith.bench.replay import replay_once
 from heapsmith.bench.replay_script import EVENT, HEADER, JOIN, SPAWN, write_script
 from heapsmith.model.errors import BadInput, Missing
-from heapsmith.model.trace import Op
+from heapsmith.model.trace.reader import Op
 
 GLIBC = Library("glibc", None)
 

@@ -5,13 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heapsmith.model import resident, touches
-from heapsmith.model import touched_words as words
-from heapsmith.model.hardware import load_hardware
-from heapsmith.model.kernel import specialised
-from heapsmith.model.resident import FRAME, PAGE
-from heapsmith.model.touched import Touched
-from heapsmith.model.touches import CACHES
+from heapsmith.model.compile.kernel import specialised
+from heapsmith.model.memory import resident, touches, words
+from heapsmith.model.memory.hardware import load_hardware
+from heapsmith.model.memory.resident import FRAME, PAGE
+from heapsmith.model.memory.touched import Touched
+from heapsmith.model.memory.touches import CACHES
 
 MACHINE = load_hardware()
 TOUCH: Any = specialised(touches.touch, SINK=CACHES)

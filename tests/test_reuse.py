@@ -8,15 +8,15 @@ import pytest
 from conftest import Answer
 from traces import random_trace
 
-from heapsmith.model.application import Application
-from heapsmith.model.design import load
-from heapsmith.model.hardware import load_hardware
-from heapsmith.model.machine import Machine
-from heapsmith.model.plan import make_plan
-from heapsmith.model.reuse import CACHES, reuse
-from heapsmith.model.touched import Touched
-from heapsmith.model.touches import LOG
-from heapsmith.model.trace import TraceReader
+from heapsmith.model.design.design import load
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.heap.machine import Machine
+from heapsmith.model.memory.application import Application
+from heapsmith.model.memory.hardware import load_hardware
+from heapsmith.model.memory.touched import Touched
+from heapsmith.model.memory.touches import LOG
+from heapsmith.model.predict.reuse import CACHES, reuse
+from heapsmith.model.trace.reader import TraceReader
 
 pytestmark = pytest.mark.usefixtures("plain_model")
 

@@ -9,7 +9,7 @@ from preloaded import BUILT_IN, LIVE_DESIGNS, design_of, library, program, run, 
 from traces import random_trace
 
 from heapsmith.codegen.verify import verify
-from heapsmith.model.design import load
+from heapsmith.model.design.design import load
 
 FEW = ["default", "owner"]
 MIB = 1 << 20

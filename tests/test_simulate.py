@@ -9,14 +9,15 @@ import pytest
 from conftest import Answer
 from traces import random_trace
 
-from heapsmith.model.design import Design, builtin_names, load
+from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.hardware import BUILTIN, load_hardware
-from heapsmith.model.machine import Machine
-from heapsmith.model.plan import make_plan
-from heapsmith.model.policy import front_array_stack, front_none
-from heapsmith.model.simulate import simulate
-from heapsmith.model.trace import Chunk, Op, TraceReader, TraceWriter
+from heapsmith.model.heap.machine import Machine
+from heapsmith.model.memory.hardware import BUILTIN, load_hardware
+from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.front import none as front_none
+from heapsmith.model.predict.simulate import simulate
+from heapsmith.model.trace.reader import Chunk, Op, TraceReader, TraceWriter
 
 
 @pytest.fixture(scope="module")

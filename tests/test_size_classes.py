@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from traces import random_chunk
 
-from heapsmith.model.design import load
-from heapsmith.model.machine import Machine
-from heapsmith.model.plan import make_plan
-from heapsmith.model.policy import front_none
-from heapsmith.model.size_classes import (
+from heapsmith.model.design.design import load
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.heap.machine import Machine
+from heapsmith.model.policy.front import none as front_none
+from heapsmith.model.search.size_classes import (
     PRICE_UNIT,
     STEP,
     UNREACHED,
@@ -28,7 +28,7 @@ from heapsmith.model.size_classes import (
     fewest_classes,
     search,
 )
-from heapsmith.model.trace import Chunk, Op
+from heapsmith.model.trace.reader import Chunk, Op
 
 
 @st.composite

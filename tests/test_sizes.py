@@ -7,10 +7,10 @@ from preloaded import FIRST_BUILT_IN
 
 from heapsmith.bench.built import library_of
 from heapsmith.codegen.difference import place
-from heapsmith.model.design import load
-from heapsmith.model.machine import Machine
-from heapsmith.model.plan import Plan, make_plan
-from heapsmith.model.trace import Chunk, Op
+from heapsmith.model.design.design import load
+from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.heap.machine import Machine
+from heapsmith.model.trace.reader import Chunk, Op
 
 
 def sizes(plan: Plan) -> list[int]:

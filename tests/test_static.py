@@ -12,7 +12,7 @@ import pytest
 from conftest import PROGRAM
 
 from heapsmith.codegen.build import build
-from heapsmith.model.design import load
+from heapsmith.model.design.design import load
 from heapsmith.model.errors import Missing
 
 PROGRAMS = Path(__file__).parent / "programs"

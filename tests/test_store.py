@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 from program import HUGE, RUN, Program, plain_and_compiled
 
-from heapsmith.model.policy import hardening_full, release_budget, release_keep
+from heapsmith.model.policy.hardening import full as hardening_full
+from heapsmith.model.policy.release import budget as release_budget
+from heapsmith.model.policy.release import keep as release_keep
 
 pytestmark = plain_and_compiled
 

@@ -13,9 +13,9 @@ from sanitized import ADDRESS_UNDEFINED, PROGRAM, STRESS, THREAD, Change, Saniti
 
 from heapsmith.bench.built import library_of
 from heapsmith.codegen.toolchain import build_tool
-from heapsmith.model.design import Design, builtin_names, load
-from heapsmith.model.plan import make_plan
-from heapsmith.model.policy import release_budget
+from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.policy.release import budget as release_budget
 
 FLAGS = ["-std=gnu17", "-O1", "-g", "-Wall", "-Wextra", "-Wshadow", "-pthread"]
 COVERING = covering_designs()

@@ -9,9 +9,9 @@ from traces import random_trace
 from heapsmith.bench.built import library_of
 from heapsmith.bench.replay_script import write_script
 from heapsmith.bench.syscalls import memory_calls
-from heapsmith.model.cost import system_calls
-from heapsmith.model.design import load
-from heapsmith.model.simulate import simulate
+from heapsmith.model.design.design import load
+from heapsmith.model.predict.cost import system_calls
+from heapsmith.model.predict.simulate import simulate
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")

@@ -16,7 +16,10 @@ import zstandard
 from traces import random_chunk, random_trace
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.trace import (
+from heapsmith.model.trace.codec import COLUMNS, encode
+from heapsmith.model.trace.events import join
+from heapsmith.model.trace.frames import chunk_frame, epilogue, prologue
+from heapsmith.model.trace.reader import (
     CHUNK_EVENTS,
     Chunk,
     Footer,
@@ -28,9 +31,6 @@ from heapsmith.model.trace import (
     salvage,
     verify,
 )
-from heapsmith.model.trace_codec import COLUMNS, encode
-from heapsmith.model.trace_events import join
-from heapsmith.model.trace_frames import chunk_frame, epilogue, prologue
 
 EMPTY = Chunk.of(*[()] * 6)
 

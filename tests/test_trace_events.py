@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from traces import random_chunk
 
-from heapsmith.model.trace import Chunk, Op
-from heapsmith.model.trace_events import Rules, join
+from heapsmith.model.trace.events import Rules, join
+from heapsmith.model.trace.reader import Chunk, Op
 
 Row = tuple[int, int, int, int, int, int]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.trace import TraceReader, print_events, verify
-from heapsmith.model.trace_import import import_rep
+from heapsmith.model.trace.imports import import_rep
+from heapsmith.model.trace.reader import TraceReader, print_events, verify
 
 
 def imported(tmp_path: Path, text: str) -> list[str]:

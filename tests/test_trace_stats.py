@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from traces import random_chunk
 
-from heapsmith.model.trace import Chunk, Op, TraceWriter
-from heapsmith.model.trace_stats import Bucket, Quantiles, SizeCount, SizeLive, TraceInfo, trace_info
+from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
+from heapsmith.model.trace.stats import Bucket, Quantiles, SizeCount, SizeLive, TraceInfo, trace_info
 
 
 def info_of(path: Path, chunk: Chunk, chunk_events: int = 65536) -> TraceInfo:

@@ -13,7 +13,7 @@ from heapsmith.bench.peers import Library
 from heapsmith.bench.programs import programs
 from heapsmith.bench.rows import MICRO, THREADS, MicroRow
 from heapsmith.bench.suite import BenchReport, bench
-from heapsmith.model.design import load
+from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed
 
 Call = Callable[..., Answer]

@@ -11,28 +11,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from traces import random_trace, trace_of
 
-from heapsmith.model.capacities import CapacityPass
-from heapsmith.model.design import BUILTIN, ClassFront, Design, load, parse
-from heapsmith.model.design_toml import Reason, design_text, write_design
-from heapsmith.model.draft import SMALL_LIMITS, drafts, request_weights
+from heapsmith.model.design.design import BUILTIN, ClassFront, Design, load, parse
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.design.toml import Reason, design_text, write_design
 from heapsmith.model.errors import BadInput
-from heapsmith.model.outcome import SLOW_SLACK, Outcome, best, by_slab, least_cached
-from heapsmith.model.plan import make_plan
-from heapsmith.model.policy import (
-    front_array_stack,
-    front_fifo_ring,
-    front_linked_list,
-    front_none,
-    front_two_level,
-    hardening_full,
-    hardening_off,
-    release_budget,
-    release_keep,
-)
-from heapsmith.model.simulate import simulate
-from heapsmith.model.size_classes import PRICE_UNIT, STEP, Histogram
-from heapsmith.model.trace import Chunk, Op, TraceReader, TraceWriter
-from heapsmith.model.tune import RUN_CACHES, Tuned, tune
+from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
+from heapsmith.model.policy.front import linked_list as front_linked_list
+from heapsmith.model.policy.front import none as front_none
+from heapsmith.model.policy.front import two_level as front_two_level
+from heapsmith.model.policy.hardening import full as hardening_full
+from heapsmith.model.policy.hardening import off as hardening_off
+from heapsmith.model.policy.release import budget as release_budget
+from heapsmith.model.policy.release import keep as release_keep
+from heapsmith.model.predict.simulate import simulate
+from heapsmith.model.search.capacities import CapacityPass
+from heapsmith.model.search.draft import SMALL_LIMITS, drafts, request_weights
+from heapsmith.model.search.outcome import SLOW_SLACK, Outcome, best, by_slab, least_cached
+from heapsmith.model.search.size_classes import PRICE_UNIT, STEP, Histogram
+from heapsmith.model.search.tune import RUN_CACHES, Tuned, tune
+from heapsmith.model.trace.reader import Chunk, Op, TraceReader, TraceWriter
 
 DEFAULT = load("default")
 

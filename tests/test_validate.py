@@ -12,8 +12,8 @@ from traces import random_trace
 from heapsmith.bench.bad_designs import bad_designs
 from heapsmith.bench.scatter import write_scatter
 from heapsmith.bench.validate import Validation, validate
-from heapsmith.model.design import load
-from heapsmith.model.hardware import load_hardware
+from heapsmith.model.design.design import load
+from heapsmith.model.memory.hardware import load_hardware
 
 
 @pytest.fixture(scope="module")

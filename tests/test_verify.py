@@ -13,11 +13,11 @@ from workshop import Workshop
 from heapsmith.codegen.difference import by_address, counted, counter_names, counter_row, place
 from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.verify import Library, Run, VerifyReport, replay, verify
-from heapsmith.model.design import Design
+from heapsmith.model.design.design import Design
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.machine import Machine
-from heapsmith.model.plan import make_plan
-from heapsmith.model.trace import Chunk, Op, TraceWriter
+from heapsmith.model.heap.machine import Machine
+from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 DESIGN: Design = covering_designs()[1]
 PLAN = make_plan(DESIGN)

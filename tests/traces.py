@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from heapsmith.model.trace import CHUNK_EVENTS, Chunk, Op, TraceWriter
+from heapsmith.model.trace.reader import CHUNK_EVENTS, Chunk, Op, TraceWriter
 
 _POPULAR_SIZES = 12
 

@@ -22,10 +22,10 @@ from heapsmith.codegen.difference import counter_row
 from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.generate import PURPOSES, RUNTIME, generate, runtime_sources
 from heapsmith.codegen.toolchain import build_tool, find_gcc
-from heapsmith.model.design import Design
-from heapsmith.model.machine import Machine
-from heapsmith.model.plan import Plan, make_plan
-from heapsmith.model.trace import Chunk
+from heapsmith.model.design.design import Design
+from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.heap.machine import Machine
+from heapsmith.model.trace.reader import Chunk
 
 COMPILE = [
     *("-std=gnu17", "-O0", "-w", "-pipe", "-fPIC", "-pthread", "-fvisibility=hidden", "-ftls-model=initial-exec"),

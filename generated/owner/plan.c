@@ -14,7 +14,7 @@ _Static_assert((uint64_t)SPAN_SLABS << SLAB_SHIFT == SLAB_SPAN_BYTES, "a slab's 
 _Static_assert((uint64_t)CLASS_COUNT * REGION_BYTES <= SLAB_SPAN_BYTES, "every region lies in the span");
 _Static_assert(BITMAP_WORDS * 64 >= 1024, "a mark for every block of a slab");
 
-/* Where the model says that these lie (model/layout.py), to know the cache lines that each path touches. */
+/* Where the model says that these lie (model/memory/layout.py), to know the cache lines that each path touches. */
 _Static_assert(offsetof(struct heap, end) == 240, "heap.end");
 _Static_assert(offsetof(struct heap, row_of) == 496, "heap.row_of");
 _Static_assert(offsetof(struct heap, front) == 1528, "heap.front");

@@ -1,56 +1,54 @@
 """Dispatch: for each policy family, the kernels that call the module that a policy code of the Plan stands for."""
 
 from heapsmith.model import policy
-from heapsmith.model.kernel import Ints, Records, hit_path, kernel
-from heapsmith.model.policy import (
-    choice_address_ordered,
-    choice_hot_index,
-    classifier_class_region,
-    classifier_header,
-    classifier_slab_map,
-    empties_shared,
-    front_array_stack,
-    front_fifo_ring,
-    front_linked_list,
-    front_none,
-    front_two_level,
-    release_keep,
-    remote_local_cache,
-)
-from heapsmith.model.policy.choice_address_ordered import add as address_ordered_add
-from heapsmith.model.policy.choice_address_ordered import gives as address_ordered_gives
-from heapsmith.model.policy.choice_address_ordered import lets_go as address_ordered_lets_go
-from heapsmith.model.policy.choice_address_ordered import remove as address_ordered_remove
-from heapsmith.model.policy.choice_hot_index import add as hot_index_add
-from heapsmith.model.policy.choice_hot_index import attach as hot_index_attach
-from heapsmith.model.policy.choice_hot_index import gives as hot_index_gives
-from heapsmith.model.policy.choice_hot_index import lets_go as hot_index_lets_go
-from heapsmith.model.policy.choice_hot_index import remove as hot_index_remove
-from heapsmith.model.policy.classifier_class_region import superslab_place as class_region_place
-from heapsmith.model.policy.classifier_slab_map import superslab_place as slab_map_place
-from heapsmith.model.policy.empties_dedicated import pool as dedicated_pool
-from heapsmith.model.policy.empties_shared import pool as shared_pool
-from heapsmith.model.policy.front import NO_BLOCK, stack_fill, stack_pop
-from heapsmith.model.policy.front_array_stack import drain as array_stack_drain
-from heapsmith.model.policy.front_array_stack import push as array_stack_push
-from heapsmith.model.policy.front_fifo_ring import drain as fifo_ring_drain
-from heapsmith.model.policy.front_fifo_ring import fill as fifo_ring_fill
-from heapsmith.model.policy.front_fifo_ring import pop as fifo_ring_pop
-from heapsmith.model.policy.front_fifo_ring import push as fifo_ring_push
-from heapsmith.model.policy.front_linked_list import drain as linked_list_drain
-from heapsmith.model.policy.front_linked_list import push as linked_list_push
-from heapsmith.model.policy.front_none import push as none_push
-from heapsmith.model.policy.front_two_level import drain as two_level_drain
-from heapsmith.model.policy.front_two_level import promote as two_level_promote
-from heapsmith.model.policy.front_two_level import push as two_level_push
-from heapsmith.model.policy.release_budget import goes as budget_goes
-from heapsmith.model.policy.release_budget import grown as budget_grown
-from heapsmith.model.policy.release_keep import goes as keep_goes
-from heapsmith.model.policy.release_keep import grown as keep_grown
-from heapsmith.model.policy.remote_local_cache import needs_heap as local_cache_needs_heap
-from heapsmith.model.policy.remote_local_cache import where as local_cache_where
-from heapsmith.model.policy.remote_owner_list import needs_heap as owner_list_needs_heap
-from heapsmith.model.policy.remote_owner_list import where as owner_list_where
+from heapsmith.model.compile.kernel import Ints, Records, hit_path, kernel
+from heapsmith.model.policy.choice import address_ordered as choice_address_ordered
+from heapsmith.model.policy.choice import hot_index as choice_hot_index
+from heapsmith.model.policy.choice.address_ordered import add as address_ordered_add
+from heapsmith.model.policy.choice.address_ordered import gives as address_ordered_gives
+from heapsmith.model.policy.choice.address_ordered import lets_go as address_ordered_lets_go
+from heapsmith.model.policy.choice.address_ordered import remove as address_ordered_remove
+from heapsmith.model.policy.choice.hot_index import add as hot_index_add
+from heapsmith.model.policy.choice.hot_index import attach as hot_index_attach
+from heapsmith.model.policy.choice.hot_index import gives as hot_index_gives
+from heapsmith.model.policy.choice.hot_index import lets_go as hot_index_lets_go
+from heapsmith.model.policy.choice.hot_index import remove as hot_index_remove
+from heapsmith.model.policy.classifier import class_region as classifier_class_region
+from heapsmith.model.policy.classifier import header as classifier_header
+from heapsmith.model.policy.classifier import slab_map as classifier_slab_map
+from heapsmith.model.policy.classifier.class_region import superslab_place as class_region_place
+from heapsmith.model.policy.classifier.slab_map import superslab_place as slab_map_place
+from heapsmith.model.policy.empties import shared as empties_shared
+from heapsmith.model.policy.empties.dedicated import pool as dedicated_pool
+from heapsmith.model.policy.empties.shared import pool as shared_pool
+from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
+from heapsmith.model.policy.front import linked_list as front_linked_list
+from heapsmith.model.policy.front import none as front_none
+from heapsmith.model.policy.front import two_level as front_two_level
+from heapsmith.model.policy.front.array_stack import drain as array_stack_drain
+from heapsmith.model.policy.front.array_stack import push as array_stack_push
+from heapsmith.model.policy.front.common import NO_BLOCK, stack_fill, stack_pop
+from heapsmith.model.policy.front.fifo_ring import drain as fifo_ring_drain
+from heapsmith.model.policy.front.fifo_ring import fill as fifo_ring_fill
+from heapsmith.model.policy.front.fifo_ring import pop as fifo_ring_pop
+from heapsmith.model.policy.front.fifo_ring import push as fifo_ring_push
+from heapsmith.model.policy.front.linked_list import drain as linked_list_drain
+from heapsmith.model.policy.front.linked_list import push as linked_list_push
+from heapsmith.model.policy.front.none import push as none_push
+from heapsmith.model.policy.front.two_level import drain as two_level_drain
+from heapsmith.model.policy.front.two_level import promote as two_level_promote
+from heapsmith.model.policy.front.two_level import push as two_level_push
+from heapsmith.model.policy.release import keep as release_keep
+from heapsmith.model.policy.release.budget import goes as budget_goes
+from heapsmith.model.policy.release.budget import grown as budget_grown
+from heapsmith.model.policy.release.keep import goes as keep_goes
+from heapsmith.model.policy.release.keep import grown as keep_grown
+from heapsmith.model.policy.remote import local_cache as remote_local_cache
+from heapsmith.model.policy.remote.local_cache import needs_heap as local_cache_needs_heap
+from heapsmith.model.policy.remote.local_cache import where as local_cache_where
+from heapsmith.model.policy.remote.owner_list import needs_heap as owner_list_needs_heap
+from heapsmith.model.policy.remote.owner_list import where as owner_list_where
 
 NONE = policy.code(policy.FRONTS, front_none.NAME)
 ARRAY_STACK = policy.code(policy.FRONTS, front_array_stack.NAME)
@@ -212,7 +210,7 @@ def release_grown(release: int, budget_bytes: int, needed_again_bytes: int, most
 
 @hit_path
 def where(remote: int, slabs: Records, heap: int, slab: int) -> int:
-    """Where a block of `slab` freed by a thread of this heap (-1: none) goes (model/policy/remote.py)."""
+    """Where a block of `slab` freed by a thread of this heap (-1: none) goes (model/policy/remote/common.py)."""
     if remote == LOCAL_CACHE:
         return local_cache_where()
     return owner_list_where(slabs, heap, slab)

@@ -1,8 +1,8 @@
 """Lines: the cache lines that malloc and free touch on their way to a front and in it, policy by policy."""
 
-from heapsmith.model.design import PAGE
-from heapsmith.model.kernel import Ints, Records, hit_path, kernel
-from heapsmith.model.layout import (
+from heapsmith.model.compile.kernel import Ints, Records, hit_path, kernel
+from heapsmith.model.constants import PAGE
+from heapsmith.model.memory.layout import (
     ALLOC_OF,
     CLASS_BYTES,
     CLASS_CAPACITY,
@@ -27,6 +27,7 @@ from heapsmith.model.layout import (
     heap_at,
     slab_at,
 )
+from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.dispatch import (
     ARRAY_STACK,
     FIFO_RING,
@@ -37,7 +38,8 @@ from heapsmith.model.policy.dispatch import (
     SLAB_MAP,
     TWO_LEVEL,
 )
-from heapsmith.model.policy.front import (
+from heapsmith.model.policy.front.array_stack import push_lines as array_stack_push_lines
+from heapsmith.model.policy.front.common import (
     links_lines,
     list_lines,
     slots_lines,
@@ -45,16 +47,14 @@ from heapsmith.model.policy.front import (
     stack_pop_lines,
     stack_push_lines,
 )
-from heapsmith.model.policy.front_array_stack import push_lines as array_stack_push_lines
-from heapsmith.model.policy.front_fifo_ring import fill_lines as fifo_ring_fill_lines
-from heapsmith.model.policy.front_fifo_ring import pop_lines as fifo_ring_pop_lines
-from heapsmith.model.policy.front_fifo_ring import push_lines as fifo_ring_push_lines
-from heapsmith.model.policy.front_linked_list import fill_lines as linked_list_fill_lines
-from heapsmith.model.policy.front_linked_list import pop_lines as linked_list_pop_lines
-from heapsmith.model.policy.front_linked_list import push_lines as linked_list_push_lines
-from heapsmith.model.policy.front_two_level import promote_lines as two_level_promote_lines
-from heapsmith.model.policy.front_two_level import push_lines as two_level_push_lines
-from heapsmith.model.touches import touch
+from heapsmith.model.policy.front.fifo_ring import fill_lines as fifo_ring_fill_lines
+from heapsmith.model.policy.front.fifo_ring import pop_lines as fifo_ring_pop_lines
+from heapsmith.model.policy.front.fifo_ring import push_lines as fifo_ring_push_lines
+from heapsmith.model.policy.front.linked_list import fill_lines as linked_list_fill_lines
+from heapsmith.model.policy.front.linked_list import pop_lines as linked_list_pop_lines
+from heapsmith.model.policy.front.linked_list import push_lines as linked_list_push_lines
+from heapsmith.model.policy.front.two_level import promote_lines as two_level_promote_lines
+from heapsmith.model.policy.front.two_level import push_lines as two_level_push_lines
 
 
 @hit_path

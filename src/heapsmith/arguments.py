@@ -11,15 +11,15 @@ import typer
 from heapsmith.model.errors import BadInput
 
 if TYPE_CHECKING:  # needs numpy, which a command imports only when it runs
-    from heapsmith.model.application import Application
+    from heapsmith.model.memory.application import Application
 
 Part = Literal["none", "ends", "all"]
-"""As in model/application.py."""
+"""As in model/memory/application.py."""
 
 
 def designs(incomplete: str) -> list[str]:
     """The built-in designs whose names begin so: shell completion."""
-    from heapsmith.model.design import builtin_names
+    from heapsmith.model.design.design import builtin_names
 
     return [name for name in builtin_names() if name.startswith(incomplete)]
 
@@ -121,7 +121,7 @@ OutFolder = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="The
 
 def application(births: Part | None, deaths: Part | None) -> "Application":
     """What the program touches; None: what the model takes for a program of which nothing is known."""
-    from heapsmith.model.application import PROGRAM, Application
+    from heapsmith.model.memory.application import PROGRAM, Application
 
     return Application(births or PROGRAM.births, deaths or PROGRAM.deaths)
 

@@ -19,7 +19,7 @@ app.add_typer(design_app, name="design")
 @app.command(epilog=take.example("designs", "designs --json"))
 def designs(json: take.Json = False) -> None:
     """List the built-in designs."""
-    from heapsmith.model.design import builtin_names, load
+    from heapsmith.model.design.design import builtin_names, load
 
     found = [load(name) for name in builtin_names()]
     show.emit_json(found) if json else results.designs(found)
@@ -28,8 +28,8 @@ def designs(json: take.Json = False) -> None:
 @design_app.command("show", epilog=take.example("design show default", "design show tuned.toml --json"))
 def design_show(design: take.Name, json: take.Json = False) -> None:
     """Every derived number of a design; with --json the whole plan, as `generate` writes it."""
-    from heapsmith.model.design import load
-    from heapsmith.model.plan import make_plan, plan_json
+    from heapsmith.model.design.design import load
+    from heapsmith.model.design.plan import make_plan, plan_json
 
     plan = make_plan(load(design))
     sys.stdout.write(plan_json(plan).decode()) if json else results.plan(plan)
@@ -38,7 +38,7 @@ def design_show(design: take.Name, json: take.Json = False) -> None:
 @design_app.command("check", epilog=take.example("design check tuned.toml"))
 def design_check(design: take.Name, json: take.Json = False) -> None:
     """Say whether a design is legal; if not, why, with the field's path."""
-    from heapsmith.model.design import load
+    from heapsmith.model.design.design import load
 
     found = load(design)
     checked = {"name": found.name, "hash": found.hash(), "classes": len(found.sizes)}
@@ -48,7 +48,7 @@ def design_check(design: take.Name, json: take.Json = False) -> None:
 @design_app.command("schema", epilog=take.example("design schema > design.schema.json"))
 def design_schema() -> None:
     """The JSON Schema of a design file, for editors."""
-    from heapsmith.model.design import schema
+    from heapsmith.model.design.design import schema
 
     show.emit_json(schema())
 
@@ -62,7 +62,7 @@ def generate(
 ) -> None:
     """Write the C of a design, heapsmith.h for programs, plan.json and a MANIFEST of hashes."""
     from heapsmith.codegen.generate import generate as emit
-    from heapsmith.model.design import load
+    from heapsmith.model.design.design import load
 
     found = emit(load(design), out if check else take.writable_folder(out), check=check)
     show.emit_json(found) if json else results.generated(found, check)
@@ -81,7 +81,7 @@ def build(
     from heapsmith.bench.whole_file import write_whole
     from heapsmith.codegen import generate as emitted
     from heapsmith.codegen.build import build as compile_library
-    from heapsmith.model.design import load
+    from heapsmith.model.design.design import load
 
     found = load(design)
     if header is not None:
@@ -101,7 +101,7 @@ def verify(
     Every counter and every address must agree; the exit status is 1 if anything differs.
     """
     from heapsmith.codegen.verify import verify as compare
-    from heapsmith.model.design import load
+    from heapsmith.model.design.design import load
 
     with show.progress() as progress:
         found = compare(load(design), traces or [], progress=progress)

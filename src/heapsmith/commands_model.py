@@ -33,9 +33,9 @@ def simulate(
 
     With --machine also cache and TLB misses, page faults and resident bytes, and time if the machine has costs.
     """
-    from heapsmith.model.design import builtin_names, load
-    from heapsmith.model.hardware import load_hardware
-    from heapsmith.model.simulate import simulate as run_model
+    from heapsmith.model.design.design import builtin_names, load
+    from heapsmith.model.memory.hardware import load_hardware
+    from heapsmith.model.predict.simulate import simulate as run_model
 
     if machine is None and (births or deaths):
         raise BadInput("--births and --deaths: only with --machine, as they say what is touched of its memory")
@@ -59,8 +59,8 @@ def reuse(
     json: take.Json = False,
 ) -> None:
     """The miss ratio of every size of cache: how soon designs and program touch the same lines again."""
-    from heapsmith.model.design import builtin_names, load
-    from heapsmith.model.reuse import reuse as measure
+    from heapsmith.model.design.design import builtin_names, load
+    from heapsmith.model.predict.reuse import reuse as measure
 
     with show.progress() as progress:
         found = measure(
@@ -84,9 +84,9 @@ def tune(
     json: take.Json = False,
 ) -> None:
     """Search the size classes, fronts and slab size for a trace; write the design, each choice with its reason."""
-    from heapsmith.model.design import load
-    from heapsmith.model.design_toml import write_design
-    from heapsmith.model.tune import tune as search
+    from heapsmith.model.design.design import load
+    from heapsmith.model.design.toml import write_design
+    from heapsmith.model.search.tune import tune as search
 
     with show.progress() as progress:
         found = search(
@@ -135,8 +135,8 @@ def validate(
     from heapsmith.bench import validate as bench
     from heapsmith.bench.bad_designs import bad_designs
     from heapsmith.bench.scatter import write_scatter
-    from heapsmith.model.design import builtin_names, load
-    from heapsmith.model.hardware import load_hardware
+    from heapsmith.model.design.design import builtin_names, load
+    from heapsmith.model.memory.hardware import load_hardware
 
     page = take.writable_file(out) if out is not None else None
     hardware = bench.calibrated(load_hardware(machine))

@@ -27,7 +27,7 @@ def run(
     """Run CMD under LD_PRELOAD of a library; a design is built into the cache first. The exit status is CMD's."""
     from heapsmith.bench.built import library_of
     from heapsmith.bench.measure import run_under
-    from heapsmith.model.design import load
+    from heapsmith.model.design.design import load
 
     words = take.command_words(command)
     path = take.library_file(library) or library_of(load(library))
@@ -74,7 +74,7 @@ def forge(
     CMD runs several times, with /dev/null as its input; its output is compared, not shown.
     """
     from heapsmith.bench import forge as smithy
-    from heapsmith.model.design import load
+    from heapsmith.model.design.design import load
 
     words, folder = take.command_words(command), take.writable_folder(out)
     with show.progress() as progress:

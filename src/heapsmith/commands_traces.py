@@ -45,7 +45,7 @@ def record(
 @trace_app.command("info", epilog=take.example("trace info py.hst"))
 def trace_info(trace: take.Trace, json: take.Json = False) -> None:
     """Events, threads, sizes, lifetimes, peak live bytes and cross-thread frees of a trace."""
-    from heapsmith.model.trace_stats import trace_info as look
+    from heapsmith.model.trace.stats import trace_info as look
 
     with show.progress() as progress:
         found = look(trace, progress=progress)
@@ -59,7 +59,7 @@ def trace_print(
     count: Annotated[int | None, typer.Option(help="How many events; all without it.", min=0)] = None,
 ) -> None:
     """The events as text: number, time in ns, thread, operation, block, size, alignment."""
-    from heapsmith.model.trace import print_events
+    from heapsmith.model.trace.reader import print_events
 
     print_events(trace, sys.stdout, first, count)
 
@@ -73,8 +73,8 @@ def trace_verify(
     json: take.Json = False,
 ) -> None:
     """Check every checksum and rule of a trace; with --salvage, recover what precedes the damage."""
-    from heapsmith.model.trace import salvage as recover
-    from heapsmith.model.trace import verify as check
+    from heapsmith.model.trace.reader import salvage as recover
+    from heapsmith.model.trace.reader import verify as check
 
     if salvage is None:
         whole = check(trace)
@@ -95,7 +95,7 @@ def trace_import(
     json: take.Json = False,
 ) -> None:
     """Make a trace of a malloc-lab .rep file."""
-    from heapsmith.model.trace_import import import_rep
+    from heapsmith.model.trace.imports import import_rep
 
     found = import_rep(source, take.writable_file(out))
     show.emit_json(found) if json else show.struct(found)

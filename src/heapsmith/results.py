@@ -17,12 +17,12 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
     from heapsmith.bench.validate import Validation
     from heapsmith.codegen.generate import Generated
     from heapsmith.codegen.verify import VerifyReport
-    from heapsmith.model.design import Design
-    from heapsmith.model.plan import Plan
-    from heapsmith.model.reuse import ReuseTable
-    from heapsmith.model.simulate import SimulationTable
-    from heapsmith.model.trace_stats import TraceInfo
-    from heapsmith.model.tune import Tuned
+    from heapsmith.model.design.design import Design
+    from heapsmith.model.design.plan import Plan
+    from heapsmith.model.predict.reuse import ReuseTable
+    from heapsmith.model.predict.simulate import SimulationTable
+    from heapsmith.model.search.tune import Tuned
+    from heapsmith.model.trace.stats import TraceInfo
 
 
 MOST_TRACES = 5

@@ -1,0 +1,233 @@
+"""Kernels: the model's functions over flat arrays, run as plain Python or compiled by numba; one source, two speeds."""
+
+import hashlib
+import importlib
+import sys
+import types
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heapsmith.model.compile import pointers, prune
+from heapsmith.model.compile.prune import BEGIN, ROW, Pruned, pruned
+from heapsmith.model.compile.whole_program import PART, compile_as_one
+
+Ints = NDArray[np.int64]
+"""A 1-D array of integers."""
+
+Bytes = NDArray[np.uint8]
+"""A column of a trace: operations, alignments."""
+
+Numbers = NDArray[np.uint32]
+"""A column of a trace: threads, blocks."""
+
+Records = NDArray[np.void]
+"""A 1-D array of records whose fields are all int64 (model/heap/arrays.py): no width to overflow, plain or compiled."""
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+# No kernel makes an array: counting references to those passed along (nrt) took most of the time.
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
+"""How all kernels are compiled."""
+
+_KERNELS: set[Callable[..., Any]] = set()
+_HIT_PATH: set[Callable[..., Any]] = set()
+_LARGE: set[Callable[..., Any]] = set()
+_LOWERED: dict[Callable[..., Any], Callable[[], Any]] = {}
+
+
+def kernel(function: Kernel) -> Kernel:
+    """Mark a function as a kernel and return it unchanged: called directly it runs as plain Python.
+
+    A kernel takes integers and arrays, returns one integer or nothing, and calls other kernels by names of its module.
+    Its indices are never negative: compiled, an array is a pointer, and nobody looks where it points.
+    """
+    _KERNELS.add(function)
+    return function
+
+
+def hit_path(function: Kernel) -> Kernel:
+    """Mark a function as a kernel that, compiled, becomes part of its callers.
+
+    On the path of most events a call costs more than what is called.
+    """
+    _HIT_PATH.add(function)
+    return kernel(function)
+
+
+def large_hit_path(function: Kernel) -> Kernel:
+    """Mark a function as a kernel that, compiled, becomes part of its callers on the hit path and is called by others.
+
+    For what is called from many places and is not small: a copy in each takes long to compile.
+    """
+    _LARGE.add(function)
+    return hit_path(function)
+
+
+def lowered(intrinsic: Callable[[], Any]) -> Callable[[Kernel], Kernel]:
+    """Mark a function as a kernel that calls no other and that, compiled, is what numba's `intrinsic()` generates."""
+
+    def mark(function: Kernel) -> Kernel:
+        _LOWERED[function] = intrinsic
+        return kernel(function)
+
+    return mark
+
+
+def compiled(entry: Kernel, **constants: int) -> Kernel:
+    """The compiled twin of a kernel and of every kernel it reaches; machine code is kept between processes.
+
+    In the twins the globals named in `constants` have these values: a branch that they decide is left out, and what
+    only it reaches is never compiled. ValueError if no kernel uses such a name. numba's cache looks only at the file of
+    the entry itself, so the twin's name carries a digest of all that is compiled in: a changed callee or constant is
+    never served from a stale cache.
+    """
+    plain = cast(types.FunctionType, entry)
+    return cast(Kernel, _dispatcher(plain, constants, _digest(_specialisable(plain, constants), constants)))
+
+
+def specialised(entry: Kernel, **constants: int) -> Kernel:
+    """A copy of a kernel and of every kernel it reaches, as plain Python, with `constants` as in `compiled`."""
+    plain = cast(types.FunctionType, entry)
+    _specialisable(plain, constants)
+    return cast(Kernel, _copy(plain, constants, {}))
+
+
+def _specialisable(entry: types.FunctionType, constants: Mapping[str, int]) -> Iterable[types.FunctionType]:
+    """The kernels that `entry` reaches; ValueError if none uses a name of `constants`."""
+    reached = _reach(entry, {})
+    unused = sorted(constants.keys() - {name for function in reached for name in _globals_of(function)})
+    if unused:
+        raise ValueError(f"{entry.__name__}: no kernel that it reaches uses {', '.join(unused)}")
+    return reached
+
+
+def _globals_of(function: types.FunctionType) -> list[str]:
+    """The names of the globals that a function uses."""
+    return [name for name in function.__code__.co_names if name in function.__globals__]
+
+
+def _digest(reached: Iterable[types.FunctionType], constants: Mapping[str, int]) -> str:
+    """12 hex digits of this file, of the files of the kernels, and of the global constants that they name."""
+    digest = hashlib.sha256()
+    intrinsics = {_LOWERED[function].__code__.co_filename for function in reached if function in _LOWERED}
+    files = {function.__code__.co_filename for function in reached}
+    for file in sorted({__file__, pointers.__file__, prune.__file__} | files | intrinsics):
+        digest.update(Path(file).read_bytes())
+    for function in sorted(reached, key=lambda function: (function.__module__, function.__name__)):
+        values = [constants.get(name, function.__globals__[name]) for name in _globals_of(function)]
+        numbers = [np.asarray(value).tolist() for value in values if isinstance(value, int | np.ndarray)]
+        digest.update(repr(numbers).encode())
+    return digest.hexdigest()[:12]
+
+
+def _callees(function: Callable[..., Any]) -> dict[str, types.FunctionType]:
+    plain = cast(types.FunctionType, function)
+    values = {name: plain.__globals__[name] for name in _globals_of(plain)}
+    return {
+        name: value for name, value in values.items() if isinstance(value, types.FunctionType) and value in _KERNELS
+    }
+
+
+def _reach(function: Callable[..., Any], seen: dict[types.FunctionType, None]) -> dict[types.FunctionType, None]:
+    """`function` and the kernels it reaches, each once."""
+    plain = cast(types.FunctionType, function)
+    if plain not in seen:
+        seen[plain] = None
+        for callee in _callees(plain).values():
+            _reach(callee, seen)
+    return seen
+
+
+def _renamed(function: types.FunctionType, replaced: Mapping[str, Any], constants: Mapping[str, int]) -> Any:
+    """A copy of `function` whose globals named in `replaced` and `constants` have those values."""
+    named = {name: constants[name] for name in _globals_of(function) if name in constants}
+    return types.FunctionType(function.__code__, {**function.__globals__, **named, **replaced}, function.__name__)
+
+
+def _copy(
+    function: types.FunctionType, constants: Mapping[str, int], made: dict[types.FunctionType, Any]
+) -> types.FunctionType:
+    """A plain copy of `function` whose callees are copies too."""
+    if function not in made:
+        copies = {name: _copy(callee, constants, made) for name, callee in _callees(function).items()}
+        made[function] = _renamed(function, copies, constants)
+    return cast(types.FunctionType, made[function])
+
+
+def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], digest: str) -> Any:
+    """The numba dispatcher of an entry, cached on disk under `digest`; what it calls is made when it is compiled."""
+    _import_numba()
+    import numba
+    from numba.core.compiler import Compiler
+
+    compile_as_one()
+
+    class Pruning(Compiler):
+        """Compiles what is left of the entry instead of itself."""
+
+        def compile_extra(self, func: types.FunctionType) -> Any:
+            twin, _ = _twin(entry, constants, {}, is_entry=True)
+            twin.__qualname__, twin.__module__ = func.__qualname__, func.__module__
+            self.state.typingctx.refresh()  # it has not seen the intrinsics yet
+            return super().compile_extra(twin)  # type: ignore[no-untyped-call]
+
+    named = _renamed(entry, {}, constants)
+    named.__module__ = entry.__module__
+    named.__qualname__ = f"{entry.__name__}_{digest}"
+    dispatcher = numba.njit(pipeline_class=Pruning, **OPTIONS)(named)
+    _keep_on_disk(dispatcher)
+    return dispatcher
+
+
+def _twin(
+    function: types.FunctionType,
+    constants: Mapping[str, int],
+    made: dict[tuple[types.FunctionType, bool], Any],
+    *,
+    is_entry: bool,
+) -> tuple[types.FunctionType, Pruned]:
+    """What is left of a function, calling the dispatchers of what is left of its callees."""
+    import numba
+
+    callees = {}
+    for name, callee in _callees(function).items():
+        inlined = callee in _HIT_PATH and (is_entry or function in _HIT_PATH or callee not in _LARGE)
+        if (callee, inlined) not in made and callee in _LOWERED:
+            made[callee, inlined] = _LOWERED[callee](), pruned(callee, callee.__globals__, {}, is_entry=False)
+        elif (callee, inlined) not in made:
+            twin, left = _twin(callee, constants, made, is_entry=False)
+            twin.__qualname__ = f"{PART}{callee.__name__}"
+            options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": inlined}
+            made[callee, inlined] = numba.njit(**options)(twin), left
+        callees[name] = made[callee, inlined]
+    values = (
+        function.__globals__
+        | {"np": np, BEGIN: pointers.begin(), ROW: pointers.row()}
+        | {name: constants[name] for name in _globals_of(function) if name in constants}
+    )
+    left = pruned(function, values, {name: one for name, (_, one) in callees.items()}, is_entry=is_entry)
+    twin = types.FunctionType(left.code, values | {name: one for name, (one, _) in callees.items()}, function.__name__)
+    twin.__module__ = function.__module__
+    return twin, left
+
+
+def _import_numba() -> None:
+    """numba without BLAS, for which its parts ask scipy when they are imported: that takes longer than all the rest."""
+    if sys.modules.keys().isdisjoint(("scipy.linalg", "numba.np.arraymath")):
+        sys.modules["scipy.linalg"] = None  # type: ignore[assignment]
+        try:
+            importlib.import_module("numba.np.arraymath")
+        finally:
+            del sys.modules["scipy.linalg"]
+
+
+def _keep_on_disk(dispatcher: Any) -> None:
+    """Cache beside the source, in NUMBA_CACHE_DIR or in the user's cache; compile anew where none can be written."""
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError:
+        return

@@ -1,0 +1,273 @@
+"""Pruning: kernels without what does nothing, so that less is compiled and passed along.
+
+Of a kernel's source this leaves out, given its constants and what is left of its callees: branches never taken, calls
+that change nothing and whose value nobody uses, arguments that the callee does not use, and int() around what is an
+int64 already. Literal arguments become plain integers, for numba compiles a callee once more for each literal. Arrays
+of which only single items are used become pointers (model/compile/pointers.py): numba passes an array along as seven
+words. An index of the others becomes unsigned: no kernel counts from an array's end. A kernel still does the same.
+"""
+
+import ast
+import inspect
+import textwrap
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import msgspec
+
+BEGIN, ROW = "_begin", "_row"
+"""The names by which what is left of a kernel calls pointers.begin and pointers.row."""
+
+_HARMLESS = ("int", "bool", "len", "max", "min", "np", "range", BEGIN, ROW)
+"""What kernels call that is no kernel."""
+
+
+class Pruned(msgspec.Struct, frozen=True):
+    """What is left of a kernel."""
+
+    code: types.CodeType
+    acts: bool  # it changes an array
+    passed: list[bool]  # of each parameter, whether callers pass it
+    pointers: list[bool]  # of each one passed, whether it is a pointer to what the kernel has as an array
+
+
+Callees = Mapping[str, Pruned]
+"""The kernels that a kernel names."""
+
+
+def pruned(function: types.FunctionType, constants: Mapping[str, Any], callees: Callees, is_entry: bool) -> Pruned:
+    """What is left of a kernel with these values of its globals; an entry keeps all its parameters."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    definition = cast(ast.FunctionDef, tree.body[0])
+    types_of = {arg.arg: ast.unparse(arg.annotation) for arg in definition.args.args if arg.annotation}
+    ints = {name for name, annotation in types_of.items() if annotation == "Ints"}
+    records = {name for name, annotation in types_of.items() if annotation == "Records"}
+    local = set(function.__code__.co_varnames)
+    known = {name: value for name, value in constants.items() if name not in local and isinstance(value, int)}
+    _bare(definition)
+    _Pruner(known, callees, ints).visit(definition)
+    while _drop_unread(definition, callees):
+        pass
+    used = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
+    passed = [is_entry or arg.arg in used for arg in definition.args.args]
+    definition.args.args = [arg for arg, kept in zip(definition.args.args, passed, strict=True) if kept]
+    whole = _Whole(callees, ints | records)
+    whole.visit(definition)
+    pointers = (ints | records) - whole.found
+    _Pointed(known, callees, pointers, records).visit(definition)
+    if is_entry:
+        definition.body[:0] = [_pointed(name) for name in sorted(pointers)]
+    ast.increment_lineno(ast.fix_missing_locations(tree), function.__code__.co_firstlineno - 1)
+    space: dict[str, Callable[..., Any]] = {}
+    exec(compile(tree, function.__code__.co_filename, "exec"), space)
+    acts = any(_acts(statement, callees) for statement in definition.body)
+    are_pointers = [arg.arg in pointers and not is_entry for arg in definition.args.args]
+    return Pruned(space[function.__name__].__code__, acts, passed, are_pointers)
+
+
+def _begin(array: ast.expr) -> ast.expr:
+    return ast.Call(ast.Name(BEGIN, ast.Load()), [array], [])
+
+
+def _pointed(name: str) -> ast.stmt:
+    """An array becomes a pointer."""
+    return ast.Assign([ast.Name(name, ast.Store())], _begin(ast.Name(name, ast.Load())))
+
+
+def _numpy(name: str) -> ast.expr:
+    return ast.Attribute(ast.Name("np", ast.Load()), name, ast.Load())
+
+
+def _bare(definition: ast.FunctionDef) -> None:
+    """The definition loses its decorators and annotations."""
+    definition.decorator_list = []
+    definition.returns = None
+    for arg in definition.args.args:
+        arg.annotation = None
+
+
+def _drop_unread(definition: ast.FunctionDef, callees: Callees) -> bool:
+    """Whether an assignment to a variable that nothing reads went out of the definition."""
+    read = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    unread = _Unread(read, callees)
+    unread.visit(definition)
+    return unread.found
+
+
+def _acts(tree: ast.AST, callees: Callees) -> bool:
+    """Whether it changes an array, itself or through a callee."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            return True
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func).partition(".")[0]
+            if callees[name].acts if name in callees else name not in _HARMLESS:
+                return True
+    return False
+
+
+def _is_number(node: ast.expr, known: Mapping[str, int]) -> bool:
+    """Whether it is a number, literally or by name."""
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id in known)
+
+
+def _item_of(node: ast.AST) -> str | None:
+    """The name of the variable of which this is a single item, if it is one."""
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        return None if isinstance(node.slice, ast.Tuple | ast.Slice) else node.value.id
+    return None
+
+
+class _Whole(ast.NodeVisitor):
+    """Finds the arrays that are used in another way than by single items or handed on as pointers."""
+
+    def __init__(self, callees: Callees, arrays: set[str]) -> None:
+        self.callees = callees
+        self.arrays = arrays
+        self.found: set[str] = set()
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        if _item_of(node) in self.arrays:
+            self.visit(node.slice)
+        else:
+            self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        callee = self.callees.get(ast.unparse(node.func))
+        pointers = callee.pointers if callee else [False] * len(node.args)
+        for arg, is_pointer in zip(node.args, pointers, strict=True):
+            if is_pointer and isinstance(arg, ast.Subscript):  # a row of an array of two dimensions
+                self.visit(arg.value)
+                self.visit(arg.slice)
+            elif not (is_pointer and isinstance(arg, ast.Name)):
+                self.visit(arg)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if node.id in self.arrays:
+            self.found.add(node.id)
+
+
+class _Pointed(ast.NodeTransformer):
+    """Makes items of arrays into those of pointers, and hands on other arrays as pointers where those are wanted."""
+
+    def __init__(self, known: Mapping[str, int], callees: Callees, pointers: set[str], records: set[str]) -> None:
+        self.known = known
+        self.callees = callees
+        self.pointers = pointers
+        self.records = records
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        name = _item_of(node)
+        self.generic_visit(node)
+        if name in self.pointers:
+            if name not in self.records:
+                return node
+            if isinstance(node.slice, ast.Constant) and node.slice.value == 0:
+                return node.value
+            return ast.Call(ast.Name(ROW, ast.Load()), [node.value, node.slice], [])
+        if name and not _is_number(node.slice, self.known):
+            node.slice = ast.Call(_numpy("uint64"), [node.slice], [])
+        return node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        callee = self.callees.get(ast.unparse(node.func))
+        if callee:
+            for place, is_pointer in enumerate(callee.pointers):
+                arg = node.args[place]
+                if is_pointer and not (isinstance(arg, ast.Name) and arg.id in self.pointers):
+                    node.args[place] = _begin(arg)
+        return node
+
+
+class _Unread(ast.NodeTransformer):
+    """Drops assignments to single variables that are not in `read`."""
+
+    def __init__(self, read: set[str], callees: Callees) -> None:
+        self.read = read
+        self.callees = callees
+        self.found = False
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        return self._kept(node, node.targets[0])
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        return self._kept(node, node.target)
+
+    def _kept(self, node: ast.Assign | ast.AugAssign, target: ast.expr) -> ast.stmt:
+        if isinstance(target, ast.Name) and target.id not in self.read and not _acts(node.value, self.callees):
+            self.found = True
+            return ast.copy_location(ast.Pass(), node)
+        return node
+
+
+class _Pruner(ast.NodeTransformer):
+    """Prunes one definition. known: globals with numbers; ints: parameters that are arrays of int64."""
+
+    def __init__(self, known: Mapping[str, int], callees: Callees, ints: set[str]) -> None:
+        self.known = known
+        self.callees = callees
+        self.ints = ints
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        node.body = node.body or [ast.Pass()]
+        return node
+
+    def visit_If(self, node: ast.If) -> Any:
+        taken = self._decided(node.test)
+        if taken is not None:
+            kept = [self.visit(statement) for statement in (node.body if taken else node.orelse)]
+            return [one for each in kept if each for one in (each if isinstance(each, list) else [each])]
+        self.generic_visit(node)
+        if not node.body and not node.orelse and not _acts(node.test, self.callees):
+            return None
+        node.body = node.body or [ast.Pass()]
+        return node
+
+    def visit_For(self, node: ast.For) -> Any:
+        self.generic_visit(node)
+        return node if node.body else None
+
+    def visit_While(self, node: ast.While) -> Any:
+        self.generic_visit(node)
+        node.body = node.body or [ast.Pass()]
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        self.generic_visit(node)
+        return node if _acts(node, self.callees) else None
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        name = ast.unparse(node.func)
+        if name in self.callees:
+            passed = self.callees[name].passed
+            node.args = [self._plain(arg) for arg, kept in zip(node.args, passed, strict=True) if kept]
+        elif name == "int" and self._is_int64(node.args[0]):
+            return node.args[0]
+        return node
+
+    def _plain(self, node: ast.expr) -> ast.expr:
+        """An argument that is no literal."""
+        number = node.operand if isinstance(node, ast.UnaryOp) else node
+        return ast.Call(_numpy("int64"), [node], []) if _is_number(number, self.known) else node
+
+    def _is_int64(self, node: ast.expr) -> bool:
+        """Whether it is a field of a record or an item of an array of int64."""
+        if not isinstance(node, ast.Subscript):
+            return False
+        if isinstance(node.slice, ast.Constant):
+            return isinstance(node.slice.value, str)
+        return isinstance(node.value, ast.Name) and node.value.id in self.ints
+
+    def _decided(self, test: ast.expr) -> bool | None:
+        """Whether a branch is taken, None if that is not known."""
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+            parts = [self._decided(part) for part in test.values]
+            return False if False in parts else None if None in parts else True
+        names = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
+        if isinstance(test, ast.Compare) and names <= self.known.keys():
+            return bool(eval(compile(ast.Expression(test), "", "eval"), {}, dict(self.known)))
+        return None

@@ -1,0 +1,371 @@
+"""The Design: what a person or the search chose. Typed, loaded from TOML, checked with reasons in words, hashed."""
+
+import difflib
+import hashlib
+import re
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
+
+from heapsmith.model import policy
+from heapsmith.model.constants import HUGE_PAGE, PAGE, TRANSFER_BATCHES
+from heapsmith.model.errors import BadInput
+from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
+from heapsmith.model.policy.front import linked_list as front_linked_list
+from heapsmith.model.policy.front import none as front_none
+from heapsmith.model.policy.front import two_level as front_two_level
+from heapsmith.model.policy.front.common import FrontPlan
+from heapsmith.model.policy.hardening import checks as hardening_checks
+from heapsmith.model.policy.hardening import full as hardening_full
+from heapsmith.model.policy.hardening import off as hardening_off
+from heapsmith.model.policy.release import budget as release_budget
+from heapsmith.model.policy.release import keep as release_keep
+from heapsmith.model.policy.remote import local_cache as remote_local_cache
+
+MAX_RUN_CACHE = 1 << 30
+MAX_THP_FROM = 1 << 40
+MAX_TRANSFER = 1 << 30
+MAX_SLABS = 1 << 26
+MAX_CLASSES = 250
+"""A class number and its special values fit in one byte of the slab map."""
+
+BUILTIN = Path(__file__).resolve().parent.parent / "designs"
+
+Front = (
+    front_none.Params
+    | front_array_stack.Params
+    | front_fifo_ring.Params
+    | front_linked_list.Params
+    | front_two_level.Params
+)
+Release = release_keep.Params | release_budget.Params
+Thp = Literal["system", "always", "grown", "never"]
+THPS: tuple[str, ...] = get_args(Thp)
+Hardening = hardening_off.Params | hardening_checks.Params | hardening_full.Params
+
+
+def _doc(text: str) -> msgspec.Meta:
+    return msgspec.Meta(description=text)
+
+
+class ClassFront(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The front of some size classes, where it differs from the design's."""
+
+    sizes: Annotated[list[int], _doc("block sizes, bytes; each one of the design's sizes")]
+    front: Annotated[Front, _doc("their front")]
+
+
+class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One allocator. Sizes in bytes; every field has a default but the name and the sizes."""
+
+    name: Annotated[str, _doc("a short name: letters, digits, '-' and '_'; not part of the hash")]
+    sizes: Annotated[
+        list[int], _doc("block sizes of the small classes, ascending: multiples of 16; with `grain` 8 also 8")
+    ]
+    about: Annotated[str, _doc("one line for people; not part of the hash")] = ""
+    grain: Annotated[
+        Literal[8, 16],
+        _doc("step of the size table. 8 allows a class of 8 bytes; requests of 16 bytes or more are 16-aligned always"),
+    ] = 16
+    classifier: Annotated[Literal["slab_map", "class_region", "header"], _doc("how free() learns a block's class")] = (
+        "slab_map"
+    )
+    slab_choice: Annotated[Literal["hot_index", "address_ordered"], _doc("which slab of a class serves a refill")] = (
+        "hot_index"
+    )
+    empties: Annotated[Literal["shared", "dedicated"], _doc("whom an empty slab serves")] = "shared"
+    remote: Annotated[Literal["local_cache", "owner_list"], _doc("where a block freed by another thread goes")] = (
+        "local_cache"
+    )
+    slab_bytes: Annotated[int, _doc("a power of two, 4096 to 2097152")] = 65_536
+    superslab_bytes: Annotated[int, _doc("a power of two, slab_bytes to 67108864: what one map call gets")] = 2_097_152
+    slab_span_bytes: Annotated[int, _doc("address space reserved for slabs: a power of two")] = 1 << 38
+    run_span_bytes: Annotated[int, _doc("address space reserved for large blocks: a power of two")] = 1 << 38
+    huge_bytes: Annotated[int, _doc("larger blocks get a mapping of their own")] = 33_554_432
+    run_cache_bytes: Annotated[
+        int, _doc("freed runs that each heap keeps: a multiple of 4096, at most 1073741824; 0: no cache")
+    ] = 262_144
+    transfer_bytes: Annotated[
+        int,
+        _doc(
+            "bytes of each class that wait in the transfer cache, flushed by one heap, for another's refill; 0: none. "
+            "Of classes with an array stack, with remote local_cache"
+        ),
+    ] = 0
+    thp: Annotated[
+        Thp,
+        _doc(
+            "transparent huge pages, madvise(2): always MADV_HUGEPAGE, grown the same past so many bytes, "
+            "never MADV_NOHUGEPAGE, system none of them"
+        ),
+    ] = "system"
+    thp_slabs_from_bytes: Annotated[
+        int, _doc("thp grown: bytes of superslabs that keep small pages: a multiple of 2097152")
+    ] = 16_777_216
+    thp_runs_from_bytes: Annotated[
+        int, _doc("thp grown: bytes of the run span that keep small pages: a multiple of 2097152")
+    ] = 67_108_864
+    foreign: Annotated[
+        Literal["leak", "next"],
+        _doc("free() of a block of another malloc: leak leaves it alone, next hands it to the next allocator's free()"),
+    ] = "leak"
+    front: Annotated[Front, _doc("the front of every class that class_front does not name")] = msgspec.field(
+        default_factory=front_array_stack.Params
+    )
+    class_front: Annotated[list[ClassFront], _doc("fronts of single classes")] = msgspec.field(default_factory=list)
+    release: Annotated[Release, _doc("which pages go back to the OS")] = msgspec.field(
+        default_factory=release_budget.Params
+    )
+    hardening: Annotated[Hardening, _doc("which misuse is looked for")] = msgspec.field(
+        default_factory=hardening_off.Params
+    )
+
+    def why_not_valid(self) -> str | None:
+        """The reason why this design cannot be built, with the field's path; None if it can."""
+        return (
+            _why_not_name(self.name)
+            or _why_not_powers(self)
+            or _why_not_sizes(self)
+            or _why_not_geometry(self)
+            or _why_not_fronts(self)
+            or _prefixed("release", _row(self.release).why_not_valid(self.release))
+            or _prefixed("hardening", _row(self.hardening).why_not_valid(self.hardening))
+        )
+
+    def front_of(self, size: int) -> Front:
+        """The front that the class of this block size has."""
+        return next((exception.front for exception in self.class_front if size in exception.sizes), self.front)
+
+    def hash(self) -> str:
+        """12 hex digits of the content: equal for designs that mean the same heap, whatever their names."""
+        content = msgspec.structs.replace(self, name="", about="")
+        return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:12]
+
+
+def _row(params: Front | Release | Hardening) -> ModuleType:
+    kind = params.__struct_config__.tag
+    return next(row for row in (*policy.FRONTS, *policy.RELEASES, *policy.HARDENINGS) if kind == row.NAME)
+
+
+def derive_front(params: Front, stride: int) -> FrontPlan:
+    """The plan of a front for a class of `stride` bytes, by its policy module."""
+    plan: FrontPlan = _row(params).derive(params, stride)
+    return plan
+
+
+def _prefixed(path: str, reason: str | None) -> str | None:
+    return f"{path}.{reason}" if reason else None
+
+
+def _why_not_name(name: str) -> str | None:
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+        return None
+    return f"name: {name!r} cannot name files; expected letters, digits, '-' and '_'"
+
+
+def _why_not_sizes(design: Design) -> str | None:
+    if not 1 <= len(design.sizes) <= MAX_CLASSES:
+        return f"sizes: {len(design.sizes)} classes; expected 1 to {MAX_CLASSES}"
+    bias = header_bytes(design) + tail_bytes(design)
+    smallest = 16 * (bias // 16 + 1)
+    has_tiny = design.grain == 8 and not bias
+    expected = "8 or a multiple of 16" if has_tiny else f"a multiple of 16, {smallest} or more"
+    for index, size in enumerate(design.sizes):
+        if has_tiny and size > 8 and size % 16 == 8:
+            return (
+                f"sizes[{index}]: {size} would be 8-aligned, and requests of 16 bytes or more must be 16-aligned; "
+                f"expected {expected}"
+            )
+        if (size < smallest or size % 16) and not (has_tiny and size == 8):
+            return f"sizes[{index}]: {size} is not a block size; expected {expected}"
+        if index and size <= design.sizes[index - 1]:
+            what = "repeats" if size == design.sizes[index - 1] else "is below"
+            return (
+                f"sizes[{index}]: {size} {what} the size before it, {design.sizes[index - 1]}; expected ascending sizes"
+            )
+    if design.sizes[-1] + header_bytes(design) > design.slab_bytes:
+        return f"sizes[{len(design.sizes) - 1}]: {design.sizes[-1]} does not fit a slab of {design.slab_bytes} bytes"
+    return None
+
+
+def _why_not_powers(design: Design) -> str | None:
+    bounds = {
+        "slab_bytes": (PAGE, 1 << 21),
+        "superslab_bytes": (design.slab_bytes, 1 << 26),
+        "slab_span_bytes": (max(1 << 28, design.superslab_bytes), 1 << 44),
+        "run_span_bytes": (1 << 28, 1 << 42),
+    }
+    for field, (low, high) in bounds.items():
+        value = getattr(design, field)
+        if not low <= value <= high or value & (value - 1):
+            return f"{field}: {value} is not usable; expected a power of two, {low} to {high}"
+    return None
+
+
+def _why_not_geometry(design: Design) -> str | None:
+    if design.slab_span_bytes // design.slab_bytes > MAX_SLABS:
+        return f"slab_span_bytes: {design.slab_span_bytes} holds over {MAX_SLABS} slabs; expected a smaller span"
+    if design.huge_bytes % PAGE or not max(PAGE, design.sizes[-1]) <= design.huge_bytes <= 1 << 30:
+        return f"huge_bytes: {design.huge_bytes}; expected a multiple of {PAGE}, from the largest size to {1 << 30}"
+    if design.classifier == "class_region":
+        if design.empties != "dedicated":
+            return "empties: 'shared' cannot go with classifier 'class_region'; expected 'dedicated'"
+        if region_bytes(design) < design.superslab_bytes:
+            return f"slab_span_bytes: {design.slab_span_bytes} gives each class less than a superslab"
+    if design.grain != 16 and header_bytes(design):
+        return "grain: 8 cannot go with classifier 'header'; expected 16"
+    if design.grain != 16 and tail_bytes(design):
+        return "grain: 8 cannot go with hardening 'full'; expected 16"
+    if asks_huge_pages(design) and design.superslab_bytes < HUGE_PAGE:
+        return (
+            f"superslab_bytes: {design.superslab_bytes} cannot go with thp '{design.thp}'; expected {HUGE_PAGE} or more"
+        )
+    for field in ("thp_slabs_from_bytes", "thp_runs_from_bytes"):
+        value = getattr(design, field)
+        if value % HUGE_PAGE or not 0 <= value <= MAX_THP_FROM:
+            return f"{field}: {value}; expected a multiple of {HUGE_PAGE}, from 0 to {MAX_THP_FROM}"
+    if not 0 <= design.transfer_bytes <= MAX_TRANSFER:
+        return f"transfer_bytes: {design.transfer_bytes}; expected 0 to {MAX_TRANSFER}"
+    if design.run_cache_bytes % PAGE or not 0 <= design.run_cache_bytes <= MAX_RUN_CACHE:
+        return f"run_cache_bytes: {design.run_cache_bytes}; expected a multiple of {PAGE}, from 0 to {MAX_RUN_CACHE}"
+    return None
+
+
+def header_bytes(design: Design) -> int:
+    """The bytes before each block that the classifier takes."""
+    return int(policy.row(policy.CLASSIFIERS, design.classifier).HEADER_BYTES)
+
+
+def transfer_batches(design: Design, front: FrontPlan, stride: int) -> int:
+    """The flushed batches of a class with this front that may wait in the transfer cache."""
+    if design.remote != remote_local_cache.NAME or front.kind != front_array_stack.NAME:
+        return 0
+    return min(TRANSFER_BATCHES, design.transfer_bytes // (front.flush * stride))
+
+
+def tail_bytes(design: Design) -> int:
+    """The bytes behind each block that hardening takes."""
+    return int(_row(design.hardening).TAIL_BYTES)
+
+
+def guard_slabs(design: Design) -> int:
+    """The slabs at the end of each superslab that hardening keeps inaccessible; a huge page has no such end."""
+    slabs = design.superslab_bytes // design.slab_bytes
+    return 0 if design.thp == "always" else int(_row(design.hardening).guard_slabs(slabs))
+
+
+def asks_huge_pages(design: Design) -> bool:
+    """Whether any of its memory is to lie on transparent huge pages."""
+    return design.thp in ("always", "grown")
+
+
+def region_bytes(design: Design) -> int:
+    """The address range of one class under `class_region`: the largest power of two that fits the span that often."""
+    return 1 << ((design.slab_span_bytes // len(design.sizes)).bit_length() - 1)
+
+
+def _why_not_fronts(design: Design) -> str | None:
+    seen: set[int] = set()
+    for index, exception in enumerate(design.class_front):
+        path = f"class_front[{index}]"
+        for size in exception.sizes:
+            if size not in design.sizes:
+                return f"{path}.sizes: {size} is none of the design's sizes"
+            if size in seen:
+                return f"{path}.sizes: {size} has a front already"
+            seen.add(size)
+        if reason := _row(exception.front).why_not_valid(exception.front):
+            return f"{path}.front.{reason}"
+    return _prefixed("front", _row(design.front).why_not_valid(design.front))
+
+
+def parse(text: str, source: str) -> Design:
+    """The design that this TOML states; BadInput names `source`, the field and what was expected."""
+    try:
+        design = msgspec.convert(tomllib.loads(text), Design)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{source}: not TOML: {error}") from None
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{source}: {_in_words(str(error))}") from None
+    if reason := design.why_not_valid():
+        raise BadInput(f"{source}: {reason}")
+    return design
+
+
+def _in_words(error: str) -> str:
+    """msgspec's message with the field first, and the nearest known word where one is unknown."""
+    what, _, path = error.partition(" - at `$")
+    field = path.rstrip("`").lstrip(".")
+    if found := re.search(r"Invalid (?:enum )?value '([^']*)'", what):
+        return f"{field}: unknown policy '{found[1]}'{_hint(found[1], _policy_names(field))}"
+    if found := re.search(r"unknown field `([^`]*)`", what):
+        return f"{field or 'design'}: unknown field '{found[1]}'{_hint(found[1], _field_names(field))}"
+    if found := re.search(r"missing required field `([^`]*)`", what):
+        inner = f"{field}.{found[1]}" if field else found[1]
+        known = _policy_names(inner) if found[1] == "kind" else []
+        return f"{inner}: is missing{'; expected one of ' + ', '.join(known) if known else ''}"
+    return f"{field}: {what}" if field else what
+
+
+def _hint(wrong: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(wrong, known, n=1, cutoff=0.5)
+    return f"; did you mean '{near[0]}'?" if near else f"; expected one of {', '.join(known)}"
+
+
+def _policy_names(field: str) -> list[str]:
+    tables = {
+        "classifier": policy.CLASSIFIERS,
+        "slab_choice": policy.SLAB_CHOICES,
+        "empties": policy.EMPTIES,
+        "remote": policy.REMOTES,
+        "foreign": policy.FOREIGNS,
+        "release.kind": policy.RELEASES,
+        "hardening.kind": policy.HARDENINGS,
+    }
+    words = {"thp": THPS, "release.advice": release_budget.ADVICES}
+    if field in words:
+        return list(words[field])
+    return policy.names(tables.get(field, policy.FRONTS if field.endswith("front.kind") else ()))
+
+
+def _field_names(field: str) -> list[str]:
+    """The fields that may stand at this path."""
+    rows: list[type[msgspec.Struct]] = [Design]
+    if field.endswith("front"):
+        rows = [row.Params for row in policy.FRONTS]
+    elif field == "release":
+        rows = [row.Params for row in policy.RELEASES]
+    elif field == "hardening":
+        rows = [row.Params for row in policy.HARDENINGS]
+    elif field:
+        rows = [ClassFront]
+    return sorted({name for row in rows for name in row.__struct_fields__})
+
+
+def load(spec: str) -> Design:
+    """The design of a TOML file, or the built-in design of that name; BadInput with what was looked for otherwise."""
+    path = Path(spec)
+    if not (path.suffix == ".toml" or path.exists()):
+        path = BUILTIN / f"{spec}.toml"
+        if not path.is_file():
+            near = difflib.get_close_matches(spec, builtin_names(), n=1, cutoff=0.4)
+            hint = f"did you mean '{near[0]}'?" if near else f"built in are {', '.join(builtin_names())}"
+            raise BadInput(f"{spec}: neither a design file nor a built-in design; {hint}")
+    try:
+        return parse(path.read_text(encoding="utf-8"), spec)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{spec}: cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
+
+
+def builtin_names() -> list[str]:
+    """The names of the built-in designs."""
+    return sorted(path.stem for path in BUILTIN.glob("*.toml"))
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a design file (for editors), draft 2020-12."""
+    return msgspec.json.schema(Design)

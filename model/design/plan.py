@@ -1,0 +1,295 @@
+"""The Plan: every number that follows from a Design, computed once; simulator and templates read nothing else."""
+
+from typing import Any
+
+import msgspec
+
+from heapsmith.model import policy
+from heapsmith.model.constants import HUGE_PAGE, PAGE, RUN_BEST_OF, RUN_BINS, RUN_CACHE_SLOTS, TRANSFER_IDLE
+from heapsmith.model.design.design import (
+    Design,
+    Hardening,
+    Release,
+    asks_huge_pages,
+    derive_front,
+    guard_slabs,
+    header_bytes,
+    region_bytes,
+    tail_bytes,
+    transfer_batches,
+)
+from heapsmith.model.memory.layout import Layout, layout_of
+from heapsmith.model.policy.front.common import FrontPlan
+from heapsmith.model.policy.release import budget as release_budget
+
+SMALLEST_RUN_SPAN_BYTES = 1 << 22
+"""Where the system grants no more address space, the run span is halved down to this."""
+RUN_STEP_PAGES = 1024
+"""So many pages of the run span are made accessible together, if the system grants them."""
+RECIPROCAL_SHIFT = 42
+NEVER = 1 << 62
+MAX_DIRECT_LIMIT = 1024
+"""Requests up to here find their class in a table with a byte for each size; every heap has its own, so it is small."""
+
+
+class ClassPlan(msgspec.Struct, frozen=True):
+    """One size class; bytes unless the name says otherwise (docs/machine.md section 1)."""
+
+    index: int
+    size: int
+    stride: int
+    usable: int
+    first: int
+    blocks: int
+    tail_bytes: int
+    smallest_request: int
+    worst_internal_bytes: int
+    bitmap_words: int
+    reciprocal: int
+    front: FrontPlan
+    stack: int
+    slot_base: int
+    list_base: int
+    transfer: int
+    transfer_base: int
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """All numbers of one heap. Spans and sizes in bytes, counts in what their names say."""
+
+    design: Design
+    hash: str
+    grain: int
+    grain_shift: int
+    bias: int
+    header_bytes: int
+    tail_bytes: int
+    small_limit: int
+    direct_limit: int
+    has_above: bool
+    size_class: list[int]
+    classes: list[ClassPlan]
+    class_count: int
+    slots_per_heap: int
+    slab_bytes: int
+    slab_shift: int
+    superslab_bytes: int
+    slabs_per_superslab: int
+    guard_slabs: int
+    slab_span_bytes: int
+    span_slabs: int
+    region_bytes: int
+    region_shift: int
+    region_slabs: int
+    region_superslabs: int
+    bitmap_words: int
+    reciprocal_shift: int
+    page_bytes: int
+    huge_page_bytes: int
+    run_span_bytes: int
+    run_span_pages: int
+    run_step_pages: int
+    run_bins: int
+    run_best_of: int
+    smallest_slab_span_bytes: int
+    smallest_run_span_bytes: int
+    huge_bytes: int
+    run_cache_bytes: int
+    slab_budget_bytes: int
+    run_budget_bytes: int
+    most_budget_bytes: int
+    hardening: str
+    encode_links: int
+    quarantine: int
+    transfer_slots: int
+    transfer_room: int
+    transfer_idle: int
+    dispatch: str
+    inline_alloc: bool
+    inline_free: bool
+    classifier_code: int
+    choice_code: int
+    empties_code: int
+    remote_code: int
+    release_code: int
+    run_cache_slots: int
+    release_lazily: int
+    budget_growth: int
+    thp_asked: int
+    thp_slabs_from_bytes: int
+    thp_runs_from_bytes: int
+    thp_never: int
+    guard_bytes: int
+    quarantine_slots: int
+    zero_freed: int
+    layout: Layout
+
+
+def make_plan(design: Design) -> Plan:
+    """The plan of a valid design."""
+    header, tail = header_bytes(design), tail_bytes(design)
+    bias = header + tail
+    classes = _classes(design, header, tail)
+    grain_shift = design.grain.bit_length() - 1
+    region = region_bytes(design) if design.classifier == "class_region" else 0
+    release, hardening = design.release, design.hardening
+    transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
+    dispatch = "stack" if any(row.stack for row in classes) else "table"
+    inlines = dispatch == "stack" and _kind(hardening) == "off"
+    direct_limit = min(classes[-1].usable, MAX_DIRECT_LIMIT) if dispatch == "stack" else 0
+    slots_per_heap = sum(1 + row.front.capacity + row.front.list_capacity for row in classes)
+    return Plan(
+        design=design,
+        hash=design.hash(),
+        grain=design.grain,
+        grain_shift=grain_shift,
+        bias=bias,
+        header_bytes=header,
+        tail_bytes=tail,
+        small_limit=classes[-1].usable,
+        direct_limit=direct_limit,
+        has_above=dispatch == "stack" and direct_limit < classes[-1].usable,
+        size_class=_size_class(classes, design.grain, bias),
+        classes=classes,
+        class_count=len(classes),
+        slots_per_heap=slots_per_heap,
+        slab_bytes=design.slab_bytes,
+        slab_shift=design.slab_bytes.bit_length() - 1,
+        superslab_bytes=design.superslab_bytes,
+        slabs_per_superslab=design.superslab_bytes // design.slab_bytes,
+        guard_slabs=guard_slabs(design),
+        slab_span_bytes=design.slab_span_bytes,
+        span_slabs=design.slab_span_bytes // design.slab_bytes,
+        region_bytes=region,
+        region_shift=region.bit_length() - 1 if region else 0,
+        region_slabs=region // design.slab_bytes,
+        region_superslabs=region // design.superslab_bytes,
+        bitmap_words=max(row.bitmap_words for row in classes),
+        reciprocal_shift=RECIPROCAL_SHIFT,
+        page_bytes=PAGE,
+        huge_page_bytes=HUGE_PAGE,
+        run_span_bytes=design.run_span_bytes,
+        run_span_pages=design.run_span_bytes // PAGE,
+        run_step_pages=RUN_STEP_PAGES,
+        run_bins=RUN_BINS,
+        run_best_of=RUN_BEST_OF,
+        smallest_slab_span_bytes=design.superslab_bytes * (len(classes) if region else 1),
+        smallest_run_span_bytes=SMALLEST_RUN_SPAN_BYTES,
+        huge_bytes=design.huge_bytes,
+        run_cache_bytes=design.run_cache_bytes,
+        slab_budget_bytes=getattr(release, "slab_budget_bytes", 0),
+        run_budget_bytes=getattr(release, "run_budget_bytes", 0),
+        most_budget_bytes=getattr(release, "most_budget_bytes", 0),
+        hardening=_kind(hardening),
+        encode_links=int(policy.row(policy.HARDENINGS, _kind(hardening)).ENCODES_LINKS),
+        quarantine=getattr(hardening, "quarantine", 0),
+        transfer_slots=transfer_slots,
+        transfer_room=max(1, transfer_slots),
+        transfer_idle=TRANSFER_IDLE,
+        dispatch=dispatch,
+        inline_alloc=inlines,
+        inline_free=inlines and design.remote == "local_cache",
+        classifier_code=policy.code(policy.CLASSIFIERS, design.classifier),
+        choice_code=policy.code(policy.SLAB_CHOICES, design.slab_choice),
+        empties_code=policy.code(policy.EMPTIES, design.empties),
+        remote_code=policy.code(policy.REMOTES, design.remote),
+        release_code=policy.code(policy.RELEASES, _kind(release)),
+        run_cache_slots=RUN_CACHE_SLOTS,
+        release_lazily=int(getattr(release, "advice", "dontneed") == "free"),
+        budget_growth=release_budget.GROWTH,
+        thp_asked=int(asks_huge_pages(design)),
+        thp_slabs_from_bytes=_thp_slabs_from(design),
+        thp_runs_from_bytes=design.thp_runs_from_bytes if design.thp == "grown" else 0,
+        thp_never=int(design.thp == "never"),
+        guard_bytes=guard_slabs(design) * design.slab_bytes,
+        quarantine_slots=max(1, getattr(hardening, "quarantine", 0)),
+        zero_freed=int(tail > 0),
+        layout=layout_of(
+            len(classes),
+            direct_limit,
+            RUN_CACHE_SLOTS,
+            max(1, getattr(hardening, "quarantine", 0)),
+            slots_per_heap,
+            PAGE,
+        ),
+    )
+
+
+def _thp_slabs_from(design: Design) -> int:
+    """Guard slabs are no part of a huge page: a superslab that ends in some lies on small ones."""
+    if guard_slabs(design) > 0:
+        return NEVER
+    return design.thp_slabs_from_bytes if design.thp == "grown" else 0
+
+
+def _kind(params: Release | Hardening) -> str:
+    return str(params.__struct_config__.tag)
+
+
+def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
+    """The class table; with a header the first block leaves room for its own and stays 16-aligned."""
+    rows: list[ClassPlan] = []
+    slots = transfer_slots = 0
+    for index, size in enumerate(design.sizes):
+        first = 2 * header
+        blocks = (design.slab_bytes - header) // size
+        smallest = rows[-1].usable + 1 if rows else 0
+        front = derive_front(design.front_of(size), size)
+        rows.append(
+            ClassPlan(
+                index=index,
+                size=size,
+                stride=size,
+                usable=size - header - tail,
+                first=first,
+                blocks=blocks,
+                tail_bytes=design.slab_bytes - header - blocks * size,
+                smallest_request=smallest,
+                worst_internal_bytes=size - header - tail - smallest,
+                bitmap_words=-(-blocks // 64),
+                reciprocal=reciprocal(size),
+                front=front,
+                stack=front.capacity if policy.row(policy.FRONTS, front.kind).IS_STACK else 0,
+                slot_base=slots + 1,
+                list_base=slots + 1 + front.capacity,
+                transfer=transfer_batches(design, front, size),
+                transfer_base=transfer_slots,
+            )
+        )
+        transfer_slots += rows[-1].transfer * front.flush
+        slots += 1 + front.capacity + front.list_capacity
+    return rows
+
+
+def reciprocal(stride: int) -> int:
+    """The multiplier m with (x * m) >> 42 == x // stride for all 0 <= x < 2^21, the largest slab.
+
+    m = floor(2^42 / stride) + 1 adds less than x / 2^42 to x / stride, and the next integer is at least 1 / stride
+    away: exact while x * stride < 2^42. Granlund and Montgomery, "Division by invariant integers using multiplication",
+    PLDI 1994.
+    """
+    return (1 << RECIPROCAL_SHIFT) // stride + 1
+
+
+def _size_class(classes: list[ClassPlan], grain: int, bias: int) -> list[int]:
+    """Class by (request + bias + grain - 1) / grain: the first whose usable bytes hold the request."""
+    entries = (classes[-1].usable + bias + grain - 1) // grain + 1
+    table: list[int] = []
+    row = 0
+    for entry in range(entries):
+        largest_request = entry * grain - bias
+        while classes[row].usable < largest_request:
+            row += 1
+        table.append(row)
+    return table
+
+
+def plan_json(plan: Plan) -> bytes:
+    """The plan as indented JSON with a newline at its end: what `generate` writes and `design show --json` prints."""
+    return msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n"
+
+
+def as_data(plan: Plan) -> dict[str, Any]:
+    """The plan as plain dicts and lists."""
+    data: dict[str, Any] = msgspec.to_builtins(plan)
+    return data

@@ -1,0 +1,102 @@
+"""A design as TOML, with the reason for each choice as a comment beside it."""
+
+import os
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import tomlkit
+from tomlkit.items import Array, Item, Table
+
+from heapsmith.model.design.design import Design
+from heapsmith.model.errors import BadInput
+
+COMMENT_WIDTH = 110
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """Why a field has its value."""
+
+    field: Annotated[str, msgspec.Meta(description="path of the field, as 'sizes', 'sizes[3]' or 'class_front[0]'")]
+    chosen: Annotated[str, msgspec.Meta(description="the value, in words")]
+    why: Annotated[str, msgspec.Meta(description="one sentence or two")]
+    figures: Annotated[dict[str, int | float], msgspec.Meta(description="what the choice rests on")] = {}
+
+
+def design_text(design: Design, reasons: Sequence[Reason] = ()) -> str:
+    """The design as TOML that `model.design.parse` reads back to an equal one.
+
+    A reason stands above its field, that of an element beside it; reasons of no field of the file open it.
+    """
+    fields = {name: value for name, value in msgspec.to_builtins(design).items() if value != []}
+    why = {reason.field: reason.why for reason in reasons}
+    document = tomlkit.document()
+    for field, text in why.items():
+        if field.split("[")[0] not in fields:
+            for line in _wrapped(text):
+                document.add(tomlkit.comment(line))
+            document.add(tomlkit.nl())
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            document.add(name, _table(value, why.get(name)))
+        elif name == "class_front":
+            rows = tomlkit.aot()
+            for index, row in enumerate(value):
+                rows.append(_table(row, why.get(f"{name}[{index}]")))
+            document.add(name, rows)
+        else:
+            for line in _wrapped(why.get(name)):
+                document.add(tomlkit.comment(line))
+            document.add(name, _value(value, name, why))
+    return tomlkit.dumps(document)
+
+
+def write_design(path: Path, design: Design, reasons: Sequence[Reason] = ()) -> None:
+    """Write `design_text` to a temporary name beside `path`, then rename; BadInput if it cannot be written."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(design_text(design, reasons), encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise BadInput(f"{path}: the design cannot be written: {error.strerror}") from None
+
+
+def _wrapped(text: str | None) -> list[str]:
+    """The lines of a comment; TOML has no control characters in comments."""
+    return textwrap.wrap(re.sub(r"[\x00-\x1f\x7f]", " ", text or ""), COMMENT_WIDTH)
+
+
+def _table(values: Mapping[str, Any], why: str | None) -> Table:
+    table = tomlkit.table()
+    for line in _wrapped(why):
+        table.add(tomlkit.comment(line))
+    for name, value in values.items():
+        if value is not None:
+            table.add(name, _value(value, name, {}))
+    return table
+
+
+def _value(value: Any, name: str, why: Mapping[str, str]) -> Item:
+    if isinstance(value, dict):
+        inline = tomlkit.inline_table()
+        inline.update({key: inner for key, inner in value.items() if inner is not None})
+        return inline
+    if any(field.startswith(f"{name}[") for field in why):
+        return _commented(value, name, why)
+    item: Item = tomlkit.item(value)
+    return item
+
+
+def _commented(values: Sequence[int], name: str, why: Mapping[str, str]) -> Array:
+    """An array with a line per element, and its reason behind it."""
+    array = tomlkit.array()
+    for index, value in enumerate(values):
+        array.add_line(value, indent="  ", comment=" ".join(_wrapped(why.get(f"{name}[{index}]"))) or None)
+    array.add_line(indent="")
+    return array

@@ -1,0 +1,1 @@
+"""Memory: the lines and pages that a heap and its program touch, and the hardware that serves them."""

@@ -1,0 +1,200 @@
+"""The Hardware: caches and TLBs that the model simulates, and what things cost there; from TOML or the system."""
+
+import math
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from heapsmith.model.errors import BadInput, Missing
+
+BUILTIN = Path(__file__).resolve().parent.parent / "machines"
+DEFAULT = "default"
+HERE = "here"
+"""The name of the machine that this runs on."""
+SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
+
+MAX_CORES = 62
+"""The cores of a line fit in the mask of one word."""
+MAX_WAYS = 1024
+MAX_ENTRIES = 1 << 16
+MAX_SETS = 1 << 22
+"""Each takes 128 bytes or more of the simulation's memory."""
+MAX_BYTES = 1 << 32
+
+
+def _doc(text: str) -> msgspec.Meta:
+    return msgspec.Meta(description=text)
+
+
+class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A set-associative cache with LRU replacement."""
+
+    bytes: int
+    ways: int
+
+
+class TlbLevel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A set-associative TLB with LRU replacement."""
+
+    entries: int
+    ways: int
+
+
+class Tlb(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The data TLB of a core."""
+
+    small: Annotated[TlbLevel, _doc("first level, pages of 4 KiB")] = TlbLevel(96, 6)
+    huge: Annotated[TlbLevel, _doc("first level, pages of 2 MiB")] = TlbLevel(32, 4)
+    second: Annotated[TlbLevel, _doc("second level, pages of both sizes")] = TlbLevel(2048, 16)
+
+
+class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A machine. Sizes in bytes; sets of all but the last level, and entries over ways of TLBs, are powers of two."""
+
+    name: Annotated[str, _doc("a short name")]
+    l1: Annotated[Level, _doc("first-level data cache of a core")]
+    llc: Annotated[Level, _doc("last-level cache, shared by all cores")]
+    l2: Annotated[Level | None, _doc("second-level cache of a core, if it has one")] = None
+    line_bytes: Annotated[int, _doc("a power of two, 16 to 4096")] = 64
+    cores: Annotated[int, _doc("threads are dealt to so many cores in turn, 1 to 62")] = 32
+    tlb: Annotated[Tlb, _doc("data TLBs of a core")] = Tlb()
+    zeroing_caches: Annotated[
+        bool, _doc("the OS zeroes a page at its first touch, and its lines stay in the caches")
+    ] = True
+    costs: Annotated[dict[str, float], _doc("nanoseconds per kind of event")] = msgspec.field(default_factory=dict)
+    instructions: Annotated[dict[str, float], _doc("instructions per kind of event")] = msgspec.field(
+        default_factory=dict
+    )
+    fit: Annotated[dict[str, float], _doc("how the costs were found: residuals and the like")] = msgspec.field(
+        default_factory=dict
+    )
+
+    def why_not_valid(self) -> str | None:
+        """The reason why this is no machine, with the field's path; None if it is one."""
+        if not _is_power(self.line_bytes) or not 16 <= self.line_bytes <= 4096:
+            return f"line_bytes: {self.line_bytes}; expected a power of two, 16 to 4096"
+        if not 1 <= self.cores <= MAX_CORES:
+            return f"cores: {self.cores}; expected 1 to {MAX_CORES}"
+        return self._why_not_caches() or self._why_not_tlbs() or self._why_not_numbers()
+
+    def levels(self) -> list[Level | TlbLevel]:
+        """All its caches and TLBs."""
+        tlbs: list[TlbLevel] = [getattr(self.tlb, name) for name in self.tlb.__struct_fields__]
+        return [*(level for level in (self.l1, self.l2, self.llc) if level), *tlbs]
+
+    def sets(self, level: Level | TlbLevel) -> int:
+        """The sets of one of its caches or TLBs."""
+        entries = level.bytes // self.line_bytes if isinstance(level, Level) else level.entries
+        return entries // level.ways
+
+    def _why_not_caches(self) -> str | None:
+        for path, level in (("l1", self.l1), ("l2", self.l2), ("llc", self.llc)):
+            if level is None:
+                continue
+            if not 1 <= level.ways <= MAX_WAYS:
+                return f"{path}.ways: {level.ways}; expected 1 to {MAX_WAYS}"
+            set_bytes = level.ways * self.line_bytes
+            if not set_bytes <= level.bytes <= MAX_BYTES or level.bytes % set_bytes:
+                return f"{path}.bytes: {level.bytes}; expected a multiple of ways * line_bytes, at most {MAX_BYTES}"
+            if self.sets(level) > MAX_SETS:
+                return (
+                    f"{path}.bytes: {level.bytes} in {level.ways} ways make {self.sets(level)} sets; at most {MAX_SETS}"
+                )
+            if path != "llc" and not _is_power(self.sets(level)):
+                return f"{path}.bytes: {level.bytes} in {level.ways} ways make {self.sets(level)} sets; " + _POWER
+        return None
+
+    def _why_not_tlbs(self) -> str | None:
+        for name in self.tlb.__struct_fields__:
+            level: TlbLevel = getattr(self.tlb, name)
+            if not 1 <= level.ways <= MAX_WAYS:
+                return f"tlb.{name}.ways: {level.ways}; expected 1 to {MAX_WAYS}"
+            if level.entries > MAX_ENTRIES:
+                return f"tlb.{name}.entries: {level.entries}; expected at most {MAX_ENTRIES}"
+            if level.entries % level.ways or not _is_power(level.entries // level.ways):
+                return f"tlb.{name}.entries: {level.entries} in {level.ways} ways are not whole sets; " + _POWER
+        return None
+
+    def _why_not_numbers(self) -> str | None:
+        for table in ("costs", "instructions", "fit"):
+            for kind, number in getattr(self, table).items():
+                if not 0 <= number < math.inf:
+                    return f"{table}.{kind}: {number}; expected a finite number, not below 0"
+        for name in ("core_yardstick_ns", "memory_yardstick_ns"):
+            if self.fit.get(name, 1) == 0:
+                return f"fit.{name}: 0; expected more"
+        return None
+
+
+_POWER = "expected a power of two of them"
+
+
+def _is_power(number: int) -> bool:
+    return number > 0 and number & (number - 1) == 0
+
+
+def parse_hardware(text: str, source: str) -> Hardware:
+    """The hardware that this TOML states; BadInput names `source`, the field and what was expected."""
+    try:
+        hardware = msgspec.convert(tomllib.loads(text), Hardware)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{source}: not TOML: {error}") from None
+    except msgspec.ValidationError as error:
+        what, _, path = str(error).partition(" - at `$.")
+        raise BadInput(f"{source}: {path.rstrip('`') or 'hardware'}: {what}") from None
+    if reason := hardware.why_not_valid():
+        raise BadInput(f"{source}: {reason}")
+    return hardware
+
+
+def load_hardware(spec: str = DEFAULT) -> Hardware:
+    """The hardware of a TOML file, the built-in one of that name, or HERE the detected one.
+
+    Raises BadInput with what was looked for otherwise, and what `detected` raises.
+    """
+    path = Path(spec)
+    if not (path.suffix == ".toml" or path.exists()):
+        if spec == HERE:
+            return detected()
+        path = BUILTIN / f"{spec}.toml"
+        if not path.is_file():
+            known = ", ".join(sorted(file.stem for file in BUILTIN.glob("*.toml")))
+            raise BadInput(f"{spec}: neither a machine file nor a built-in machine; built in are {known} and {HERE}")
+    try:
+        return parse_hardware(path.read_text(encoding="utf-8"), spec)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{spec}: cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
+
+
+def detected(system: Path = SYSTEM) -> Hardware:
+    """This machine as Linux describes its first processor's caches; Missing if it does not, or not so that it can be.
+
+    The sizes of TLBs are not described there: they are those of the default hardware, and there are no costs.
+    """
+    caches: dict[int, Level] = {}
+    lines: set[int] = set()
+    for index in sorted(system.glob("index*")):
+        try:
+            if (index / "type").read_text().strip() in ("Data", "Unified"):
+                level, ways, size = (_number(index / name) for name in ("level", "ways_of_associativity", "size"))
+                caches[level] = Level(size, ways)
+                lines.add(_number(index / "coherency_line_size"))
+        except (OSError, ValueError):
+            continue
+    if len(lines) != 1 or 1 not in caches or max(caches) == 1:
+        raise Missing(f"{system}: describes no first-level data cache and a level behind it")
+    last = max(caches)
+    cores = min(os.cpu_count() or 1, MAX_CORES)
+    hardware = Hardware("detected", caches[1], caches[last], caches.get(2) if last > 2 else None, lines.pop(), cores)
+    if reason := hardware.why_not_valid():
+        raise Missing(f"{system}: {reason}")
+    return hardware
+
+
+def _number(file: Path) -> int:
+    """The number in a file, in bytes if it ends in K or M."""
+    text = file.read_text().strip()
+    return int(text.rstrip("KM")) << {"K": 10, "M": 20}.get(text[-1:], 0)

@@ -1,0 +1,176 @@
+"""Layout: where the library keeps its own data, as model addresses: what paths say of the lines they touch.
+
+A model address is an integer below 2^46: a region, and in it the offset that the C's structures have. The emitted C
+asserts those offsets (`templates/plan.c.j2`), and a test traces a library's loads and stores and holds them against the
+model's (`tests/test_lines.py`). Not modelled, since every call touches them: the stack, thread-local variables, the
+linkage table, and single variables of the library but for its two locks and its global counters.
+"""
+
+import msgspec
+
+from heapsmith.model.compile.kernel import Records, hit_path
+
+REGION = 1 << 40
+"""Bytes of a region; a slab span may have 16 of them, a run span 4 (model/design/design.py)."""
+
+STAGGER = 13 * 64
+"""Tables of the library's data segment begin anywhere in a page, not all at its start as mappings do: so their first
+lines do not meet in the same sets of a cache."""
+
+SPAN = 0
+"""The slab span; offsets are the machine's addresses (docs/machine.md section 1)."""
+RUNS = 16 * REGION
+"""The run span."""
+HUGE = 20 * REGION
+"""Mappings of huge blocks, one after the other."""
+HEAPS = 36 * REGION
+"""struct heap, each on pages of its own: `heap_bytes` apart."""
+SLABS = 37 * REGION
+"""hs_slabs: a record per slab of the span."""
+MARKS = 38 * REGION
+"""hs_marks: `bitmap_words` words per slab of the span."""
+SLAB_CLASS = 39 * (REGION + STAGGER)
+"""hs_slab_class (slab_map): a byte per slab of the span."""
+CLASSES = 40 * (REGION + STAGGER)
+"""hs_class: a row per class."""
+SIZE_CLASS = 41 * (REGION + STAGGER)
+"""hs_size_class: a byte per grain."""
+ALLOC_OF = 42 * (REGION + STAGGER)
+"""hs_alloc_of: a word per class."""
+FREE_OF = 43 * (REGION + STAGGER)
+"""hs_free_of: a word per row."""
+STORE_AT = 44 * (REGION + STAGGER)
+"""The store that all heaps share (local_cache): two words per class."""
+TRANSFERRED = 45 * (REGION + STAGGER)
+"""The transfer cache's slots."""
+BATCHES = 46 * (REGION + STAGGER)
+"""Its batches per class, 4 bytes each."""
+IDLE = 47 * (REGION + STAGGER)
+"""Its idle flushes per class, 4 bytes each."""
+PAGES = 48 * REGION
+"""hs_runs.page: a record per page of the run span."""
+CONTENT = 49 * REGION
+"""hs_runs.content: a byte per page of the run span."""
+BINS = 50 * (REGION + STAGGER)
+"""The heads of the bins of free runs, 4 bytes each."""
+COUNTS = 51 * (REGION + STAGGER)
+"""hs_count: the global counters."""
+POOL_LOCK = 52 * (REGION + STAGGER)
+LARGE_LOCK = 53 * (REGION + STAGGER)
+APPLICATION = 54 * REGION
+"""What the program has besides its blocks: for a replay its script and its table of blocks."""
+LIVE = 56 * REGION
+"""hs_live (hardening): a byte per grain of the slab span."""
+
+CLASS_MASK = 255
+INDEX_SHIFT = 8
+INDEX_MASK = (1 << 18) - 1
+SLAB_SHIFT = 26
+"""A small block's handle: slab << 26 | index << 8 | class; slabs are numbered in order of creation."""
+
+WORD = 8
+SLAB_BYTES = 80
+SLAB_NEXT, SLAB_PREVIOUS, SLAB_CHILD, SLAB_NEWER, SLAB_ELDER, SLAB_OWNER, SLAB_OLDER, SLAB_CLASS_NUMBER = range(
+    16, 80, 8
+)
+"""struct slab; its counts (carved, freed, out, committed) come first, its flags behind the class."""
+CLASS_BYTES = 72
+CLASS_STRIDE, CLASS_FIRST = 4, 8
+CLASS_RECIPROCAL, CLASS_CAPACITY, CLASS_LIST_CAPACITY = 16, 24, 28
+CLASS_REFILL, CLASS_FLUSH, CLASS_SPILL, CLASS_PROMOTE = 32, 36, 40, 44
+CLASS_SLOT, CLASS_TRANSFER, CLASS_DRAIN = 48, 56, 64
+"""struct class_plan; usable comes first, blocks behind first."""
+FRONT_BYTES = 24
+FRONT_HELD, FRONT_LISTED, FRONT_LIST = 0, 8, 16
+"""struct front."""
+STORE_BYTES = 16
+"""struct class_slabs: hot, head."""
+COUNT_BYTES = 144
+"""struct class_count, in the order of the page's section 10."""
+COUNT_HIT1, COUNT_REFILL, COUNT_SPILL, COUNT_FLUSH, COUNT_DIRECT = 8, 16, 40, 48, 64
+COUNT_CARVE, COUNT_REUSE, COUNT_ACQUIRE, COUNT_RETIRE, COUNT_REMOTE, COUNT_DRAINED = range(72, 120, 8)
+COUNT_IN, COUNT_OUT, COUNT_BACK = 120, 128, 136
+TOTAL_SUPERSLABS, TOTAL_SLABS, TOTAL_RELEASES, TOTAL_HEAPS, TOTAL_ADOPTIONS, TOTAL_REUSE, TOTAL_GROW = (
+    0,
+    8,
+    16,
+    32,
+    40,
+    48,
+    56,
+)
+TOTAL_EXTEND, TOTAL_FREE, TOTAL_HIT, TOTAL_SPILL, TOTAL_MAP, TOTAL_UNMAP, TOTAL_REMAP = range(64, 120, 8)
+TOTAL_IN_PLACE, TOTAL_MOVED, TOTAL_COMMITTED = 120, 128, 136
+"""hs_count, in the order of the page's section 10."""
+RUN_CACHE_HEAD, RUN_CACHE_LENGTH_BYTES, RUN_CACHE_BLOCK_BYTES = 8, 4, 8
+PAGE_BYTES = 28
+PAGE_NEXT, PAGE_PREVIOUS, PAGE_NEWER, PAGE_ELDER, PAGE_STATE = 8, 12, 16, 20, 24
+"""struct page; length and dirty come first."""
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """Offsets in struct heap, and its size with its slots, on whole pages; bytes."""
+
+    end: int
+    row_of: int
+    front: int
+    remote: int
+    store: int
+    count: int
+    runs: int
+    quarantine: int
+    slot: int
+    heap_bytes: int
+
+
+def layout_of(
+    classes: int, direct_limit: int, run_cache_slots: int, quarantine_slots: int, slots: int, page: int
+) -> Layout:
+    """The layout of struct heap (runtime/heap.h) for so many classes, ... and slots."""
+    end = WORD * (1 + classes)
+    row_of = 2 * end + 2 * WORD
+    front = -(-(row_of + direct_limit + 1) // WORD) * WORD
+    remote = front + FRONT_BYTES * classes
+    store = remote + 3 * WORD
+    count = store + STORE_BYTES * classes
+    runs = count + COUNT_BYTES * classes
+    quarantine = runs + RUN_CACHE_HEAD + run_cache_slots * (RUN_CACHE_LENGTH_BYTES + RUN_CACHE_BLOCK_BYTES)
+    slot = quarantine + WORD + WORD * quarantine_slots
+    return Layout(
+        end=end,
+        row_of=row_of,
+        front=front,
+        remote=remote,
+        store=store,
+        count=count,
+        runs=runs,
+        quarantine=quarantine,
+        slot=slot,
+        heap_bytes=-(-(slot + WORD * slots) // page) * page,
+    )
+
+
+@hit_path
+def block_at(machine: Records, classes: Records, slabs: Records, block: int) -> int:
+    """The model address of a small block by its handle, which is its address in the slab span."""
+    cls = block & CLASS_MASK
+    start = int(slabs[block >> SLAB_SHIFT]["place"]) * int(machine[0]["slab_bytes"]) + int(classes[cls]["first"])
+    return SPAN + start + ((block >> INDEX_SHIFT) & INDEX_MASK) * int(classes[cls]["stride"])
+
+
+@hit_path
+def heap_at(machine: Records, heap: int) -> int:
+    """Where a heap's structure begins."""
+    return HEAPS + heap * int(machine[0]["heap_bytes"])
+
+
+@hit_path
+def count_at(machine: Records, heap: int, cls: int) -> int:
+    """Where a heap's counters of a class begin."""
+    return heap_at(machine, heap) + int(machine[0]["heap_count"]) + cls * COUNT_BYTES
+
+
+@hit_path
+def slab_at(slabs: Records, slab: int) -> int:
+    """Where a slab's record begins."""
+    return SLABS + int(slabs[slab]["place"]) * SLAB_BYTES

@@ -1,0 +1,111 @@
+"""Sets in LRU order: a row of `ways` entries, the most recently used first, the empty ones (-1) last.
+
+Bit 0 of an entry is a flag, set in the keys that are looked for. Rows are whole vectors long: a vector that reached
+into the next row would wait for what was stored there just before, longer than all the rest takes.
+"""
+
+from heapsmith.model.compile import vectors
+from heapsmith.model.compile.kernel import Ints, hit_path, kernel, lowered
+from heapsmith.model.compile.vectors import FEW
+from heapsmith.model.memory.words import L1_MASK, L1_WAYS, L2_MASK, L2_OFFSET, L2_WAYS
+
+WIDE = 1
+"""0: no set has more than FEW ways. Compiled without the code for those, simulations are up to a fifth faster."""
+
+
+@hit_path
+def row_words(ways: int) -> int:
+    """The words from a set to the next one."""
+    if WIDE == 0:
+        return FEW
+    return (ways + FEW - 1) & -FEW
+
+
+@hit_path
+def row_of(index: int, ways: int) -> int:
+    """How many words after the first set of its table a set begins."""
+    return index * row_words(ways)
+
+
+@hit_path
+def l1_set(touched: Ints, row: int, line: int) -> int:
+    """Where the set of a line begins in the first level of the core whose row that is."""
+    return row + row_of(line & int(touched[L1_MASK]), int(touched[L1_WAYS]))
+
+
+@hit_path
+def l2_set(touched: Ints, row: int, line: int) -> int:
+    """The same in its second level."""
+    return row + int(touched[L2_OFFSET]) + row_of(line & int(touched[L2_MASK]), int(touched[L2_WAYS]))
+
+
+@lowered(vectors.find_few)
+def find_few(touched: Ints, first: int, ways: int, key: int) -> int:
+    """`find` among up to FEW ways."""
+    for way in range(ways):
+        if int(touched[first + way]) | 1 == key:
+            return way
+    return ways
+
+
+@lowered(vectors.push_few)
+def push_few(touched: Ints, first: int, way: int, entry: int) -> None:
+    """`push` with a way below FEW."""
+    for place in range(first + way, first, -1):
+        touched[place] = touched[place - 1]
+    touched[first] = entry
+
+
+@hit_path
+def find(touched: Ints, first: int, ways: int, key: int) -> int:
+    """The way of a set whose entry is `key`'s, `ways` if there is none."""
+    if WIDE == 1 and ways > FEW:
+        return find_many(touched, first, ways, key)
+    return find_few(touched, first, ways, key)
+
+
+@hit_path
+def push(touched: Ints, first: int, way: int, entry: int) -> None:
+    """The entry at `way` is out of a set, and `entry` is its first."""
+    if WIDE == 1 and way >= FEW:
+        push_many(touched, first, way, entry)
+    else:
+        push_few(touched, first, way, entry)
+
+
+@hit_path
+def use(touched: Ints, first: int, ways: int, key: int) -> int:
+    """`key` becomes the first of a set; its entry before, -1 if it had none and the last is out."""
+    way = find(touched, first, ways, key)
+    last = min(way, ways - 1)
+    held = int(touched[first + last])
+    push(touched, first, last, key)
+    return held if way < ways else -1
+
+
+@kernel
+def find_many(touched: Ints, first: int, ways: int, key: int) -> int:
+    """`find` among more than FEW ways."""
+    way = 0
+    while way < ways and int(touched[first + way]) | 1 != key:
+        way += 1
+    return way
+
+
+@kernel
+def push_many(touched: Ints, first: int, way: int, entry: int) -> None:
+    """`push` with a way not below FEW."""
+    while way > 0:
+        touched[first + way] = touched[first + way - 1]
+        way -= 1
+    touched[first] = entry
+
+
+@kernel
+def drop(touched: Ints, first: int, ways: int, key: int) -> None:
+    """The entry of `key`, if it has one, leaves a set."""
+    way = find(touched, first, ways, key)
+    if way < ways:
+        for after in range(first + way + 1, first + ways):
+            touched[after - 1] = touched[after]
+        touched[first + ways - 1] = -1

@@ -1,0 +1,1 @@
+"""Slab choice: which slab of a class serves a refill (docs/machine.md section 5)."""

@@ -1,0 +1,1 @@
+"""Classifiers: how free() finds a block's class (docs/machine.md section 1)."""

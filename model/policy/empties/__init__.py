@@ -1,0 +1,1 @@
+"""Empty slabs: which pool keeps them (docs/machine.md section 6)."""

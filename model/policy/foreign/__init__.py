@@ -1,0 +1,1 @@
+"""Foreign pointers: what free() does with a block of another malloc."""

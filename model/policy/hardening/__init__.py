@@ -1,0 +1,1 @@
+"""Hardening: what misuse is looked for, and what that costs."""

@@ -1,0 +1,28 @@
+"""Keep: pages once touched are never given back to the OS while the program runs."""
+
+import msgspec
+
+from heapsmith.model.compile.kernel import kernel
+
+NAME = "keep"
+
+
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
+    """Pages are never given back."""
+
+
+def why_not_valid(params: Params) -> str | None:
+    """There is nothing to get wrong."""
+    return None
+
+
+@kernel
+def goes(aged_bytes: int, budget_bytes: int) -> bool:
+    """Whether the oldest of an age queue with so many committed bytes gives its pages back."""
+    return False
+
+
+@kernel
+def grown(budget_bytes: int, needed_again_bytes: int, most_bytes: int) -> int:
+    """The budget after pages that had gone back were needed again: nobody asks for it."""
+    return budget_bytes

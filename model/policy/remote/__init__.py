@@ -1,0 +1,1 @@
+"""Remote frees: where a block freed by another thread goes (docs/machine.md section 7)."""

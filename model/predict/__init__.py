@@ -1,0 +1,1 @@
+"""Predict: counts, misses, resident bytes, instructions and time of a design on a trace."""

@@ -1,0 +1,257 @@
+"""Cost: how often each kind of event happened, and what that comes to at a price for each kind."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+import msgspec
+
+from heapsmith.model import policy
+from heapsmith.model.constants import HUGE_PAGE, PAGE
+from heapsmith.model.design.plan import Plan
+from heapsmith.model.heap.machine import Counters, Statistics
+from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.memory.touched import Touches
+from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.front import none as front_none
+from heapsmith.model.policy.release import keep as release_keep
+
+KEEP = policy.code(policy.RELEASES, release_keep.NAME)
+
+FAR_BYTES = 32 << 20
+"""A process that grows to so many resident bytes pays all of `fault.*.far` for each page that it grew by, a smaller one
+in proportion: they have left the caches since they were last used. Pages that it gave back and gets again have not.
+Each size of page is counted as if all that is resident were of it."""
+
+MEMORY = ("fault.4k", "fault.4k.far", "fault.2m", "fault.2m.far", "syscall", "release", "miss.llc", "miss.tlb2")
+"""Kinds of time that a core does not spend alone: where a machine is shared they drift in another way than the rest."""
+
+BY_ROW = ("alloc.stack", "free.stack.")
+"""How the kinds of calls begin that go by rows of stacks."""
+
+Kinds = dict[str, float]
+"""How often each kind of event happened, by name: `group.event` or `group.event.option`."""
+
+
+class Simulated(Protocol):
+    """What of a simulation is priced (model/predict/simulate.py)."""
+
+    @property
+    def counters(self) -> Counters: ...
+    @property
+    def statistics(self) -> Statistics: ...
+    @property
+    def touches(self) -> Touches | None: ...
+
+
+def kinds(plan: Plan, simulation: Simulated) -> Kinds:
+    """How often each kind happened on the simulated trace, under this plan. Kinds that did not happen are absent."""
+    found: dict[str, float] = defaultdict(float)
+    for of in (_hits, _fronts, _store, _large, _calls, _threads):
+        for name, count in of(plan, simulation):
+            found[name] += count
+    return {name: count for name, count in sorted(found.items()) if count}
+
+
+def price(kinds: Mapping[str, float], costs: Mapping[str, float]) -> float:
+    """The sum over the kinds of count times cost; what has no cost costs nothing."""
+    return sum(count * costs.get(name, 0.0) for name, count in kinds.items())
+
+
+def memory_share(kinds: Mapping[str, float], costs: Mapping[str, float]) -> float:
+    """The share of MEMORY in the price, 0 to 1."""
+    total = price(kinds, costs)
+    return price({name: kinds[name] for name in MEMORY if name in kinds}, costs) / total if total else 0.0
+
+
+Counts = Iterator[tuple[str, float]]
+
+
+def _hits(plan: Plan, simulation: Simulated) -> Counts:
+    """Allocations and frees of small blocks: what the front, the classifier, the remote policy and hardening cost."""
+    of = simulation.counters.classes
+    design = plan.design
+    allocated = freed = missed = in_bytes = 0.0
+    for row in plan.classes:
+        i, front = row.index, row.front.kind
+        popped, pushed = of["hit0"][i], of["push"][i] - of["drained"][i]
+        yield f"alloc.{front}", popped
+        yield f"free.{front}", pushed + (of["direct"][i] if front == front_none.NAME else 0)
+        yield "free.remote", of["remote"][i]
+        allocs = popped + of["hit1"][i] + of["refill"][i]
+        frees = pushed + of["direct"][i] + of["remote"][i]
+        allocated, freed = allocated + allocs, freed + frees
+        in_bytes += allocs * row.stride
+        missed += 0 if row.stack else allocs + frees
+    if plan.dispatch == "stack":
+        yield "dispatch.missed", missed
+        yield "alloc.above", simulation.statistics.work["above"]
+    yield f"alloc.{plan.dispatch}", allocated
+    yield f"free.{plan.dispatch}.{design.classifier}.{design.remote}", freed
+    if plan.hardening != "off":
+        yield f"alloc.hardening.{plan.hardening}", allocated
+        yield f"free.hardening.{plan.hardening}", freed
+    if plan.tail_bytes:
+        yield "alloc.hardening.bytes", in_bytes
+
+
+def _fronts(plan: Plan, simulation: Simulated) -> Counts:
+    """Refills and flushes: what they cost the front."""
+    of = simulation.counters.classes
+    for row in plan.classes:
+        i, front, flush = row.index, row.front.kind, max(1, row.front.flush)
+        batches_out, batches_in = of["transfer_out"][i] // flush, of["transfer_in"][i] // flush
+        yield f"refill.{front}.{plan.design.remote}", of["refill"][i] - batches_out
+        yield f"refill.block.{front}", of["refilled"][i] - of["transfer_out"][i]
+        yield "transfer.out", batches_out
+        yield "transfer.in", batches_in
+        yield f"flush.{front}", of["flush"][i]
+        if front != front_array_stack.NAME:
+            yield f"flush.block.{front}", of["flushed"][i]
+        yield "flush.block.none", of["direct"][i]
+        yield "spill", of["spill"][i]
+        yield "spill.block", of["spill"][i] * row.front.spill
+        yield "promote", of["hit1"][i]
+        yield "promote.block", of["hit1"][i] * row.front.promote
+        yield "remote.drained", of["drained"][i]
+
+
+def _store(plan: Plan, simulation: Simulated) -> Counts:
+    """The store: slabs, their blocks and their pages."""
+    of, work = simulation.counters.classes, simulation.statistics.work
+    choice, empties = plan.design.slab_choice, plan.design.empties
+    release = "keep" if plan.release_code == KEEP else "budget"
+    reused, carved, retired = sum(of["reuse"]), sum(of["carve"]), sum(of["retire"])
+    yield "take.reuse", reused
+    yield "take.carve", carved
+    yield f"take.{plan.design.classifier}", reused + carved
+    yield f"take.visit.{choice}", work["visits"]
+    yield "take.words", work["words"]
+    yield "give.block", work["given"]
+    yield "give.slab", work["gives"]
+    yield f"slab.add.{choice}", work["slab_adds"]
+    yield f"slab.remove.{choice}", work["slab_removes"]
+    yield f"slab.acquire.{empties}", sum(of["acquire"])
+    yield f"slab.retire.{release}", retired
+    yield "slab.retire.words", retired * plan.bitmap_words
+    yield "slab.superslab", simulation.counters.totals["superslabs"]
+
+
+def _large(plan: Plan, simulation: Simulated) -> Counts:
+    """Runs and huge blocks, pages given back."""
+    totals, work = simulation.counters.totals, simulation.statistics.work
+    for name in ("run_hit", "run_reuse", "run_grow", "run_extend", "run_free", "run_spill"):
+        yield f"run.{name.removeprefix('run_')}", totals[name]
+    yield "run.looked_at", work["runs_looked_at"]
+    yield "run.cached", work["runs_freed"] - (totals["run_free"] - totals["run_spill"])
+    yield "run.link", work["run_links"]
+    yield "run.page.touched", work["pages_touched"]
+    yield "run.page.forgotten", work["pages_forgotten"]
+    for name in ("huge_map", "huge_unmap", "huge_remap"):
+        yield f"huge.{name.removeprefix('huge_')}", totals[name]
+    yield "release", totals["releases"]
+
+
+def _calls(plan: Plan, simulation: Simulated) -> Counts:
+    """What calls cost besides the allocation and the free that they are."""
+    totals, work = simulation.counters.totals, simulation.statistics.work
+    yield "call.calloc", work["callocs"]
+    yield "call.aligned", work["aligned"]
+    yield "call.aligned.class", work["aligned_steps"]
+    yield "call.realloc", work["reallocs"]
+    yield "call.realloc.in_place", totals["realloc_in_place"]
+    yield "call.realloc.moved", totals["realloc_moved"]
+    yield "call.realloc.large", work["large_resizes"]
+    yield f"call.realloc.{plan.design.classifier}", work["reallocs"]
+    if plan.hardening != "off":
+        yield f"call.realloc.{plan.hardening}", work["reallocs"]
+    yield "call.free_sized", work["sized_frees"]
+
+
+def _threads(plan: Plan, simulation: Simulated) -> Counts:
+    """Heaps of threads, and what the first of them begins."""
+    totals, work = simulation.counters.totals, simulation.statistics.work
+    yield "start", 1
+    yield "heap.create", totals["heaps"]
+    yield "heap.create.class", totals["heaps"] * plan.class_count
+    yield "heap.create.direct", totals["heaps"] * plan.direct_limit
+    yield "heap.adopt", totals["adoptions"]
+    yield "heap.exit", work["exits"]
+    yield "heap.exit.class", work["exits"] * plan.class_count
+
+
+def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, float], operations: int) -> Kinds:
+    """What a replay of the simulated trace, of so many operations, spends time on.
+
+    Few kinds, since times are measured with noise: `replay.*` are the replay's own (its loop, its write to each line),
+    all others the library's. Misses and faults are those of the simulated caches.
+    """
+    totals, work = simulation.counters.totals, simulation.statistics.work
+    happened = kinds(plan, simulation)
+    found = {
+        "replay.operation": operations,
+        "replay.line": work["asked_lines"],
+        "instructions": price(happened, instructions),
+        # Calls that find the path of a class by its row in a table, not by a jump that was guessed.
+        "dispatch.stack": sum(count for name, count in happened.items() if name.startswith(BY_ROW)),
+        "byte": work["copied_bytes"] + work["cleared_bytes"],
+        "syscall": system_calls(simulation),
+        "release": totals["releases"] + totals["huge_unmap"],  # calls that free pages take longer than others
+        **_misses(simulation),
+    }
+    return {name: float(count) for name, count in found.items() if count}
+
+
+def _misses(simulation: Simulated) -> Kinds:
+    touches = simulation.touches
+    if touches is None:
+        return {}
+    peak = touches.resident_peak
+    far = min(1, peak / FAR_BYTES)
+    return {
+        "miss.l1": touches.l1_misses - touches.l2_misses,
+        "miss.l2": touches.l2_misses - touches.llc_misses - touches.transfers,
+        "miss.llc": touches.llc_misses,
+        "miss.transfer": touches.transfers,
+        "miss.tlb1": touches.tlb1_misses - touches.tlb2_misses,
+        "miss.tlb2": touches.tlb2_misses,
+        "miss.branch": touches.mispredicted,
+        "fault.4k": touches.faults_4k,
+        "fault.4k.far": min(touches.faults_4k, peak / PAGE) * far,
+        "fault.2m": touches.faults_2m,
+        "fault.2m.far": min(touches.faults_2m, peak / HUGE_PAGE) * far,
+    }
+
+
+def system_calls(simulation: Simulated) -> int:
+    """The library's calls of mmap, munmap, mremap, mprotect and madvise from the first event to the last.
+
+    A superslab is made accessible with its places in two tables, and so is a step of the run span.
+    """
+    totals, work = simulation.counters.totals, simulation.statistics.work
+    tables = 3 * (totals["superslabs"] + work["run_steps"])
+    asked = sum(totals[name] for name in ("releases", "heaps", "huge_map", "huge_unmap", "huge_remap"))
+    return tables + asked + work["advised"] + work["map_calls"]
+
+
+class Price(msgspec.Struct, frozen=True):
+    """What a design comes to on a trace, per operation of it.
+
+    ns_per_op: of a replay that writes to each line; allocator_ns_per_op: that less the replay's own. shares: of
+    ns_per_op by kind, the largest first.
+    """
+
+    instructions_per_op: float
+    ns_per_op: float
+    allocator_ns_per_op: float
+    shares: dict[str, float]
+
+
+def price_of(plan: Plan, simulation: Simulated, operations: int, hardware: Hardware) -> Price:
+    """The price of a simulated design on this hardware, whose costs are calibrated."""
+    spent = time_kinds(plan, simulation, hardware.instructions, operations)
+    ns = {name: count * hardware.costs.get(name, 0.0) for name, count in spent.items()}
+    total, per = sum(ns.values()), 1 / max(1, operations)
+    own = sum(cost for name, cost in ns.items() if name.startswith("replay."))
+    shares = {name: cost / total for name, cost in sorted(ns.items(), key=lambda item: -item[1]) if cost}
+    return Price(spent.get("instructions", 0.0) * per, total * per, (total - own) * per, shares)

@@ -1,0 +1,186 @@
+"""Simulate: one pass over a trace that feeds any number of designs, and what each would have done and held."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from heapsmith.model.design.design import Design
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.heap.machine import Counters, Machine, Statistics
+from heapsmith.model.memory.application import PROGRAM, Application
+from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.memory.touched import Touched, Touches
+from heapsmith.model.predict.cost import Price, price_of
+from heapsmith.model.trace.reader import Op, TraceReader
+
+Progress = Callable[[str, int, int], None]
+"""Called as progress(what, events done, events in all)."""
+
+MEASURED_AS = (
+    "processor time of the thread inside the model's compiled event loop (statistics included), after compilation and "
+    "warm-up; decoding the trace and growing arrays are excluded"
+)
+
+
+class Rates(msgspec.Struct, frozen=True):
+    """Shares of the small allocations, and how often things happen per million operations of the trace."""
+
+    hit0: float  # share of small allocations served by level 0
+    hit1: float  # share served by level 1
+    refill: float  # share that had to go to the store
+    refills_per_million: float
+    flushes_per_million: float
+    spills_per_million: float
+    carves_per_million: float  # blocks carved
+    remote_per_million: float  # blocks freed by a thread that does not own them
+    releases_per_million: float
+
+
+class TouchRates(msgspec.Struct, frozen=True):
+    """What heap and program touch, per operation of the trace."""
+
+    accesses: float  # of lines
+    l1_misses: float
+    llc_misses: float
+    tlb_misses: float  # in no level of the TLB: page walks
+
+
+class Simulation(msgspec.Struct, frozen=True):
+    """One design on one trace. Bytes; ratios are of bytes."""
+
+    design: str
+    hash: str
+    counters: Counters
+    block_sizes: list[int]  # of the classes, in the order of the counters
+    rates: Rates
+    statistics: Statistics
+    committed_peak: int
+    peak_ratio: float  # committed_peak / peak live bytes asked for
+    touches: Touches | None  # of the simulated hardware, if any
+    touch_rates: TouchRates | None
+    price: Price | None  # if that hardware has costs
+    events_per_second: float  # of the model of this design alone, measured as `SimulationTable.measured_as` says
+
+
+class SimulationTable(msgspec.Struct, frozen=True):
+    """Designs side by side on one trace."""
+
+    trace: str
+    events: int
+    operations: int  # events but thread starts and exits
+    threads: int
+    max_blocks: int
+    machine: str | None  # the simulated hardware, if any, and what the program touches then
+    application: Application | None
+    measured_as: str
+    rows: list[Simulation]
+
+
+class Extent(NamedTuple):
+    """How much a trace holds; operations are its events but thread starts and exits."""
+
+    events: int
+    operations: int
+    threads: int
+    max_blocks: int
+
+
+def simulate(
+    trace: Path,
+    designs: Sequence[Design],
+    *,
+    hardware: Hardware | None = None,
+    application: Application = PROGRAM,
+    progress: Progress | None = None,
+) -> SimulationTable:
+    """Feed every design with the trace, chunk by chunk; memory does not grow with the trace's length.
+
+    `hardware`: simulate its caches, TLBs and pages too, under what heap and `application` touch, and price that if it
+    has costs. `progress` is called after each chunk. Raises BadInput if the trace is damaged.
+    """
+    machines = [_warmed(design, hardware, application) for design in designs]
+    extent = feed_all(trace, machines, "simulating", progress)
+    return SimulationTable(
+        str(trace),
+        *extent,
+        hardware.name if hardware else None,
+        application if hardware else None,
+        MEASURED_AS,
+        [_simulation(machine, extent.operations, hardware) for machine in machines],
+    )
+
+
+def feed_all(trace: Path, machines: Sequence[Machine], what: str, progress: Progress | None) -> Extent:
+    """Feed every machine with the trace, chunk by chunk, told as `what`; BadInput if it is damaged."""
+    operations = done = 0
+    with TraceReader(trace) as reader:
+        for chunk in reader:
+            for machine in machines:
+                machine.feed(chunk)
+            done += len(chunk.op)
+            operations += int((chunk.op < Op.THREAD_START).sum())
+            if progress:
+                progress(what, done, reader.footer.events)
+        return Extent(done, operations, reader.footer.threads, reader.footer.max_blocks)
+
+
+def _warmed(design: Design, hardware: Hardware | None, application: Application) -> Machine:
+    """A fresh machine, its kernels compiled or loaded by another one's event."""
+    plan = make_plan(design)
+
+    def machine() -> Machine:
+        return Machine(plan, touched=Touched(hardware) if hardware else None, application=application)
+
+    machine().step(Op.MALLOC, 0, 0, 1)
+    return machine()
+
+
+def _simulation(machine: Machine, operations: int, hardware: Hardware | None) -> Simulation:
+    counters, statistics = machine.counters(), machine.statistics()
+    touches = machine.touched.counts() if machine.touched else None
+    design, peak = machine.plan.design, counters.totals["committed_peak"]
+    found = Simulation(
+        design.name,
+        machine.plan.hash,
+        counters,
+        [row.size for row in machine.plan.classes],
+        _rates(counters, operations),
+        statistics,
+        peak,
+        _ratio(peak, statistics.peak_live.live_bytes),
+        touches,
+        _touch_rates(touches, operations) if touches else None,
+        None,
+        _ratio(statistics.events * 1_000_000_000, machine.kernel_ns),
+    )
+    if hardware is None or not hardware.costs:
+        return found
+    return msgspec.structs.replace(found, price=price_of(machine.plan, found, operations, hardware))
+
+
+def _rates(counters: Counters, operations: int) -> Rates:
+    total = {name: sum(per_class) for name, per_class in counters.classes.items()}
+    small = total["hit0"] + total["hit1"] + total["refill"]
+    per_million = {name: _ratio(count * 1_000_000, operations) for name, count in total.items()}
+    return Rates(
+        hit0=_ratio(total["hit0"], small),
+        hit1=_ratio(total["hit1"], small),
+        refill=_ratio(total["refill"], small),
+        refills_per_million=per_million["refill"],
+        flushes_per_million=per_million["flush"],
+        spills_per_million=per_million["spill"],
+        carves_per_million=per_million["carve"],
+        remote_per_million=per_million["remote"],
+        releases_per_million=_ratio(counters.totals["releases"] * 1_000_000, operations),
+    )
+
+
+def _touch_rates(touches: Touches, operations: int) -> TouchRates:
+    counts = (touches.accesses, touches.l1_misses, touches.llc_misses, touches.tlb2_misses)
+    return TouchRates(*(_ratio(count, operations) for count in counts))
+
+
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0

@@ -1,0 +1,1 @@
+"""Search: the design of the least cost for a trace, with a reason for each number."""

@@ -1,0 +1,337 @@
+"""Front capacities, all at once: the misses of every capacity in one pass over a trace, and the best use of a budget.
+
+A LIFO cache of capacity C that refills and spills single blocks holds n(C) blocks, and n(C + 1) - n(C) is 0 or 1 at all
+times: the hits nest. So one bit per capacity, bit C = n(C + 1) - n(C), is the state of all of them. An allocation hits
+in the capacities above the lowest set bit p, and clears it; a free fits in those above the lowest clear bit q, and sets
+it. (The inclusion of Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques for storage hierarchies", IBM Systems
+Journal 9, 1970, for caches of free blocks.) A FIFO ring counts the same: which block leaves first changes no count.
+"""
+
+import heapq
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from heapsmith.model.compile.kernel import Ints, compiled, kernel
+from heapsmith.model.constants import PAGE
+from heapsmith.model.design.design import Front, derive_front
+from heapsmith.model.design.plan import Plan
+from heapsmith.model.policy.front import none as front_none
+from heapsmith.model.search.size_classes import FREE, REALLOC, THREAD_EXIT, THREAD_START, Column
+from heapsmith.model.trace.reader import Chunk
+
+WORD_BITS = 32
+WORDS = 16
+LEVELS = WORDS * WORD_BITS
+"""The largest capacity looked at: 512 blocks."""
+
+HELD, MOST, USED = range(WORDS, WORDS + 3)
+"""Behind a front's words: how many bits are set, the most that ever were, and 1 once the front was used."""
+
+CAPACITIES = [*range(1, 64), *range(64, 128, 2), *range(128, 256, 4), *range(256, LEVELS + 1, 8)]
+"""What is weighed against the budget: every capacity up to 64 blocks, then 32 per doubling."""
+
+FULL = (1 << WORD_BITS) - 1
+
+DE_BRUIJN = 0x077CB531
+"""A de Bruijn sequence, 32 bits that hold each 5-bit word once: Leiserson, Prokop and Randall, "Using de Bruijn
+sequences to index a 1 in a computer word", 1998."""
+
+BIT_INDEX = np.zeros(WORD_BITS, np.int64)
+for _bit in range(WORD_BITS):
+    BIT_INDEX[((DE_BRUIJN << _bit) & FULL) >> 27] = _bit
+
+STRIDE, FIRST, USABLE = range(3)
+"""The columns of the class table."""
+
+GRAIN, BIAS, SMALL_LIMIT, OWNED, HEAPS, IDLE = range(6)
+"""The scalars of a pass: four of the plan, the heaps created, and those without a thread."""
+
+CLASS_BITS = 8
+CLASS_MASK = (1 << CLASS_BITS) - 1
+
+NO_CLASS = -1
+NO_HEAP = -1
+
+_compiled = cache(compiled)
+
+
+@kernel
+def _pop(fronts: Ints, front: int) -> int:
+    """An allocation: clear the lowest set bit; its index, LEVELS if there is none."""
+    fronts[front, USED] = 1
+    if fronts[front, HELD] == 0:
+        return LEVELS
+    fronts[front, HELD] -= 1
+    word = 0
+    while fronts[front, word] == 0:
+        word += 1
+    lowest = int(fronts[front, word]) & -int(fronts[front, word])
+    fronts[front, word] -= lowest
+    return WORD_BITS * word + int(BIT_INDEX[((lowest * DE_BRUIJN) & FULL) >> 27])
+
+
+@kernel
+def _push(fronts: Ints, front: int) -> int:
+    """A free: set the lowest clear bit; its index, LEVELS if there is none."""
+    fronts[front, USED] = 1
+    if fronts[front, HELD] == LEVELS:
+        return LEVELS
+    fronts[front, HELD] += 1
+    fronts[front, MOST] = max(fronts[front, MOST], fronts[front, HELD])
+    word = 0
+    while fronts[front, word] == FULL:
+        word += 1
+    lowest = ~int(fronts[front, word]) & (int(fronts[front, word]) + 1)
+    fronts[front, word] += lowest
+    return WORD_BITS * word + int(BIT_INDEX[((lowest * DE_BRUIJN) & FULL) >> 27])
+
+
+@kernel
+def _class_for(size_class: Ints, classes: Ints, rules: Ints, size: int, align: int) -> int:
+    """The class of a request, NO_CLASS if it is large (docs/machine.md section 2)."""
+    if size > rules[SMALL_LIMIT]:
+        return NO_CLASS
+    cls = int(size_class[(size + rules[BIAS] + rules[GRAIN] - 1) // rules[GRAIN]])
+    if align > rules[GRAIN]:
+        if align > PAGE:
+            return NO_CLASS
+        while cls < len(classes) and (classes[cls, STRIDE] | classes[cls, FIRST]) & (align - 1) != 0:
+            cls += 1
+    return cls if cls < len(classes) else NO_CLASS
+
+
+@kernel
+def _heap_for(heap_of: Ints, idle: Ints, rules: Ints, thread: int) -> int:
+    """The thread's heap; if it has none, one that lost its thread, or a new one: all of them are empty."""
+    heap = int(heap_of[thread])
+    if heap == NO_HEAP:
+        if rules[IDLE] > 0:
+            rules[IDLE] -= 1
+            heap = int(idle[rules[IDLE]])
+        else:
+            heap = int(rules[HEAPS])
+            rules[HEAPS] += 1
+        heap_of[thread] = heap
+    return heap
+
+
+@kernel
+def _free(
+    counts: Ints, fronts: Ints, heap_of: Ints, idle: Ints, rules: Ints, thread: int, cls: int, owner: int
+) -> None:
+    """A block dies: into its owner's front, or the thread's own."""
+    if cls != NO_CLASS:
+        heap = owner if rules[OWNED] > 0 else _heap_for(heap_of, idle, rules, thread)
+        counts[1, cls, _push(fronts, heap * counts.shape[1] + cls)] += 1
+
+
+@kernel
+def _follow(
+    op: Column,
+    thread: Column,
+    block: Column,
+    size: Column,
+    align_log2: Column,
+    size_class: Ints,
+    classes: Ints,
+    counts: Ints,
+    fronts: Ints,
+    blocks: Ints,
+    heap_of: Ints,
+    idle: Ints,
+    rules: Ints,
+) -> None:
+    """The events of a chunk. counts: allocations by lowest set bit, frees by lowest clear bit, per class;
+    blocks: heap of birth and class of each live block, NO_HEAP if it is large; heap_of: each thread's heap."""
+    for event in range(len(op)):
+        what, who, which, n = int(op[event]), int(thread[event]), int(block[event]), int(size[event])
+        if what == THREAD_EXIT and heap_of[who] != NO_HEAP:
+            first = int(heap_of[who]) * counts.shape[1]
+            fronts[first : first + counts.shape[1], :MOST] = 0
+            idle[rules[IDLE]] = heap_of[who]
+            rules[IDLE] += 1
+            heap_of[who] = NO_HEAP
+        if what >= THREAD_START:
+            continue
+        before, owner = NO_CLASS, NO_HEAP
+        if what == REALLOC or what >= FREE:
+            owner = int(blocks[which]) >> CLASS_BITS
+            before = NO_CLASS if owner == NO_HEAP else int(blocks[which]) & CLASS_MASK
+        if what < FREE:
+            cls = _class_for(size_class, classes, rules, n, 1 << int(align_log2[event]))
+            if what == REALLOC and before != NO_CLASS:
+                usable = int(classes[before, USABLE])
+                if cls == before or (n <= usable and 2 * n >= usable):
+                    continue
+            blocks[which] = NO_HEAP
+            if cls != NO_CLASS:
+                heap = _heap_for(heap_of, idle, rules, who)
+                blocks[which] = heap << CLASS_BITS | cls
+                counts[0, cls, _pop(fronts, heap * counts.shape[1] + cls)] += 1
+        _free(counts, fronts, heap_of, idle, rules, who, before, owner)
+
+
+class Curve(NamedTuple):
+    """One class over all capacities C = 0 to LEVELS, in fronts that move single blocks, summed over heaps.
+
+    misses[C]: allocations that find the front empty; overflows[C]: frees that find it full; most: per heap that used
+    the class, the most blocks that a front of LEVELS ever held.
+    """
+
+    misses: Ints
+    overflows: Ints
+    most: Ints
+
+
+class CapacityPass:
+    """Follows a trace through the classes of a plan, for all front capacities at once; `heaps` live at once at most.
+
+    A block freed by another thread goes where the plan's remote policy sends it; with `owner_list` at once, though the
+    owner drains its list only when it finds nothing else: an approximation there, and exact with `local_cache`.
+    Memory: 152 bytes per heap and class, 8 per block number.
+    """
+
+    def __init__(self, plan: Plan, heaps: int, threads: int, max_blocks: int) -> None:
+        self._size_class = np.array(plan.size_class, np.int64)
+        self._classes = np.array([(row.stride, row.first, row.usable) for row in plan.classes], np.int64)
+        self._counts = np.zeros((2, plan.class_count, LEVELS + 1), np.int64)
+        self._fronts = np.zeros((heaps * plan.class_count, WORDS + 3), np.int64)
+        self._blocks = np.full(max_blocks, NO_HEAP, np.int64)
+        self._heap_of = np.full(threads, NO_HEAP, np.int64)
+        self._idle = np.zeros(heaps, np.int64)
+        owned = int(plan.design.remote == "owner_list")
+        self._rules = np.array([plan.grain, plan.bias, plan.small_limit, owned, 0, 0], np.int64)
+
+    def feed(self, chunk: Chunk, *, plain: bool = False) -> None:
+        """Follow the events of the next chunk; `plain` runs the kernels as Python."""
+        run = _follow if plain else _compiled(_follow)
+        columns = (chunk.op, chunk.thread, chunk.block, chunk.size, chunk.align_log2)
+        state = (self._counts, self._fronts, self._blocks, self._heap_of, self._idle, self._rules)
+        run(*columns, self._size_class, self._classes, *state)
+
+    def curves(self) -> list[Curve]:
+        """A curve per class of what was followed so far."""
+        fronts = self._fronts.reshape(-1, self._counts.shape[1], WORDS + 3)
+        at_least = np.cumsum(self._counts[:, :, ::-1], axis=2)[:, :, ::-1]
+        return [
+            Curve(at_least[0, cls], at_least[1, cls], fronts[fronts[:, cls, USED] > 0, cls, MOST])
+            for cls in range(self._counts.shape[1])
+        ]
+
+
+class Option(NamedTuple):
+    """A size that a class's front can have: room for `blocks`, 0 for no front; `bytes` its idle blocks can come to in
+    the trace, all heaps together; an estimate of the slow operations (refills, flushes, single moves)."""
+
+    blocks: int
+    bytes: int
+    slow: float
+
+
+class Share(NamedTuple):
+    """What one class gets: its front, the option that this is, and all it could have got, ascending."""
+
+    front: Front
+    chosen: Option
+    options: list[Option]
+
+
+ROOMS = ("capacity", "list_capacity")
+BATCHES = ("refill", "flush", "spill", "promote")
+
+
+def _roomy(front: Front, blocks: int, stride: int) -> Front:
+    """The front with room for at most `blocks`, its batches left to the policy; no front without blocks or room."""
+    fields = front.__struct_fields__
+    if blocks == 0 or "capacity" not in fields:
+        return front_none.Params()
+    numbers: dict[str, Any] = {name: None for name in BATCHES if name in fields} | {"capacity": blocks}
+    if "list_capacity" in fields:
+        upper = min(derive_front(front, stride).capacity, max(1, blocks // 2))
+        numbers |= {"capacity": upper, "list_capacity": max(1, blocks - upper)}
+    return msgspec.structs.replace(front, **numbers)
+
+
+def resized(front: Front, blocks: int, stride: int) -> Front:
+    """The same kind of front with room for at most `blocks`; two levels share them, level 0 keeps its size if it can.
+
+    The byte bound stays. Batches are what the policy derives for this room, stated. Without blocks it is no front.
+    """
+    roomy = _roomy(front, blocks, stride)
+    plan = derive_front(roomy, stride)
+    stated = {name: getattr(plan, name) for name in ROOMS + BATCHES if name in roomy.__struct_fields__}
+    return msgspec.structs.replace(roomy, **stated)
+
+
+def options(front: Front, stride: int, curve: Curve) -> list[Option]:
+    """The sizes that this front can have for a class of `stride` bytes, ascending, no front at all first.
+
+    A front that moves batches is slow once per batch: misses over the refill, overflows over the flush. A heap's front
+    never holds more than its capacity, nor more than a boundless one that moves single blocks plus a refill less one.
+    """
+    sizes = [Option(0, 0, float(curve.misses[0] + curve.overflows[0]))]
+    for blocks in CAPACITIES:
+        plan = derive_front(_roomy(front, blocks, stride), stride)
+        held = plan.capacity + plan.list_capacity
+        if sizes[-1].blocks < held <= LEVELS:
+            idle = int(np.minimum(held, curve.most + plan.refill - 1).sum())
+            slow = float(curve.misses[held] / plan.refill + curve.overflows[held] / plan.flush)
+            sizes.append(Option(held, idle * stride, slow))
+    return sizes
+
+
+def lower_hull(sizes: Sequence[Option]) -> list[Option]:
+    """The corners of the lower convex hull of slow over bytes, from the fewest bytes to the least slow.
+
+    Of options that come to the same the smallest counts, but a front rather than none.
+    """
+    hull: list[Option] = []
+    for option in sorted(sizes, key=lambda size: (size.bytes, size.slow, size.blocks == 0, size.blocks)):
+        if hull and option.slow >= hull[-1].slow:
+            continue
+        while len(hull) > 1 and _gain(hull[-2], option) >= _gain(hull[-2], hull[-1]):
+            hull.pop()
+        hull.append(option)
+    return hull
+
+
+def _gain(small: Option, large: Option) -> float:
+    """Slow operations saved per byte more."""
+    return (small.slow - large.slow) / (large.bytes - small.bytes)
+
+
+def allot(curves: Sequence[Curve], plan: Plan, budget_bytes: int) -> dict[int, Share]:
+    """The share of each class that the trace used and whose front has room, by class; at most `budget_bytes` in all.
+
+    Greedy: each class starts with what costs no byte; then, again and again, the hull step that saves most per byte.
+    That is the exact optimum of the relaxed knapsack, where steps may be cut, as slopes fall along a hull (Dantzig,
+    "Discrete-variable extremum problems", Operations Research 5, 1957). Here a step that no longer fits ends its class,
+    so that less than the saving of one step is lost.
+    """
+    fronts = {row.index: plan.design.front_of(row.size) for row in plan.classes if row.front.capacity}
+    sizes = {
+        cls: options(front, plan.classes[cls].stride, curves[cls])
+        for cls, front in fronts.items()
+        if len(curves[cls].most)
+    }
+    hulls = {cls: lower_hull(of_class) for cls, of_class in sizes.items()}
+    at = dict.fromkeys(hulls, 0)
+    steps = [(-_gain(*hull[:2]), cls) for cls, hull in hulls.items() if len(hull) > 1]
+    heapq.heapify(steps)
+    while steps:
+        _, cls = heapq.heappop(steps)
+        here, there = hulls[cls][at[cls] : at[cls] + 2]
+        if there.bytes - here.bytes <= budget_bytes:
+            budget_bytes -= there.bytes - here.bytes
+            at[cls] += 1
+            if at[cls] + 1 < len(hulls[cls]):
+                heapq.heappush(steps, (-_gain(*hulls[cls][at[cls] : at[cls] + 2]), cls))
+    chosen = {cls: hull[at[cls]] for cls, hull in hulls.items()}
+    return {
+        cls: Share(resized(fronts[cls], option.blocks, plan.classes[cls].stride), option, sizes[cls])
+        for cls, option in chosen.items()
+    }

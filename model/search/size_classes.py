@@ -1,0 +1,327 @@
+"""Optimal size classes, exactly: the block sizes that waste the fewest bytes on a histogram of requests.
+
+Candidates are all multiples of 16 bytes up to the small limit and, with `grain` 8, the block of 8 bytes. A class that
+begins above candidate i and has the block size of candidate j costs (W[j] - W[i]) * price[j]: the requests it serves
+times the committed bytes per block, what is left at the slab's end included. The price never falls with j, so the cost
+is Monge, and it stays so where classes too wide to be safe are forbidden. Hence the best predecessor moves one way
+only, and divide and conquer finds the best k classes of n candidates in O(k n log n): Galil and Park, "Dynamic
+programming with convexity, concavity and sparsity", Theoretical Computer Science 92, 1992.
+"""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heapsmith.model.compile.kernel import Ints, compiled, kernel
+from heapsmith.model.constants import PAGE
+from heapsmith.model.trace.reader import Chunk, Op
+
+Column = NDArray[Any]
+"""A column of a trace's chunk: a 1-D array of integers."""
+
+REALLOC, ALIGNED, FREE = int(Op.REALLOC), int(Op.ALIGNED), int(Op.FREE)
+THREAD_START, THREAD_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
+
+STEP = 16
+"""What every block that may hold a 16-aligned object is a multiple of: all candidates but the one of 8 bytes."""
+
+PRICE_UNIT = 256
+"""Prices are integers in 1/256 byte, so that the search compares them exactly."""
+
+WIDEST = (4, 3)
+"""A class's block is at most 4/3 of the smallest block that could serve its smallest request: whatever size a program
+asks for, seen or not, at most a quarter of its block is lost beyond the rounding to 16 bytes."""
+
+UNREACHED = 1 << 62
+
+_compiled = cache(compiled)
+
+
+class Histogram(NamedTuple):
+    """What a trace asks for. Entry e of the arrays is a request that needs a block of e * grain bytes; the last entry
+    is all that is larger than the classes can be.
+
+    live, asked: blocks and requested bytes that were live when the most requested bytes were; most: blocks of an entry
+    that were ever live at once; allocations: in the whole trace, a realloc to another entry included; operations:
+    allocations and frees; heaps: threads with small blocks of their own, the most at once; run_ns: from the first event
+    to the last.
+    """
+
+    live: Ints
+    asked: Ints
+    most: Ints
+    allocations: Ints
+    peak_live_bytes: int
+    operations: int
+    heaps: int
+    run_ns: int
+
+
+LIVE_BYTES, PEAK_BYTES, OPERATIONS, HEAPS, PEAK_HEAPS, CHANGED = range(6)
+"""The scalars of a Demand."""
+
+
+@kernel
+def _change(counts: Ints, changed: Ints, state: Ints, entry: int, blocks: int, asked: int) -> None:
+    """Blocks come or go. Rows of counts: live, asked, and both again since the peak; a new peak forgets the latter."""
+    counts[0, entry] += blocks
+    counts[1, entry] += asked
+    if counts[5, entry] == 0:
+        counts[5, entry] = 1
+        changed[state[CHANGED]] = entry
+        state[CHANGED] += 1
+    counts[2, entry] += blocks
+    counts[3, entry] += asked
+    state[LIVE_BYTES] += asked
+
+
+@kernel
+def _note_peak(counts: Ints, changed: Ints, state: Ints) -> None:
+    if state[LIVE_BYTES] >= state[PEAK_BYTES]:
+        state[PEAK_BYTES] = state[LIVE_BYTES]
+        for index in range(state[CHANGED]):
+            counts[2, changed[index]] = 0
+            counts[3, changed[index]] = 0
+            counts[5, changed[index]] = 0
+        state[CHANGED] = 0
+
+
+@kernel
+def _entry(size: int, align: int, grain: int, header_bytes: int, tail_bytes: int, large: int) -> int:
+    """The entry of a request; one aligned above the grain needs a multiple of its alignment, without a header."""
+    size += tail_bytes
+    if align > grain:
+        is_large = header_bytes > 0 or align > PAGE or size > large * grain
+        size = large * grain if is_large else (max(size, 1) + align - 1) & -align
+    return min(large, max(1, (size + header_bytes + grain - 1) // grain))
+
+
+@kernel
+def _count(
+    op: Column,
+    thread: Column,
+    block: Column,
+    size: Column,
+    align_log2: Column,
+    counts: Ints,
+    changed: Ints,
+    blocks: Ints,
+    active: Ints,
+    state: Ints,
+    grain: int,
+    header_bytes: int,
+    tail_bytes: int,
+) -> None:
+    """Count the events of a chunk. Rows of counts: as in _change, allocations, marks of the changed entries, most live;
+    rows of blocks: entry and requested bytes of each live block; active: 1 for a thread with a heap."""
+    large = len(counts[0]) - 1
+    for event in range(len(op)):
+        what, who, which = int(op[event]), int(thread[event]), int(block[event])
+        if what == THREAD_START:
+            continue
+        if what == THREAD_EXIT:
+            state[HEAPS] -= active[who]
+            active[who] = 0
+            continue
+        state[OPERATIONS] += 1
+        before, small = 0, False
+        if what >= REALLOC and what != ALIGNED:
+            before = blocks[0, which]
+            small = 0 < before < large
+            _change(counts, changed, state, before, -1, -blocks[1, which])
+        if what < FREE:
+            entry = _entry(int(size[event]), 1 << int(align_log2[event]), grain, header_bytes, tail_bytes, large)
+            _change(counts, changed, state, entry, 1, int(size[event]))
+            counts[6, entry] = max(counts[6, entry], counts[0, entry])
+            blocks[0, which] = entry
+            blocks[1, which] = size[event]
+            if entry != before:
+                counts[4, entry] += 1
+            small = small or entry < large
+            _note_peak(counts, changed, state)
+        if small and active[who] == 0:
+            active[who] = 1
+            state[HEAPS] += 1
+            state[PEAK_HEAPS] = max(state[PEAK_HEAPS], state[HEAPS])
+
+
+class Demand:
+    """Counts what a trace asks for in one pass, for block sizes up to `largest`.
+
+    What was live at the peak is what is live now, less what changed since: so only the entries that changed since the
+    last peak are remembered, and the next peak forgets them.
+    """
+
+    def __init__(
+        self, grain: int, header_bytes: int, largest: int, threads: int, max_blocks: int, *, tail_bytes: int = 0
+    ) -> None:
+        entries = largest // grain + 2
+        self._counts = np.zeros((7, entries), np.int64)
+        self._changed = np.zeros(entries, np.int64)
+        self._blocks = np.zeros((2, max_blocks), np.int64)
+        self._active = np.zeros(threads, np.int64)
+        self._state = np.zeros(6, np.int64)
+        self._rules = (grain, header_bytes, tail_bytes)
+        self._span: tuple[int, int] | None = None
+
+    def feed(self, chunk: Chunk) -> None:
+        """Count the events of the next chunk."""
+        columns = (chunk.op, chunk.thread, chunk.block, chunk.size, chunk.align_log2)
+        _compiled(_count)(*columns, self._counts, self._changed, self._blocks, self._active, self._state, *self._rules)
+        if len(chunk.op):
+            self._span = (self._span[0] if self._span else int(chunk.time_ns[0]), int(chunk.time_ns[-1]))
+
+    def histogram(self) -> Histogram:
+        """What the chunks so far ask for."""
+        live, asked, live_since, asked_since, allocations, _, most = self._counts
+        return Histogram(
+            live=live - live_since,
+            asked=asked - asked_since,
+            most=most.copy(),
+            allocations=allocations.copy(),
+            peak_live_bytes=int(self._state[PEAK_BYTES]),
+            operations=int(self._state[OPERATIONS]),
+            heaps=int(self._state[PEAK_HEAPS]),
+            run_ns=self._span[1] - self._span[0] if self._span else 0,
+        )
+
+
+class Candidates(NamedTuple):
+    """What the search sees. The arrays have n + 1 entries for n candidates, ascending; entry 0 is below all of them.
+
+    sizes: block sizes, bytes; served: requests that need no larger block (a running sum of weights); price: 1/256 bytes
+    that one block costs; widest: the largest candidate of a class that begins above this one.
+    """
+
+    sizes: Ints
+    served: Ints
+    price: Ints
+    widest: Ints
+
+
+class Search(NamedTuple):
+    """totals[m]: the least cost of exactly m classes, weight times price; UNREACHED where m classes cannot be.
+
+    picks[m, j]: the candidate above which the last of the best m classes up to j begins. sizes: the candidates'.
+    """
+
+    totals: Ints
+    picks: Ints
+    sizes: Ints
+
+
+def block_price(stride: int, slab_bytes: int, header_bytes: int) -> int:
+    """1/256 bytes that a full slab of this stride commits per block (docs/machine.md section 6).
+
+    The stride and its share of the slab's tail, as far as the tail lies on a page that blocks touch.
+    """
+    blocks = (slab_bytes - header_bytes) // stride
+    touched = 2 * header_bytes + blocks * stride
+    return PRICE_UNIT * min(slab_bytes, -(-touched // PAGE) * PAGE) // blocks
+
+
+def candidates(weight: Ints, grain: int, slab_bytes: int, header_bytes: int) -> Candidates:
+    """The candidates for requests of these weights; weight[e] counts requests that need a block of e * grain bytes."""
+    largest = (len(weight) - 1) * grain
+    sizes = np.array([0, *([8] if grain < STEP else []), *range(STEP, largest + 1, STEP)], np.int64)
+    rounded = np.array([-(-size // STEP) * STEP for size in sizes[1:].tolist()])
+    return Candidates(
+        sizes=sizes,
+        served=np.cumsum(weight, dtype=np.int64)[sizes // grain],
+        price=np.array([0, *(block_price(size, slab_bytes, header_bytes) for size in sizes[1:].tolist())], np.int64),
+        widest=np.searchsorted(sizes, [*(rounded * WIDEST[0] // WIDEST[1]), largest], side="right") - 1,
+    )
+
+
+@kernel
+def _layer(
+    before: Ints,
+    served: Ints,
+    price: Ints,
+    earliest: Ints,
+    widest: Ints,
+    chosen: Ints,
+    least: Ints,
+    pick: Ints,
+) -> None:
+    """least[j] = the best of before[i] + (served[j] - served[i]) * price[j] for classes from i to j.
+
+    The leftmost best i never moves left as j grows. So rows are settled in the order of a binary search, each between
+    what the settled rows on its two sides have chosen. Candidates reached before are consecutive; so are the rows they
+    reach. earliest[j]: where a class up to j may begin; chosen: scratch.
+    """
+    steps = len(served) - 1
+    first = 0
+    while first < steps and before[first] >= UNREACHED:
+        first += 1
+    last = steps
+    while last > first and before[last] >= UNREACHED:
+        last -= 1
+    rows = int(widest[last]) - first if first < steps else 0
+    stride = 1
+    while 2 * stride <= rows:
+        stride *= 2
+    while stride > 0:
+        for row in range(stride, rows + 1, 2 * stride):
+            j = first + row
+            low = max(int(earliest[j]), first if row == stride else int(chosen[row - stride]))
+            high = min(j - 1, last if row + stride > rows else int(chosen[row + stride]))
+            for i in range(low, high + 1):
+                cost = int(before[i]) + int(served[j] - served[i]) * int(price[j])
+                if cost < least[j]:
+                    least[j] = cost
+                    chosen[row] = pick[j] = i
+        stride //= 2
+
+
+@kernel
+def _search(served: Ints, price: Ints, widest: Ints, earliest: Ints, chosen: Ints, least: Ints, picks: Ints) -> None:
+    """Fill least and picks from least[0], a row per count."""
+    for count in range(1, len(least)):
+        _layer(least[count - 1], served, price, earliest, widest, chosen, least[count], picks[count])
+
+
+def search(given: Candidates, most: int, *, plain: bool = False) -> Search:
+    """The best 1, 2, ... `most` classes at once; the last class always has the block size of the last candidate.
+
+    Integers throughout: exact as long as the sum of weights times the last price is below 2^62. `plain` runs the
+    kernels as Python.
+    """
+    entries = len(given.served)
+    least = np.full((most + 1, entries), UNREACHED, np.int64)
+    least[0, 0] = 0
+    picks = np.full((most + 1, entries), -1, np.int64)
+    earliest = np.searchsorted(given.widest, np.arange(entries)).astype(np.int64)
+    run = _search if plain else _compiled(_search)
+    run(given.served, given.price, given.widest, earliest, np.zeros(entries, np.int64), least, picks)
+    return Search(least[:, -1], picks, given.sizes)
+
+
+def block_sizes(found: Search, count: int) -> list[int]:
+    """The block sizes of the best `count` classes, ascending; totals[count] must be reached."""
+    sizes: list[int] = []
+    at = len(found.sizes) - 1
+    for fewer in range(count, 0, -1):
+        sizes.append(int(found.sizes[at]))
+        at = int(found.picks[fewer, at])
+    return sizes[::-1]
+
+
+def best_count(totals: Ints, class_cost: float) -> int | None:
+    """How many classes are worth having at `class_cost` each, in the unit of `totals`; None if no count is reached.
+
+    Every count is compared: the least of waste and classes together, exactly.
+    """
+    reached = [count for count in range(1, len(totals)) if totals[count] < UNREACHED]
+    return min(reached, key=lambda count: float(totals[count]) + count * class_cost, default=None)
+
+
+def fewest_classes(given: Candidates) -> int:
+    """The fewest classes that put no size in a block wider than WIDEST allows."""
+    count, step = 0, 0
+    while step < len(given.served) - 1:
+        step = int(given.widest[step])
+        count += 1
+    return count

@@ -1,0 +1,192 @@
+"""The search: classes, front capacities, slab size and run cache for a trace, each with its reason (docs/tuning.md)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from heapsmith.model.design.design import MAX_CLASSES, Design
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.design.toml import Reason
+from heapsmith.model.errors import BadInput
+from heapsmith.model.predict.simulate import Progress
+from heapsmith.model.search.capacities import CapacityPass, Curve, allot
+from heapsmith.model.search.draft import Draft, drafts, largest_block, with_shares
+from heapsmith.model.search.huge_pages import cost_with_touches, page_variants, why_pages
+from heapsmith.model.search.outcome import Outcome, by_slab, least_cached, outcomes, ranked
+from heapsmith.model.search.reasons import (
+    why_base,
+    why_budget,
+    why_classes,
+    why_design,
+    why_fronts,
+    why_run_cache,
+    why_slab,
+)
+from heapsmith.model.search.size_classes import Demand, Histogram
+from heapsmith.model.trace.reader import Chunk, TraceReader
+
+BUDGETS = (1.0, 0.25, 0.0625)
+"""Budgets for the fronts that are tried, of the most that is allowed; slab sizes are compared with the first."""
+
+FINALISTS = 2
+"""Shapes whose fronts and run caches are searched."""
+
+RUN_CACHES = (0, 65_536, 262_144)
+"""Run cache bytes that are tried, besides the base's."""
+
+
+class Tuned(msgspec.Struct, frozen=True):
+    """The better of tuned design and base, the reasons, what it came to before and after, and the best by slab size."""
+
+    design: Design
+    kept_base: bool
+    reasons: list[Reason]
+    before: Outcome
+    after: Outcome
+    tried: list[Outcome]
+
+
+def tune(
+    trace: Path,
+    *,
+    base: Design,
+    max_overhead: float = 1.0,
+    max_classes: int = 48,
+    huge_pages: bool = False,
+    name: str,
+    progress: Progress | None = None,
+) -> Tuned:
+    """The design that costs least on this trace in memory and slow operations, for the policies of `base`; or the base.
+
+    max_overhead: bytes that blocks idle in fronts may come to, as a fraction of the trace's peak live bytes.
+    max_classes: the most size classes. huge_pages: the program touches all that it asks for, so that the spans may lie
+    on huge pages. Reads the trace four times, with huge_pages five times, in constant memory. Raises BadInput for
+    arguments out of range, for a trace that cannot be read or holds no allocation.
+    """
+    _check(base, max_overhead, max_classes, name)
+    histogram = _demand(trace, base, progress)
+    shaped = drafts(base, histogram, max_classes, name)
+    curves = _curves(trace, shaped, histogram, progress)
+    budget_bytes = int(max_overhead * histogram.peak_live_bytes)
+    made = [_with_fronts(*of, budget_bytes) for of in zip(shaped, curves, strict=True)]
+    designs = [base, *(draft.design for draft in made)]
+    before, *tried = outcomes(trace, designs, histogram, progress, "simulating shapes")
+    found = ranked(before, tried)[:FINALISTS]
+    variants = [one for index in found for one in _variants(shaped[index], curves[index], budget_bytes)]
+    varied = outcomes(trace, [one.design for one in variants], histogram, progress, "simulating caches")
+    last = least_cached(before, varied)
+    slabs = by_slab(before, [*tried, *varied])
+    if last is None:
+        kept = msgspec.structs.replace(base, name=name)
+        tuned = Tuned(kept, True, [why_base(base, before, slabs)], before, before, slabs)
+        return _on_huge_pages(tuned, trace, base, histogram, progress) if huge_pages else tuned
+    draft, after = variants[last], varied[last]
+    slabs = [after if one.slab_bytes == after.slab_bytes else one for one in slabs]
+    design = msgspec.structs.replace(draft.design, name=name, about=_about(trace, base))
+    reasons = [
+        why_design(trace, base, histogram, before, after),
+        why_budget(draft, histogram, max_overhead),
+        why_slab(after, slabs),
+        *why_run_cache(base, before, after, varied),
+        *why_classes(draft, histogram, max_classes),
+        *why_fronts(draft),
+    ]
+    tuned = Tuned(design, False, reasons, before, after, slabs)
+    return _on_huge_pages(tuned, trace, base, histogram, progress) if huge_pages else tuned
+
+
+def _about(trace: Path, base: Design) -> str:
+    return f"Tuned for {trace.name} from {base.name}"
+
+
+def _on_huge_pages(tuned: Tuned, trace: Path, base: Design, histogram: Histogram, progress: Progress | None) -> Tuned:
+    """The tuned design with its spans on huge pages, if that costs less; as it is if not."""
+    designs = [tuned.design, *page_variants(tuned.design)]
+    if len(designs) == 1:
+        return tuned
+    found = [tuned.after, *outcomes(trace, designs[1:], histogram, progress, "simulating huge pages")]
+    design, after = min(
+        zip(designs, found, strict=True), key=lambda one: cost_with_touches(one[0], one[1], tuned.before)
+    )
+    if design is tuned.design:
+        return tuned
+    after = msgspec.structs.replace(after, name=tuned.after.name)
+    tried = [after if one == tuned.after else one for one in tuned.tried]
+    reasons = [
+        why_design(trace, base, histogram, tuned.before, after),
+        *tuned.reasons[1:],
+        why_pages(design, after, tuned.design, tuned.after),
+    ]
+    design = msgspec.structs.replace(design, about=_about(trace, base))
+    return Tuned(design, False, reasons, tuned.before, after, tried)
+
+
+def _variants(draft: Draft, curves: list[Curve], budget_bytes: int) -> list[Draft]:
+    """The draft with each budget for its fronts and each run cache; equal designs once."""
+    caches = sorted({*RUN_CACHES, draft.design.run_cache_bytes})
+    made: dict[str, Draft] = {}
+    for part in BUDGETS:
+        fronts = _with_fronts(draft, curves, int(part * budget_bytes))
+        for cache in caches:
+            found = fronts._replace(design=msgspec.structs.replace(fronts.design, run_cache_bytes=cache))
+            made.setdefault(found.design.hash(), found)
+    return list(made.values())
+
+
+def _with_fronts(draft: Draft, curves: list[Curve], budget_bytes: int) -> Draft:
+    """The draft with the front capacities that a budget buys."""
+    plan = make_plan(draft.design)
+    return with_shares(draft, plan, allot(curves, plan, budget_bytes))
+
+
+def _check(base: Design, max_overhead: float, max_classes: int, name: str) -> None:
+    if not 0 < max_overhead <= 1:
+        raise BadInput(f"max overhead: {max_overhead} is no fraction of peak live bytes; expected above 0, at most 1")
+    if not 1 <= max_classes <= MAX_CLASSES:
+        raise BadInput(f"max classes: {max_classes} is out of range; expected 1 to {MAX_CLASSES}")
+    if reason := msgspec.structs.replace(base, name=name).why_not_valid():
+        raise BadInput(reason)
+
+
+def _chunks(reader: TraceReader, stage: str, progress: Progress | None) -> Iterator[Chunk]:
+    done = 0
+    for chunk in reader:
+        yield chunk
+        done += len(chunk.op)
+        if progress:
+            progress(stage, done, reader.footer.events)
+
+
+def _demand(trace: Path, base: Design, progress: Progress | None) -> Histogram:
+    with TraceReader(trace) as reader:
+        footer = reader.footer
+        plan = make_plan(base)
+        demand = Demand(
+            plan.grain,
+            plan.header_bytes,
+            largest_block(base),
+            footer.threads,
+            footer.max_blocks,
+            tail_bytes=plan.tail_bytes,
+        )
+        for chunk in _chunks(reader, "counting requests", progress):
+            demand.feed(chunk)
+    histogram = demand.histogram()
+    if not histogram.allocations.any():
+        raise BadInput(f"{trace}: no allocation to tune for")
+    return histogram
+
+
+def _curves(trace: Path, drafts: list[Draft], histogram: Histogram, progress: Progress | None) -> list[list[Curve]]:
+    """For each draft the misses of its classes over all capacities, by one pass over the trace."""
+    with TraceReader(trace) as reader:
+        footer = reader.footer
+        passes = [
+            CapacityPass(make_plan(draft.design), histogram.heaps, footer.threads, footer.max_blocks)
+            for draft in drafts
+        ]
+        for chunk in _chunks(reader, "following every capacity", progress):
+            for one in passes:
+                one.feed(chunk)
+    return [one.curves() for one in passes]

@@ -1,0 +1,1 @@
+"""Trace: the recorded events of a program, read, written, imported and described in constant memory."""

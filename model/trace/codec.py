@@ -1,0 +1,235 @@
+"""How a chunk becomes the bytes of a frame and back: column codes, byte planes, zstd (docs/trace.md, section 4)."""
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import numba
+import numpy as np
+import numpy.typing as npt
+import zstandard
+
+from heapsmith.model.trace.events import (
+    BIRTHS,
+    CHUNK_DTYPES,
+    DEATHS,
+    SIZED,
+    WITH_ALIGNMENT,
+    WITH_BLOCK,
+    Chunk,
+    Op,
+    op_mask,
+)
+
+ZSTD_LEVEL = 3
+_SECTION = struct.Struct("<BI")  # bytes per code, compressed bytes
+
+U8 = npt.NDArray[np.uint8]
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+
+
+class Damage(Exception):
+    """The bytes of a trace are not what they should be; the message says how."""
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column as the header describes it: only events whose operation is in `ops` have a value stored."""
+
+    name: str
+    dtype: str
+    ops: list[int]
+    code: str
+
+
+def _column(name: str, ops: frozenset[Op], code: str) -> Column:
+    return Column(name, CHUNK_DTYPES[name], sorted(map(int, ops)), code)
+
+
+COLUMNS = [
+    _column("op", frozenset(Op), "plain"),  # first: the others are decoded by it
+    _column("thread", frozenset(Op), "plain"),
+    _column("block", WITH_BLOCK, "births"),
+    _column("size", SIZED, "plain"),
+    _column("align_log2", WITH_ALIGNMENT, "plain"),
+    _column("time_ns", frozenset(Op), "rise"),
+]
+_KIND = np.where(op_mask(BIRTHS), 0, np.where(op_mask(DEATHS), 1, 2)).astype(np.uint8)  # birth, death, neither
+
+
+@numba.njit(cache=True)
+def _births_encode(kind: U8, block: I64, slot: I32) -> I64:
+    """Codes of block numbers, those of births first. `slot`: scratch with an entry per block number, of any content.
+
+    `slot` and `born` are a sparse set (Briggs and Torczon 1993), which needs no clearing between chunks.
+    """
+    codes = np.empty(block.size, np.int64)
+    born, freed = np.empty(block.size, np.int64), np.empty(block.size, np.int64)
+    births, held, fresh, last = 0, 0, 0, 0
+    other = np.count_nonzero(kind == 0)
+    for i in range(block.size):
+        b = block[i]
+        if kind[i] == 0:
+            delta = b - (freed[held - 1] if held else fresh)
+            codes[births] = (delta << 1) ^ (delta >> 63)
+            if held and delta == 0:
+                held -= 1
+            else:
+                fresh = b + 1
+            slot[b] = births
+            born[births] = b
+            births += 1
+        else:
+            s, delta = slot[b], b - last
+            known = 0 <= s < births and born[s] == b
+            codes[other] = (births - 1 - s) << 1 if known else ((delta << 1) ^ (delta >> 63)) << 1 | 1
+            other += 1
+            if kind[i] == 1:
+                freed[held] = b
+                held += 1
+        last = b
+    return codes
+
+
+@numba.njit(cache=True)
+def _births_decode(kind: U8, codes: I64) -> I64:
+    """The inverse of _births_encode; any codes at all give some numbers, never an access out of bounds."""
+    block = np.empty(codes.size, np.int64)
+    born, freed = np.empty(codes.size, np.int64), np.empty(codes.size, np.int64)
+    births, held, fresh, last = 0, 0, 0, 0
+    other = np.count_nonzero(kind == 0)
+    for i in range(codes.size):
+        if kind[i] == 0:
+            code = codes[births]
+            b = (freed[held - 1] if held else fresh) + ((code >> 1) ^ -(code & 1))
+            if held and code == 0:
+                held -= 1
+            else:
+                fresh = b + 1
+            born[births] = b
+            births += 1
+        else:
+            code = codes[other] >> 1
+            ago = births - 1 - code
+            b = last + ((code >> 1) ^ -(code & 1)) if codes[other] & 1 or ago < 0 or ago >= births else born[ago]
+            other += 1
+            if kind[i] == 1:
+                freed[held] = b
+                held += 1
+        block[i] = b
+        last = b
+    return block
+
+
+# How the values of a column become codes and back; `op` is the operation of each value's event.
+_CODES: dict[str, tuple[Callable[[I64, U8, I32], I64], Callable[[I64, U8], I64]]] = {
+    "plain": (lambda values, op, slot: values, lambda codes, op: codes),
+    "rise": (lambda values, op, slot: np.diff(values, prepend=0), lambda codes, op: np.cumsum(codes)),
+    "births": (
+        lambda values, op, slot: _births_encode(_KIND[op], values, slot),
+        lambda codes, op: _births_decode(_KIND[op], codes),
+    ),
+}
+
+
+def encode(chunk: Chunk, slot: I32, zstd: zstandard.ZstdCompressor) -> bytes:
+    """The payload of a chunk's frame. `slot`: scratch with an entry for every block number, of any content."""
+    sections = []
+    for column in COLUMNS:
+        mask = op_mask(column.ops)
+        values = _gather(getattr(chunk, column.name).astype(np.int64), mask, chunk.op)
+        planes = _planes(_CODES[column.code][0](values, _gather(chunk.op, mask, chunk.op), slot))
+        data = zstd.compress(planes.tobytes())
+        sections.append(_SECTION.pack(planes.shape[0], len(data)) + data)
+    return b"".join(sections)
+
+
+def _planes(codes: I64) -> U8:
+    """Bytes of codes >= 0 as a (width, codes) array, least significant plane first; no zero plane on top."""
+    width = (int(codes.max(initial=0)).bit_length() + 7) // 8
+    return codes.astype("<i8", copy=False).view(np.uint8).reshape(-1, 8)[:, :width].T
+
+
+def decode(payload: bytes, events: int, columns: Sequence[Column], zstd: zstandard.ZstdDecompressor) -> Chunk:
+    """The chunk of `events` events that a frame's payload holds; columns that are not of COLUMNS are skipped.
+
+    `columns`: the header's list, which begins with `op`. Raises Damage if the payload is not exactly that.
+    """
+    values: dict[str, npt.NDArray[Any]] = {}
+    at = 0
+    for column in columns:
+        if len(payload) < at + _SECTION.size:
+            raise Damage(f"column {column.name} is missing")
+        width, length = _SECTION.unpack_from(payload, at)
+        data = payload[at + _SECTION.size : at + _SECTION.size + length]
+        at += _SECTION.size + length
+        if column in COLUMNS:
+            op = values["op"] if values else np.zeros(events, np.uint8)
+            values[column.name] = _column_values(column, width, data, op, zstd)
+    if at != len(payload):
+        raise Damage(f"{len(payload)} bytes where the columns have {at}")
+    if values["op"].max(initial=0) >= len(Op):
+        raise Damage("an operation that there is not")
+    return Chunk(**values)
+
+
+def _column_values(
+    column: Column, width: int, data: bytes, op: U8, zstd: zstandard.ZstdDecompressor
+) -> npt.NDArray[Any]:
+    """One value per event of `op`, 0 where the column has none."""
+    mask = op_mask(column.ops)
+    count = _count(mask, op)
+    try:
+        if width > 8 or zstandard.get_frame_parameters(data).content_size != width * count:
+            raise Damage(f"column {column.name} does not hold {count} values")
+        planes = np.frombuffer(zstd.decompress(data), np.uint8).reshape(width, count)
+    except zstandard.ZstdError as error:
+        raise Damage(f"column {column.name}: {error}") from None
+    if count == op.size:
+        values = _CODES[column.code][1](_join_planes(planes), op)
+    else:
+        values = _spread(_CODES[column.code][1](_join_planes(planes), _gather(op, mask, op)), mask, op)
+    return values.astype(column.dtype, copy=False)
+
+
+@numba.njit(cache=True)
+def _join_planes(planes: U8) -> I64:
+    """The inverse of _planes."""
+    codes = np.zeros(planes.shape[1], np.int64)
+    for k in range(planes.shape[0]):
+        for i in range(codes.size):
+            codes[i] |= np.int64(planes[k, i]) << (8 * k)
+    return codes
+
+
+@numba.njit(cache=True)
+def _count(mask: npt.NDArray[np.bool_], op: U8) -> int:
+    """Number of events whose operation is in `mask`."""
+    count = 0
+    for i in range(op.size):
+        count += mask[op[i]]
+    return count
+
+
+@numba.njit(cache=True)
+def _gather(column: npt.NDArray[Any], mask: npt.NDArray[np.bool_], op: U8) -> npt.NDArray[Any]:
+    """The values of `column` of the events whose operation is in `mask`."""
+    values = np.empty(column.size, column.dtype)
+    j = 0
+    for i in range(op.size):
+        values[j] = column[i]
+        j += mask[op[i]]
+    return values[:j]
+
+
+@numba.njit(cache=True)
+def _spread(values: I64, mask: npt.NDArray[np.bool_], op: U8) -> I64:
+    """The inverse of _gather, with 0 for all other events."""
+    out = np.zeros(op.size, np.int64)
+    j = 0
+    for i in range(op.size):
+        if mask[op[i]]:
+            out[i] = values[j]
+            j += 1
+    return out

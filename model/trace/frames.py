@@ -1,0 +1,224 @@
+"""The file around the chunks: header, frames with checksums, footer, trailer (docs/trace.md, section 3)."""
+
+import os
+import stat
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import msgspec
+import zstandard
+
+from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.codec import COLUMNS, Column, Damage, decode
+from heapsmith.model.trace.events import Chunk
+
+MAGIC = b"\x89HST\r\n\x1a\n"
+VERSION = 1
+MAX_CHUNK_EVENTS = 1 << 20
+CHUNK_TAG, FOOTER_TAG = b"CHNK", b"FOOT"
+_PROLOGUE = struct.Struct("<8sIII")  # magic, version, length and CRC-32 of the header
+_FRAME = struct.Struct("<4sIII")  # tag, payload bytes, events, CRC-32 of the payload
+_TRAILER = struct.Struct("<QI4s")  # offset of the footer's frame, CRC-32 of these 8 bytes, tag
+_TRAILER_TAG = b"HST."
+
+
+class Header(msgspec.Struct, frozen=True):
+    """Where the trace comes from and what its frames hold."""
+
+    command: list[str]  # the recorded program and its arguments; empty if there was none
+    source: str  # what made the trace: "recorder", "rep", ...
+    chunk_events: int  # events per frame; the last may have fewer
+    columns: list[Column]
+
+
+class Footer(msgspec.Struct, frozen=True):
+    """What is known once the trace is complete."""
+
+    events: int
+    chunks: int
+    threads: int
+    max_blocks: int  # size of the space of block numbers = peak number of live blocks
+    drops: int = 0  # events lost while recording
+    foreign_frees: int = 0  # frees of blocks older than the recording; not events
+    salvaged: str | None = None  # the damage before which this trace was recovered; drops and the rest are then unknown
+    extra: dict[str, Any] = {}  # the source's own figures, such as the recorder's cost
+
+
+class Frame(NamedTuple):
+    """A frame's head and place; offsets and lengths in bytes."""
+
+    number: int  # of the chunk it holds; of the footer: the number of chunks before it
+    tag: bytes
+    length: int
+    events: int
+    crc: int
+    offset: int
+
+    @property
+    def name(self) -> str:
+        """The frame in a message."""
+        return f"chunk {self.number}" if self.tag == CHUNK_TAG else "footer"
+
+    @property
+    def end(self) -> int:
+        """Offset of what follows the frame."""
+        return self.offset + _FRAME.size + self.length
+
+
+def prologue(header: Header) -> bytes:
+    """Magic, version and header: the first bytes of a trace."""
+    text = msgspec.json.encode(header)
+    return _PROLOGUE.pack(MAGIC, VERSION, len(text), zlib.crc32(text)) + text
+
+
+def chunk_frame(events: int, payload: bytes) -> bytes:
+    """The frame of an encoded chunk."""
+    return _FRAME.pack(CHUNK_TAG, len(payload), events, zlib.crc32(payload)) + payload
+
+
+def epilogue(footer: Footer, offset: int) -> bytes:
+    """Footer frame, which begins at `offset`, and trailer: the last bytes of a trace."""
+    text = msgspec.json.encode(footer)
+    place = struct.pack("<Q", offset)
+    return (
+        _FRAME.pack(FOOTER_TAG, len(text), 0, zlib.crc32(text))
+        + text
+        + _TRAILER.pack(offset, zlib.crc32(place), _TRAILER_TAG)
+    )
+
+
+class TraceFile:
+    """An open trace, frame by frame; checks bytes, not events. Context manager.
+
+    Raises BadInput if the path cannot be read, is not a trace or is one of another version; the methods raise Damage.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._file = path.open("rb")
+        except OSError as error:
+            raise BadInput(f"{path}: cannot read the trace: {error.strerror}") from None
+        try:
+            self.size = self._regular_size()
+            self.header, self.first_frame = self._read_header()
+        except BaseException:
+            self._file.close()
+            raise
+        self._zstd = zstandard.ZstdDecompressor()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; nothing can be read any more."""
+        self._file.close()
+
+    def _regular_size(self) -> int:
+        status = os.fstat(self._file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise BadInput(f"{self.path}: a trace must be a regular file")
+        return status.st_size
+
+    def _read(self, offset: int, length: int) -> bytes:
+        self._file.seek(offset)
+        return self._file.read(length)
+
+    def _read_header(self) -> tuple[Header, int]:
+        """The header and the offset of the first frame."""
+        head = self._read(0, _PROLOGUE.size)
+        if not head.startswith(MAGIC):
+            raise BadInput(f"{self.path}: not a heapsmith trace: it does not begin with the magic bytes")
+        if len(head) < _PROLOGUE.size:
+            raise BadInput(f"{self.path}: truncated in the header")
+        _, version, length, crc = _PROLOGUE.unpack(head)
+        if version != VERSION:
+            raise BadInput(f"{self.path}: a trace of version {version}; expected version {VERSION}")
+        text = self._read(_PROLOGUE.size, min(length, self.size))
+        if len(text) < length:
+            raise BadInput(f"{self.path}: truncated in the header")
+        if zlib.crc32(text) != crc:
+            raise BadInput(f"{self.path}: the header does not match its checksum")
+        return self._parse_header(text), _PROLOGUE.size + length
+
+    def _parse_header(self, text: bytes) -> Header:
+        try:
+            header = msgspec.json.decode(text, type=Header)
+        except msgspec.DecodeError as error:
+            raise BadInput(f"{self.path}: header: {error}") from None
+        for column in COLUMNS:
+            if column not in header.columns:
+                raise BadInput(f"{self.path}: header: expected a column {column}")
+        if header.columns[0] != COLUMNS[0]:
+            raise BadInput(f"{self.path}: header: expected column op first")
+        if not 0 < header.chunk_events <= MAX_CHUNK_EVENTS:
+            raise BadInput(f"{self.path}: header: chunk_events: expected 1 to {MAX_CHUNK_EVENTS}")
+        return header
+
+    def frame(self, offset: int, number: int) -> Frame:
+        """The frame that begins at `offset` and lies wholly in the file; `number` as in Frame."""
+        head = self._read(offset, _FRAME.size)
+        if len(head) < _FRAME.size:
+            raise Damage(f"chunk {number}: truncated")
+        tag, length, events, crc = _FRAME.unpack(head)
+        frame = Frame(number, tag, length, events, crc, offset)
+        most = {CHUNK_TAG: self.header.chunk_events, FOOTER_TAG: 0}.get(tag)
+        if most is None:
+            raise Damage(f"chunk {number}: no frame begins at byte {offset}")
+        if frame.end > self.size:
+            raise Damage(f"{frame.name}: truncated")
+        if events > most:
+            raise Damage(f"{frame.name}: {events} events; expected at most {most}")
+        return frame
+
+    def frames(self) -> Iterator[Frame]:
+        """All frames up to and with the footer's, in order, by their heads alone."""
+        offset = self.first_frame
+        for number in count():
+            frame = self.frame(offset, number)
+            yield frame
+            if frame.tag == FOOTER_TAG:
+                return
+            offset = frame.end
+
+    def _payload(self, frame: Frame) -> bytes:
+        payload = self._read(frame.offset + _FRAME.size, frame.length)
+        if zlib.crc32(payload) != frame.crc:
+            raise Damage("checksum mismatch")
+        return payload
+
+    def chunk(self, frame: Frame) -> Chunk:
+        """The events of a frame whose tag is CHUNK_TAG."""
+        try:
+            return decode(self._payload(frame), frame.events, self.header.columns, self._zstd)
+        except Damage as damage:
+            raise Damage(f"{frame.name}: {damage}") from None
+
+    def footer(self, frame: Frame) -> Footer:
+        """The content of a frame whose tag is FOOTER_TAG."""
+        try:
+            return msgspec.json.decode(self._payload(frame), type=Footer)
+        except (Damage, msgspec.DecodeError) as error:
+            raise Damage(f"{frame.name}: {error}") from None
+
+    def footer_frame(self) -> Frame:
+        """The footer's frame, found through the trailer; its number is not known."""
+        trailer = self._read(max(0, self.size - _TRAILER.size), _TRAILER.size)
+        if len(trailer) < _TRAILER.size or not trailer.endswith(_TRAILER_TAG):
+            raise Damage("trailer: missing")
+        offset, crc, _ = _TRAILER.unpack(trailer)
+        if zlib.crc32(trailer[:8]) != crc:
+            raise Damage("trailer: checksum mismatch")
+        with suppress(Damage):
+            frame = self.frame(offset, -1)
+            if frame.tag == FOOTER_TAG and frame.end + _TRAILER.size == self.size:
+                return frame
+        raise Damage("trailer: does not lead to the footer")

@@ -1,0 +1,207 @@
+"""Traces: read in chunks, verify, salvage and print `.hst` files in constant memory (docs/trace.md).
+
+The other names of the trace are here too: Op and Chunk (trace_events), TraceWriter (trace_writer).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self, TextIO
+
+import msgspec
+
+from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.codec import Damage
+from heapsmith.model.trace.events import CHUNK_EVENTS, SIZED, WITH_BLOCK, Chunk, Op, Rules
+from heapsmith.model.trace.frames import FOOTER_TAG, Footer, Frame, Header, TraceFile
+from heapsmith.model.trace.writer import TraceWriter
+
+__all__ = [
+    "CHUNK_EVENTS",
+    "Chunk",
+    "Footer",
+    "Header",
+    "Op",
+    "SalvageReport",
+    "TraceReader",
+    "TraceWriter",
+    "VerifyReport",
+    "print_events",
+    "salvage",
+    "verify",
+]
+
+
+class TraceReader:
+    """A complete trace: header, footer and, by iteration, its chunks in order. Context manager.
+
+    Memory does not grow with the number of events: a byte per block number, and one chunk. What an iteration yields
+    obeys the rules of docs/trace.md: block numbers are below footer.max_blocks, threads below footer.threads, no block
+    is freed that is not live. Opening or iterating raises BadInput, naming the file and the chunk, if it is damaged.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.file = TraceFile(self.path)
+        self.header = self.file.header
+        try:
+            with self._naming_file():
+                self.footer = _footer(self.file)
+        except BadInput:
+            self.file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return self.checked_by(Rules())
+
+    def checked_by(self, rules: Rules) -> Iterator[Chunk]:
+        """The chunks in order, as by iteration, with the caller's own `rules`, which know the state reached."""
+        with self._naming_file():
+            for frame, chunk in _sound_chunks(self.file, rules):
+                if rules.blocks > self.footer.max_blocks or rules.threads > self.footer.threads:
+                    raise Damage(f"{frame.name}: more blocks or threads than the footer says")
+                yield chunk
+            found = (rules.events, rules.blocks, rules.threads)
+            if found != (self.footer.events, self.footer.max_blocks, self.footer.threads):
+                raise Damage(f"footer: events, blocks and threads are {found}, which is not what it says")
+
+    def part(self, first: int, stop: int) -> Iterator[Chunk]:
+        """Events `first` to `stop - 1` by reading only the chunks that hold them; the rules are not checked."""
+        begin = 0
+        with self._naming_file():
+            for frame in self.file.frames():
+                end = begin + frame.events
+                if first < end and begin < stop:
+                    yield self.file.chunk(frame).part(max(first - begin, 0), stop - begin)
+                begin = end
+
+    @contextmanager
+    def _naming_file(self) -> Iterator[None]:
+        try:
+            yield
+        except Damage as damage:
+            hint = "`heapsmith trace verify --salvage` recovers what precedes it"
+            raise BadInput(f"{self.path}: {damage}; {hint}") from None
+
+
+def _footer(file: TraceFile) -> Footer:
+    """The footer by way of the trailer; if that fails, Damage names the first chunk that is not wholly there."""
+    try:
+        return file.footer(file.footer_frame())
+    except Damage:
+        for _ in file.frames():
+            pass
+        raise
+
+
+def _sound_chunks(file: TraceFile, rules: Rules) -> Iterator[tuple[Frame, Chunk]]:
+    """The chunks that precede the footer and their frames; raises Damage at the first bad one."""
+    for frame in file.frames():
+        if frame.tag == FOOTER_TAG:
+            return
+        chunk = file.chunk(frame)
+        breach = rules.breach(chunk)
+        if breach:
+            raise Damage(f"{frame.name}: {breach}")
+        yield frame, chunk
+
+
+class VerifyReport(msgspec.Struct, frozen=True):
+    """What a whole trace holds."""
+
+    path: str
+    events: int
+    chunks: int
+    threads: int
+    max_blocks: int
+    live_at_end: int
+    bytes_on_disk: int
+
+
+def verify(path: str | Path) -> VerifyReport:
+    """Check every checksum and rule of the trace and the totals of its footer; raises BadInput at the first fault."""
+    rules = Rules()
+    with TraceReader(path) as trace:
+        for _ in trace.checked_by(rules):
+            pass
+        return VerifyReport(
+            str(path), rules.events, trace.footer.chunks, rules.threads, rules.blocks, rules.live, trace.file.size
+        )
+
+
+class SalvageReport(msgspec.Struct, frozen=True):
+    """What salvage recovered and why it stopped."""
+
+    path: str
+    out: str
+    events: int
+    chunks: int
+    bytes_lost: int  # of the damaged file: from the first damage to its end
+    damage: str | None  # None: the trace was whole
+
+
+def salvage(path: str | Path, out: str | Path) -> SalvageReport:
+    """Write to `out` a whole trace of the chunks that precede the first damage of `path`.
+
+    The footer's `salvaged` then names the damage. Raises BadInput if not even the header can be read, or `out` cannot
+    be written.
+    """
+    with TraceFile(Path(path)) as file:
+        head = file.header
+        with TraceWriter(out, command=head.command, source=head.source, chunk_events=head.chunk_events) as writer:
+            sound, damage, footer = _copy_sound_chunks(file, writer)
+            written = writer.close(_known(footer) | ({"salvaged": damage} if damage else {}))
+        return SalvageReport(str(path), str(out), written.events, written.chunks, file.size - sound, damage)
+
+
+def _copy_sound_chunks(file: TraceFile, writer: TraceWriter) -> tuple[int, str | None, Footer | None]:
+    """(how many bytes of the file are sound, the first damage, the footer if it was reached)."""
+    sound, footer = file.first_frame, None
+    try:
+        for frame, chunk in _sound_chunks(file, Rules()):
+            writer.append(chunk)
+            sound = frame.end
+        frame = file.frame(sound, -1)
+        footer = file.footer(frame)
+        sound = frame.end
+        file.footer_frame()
+    except Damage as damage:
+        return sound, str(damage), footer
+    return file.size, None, footer
+
+
+def _known(footer: Footer | None) -> dict[str, Any]:
+    """What the footer of a damaged trace says that its events do not."""
+    if footer is None:
+        return {}
+    named = {"drops": footer.drops, "foreign_frees": footer.foreign_frees, "salvaged": footer.salvaged}
+    return footer.extra | named
+
+
+def print_events(path: str | Path, out: TextIO, first: int = 0, count: int | None = None) -> int:
+    """Write events `first` to `first + count - 1` as text, one a line (docs/trace.md, section 5); returns how many.
+
+    Reads only the chunks that hold them. `count` None: to the end.
+    """
+    with TraceReader(path) as trace:
+        stop = trace.footer.events if count is None else min(trace.footer.events, first + count)
+        number = first
+        for chunk in trace.part(first, stop):
+            out.writelines(_lines(chunk, number))
+            number += chunk.op.size
+    return number - first
+
+
+def _lines(chunk: Chunk, number: int) -> Iterator[str]:
+    for i, (op, thread, block, size, align_log2, time_ns) in enumerate(zip(*(c.tolist() for c in chunk), strict=True)):
+        which = Op(op)
+        about_block = block if which in WITH_BLOCK else "-"
+        bytes_asked = size if which in SIZED else "-"
+        alignment = 1 << align_log2 if align_log2 else "-"
+        yield f"{number + i} {time_ns} {thread} {which.name.lower()} {about_block} {bytes_asked} {alignment}\n"

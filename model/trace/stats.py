@@ -1,0 +1,288 @@
+"""What a trace is made of: operations, sizes, lifetimes, peaks, cross-thread frees; one pass, constant memory."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from heapsmith.model.trace.reader import Chunk, Op, TraceReader
+
+I64 = npt.NDArray[np.int64]
+
+
+class SizeCount(msgspec.Struct, frozen=True):
+    """Requests (births and reallocs) of one size."""
+
+    size: int
+    requests: int
+
+
+class SizeLive(msgspec.Struct, frozen=True):
+    """Live blocks of one size and their bytes."""
+
+    size: int
+    blocks: int
+    bytes: int
+
+
+class Bucket(msgspec.Struct, frozen=True):
+    """Requests of the sizes first..last."""
+
+    first: int
+    last: int
+    requests: int
+
+
+class Quantiles(msgspec.Struct, frozen=True):
+    """Upper bounds, 2^k - 1, of the power-of-two bucket in which the quantile lies; 0 if there are no values."""
+
+    p50: int
+    p90: int
+    p99: int
+
+
+class TraceInfo(msgspec.Struct, frozen=True):
+    """A trace in figures; bytes are bytes asked for, events are numbered from 0."""
+
+    path: str
+    command: list[str]
+    source: str
+    events: int
+    events_by_op: dict[str, int]
+    threads: int
+    duration_ns: int
+    allocated_bytes: int  # asked for by births, and what reallocs added
+    distinct_sizes: int
+    top_sizes: list[SizeCount]
+    size_histogram: list[Bucket]
+    peak_live_bytes: int
+    peak_live_bytes_event: int  # the first event after which it is reached
+    top_sizes_at_peak: list[SizeLive]  # at peak_live_bytes_event, by bytes
+    peak_live_blocks: int
+    peak_live_blocks_event: int
+    live_bytes_at_end: int
+    live_blocks_at_end: int
+    lifetime_bytes: Quantiles  # of freed blocks: bytes allocated after their birth (Barrett and Zorn 1993)
+    lifetime_events: Quantiles  # of freed blocks: events from birth to free
+    cross_thread_frees: int  # by another thread than the block's birth
+    reallocs_growing: int
+    reallocs_shrinking: int
+    reallocs_same: int
+    alignments: dict[int, int]  # bytes -> aligned requests
+    sized_free_mismatches: int  # free_sized with another size than was asked for
+    drops: int
+    foreign_frees: int
+    salvaged: str | None
+    bytes_on_disk: int
+    bytes_per_event: float
+
+
+# What the loop counts, as indices of its `totals`.
+_EVENTS, _CLOCK, _BYTES, _BLOCKS, _PEAK_BYTES, _PEAK_BLOCKS, _PEAK_BYTES_AT, _PEAK_BLOCKS_AT = range(8)
+_CROSS, _GROWING, _SHRINKING, _SAME, _MISMATCHES = range(8, 13)
+_TOTALS = 13
+_BUCKETS = 65  # bucket k: 2^(k-1) .. 2^k - 1; bucket 0: 0
+
+
+@numba.njit(cache=True)
+def _slot(keys: I64, size: int) -> int:
+    """Where `size` is or belongs in an open-addressed table of 2^n keys that is never full; -1 is no key."""
+    slot = ((size * 0x1E3779B97F4A7C15) >> 20) & (keys.size - 1)
+    while keys[slot] != size and keys[slot] != -1:
+        slot = (slot + 1) & (keys.size - 1)
+    return slot
+
+
+@numba.njit(cache=True)
+def _count(
+    op: npt.NDArray[np.uint8],
+    thread: npt.NDArray[np.uint32],
+    block: npt.NDArray[np.uint32],
+    size: I64,
+    of_block: I64,
+    of_size: I64,
+    lifetimes: I64,
+    totals: I64,
+) -> int:
+    """Bring all figures past a chunk; how many sizes were new.
+
+    `of_block`, shape (4, blocks): size, clock at birth, event of birth, thread of birth. `of_size`, shape (4, slots):
+    size or -1, requests, live blocks, live blocks at the peak of live bytes. `lifetimes`, shape (2, 65): freed blocks
+    by bucket of bytes and of events. The clock is the number of bytes allocated so far.
+    """
+    keys, requests, live, live_at_peak = of_size[0], of_size[1], of_size[2], of_size[3]
+    came, gone = np.full(op.size, -1, np.int64), np.full(op.size, -1, np.int64)
+    peak_at, new = -1, 0
+    for i in range(op.size):
+        o, b, n = op[i], block[i], size[i]
+        if o > 5:
+            continue
+        old = 0
+        if o == 2 or o == 4 or o == 5:
+            old = of_block[0, b]
+            gone[i] = _slot(keys, old)
+            live[gone[i]] -= 1
+        if o < 4:
+            came[i] = _slot(keys, n)
+            new += keys[came[i]] == -1
+            keys[came[i]] = n
+            requests[came[i]] += 1
+            live[came[i]] += 1
+            of_block[0, b] = n
+            totals[_CLOCK] += max(0, n - old)
+            totals[_BYTES] += n
+        totals[_BYTES] -= old
+        if o == 2:
+            totals[_GROWING] += n > old
+            totals[_SHRINKING] += n < old
+            totals[_SAME] += n == old
+        elif o < 4:
+            of_block[1, b], of_block[2, b], of_block[3, b] = totals[_CLOCK], totals[_EVENTS] + i, thread[i]
+            totals[_BLOCKS] += 1
+            if totals[_BLOCKS] > totals[_PEAK_BLOCKS]:
+                totals[_PEAK_BLOCKS], totals[_PEAK_BLOCKS_AT] = totals[_BLOCKS], totals[_EVENTS] + i
+        else:
+            lifetimes[0, math.frexp(totals[_CLOCK] - of_block[1, b])[1]] += 1
+            lifetimes[1, math.frexp(totals[_EVENTS] + i - of_block[2, b])[1]] += 1
+            totals[_BLOCKS] -= 1
+            totals[_CROSS] += thread[i] != of_block[3, b]
+            totals[_MISMATCHES] += o == 5 and n != old
+        if totals[_BYTES] > totals[_PEAK_BYTES]:
+            totals[_PEAK_BYTES], totals[_PEAK_BYTES_AT] = totals[_BYTES], totals[_EVENTS] + i
+            peak_at = i
+    totals[_EVENTS] += op.size
+    if peak_at >= 0:
+        live_at_peak[:] = live
+        for i in range(peak_at + 1, op.size):
+            if came[i] >= 0:
+                live_at_peak[came[i]] -= 1
+            if gone[i] >= 0:
+                live_at_peak[gone[i]] += 1
+    return new
+
+
+class _Figures:
+    """The state of one pass: 32 bytes per block number and 32 per slot of the table of sizes."""
+
+    def __init__(self, max_blocks: int) -> None:
+        self.ops = np.zeros(len(Op), np.int64)
+        self.alignments = np.zeros(64, np.int64)
+        self.totals = np.zeros(_TOTALS, np.int64)
+        self.lifetimes = np.zeros((2, _BUCKETS), np.int64)
+        self.duration_ns = 0
+        self._of_block = np.zeros((4, max_blocks), np.int64)
+        self._of_size = _empty_table(1024)
+        self._sizes = 0
+
+    def add(self, chunk: Chunk) -> None:
+        """Count the next chunk."""
+        self._make_room(self._sizes + chunk.op.size)
+        self.ops += np.bincount(chunk.op, minlength=len(Op))
+        self.alignments += np.bincount(chunk.align_log2[chunk.op == Op.ALIGNED], minlength=64)
+        self.duration_ns = int(chunk.time_ns[-1]) if chunk.op.size else self.duration_ns
+        self._sizes += _count(
+            chunk.op,
+            chunk.thread,
+            chunk.block,
+            chunk.size,
+            self._of_block,
+            self._of_size,
+            self.lifetimes,
+            self.totals,
+        )
+
+    def _make_room(self, sizes: int) -> None:
+        """Keep the table of sizes at most half full, whatever the next chunk brings."""
+        if 2 * sizes > self._of_size.shape[1]:
+            old = self.by_size()
+            self._of_size = _empty_table(1 << (4 * sizes - 1).bit_length())
+            for entry in old:
+                self._of_size[:, _slot(self._of_size[0], entry[0])] = entry
+
+    def by_size(self) -> I64:
+        """Shape (distinct sizes, 4), by ascending size: size, requests, live blocks, live blocks at the peak."""
+        table = self._of_size[:, self._of_size[0] >= 0].T
+        return table[np.argsort(table[:, 0])]
+
+
+def _empty_table(slots: int) -> I64:
+    table = np.zeros((4, slots), np.int64)
+    table[0] = -1
+    return table
+
+
+def trace_info(
+    path: str | Path, top: int = 10, progress: Callable[[str, int, int], None] = lambda what, done, total: None
+) -> TraceInfo:
+    """All figures of a trace; `top`: the length of the lists of sizes. Raises BadInput as TraceReader does.
+
+    `progress` is called after each chunk with ("events", events done, events in all). One pass; memory: 32 bytes per
+    block number (footer.max_blocks) and at most 256 per distinct size.
+    """
+    with TraceReader(path) as trace:
+        figures = _Figures(trace.footer.max_blocks)
+        for chunk in trace:
+            figures.add(chunk)
+            progress("events", int(figures.totals[_EVENTS]), trace.footer.events)
+        return _info(trace, figures, top)
+
+
+def _info(trace: TraceReader, figures: _Figures, top: int) -> TraceInfo:
+    totals = figures.totals.tolist()
+    by_size = figures.by_size()
+    requests = by_size[np.argsort(-by_size[:, 1], kind="stable")][:top].tolist()
+    at_peak = by_size[np.argsort(-by_size[:, 0] * by_size[:, 3], kind="stable")][:top].tolist()
+    return TraceInfo(
+        path=str(trace.path),
+        command=trace.header.command,
+        source=trace.header.source,
+        events=trace.footer.events,
+        events_by_op={op.name.lower(): int(figures.ops[op]) for op in Op},
+        threads=trace.footer.threads,
+        duration_ns=figures.duration_ns,
+        allocated_bytes=totals[_CLOCK],
+        distinct_sizes=len(by_size),
+        top_sizes=[SizeCount(size, count) for size, count, _, _ in requests],
+        size_histogram=_histogram(by_size),
+        peak_live_bytes=totals[_PEAK_BYTES],
+        peak_live_bytes_event=totals[_PEAK_BYTES_AT],
+        top_sizes_at_peak=[SizeLive(size, live, size * live) for size, _, _, live in at_peak if size * live],
+        peak_live_blocks=totals[_PEAK_BLOCKS],
+        peak_live_blocks_event=totals[_PEAK_BLOCKS_AT],
+        live_bytes_at_end=totals[_BYTES],
+        live_blocks_at_end=totals[_BLOCKS],
+        lifetime_bytes=_quantiles(figures.lifetimes[0]),
+        lifetime_events=_quantiles(figures.lifetimes[1]),
+        cross_thread_frees=totals[_CROSS],
+        reallocs_growing=totals[_GROWING],
+        reallocs_shrinking=totals[_SHRINKING],
+        reallocs_same=totals[_SAME],
+        alignments={1 << k: count for k, count in enumerate(figures.alignments.tolist()) if count},
+        sized_free_mismatches=totals[_MISMATCHES],
+        drops=trace.footer.drops,
+        foreign_frees=trace.footer.foreign_frees,
+        salvaged=trace.footer.salvaged,
+        bytes_on_disk=trace.file.size,
+        bytes_per_event=trace.file.size / max(1, trace.footer.events),
+    )
+
+
+def _histogram(by_size: I64) -> list[Bucket]:
+    """Requests by power-of-two bucket of size, from the lowest that has any to the highest."""
+    counts = [0] * _BUCKETS
+    for size, count in by_size[:, :2].tolist():
+        counts[size.bit_length()] += count
+    used = [k for k, count in enumerate(counts) if count]
+    return [
+        Bucket((1 << k) >> 1, (1 << k) - 1, counts[k]) for k in range(min(used, default=0), max(used, default=-1) + 1)
+    ]
+
+
+def _quantiles(buckets: I64) -> Quantiles:
+    """The bucket that reaches each share of the values."""
+    reached = np.cumsum(buckets)
+    return Quantiles(*((1 << int(np.searchsorted(reached, q * reached[-1]))) - 1 for q in (0.5, 0.9, 0.99)))
