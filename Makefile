@@ -31,7 +31,7 @@ dev: .venv/.heapsmith-dev ## the same, with what the tests and checks need
 	@touch $@ .venv/.heapsmith
 
 demo: venv ## forge an allocator for a real Python job, then run the job under it
-	$(BIN)/heapsmith forge -o $(DEMO) -- env PYTHONMALLOC=malloc python3 bench/demo_job.py
+	$(BIN)/heapsmith forge -o $(DEMO) -- env PYTHONMALLOC=malloc python3 bench/programs/demo_job.py
 
 test: dev ## the test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal
@@ -40,22 +40,22 @@ bigcheck: dev ## the test suite with its long forms (some hours)
 	$(BIN)/python -m pytest -n 2 -m 'big or not big'
 
 conformance: dev ## library against model: every built-in design on real programs
-	$(BIN)/python -m heapsmith.bench.conformance
+	$(BIN)/python -m heapsmith.bench.gates.conformance
 
 soak: dev ## half an hour of mixed load: memory over time must not grow without bound
-	$(BIN)/python -m heapsmith.bench.soak $(SOAK)
+	$(BIN)/python -m heapsmith.bench.gates.soak $(SOAK)
 
 hardening: dev ## what each level of hardening costs: instructions per pair, time and memory
-	$(BIN)/python -m heapsmith.bench.hardening
+	$(BIN)/python -m heapsmith.bench.gates.hardening
 
 peers: venv ## build the mallocs to compare with at their current releases (needs cargo, cmake, g++, apt)
-	$(BIN)/python -m heapsmith.bench.peer_builds $(PEERS)
+	$(BIN)/python -m heapsmith.bench.peers.builds $(PEERS)
 
 bench: venv ## every malloc on every row, see docs/bench.md (BENCH=--quick: in two minutes)
 	$(BIN)/heapsmith bench -o out/bench.json $(BENCH)
 
-hot-paths: venv ## count the hot paths' instructions anew and write them to bench/hot_paths.toml
-	$(BIN)/python -m heapsmith.bench.hot_paths
+hot-paths: venv ## count the hot paths' instructions anew and write them to bench/gates/hot_paths.toml
+	$(BIN)/python -m heapsmith.bench.gates.hot_paths
 
 check: lint ## lint, types, import law, and generated/ byte for byte
 	@set -e; for name in $(GENERATED); do $(BIN)/heapsmith generate $$name -o generated/$$name --check; done

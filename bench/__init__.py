@@ -1,1 +1,5 @@
-"""Measuring: recording programs, replaying traces against any malloc, the forge and its report."""
+"""Measuring: recording programs, replaying traces against any malloc, the forge and its report.
+
+Each package imports only packages to its left: common, peers, record, programs, replay, calibrate, validate, suite,
+report, forge, gates.
+"""

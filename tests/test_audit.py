@@ -9,7 +9,7 @@ import pytest
 from covering import soon
 from preloaded import FIRST_BUILT_IN
 
-from heapsmith.bench.built import library_of
+from heapsmith.bench.common.built import library_of
 from heapsmith.codegen.audit import AuditReport, audit, audit_emitted
 from heapsmith.codegen.build import FLAGS, build_emitted
 from heapsmith.codegen.claims import Hit

@@ -12,16 +12,18 @@ import msgspec
 import pytest
 from conftest import Answer
 
-from heapsmith.bench import bench_tables, columns, peers, suite
-from heapsmith.bench.columns import Column
-from heapsmith.bench.compare import Ratio, geometric_mean, ratio
-from heapsmith.bench.limited import run_limited
-from heapsmith.bench.load import Clocks
-from heapsmith.bench.micro_programs import HERE
-from heapsmith.bench.peers import Library, find_library
-from heapsmith.bench.rows import CEILINGS, MICRO, THREADS
-from heapsmith.bench.suite import BenchReport, bench, make_row, run_rounds
-from heapsmith.bench.suites import SUITES, Row, Runner, Sample, environment, rows
+from heapsmith.bench.common.limited import run_limited
+from heapsmith.bench.peers import peers
+from heapsmith.bench.peers.peers import Library, find_library
+from heapsmith.bench.programs.micro_programs import HERE
+from heapsmith.bench.programs.rows import CEILINGS, MICRO, THREADS
+from heapsmith.bench.report import bench_tables
+from heapsmith.bench.suite import columns, suite
+from heapsmith.bench.suite.columns import Column
+from heapsmith.bench.suite.compare import Ratio, geometric_mean, ratio
+from heapsmith.bench.suite.load import Clocks
+from heapsmith.bench.suite.suite import BenchReport, bench, make_row, run_rounds
+from heapsmith.bench.suite.suites import SUITES, Row, Runner, Sample, environment, rows
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, CheckFailed

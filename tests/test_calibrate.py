@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from heapsmith.bench.calibrate import calibrate, write_machine
-from heapsmith.bench.micro_traces import PROGRAMS, holes, pairs, write_programs
-from heapsmith.bench.weather import polish
+from heapsmith.bench.calibrate.calibrate import calibrate, write_machine
+from heapsmith.bench.calibrate.micro_traces import PROGRAMS, holes, pairs, write_programs
+from heapsmith.bench.calibrate.weather import polish
 from heapsmith.model.design.design import load
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.trace.reader import verify
@@ -34,7 +34,7 @@ def test_what_a_round_does_to_all_replays_of_a_script_is_taken_out() -> None:
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_a_tiny_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in ("calibrate.EVENTS", "calibrate.TIMED_EVENTS", "weather.YARDSTICK_EVENTS"):
-        monkeypatch.setattr(f"heapsmith.bench.{number}", 2400)
+        monkeypatch.setattr(f"heapsmith.bench.calibrate.{number}", 2400)
     found = calibrate(programs=(pairs, holes), designs=[load("default"), load("sll")], rounds=1)
     assert (found.counted, found.timed) == (2, 4)
     assert found.instruction_errors is not None

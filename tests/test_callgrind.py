@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from traces import trace_of
 
-from heapsmith.bench.built import library_of
-from heapsmith.bench.callgrind import Geometry, counted, parse, replay_counts
-from heapsmith.bench.replay_script import write_script
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.replay.callgrind import Geometry, counted, parse, replay_counts
+from heapsmith.bench.replay.script import write_script
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from traces import random_trace
 
-from heapsmith.bench.micro_traces import Script
+from heapsmith.bench.calibrate.micro_traces import Script
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.memory.application import Application

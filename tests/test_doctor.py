@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from heapsmith.bench import doctor as examination
-from heapsmith.bench.doctor import DoctorReport, doctor
+from heapsmith.bench.report import doctor as examination
+from heapsmith.bench.report.doctor import DoctorReport, doctor
 
 ESSENTIAL = {"kernel", "python", "gcc", "cache directory", "numpy", "numba", "msgspec", "tomlkit", "Jinja2", "typer"}
 OTHER = {

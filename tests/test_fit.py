@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from heapsmith.bench.fit import Errors, fit, relative
+from heapsmith.bench.calibrate.fit import Errors, fit, relative
 from heapsmith.model.predict.cost import price
 
 COSTS = {"alloc": 11.0, "free": 15.0, "refill": 190.0, "block": 8.5, "unused": 0.0}

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from heapsmith.bench.built import library_of
+from heapsmith.bench.common.built import library_of
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import load
 

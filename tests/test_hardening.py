@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from loaded import FAST_TO_BUILD
 
-from heapsmith.bench.built import library_of
-from heapsmith.bench.hardening import LEVELS
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.gates.hardening import LEVELS
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.policy.front import linked_list as front_linked_list

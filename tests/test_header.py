@@ -14,7 +14,7 @@ from loaded import FAST_TO_BUILD
 from preloaded import PROGRAMS, start
 
 import heapsmith
-from heapsmith.bench.built import library_of
+from heapsmith.bench.common.built import library_of
 from heapsmith.codegen.audit import audit_emitted
 from heapsmith.codegen.audit_header import audit_header
 from heapsmith.codegen.build import build_archive

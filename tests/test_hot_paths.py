@@ -1,12 +1,12 @@
-"""The gate of the hot paths: the committed designs take exactly the instructions that bench/hot_paths.toml allows."""
+"""The gate of the hot paths: the committed designs take exactly the instructions that hot_paths.toml allows."""
 
 import shutil
 from pathlib import Path
 
 import pytest
 
-from heapsmith.bench.hot_paths import FILE, GATED, allowed, as_toml, committed, compare, count, forms_of
-from heapsmith.bench.inlined import FORMS
+from heapsmith.bench.gates.hot_paths import FILE, GATED, allowed, as_toml, committed, compare, count, forms_of
+from heapsmith.bench.gates.inlined import FORMS
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput

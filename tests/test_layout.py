@@ -14,22 +14,36 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 DATA = {"templates", "runtime", "generated"}
 MAY_IMPORT = {"model": {"model"}, "codegen": {"model", "codegen"} | DATA, "bench": {"model", "codegen", "bench"} | DATA}
+ORDER = {
+    "bench": [
+        "common",
+        "peers",
+        "record",
+        "programs",
+        "replay",
+        "calibrate",
+        "validate",
+        "suite",
+        "report",
+        "forge",
+        "gates",
+    ],
+}
+"""The packages of a part, leftmost first: each imports itself and packages to its left."""
 PYTHON = [path for folder in ("src", *MAY_IMPORT, *DATA, "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
 C = [path for suffix in ("c", "h") for path in sorted((ROOT / "runtime").rglob(f"*.{suffix}"))]
 
 
 def imported(path: Path) -> set[str]:
-    """The parts of heapsmith that a module imports ('' for the package itself); fails on a relative import."""
-    parts: set[str] = set()
+    """The modules of heapsmith that a module imports, without the prefix heapsmith; fails on a relative import."""
+    modules: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: line {node.lineno} is a relative import"
-            names = [node.module or ""]
-            if node.module == "heapsmith":
-                names = [f"heapsmith.{alias.name}" for alias in node.names if not alias.name.startswith("__")]
-        parts |= {name.split(".")[1] for name in names if name.startswith("heapsmith.")}
-    return parts
+            names = [f"{node.module}.{alias.name}" for alias in node.names if not alias.name.startswith("__")]
+        modules |= {name.removeprefix("heapsmith.") for name in names if name.startswith("heapsmith.")}
+    return modules
 
 
 @pytest.mark.parametrize("part", MAY_IMPORT)
@@ -37,7 +51,18 @@ def test_imports_only_go_left(part: str) -> None:
     files = sorted((ROOT / part).rglob("*.py"))
     assert files
     for path in files:
-        assert imported(path) <= MAY_IMPORT[part], f"{path} imports {imported(path) - MAY_IMPORT[part]}"
+        parts = {name.split(".")[0] for name in imported(path)}
+        assert parts <= MAY_IMPORT[part], f"{path} imports {parts - MAY_IMPORT[part]}"
+
+
+@pytest.mark.parametrize("part", ORDER)
+def test_packages_import_only_packages_to_their_left(part: str) -> None:
+    packages = ORDER[part]
+    assert {path.parent.name for path in (ROOT / part).glob("*/__init__.py")} == set(packages)
+    for i, package in enumerate(packages):
+        for path in sorted((ROOT / part / package).rglob("*.py")):
+            found = {name.split(".")[1] for name in imported(path) if name.startswith(f"{part}.")}
+            assert found <= set(packages[: i + 1]), f"{path} imports {found - set(packages[: i + 1])}"
 
 
 def test_every_module_says_its_purpose_and_is_short() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from heapsmith.bench.measure import MeasureTable, find_program, launcher, measure, run_under
+from heapsmith.bench.programs.measure import MeasureTable, find_program, launcher, measure, run_under
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput, CheckFailed
 
@@ -176,7 +176,7 @@ def test_run_passes_everything_through(built: Path) -> None:
     assert run_under(lib, ["sh", "-c", "kill -TERM $$"]) == 128 + signal.SIGTERM
     assert run_under(lib, ["sh", "-c", f'test "$LD_PRELOAD" = "{lib}"']) == 0
     script = (
-        "from pathlib import Path; from heapsmith.bench.measure import run_under; "
+        "from pathlib import Path; from heapsmith.bench.programs.measure import run_under; "
         f"print(run_under(Path({str(lib)!r}), ['sh', '-c', 'read line; echo got $line $LD_PRELOAD; echo bad >&2']))"
     )
     env = os.environ | {"LD_PRELOAD": "libm.so.6"}
@@ -189,7 +189,7 @@ def test_run_passes_everything_through(built: Path) -> None:
 
 def test_a_signal_to_run_reaches_the_command(built: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from heapsmith.bench.measure import run_under; "
+        "import sys; from pathlib import Path; from heapsmith.bench.programs.measure import run_under; "
         "command = ['sh', '-c', 'trap \"exit 5\" TERM; echo ready; for i in $(seq 400); do sleep 0.05; done']; "
         f"sys.exit(run_under(Path({str(built / 'forward.so')!r}), command))"
     )

@@ -1,15 +1,15 @@
-"""The programs of bench/micro: the same work under every malloc, ceilings that hold where rows have them."""
+"""The programs of bench/programs/micro: the same work under every malloc, ceilings that hold where rows have them."""
 
 from pathlib import Path
 
 import pytest
 
-from heapsmith.bench.built import library_of
-from heapsmith.bench.measure import run_once
-from heapsmith.bench.micro_programs import HERE, ceiling, program, took
-from heapsmith.bench.peers import Library
-from heapsmith.bench.rows import CEILINGS, MICRO, THREADS
-from heapsmith.bench.suites import environment
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.programs.measure import run_once
+from heapsmith.bench.programs.micro_programs import HERE, MICRO_FOLDER, ceiling, program, took
+from heapsmith.bench.programs.rows import CEILINGS, MICRO, THREADS
+from heapsmith.bench.suite.suites import environment
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed
 
@@ -25,7 +25,7 @@ WORK = {
     "phases": ["2 1000000 32 4096 48"],
     "startup": ["2"],
 }
-"""Arguments, by program of bench/micro."""
+"""Arguments, by program of bench/programs/micro."""
 
 
 def once(name: str, arguments: str, library: Library, folder: Path, *, dry: bool = False) -> tuple[str, int]:
@@ -37,7 +37,7 @@ def once(name: str, arguments: str, library: Library, folder: Path, *, dry: bool
 
 
 def test_every_program_has_work_here_and_quick_rows() -> None:
-    programs = {path.stem for path in (HERE / "micro").glob("*.c")} - {"micro"}
+    programs = {path.stem for path in MICRO_FOLDER.glob("*.c")} - {"micro"}
     assert programs == set(WORK) == {row.program for row in [*MICRO, *THREADS] if row.quick}
     assert set(CEILINGS) == {path.stem for path in (HERE / "ceilings").glob("*.c")}
 

@@ -14,7 +14,7 @@ import pytest
 from conftest import Answer
 from loaded import checked_library
 
-from heapsmith.bench.built import library_of
+from heapsmith.bench.common.built import library_of
 from heapsmith.codegen.build import FLAGS, build
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import load

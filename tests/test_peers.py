@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from heapsmith.bench import peer_builds, peers
-from heapsmith.bench.older_glibc import bind_to_older
-from heapsmith.bench.peer_builds import BUILDS, Build, Crate, main
-from heapsmith.bench.peers import PEERS, Library, find_libraries, find_library, require_malloc_of, version_of
+from heapsmith.bench.peers import builds as peer_builds
+from heapsmith.bench.peers import peers
+from heapsmith.bench.peers.builds import BUILDS, Build, Crate, main
+from heapsmith.bench.peers.older_glibc import bind_to_older
+from heapsmith.bench.peers.peers import PEERS, Library, find_libraries, find_library, require_malloc_of, version_of
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput
 

@@ -11,8 +11,8 @@ import pytest
 from covering import soon
 from loaded import checked_library
 
-from heapsmith.bench.built import library_of
-from heapsmith.bench.programs import JOBS, Program, programs, trace_of
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.programs.programs import JOBS, Program, programs, trace_of
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.search.tune import tune
 from heapsmith.model.trace.stats import trace_info
@@ -117,7 +117,7 @@ def test_blocks_are_freed_by_other_threads(runs: Runs, name: str, tmp_path: Path
 
 
 def rss_after_rounds(folder: Path, rounds: int, commands: int, library: Path | None) -> list[int]:
-    """RSS of a redis-server after each round of load (bench/jobs/redis_load.py), when the round's keys are gone."""
+    """RSS of a redis-server after each round of load (jobs/redis_load.py), when the round's keys are gone."""
     environment = os.environ | ({"LD_PRELOAD": str(library)} if library is not None else {})
     command = ["python3", str(JOBS / "redis_load.py"), str(folder), str(rounds), str(commands), "7919"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)

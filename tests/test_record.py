@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from heapsmith.bench.record import RecordedTrace, RecordResult, build_recorder, record
-from heapsmith.bench.spool_merge import UNIT_WORDS
+from heapsmith.bench.record.record import RecordedTrace, RecordResult, build_recorder, record
+from heapsmith.bench.record.spool_merge import UNIT_WORDS
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.trace.reader import Op, TraceReader, verify
@@ -272,7 +272,7 @@ def test_only_the_heaviest_image(program: Program, tmp_path: Path) -> None:
 def test_a_signal_to_the_driver_goes_to_the_command(tmp_path: Path) -> None:
     """Ended by SIGTERM, the driver still converts what there is."""
     script = (
-        "import sys, pathlib\nfrom heapsmith.bench.record import record\n"
+        "import sys, pathlib\nfrom heapsmith.bench.record.record import record\n"
         "print(record(['sh', '-c', 'echo ready; exec sleep 60'], pathlib.Path(sys.argv[1])).exit_status)"
     )
     out = tmp_path / "t.hst"

@@ -11,11 +11,11 @@ import pytest
 from replay_events import Event, random_events, write_trace
 from traces import random_trace
 
-from heapsmith.bench import peers
-from heapsmith.bench.peers import Library, find_library, replay_driver
-from heapsmith.bench.replay import ReplayTable, replay, replay_once
-from heapsmith.bench.replay_script import EVENT, HEADER, write_script
-from heapsmith.bench.rounds import Figure, ratios, schedule
+from heapsmith.bench.common.rounds import Figure, ratios, schedule
+from heapsmith.bench.peers import peers
+from heapsmith.bench.peers.peers import Library, find_library, replay_driver
+from heapsmith.bench.replay.replay import ReplayTable, replay, replay_once
+from heapsmith.bench.replay.script import EVENT, HEADER, write_script
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter

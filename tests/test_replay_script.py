@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from replay_events import Event, random_events, write_trace
 
-from heapsmith.bench.peers import Library
-from heapsmith.bench.replay import replay_once
-from heapsmith.bench.replay_script import EVENT, HEADER, JOIN, SPAWN, write_script
+from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.replay.replay import replay_once
+from heapsmith.bench.replay.script import EVENT, HEADER, JOIN, SPAWN, write_script
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.trace.reader import Op
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from sanitized import STRESS
 
-from heapsmith.bench.soak import FLAGS, GROWTH, LEAST_CYCLES, PHASES, PROGRAM, Soak, parse, run
+from heapsmith.bench.gates.soak import FLAGS, GROWTH, LEAST_CYCLES, PHASES, PROGRAM, Soak, parse, run
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.errors import BadInput, CheckFailed
 
@@ -88,7 +88,7 @@ def test_mistakes(words: list[str], says: str) -> None:
 
 
 def test_a_mistake_is_one_line_and_status_2() -> None:
-    command = [sys.executable, "-m", "heapsmith.bench.soak", "--minutes", "x"]
+    command = [sys.executable, "-m", "heapsmith.bench.gates.soak", "--minutes", "x"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("heapsmith: ")

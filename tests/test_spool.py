@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heapsmith.bench import spool_merge as m
-from heapsmith.bench.spool import SPOOL_MAGIC, VERSION, WINDOW_MAGIC, Spool, Totals
+from heapsmith.bench.record import spool_merge as m
+from heapsmith.bench.record.spool import SPOOL_MAGIC, VERSION, WINDOW_MAGIC, Spool, Totals
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Op
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from traces import random_trace
 
-from heapsmith.bench.built import library_of
-from heapsmith.bench.replay_script import write_script
-from heapsmith.bench.syscalls import memory_calls
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.replay.script import write_script
+from heapsmith.bench.replay.syscalls import memory_calls
 from heapsmith.model.design.design import load
 from heapsmith.model.predict.cost import system_calls
 from heapsmith.model.predict.simulate import simulate

@@ -7,12 +7,13 @@ import msgspec
 import pytest
 from conftest import Answer
 
-from heapsmith.bench import bench_tables, suite, suites, training
-from heapsmith.bench.columns import TUNED, Column
-from heapsmith.bench.peers import Library
-from heapsmith.bench.programs import programs
-from heapsmith.bench.rows import MICRO, THREADS, MicroRow
-from heapsmith.bench.suite import BenchReport, bench
+from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.programs.programs import programs
+from heapsmith.bench.programs.rows import MICRO, THREADS, MicroRow
+from heapsmith.bench.report import bench_tables
+from heapsmith.bench.suite import suite, suites, training
+from heapsmith.bench.suite.columns import TUNED, Column
+from heapsmith.bench.suite.suite import BenchReport, bench
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed
 

@@ -9,9 +9,9 @@ import pytest
 from conftest import Answer
 from traces import random_trace
 
-from heapsmith.bench.bad_designs import bad_designs
-from heapsmith.bench.scatter import write_scatter
-from heapsmith.bench.validate import Validation, validate
+from heapsmith.bench.calibrate.bad_designs import bad_designs
+from heapsmith.bench.report.scatter import write_scatter
+from heapsmith.bench.validate.validate import Validation, validate
 from heapsmith.model.design.design import load
 from heapsmith.model.memory.hardware import load_hardware
 

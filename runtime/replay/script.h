@@ -1,4 +1,4 @@
-/* The replay script: a trace made flat, one stream of events per thread, written by bench/replay_script.py.
+/* The replay script: a trace made flat, one stream of events per thread, written by bench/replay/script.py.
  *
  * File, in the machine's own byte order: a header, the events, then `streams + 1` first-segment numbers (u64) and the
  * segments. The segments first[t] .. first[t + 1] - 1 in that order are thread t's events. A block has a slot in the

@@ -105,8 +105,8 @@ def tune(
 @app.command(epilog=take.example("calibrate -o machine.toml"))
 def calibrate(out: take.OutFile, rounds: take.Rounds = 5, json: take.Json = False) -> None:
     """Measure what each kind of event costs on this machine: instructions (valgrind) and nanoseconds."""
-    from heapsmith.bench.calibrate import calibrate as measure
-    from heapsmith.bench.calibrate import write_machine
+    from heapsmith.bench.calibrate.calibrate import calibrate as measure
+    from heapsmith.bench.calibrate.calibrate import write_machine
 
     path = take.writable_file(out)
     with show.progress() as progress:
@@ -132,9 +132,9 @@ def validate(
     """
     import tempfile
 
-    from heapsmith.bench import validate as bench
-    from heapsmith.bench.bad_designs import bad_designs
-    from heapsmith.bench.scatter import write_scatter
+    from heapsmith.bench.calibrate.bad_designs import bad_designs
+    from heapsmith.bench.report.scatter import write_scatter
+    from heapsmith.bench.validate import validate as bench
     from heapsmith.model.design.design import builtin_names, load
     from heapsmith.model.memory.hardware import load_hardware
 

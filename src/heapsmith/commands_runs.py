@@ -25,8 +25,8 @@ def run(
     ] = None,
 ) -> int:
     """Run CMD under LD_PRELOAD of a library; a design is built into the cache first. The exit status is CMD's."""
-    from heapsmith.bench.built import library_of
-    from heapsmith.bench.measure import run_under
+    from heapsmith.bench.common.built import library_of
+    from heapsmith.bench.programs.measure import run_under
     from heapsmith.model.design.design import load
 
     words = take.command_words(command)
@@ -49,7 +49,7 @@ def replay(
     json: take.Json = False,
 ) -> None:
     """Replay a trace against any malloc in interleaved rounds: time per operation and peak RSS, with their spread."""
-    from heapsmith.bench.replay import replay as run_replay
+    from heapsmith.bench.replay.replay import replay as run_replay
 
     with show.progress() as progress:
         found = run_replay(trace, lib, rounds=rounds, check=check, progress=progress)
@@ -73,7 +73,7 @@ def forge(
 
     CMD runs several times, with /dev/null as its input; its output is compared, not shown.
     """
-    from heapsmith.bench import forge as smithy
+    from heapsmith.bench.forge import forge as smithy
     from heapsmith.model.design.design import load
 
     words, folder = take.command_words(command), take.writable_folder(out)
@@ -109,8 +109,8 @@ def bench(
     """Benchmarks, replays and real programs under every malloc: time, peak RSS, ratios to glibc and the best peer.
     See docs/bench.md. The exit status is 1 if a library that is no peer fails a row or changes its output.
     """
-    from heapsmith.bench import bench_tables
-    from heapsmith.bench.suite import bench as run_suites
+    from heapsmith.bench.report import bench_tables
+    from heapsmith.bench.suite.suite import bench as run_suites
 
     path = take.writable_file(out) if out is not None else None
     with show.progress() as progress:
@@ -134,7 +134,7 @@ def bench(
 @app.command(epilog=take.example("doctor", "doctor --json"))
 def doctor(json: take.Json = False) -> int:
     """What this machine has and lacks for heapsmith; the exit status is 3 if it lacks something essential."""
-    from heapsmith.bench.doctor import doctor as examine
+    from heapsmith.bench.report.doctor import doctor as examine
 
     found = examine()
     show.emit_json(found) if json else results.doctor(found)

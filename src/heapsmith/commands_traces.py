@@ -28,7 +28,7 @@ def record(
 
     The exit status is CMD's, as are the standard streams until it ends; with --json its output goes to standard error.
     """
-    from heapsmith.bench.record import record as run_recorded
+    from heapsmith.bench.record.record import record as run_recorded
 
     with show.progress() as progress:
         found = run_recorded(

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from heapsmith import show
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
-    from heapsmith.bench.calibrate import Calibration
-    from heapsmith.bench.doctor import DoctorReport
-    from heapsmith.bench.forge_report import ForgeReport
-    from heapsmith.bench.record import RecordResult
-    from heapsmith.bench.replay import ReplayTable
-    from heapsmith.bench.suite import BenchReport
-    from heapsmith.bench.tables import Words
-    from heapsmith.bench.validate import Validation
+    from heapsmith.bench.calibrate.calibrate import Calibration
+    from heapsmith.bench.forge.report import ForgeReport
+    from heapsmith.bench.record.record import RecordResult
+    from heapsmith.bench.replay.replay import ReplayTable
+    from heapsmith.bench.report.doctor import DoctorReport
+    from heapsmith.bench.report.tables import Words
+    from heapsmith.bench.suite.suite import BenchReport
+    from heapsmith.bench.validate.validate import Validation
     from heapsmith.codegen.generate import Generated
     from heapsmith.codegen.verify import VerifyReport
     from heapsmith.model.design.design import Design
@@ -51,7 +51,7 @@ def recorded(result: "RecordResult") -> None:
 
 def trace_info(info: "TraceInfo") -> None:
     """A trace in figures."""
-    from heapsmith.bench.units import amount, duration
+    from heapsmith.bench.common.units import amount, duration
 
     operations = ", ".join(f"{name} {count:,}" for name, count in info.events_by_op.items() if count)
     lifetime, events = info.lifetime_bytes, info.lifetime_events
@@ -138,7 +138,7 @@ def generated(found: "Generated", check: bool) -> None:
 
 def verified(report: "VerifyReport") -> None:
     """The claims of the audit that fail, how many hold, and a row per trace and build."""
-    from heapsmith.bench import tables
+    from heapsmith.bench.report import tables
 
     if report.audit is not None:
         failed = report.audit.failed()
@@ -154,7 +154,7 @@ def verified(report: "VerifyReport") -> None:
 
 def simulated(found: "SimulationTable") -> None:
     """Designs side by side."""
-    from heapsmith.bench import tables
+    from heapsmith.bench.report import tables
 
     words(tables.simulated(found))
     if found.machine is not None:
@@ -164,14 +164,14 @@ def simulated(found: "SimulationTable") -> None:
 
 def reused(found: "ReuseTable") -> None:
     """Miss ratios by size of cache."""
-    from heapsmith.bench import tables
+    from heapsmith.bench.report import tables
 
     words(tables.reused(found))
 
 
 def tuned(found: "Tuned", path: Path) -> None:
     """What each design tried comes to, and why this one was chosen."""
-    from heapsmith.bench import tables
+    from heapsmith.bench.report import tables
 
     words(tables.tuned(found))
     for reason in found.reasons:
@@ -182,7 +182,7 @@ def tuned(found: "Tuned", path: Path) -> None:
 
 def replayed(table: "ReplayTable") -> None:
     """A trace under several libraries."""
-    from heapsmith.bench import tables
+    from heapsmith.bench.report import tables
 
     words(tables.replayed(table))
     for warning in tables.notes(table):
@@ -191,7 +191,7 @@ def replayed(table: "ReplayTable") -> None:
 
 def benched(report: "BenchReport") -> None:
     """Time, memory and instructions of every row under every malloc, then what to know about them."""
-    from heapsmith.bench import bench_tables
+    from heapsmith.bench.report import bench_tables
 
     for table in bench_tables.tables(report):
         words(table)
@@ -202,8 +202,8 @@ def benched(report: "BenchReport") -> None:
 
 def forged(report: "ForgeReport") -> None:
     """All tables of a forge, the verdict, and what it wrote."""
-    from heapsmith.bench import tables
-    from heapsmith.bench.forge_report import summary, verdict
+    from heapsmith.bench.forge.report import summary, verdict
+    from heapsmith.bench.report import tables
 
     for table in summary(report):
         words(table)
@@ -244,7 +244,7 @@ def calibrated(found: "Calibration", path: Path) -> None:
 
 def validated(found: "Validation") -> None:
     """How wrong each quantity is, and the worst cases."""
-    from heapsmith.bench.tables import predicted, worst
+    from heapsmith.bench.report.tables import predicted, worst
 
     for line in found.notes:
         show.note(f"heapsmith: {line}")

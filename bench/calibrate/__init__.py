@@ -1,0 +1,1 @@
+"""Calibration: what each kind of event costs on this machine."""

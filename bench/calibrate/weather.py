@@ -1,0 +1,115 @@
+"""Weather: replays timed on a machine that others use too, which runs now faster, now slower."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean, median
+from typing import NamedTuple
+
+import msgspec
+
+from heapsmith.bench.calibrate.micro_traces import huge, pairs, write_programs
+from heapsmith.bench.common.rounds import Figure, Progress, schedule
+from heapsmith.bench.peers.peers import Library, find_library
+from heapsmith.bench.replay.replay import Replayed, replay_once
+from heapsmith.bench.replay.script import write_script
+
+YARDSTICK_EVENTS = 600_000
+FIRST_TOUCHES = {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=131072"}
+"""Under this each large block is a mapping of its own; else glibc soon takes them from what it has."""
+MANY = 3
+"""So many replays of a script tell what a round did to all of them."""
+BETWEEN = 12
+"""Replays from one pair of yardsticks to the next."""
+
+
+class Replay(NamedTuple):
+    """What is timed. memory: the share of its time that follows the memory yardstick (model/predict/cost.py)."""
+
+    script: Path
+    library: Library
+    memory: float
+
+
+class Timed(NamedTuple):
+    """One replay over the rounds, without the one that warmed up."""
+
+    ns: Figure
+    runs: list[Replayed]
+
+
+class Yardsticks(NamedTuple):
+    """Two replays under glibc that tell how fast the machine runs just now: what a core does alone, and first touches
+    of memory, whose time is the system's and of the memory behind it. They do not drift alike."""
+
+    core: Path
+    memory: Path
+
+
+class Yards(msgspec.Struct, frozen=True):
+    """What both took, nanoseconds of processor time; or that over what they took once."""
+
+    core: float
+    memory: float
+
+
+def yardsticks(folder: Path) -> Yardsticks:
+    """Their scripts."""
+    scripts = []
+    for trace in write_programs(folder, [pairs, huge], YARDSTICK_EVENTS):
+        scripts.append(trace.with_suffix(".yardstick"))
+        write_script(trace, scripts[-1])
+    return Yardsticks(*scripts)
+
+
+def times(
+    replays: Sequence[Replay], sticks: Yardsticks, rounds: int, progress: Progress | None
+) -> tuple[list[Timed], Yards]:
+    """Each replay, interleaved in rounds, and the medians of the yardsticks, which are run after every few replays.
+
+    What a replay took is scaled to those medians by the yardsticks before and after it. Then the replays of one script
+    are scaled round by round to what they took over all rounds, by the median of their ratios (median polish), if there
+    are MANY: they run one after the other, in the same weather.
+    """
+    plain = find_library("glibc")
+    yards: list[Yards] = []
+    taken: list[tuple[int, Replayed, int]] = []
+    total = (rounds + 1) * len(replays)
+    for done, (number, entry) in enumerate(schedule(len(replays), rounds)):
+        if progress is not None:
+            progress("time replays", done + 1, total)
+        if done % BETWEEN == 0:
+            yards.append(_measured(sticks, plain))
+        run = replay_once(replays[entry].script, replays[entry].library)
+        if number > 0:
+            taken.append((entry, run, len(yards)))
+    yards.append(_measured(sticks, plain))
+    middle = Yards(median(yard.core for yard in yards), median(yard.memory for yard in yards))
+    scaled: list[list[float]] = [[] for _ in replays]
+    runs: list[list[Replayed]] = [[] for _ in replays]
+    for entry, run, place in taken:
+        near = yards[place - 1 : place + 1]
+        core = fmean(yard.core for yard in near) / middle.core
+        memory = fmean(yard.memory for yard in near) / middle.memory
+        share = replays[entry].memory
+        scaled[entry].append(run.cpu_ns / ((1 - share) * core + share * memory))
+        runs[entry].append(run)
+    for script in {replay.script for replay in replays}:
+        polish([values for replay, values in zip(replays, scaled, strict=True) if replay.script == script])
+    return [Timed(Figure.of(values), those) for values, those in zip(scaled, runs, strict=True)], middle
+
+
+def _measured(sticks: Yardsticks, plain: Library) -> Yards:
+    memory = replay_once(sticks.memory, plain, env=os.environ | FIRST_TOUCHES)
+    return Yards(replay_once(sticks.core, plain).cpu_ns, memory.cpu_ns)
+
+
+def polish(rows: Sequence[list[float]]) -> None:
+    """The rows, a value per round each, lose what a round did to all of them; nothing happens to fewer than MANY."""
+    if len(rows) < MANY:
+        return
+    medians = [median(row) for row in rows]
+    for number in range(len(rows[0])):
+        weather = median(row[number] / middle for row, middle in zip(rows, medians, strict=True))
+        for row in rows:
+            row[number] /= weather

@@ -1,0 +1,1 @@
+"""The forge: from a command to a library made for it."""

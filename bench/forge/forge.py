@@ -1,0 +1,126 @@
+"""The forge: from a command to a library made for it, proved equal to its model and measured against glibc."""
+
+import re
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.rounds import Progress
+from heapsmith.bench.common.whole_file import write_json, write_whole
+from heapsmith.bench.forge.report import ForgeReport, markdown
+from heapsmith.bench.peers.peers import GLIBC
+from heapsmith.bench.programs.measure import measure
+from heapsmith.bench.record.record import RecordedTrace, record
+from heapsmith.bench.replay.replay import replay
+from heapsmith.codegen.build import build_emitted
+from heapsmith.codegen.generate import generate
+from heapsmith.codegen.verify import VerifyReport, verify
+from heapsmith.model.design.design import Design
+from heapsmith.model.design.toml import write_design
+from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.predict.simulate import simulate
+from heapsmith.model.search.tune import tune
+from heapsmith.model.trace.stats import trace_info
+
+STEPS = 9
+
+Say = Callable[[int, str], None]
+"""Called with the number of the step that begins, from 1 to STEPS, and what it does."""
+
+
+def forge(
+    command: list[str],
+    out: Path,
+    *,
+    base: Design,
+    name: str,
+    max_overhead: float,
+    rounds: int,
+    say: Say,
+    progress: Progress,
+) -> ForgeReport:
+    """All steps for `command` into the folder `out`, which exists: trace, design, C, library, proof, measurements.
+
+    The command runs with /dev/null as its input; what it prints is dropped, but for its errors while it is recorded.
+    Each file appears whole or not at all, report.json last. Raises what the steps raise, BadInput for a folder that
+    LD_PRELOAD cannot name, and CheckFailed if the command is killed or if library and model differ.
+    """
+    trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
+    if re.search(r"[\s:]", str(library.absolute())):
+        raise BadInput(f"{out.absolute()}: LD_PRELOAD takes no path with a space or a colon in it")
+    for stale in ("report.json", "report.md"):
+        (out / stale).unlink(missing_ok=True)
+
+    say(1, f"record {' '.join(command)}")
+    recorded, status, inlines = _record(command, trace, progress)
+    missing = ", without what the program's own heapsmith.h or archive served (docs/header.md)" if inlines else ""
+    say(2, f"read the trace: {recorded.events:,} events{missing}")
+    info = trace_info(trace, progress=progress)
+    say(3, f"tune {name} from {base.name}")
+    tuned = tune(trace, base=base, max_overhead=max_overhead, name=name, progress=progress)
+    write_design(toml, tuned.design, tuned.reasons)
+    say(4, f"simulate {base.name} and {name}")
+    simulated = simulate(trace, [base, tuned.design], progress=progress)
+    say(5, f"generate the C in {emitted}")
+    generate(tuned.design, emitted)
+    say(6, f"build {library}")
+    build_emitted(emitted, library)
+    say(7, "verify: audit the C, hold the library against the model")
+    verified = verify(tuned.design, [trace], release=library, progress=progress)
+    _require(verified)
+    libraries = [GLIBC, str(library_of(base)), str(library)]
+    say(8, f"run the command under {len(libraries)} libraries, {rounds} rounds")
+    measured = measure(command, libraries, rounds=rounds, progress=progress)
+    say(9, f"replay the trace under {len(libraries)} libraries, {rounds} rounds")
+    replayed = replay(trace, libraries, rounds=rounds, progress=progress)
+
+    files = [trace, toml, emitted, library, out / "report.md", out / "report.json"]
+    report = ForgeReport(
+        command=command,
+        exit_status=status,
+        name=name,
+        base=base.name,
+        trace=info,
+        tuned=tuned,
+        simulated=simulated,
+        verified=verified,
+        measured=measured,
+        replayed=replayed,
+        files=[str(file) for file in files],
+    )
+    write_whole(out / "report.md", markdown(report).encode())
+    write_json(out / "report.json", report)
+    return report
+
+
+def _record(command: list[str], trace: Path, progress: Progress) -> tuple[RecordedTrace, int, bool]:
+    """The trace of the command's busiest process, the command's exit status, and RecordResult.inlines."""
+    result = record(
+        command,
+        trace,
+        all_processes=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        progress=lambda done, total: progress("ordering events", done, total),
+    )
+    killed = result.exit_status - 128
+    if killed == signal.SIGINT:
+        raise KeyboardInterrupt
+    if killed > 0:
+        raise CheckFailed(f"{command[0]}: ended by {signal.strsignal(killed) or killed} while it was recorded")
+    main = result.traces[0]
+    if main.drops:
+        raise CheckFailed(f"{trace}: {main.drops} events were dropped while recording; free some room there")
+    return main, result.exit_status, result.inlines
+
+
+def _require(verified: VerifyReport) -> None:
+    """CheckFailed with the first difference, if there is one."""
+    if verified.ok:
+        return
+    differences = [f"{run.trace}, {run.build} build: {run.difference}" for run in verified.runs if run.difference]
+    failed = verified.audit.failed() if verified.audit else []
+    claims = [f"{row.name}: claimed {row.claim}, found {row.found}" for row in failed]
+    raise CheckFailed(f"{verified.design}: {(differences or claims)[0]}")

@@ -1,0 +1,80 @@
+"""The price of each level of hardening: instructions per malloc+free pair, time and memory of a real program."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.programs.instructions import FORMS, per_operation
+from heapsmith.bench.programs.measure import measure
+from heapsmith.bench.programs.programs import programs
+from heapsmith.model.design.design import Design, Hardening, load
+from heapsmith.model.errors import HeapsmithError
+from heapsmith.model.policy.hardening import checks as hardening_checks
+from heapsmith.model.policy.hardening import full as hardening_full
+from heapsmith.model.policy.hardening import off as hardening_off
+
+PROGRAM = "python"
+ROUNDS = 7
+LEVELS: dict[str, Hardening] = {
+    "off": hardening_off.Params(),
+    "checks": hardening_checks.Params(),
+    "full": hardening_full.Params(),
+}
+
+
+class Price(msgspec.Struct, frozen=True):
+    """One level; instructions per pair by form, time and peak RSS of the program as ratios to glibc's."""
+
+    level: str
+    instructions: dict[str, float]
+    time_ratio: float
+    rss_ratio: float
+
+
+def prices(folder: Path) -> list[Price]:
+    """Every level of the default design, and glibc's row first."""
+    libraries = {"glibc": None} | {level: library_of(_design(level)) for level in LEVELS}
+    program = next(row for row in programs(folder) if row.name == PROGRAM)
+    names = [str(path) if path else "glibc" for path in libraries.values()]
+    table = measure([*map(str, program.command)], names, rounds=ROUNDS)
+    return [
+        Price(
+            level,
+            {form: round(per_operation(shape, path), 1) for form, shape in FORMS.items()},
+            row.wall_ratio.median,
+            row.rss_ratio.median,
+        )
+        for (level, path), row in zip(libraries.items(), table.rows, strict=True)
+    ]
+
+
+def _design(level: str) -> Design:
+    """The default design at a level of hardening."""
+    return msgspec.structs.replace(load("default"), name=f"default-{level}", hardening=LEVELS[level])
+
+
+def main() -> None:
+    """The table; `--json` prints it as JSON."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="heapsmith-hardening-") as folder:
+            rows = prices(Path(folder))
+    except HeapsmithError as error:
+        Console(stderr=True).print(f"heapsmith: {error}")
+        sys.exit(error.exit_code)
+    if "--json" in sys.argv[1:]:
+        print(msgspec.json.encode(rows).decode())
+        return
+    table = Table("level", *(f"instructions per pair, {form}" for form in FORMS), f"{PROGRAM}: time", "peak RSS")
+    for row in rows:
+        numbers = [f"{row.instructions[form]:.1f}" for form in FORMS]
+        table.add_row(row.level, *numbers, f"{row.time_ratio:.2f}x", f"{row.rss_ratio:.2f}x")
+    Console(width=160).print(table)
+
+
+if __name__ == "__main__":
+    main()

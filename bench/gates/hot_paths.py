@@ -1,0 +1,110 @@
+"""The gate of the hot paths: instructions per operation of the committed designs, and the file that allows them."""
+
+import sys
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from pathlib import Path
+
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.whole_file import write_whole
+from heapsmith.bench.gates import inlined
+from heapsmith.bench.programs.instructions import FORMS, per_operation
+from heapsmith.codegen.toolchain import find_gcc
+from heapsmith.model.design.design import Design, load
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.errors import BadInput, HeapsmithError
+
+FILE = Path(__file__).with_name("hot_paths.toml")
+GATED = ("pair-32", "mixed")
+"""One size is as another on the hit path; `mixed` has the slow paths' share too."""
+
+OPERATIONS = 4000
+"""Few, for the sake of speed, yet ten times as many as blocks are live."""
+
+HEAD = """\
+# Instructions per operation of the hot paths: release build, callgrind, call and PLT included, the loop subtracted
+# (bench/programs/instructions.py); header-: inlined by heapsmith.h (bench/gates/inlined.py). Exact for one compiler.
+# Written by `make hot-paths`; tests/test_hot_paths.py fails on any other count. Raise a figure only with its reason
+# in the commit.
+"""
+
+Counts = dict[str, dict[str, float]]
+"""By design and form."""
+
+
+def committed() -> list[str]:
+    """The designs whose C is committed to generated/."""
+    return sorted(folder.name for folder in files("heapsmith.generated").iterdir() if (folder / "MANIFEST").is_file())
+
+
+def count() -> Counts:
+    """The counts now, to a tenth. Raises what building and counting raise (Missing without valgrind)."""
+    designs = {name: load(name) for name in committed()}
+    for design in designs.values():
+        library_of(design)  # once, not by both threads
+    pairs = [(name, form) for name, design in designs.items() for form in forms_of(design)]
+    with ThreadPoolExecutor(2) as pool:
+        found = pool.map(lambda pair: _count(designs[pair[0]], pair[1]), pairs)
+        counts = dict(zip(pairs, found, strict=True))
+    return {name: {form: round(counts[name, form], 1) for form in forms_of(design)} for name, design in designs.items()}
+
+
+def forms_of(design: Design) -> list[str]:
+    """What is counted of a design: heapsmith.h too, if it inlines anything."""
+    return [*GATED, *(inlined.FORMS if make_plan(design).inline_alloc else ())]
+
+
+def _count(design: Design, form: str) -> float:
+    if form in inlined.FORMS:
+        return inlined.per_pair(form, design, inlined=True, operations=OPERATIONS)
+    return per_operation(FORMS[form], library_of(design), operations=OPERATIONS)
+
+
+def allowed(file: Path = FILE) -> tuple[str, Counts]:
+    """The compiler that the file is for, and its counts; BadInput if it is no such file."""
+    try:
+        content = tomllib.loads(file.read_text())
+        return content.pop("gcc"), content
+    except (OSError, ValueError, KeyError) as error:
+        raise BadInput(f"{file}: expected the counts that `make hot-paths` writes: {error}") from error
+
+
+def as_toml(gcc: str, counts: Counts) -> str:
+    """The file's content."""
+    lines = [f'gcc = "{gcc}"']
+    for name, row in counts.items():
+        lines += ["", f"[{name}]", *(f"{form} = {figure}" for form, figure in row.items())]
+    return HEAD + "\n".join(lines) + "\n"
+
+
+def compare(found: Counts, permitted: Counts) -> list[str]:
+    """What is wrong, a line for each: too many instructions, fewer than the file says, or a figure that lacks."""
+    wrong = []
+    for name, row in found.items():
+        for form, now in row.items():
+            limit = permitted.get(name, {}).get(form)
+            where = f"{name}, {form}: {now} instructions"
+            if limit is None:
+                wrong.append(f"{where}, and {FILE.name} allows none: run `make hot-paths`")
+            elif now > limit + 0.1:  # both are rounded to a tenth
+                wrong.append(f"{where}, {limit} are allowed: the hot path has become longer")
+            elif now < limit - 0.1:
+                wrong.append(f"{where}, {limit} are allowed: better, so lower {FILE.name} by `make hot-paths`")
+    gone = [f"{name}, {form}" for name, row in permitted.items() for form in row if form not in found.get(name, {})]
+    return wrong + [f"{what}: in {FILE.name}, but not counted any more: run `make hot-paths`" for what in gone]
+
+
+def main() -> None:
+    """Count, write the file, and print it."""
+    try:
+        content = as_toml(find_gcc().version, count())
+        write_whole(FILE, content.encode())
+    except HeapsmithError as error:
+        print(f"heapsmith: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    print(content.removeprefix(HEAD), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""What heapsmith.h saves: instructions of a pair of calls for constant sizes, inlined and by malloc and free."""
+
+import sys
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.programs.instructions import PAIRS, between
+from heapsmith.bench.programs.micro_programs import MICRO_FOLDER, PROGRAM_FLAGS
+from heapsmith.codegen.generate import HEADER, contents
+from heapsmith.codegen.toolchain import build_tool
+from heapsmith.model.design.design import Design, load
+from heapsmith.model.errors import HeapsmithError
+
+SOURCE = Path(__file__).with_name("inlined.c")
+
+FORMS = {"header-32": "1 1", "header-mixed": "400 8"}
+"""Arguments of inlined.c: 32 bytes in pairs, and 400 live objects of 8 types of 16 to 512 bytes."""
+
+CALLING = "lean"
+"""Its header calls malloc and free: the same programs without anything inlined."""
+
+
+def _program(header_of: Design, library: Path | None, dry: bool) -> Path:
+    """inlined.c with the heapsmith.h of a design, linked with the library that this one needs."""
+    link = [] if library is None else ["-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{library.parent}"]
+    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
+        (Path(folder) / HEADER).write_bytes(contents(header_of)[HEADER])
+        words = [*PROGRAM_FLAGS, f"-DDRY={int(dry)}", *link]
+        sources = [SOURCE, MICRO_FOLDER / "micro.c"]
+        return build_tool("inlined", sources, words, include=[MICRO_FOLDER, Path(folder)])
+
+
+@lru_cache
+def _loop(form: str, operations: int) -> int:
+    return between(None, _program(load(CALLING), None, True), FORMS[form], operations)
+
+
+def per_pair(form: str, design: Design, *, inlined: bool, operations: int = PAIRS) -> float:
+    """Instructions of a pair under a design's library, the loop subtracted: by its heapsmith.h, or by malloc and free.
+
+    Raises what bench.instructions raises.
+    """
+    library = library_of(design)
+    tool = _program(design, library, False) if inlined else _program(load(CALLING), None, False)
+    return (between(library, tool, FORMS[form], operations) - _loop(form, operations)) / operations
+
+
+def main() -> None:
+    """A line for each form, of the design that the first argument names (`default` without one)."""
+    try:
+        design = load(*(sys.argv[1:2] or ["default"]))
+        for form in FORMS:
+            counts = (per_pair(form, design, inlined=inlined) for inlined in (False, True))
+            print("{}: malloc and free {:.1f}, heapsmith.h {:.1f} instructions".format(form, *counts))
+    except HeapsmithError as error:
+        print(f"heapsmith: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

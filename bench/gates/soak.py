@@ -1,0 +1,257 @@
+"""The soak: a load whose phases come round again, under designs and glibc; fragmentation must not creep up.
+
+    python -m heapsmith.bench.gates.soak [--minutes 30] [--design default ...] [--json FILE]      (or: make soak)
+
+Fragmentation is RSS / live bytes, where RSS is what came on top of the program's own tables and live bytes are those
+asked for. It is judged where the load is the same again and the program at rest, at the ends of phases: for each kind
+of phase, the median of the last third of the cycles must not exceed GROWTH times that of the second third. The first
+third is not looked at: a heap may take its time to find its size.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import NoReturn
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.units import amount
+from heapsmith.bench.common.whole_file import write_json
+from heapsmith.codegen.toolchain import build_tool
+from heapsmith.model.design.design import load
+from heapsmith.model.errors import BadInput, CheckFailed, HeapsmithError
+
+PROGRAM = Path(__file__).with_name("soak.c")
+FLAGS = ["-std=gnu17", "-O2", "-g", "-Wall", "-Wextra", "-pthread"]
+GLIBC = "glibc"
+GROWTH = 1.15
+PHASES = ("steady", "growth", "shrink", "shift", "churn")
+LEAST_CYCLES = 6  # two in each third
+ROWS = 15  # of the table over time
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """The program at one moment. `at_rest`: at the end of the phase, while no thread allocates or frees."""
+
+    elapsed_ms: int
+    cycle: int
+    phase: str
+    live_bytes: int
+    live_blocks: int
+    rss_bytes: int
+    fragmentation: float
+    at_rest: bool
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """One kind of phase: the median fragmentation of each third of the cycles, and whether the last is too high."""
+
+    phase: str
+    first_third: float
+    second_third: float
+    last_third: float
+    grows: bool
+
+
+class Soak(msgspec.Struct, frozen=True):
+    """One allocator: `base_bytes` is the RSS before the first block, which is taken off each sample's."""
+
+    allocator: str
+    base_bytes: int
+    cycles: int
+    verdicts: list[Verdict]
+    samples: list[Sample]
+
+
+class Load(msgspec.Struct, frozen=True):
+    """What the program is told; `duty_percent` of the time its threads work, the rest they sleep."""
+
+    seconds: int
+    threads: int
+    live_mib: int
+    duty_percent: int
+    sample_ms: int
+
+
+def soak(designs: list[str], how: Load) -> list[Soak]:
+    """The load under each design and under glibc, all side by side, so that all see the same machine.
+
+    Raises BadInput for a design that is none, Missing and CheckFailed as `build` does, and CheckFailed if the program
+    fails under an allocator or if there were too few cycles to judge.
+    """
+    program = build_tool("soak", [PROGRAM], FLAGS)
+    libraries = {name: library_of(load(name)) for name in designs}
+    with tempfile.TemporaryDirectory(prefix="heapsmith-soak-") as folder:
+        running: dict[str, subprocess.Popen[bytes]] = {}
+        try:
+            for name in [*libraries, GLIBC]:
+                running[name] = _start(program, how, libraries.get(name), Path(folder) / str(len(running)))
+            return [
+                _finished(name, run, Path(folder) / str(place)) for place, (name, run) in enumerate(running.items())
+            ]
+        finally:
+            for run in running.values():
+                run.kill()
+                run.wait()
+
+
+def _start(program: Path, how: Load, library: Path | None, out: Path) -> subprocess.Popen[bytes]:
+    words = msgspec.structs.asdict(how)
+    words["duty"] = words.pop("duty_percent")
+    options = [text for name, value in words.items() for text in (f"--{name.replace('_', '-')}", str(value))]
+    preload = [f"LD_PRELOAD={library}"] if library is not None else []
+    with out.open("wb") as stdout, out.with_suffix(".err").open("wb") as stderr:
+        return subprocess.Popen(["env", *preload, str(program), *options], stdout=stdout, stderr=stderr)
+
+
+def _finished(name: str, run: subprocess.Popen[bytes], out: Path) -> Soak:
+    status = run.wait()
+    said = out.with_suffix(".err").read_text(errors="replace").strip().splitlines()
+    if status != 0 or said:
+        raise CheckFailed(f"{name}: the soak program ends with status {status}: {said[0] if said else 'no message'}")
+    return parse(name, out.read_text())
+
+
+def parse(name: str, text: str) -> Soak:
+    """What the soak program printed. Raises CheckFailed if it holds fewer than LEAST_CYCLES whole cycles."""
+    head, *lines = text.splitlines()
+    base = int(head.removeprefix("base "))
+    samples = [_sample(line.split(), base) for line in lines]
+    cycles = sum(sample.at_rest and sample.phase == PHASES[-1] for sample in samples)
+    if cycles < LEAST_CYCLES:
+        raise CheckFailed(f"{name}: {cycles} whole cycles are too few to judge; expected {LEAST_CYCLES}: run it longer")
+    verdicts = [_verdict(phase, [s for s in samples if s.at_rest and s.cycle < cycles]) for phase in PHASES]
+    return Soak(name, base, cycles, verdicts, samples)
+
+
+def _sample(words: list[str], base: int) -> Sample:
+    elapsed, cycle, live, blocks, rss = (int(words[place]) for place in (0, 1, 3, 4, 5))
+    used = max(rss - base, 0)
+    return Sample(elapsed, cycle, words[2], live, blocks, used, round(used / max(live, 1), 4), words[6] == "1")
+
+
+def _verdict(phase: str, at_rest: list[Sample]) -> Verdict:
+    found = [sample.fragmentation for sample in at_rest if sample.phase == phase]
+    cuts = [len(found) * third // 3 for third in range(4)]
+    first, second, last = (round(median(found[a:b]), 4) for a, b in pairwise(cuts))
+    return Verdict(phase, first, second, last, last > GROWTH * second)
+
+
+def show(found: list[Soak]) -> None:
+    """Two tables: RSS and fragmentation over time, and what was made of them."""
+    over_time = Table("seconds", *(f"{soak.allocator} {what}" for soak in found for what in ("RSS", "RSS/live")))
+    end_ms = max(soak.samples[-1].elapsed_ms for soak in found) + 1
+    for row in range(ROWS):
+        slice_ms = range(end_ms * row // ROWS, end_ms * (row + 1) // ROWS)
+        cells = [cell for soak in found for cell in _slice(soak, slice_ms)]
+        over_time.add_row(f"{slice_ms.start / 1000:.0f}-{slice_ms.stop / 1000:.0f}", *cells)
+    judged = Table("allocator", "cycles", "phase", "1st third", "2nd third", "last third", "last/2nd", "")
+    for soak in found:
+        for verdict in soak.verdicts:
+            thirds = [f"{value:.3f}" for value in (verdict.first_third, verdict.second_third, verdict.last_third)]
+            ratio = verdict.last_third / verdict.second_third if verdict.second_third > 0 else 1.0
+            mark = "grows" if verdict.grows else ""
+            judged.add_row(soak.allocator, str(soak.cycles), verdict.phase, *thirds, f"{ratio:.3f}", mark)
+    console = Console(width=200)
+    console.print(over_time, judged)
+
+
+def _slice(soak: Soak, slice_ms: range) -> tuple[str, str]:
+    """Medians of the samples of that time, one per row of the table; dashes if there are none."""
+    within = [sample for sample in soak.samples if sample.elapsed_ms in slice_ms]
+    if not within:
+        return "-", "-"
+    return amount(median(s.rss_bytes for s in within)), f"{median(s.fragmentation for s in within):.3f}"
+
+
+def _check_writable(out: Path) -> None:
+    """Before the long run: BadInput if a file cannot be put there."""
+    try:
+        with tempfile.TemporaryFile(dir=out.absolute().parent):
+            pass
+    except OSError as error:
+        raise BadInput(f"{out}: cannot be written: {error.strerror}") from None
+    if out.is_dir():
+        raise BadInput(f"{out}: is a folder; expected a file's name")
+
+
+class _Arguments(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise BadInput(f"{message} (see --help)")
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    def whole(text: str) -> int:
+        value = int(text) if text.isdecimal() else least - 1
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {most}")
+        return value
+
+    return whole
+
+
+def _parse_arguments(words: list[str]) -> argparse.Namespace:
+    parser = _Arguments(prog="python -m heapsmith.bench.gates.soak", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--minutes", type=_positive, default=30.0, metavar="N", help="how long (default 30)")
+    parser.add_argument(
+        "--design", nargs="+", action="extend", metavar="D", help="designs, besides glibc (default: default)"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample there")
+    parser.add_argument("--threads", type=_whole(1, 64), default=4, metavar="N", help="workers (default 4)")
+    parser.add_argument("--live", type=_whole(1, 1 << 20), default=256, metavar="MIB", help="at most (default 256)")
+    parser.add_argument("--duty", type=_whole(1, 100), default=100, metavar="PERCENT", help="of the time they work")
+    parser.add_argument("--sample-ms", type=_whole(1, 1 << 30), default=1000, metavar="N", help="between samples")
+    asked = parser.parse_args(words)
+    asked.design = asked.design or ["default"]
+    return asked
+
+
+def run(words: list[str]) -> int:
+    """The soak that the arguments ask for; 1 if memory creeps up under a design (glibc is only shown)."""
+    asked = _parse_arguments(words)
+    if GLIBC in asked.design or len(set(asked.design)) < len(asked.design):
+        raise BadInput("--design: expected designs, each once; glibc is always run")
+    how = Load(max(1, round(asked.minutes * 60)), asked.threads, asked.live, asked.duty, asked.sample_ms)
+    if how.live_mib < how.threads:
+        raise BadInput(f"--live: {how.live_mib} MiB for {how.threads} threads; expected at least 1 MiB for each")
+    if asked.json is not None:
+        _check_writable(asked.json)
+    found = soak(asked.design, how)
+    show(found)
+    if asked.json is not None:
+        write_json(asked.json, {"load": how, "growth_allowed": GROWTH, "soaks": found})
+    return int(any(verdict.grows for soak in found if soak.allocator != GLIBC for verdict in soak.verdicts))
+
+
+def main() -> None:
+    """Run and exit: 0 fine, 1 a check failed, 2 usage or bad input, 3 the machine lacks something."""
+    try:
+        status = run(sys.argv[1:])
+    except HeapsmithError as error:
+        print(f"heapsmith: {error}", file=sys.stderr)
+        status = error.exit_code
+    except KeyboardInterrupt:
+        status = 130
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

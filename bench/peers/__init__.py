@@ -1,0 +1,1 @@
+"""The mallocs to compare with: how each is found, built and preloaded."""

@@ -1,0 +1,195 @@
+"""The mallocs that a measurement compares: from the name or path a user gives to the file that LD_PRELOAD takes."""
+
+import difflib
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import msgspec
+
+from heapsmith.bench.common.limited import run_limited
+from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool, cache_dir
+from heapsmith.model.errors import BadInput, CheckFailed, Missing
+
+GLIBC = "glibc"
+
+PEERS: dict[str, tuple[str, ...]] = {
+    "jemalloc": ("libjemalloc.so",),
+    "mimalloc2": ("libmimalloc.so.2",),
+    "mimalloc3": ("libmimalloc.so.3",),
+    "mimalloc": ("libmimalloc.so", "libmimalloc-secure.so"),
+    "tcmalloc": ("libtcmalloc_minimal.so", "libtcmalloc.so"),
+    "snmalloc": ("libsnmallocshim.so",),
+    "rpmalloc": ("librpmallocwrap.so", "librpmalloc.so"),
+    "tbbmalloc": ("libtbbmalloc_proxy.so",),
+}
+"""Peers by name, in the order of columns (docs/peers.md), and the shared objects that replace malloc, best first."""
+
+START_LIMIT_S = 10.0
+"""A malloc under which an empty program has not ended by then is broken."""
+
+BUILT_AS = {"mimalloc": "mimalloc3"}
+"""Peers that `make peers` builds under another name."""
+
+FOLDERS = tuple(Path(folder) for folder in ("/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"))
+
+
+class Library(msgspec.Struct, frozen=True):
+    """A malloc: what tables call it, the shared object to preload (None: the C library's own, glibc), its release.
+
+    `version` is empty where nobody states one: for a file that a user names.
+    """
+
+    name: str
+    path: Path | None
+    version: str = ""
+
+
+def built_folder() -> Path:
+    """Where `make peers` puts shared objects, each as NAME-VERSION.so; not created here."""
+    return cache_dir() / "peers"
+
+
+@lru_cache(maxsize=1)
+def _linker_cache() -> tuple[Path, ...]:
+    """The shared objects that ldconfig(8) knows; empty where it cannot be asked."""
+    search = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+    try:
+        listed = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False, env={"PATH": search})
+    except OSError:
+        return ()
+    return tuple(Path(path) for path in re.findall(r"=> (/\S+)", listed.stdout))
+
+
+def _built(name: str) -> Path | None:
+    """The newest that `make peers` built of a peer."""
+    built = built_folder().glob(f"{BUILT_AS.get(name, name)}-*.so")
+    return max(built, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def find_peer(name: str) -> Path | None:
+    """The shared object of a peer: the one built, else by ldconfig's cache and the usual folders; None without any."""
+    return _built(name) or _installed(name)
+
+
+def _installed(name: str) -> Path | None:
+    for stem in PEERS[name]:
+        known = [path for path in _linker_cache() if path.name.startswith(stem)]
+        placed = [path for folder in FOLDERS for path in sorted(folder.glob(f"{stem}*"))]
+        found = [path for path in known + placed if path.is_file()]
+        if found:
+            return found[0]
+    return None
+
+
+@lru_cache(maxsize=32)
+def version_of(path: Path) -> str:
+    """The release of a peer's shared object: for one built here in its name, else its Debian package's, or empty."""
+    if path.parent == built_folder():
+        return path.stem.partition("-")[2]
+    try:
+        owner = subprocess.run(["dpkg-query", "-S", str(path.resolve())], capture_output=True, text=True, check=False)
+        package = owner.stdout.partition(": ")[0]
+        shown = ["dpkg-query", "-W", "-f", "${Version}", package]
+        return subprocess.run(shown, capture_output=True, text=True, check=False).stdout if package else ""
+    except OSError:
+        return ""
+
+
+def _peer(name: str) -> Library:
+    path = find_peer(name)
+    if path is None:
+        looked = ", ".join(f"{stem}*" for stem in PEERS[name])
+        folders = ", ".join(map(str, FOLDERS))
+        raise BadInput(
+            f"{name} is not installed: {looked} not in ldconfig's cache nor in {folders}, "
+            f"and `make peers` has built none in {built_folder()}"
+        )
+    return Library(name, path, version_of(path))
+
+
+def _file(spec: str) -> Library:
+    path = Path(spec).absolute()
+    if not path.is_file():
+        raise BadInput(f"{spec}: no such library")
+    if re.search(r"[\s:]", str(path)):
+        raise BadInput(f"{path}: LD_PRELOAD takes no path with a space or a colon in it; move or link the library")
+    return Library(path.name, path)
+
+
+def find_library(spec: str) -> Library:
+    """`glibc`, the name of a peer built or installed (PEERS), or the path of a shared object.
+
+    Raises BadInput, with what was looked for, if there is no such thing.
+    """
+    if spec == GLIBC:
+        return Library(GLIBC, None, platform.libc_ver()[1])
+    if spec in PEERS:
+        return _peer(spec)
+    if "/" in spec or ".so" in spec or Path(spec).is_file():
+        return _file(spec)
+    near = difflib.get_close_matches(spec, [GLIBC, *PEERS], n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise BadInput(f"{spec}: neither a library's path nor one of {', '.join([GLIBC, *PEERS])}{hint}")
+
+
+def find_libraries(specs: list[str]) -> list[Library]:
+    """As find_library for each, with names that differ: files of one name go by their whole path.
+
+    Raises BadInput also if there is none, or one is named twice.
+    """
+    found = [find_library(spec) for spec in specs]
+    if not found:
+        raise BadInput("no library named: expected at least one, such as glibc")
+    for i, library in enumerate(found):
+        if library.path in [other.path for other in found[:i]]:
+            raise BadInput(f"{specs[i]}: named twice")
+    names = [library.name for library in found]
+    return [
+        library if names.count(library.name) == 1 else msgspec.structs.replace(library, name=str(library.path))
+        for library in found
+    ]
+
+
+def preload(library: Library, environment: Mapping[str, str]) -> str:
+    """The LD_PRELOAD under which a program uses `library`: in front of what the environment preloads already."""
+    wanted = [str(library.path)] if library.path is not None else []
+    return ":".join(wanted + [path for path in [environment.get("LD_PRELOAD", "")] if path])
+
+
+def runtime_tool(name: str, *sources: str) -> Path:
+    """A program made of C files of `runtime/replay`, from the cache or compiled now (see build_tool for errors)."""
+    with as_file(files("heapsmith.runtime") / "replay") as folder:
+        return build_tool(name, [folder / source for source in sources], TOOL_FLAGS)
+
+
+def replay_driver() -> Path:
+    """The program heapsmith-replay (`runtime/replay/replay.c`)."""
+    return runtime_tool("heapsmith-replay", "replay.c", "stream.c", "check.c", "script.c")
+
+
+def require_malloc_of(library: Library) -> None:
+    """Raise BadInput unless a process preloading `library` has its malloc from there (for glibc: from the C library).
+
+    A library that the loader refuses is ignored with a warning, and glibc would be measured in its name.
+    """
+    environment = os.environ | {"LD_PRELOAD": preload(library, {}), "HEAPSMITH": ""}
+    command = [str(replay_driver()), "--malloc"]
+    try:
+        asked = run_limited(command, START_LIMIT_S, env=environment)
+    except CheckFailed as error:
+        raise BadInput(f"{library.path or library.name}: cannot stand in for malloc: {error}") from error
+    except OSError as error:
+        raise Missing(f"{command[0]} cannot be run: {error.strerror}") from error
+    source = asked.stdout.strip()
+    is_glibc = re.match(r"libc[.-]", Path(source).name) is not None
+    if library.path is None and not is_glibc:
+        raise BadInput(f"glibc: malloc comes from {source} although nothing was preloaded (see /etc/ld.so.preload)")
+    if library.path is not None and (asked.returncode != 0 or is_glibc):
+        said = next(iter(asked.stderr.strip().splitlines()), f"it replaces no malloc, which comes from {source}")
+        raise BadInput(f"{library.path}: cannot stand in for malloc: {said}")

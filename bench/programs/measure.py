@@ -1,0 +1,261 @@
+"""A real program under each of several mallocs: time, CPU time, peak RSS, and whether its output stays the same."""
+
+import hashlib
+import os
+import shutil
+import signal
+import struct
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from heapsmith.bench.common.foreground import run_foreground
+from heapsmith.bench.common.limited import run_limited
+from heapsmith.bench.common.rounds import Figure, Progress, ratios, schedule, spread_note
+from heapsmith.bench.peers.peers import Library, find_libraries, find_library, preload, require_malloc_of, runtime_tool
+from heapsmith.model.errors import BadInput, Missing
+
+PT_INTERP = 3  # elf(5): the segment that names the dynamic loader
+KEPT_ERRORS = 4096
+"""Bytes of standard error that are kept of a run."""
+
+
+class Launched(msgspec.Struct, frozen=True):
+    """What heapsmith-launch reports of one run (`runtime/replay/launch.c`)."""
+
+    exec_errno: int
+    exit_status: int
+    signal: int
+    wall_ns: int
+    user_ns: int
+    system_ns: int
+    peak_rss_bytes: int
+    minor_faults: int
+    major_faults: int
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One run of a command: what it used, and what it wrote."""
+
+    used: Launched
+    output: str
+    """Hash of standard output, and how the program ended."""
+    errors: str
+    """The end of standard error."""
+
+
+class MeasureRow(msgspec.Struct, frozen=True):
+    """One library. Ratios are to the table's first library, round by round.
+
+    `peak_rss_bytes` is that of the largest process among the command and the descendants it waited for; `cpu_ns` is
+    their sum, user and system. `same_output`: standard output and exit status are those under the first library, byte
+    for byte, in every round; None if they differ from round to round under the first library itself.
+    """
+
+    library: str
+    path: str | None
+    wall_ns: Figure
+    cpu_ns: Figure
+    peak_rss_bytes: Figure
+    minor_faults: Figure
+    wall_ratio: Figure
+    cpu_ratio: Figure
+    rss_ratio: Figure
+    exit_status: int
+    signal: int
+    same_output: bool | None
+    note: str
+
+
+class MeasureTable(msgspec.Struct, frozen=True):
+    """A command run `rounds` times under each library, interleaved."""
+
+    command: list[str]
+    rounds: int
+    rows: list[MeasureRow]
+
+
+def _interpreter(program: Path) -> Path:
+    """The file whose loading decides about LD_PRELOAD: the program, or for a script the interpreter it names."""
+    with program.open("rb") as file:
+        line = file.readline(256)
+    words = line[2:].split() if line.startswith(b"#!") else []
+    return Path(os.fsdecode(words[0])) if words else program
+
+
+def _loader(program: Path) -> str | None:
+    """The dynamic loader that a 64-bit little-endian ELF file names; empty for any other file. See elf(5).
+
+    None: it names none, being linked statically.
+    """
+    with program.open("rb") as file:
+        head = file.read(64)
+        if len(head) < 64 or head[:6] != b"\x7fELF\x02\x01":
+            return ""
+        (offset,) = struct.unpack_from("<Q", head, 32)
+        entry_bytes, entries = struct.unpack_from("<HH", head, 54)
+        file.seek(offset)
+        table = file.read(entry_bytes * entries)
+        for i in range(0, len(table) - 39, max(4, entry_bytes)):
+            if struct.unpack_from("<I", table, i)[0] == PT_INTERP:
+                place, length = struct.unpack_from("<Q16xQ", table, i + 8)
+                file.seek(place)
+                return file.read(length).rstrip(b"\0").decode()
+    return None
+
+
+def dynamic_loader(program: Path) -> str:
+    """The path of the dynamic loader that `program` names (ld.so(8)); BadInput if it is no program that has one."""
+    loader = _loader(program)
+    if not loader:
+        raise BadInput(f"{program}: expected a program that names a dynamic loader")
+    return loader
+
+
+def find_program(command: list[str], env: Mapping[str, str] | None = None) -> str:
+    """The path of the command's program, which LD_PRELOAD affects: neither static nor set-user-ID (ld.so(8)).
+
+    Raises BadInput if there is no command, no such program, or none that LD_PRELOAD affects.
+    """
+    if not command:
+        raise BadInput("no command: expected -- CMD [ARG]...")
+    found = shutil.which(command[0], path=(os.environ if env is None else env).get("PATH"))
+    if found is None:
+        raise BadInput(f"{command[0]}: no such command")
+    try:
+        program = _interpreter(Path(found))
+        static, mode = _loader(program) is None, program.stat().st_mode
+    except OSError:
+        return found  # executable but not readable: the loader decides
+    if static:
+        raise BadInput(f"{program}: statically linked, so LD_PRELOAD has no effect on it")
+    if mode & 0o6000 and os.geteuid() != program.stat().st_uid:
+        raise BadInput(f"{program}: runs with its owner's rights, so the loader ignores LD_PRELOAD")
+    return found
+
+
+def launcher() -> Path:
+    """The program heapsmith-launch, which runs a command from a small process (see there why)."""
+    return runtime_tool("heapsmith-launch", "launch.c")
+
+
+def run_once(
+    program: str,
+    command: list[str],
+    library: Library,
+    env: Mapping[str, str],
+    folder: Path,
+    *,
+    limit_s: float | None = None,
+) -> Run:
+    """One run with /dev/null as standard input; its output passes through files in `folder`.
+
+    Raises BadInput if the system cannot execute `program`, Missing if the launcher cannot run, CheckFailed for a run
+    of more than `limit_s`, which is killed.
+    """
+    outside = {name: value for name, value in env.items() if name != "LD_PRELOAD"}  # not for the launcher itself
+    report, output = folder / "report", folder / "output"
+    launch = [str(launcher()), str(report), preload(library, env), program, *command]
+    with output.open("wb") as stdout, (folder / "errors").open("wb") as stderr:
+        done = run_limited(launch, limit_s, env=outside, stdout=stdout, stderr=stderr)
+    if done.returncode != 0:
+        said = (folder / "errors").read_text(errors="replace").strip()
+        raise Missing(f"the launcher cannot run {command[0]}: {said or done.returncode}")
+    used = msgspec.json.decode(report.read_bytes(), type=Launched)
+    if used.exec_errno:
+        raise BadInput(f"{command[0]}: cannot be executed: {os.strerror(used.exec_errno)}")
+    with output.open("rb") as written:
+        digest = hashlib.file_digest(written, "sha256").hexdigest()
+    with (folder / "errors").open("rb") as written:
+        written.seek(max(0, written.seek(0, os.SEEK_END) - KEPT_ERRORS))
+        errors = written.read().decode(errors="replace")
+    return Run(used, f"{digest} {used.exit_status} {used.signal}", errors)
+
+
+def _same_output(runs: list[Run], first: list[Run]) -> bool | None:
+    wanted = {run.output for run in first}
+    return None if len(wanted) > 1 else {run.output for run in runs} == wanted
+
+
+def _row(library: Library, runs: list[Run], first: list[Run]) -> MeasureRow:
+    used, used_first = [run.used for run in runs], [run.used for run in first]
+    wall, rss = Figure.of([u.wall_ns for u in used]), Figure.of([u.peak_rss_bytes for u in used])
+    cpu, cpu_first = ([u.user_ns + u.system_ns for u in all_used] for all_used in (used, used_first))
+    same = _same_output(runs, first)
+    notes = [spread_note(wall, "time"), spread_note(rss, "peak RSS")]
+    killed = next((u.signal for u in used if u.signal), 0)
+    if killed:
+        notes.append(f"killed by {signal.Signals(killed).name}")
+    if same is None:
+        notes.append("the output differs from run to run under the first library itself")
+    return MeasureRow(
+        library=library.name,
+        path=str(library.path) if library.path is not None else None,
+        wall_ns=wall,
+        cpu_ns=Figure.of(cpu),
+        peak_rss_bytes=rss,
+        minor_faults=Figure.of([u.minor_faults for u in used]),
+        wall_ratio=ratios([u.wall_ns for u in used], [u.wall_ns for u in used_first]),
+        cpu_ratio=ratios(cpu, cpu_first),
+        rss_ratio=ratios([u.peak_rss_bytes for u in used], [u.peak_rss_bytes for u in used_first]),
+        exit_status=next((u.exit_status for u in used if u.exit_status), 0),
+        signal=killed,
+        same_output=same,
+        note="; ".join(note for note in notes if note),
+    )
+
+
+def measure(
+    command: list[str],
+    libs: list[str],
+    *,
+    rounds: int = 5,
+    env: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> MeasureTable:
+    """Run `command` `rounds` times under each library of `libs` (see find_library), interleaved, after a warm-up round.
+
+    Standard input is /dev/null; standard output and error are kept from the terminal. `env` replaces the environment;
+    an LD_PRELOAD in it stays, behind the library. Wall time is from fork to the command's end, loading included.
+    Raises BadInput for a missing command or library, or a command that LD_PRELOAD does not reach.
+    """
+    if rounds < 1:
+        raise BadInput(f"rounds: expected at least 1, not {rounds}")
+    environment = dict(os.environ if env is None else env)
+    program = find_program(command, environment)
+    libraries = find_libraries(libs)
+    for library in libraries:
+        require_malloc_of(library)
+    runs: list[list[Run]] = [[] for _ in libraries]
+    total = (rounds + 1) * len(libraries)
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="heapsmith-")
+    except OSError as error:
+        raise Missing(f"no temporary directory for the command's output: {error.strerror}") from error
+    with folder as name:
+        for done, (number, entry) in enumerate(schedule(len(libraries), rounds)):
+            if progress is not None:
+                progress(f"{command[0]} under {libraries[entry].name}", done, total)
+            run = run_once(program, command, libraries[entry], environment, Path(name))
+            if number > 0:
+                runs[entry].append(run)
+    if progress is not None:
+        progress(command[0], total, total)
+    rows = [_row(library, own, runs[0]) for library, own in zip(libraries, runs, strict=True)]
+    return MeasureTable(list(command), rounds, rows)
+
+
+def run_under(lib: Path, command: list[str]) -> int:
+    """Run `command` with `lib` preloaded and the standard streams of this process; returns its exit status.
+
+    128 + n if signal n killed it, as shells have it. SIGINT and SIGQUIT of the terminal are the command's to handle;
+    SIGTERM and SIGHUP are passed on to it. Raises BadInput for a missing library or command, or one that LD_PRELOAD
+    does not reach.
+    """
+    library = find_library(str(lib.absolute()))
+    program = find_program(command)
+    require_malloc_of(library)
+    environment = os.environ | {"LD_PRELOAD": preload(library, os.environ)}
+    return run_foreground(command, program, environment)[1]

@@ -1,0 +1,105 @@
+"""Real programs whose output never changes: the jobs that libraries must run unchanged and traces are recorded from."""
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from heapsmith.bench.programs import inputs
+from heapsmith.bench.record.record import record
+from heapsmith.model.errors import CheckFailed
+
+JOBS = Path(__file__).resolve().parent / "jobs"
+
+PERL = r"""
+my %count; while (<>) { for (split) { $count{$_}++; push @{$seen{length $_}}, $_ if length > 6; } }
+print "$_ $count{$_}\n" for sort { $count{$b} <=> $count{$a} || $a cmp $b } keys %count;
+print scalar(@{$seen{$_}}), "\n" for sort keys %seen;
+"""
+SEARCH = 'rg --no-config -j4 -n "(alpha|delta) n[0-9]+7" "$0" | LC_ALL=C sort'
+
+
+class Program(NamedTuple):
+    """A command with an output that depends on its inputs alone."""
+
+    name: str
+    image: str
+    """Of the executables that the command runs, the one that the program is about."""
+    command: list[str]
+    needs: tuple[str, ...]
+    """Executables that must be on PATH."""
+    hands_over: bool = False
+    """Every run frees blocks on another thread than the one that allocated them."""
+
+    def lacks(self) -> list[str]:
+        """The executables that are not on PATH."""
+        return [tool for tool in self.needs if shutil.which(tool) is None]
+
+
+def programs(folder: Path, *, scale: float = 1, seed: int = 1) -> list[Program]:
+    """The programs over inputs written to `folder`; `scale` multiplies their size, another `seed` makes other ones."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def size(full: int) -> int:
+        return max(1, round(full * scale))
+
+    factor, first = inputs.factor(seed), 1000 * (seed - 1)
+    text = str(inputs.text(folder / "text.txt", size(20_000), seed))
+    words = str(inputs.text(folder / "words.txt", size(5000), seed))
+    sql = inputs.sql(folder / "script.sql", size(20_000), seed)
+    repository = str(inputs.repository(folder / "repository", size(30), seed))
+    history = str(inputs.repository(folder / "history", size(400), seed))
+    c = str(inputs.c_source(folder / "source.c", size(150), first))
+    cxx = str(inputs.cxx_source(folder / "source.cc", size(1), first))
+    smt = str(inputs.smt(folder / "problem.smt2", 11, 14 + size(2), seed))
+    xml = str(inputs.xml(folder / "document.xml", size(8000), seed))
+    tree = str(inputs.tree(folder / "tree", size(200), seed))
+    project = str(inputs.make_project(folder / "project", size(8), first))
+    python = ["env", "PYTHONMALLOC=malloc", "PYTHONHASHSEED=0", "python3", *_job("python_job.py", size(4000), seed)]
+    php = ["env", "USE_ZEND_ALLOC=0", "php", "-n", *_job("php_job.php", size(4000), factor)]
+    ruby = ["ruby", "--disable=gems", *_job("ruby_job.rb", size(4000), factor)]
+    redis_load = ["python3", *_job("redis_load.py", folder, 2, size(300), factor)]
+    redis = ("redis-server", "redis-benchmark", "redis-cli")
+    return [
+        Program("python", "python3", python, ("python3",), hands_over=True),
+        Program("cc1", "cc1", ["gcc", "-O1", "-S", "-o", "-", c], ("gcc",)),
+        Program("sqlite3", "sqlite3", ["sqlite3", ":memory:", f".read {sql}"], ("sqlite3",)),
+        Program("perl", "perl", ["env", "PERL_HASH_SEED=0", "perl", "-e", PERL, text], ("perl",)),
+        Program("git", "git", ["git", "-C", repository, "log", "--stat", "-p"], ("git",)),
+        Program("zstd", "zstd", ["zstd", "-q", "-T2", "-9", "-c", text], ("zstd",), hands_over=True),
+        Program("pbzip2", "pbzip2", ["pbzip2", "-p2", "-b1", "-c", text], ("pbzip2",), hands_over=True),
+        Program("redis", "redis-server", ["sh", *_job("redis.sh", folder, size(5000), factor)], redis),
+        Program("redis-load", "redis-server", redis_load, redis[:2], True),
+        Program("cc1plus", "cc1plus", ["g++", "-O1", "-S", "-o", "-", cxx], ("g++",)),
+        Program("z3", "z3", ["z3", smt], ("z3",)),
+        Program("node", "node", ["node", *_job("node_job.js", size(40), seed)], ("node",), hands_over=True),
+        Program("ripgrep", "rg", ["sh", "-c", SEARCH, tree], ("rg",), hands_over=True),
+        Program("repack", "git", ["sh", *_job("repack.sh", history, folder)], ("git",), hands_over=True),
+        Program("xz", "xz", ["xz", "-T2", "-3", "--block-size=100000", "-c", text], ("xz",)),
+        Program("ruby", "ruby", ruby, ("ruby",), True),
+        Program("php", "php", php, ("php",)),
+        Program("lua", "lua5.4", ["lua5.4", *_job("lua_job.lua", size(30_000), factor)], ("lua5.4",)),
+        Program("gawk", "gawk", ["gawk", "-f", *_job("gawk_job.awk", words)], ("gawk",)),
+        Program("xmllint", "xmllint", ["xmllint", "--format", "--noent", xml], ("xmllint",)),
+        Program("make", "make", ["make", "-B", "-s", "-j2", "-C", project], ("make", "gcc")),
+    ]
+
+
+def _job(name: str, *arguments: object) -> list[str]:
+    return [str(JOBS / name), *map(str, arguments)]
+
+
+def trace_of(program: Program, folder: Path) -> Path:
+    """The trace of the program's image, recorded now to `folder`, which is made; others of the run lie beside it.
+
+    Raises what `record` raises, and CheckFailed where the command failed or never ran the image.
+    """
+    folder.mkdir(parents=True)
+    void = subprocess.DEVNULL
+    run = record(program.command, folder / f"{program.name}.hst", stdin=void, stdout=void, stderr=void)
+    if run.exit_status != 0:
+        raise CheckFailed(f"{program.name}: exit status {run.exit_status} under the recorder, 0 was expected")
+    for trace in run.traces:
+        if Path(trace.program[0]).name == program.image:
+            return Path(trace.path)
+    raise CheckFailed(f"{program.name}: no trace of {program.image} among {len(run.traces)}")

@@ -1,0 +1,94 @@
+"""The rows of the benchmark on the programs of micro/: their arguments, what each is to show, which ceilings hold."""
+
+from typing import NamedTuple
+
+EMPTY, STACK, BUMP = "empty", "stack", "bump"
+CEILINGS = (EMPTY, STACK, BUMP)
+FULL_TO_QUICK, QUICK_TO_TRAINING = 5, 3
+"""Work of a full row to that with --quick, about, and of that to its training input."""
+SHORT = (STACK, BUMP)
+"""Ceilings that hold for small blocks that die soon, in one thread."""
+
+
+class MicroRow(NamedTuple):
+    """A row: `program` of micro/ with `work` to do (with --quick `quick`; 0: not there) and `arguments`."""
+
+    name: str
+    program: str
+    work: int
+    quick: int
+    arguments: str
+    shows: str
+    threads: int = 1
+    ceilings: tuple[str, ...] = ()
+    hot: bool = False
+    """Instructions per operation are counted: with --instructions, in hot_paths.toml and by `make hardening`."""
+    training: str = ""
+    """The arguments of its training input, if not its own: those of a program that draws nothing at random."""
+
+    def words(self, quick: bool) -> list[str]:
+        """The program's arguments."""
+        return [str(self.quick if quick else self.work), *self.arguments.split()]
+
+    def training_words(self) -> list[str]:
+        """The program's arguments in training: less work than in either form, recorded in a second or so."""
+        work = max(1, (self.quick or self.work // FULL_TO_QUICK) // QUICK_TO_TRAINING)
+        return [str(work), *(self.training or self.arguments).split()]
+
+
+M = 1_000_000
+K = 1_000
+
+MICRO = [
+    MicroRow("pair-32", "fixed", 20 * M, 3 * M, "32 1", "malloc and free in turn", 1, CEILINGS, True),
+    MicroRow("pair-512", "fixed", 20 * M, 0, "512 1", "the same, a larger class", 1, CEILINGS, True),
+    MicroRow("fixed-16", "fixed", 20 * M, 0, "16 400", "400 live, the oldest freed", 1, SHORT),
+    MicroRow("fixed-32", "fixed", 20 * M, 3 * M, "32 400", "400 live, the oldest freed", 1, SHORT, True),
+    MicroRow("fixed-128", "fixed", 20 * M, 0, "128 400", "400 live, the oldest freed", 1, SHORT),
+    MicroRow("fixed-256", "fixed", 20 * M, 0, "256 400", "400 live, the oldest freed", 1, SHORT),
+    MicroRow("fixed-1024", "fixed", 20 * M, 0, "1024 400", "400 live, the oldest freed", 1, SHORT),
+    MicroRow("mixed", "mixed", 10 * M, 2 * M, "400 16 1024 uniform 1", "400 live, a random one freed", 1, SHORT, True),
+    MicroRow(
+        "mixed-100k", "mixed", 4 * M, 600 * K, "100000 16 1024 uniform 1", "a heap beyond the caches", 1, (STACK,)
+    ),
+    MicroRow("skewed", "mixed", 10 * M, 2 * M, "400 16 1024 skewed 1", "mostly small sizes", 1, SHORT),
+    MicroRow("skewed-100k", "mixed", 4 * M, 0, "100000 16 1024 skewed 1", "the same, a big heap", 1, (STACK,)),
+    MicroRow("mid", "mixed", 1 * M, 200 * K, "100 8192 32768 uniform 1", "mid sizes, one thread"),
+    MicroRow("large", "mixed", 20 * K, 4 * K, "20 65536 1048576 uniform 1", "page return and first touch"),
+    MicroRow(
+        "phases",
+        "phases",
+        2,
+        1,
+        f"{40 * M} 32 256 48 1024 96 512 64 192",
+        "40 MB in one size after the other",
+        training=f"{24 * M} 192 64 512 96 1024 48 256 32",
+    ),
+    MicroRow("realloc-small", "growth", 10 * M, 2 * M, "1000 1024 50", "strings that grow by half"),
+    MicroRow("realloc-exact", "growth", 5 * M, 0, "1000 1024 0", "a realloc for each append"),
+    MicroRow("realloc-large", "growth", 5 * M, 1 * M, "8 4000000 50", "buffers that grow to 4 MB"),
+    MicroRow("calloc", "calloc", 10 * M, 2 * M, "400 16 1024 uniform", "zeroed small blocks"),
+    MicroRow("calloc-large", "calloc", 20 * K, 0, "20 65536 1048576 uniform", "zeroed large blocks"),
+    MicroRow("aligned", "aligned", 4 * M, 500 * K, "400 16 1024 uniform", "posix_memalign, aligned_alloc"),
+    MicroRow("start-up", "startup", 200, 60, "", "exec of /bin/true"),
+]
+
+THREADS = [
+    MicroRow("mixed-2t", "mixed", 10 * M, 2 * M, "400 16 1024 uniform 2", "mixed, two threads", 2),
+    MicroRow("mixed-4t", "mixed", 5 * M, 0, "400 16 1024 uniform 4", "mixed, four threads", 4),
+    MicroRow("larson-small-1t", "larson", 100 * K, 0, "1000 8 64 1 50", "blocks outlive their thread"),
+    MicroRow("larson-small-2t", "larson", 100 * K, 20 * K, "1000 8 64 2 50", "the same, two lanes", 2),
+    MicroRow("larson-small-4t", "larson", 50 * K, 0, "1000 8 64 4 50", "the same, four lanes", 4),
+    MicroRow("larson-mid-1t", "larson", 20 * K, 0, "100 2048 32768 1 20", "2 to 32 KiB"),
+    MicroRow("larson-mid-2t", "larson", 20 * K, 4 * K, "100 2048 32768 2 20", "2 to 32 KiB, two lanes", 2),
+    MicroRow("larson-mid-4t", "larson", 10 * K, 0, "100 2048 32768 4 20", "2 to 32 KiB, four lanes", 4),
+    MicroRow("larson-large-1t", "larson", 1 * K, 0, "20 65536 1048576 1 20", "64 KiB to 1 MiB"),
+    MicroRow("larson-large-2t", "larson", 1 * K, 200, "20 65536 1048576 2 10", "64 KiB to 1 MiB, two lanes", 2),
+    MicroRow("larson-large-4t", "larson", 500, 0, "20 65536 1048576 4 10", "64 KiB to 1 MiB, four lanes", 4),
+    MicroRow("mid-2t", "mixed", 500 * K, 100 * K, "100 8192 32768 uniform 2", "8 to 32 KiB, two threads", 2),
+    MicroRow("mid-4t", "mixed", 250 * K, 0, "100 8192 32768 uniform 4", "8 to 32 KiB, four threads", 4),
+    MicroRow("producer", "handover", 100 * K, 20 * K, "16 256 1 1", "one allocates, another frees", 2),
+    MicroRow("producer-mid", "handover", 10 * K, 0, "1024 16384 1 1", "the same, 1 to 16 KiB", 2),
+    MicroRow("xmalloc-4t", "handover", 50 * K, 10 * K, "16 256 2 2", "two allocate, two others free", 4),
+    MicroRow("xmalloc-8t", "handover", 25 * K, 0, "16 256 4 4", "four allocate, four others free", 8),
+]

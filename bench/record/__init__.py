@@ -1,0 +1,1 @@
+"""Recording: a command under the recorder, and its spools made traces."""

@@ -1,0 +1,270 @@
+"""Run a command under the recorder and make its spools traces, one per process image (docs/recorder.md)."""
+
+import ctypes
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.resources import files
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from heapsmith.bench.common.foreground import run_foreground
+from heapsmith.bench.record.spool import Spool
+from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
+from heapsmith.model.errors import BadInput, CheckFailed, Missing
+from heapsmith.model.trace.reader import TraceWriter
+
+SPOOL_VARIABLE = "HEAPSMITH_RECORD"  # the recorder's own: the directory for spools
+HEADER_WORD = b"\0hs_heap_"
+_LIBRARY_FLAGS = ("-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-fno-builtin", "-lpthread")
+_NEEDED_CPU_FLAGS = ("constant_tsc", "rdtscp")
+
+Progress = Callable[[int, int], None]
+"""Called with the records converted so far and all there are."""
+
+
+class RecordedTrace(msgspec.Struct, frozen=True):
+    """One process image: its trace, and what its recording lost or could not know."""
+
+    path: str
+    pid: int
+    parent_pid: int
+    sequence: int  # of the images of this pid: 0, then 1 more with each exec
+    program: list[str]
+    events: int
+    max_blocks: int
+    drops: int  # events lost because the spool could not grow
+    foreign_frees: int  # frees of blocks that were not seen being allocated: in a child, its parent's
+    lost_frees: int  # blocks whose free was not seen, freed in the trace when their address was given out again
+    nested: int  # calls within a call of the same thread, not recorded
+
+
+class RecordResult(msgspec.Struct, frozen=True):
+    """What a run under the recorder gave."""
+
+    exit_status: int  # as shells say it: 128 + the signal's number for a death by signal
+    wall_ns: int
+    record_ns: float  # the hot path's own cost per record, measured here
+    traces: list[RecordedTrace]  # the one at the path asked for first, then by descending events
+    spool: str | None  # the directory of spools, if kept
+    inlines: bool  # CMD has heapsmith.h or an archive in it: what they serve is not in the trace
+
+
+class _Moment(NamedTuple):
+    stamp: int  # TSC
+    ns: int  # CLOCK_MONOTONIC
+
+
+class _Probe:
+    """The recorder as a library of this process: the clock of its stamps, and what a record costs."""
+
+    def __init__(self, recorder: Path) -> None:
+        library = ctypes.CDLL(str(recorder))
+        library.heapsmith_record_ticks.restype = ctypes.c_double
+        self._clock = library.heapsmith_clock
+        self.record_ticks: float = library.heapsmith_record_ticks()
+
+    def now(self) -> _Moment:
+        pair = (ctypes.c_uint64 * 2)()
+        self._clock(pair)
+        return _Moment(*pair)
+
+
+def build_recorder() -> Path:
+    """The recorder's shared library, made from runtime/recorder and kept in the tools' cache.
+
+    Raises Missing without gcc, or where the processor has no TSC that runs at one rate.
+    """
+    _check_processor()
+    sources = sorted(Path(str(files("heapsmith.runtime"))).joinpath("recorder").glob("*.c"))
+    library = build_tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS))
+    if set(" :") & set(str(library)):  # ld.so(8): the separators of LD_PRELOAD
+        raise Missing(
+            f"{library}: LD_PRELOAD takes no path with a space or colon: set XDG_CACHE_HOME to another folder"
+        )
+    return library
+
+
+def _check_processor() -> None:
+    try:
+        about = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        about = ""
+    flags = next((line.split() for line in about.splitlines() if line.startswith("flags")), [])
+    for flag in _NEEDED_CPU_FLAGS:
+        if os.uname().machine != "x86_64" or flag not in flags:
+            raise Missing(f"the recorder orders events by the x86-64 time stamp counter: /proc/cpuinfo lacks {flag}")
+
+
+def record(
+    command: list[str],
+    out: Path,
+    *,
+    all_processes: bool = True,
+    keep_spool: bool = False,
+    stdin: int | None = None,
+    stdout: int | None = None,
+    stderr: int | None = None,
+    progress: Progress | None = None,
+) -> RecordResult:
+    """Run `command` under the recorder; the image with the most records becomes the trace `out`.
+
+    The others (of children, and before and after an exec) become `<out's stem>.<pid>.<sequence>.hst` beside it, if
+    `all_processes`. Standard streams (or `stdin`, `stdout`, `stderr`, as for subprocess.Popen) and signals are the
+    command's. What background children do after the command's end is not waited for. Raises BadInput (no such command,
+    `out` cannot be written), Missing (see build_recorder) or CheckFailed (the command never loaded the recorder).
+    """
+    program = shutil.which(command[0]) if command else None
+    if program is None:
+        raise BadInput(f"{command[0] if command else 'CMD'}: no such command, or it is not executable")
+    if out.is_dir():
+        raise BadInput(f"{out}: cannot write the trace: it is a directory")
+    recorder = build_recorder()
+    spool = _make_spool(out)
+    try:
+        probe = _Probe(recorder)
+        began = probe.now()
+        preload = " ".join([str(recorder), *os.environ.get("LD_PRELOAD", "").split()])
+        environment = os.environ | {"LD_PRELOAD": preload, SPOOL_VARIABLE: str(spool)}
+        pid, status = run_foreground(command, program, environment, stdin=stdin, stdout=stdout, stderr=stderr)
+        run = _Run(began, probe.now(), probe.record_ticks, pid, status)
+        traces = _convert_all(spool, out, run, all_processes, progress)
+    finally:
+        if not keep_spool:
+            shutil.rmtree(spool, ignore_errors=True)
+    if not traces:
+        raise CheckFailed(
+            f"{program}: nothing was recorded: it is statically linked or setuid, or ended by itself at once"
+        )
+    kept = str(spool) if keep_spool else None
+    return RecordResult(status, run.wall_ns, run.record_ns, traces, kept, _inlines(Path(program)))
+
+
+def _inlines(program: Path) -> bool:
+    """Whether the program's string table has the word that heapsmith.h reads and that archives define."""
+    try:
+        with program.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+            return content.find(HEADER_WORD) >= 0
+    except (OSError, ValueError):  # it cannot be read, or is empty by now
+        return False
+
+
+class _Run(NamedTuple):
+    """The run as a whole."""
+
+    began: _Moment
+    ended: _Moment
+    record_ticks: float
+    pid: int
+    status: int
+
+    @property
+    def wall_ns(self) -> int:
+        return self.ended.ns - self.began.ns
+
+    @property
+    def ns_per_tick(self) -> float:
+        return self.wall_ns / (self.ended.stamp - self.began.stamp)
+
+    @property
+    def record_ns(self) -> float:
+        return round(self.record_ticks * self.ns_per_tick, 2)
+
+
+def _make_spool(out: Path) -> Path:
+    """A directory beside `out`: spools are large, and the trace's own file system is where there must be room."""
+    try:
+        return Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".spool", dir=out.absolute().parent))
+    except OSError as error:
+        raise BadInput(f"{out}: cannot write the trace: {out.absolute().parent}: {error.strerror}") from None
+
+
+def _convert_all(
+    directory: Path, out: Path, run: _Run, all_processes: bool, progress: Progress | None
+) -> list[RecordedTrace]:
+    """The traces of all spools, or only of the one with the most records; empty if there are none."""
+    records = _count_records(directory)
+    heaviest_first = sorted(records, key=lambda path: -records[path])[: None if all_processes else 1]
+    report = _Report(sum(records[path] for path in heaviest_first), progress)
+    last_of_command = max((path for path in records if _image(path)[0] == run.pid), key=_image, default=None)
+    traces: list[RecordedTrace] = []
+    for path in heaviest_first:
+        pid, sequence = _image(path)
+        to = out.with_name(f"{out.stem}.{pid}.{sequence}.hst") if traces else out
+        traces.append(_convert(path, to, run, run.status if path == last_of_command else None, report))
+    return traces
+
+
+def _image(path: Path) -> tuple[int, int]:
+    """(pid, sequence) of a spool, which its name says."""
+    pid, sequence, _ = path.name.split(".")
+    return int(pid), int(sequence)
+
+
+def _count_records(directory: Path) -> dict[Path, int]:
+    """Records of each spool; those whose process ended before the header was written hold nothing and are left out."""
+    records = {}
+    for path in sorted(directory.glob("*.spool"), key=_image):
+        with suppress(BadInput), Spool(path) as spool:
+            records[path] = spool.count_records()
+    return records
+
+
+class _Report:
+    """Progress over all spools; foreign frees are records but no events, so that it may end early."""
+
+    def __init__(self, total: int, progress: Progress | None) -> None:
+        self._done, self._total, self._progress = 0, total, progress
+
+    def advance(self, events: int) -> None:
+        self._done = min(self._done + events, self._total)
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+
+def _convert(path: Path, to: Path, run: _Run, exit_status: int | None, report: _Report) -> RecordedTrace:
+    with Spool(path) as spool, TraceWriter(to, command=spool.header.argv, source="recorder") as writer:
+        for chunk in spool.chunks(run.ns_per_tick):
+            writer.append(chunk)
+            report.advance(chunk.op.size)
+        footer = writer.close(_extra(spool, run, exit_status))
+    head, totals = spool.header, spool.totals
+    return RecordedTrace(
+        path=str(to),
+        pid=head.pid,
+        parent_pid=head.parent_pid,
+        sequence=head.sequence,
+        program=head.argv,
+        events=footer.events,
+        max_blocks=footer.max_blocks,
+        drops=head.drops,
+        foreign_frees=totals.foreign_frees,
+        lost_frees=totals.lost_frees,
+        nested=head.nested,
+    )
+
+
+def _extra(spool: Spool, run: _Run, exit_status: int | None) -> dict[str, Any]:
+    """What the footer says besides the trace's own figures (docs/recorder.md, section 5)."""
+    head, totals = spool.header, spool.totals
+    spool_ns = round(head.spool_ticks * run.ns_per_tick)
+    return {
+        "drops": head.drops,
+        "foreign_frees": totals.foreign_frees,
+        "lost_frees": totals.lost_frees,
+        "backsteps": totals.backsteps,
+        "nested": head.nested,
+        "pid": head.pid,
+        "parent_pid": head.parent_pid,
+        "sequence": head.sequence,
+        "forked": head.forked,
+        "start_ns": round((head.start_stamp - run.began.stamp) * run.ns_per_tick),
+        "run_wall_ns": run.wall_ns,
+        "exit_status": exit_status,
+        "cost": {"record_ns": run.record_ns, "records": totals.records, "spool_ns": spool_ns},
+    }

@@ -1,0 +1,175 @@
+"""From spool to trace: one process image's spool (runtime/recorder/spool.h) becomes chunks in the order of time."""
+
+import mmap
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from heapsmith.bench.record import spool_merge as m
+from heapsmith.model.compile.kernel import Ints, Records
+from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.reader import CHUNK_EVENTS, Chunk
+
+VERSION = 1
+SPOOL_MAGIC = 0x314C4F4F50535348
+WINDOW_MAGIC = 0x574F444E49575348
+_HEADER = struct.Struct("<Q6I4Q")
+_HEADER_BYTES = 4096
+_UNIT_BYTES = 8 * m.UNIT_WORDS
+_STAMP_SLACK = 1 << 40  # ticks by which another core's first stamp may seem to precede the image's start
+_FIRST_TABLE = 1 << 12
+_RELEASE_UNITS = 1024  # read before their pages leave this process's memory
+_RELEASE_CHUNKS = 64  # as many, about
+
+
+class SpoolHeader(NamedTuple):
+    """What a spool says of its process image; stamps and ticks are of the TSC."""
+
+    pid: int
+    parent_pid: int
+    sequence: int  # of the images of this pid
+    forked: bool  # began by fork, not by exec
+    start_stamp: int
+    drops: int
+    nested: int
+    spool_ticks: int
+    argv: list[str]
+
+
+class Totals(NamedTuple):
+    """What the merge met."""
+
+    records: int  # written by the recorder: what its hot path was paid for
+    foreign_frees: int  # frees and reallocs of addresses that no recorded event gave
+    lost_frees: int  # allocations at an address still live: its free was not seen, and is put just before
+    backsteps: int  # records stamped before the one before them in their stream
+
+
+class Spool:
+    """One spool file, mapped; what is written to it later is not seen. Context manager.
+
+    Raises BadInput if it is not a whole spool of this version. Memory: a table of the live blocks, one chunk, and pages
+    of the file that the kernel may take back.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with path.open("rb") as file:
+            self.header = _parse_header(path, file.read(_HEADER_BYTES))
+            self._map = mmap.mmap(file.fileno(), 0, mmap.MAP_SHARED, mmap.PROT_READ)
+            written = _written_units(file.fileno(), len(self._map) // _UNIT_BYTES)
+        self._words = np.frombuffer(self._map, "<i8", len(self._map) // _UNIT_BYTES * m.UNIT_WORDS)
+        self._windows, self._streams = _order_windows(written, self._read_trailers(written))
+        self.totals = Totals(0, 0, 0, 0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        del self._words
+        self._map.close()
+
+    def count_records(self) -> int:
+        """About as many as events: a realloc is one, a free that proves foreign is one too."""
+        records = 0
+        for first in range(0, self._windows.size, _RELEASE_UNITS):
+            records += m.fast_count_records(self._words, self._windows[first : first + _RELEASE_UNITS])
+            self._release()
+        return records
+
+    def chunks(self, ns_per_tick: float) -> Iterator[Chunk]:
+        """The events in the order of time; sets `totals` at the end."""
+        state = np.zeros(1, m.STATE)
+        streams = self._streams.copy()
+        heap = np.zeros(streams.size + 1, np.int64)
+        base = (self.header.start_stamp - _STAMP_SLACK) & m.STAMP_MASK
+        table = _table(max(_FIRST_TABLE, 4 * streams.size))
+        out = np.zeros((len(Chunk._fields), CHUNK_EVENTS + m.EVENTS_PER_RECORD), np.int64)
+        m.fast_start_heap(self._words, self._windows, streams, heap, state, base)
+        why, chunk = m.FULL, 0
+        while why != m.DONE:
+            why = m.fast_merge(self._words, self._windows, streams, heap, state, *table, out, base, ns_per_tick)
+            if why == m.GROW:
+                table = _grown(*table)
+                continue
+            yield Chunk.of(*out[:, : state[0]["out"]].copy())
+            state[0]["out"] = 0
+            chunk += 1
+            if chunk % _RELEASE_CHUNKS == 0:
+                self._release()
+        self.totals = Totals(*(int(state[0][name]) for name in ("records", "foreign", "lost", "backsteps")))
+
+    def _read_trailers(self, units: Ints) -> Ints:
+        """The last words of each of `units`, as rows."""
+        words = self._words.reshape(-1, m.UNIT_WORDS)[:, m.WINDOW_WORDS :]
+        trailers = np.zeros((units.size, words.shape[1]), np.int64)
+        for first in range(0, units.size, _RELEASE_UNITS):
+            trailers[first : first + _RELEASE_UNITS] = words[units[first : first + _RELEASE_UNITS]]
+            self._release()
+        return trailers
+
+    def _release(self) -> None:
+        """Let go of the pages read so far; any can be read again."""
+        self._map.madvise(mmap.MADV_DONTNEED)
+
+
+def _parse_header(path: Path, page: bytes) -> SpoolHeader:
+    if len(page) < _HEADER_BYTES:
+        raise BadInput(f"{path}: expected a spool's header of {_HEADER_BYTES} bytes, found {len(page)}")
+    magic, version, pid, parent, sequence, forked, argv_length, *counts = _HEADER.unpack_from(page)
+    if magic != SPOOL_MAGIC or version != VERSION:
+        raise BadInput(f"{path}: not a spool of version {VERSION}")
+    arguments = page[_HEADER.size : _HEADER.size + argv_length].split(b"\0")
+    argv = [argument.decode(errors="replace") for argument in arguments[: -1 if argv_length else 0]]
+    start, drops, nested, ticks = counts
+    return SpoolHeader(pid, parent, sequence, bool(forked), start, drops, nested, ticks, argv)
+
+
+def _written_units(file: int, units: int) -> Ints:
+    """Which of the file's first `units` have no hole: a hole that is read needs memory, and a full tmpfs has none."""
+    whole = np.zeros(units, np.bool_)
+    end = 0
+    with suppress(OSError):  # ENXIO: no data from there on (lseek(2), SEEK_DATA)
+        while end < units * _UNIT_BYTES:
+            start = os.lseek(file, end, os.SEEK_DATA)
+            end = os.lseek(file, start, os.SEEK_HOLE)
+            whole[-(-start // _UNIT_BYTES) : end // _UNIT_BYTES] = True
+    return np.flatnonzero(whole)
+
+
+def _order_windows(places: Ints, trailers: Ints) -> tuple[Ints, Records]:
+    """First words of all windows, in order by stream and within it, and the streams at their first windows."""
+    windows = trailers[:, -1] == WINDOW_MAGIC
+    places, trailers = places[windows], trailers[windows]
+    ordinal, stream, home = trailers[:, 0], trailers[:, 1] & 0xFFFFFFFF, trailers[:, 1] >> 32
+    order = np.lexsort((home == places, ordinal, stream))  # a live window after the copy it may repeat
+    places, ordinal, stream = places[order], ordinal[order], stream[order]
+    repeats = np.zeros(places.size, np.bool_)
+    repeats[1:] = (stream[1:] == stream[:-1]) & (ordinal[1:] == ordinal[:-1])
+    places, stream = places[~repeats], stream[~repeats]
+    starts = np.flatnonzero(np.diff(stream, prepend=-1))
+    streams = np.zeros(starts.size, m.STREAM)
+    streams["window"] = starts
+    streams["windows_end"] = np.append(starts[1:], places.size)[: starts.size]
+    streams["word"] = places[starts] * m.UNIT_WORDS
+    streams["held"] = -1
+    return places * m.UNIT_WORDS, streams
+
+
+def _table(places: int) -> tuple[Ints, Ints, Ints]:
+    """An empty address table of at least `places` places, and the stack of spare numbers that goes with it."""
+    size = 1 << (places - 1).bit_length()
+    return np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64)
+
+
+def _grown(keys: Ints, blocks: Ints, spare: Ints) -> tuple[Ints, Ints, Ints]:
+    """The same table and stack with twice the room."""
+    new_keys, new_blocks, new_spare = _table(2 * keys.size)
+    m.fast_rehash(keys, blocks, new_keys, new_blocks)
+    new_spare[: spare.size] = spare
+    return new_keys, new_blocks, new_spare

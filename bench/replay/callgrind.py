@@ -1,0 +1,178 @@
+"""Callgrind: what a replay costs in instructions and simulated cache misses, by object and function."""
+
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from heapsmith.bench.common.limited import run_limited
+from heapsmith.bench.peers.peers import replay_driver
+from heapsmith.bench.programs.measure import dynamic_loader
+from heapsmith.bench.replay.script import write_script
+from heapsmith.model.errors import BadInput, CheckFailed, Missing
+from heapsmith.model.trace.writer import TraceWriter
+
+LIMIT_S = 600.0
+MOVERS = re.compile("mem(set|cpy|move|cmp|chr)")
+"""Functions of libc that work on a block's bytes: those that a library calls are counted, apart from its own."""
+
+NO_LOOP = frozenset({"rss_anon_bytes", "clock_ns"})
+"""Functions of the replay driver that are no part of its loop: what its pauses do."""
+
+Costs = list[int]
+"""In the order of the profile's events."""
+
+
+class Geometry(NamedTuple):
+    """A cache as callgrind's --D1 and --LL take it: bytes, ways, bytes of a line."""
+
+    size: int
+    ways: int
+    line: int = 64
+
+    def option(self, level: str) -> str:
+        """The option for the level (I1, D1, LL)."""
+        return f"--{level}={self.size},{self.ways},{self.line}"
+
+
+class Profile(NamedTuple):
+    """A callgrind.out file. own: cost by (object, function); called: inclusive cost by (calling object, function)."""
+
+    events: list[str]
+    own: dict[tuple[str, str], Costs]
+    called: dict[tuple[str, str], Costs]
+
+    def cost(self, costs: Costs, *events: str) -> int:
+        """The sum of these events; 0 for those that were not counted."""
+        return sum(costs[self.events.index(event)] for event in events if event in self.events)
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """What one replay costs; the same process with no event to replay is subtracted.
+
+    instructions: inside the library. d1_misses, ll_misses: lines that data accesses of the library, of libc's memset,
+    memcpy and memmove that it calls and of the replay's loop miss in the first and the last of two levels of cache (0
+    if no cache was simulated).
+    """
+
+    instructions: int
+    d1_misses: int
+    ll_misses: int
+
+    def less(self, other: "Counted") -> "Counted":
+        """Field by field, never below 0."""
+        return Counted(*(max(0, a - b) for a, b in zip(*map(msgspec.structs.astuple, (self, other)), strict=True)))
+
+
+def parse(lines: Iterable[str]) -> Profile:
+    """The profile of a callgrind.out file of one part; BadInput for anything else.
+
+    Names are written out where they first occur: `fn=(7) malloc`, later `fn=(7)`; a call's object is the caller's
+    unless the file says otherwise; zeros at the end of a row of costs are left out.
+    """
+    events: list[str] = []
+    names: dict[tuple[str, str], str] = {}
+    own: dict[tuple[str, str], Costs] = {}
+    called: dict[tuple[str, str], Costs] = {}
+    here = ["???", "???"]  # object, function
+    there = ["", ""]
+    is_call = False
+    for line in lines:
+        key, equals, value = line.partition("=")
+        if not line[:1].isalpha():
+            if events and line[:1] in ("+", "-", "*", *"0123456789"):
+                costs = (called if is_call else own).setdefault(
+                    (here[0], there[1]) if is_call else (here[0], here[1]), [0] * len(events)
+                )
+                for place, count in enumerate(line.split()[1:]):
+                    costs[place] += int(count)
+                is_call = False
+        elif line.startswith("events:"):
+            events = line.split()[1:]
+        elif equals and key in ("ob", "fn", "cob", "cfn"):
+            place = int(key.endswith("fn"))
+            (there if key.startswith("c") else here)[place] = _name(names, key[-2:], value)
+        elif equals and key == "calls":
+            is_call = True
+    if not events:
+        raise BadInput("expected a profile that callgrind wrote: it names no events")
+    return Profile(events, own, called)
+
+
+def _name(names: dict[tuple[str, str], str], table: str, value: str) -> str:
+    """The name of `(number) name` or of `(number)`."""
+    number, _, name = value.strip().partition(" ")
+    return names.setdefault((table, number), name.strip()) if name else names.get((table, number), number)
+
+
+def counted(profile: Profile, library: Path, driver: Path) -> Counted:
+    """The figures of a profile of a replay: all that the process did, its start and end too."""
+    own: dict[str, Costs] = defaultdict(lambda: [0] * len(profile.events))
+    for (where, function), costs in profile.own.items():
+        part = {str(library): "library", str(driver): "loop"}.get(where)
+        if part is not None and not (part == "loop" and function in NO_LOOP):
+            _add(own[part], costs)
+    for (where, function), costs in profile.called.items():
+        if where == str(library) and MOVERS.search(function):
+            _add(own["moving"], costs)
+    d1, ll = ("D1mr", "D1mw"), ("DLmr", "DLmw")
+    parts = ("library", "loop", "moving")
+    return Counted(
+        instructions=profile.cost(own["library"], "Ir"),
+        d1_misses=sum(profile.cost(own[part], *d1) for part in parts),
+        ll_misses=sum(profile.cost(own[part], *ll) for part in parts),
+    )
+
+
+def _add(total: Costs, costs: Costs) -> None:
+    for place, count in enumerate(costs):
+        total[place] += count
+
+
+def _profile(script: Path, library: Path, caches: tuple[Geometry, Geometry] | None) -> Counted:
+    driver = replay_driver()
+    options = []
+    if caches is not None:
+        options = ["--cache-sim=yes", caches[0].option("D1"), caches[1].option("LL")]
+    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
+        out = Path(folder) / "callgrind.out"
+        tool = ["valgrind", "--tool=callgrind", *options, f"--callgrind-out-file={out}"]
+        program = [dynamic_loader(driver), "--preload", str(library), str(driver), str(script), "--unsampled"]
+        program += ["--touch", "none" if caches is None else "all"]
+        try:
+            done = run_limited([*tool, *program], LIMIT_S)
+        except FileNotFoundError:
+            raise Missing("valgrind not found on PATH (Debian: apt install valgrind)") from None
+        if done.returncode != 0 or not out.exists():
+            own = [line for line in done.stderr.splitlines() if line and not line.startswith(("==", "--"))]
+            raise CheckFailed(
+                f"{library.name}: exit status {done.returncode} under valgrind: {(own or ['no output'])[0]}"
+            )
+        with out.open() as lines:
+            return counted(parse(lines), library, driver)
+
+
+def replay_counts(script: Path, library: Path, caches: tuple[Geometry, Geometry] | None = None) -> Counted:
+    """What a replay of `script` (of write_script) costs under `library`; `caches`: simulate first level and last too.
+
+    Blocks are written to, a byte of each line, only where caches are simulated. RSS is not sampled: that would push
+    lines out of the caches. The start of the process, of the library and its end are excluded: a replay of a script
+    without events is subtracted. Raises Missing without valgrind, CheckFailed if the replay fails.
+    """
+    return _profile(script, library, caches).less(_nothing(library, caches))
+
+
+@lru_cache
+def _nothing(library: Path, caches: tuple[Geometry, Geometry] | None) -> Counted:
+    """What a replay of no event costs."""
+    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
+        trace, script = Path(folder) / "empty.hst", Path(folder) / "empty"
+        with TraceWriter(trace, command=[], source="empty"):
+            pass
+        write_script(trace, script)
+        return _profile(script, library, caches)

@@ -1,0 +1,191 @@
+"""Replay a trace against several mallocs in interleaved rounds: ns per operation and peak RSS, with their spread."""
+
+import os
+import signal
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from heapsmith.bench.common.limited import run_limited
+from heapsmith.bench.common.rounds import UNRELIABLE, Figure, Progress, ratios, schedule, spread_note
+from heapsmith.bench.peers.peers import Library, find_libraries, preload, replay_driver, require_malloc_of
+from heapsmith.bench.replay.script import write_script
+from heapsmith.model.errors import BadInput, CheckFailed, Missing
+
+Touch = Literal["none", "first", "all"]
+TOUCH = ("none", "first", "all")
+
+
+class Replayed(msgspec.Struct, frozen=True):
+    """What the driver reports of one replay.
+
+    RSS is the process's anonymous memory without the replayer's own tables and script: at the start (before the first
+    event: what the library took when it was loaded), at most (of samples), on average over the events (of samples and
+    the end), at the trace's peak of live bytes, at the end. `stalls` counts the events that had to wait for another
+    thread.
+    """
+
+    operations: int
+    threads: int
+    checked: bool
+    wall_ns: int
+    cpu_ns: int
+    minor_faults: int
+    stalls: int
+    start_rss_bytes: int
+    peak_rss_bytes: int
+    average_rss_bytes: int
+    peak_live_rss_bytes: int
+    end_rss_bytes: int
+
+
+class ReplayRow(msgspec.Struct, frozen=True):
+    """One library. Ratios are to the table's first library, round by round; `note` warns of figures not to trust."""
+
+    library: str
+    path: str | None
+    ns_per_op: Figure
+    cpu_ns_per_op: Figure
+    peak_rss_bytes: Figure
+    peak_live_rss_bytes: Figure
+    end_rss_bytes: Figure
+    start_rss_bytes: Figure
+    minor_faults: Figure
+    stalls: Figure
+    time_ratio: Figure
+    cpu_ratio: Figure
+    rss_ratio: Figure
+    checked: bool
+    note: str
+
+
+class ReplayTable(msgspec.Struct, frozen=True):
+    """A replay of one trace: `operations` calls by `threads` threads, `peak_live_bytes` of requested bytes at most."""
+
+    trace: str
+    operations: int
+    threads: int
+    peak_live_bytes: int
+    touch: str
+    rounds: int
+    rows: list[ReplayRow]
+
+
+def replay_once(
+    script: Path,
+    library: Library,
+    *,
+    touch: Touch = "all",
+    check: bool = False,
+    env: Mapping[str, str] | None = None,
+    limit_s: float | None = None,
+) -> Replayed:
+    """One process that replays `script` (of write_script) under `library`, in at most `limit_s`.
+
+    `env` replaces the environment, of which LD_PRELOAD is never taken. With `check` every block's contents and
+    alignment are checked. Raises CheckFailed if the malloc fails, breaks a block, crashes or takes too long, BadInput
+    for a script that cannot be read.
+    """
+    given = os.environ if env is None else env
+    environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"}
+    if library.path is not None:
+        environment["LD_PRELOAD"] = preload(library, {})
+    command = [str(replay_driver()), str(script), "--touch", touch] + (["--check"] if check else [])
+    done = run_limited(command, limit_s, env=environment)
+    if done.returncode < 0:
+        raise CheckFailed(f"{library.name}: the replay was killed by {signal.Signals(-done.returncode).name}")
+    if done.returncode != 0:
+        said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        raise (BadInput if done.returncode == 2 else CheckFailed)(f"{library.name}: {said}")
+    return msgspec.json.decode(done.stdout, type=Replayed)
+
+
+def _row(library: Library, runs: list[Replayed], first: list[Replayed], checked: bool) -> ReplayRow:
+    operations = max(1, runs[0].operations)
+    ns = Figure.of([run.wall_ns / operations for run in runs])
+    rss = Figure.of([run.peak_rss_bytes for run in runs])
+    return ReplayRow(
+        library=library.name,
+        path=str(library.path) if library.path is not None else None,
+        ns_per_op=ns,
+        cpu_ns_per_op=Figure.of([run.cpu_ns / operations for run in runs]),
+        peak_rss_bytes=rss,
+        peak_live_rss_bytes=Figure.of([run.peak_live_rss_bytes for run in runs]),
+        end_rss_bytes=Figure.of([run.end_rss_bytes for run in runs]),
+        start_rss_bytes=Figure.of([run.start_rss_bytes for run in runs]),
+        minor_faults=Figure.of([run.minor_faults for run in runs]),
+        stalls=Figure.of([run.stalls for run in runs]),
+        time_ratio=ratios([run.wall_ns for run in runs], [run.wall_ns for run in first]),
+        cpu_ratio=ratios([run.cpu_ns for run in runs], [run.cpu_ns for run in first]),
+        rss_ratio=ratios([run.peak_rss_bytes for run in runs], [run.peak_rss_bytes for run in first]),
+        checked=checked,
+        note="; ".join(note for note in _notes(runs, ns, rss) if note),
+    )
+
+
+def _notes(runs: list[Replayed], ns: Figure, rss: Figure) -> list[str]:
+    """Why not to trust the row: rounds that differ, a processor shared with others or among the threads."""
+    notes = [spread_note(ns, "time"), spread_note(rss, "peak RSS")]
+    waited = Figure.of([1 - run.cpu_ns / max(1, run.wall_ns) for run in runs]).median
+    cores = len(os.sched_getaffinity(0))
+    if runs[0].threads == 1 and waited > UNRELIABLE:
+        notes.append(f"{waited:.0%} of the time it waited for a processor: other programs run")
+    if runs[0].threads > cores:
+        notes.append(f"{runs[0].threads} threads share {cores} processors: time holds their waits")
+    return notes
+
+
+def _rounds(
+    script: Path, libraries: list[Library], rounds: int, touch: Touch, progress: Progress | None
+) -> list[list[Replayed]]:
+    runs: list[list[Replayed]] = [[] for _ in libraries]
+    total = (rounds + 1) * len(libraries)
+    for done, (number, entry) in enumerate(schedule(len(libraries), rounds)):
+        if progress is not None:
+            progress(f"replay under {libraries[entry].name}", done, total)
+        run = replay_once(script, libraries[entry], touch=touch)
+        if number > 0:
+            runs[entry].append(run)
+    if progress is not None:
+        progress("replay", total, total)
+    return runs
+
+
+def replay(
+    trace: Path,
+    libs: list[str],
+    *,
+    rounds: int = 5,
+    touch: Touch = "all",
+    check: bool = False,
+    progress: Progress | None = None,
+) -> ReplayTable:
+    """Replay `trace` as fast as it goes under each library of `libs` (see find_library), in interleaved rounds.
+
+    `touch` is what the replay writes to each new block: nothing, its first and last word, or a byte of each cache line.
+    With `check` one more replay per library, before the rounds, checks alignment and contents of every block. A round
+    that warms up is not counted. Raises BadInput for unknown libraries and bad traces, CheckFailed where a library
+    breaks, Missing without a compiler or room for the script (16 bytes per event, in the temporary directory).
+    """
+    if rounds < 1:
+        raise BadInput(f"rounds: expected at least 1, not {rounds}")
+    if touch not in TOUCH:
+        raise BadInput(f"touch: expected one of {', '.join(TOUCH)}, not '{touch}'")
+    libraries = find_libraries(libs)
+    for library in libraries:
+        require_malloc_of(library)
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="heapsmith-")
+    except OSError as error:
+        raise Missing(f"no temporary directory for the replay script: {error.strerror}") from error
+    with folder as name:
+        script = Path(name) / "script"
+        facts = write_script(trace, script, progress)
+        for library in libraries if check else []:
+            replay_once(script, library, touch=touch, check=True)
+        runs = _rounds(script, libraries, rounds, touch, progress)
+    rows = [_row(library, own, runs[0], check) for library, own in zip(libraries, runs, strict=True)]
+    return ReplayTable(str(trace), facts.operations, facts.threads, facts.peak_live_bytes, touch, rounds, rows)

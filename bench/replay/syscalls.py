@@ -1,0 +1,50 @@
+"""System calls of a replay for memory, counted by strace: mmap, munmap, mremap, mprotect and madvise."""
+
+import re
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from heapsmith.bench.common.limited import run_limited
+from heapsmith.bench.peers.peers import replay_driver
+from heapsmith.bench.replay.script import write_script
+from heapsmith.model.errors import Missing
+from heapsmith.model.trace.reader import Chunk, TraceWriter
+
+CALLS = "mmap,munmap,mremap,mprotect,madvise"
+LIMIT_S = 120.0
+
+
+def memory_calls(script: Path, library: Path) -> int:
+    """Such calls of a replay of the script with the library preloaded, less those of a replay of nothing.
+
+    Threads map their stacks: of scripts with several these count too. Raises Missing without strace, or where it may
+    not look at a process.
+    """
+    with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
+        return _counted(script, library, Path(name) / "strace") - _of_nothing(library)
+
+
+@cache
+def _of_nothing(library: Path) -> int:
+    with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
+        trace, script = Path(name) / "nothing.hst", Path(name) / "nothing"
+        with TraceWriter(trace, command=["nothing"], source="nothing") as writer:
+            writer.append(Chunk.of([], [], [], [], [], []))
+        write_script(trace, script)
+        return _counted(script, library, Path(name) / "strace")
+
+
+def _counted(script: Path, library: Path, out: Path) -> int:
+    command = ["strace", "-f", "-c", "-o", str(out), "-e", f"trace={CALLS}", "-E", f"LD_PRELOAD={library}"]
+    try:
+        done = run_limited([*command, str(replay_driver()), str(script), "--unsampled"], LIMIT_S)
+    except FileNotFoundError:
+        raise Missing("strace not found on PATH (Debian: apt install strace)") from None
+    if done.returncode != 0:
+        said = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        raise Missing(f"strace cannot run a replay: {said}")
+    rows = re.findall(
+        rf"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)(?:\s+\d+)?\s+(?:{CALLS.replace(',', '|')})$", out.read_text(), re.M
+    )
+    return sum(map(int, rows))

@@ -1,0 +1,1 @@
+"""Reports: results as tables, pages and plots, and what this machine has."""

@@ -1,0 +1,154 @@
+"""The benchmark's report as tables of words: CPU time, wall time, peak RSS, instructions; a column per malloc."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from heapsmith.bench.common.units import amount, duration
+from heapsmith.bench.common.whole_file import write_json, write_whole
+from heapsmith.bench.report.tables import Words, section
+from heapsmith.bench.suite.columns import TUNED
+from heapsmith.bench.suite.compare import Ratio
+from heapsmith.bench.suite.suite import BenchCell, BenchReport, BenchRow
+
+OURS = ("library", "tuned")
+
+
+def tables(report: BenchReport) -> list[Words]:
+    """Ratios to glibc, whose own column holds the figure itself; behind them those of ours to the best peer."""
+    cpu = _table(
+        report,
+        "CPU time per operation, to glibc",
+        report.rows,
+        lambda row, cell: duration(cell.cpu_ns.median / row.operations),
+        lambda cell: cell.cpu_to_glibc,
+        lambda cell: cell.cpu_to_best,
+        ("best", lambda row: row.best_cpu),
+        {column.name: column.cpu_mean for column in report.columns},
+    )
+    wall = _table(
+        report,
+        "wall time per operation where threads share the work, to glibc",
+        [row for row in report.rows if row.threads > 1],
+        lambda row, cell: duration(cell.wall_ns.median / row.operations),
+        lambda cell: cell.wall_to_glibc,
+        lambda cell: cell.wall_to_best,
+        ("best", lambda row: row.best_wall),
+        {},
+    )
+    rss = _table(
+        report,
+        "peak RSS, to glibc; the leanest is that of the three fastest peers",
+        report.rows,
+        lambda row, cell: amount(cell.peak_rss_bytes.median),
+        lambda cell: cell.rss_to_glibc,
+        lambda cell: cell.rss_to_lean,
+        ("leanest", lambda row: row.lean),
+        {column.name: column.rss_mean for column in report.columns},
+    )
+    return [table for table in (cpu, wall, rss, _instructions(report), _tunings(report)) if table.rows]
+
+
+def write(path: Path, report: BenchReport) -> None:
+    """The report as the file `path`: JSON, or a page if its name ends in .md; BadInput if that cannot be written."""
+    if path.suffix == ".md":
+        write_whole(path, page(report).encode())
+    else:
+        write_json(path, report)
+
+
+def page(report: BenchReport) -> str:
+    """The report in Markdown: every table, then the notes."""
+    lines = [line for table in tables(report) for line in section(table)]
+    said = [f"- {note}" for note in notes(report)]
+    return "\n".join(["# Benchmark", *lines, *(["", "## Notes", "", *said] if said else [])]) + "\n"
+
+
+def notes(report: BenchReport) -> list[str]:
+    """Releases, what tuned columns were tuned on, which cells are missing and why, which rows not to trust."""
+    versions = [f"{one.name} {one.version}" for one in report.columns if one.version]
+    said = [f"versions: {', '.join(versions)}"] if versions else []
+    said += [f"{one.name}: tuned on {one.tuned_on}" for one in report.columns if one.kind == "tuned"]
+    kept = [row.name for row in report.rows if row.tuning and row.tuning.kept_base]
+    said += [f"the tuner kept the default design, which `tuned` then is, in {', '.join(kept)}"] if kept else []
+    said += [f"{name}: left out: {why}" for name, why in report.skipped.items()]
+    said += [f"{row.name} under {name}: {why}" for row in report.rows for name, why in row.failed.items()]
+    said += [
+        f"{row.name} under {name}: instructions not counted: {why}"
+        for row in report.rows
+        for name, why in row.uncounted.items()
+    ]
+    return said + [f"{row.name}: {row.note}" for row in report.rows if row.note]
+
+
+def broken(report: BenchReport) -> list[str]:
+    """Rows that a library other than the peers and the ceilings failed; having nothing to be tuned on is no failure."""
+    ours = [column.name for column in report.columns if column.kind in OURS]
+    return [row.name for row in report.rows for name in ours if name in row.failed and not _is_untuned(row, name)]
+
+
+def _is_untuned(row: BenchRow, name: str) -> bool:
+    return name == TUNED and row.tuning is not None and row.tuning.design is None
+
+
+def _table(
+    report: BenchReport,
+    title: str,
+    rows: list[BenchRow],
+    figure: Callable[[BenchRow, BenchCell], str],
+    to_glibc: Callable[[BenchCell], Ratio],
+    to_best: Callable[[BenchCell], Ratio],
+    best: tuple[str, Callable[[BenchRow], str]],
+    means: dict[str, float | None],
+) -> Words:
+    names = [column.name for column in report.columns]
+    ours = [column.name for column in report.columns if column.kind in OURS]
+    what, peer = best
+    columns = ("row", *names, f"<{what} peer", *(f"{name} to {what}" for name in ours))
+    lines = []
+    for row in rows:
+        cells = [row.cell(name) for name in names]
+        shown = [
+            "-" if cell is None else f"{to_glibc(cell).median:.2f}" if index else figure(row, cell)
+            for index, cell in enumerate(cells)
+        ]
+        compared = [_with_interval(to_best(cell)) if (cell := row.cell(name)) else "-" for name in ours]
+        lines.append((row.name + (" *" if row.note else ""), *shown, peer(row), *compared))
+    if means and lines:
+        shown = [f"{mean:.3f}" if (mean := means[name]) is not None else "-" for name in names]
+        lines.append((f"geometric mean of {report.columns[0].rows}", *shown, "", *("" for _ in ours)))
+    rounds = f"medians of {report.rounds} interleaved rounds"
+    return Words(f"{title} ({rounds}; * see the notes)", columns, lines)
+
+
+def _with_interval(ratio: Ratio) -> str:
+    return f"{ratio.median:.2f} ({ratio.low:.2f}-{ratio.high:.2f})"
+
+
+def _instructions(report: BenchReport) -> Words:
+    """Instructions per operation, of rows in which they were counted."""
+    names = [column.name for column in report.columns]
+    lines = []
+    for row in report.rows:
+        counts = [cell.instructions if (cell := row.cell(name)) else None for name in names]
+        if any(count is not None for count in counts):
+            lines.append((row.name, *("-" if count is None else f"{count:.1f}" for count in counts)))
+    title = "instructions per operation by callgrind (call and PLT included, the loop subtracted)"
+    return Words(title, ("row", *names), lines)
+
+
+def _tunings(report: BenchReport) -> Words:
+    """The column `tuned`, row by row: on what, and what the tuner made of it."""
+    columns = ("row", "design", "classes", "slab", "<tuned on another input", "calls")
+    lines = [
+        (
+            row.name,
+            tuning.hash + (" (default kept)" if tuning.kept_base else ""),
+            str(len(tuning.design.sizes)),
+            amount(tuning.design.slab_bytes),
+            tuning.on,
+            f"{tuning.operations:,}",
+        )
+        for row in report.rows
+        if (tuning := row.tuning) and tuning.design
+    ]
+    return Words("what `tuned` is in each row", columns, lines)

@@ -1,0 +1,184 @@
+"""What this machine has and lacks for heapsmith: tools, kernel settings, hardware facts, peers, the cache directory."""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+import msgspec
+
+from heapsmith.bench.peers.peers import PEERS, find_peer
+from heapsmith.codegen.toolchain import cache_dir, compile_c, find_gcc
+from heapsmith.model.errors import HeapsmithError
+
+THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")
+OVERCOMMIT_MODES = {"0": "0 (heuristic)", "1": "1 (always)", "2": "2 (never: large reservations may fail)"}
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing looked for: what was found, whether that will do, what heapsmith needs it for.
+
+    `essential` means that no work can be done without it; the rest is needed by the commands that `needed_for` names,
+    or is a fact that measurements depend on.
+    """
+
+    name: str
+    found: str
+    ok: bool
+    essential: bool
+    needed_for: str
+
+
+class DoctorReport(msgspec.Struct, frozen=True):
+    """All findings; `lacking` names the essential ones that are not ok (the command then exits with 3)."""
+
+    findings: list[Finding]
+    lacking: list[str]
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return None
+
+
+def _tool(name: str, needed_for: str) -> Finding:
+    """A program on PATH, with the first line of its --version."""
+    path = shutil.which(name)
+    if path is None:
+        return Finding(name, "not found on PATH", False, False, needed_for)
+    shown = subprocess.run([path, "--version"], check=False, capture_output=True, text=True).stdout.splitlines()
+    return Finding(name, shown[0] if shown else path, True, False, needed_for)
+
+
+def _gcc() -> Finding:
+    """gcc, proved by compiling and linking a program that includes the C library's headers."""
+    needed_for = "build, and the recorder, replayer and launcher"
+    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
+        source = Path(folder) / "probe.c"
+        source.write_text("#include <pthread.h>\n#include <stdlib.h>\nint main(void) { return pthread_self() == 0; }\n")
+        try:
+            compile_c([source], Path(folder) / "probe")
+            return Finding("gcc", find_gcc().version, True, True, needed_for)
+        except HeapsmithError as error:
+            return Finding("gcc", str(error), False, True, needed_for)
+
+
+def _machine() -> Finding:
+    found = f"{platform.system()} {platform.release()} on {platform.machine()}"
+    ok = platform.system() == "Linux" and platform.machine() == "x86_64"
+    return Finding("kernel", found, ok, True, "everything: Linux on x86-64 (LD_PRELOAD, mmap, rdtsc)")
+
+
+def _tsc() -> Finding:
+    """The CPU flags constant_tsc and nonstop_tsc: together the invariant TSC (Intel SDM vol. 3, 18.17.1)."""
+    flags = set(re.findall(r"^flags\s*:(.*)$", _read(Path("/proc/cpuinfo")) or "", re.M)[:1] or [""])
+    words = " ".join(flags).split()
+    missing = [flag for flag in ("constant_tsc", "nonstop_tsc") if flag not in words]
+    found = f"no {' nor '.join(missing)} in /proc/cpuinfo" if missing else "constant_tsc and nonstop_tsc"
+    return Finding("invariant TSC", found, not missing, False, "record: the order of events between threads")
+
+
+def _thp() -> Finding:
+    text = _read(THP)
+    modes = re.findall(r"\[(\w+)\]", text or "")
+    return Finding(
+        "transparent huge pages", modes[0] if modes else "none", True, False, "a fact: RSS and faults depend on it"
+    )
+
+
+def _overcommit() -> Finding:
+    mode = _read(OVERCOMMIT) or "unknown"
+    found = OVERCOMMIT_MODES.get(mode, mode)
+    return Finding(
+        "overcommit", found, mode != "2", False, "run: libraries reserve address space and fall back to less"
+    )
+
+
+def _cores() -> Finding:
+    usable, all_cores = len(os.sched_getaffinity(0)), os.cpu_count()
+    return Finding(
+        "cores", f"{usable} usable of {all_cores}", True, False, "a fact: replays with more threads than cores wait"
+    )
+
+
+def _caches() -> Finding:
+    """Caches of the first CPU, from sysfs: level, kind and size."""
+    folders = sorted(CACHES.glob("index*"))
+    shown = [f"L{_read(f / 'level')} {(_read(f / 'type') or '').lower()} {_read(f / 'size')}" for f in folders]
+    return Finding(
+        "caches", ", ".join(shown) or "unknown", True, False, "a fact: what the cache model is compared with"
+    )
+
+
+def _python() -> Finding:
+    found = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
+    return Finding("python", found, sys.version_info >= (3, 11), True, "everything: 3.11 or later")
+
+
+def _packages() -> list[str]:
+    """The packages that the installed distribution requires, extras left out."""
+    required = [line for line in requires("heapsmith") or [] if "extra ==" not in line]
+    return [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required]
+
+
+def _package(name: str) -> Finding:
+    try:
+        return Finding(name, version(name), True, True, "everything: a dependency of the package")
+    except PackageNotFoundError:
+        return Finding(name, "not installed", False, True, "everything: a dependency of the package")
+
+
+def _peers() -> Finding:
+    found = {name: find_peer(name) for name in PEERS}
+    shown = ", ".join(f"{name} ({path})" for name, path in found.items() if path is not None)
+    return Finding(
+        "peers", shown or f"none of {', '.join(PEERS)}", bool(shown), False, "replay: allocators to compare with"
+    )
+
+
+def _cache_directory() -> Finding:
+    """The cache directory, proved by making it and a file in it."""
+    folder = cache_dir()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            found, ok = str(folder), True
+    except OSError as error:
+        found, ok = f"{folder}: {error.strerror}; set XDG_CACHE_HOME", False
+    return Finding("cache directory", found, ok, True, "the compiled recorder, replayer and launcher")
+
+
+def _looks() -> list[Callable[[], Finding]]:
+    """What is looked for, in the order of the report."""
+    return [
+        _machine,
+        _python,
+        *(lambda name=name: _package(name) for name in _packages()),
+        _gcc,
+        _cache_directory,
+        lambda: _tool("objdump", "verify: the audit of the emitted machine code"),
+        lambda: _tool("valgrind", "bench, calibrate, validate: instruction counts that repeat exactly"),
+        lambda: _tool("strace", "validate: system calls"),
+        _tsc,
+        _overcommit,
+        _thp,
+        _cores,
+        _caches,
+        _peers,
+    ]
+
+
+def doctor() -> DoctorReport:
+    """Look for everything; never raises for something absent, that is what the report is for."""
+    findings = [look() for look in _looks()]
+    return DoctorReport(findings, [finding.name for finding in findings if finding.essential and not finding.ok])

@@ -1,0 +1,256 @@
+"""Results as tables of words: what the terminal shows and what the forge's report.md holds."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from heapsmith.bench.common.rounds import Figure
+from heapsmith.bench.common.units import amount, duration
+from heapsmith.bench.programs.measure import MeasureTable
+from heapsmith.bench.replay.replay import ReplayTable
+from heapsmith.bench.validate.validate import Validation
+from heapsmith.codegen.verify import VerifyReport
+from heapsmith.model.memory.application import Application
+from heapsmith.model.predict.reuse import ReuseTable
+from heapsmith.model.predict.simulate import Simulation, SimulationTable
+from heapsmith.model.search.tune import Tuned
+
+
+class Words(NamedTuple):
+    """A table; the first column, and any whose name begins with '<', is text, the others are figures."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def section(words: Words) -> Iterator[str]:
+    """A table under its title, as lines of Markdown."""
+    left = [index == 0 or column.startswith("<") for index, column in enumerate(words.columns)]
+    yield from ("", f"## {words.title}", "")
+    yield f"| {' | '.join(column.lstrip('<') for column in words.columns)} |"
+    yield f"|{'|'.join(':--' if text else '--:' for text in left)}|"
+    for row in words.rows:
+        yield f"| {' | '.join(cell.replace('|', '/') for cell in row)} |"
+
+
+def times(figure: Figure) -> str:
+    """A ratio with its spread between quartiles: 0.93x ±2%."""
+    return f"{figure.median:.2f}x ±{figure.spread:.0%}"
+
+
+def measured(table: MeasureTable) -> Words:
+    """A program under several libraries; ratios to the first."""
+    first = table.rows[0].library
+    columns = ("library", "time", f"to {first}", "CPU", f"to {first}", "peak RSS", f"to {first}", "<output")
+    same = {True: "same", False: "DIFFERS", None: "varies by itself"}
+    rows = [
+        (
+            row.library,
+            duration(row.wall_ns.median),
+            times(row.wall_ratio),
+            duration(row.cpu_ns.median),
+            times(row.cpu_ratio),
+            amount(row.peak_rss_bytes.median),
+            times(row.rss_ratio),
+            same[row.same_output] + (f", exit {row.exit_status}" if row.exit_status else ""),
+        )
+        for row in table.rows
+    ]
+    return Words(f"{' '.join(table.command)}: medians of {table.rounds} interleaved rounds", columns, rows)
+
+
+def replayed(table: ReplayTable) -> Words:
+    """A trace's allocations alone, under several libraries; ratios to the first."""
+    first = table.rows[0].library
+    columns = ("library", "time per operation", f"to {first}", "peak RSS", f"to {first}")
+    rows = [
+        (
+            row.library,
+            duration(row.ns_per_op.median),
+            times(row.time_ratio),
+            amount(row.peak_rss_bytes.median),
+            times(row.rss_ratio),
+        )
+        for row in table.rows
+    ]
+    live = amount(table.peak_live_bytes)
+    title = f"{table.trace} replayed: {table.operations:,} operations, {table.threads} threads, {live} live at the peak"
+    return Words(title, columns, rows)
+
+
+def verified(report: VerifyReport) -> Words:
+    """Traces on which library and model were compared."""
+    columns = ("trace", "<build", "events", "threads", "addresses", "counters", "heap walks", "<difference")
+    rows = [
+        (
+            run.trace,
+            run.build,
+            f"{run.events:,}",
+            str(run.threads),
+            f"{run.addresses:,}",
+            str(run.counters),
+            f"{run.walks:,}",
+            str(run.difference) if run.difference else "none",
+        )
+        for run in report.runs
+    ]
+    return Words(f"{report.design} ({report.hash}): library against model", columns, rows)
+
+
+def simulated(table: SimulationTable) -> Words:
+    """Designs on one trace: how often the slow ways are taken, and the bytes; fragmentation at the live peak."""
+    columns = (
+        *("design", "classes", "hits", "refills per M", "flushes per M", "superslabs"),
+        *("committed peak", "to live", "internal", "external", "model speed"),
+    )
+    rows = [
+        (
+            row.design,
+            str(len(row.block_sizes)),
+            f"{row.rates.hit0 + row.rates.hit1:.2%}",
+            f"{row.rates.refills_per_million:,.0f}",
+            f"{row.rates.flushes_per_million:,.0f}",
+            f"{row.counters.totals['superslabs']:,}",
+            amount(row.committed_peak),
+            f"{row.peak_ratio:.3f}x",
+            f"{row.statistics.peak_live.internal_fragmentation:.1%}",
+            f"{row.statistics.peak_live.external_fragmentation:.1%}",
+            f"{row.events_per_second / 1e6:.1f} M/s",
+        )
+        for row in table.rows
+    ]
+    live = amount(table.rows[0].statistics.peak_live.live_bytes)
+    title = f"{table.trace} simulated: {table.events:,} events, {table.threads} threads, {live} live at the peak"
+    return Words(f"{title}, where fragmentation is taken", columns, rows)
+
+
+def touched(table: SimulationTable) -> Words:
+    """What designs would cost on the simulated machine: misses, pages and, if it has costs, instructions and time."""
+    columns = ["design", "L1 misses", "LLC misses", "TLB misses", "page faults", "resident peak", "resident average"]
+    if table.rows[0].price:
+        columns += ["instructions", "time", "of the allocator"]
+    assert table.application is not None
+    title = f"on {table.machine}, {_application(table.application)}: what is no page and no byte is per operation"
+    return Words(title, columns, [(row.design, *_touched(row)) for row in table.rows])
+
+
+def _touched(row: Simulation) -> list[str]:
+    of, rates, price = row.touches, row.touch_rates, row.price
+    assert of is not None
+    assert rates is not None
+    cells = [f"{rate:.4f}" for rate in (rates.l1_misses, rates.llc_misses, rates.tlb_misses)]
+    cells += [f"{of.faults_4k + of.faults_2m:,}", amount(of.resident_peak), amount(of.resident_average)]
+    if price is not None:
+        cells += [f"{price.instructions_per_op:.1f}", duration(price.ns_per_op), duration(price.allocator_ns_per_op)]
+    return cells
+
+
+def reused(table: ReuseTable) -> Words:
+    """Miss ratios of fully associative caches by their size, and how many lines designs touch."""
+    rows = [
+        (amount(size), *(f"{row.miss_ratios[index]:.3%}" for row in table.rows))
+        for index, size in enumerate(table.cache_bytes)
+    ]
+    rows.append(("endless", *(f"{row.lines / max(1, row.accesses):.3%}" for row in table.rows)))
+    rows.append(("accesses per operation", *(f"{row.accesses_per_op:.2f}" for row in table.rows)))
+    title = (
+        f"{table.trace}, {_application(table.application)}: share of {table.line_bytes}-byte line accesses that miss "
+        "in a fully associative LRU cache"
+    )
+    return Words(title, ("cache", *(row.design for row in table.rows)), rows)
+
+
+def _application(application: Application) -> str:
+    return f"births {application.births}, deaths {application.deaths}"
+
+
+def counters(table: SimulationTable) -> Words:
+    """Every counter of docs/machine.md section 10, a column per design; those per class are summed."""
+    first = table.rows[0].counters
+    rows = [(name, *(f"{sum(row.counters.classes[name]):,}" for row in table.rows)) for name in first.classes]
+    rows += [(name, *(f"{row.counters.totals[name]:,}" for row in table.rows)) for name in first.totals]
+    return Words("counters", ("counter", *(row.design for row in table.rows)), rows)
+
+
+def tuned(result: Tuned) -> Words:
+    """The designs that the search simulated: the base, one per slab size, and which it chose."""
+    columns = (
+        "design",
+        "classes",
+        "slab",
+        "run cache",
+        "committed peak",
+        "internal",
+        "external",
+        "slow operations",
+        "superslabs",
+    )
+    chosen = result.after
+    outcomes = [(result.before.name + (", kept" if result.kept_base else ", the base"), result.before)]
+    outcomes += [
+        (one.name + (", chosen" if one == chosen and not result.kept_base else ""), one) for one in result.tried
+    ]
+    rows = [
+        (
+            label,
+            str(one.classes),
+            amount(one.slab_bytes),
+            amount(one.run_cache_bytes),
+            amount(one.committed_peak),
+            f"{one.internal_fragmentation:.1%}",
+            f"{one.external_fragmentation:.1%}",
+            f"{one.slow_operations / one.operations:.2%}",
+            str(one.superslabs),
+        )
+        for label, one in outcomes
+    ]
+    live = amount(result.before.peak_live_bytes)
+    return Words(f"{result.design.name}: fragmentation at the committed peak; {live} live at most", columns, rows)
+
+
+def predicted(found: Validation) -> Words:
+    """How far predictions are from measurements, and how well they rank the designs of a trace."""
+    columns = ("quantity", "cells", "median error", "90 % within", "worst", "tau", "least tau")
+    rows = [
+        (
+            one.quantity,
+            f"{one.cells:,}",
+            f"{one.errors.median:.2%}",
+            f"{one.errors.p90:.2%}",
+            f"{one.errors.worst:.1%}",
+            _tau(one.tau),
+            _tau(one.least_tau),
+        )
+        for one in found.qualities
+    ]
+    what = f"{len(found.traces)} traces, {len(found.designs)} designs, machine {found.machine}"
+    speed = f"{found.speed.core:.0%} and its first touches of memory in {found.speed.memory:.0%}"
+    return Words(f"{what}, which ran its core's yardstick in {speed} of their calibrated times", columns, rows)
+
+
+def worst(found: Validation) -> Words:
+    """The cells of each quantity that are furthest off."""
+    columns = ("quantity", "<trace", "<design", "predicted", "measured", "error")
+    rows = [
+        (
+            cell.quantity,
+            cell.trace,
+            cell.design,
+            f"{cell.predicted:,.1f}",
+            f"{cell.measured:,.1f}",
+            f"{cell.predicted / cell.measured - 1:+.1%}" if cell.measured else "-",
+        )
+        for one in found.qualities
+        for cell in one.worst
+        if cell.predicted != cell.measured
+    ]
+    return Words("furthest off", columns, rows)
+
+
+def _tau(tau: float | None) -> str:
+    return "-" if tau is None else f"{tau:.2f}"
+
+
+def notes(table: MeasureTable | ReplayTable) -> list[str]:
+    """The warnings of a table's rows, in words."""
+    return [f"{row.library}: {row.note}" for row in table.rows if row.note]

@@ -1,0 +1,1 @@
+"""The benchmark: rows under every column, compared."""

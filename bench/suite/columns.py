@@ -1,0 +1,101 @@
+"""The columns of the benchmark: glibc, the peers, libraries of ours, tuned ones and on what, ceilings."""
+
+import re
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.peers.peers import GLIBC, PEERS, Library, find_library, find_peer, require_malloc_of
+from heapsmith.bench.programs.micro_programs import ceiling
+from heapsmith.bench.programs.rows import CEILINGS
+from heapsmith.model.design.design import builtin_names, load
+from heapsmith.model.errors import BadInput
+
+DEFAULT = "default"
+
+TUNED = "tuned"
+"""The column whose library is made row by row (bench/suite/training.py)."""
+
+Kind = Literal["peer", "library", "tuned", "ceiling"]
+"""`peer` is glibc too; a `library` is any other than peers, mostly one of ours."""
+
+
+class Column(NamedTuple):
+    """A malloc under which rows run."""
+
+    library: Library
+    """Its `version` is a peer's release, the hash of a design built here, or empty."""
+    kind: Kind
+    tuned_on: str = ""
+    unusable: str = ""
+    """Why it cannot stand in for malloc, though it was found; empty otherwise."""
+
+    is_by_row: bool = False
+    """Each row has a library of its own for it (bench/suite/training.py); `library` has no path before that."""
+
+    @property
+    def name(self) -> str:
+        return self.library.name
+
+
+def _column(spec: str) -> Column:
+    """A built-in design, glibc, a peer, or a library's or design's path."""
+    if spec in builtin_names() or Path(spec).suffix == ".toml":
+        design = load(spec)
+        return Column(Library(design.name, library_of(design), design.hash()), "library")
+    found = find_library(spec)
+    if spec == GLIBC or spec in PEERS:
+        return Column(found, "peer")
+    return Column(Library(_short(found.name), found.path), "library")
+
+
+def _short(file: str) -> str:
+    return re.sub(r"^lib|\.so.*$", "", file) or file
+
+
+def _tuned(spec: str) -> Column:
+    """PATH[=TUNED_ON]."""
+    path, _, tuned_on = spec.partition("=")
+    column = _column(path)
+    if column.kind == "peer":
+        raise BadInput(f"{spec}: expected a tuned library's or design's path, not a peer")
+    return Column(column.library, "tuned", tuned_on or "nobody said what")
+
+
+def _installed_peers() -> list[str]:
+    """Names of the peers that are found; of two names for one file the first."""
+    found: dict[Path, str] = {}
+    for name in PEERS:
+        path = find_peer(name)
+        if path is not None:
+            found.setdefault(path.resolve(), name)
+    return list(found.values())
+
+
+def columns(libs: list[str], tuned: list[str], *, tune: bool = False) -> list[Column]:
+    """glibc first, then what `libs` name (if empty: every peer that is installed and the default design), `tuned`
+    (PATH[=TUNED_ON]), with `tune` the column TUNED, whose library each row has yet to get, and the ceilings.
+
+    Raises BadInput for unknown libraries, for two columns of one name and for what was asked for by name and cannot
+    stand in for malloc, and what building raises. A peer that nobody asked for is marked as unusable instead.
+    """
+    specs = [spec for spec in libs or [DEFAULT] if spec != GLIBC]
+    asked = [*map(_column, [GLIBC, *specs]), *map(_tuned, tuned)]
+    for column in asked:
+        require_malloc_of(column.library)
+    peers = [] if libs else [_checked(_column(name)) for name in _installed_peers()]
+    by_row = [Column(Library(TUNED, None), "tuned", "another input of each row's work", is_by_row=True)] if tune else []
+    found = [asked[0], *peers, *asked[1:], *by_row, *(Column(ceiling(name), "ceiling") for name in CEILINGS)]
+    names = [column.name for column in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadInput(f"{name}: two columns have this name: rename one of the files")
+    return found
+
+
+def _checked(column: Column) -> Column:
+    try:
+        require_malloc_of(column.library)
+    except BadInput as error:
+        return column._replace(unusable=str(error))
+    return column

@@ -1,0 +1,195 @@
+"""The four suites of the benchmark: rows by name, and how a row is made ready to run under any malloc."""
+
+import difflib
+import fnmatch
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.programs.measure import Run, find_program, run_once
+from heapsmith.bench.programs.micro_programs import TRAINING_SEED, program, took
+from heapsmith.bench.programs.programs import Program, programs, trace_of
+from heapsmith.bench.programs.rows import MICRO, THREADS, MicroRow
+from heapsmith.bench.record.record import record
+from heapsmith.bench.replay.replay import replay_once
+from heapsmith.bench.replay.script import write_script
+from heapsmith.model.errors import BadInput, CheckFailed
+
+MICRO_SUITES = {"micro": MICRO, "threads": THREADS}
+SUITES = (*MICRO_SUITES, "programs", "replay")
+SETTINGS = ("LD_PRELOAD", "HEAPSMITH", "MALLOC_", "GLIBC_TUNABLES", "MIMALLOC_", "TCMALLOC_", "SNMALLOC_")
+"""How names of environment variables begin that change what a malloc does."""
+TRAINING_SCALE = 0.7
+"""The size of a real program's training input to that of the measured one; its seed is 2."""
+QUICK_PROGRAMS = ("sqlite3", "perl")
+"""Programs of the suites `programs` and `replay` with --quick."""
+
+
+class Sample(NamedTuple):
+    """One run of a row. `wall_ns` and `cpu_ns` are those of the row's work (docs/bench.md says which part that is)."""
+
+    wall_ns: int
+    cpu_ns: int
+    peak_rss_bytes: int
+    output: str
+    """What must be the same under every malloc; empty where nothing is to be compared."""
+    operations: int
+
+
+Runner = Callable[[Library, float], Sample]
+"""Runs a row once, for at most so many seconds; raises CheckFailed where the malloc breaks it."""
+
+
+class Training(NamedTuple):
+    """The trace of another input of a row's work, and which input that was."""
+
+    trace: Path
+    on: str
+
+
+Trainer = Callable[[Path], Training]
+"""Records the training input of a row into a folder of its own; raises what `record` does, CheckFailed if it fails."""
+
+
+class Row(NamedTuple):
+    """A row of the benchmark; `prepare` writes inputs to a folder of its own and gives the row's runner."""
+
+    name: str
+    suite: str
+    shows: str
+    prepare: Callable[[Path], Runner]
+    """Each row gets a folder of its own, which exists."""
+    threads: int = 1
+    """Threads or processes that work at once, as far as it is the row's matter; more than 1: wall time counts too."""
+    ceilings: tuple[str, ...] = ()
+    micro: MicroRow | None = None
+    train: Trainer | None = None
+    """None: there is no input but the measured one."""
+    touches_all: bool = True
+    """It touches what it asks for, which a trace does not tell: its tuned design may lie on huge pages. (Buffers that
+    grow by half have a third at most in reserve.)"""
+
+
+def rows(suites: list[str], only: list[str], inputs: Path, *, quick: bool, tune: bool = False) -> list[Row]:
+    """The rows of `suites` (all four if empty) whose names match one of the patterns of `only` (all if empty).
+
+    The inputs of programs are written to the folder `inputs`, with `tune` those of their training too; programs that
+    lack an executable are left out. Raises BadInput for an unknown suite and for a pattern that no row matches.
+    """
+    for suite in suites:
+        if suite not in SUITES:
+            raise BadInput(f"--suite {suite}: expected one of {', '.join(SUITES)}{_near(suite, SUITES)}")
+    wanted = [suite for suite in SUITES if suite in (suites or SUITES)]
+    is_real = not set(wanted) <= set(MICRO_SUITES)
+    real = [one for one in programs(inputs) if not one.lacks()] if is_real else []
+    others = programs(inputs / "training", scale=TRAINING_SCALE, seed=2) if is_real and tune else []
+    trained = {one.name: one for one in others}
+    found = [row for suite in wanted for row in _suite(suite, real, trained, quick)]
+    names = [row.name for row in found]
+    for pattern in only:
+        if not fnmatch.filter(names, pattern):
+            where = f"in {', '.join(suites)}" if suites else "in any suite"
+            hint = _near(pattern, names) or f": expected one of {', '.join(names)}"
+            raise BadInput(f"--only {pattern}: no such row {where}{' with --quick' if quick else ''}{hint}")
+    return [row for row in found if not only or any(fnmatch.fnmatch(row.name, pattern) for pattern in only)]
+
+
+def _near(word: str, words: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, words, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _suite(suite: str, real: list[Program], trained: dict[str, Program], quick: bool) -> list[Row]:
+    if suite in MICRO_SUITES:
+        return [_micro_row(row, suite, quick) for row in MICRO_SUITES[suite] if not quick or row.quick]
+    make = _program_row if suite == "programs" else _replay_row
+    return [make(one, trained.get(one.name)) for one in real if not quick or one.name in QUICK_PROGRAMS]
+
+
+def _micro_row(row: MicroRow, suite: str, quick: bool) -> Row:
+    def prepare(folder: Path) -> Runner:
+        path = str(program(row.program))
+        command = [path, *row.words(quick)]
+
+        def run(library: Library, limit_s: float) -> Sample:
+            done = _run(path, command, library, folder, limit_s)
+            loop = took(done)
+            return Sample(loop.wall_ns, loop.cpu_ns, done.used.peak_rss_bytes, done.output, loop.operations)
+
+        return run
+
+    def train(folder: Path) -> Training:
+        words = row.training_words()
+        command = [str(program(row.program, seed=TRAINING_SEED)), *words]
+        trace = folder / f"{row.name}.hst"
+        void = subprocess.DEVNULL
+        recorded = record(command, trace, all_processes=False, stdin=void, stdout=void, stderr=void)
+        if recorded.exit_status != 0:
+            raise CheckFailed(f"{row.program} in training: exit status {recorded.exit_status}, 0 was expected")
+        return Training(trace, f"{row.program} {' '.join(words)}, another seed")
+
+    return Row(row.name, suite, row.shows, prepare, row.threads, row.ceilings, row, train)
+
+
+def _program_row(one: Program, other: Program | None) -> Row:
+    def prepare(folder: Path) -> Runner:
+        path = find_program(one.command)
+
+        def run(library: Library, limit_s: float) -> Sample:
+            done = _run(path, one.command, library, folder, limit_s)
+            cpu = done.used.user_ns + done.used.system_ns
+            return Sample(done.used.wall_ns, cpu, done.used.peak_rss_bytes, done.output, 1)
+
+        return run
+
+    shows = " ".join(map(os.path.basename, one.command[:3]))
+    return Row(one.name, "programs", shows, prepare, train=_trainer(other), touches_all=False)
+
+
+def _replay_row(one: Program, other: Program | None) -> Row:
+    def prepare(folder: Path) -> Runner:
+        script = folder / "script"
+        write_script(trace_of(one, folder / "trace"), script)
+
+        def run(library: Library, limit_s: float) -> Sample:
+            done = replay_once(script, library, env=environment(), limit_s=limit_s)
+            return Sample(done.wall_ns, done.cpu_ns, done.peak_rss_bytes, "", done.operations)
+
+        return run
+
+    return Row(
+        f"replay-{one.name}",
+        "replay",
+        f"what {one.image} allocates, without the program",
+        prepare,
+        train=_trainer(other),
+    )
+
+
+def _trainer(other: Program | None) -> Trainer | None:
+    """Records the program over its training input."""
+    if other is None:
+        return None
+
+    def train(folder: Path) -> Training:
+        said = f"{other.name} over an input of {TRAINING_SCALE:.0%} of the size, another seed"
+        return Training(trace_of(other, folder / "recorded"), said)
+
+    return train
+
+
+def _run(path: str, command: list[str], library: Library, folder: Path, limit_s: float) -> Run:
+    """One run; CheckFailed if a signal or the limit ended it."""
+    done = run_once(path, command, library, environment(), folder, limit_s=limit_s)
+    if done.used.signal:
+        raise CheckFailed(f"killed by {signal.Signals(done.used.signal).name}")
+    return done
+
+
+def environment() -> dict[str, str]:
+    """This process's, without what would preload a malloc or set one up otherwise than it comes."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}

@@ -1,0 +1,66 @@
+"""Training: for one row the design tuned on another input of its work, and its library: the row's column `tuned`."""
+
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.rounds import Progress
+from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.suite.columns import DEFAULT, TUNED, Column
+from heapsmith.bench.suite.suites import Row
+from heapsmith.model.design.design import Design, load
+from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.search.tune import tune
+
+
+class Tuning(msgspec.Struct, frozen=True):
+    """What a row's column `tuned` is: the design, and the training input that it was tuned `on`, so many calls.
+
+    `kept_base`: the search found nothing better than the default design, which the column then is. `why_not`: why there
+    is no design; `design` is None and the other fields are empty then.
+    """
+
+    on: str
+    operations: int
+    design: Design | None
+    hash: str
+    kept_base: bool
+    why_not: str
+
+
+def _without(why: str) -> Tuning:
+    return Tuning("", 0, None, "", False, why)
+
+
+def train(row: Row, folder: Path, progress: Progress) -> Tuning:
+    """Record the row's training input, which is never the measured one, and tune the default design on it.
+
+    `folder` is made and removed again. Raises what `record` raises if it cannot record at all (Missing).
+    """
+    if row.train is None:
+        return _without("it has no other input to tune on")
+    folder.mkdir()
+    try:
+        progress(f"{row.name}: record another input", 0, 1)
+        training = row.train(folder)
+        base = load(DEFAULT)
+        name = f"{TUNED}-{row.name}"
+        found = tune(training.trace, base=base, huge_pages=row.touches_all, name=name, progress=progress)
+    except (BadInput, CheckFailed) as error:
+        return _without(str(error).replace(f"{folder}/", ""))
+    finally:
+        shutil.rmtree(folder)
+    design = base if found.kept_base else found.design
+    return Tuning(training.on, found.before.operations, design, design.hash(), found.kept_base, "")
+
+
+def with_library(column: Column, tuning: Tuning) -> Column:
+    """The column TUNED with the library of this tuning, built once (common/built.py); unusable if there is none."""
+    if tuning.design is None:
+        return column._replace(unusable=tuning.why_not)
+    try:
+        return column._replace(library=Library(TUNED, library_of(tuning.design), tuning.hash))
+    except CheckFailed as error:
+        return column._replace(unusable=str(error))

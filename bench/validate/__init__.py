@@ -1,0 +1,1 @@
+"""Validation: predictions held against measurements of libraries."""

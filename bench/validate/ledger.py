@@ -1,0 +1,210 @@
+"""Findings of an allocator's log book, predicted before they are measured: prediction, measurement, the log's figure.
+
+    python -m heapsmith.bench.validate.ledger [--machine machine.toml] [--rounds 5] [--json FILE]
+
+The log is that of a research allocator of 2025; its figures are of its machine, its names its own. Each finding is two
+designs that differ in one policy, A and B, on a workload of the log's kind, written as a trace. The model says what B
+changes; then replays of the trace measure it. The calibration has seen neither.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from heapsmith.bench.calibrate.calibrate import WRITES
+from heapsmith.bench.calibrate.micro_traces import KIB, Script, write_programs
+from heapsmith.bench.calibrate.weather import Replay, times, yardsticks
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.whole_file import write_json
+from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.replay.replay import Replayed
+from heapsmith.bench.replay.script import write_script
+from heapsmith.bench.validate.validate import calibrated
+from heapsmith.model.design.design import Design, load
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.errors import HeapsmithError
+from heapsmith.model.memory.hardware import Hardware, load_hardware
+from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.front import linked_list as front_linked_list
+from heapsmith.model.policy.front import none as front_none
+from heapsmith.model.predict.cost import memory_share, price_of, time_kinds
+from heapsmith.model.predict.simulate import Simulation, simulate
+
+OPERATIONS = 300_000
+
+
+def random_mixed(script: Script) -> None:
+    """The log's random mixed: 16 to 1,024 bytes, about 400 blocks live."""
+    script.churn(script.sizes(16, KIB, OPERATIONS // 2), 400)
+
+
+def shifting(script: Script) -> None:
+    """A heap of some MiB whose sizes change from phase to phase: what one size leaves another needs."""
+    for phase in range(16):
+        sizes = script.sizes(16 << phase % 6, 32 << phase % 6, OPERATIONS // 32)
+        for size in sizes:
+            script.allocate(size)
+        while len(script.live) > 200:
+            script.free(int(script.random.integers(len(script.live))))
+
+
+def mid(script: Script) -> None:
+    """The log's mid blocks: 8 to 32 KiB, 60 live."""
+    script.churn(script.sizes(8 * KIB, 32 * KIB, OPERATIONS // 8), 60)
+
+
+class Finding(NamedTuple):
+    """One of the ledger's A/B experiments."""
+
+    name: str
+    what: str
+    logged: str
+    workload: Callable[[Script], None]
+    before: Design
+    after: Design
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What B changes of one quantity, as a ratio to A: predicted and measured."""
+
+    quantity: str
+    predicted: float
+    measured: float
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One finding."""
+
+    name: str
+    what: str
+    logged: str
+    changes: list[Change]
+
+
+def findings() -> list[Finding]:
+    """Those that are predicted here."""
+    base = msgspec.structs.replace(load("default"), about="")
+
+    def variant(name: str, **fields: object) -> Design:
+        return msgspec.structs.replace(base, name=name, **fields)
+
+    without = variant("mid-uncached", front=front_none.Params(), transfer_bytes=0)
+    with_front = variant("mid-cached", front=front_array_stack.Params(capacity=16, max_bytes=1 << 19), transfer_bytes=0)
+    return [
+        Finding(
+            "E12",
+            "superslabs of one class -> shared ones",
+            "superslabs 877 -> 72, throughput +131 %",
+            shifting,
+            variant("dedicated-slabs", empties="dedicated"),
+            variant("shared-slabs"),
+        ),
+        Finding(
+            "E18",
+            "8-byte header -> headerless",
+            "+10 to 20 % expected, later 3 to 5 %",
+            random_mixed,
+            variant("with-header", classifier="header"),
+            variant("without-header"),
+        ),
+        Finding("E26", "blocks of 8 to 32 KiB: no thread cache -> thread cache", "+304 %", mid, without, with_front),
+        Finding(
+            "E6",
+            "linked list -> array in front of the store",
+            "+15 to 20 % expected",
+            random_mixed,
+            variant("listed", front=front_linked_list.Params(), transfer_bytes=0),
+            variant("stacked", transfer_bytes=0),
+        ),
+    ]
+
+
+def examine(hardware: Hardware, rounds: int, chosen: Sequence[Finding]) -> list[Row]:
+    """Predict all findings, then measure them."""
+    with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
+        folder = Path(name)
+        simulated: list[list[Simulation]] = []
+        replays: list[Replay] = []
+        for finding in chosen:
+            place = folder / finding.name
+            place.mkdir()
+            (trace,) = write_programs(place, [finding.workload])
+            facts = write_script(trace, place / "script")
+            designs = [finding.before, finding.after]
+            simulated.append(simulate(trace, designs, hardware=hardware, application=WRITES).rows)
+            for design, row in zip(designs, simulated[-1], strict=True):
+                spent = time_kinds(make_plan(design), row, hardware.instructions, facts.operations)
+                share = memory_share(spent, hardware.costs)
+                replays.append(Replay(place / "script", Library(design.name, library_of(design), ""), share))
+        timed, _ = times(replays, yardsticks(folder), rounds, None)
+    ns = [one.ns.median for one in timed]
+    runs = [one.runs[0] for one in timed]
+    return [
+        _row(one, rows, hardware, ns[2 * i : 2 * i + 2], runs[2 * i : 2 * i + 2])
+        for i, (one, rows) in enumerate(zip(chosen, simulated, strict=True))
+    ]
+
+
+def _row(
+    finding: Finding, simulated: list[Simulation], hardware: Hardware, ns: list[float], runs: list[Replayed]
+) -> Row:
+    designs = (finding.before, finding.after)
+    prices = [
+        price_of(make_plan(design), row, run.operations, hardware).ns_per_op
+        for design, row, run in zip(designs, simulated, runs, strict=True)
+    ]
+    touches = [row.touches for row in simulated if row.touches is not None]
+    faults = [float(one.faults_4k + one.faults_2m) for one in touches]
+    rss = [float(one.resident_peak) for one in touches]
+    return Row(
+        finding.name,
+        finding.what,
+        finding.logged,
+        [
+            Change("time of the replay", prices[1] / prices[0], ns[1] / ns[0]),
+            Change("page faults", faults[1] / faults[0], runs[1].minor_faults / runs[0].minor_faults),
+            Change(
+                "peak RSS",
+                rss[1] / rss[0],
+                (runs[1].peak_rss_bytes - runs[1].start_rss_bytes) / (runs[0].peak_rss_bytes - runs[0].start_rss_bytes),
+            ),
+        ],
+    )
+
+
+def text(rows: list[Row]) -> str:
+    """The findings as a Markdown table; changes in percent of A."""
+    lines = ["| finding | figure | predicted | measured | the log's |", "|---|---|---|---|---|"]
+    for row in rows:
+        for change in row.changes:
+            logged = row.logged if change is row.changes[0] else ""
+            figures = f"{change.predicted - 1:+.1%} | {change.measured - 1:+.1%}"
+            lines.append(f"| {row.name}: {row.what} | {change.quantity} | {figures} | {logged} |")
+    return "\n".join(lines)
+
+
+def main(words: list[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description="Findings of the ledger: predicted, then measured.")
+    parser.add_argument("--machine", default="default")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args(words)
+    try:
+        rows = examine(calibrated(load_hardware(options.machine)), max(1, options.rounds), findings())
+        if options.json:
+            write_json(options.json, rows)
+    except HeapsmithError as error:
+        print(f"heapsmith: {error}", file=sys.stderr)
+        return error.exit_code
+    print(text(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

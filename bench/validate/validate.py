@@ -1,0 +1,265 @@
+"""Validate: what the model predicts for designs on traces, beside what their libraries do in a replay of the same."""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from shutil import which
+from typing import Any, NamedTuple
+
+import msgspec
+
+from heapsmith.bench.calibrate.calibrate import WRITES, libraries_of
+from heapsmith.bench.calibrate.weather import Replay, Timed, Yards, times, yardsticks
+from heapsmith.bench.common.rounds import Figure, Progress
+from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.programs.programs import programs, trace_of
+from heapsmith.bench.replay.callgrind import Counted, Geometry, replay_counts
+from heapsmith.bench.replay.replay import Replayed, replay_once
+from heapsmith.bench.replay.script import ScriptFacts, write_script
+from heapsmith.bench.replay.syscalls import memory_calls
+from heapsmith.bench.validate.validation import Comparison, Quality, qualities
+from heapsmith.model.design.design import Design
+from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.errors import BadInput, CheckFailed, Missing
+from heapsmith.model.memory.application import REPLAY
+from heapsmith.model.memory.hardware import Hardware, Level
+from heapsmith.model.memory.touched import Touches
+from heapsmith.model.predict.cost import kinds, memory_share, price, system_calls, time_kinds
+from heapsmith.model.predict.simulate import Simulation, simulate
+
+SCALE = 0.3
+"""Of the inputs of programs that are recorded here."""
+
+LEAST_TRACES = 8
+OPERATIONS = 2000
+"""Programs with fewer allocations tell nothing about time."""
+
+HIT_PATH = ("hit0", "push")
+"""Counters that libraries do not count (docs/machine.md section 10)."""
+
+Say = Progress | None
+
+
+class Validation(msgspec.Struct, frozen=True):
+    """Predicted beside measured. speed: how much slower the machine ran its yardsticks than when it was calibrated."""
+
+    machine: str
+    speed: Yards
+    rounds: int
+    traces: dict[str, int]
+    """Operations by trace."""
+    designs: list[str]
+    notes: list[str]
+    qualities: list[Quality]
+    cells: list[Comparison]
+
+
+class Subject(NamedTuple):
+    """A design on a trace: what is replayed and what is predicted."""
+
+    trace: str
+    script: Path
+    facts: ScriptFacts
+    plan: Plan
+    library: Path
+    simulation: Simulation
+    misses: Touches
+    """Of callgrind's two levels of cache."""
+
+
+class Observed(NamedTuple):
+    """What replays of a subject did; `counted`: None without valgrind."""
+
+    counters: dict[str, int]
+    calls: int | None
+    counted: Counted | None
+    timed: Timed
+
+
+def validate(
+    traces: Sequence[Path], designs: Sequence[Design], hardware: Hardware, *, rounds: int = 15, progress: Say = None
+) -> Validation:
+    """Hold the model against replays of every trace under every design; `hardware` has been calibrated.
+
+    Raises BadInput for hardware without costs and for bad traces, CheckFailed where a replay fails.
+    """
+    calibrated(hardware)
+    with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
+        subjects = list(_subjects(Path(name), traces, designs, hardware, progress))
+        counted = _counted(subjects, hardware, progress) if which("valgrind") else [None] * len(subjects)
+        calls, refused = _calls(subjects, progress)
+        spent = [time_kinds(one.plan, one.simulation, hardware.instructions, one.facts.operations) for one in subjects]
+        shares = [memory_share(one, hardware.costs) for one in spent]
+        timed, yards = times(
+            [
+                Replay(one.script, Library(one.plan.design.name, one.library, ""), share)
+                for one, share in zip(subjects, shares, strict=True)
+            ],
+            yardsticks(Path(name)),
+            rounds,
+            progress,
+        )
+        speed = Yards(
+            yards.core / hardware.fit.get("core_yardstick_ns", yards.core),
+            yards.memory / hardware.fit.get("memory_yardstick_ns", yards.memory),
+        )
+        ns = [
+            price(one, hardware.costs) * ((1 - share) * speed.core + share * speed.memory)
+            for one, share in zip(spent, shares, strict=True)
+        ]
+        cells: list[Comparison] = []
+        for number, (subject, count, runs) in enumerate(zip(subjects, counted, timed, strict=True)):
+            if progress is not None:
+                progress("compare", number + 1, len(subjects))
+            observed = Observed(_counters_of(subject, Path(name) / f"stats-{number}.json"), calls[number], count, runs)
+            cells += _compared(subject, observed, hardware, ns[number])
+    return Validation(
+        hardware.name,
+        speed,
+        rounds,
+        {one.trace: one.facts.operations for one in subjects},
+        [design.name for design in designs],
+        ([] if which("valgrind") else ["no valgrind: neither instructions nor misses were counted"]) + refused,
+        qualities(cells),
+        cells,
+    )
+
+
+def calibrated(hardware: Hardware) -> Hardware:
+    """The hardware; BadInput if nobody has measured what things cost on it."""
+    if not hardware.costs:
+        raise BadInput(f"{hardware.name}: this machine has no costs; run: heapsmith calibrate -o machine.toml")
+    return hardware
+
+
+def recorded(folder: Path, progress: Say = None, *, scale: float = SCALE) -> list[Path]:
+    """Traces of the real programs that are installed here, recorded now; BadInput for fewer than LEAST_TRACES."""
+    found = []
+    all_of_them = programs(folder / "inputs", scale=scale)
+    for number, program in enumerate(all_of_them):
+        if progress is not None:
+            progress(f"record {program.name}", number, len(all_of_them))
+        if program.lacks() or program.hands_over:
+            continue
+        try:
+            found.append(trace_of(program, folder / program.name))
+        except CheckFailed:
+            continue
+    if len(found) < LEAST_TRACES:
+        raise BadInput(f"only {len(found)} programs could be recorded here; give traces: --traces DIR")
+    return found
+
+
+def _subjects(
+    folder: Path, traces: Sequence[Path], designs: Sequence[Design], hardware: Hardware, progress: Say
+) -> Iterator[Subject]:
+    libraries = libraries_of(designs, progress)
+    plans = [make_plan(design) for design in designs]
+    names = [trace.name.removesuffix(".hst") for trace in traces]
+    for number, trace in enumerate(traces):
+        name = names[number] if names.count(names[number]) == 1 else str(trace)
+        if progress is not None:
+            progress(f"simulate {name}", number, len(traces))
+        script = folder / f"script-{number}"
+        facts = write_script(trace, script)
+        table = simulate(trace, designs, hardware=hardware, application=WRITES)
+        again = simulate(trace, designs, hardware=_as_callgrind(hardware), application=REPLAY)
+        for plan, library, row, other in zip(plans, libraries, table.rows, again.rows, strict=True):
+            assert other.touches is not None
+            yield Subject(name, script, facts, plan, library, row, other.touches)
+
+
+def _counted(subjects: Sequence[Subject], hardware: Hardware, progress: Say) -> list[Counted | None]:
+    """Instructions, and misses of caches that are as the hardware's first and last level."""
+    caches = (_geometry(hardware.l1, hardware.line_bytes), _geometry(hardware.llc, hardware.line_bytes))
+    found: list[Counted | None] = []
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for count in pool.map(lambda one: replay_counts(one.script, one.library, caches), subjects):
+            found.append(count)
+            if progress is not None:
+                progress("count instructions and misses", len(found), len(subjects))
+    return found
+
+
+def _calls(subjects: Sequence[Subject], progress: Say) -> tuple[list[int | None], list[str]]:
+    """System calls of each subject with one thread, None if they cannot be counted; and then why not."""
+    found: list[int | None] = []
+    try:
+        for subject in subjects:
+            found.append(memory_calls(subject.script, subject.library) if subject.facts.threads == 1 else None)
+            if progress is not None:
+                progress("count system calls", len(found), len(subjects))
+    except Missing as error:
+        return [None] * len(subjects), [str(error)]
+    return found, []
+
+
+def _as_callgrind(hardware: Hardware) -> Hardware:
+    """The caches that callgrind simulates: the first level and the last, of one core, without the kernel's zeroing."""
+    first, last = (_geometry(level, hardware.line_bytes) for level in (hardware.l1, hardware.llc))
+    return msgspec.structs.replace(
+        hardware,
+        l1=Level(first.size, first.ways),
+        l2=None,
+        llc=Level(last.size, last.ways),
+        cores=1,
+        zeroing_caches=False,
+    )
+
+
+def _geometry(level: Level, line: int) -> Geometry:
+    """callgrind's caches have a power of two of sets: the nearest that is no larger."""
+    sets = 1 << (level.bytes // (level.ways * line)).bit_length() - 1
+    return Geometry(sets * level.ways * line, level.ways, line)
+
+
+def _counters_of(subject: Subject, stats: Path) -> dict[str, int]:
+    """The library's counters at the end of one more replay, those per class summed."""
+    environment = {**os.environ, "HEAPSMITH": f"stats={stats}"}
+    library = Library(subject.plan.design.name, subject.library, "")
+    replay_once(subject.script, library, env=environment)
+    found: dict[str, Any] = json.loads(stats.read_text())
+    counters: dict[str, int] = dict(found["counters"])
+    for row in found["classes"]:
+        for name, count in row.items():
+            if isinstance(count, int):
+                counters[name] = counters.get(name, 0) + count
+    return counters
+
+
+def _predicted_counters(simulation: Simulation) -> dict[str, int]:
+    per_class = {name: sum(counts) for name, counts in simulation.counters.classes.items() if name not in HIT_PATH}
+    return per_class | simulation.counters.totals
+
+
+def _compared(subject: Subject, observed: Observed, hardware: Hardware, ns: float) -> Iterator[Comparison]:
+    """Every quantity of one subject, which is predicted to take so many nanoseconds."""
+    trace, design, operations = subject.trace, subject.plan.design.name, subject.facts.operations
+    simulation, timed, counted = subject.simulation, observed.timed, observed.counted
+    touches = simulation.touches
+    assert touches is not None
+
+    def cell(quantity: str, predicted: float, measured: float, spread: float = 0.0) -> Comparison:
+        return Comparison(trace, design, quantity, predicted, measured, spread)
+
+    def over_runs(quantity: str, predicted: float, measured: Callable[[Replayed], float]) -> Comparison:
+        figure = Figure.of([measured(run) for run in timed.runs])
+        return cell(quantity, predicted, figure.median, figure.spread)
+
+    if subject.facts.threads == 1:
+        for name, count in _predicted_counters(simulation).items():
+            yield cell("counters", count, observed.counters.get(name, 0))
+        if observed.calls is not None:
+            yield cell("system calls", system_calls(simulation), observed.calls)
+    if counted is not None:
+        predicted = price(kinds(subject.plan, simulation), hardware.instructions)
+        yield cell("instructions per operation", predicted / operations, counted.instructions / operations)
+        yield cell("D1 misses", subject.misses.l1_misses, counted.d1_misses)
+        yield cell("LL misses", subject.misses.llc_misses, counted.ll_misses)
+    yield cell("ns per operation", ns / operations, timed.ns.median / operations, timed.ns.spread)
+    yield over_runs("peak RSS", touches.resident_peak, lambda run: run.peak_rss_bytes - run.start_rss_bytes)
+    yield over_runs("average RSS", touches.resident_average, lambda run: run.average_rss_bytes - run.start_rss_bytes)
+    yield over_runs("page faults", touches.faults_4k + touches.faults_2m, lambda run: run.minor_faults)
