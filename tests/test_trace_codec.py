@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from traces import random_chunk
 
+from heapsmith.model.trace import codec as trace_codec
 from heapsmith.model.trace.codec import COLUMNS, Column, Damage, decode, encode
 from heapsmith.model.trace.events import CHUNK_DTYPES
 from heapsmith.model.trace.reader import Chunk, Op
-from heapsmith.model.trace.reader import codec as trace_codec
 
 DOC = Path(__file__).parents[1] / "docs" / "trace.md"
 BLOCKS = 5000
