@@ -16,14 +16,14 @@ from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.peers import peers
 from heapsmith.bench.peers.peers import Library, find_library
 from heapsmith.bench.programs.micro_programs import HERE
-from heapsmith.bench.programs.rows import CEILINGS, MICRO, THREADS
+from heapsmith.bench.programs.micro_rows import CEILINGS, MICRO, THREADS
 from heapsmith.bench.report import bench_tables
 from heapsmith.bench.suite import columns, suite
 from heapsmith.bench.suite.columns import Column
-from heapsmith.bench.suite.compare import Ratio, geometric_mean, ratio
 from heapsmith.bench.suite.load import Clocks
-from heapsmith.bench.suite.suite import BenchReport, bench, make_row, run_rounds
-from heapsmith.bench.suite.suites import SUITES, Row, Runner, Sample, environment, rows
+from heapsmith.bench.suite.results import BenchReport, Ratio, geometric_mean, make_column, make_row, ratio
+from heapsmith.bench.suite.rows import SUITES, Row, Runner, Sample, environment, rows
+from heapsmith.bench.suite.suite import bench, run_rounds
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, CheckFailed
@@ -118,7 +118,7 @@ def report_of(*cells: dict[str, tuple[int, int, int]]) -> BenchReport:
         runs = {name: [sample(*figures)] * 2 for name, figures in own.items()}
         failed = {column.name: "it broke" for column in ACROSS[1:-1] if column.name not in own}
         done.append(make_row(row, ACROSS, runs, failed, Clocks(1000, 0, 500 * number, 0), {"glibc": 150.5}, {}))
-    across = [suite._column(column, done, ACROSS) for column in ACROSS]
+    across = [make_column(column, done, ACROSS) for column in ACROSS]
     return BenchReport(False, 2, 2, across, done, {"broken": "under glibc: exit"})
 
 

@@ -8,12 +8,14 @@ import pytest
 from conftest import Answer
 
 from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.programs.micro_rows import MICRO, THREADS, MicroRow
 from heapsmith.bench.programs.programs import programs
-from heapsmith.bench.programs.rows import MICRO, THREADS, MicroRow
 from heapsmith.bench.report import bench_tables
-from heapsmith.bench.suite import suite, suites, training
+from heapsmith.bench.suite import rows as suite_rows
+from heapsmith.bench.suite import suite, training
 from heapsmith.bench.suite.columns import TUNED, Column
-from heapsmith.bench.suite.suite import BenchReport, bench
+from heapsmith.bench.suite.results import BenchReport
+from heapsmith.bench.suite.suite import bench
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed
 
@@ -28,7 +30,7 @@ TINY = {
 
 @pytest.fixture
 def tiny_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suites, "MICRO_SUITES", {"micro": list(TINY.values()), "threads": []})
+    monkeypatch.setattr(suite_rows, "MICRO_SUITES", {"micro": list(TINY.values()), "threads": []})
 
 
 @pytest.mark.usefixtures("tiny_rows")
@@ -60,10 +62,10 @@ def test_rows_tuned_on_another_input(call: Call, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("tiny_rows")
 def test_what_can_go_wrong_in_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: Path) -> suites.Training:
+    def broken(_: Path) -> suite_rows.Training:
         raise CheckFailed("exit status 5 under the recorder")
 
-    found = {name: suites._micro_row(row, "micro", False) for name, row in TINY.items()}
+    found = {name: suite_rows._micro_row(row, "micro", False) for name, row in TINY.items()}
     chosen = [found["large"]._replace(train=None), found["none"]._replace(train=broken)]
     monkeypatch.setattr(suite, "rows", lambda *_, **__: chosen)
     report = bench(suites=[], only=[], libs=["glibc"], tuned=[], rounds=1, tune=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.programs.measure import dynamic_loader
 from heapsmith.bench.programs.micro_programs import program
-from heapsmith.bench.programs.rows import MICRO, MicroRow
+from heapsmith.bench.programs.micro_rows import MICRO, MicroRow
 from heapsmith.model.errors import CheckFailed, Missing
 
 PAIRS = 100_000

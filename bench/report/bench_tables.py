@@ -7,8 +7,7 @@ from heapsmith.bench.common.units import amount, duration
 from heapsmith.bench.common.whole_file import write_json, write_whole
 from heapsmith.bench.report.tables import Words, section
 from heapsmith.bench.suite.columns import TUNED
-from heapsmith.bench.suite.compare import Ratio
-from heapsmith.bench.suite.suite import BenchCell, BenchReport, BenchRow
+from heapsmith.bench.suite.results import BenchCell, BenchReport, BenchRow, Ratio
 
 OURS = ("library", "tuned")
 

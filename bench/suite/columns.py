@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from heapsmith.bench.common.built import library_of
 from heapsmith.bench.peers.peers import GLIBC, PEERS, Library, find_library, find_peer, require_malloc_of
 from heapsmith.bench.programs.micro_programs import ceiling
-from heapsmith.bench.programs.rows import CEILINGS
+from heapsmith.bench.programs.micro_rows import CEILINGS
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.errors import BadInput
 

@@ -9,7 +9,7 @@ from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.rounds import Progress
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.suite.columns import DEFAULT, TUNED, Column
-from heapsmith.bench.suite.suites import Row
+from heapsmith.bench.suite.rows import Row
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.search.tune import tune

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
     from heapsmith.bench.replay.replay import ReplayTable
     from heapsmith.bench.report.doctor import DoctorReport
     from heapsmith.bench.report.tables import Words
-    from heapsmith.bench.suite.suite import BenchReport
+    from heapsmith.bench.suite.results import BenchReport
     from heapsmith.bench.validate.validate import Validation
     from heapsmith.codegen.generate import Generated
     from heapsmith.codegen.verify import VerifyReport

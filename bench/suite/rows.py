@@ -12,8 +12,8 @@ from typing import NamedTuple
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.measure import Run, find_program, run_once
 from heapsmith.bench.programs.micro_programs import TRAINING_SEED, program, took
+from heapsmith.bench.programs.micro_rows import MICRO, THREADS, MicroRow
 from heapsmith.bench.programs.programs import Program, programs, trace_of
-from heapsmith.bench.programs.rows import MICRO, THREADS, MicroRow
 from heapsmith.bench.record.record import record
 from heapsmith.bench.replay.replay import replay_once
 from heapsmith.bench.replay.script import write_script
