@@ -193,9 +193,9 @@ def test_equations_on_any_steps(design: Design, steps: list[tuple[str, int, int,
         machine.step(Op.THREAD_EXIT, thread, 0)
     machine.check()
     assert machine.statistics().live_bytes == machine.statistics().live_block_bytes == 0
-    top = int(machine.machine[0]["top"])
-    assert int(machine.pages[0]["run"]) == top  # one free run, or none at all
-    assert int(machine.pages[0]["free"]) == (top > 0)
+    top = machine.state.top
+    assert int(machine.state.pages[0]["run"]) == top  # one free run, or none at all
+    assert int(machine.state.pages[0]["free"]) == (top > 0)
 
 
 def wrong_states() -> Program:
@@ -242,7 +242,7 @@ WRONG = [
 @pytest.mark.parametrize(("array", "field", "reason"), WRONG, ids=[f"{array}-{field}" for array, field, _ in WRONG])
 def test_check_finds_a_wrong_state(array: str, field: str, reason: str) -> None:
     machine = wrong_states().machine
-    record = getattr(machine, array)[0]
+    record = getattr(machine.state, array)[0]
     record[field] += 1
     with pytest.raises(CheckFailed, match=reason):
         machine.check()
@@ -253,18 +253,18 @@ def test_check_finds_a_wrong_state(array: str, field: str, reason: str) -> None:
 def test_check_finds_a_budget_that_is_not_kept() -> None:
     machine = wrong_states().machine
     for kind in ("slab", "run"):
-        assert machine.machine[0][f"aged_{kind}_bytes"] > 0
-        kept = int(machine.machine[0][f"{kind}_budget_bytes"])
-        machine.machine[0][f"{kind}_budget_bytes"] = int(machine.machine[0][f"aged_{kind}_bytes"]) - 1
+        assert machine.state.scalars[0][f"aged_{kind}_bytes"] > 0
+        kept = int(machine.state.scalars[0][f"{kind}_budget_bytes"])
+        machine.state.scalars[0][f"{kind}_budget_bytes"] = int(machine.state.scalars[0][f"aged_{kind}_bytes"]) - 1
         with pytest.raises(CheckFailed, match=f"aged_{kind}_bytes within the budget"):
             machine.check()
-        machine.machine[0][f"{kind}_budget_bytes"] = kept
+        machine.state.scalars[0][f"{kind}_budget_bytes"] = kept
 
 
 def test_check_finds_a_wrong_run() -> None:
     machine = wrong_states().machine
-    free = int(machine.machine[0]["oldest_run"])
-    cached = int(machine.heaps[0]["oldest_run"])
+    free = machine.state.oldest_run
+    cached = int(machine.state.heaps[0]["oldest_run"])
     assert free >= 0 <= cached
     for page, field, reason in (
         (free, "dirty", "dirty"),
@@ -273,23 +273,23 @@ def test_check_finds_a_wrong_run() -> None:
         (free, "older", "older"),
         (cached, "older", "older"),
         (cached, "free", "live"),
-        (int(machine.machine[0]["top"]), "committed", "beyond the top"),
+        (machine.state.top, "committed", "beyond the top"),
     ):
-        change = -1 if field == "committed" and page < machine.machine[0]["top"] else 1
-        machine.pages[page][field] += change
+        change = -1 if field == "committed" and page < machine.state.top else 1
+        machine.state.pages[page][field] += change
         with pytest.raises(CheckFailed, match=reason):
             machine.check()
-        machine.pages[page][field] -= change
+        machine.state.pages[page][field] -= change
     machine.check()
 
 
 def test_check_finds_a_used_guard_slab_and_a_full_cache() -> None:
     machine = wrong_states().machine
-    place = int(machine.slabs[0]["place"])
-    machine.slabs[0]["place"] = 3  # the last of four
+    place = int(machine.state.slabs[0]["place"])
+    machine.state.slabs[0]["place"] = 3  # the last of four
     with pytest.raises(CheckFailed, match="guard slabs in use"):
         machine.check()
-    machine.slabs[0]["place"] = place
+    machine.state.slabs[0]["place"] = place
     machine.plan = msgspec.structs.replace(machine.plan, run_cache_bytes=4096)
     with pytest.raises(CheckFailed, match="run cache 0 within its bounds"):
         machine.check()

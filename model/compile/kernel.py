@@ -29,6 +29,36 @@ Records = NDArray[np.void]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
+
+class Arrays:
+    """Base of a record of named arrays that a kernel takes as its first parameter, called `state`.
+
+    A subclass annotates one attribute per array with its type; one of them is `scalars`, an array of one record, whose
+    fields are attributes too. Plain Python uses the record as it is; model/compile/prune.py makes a parameter of each
+    array that a compiled kernel needs.
+    """
+
+    scalars: Records
+
+    def __getattr__(self, name: str) -> int:
+        if name == "scalars":
+            raise AttributeError(name)
+        try:
+            return int(self.scalars[0][name])
+        except ValueError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in type(self).__annotations__:
+            super().__setattr__(name, value)
+        else:
+            self.scalars[0][name] = value
+
+    def arrays(self) -> list[Any]:
+        """The arrays in the order of the annotations."""
+        return [getattr(self, name) for name in type(self).__annotations__]
+
+
 # No kernel makes an array: counting references to those passed along (nrt) took most of the time.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
 """How all kernels are compiled."""
@@ -42,8 +72,9 @@ _LOWERED: dict[Callable[..., Any], Callable[[], Any]] = {}
 def kernel(function: Kernel) -> Kernel:
     """Mark a function as a kernel and return it unchanged: called directly it runs as plain Python.
 
-    A kernel takes integers and arrays, returns one integer or nothing, and calls other kernels by names of its module.
-    Its indices are never negative: compiled, an array is a pointer, and nobody looks where it points.
+    A kernel takes integers, arrays and, first, a record of arrays (`Arrays`), returns one integer or nothing, and calls
+    other kernels by names of its module. Its indices are never negative: compiled, an array is a pointer, and nobody
+    looks where it points.
     """
     _KERNELS.add(function)
     return function
@@ -86,7 +117,10 @@ def compiled(entry: Kernel, **constants: int) -> Kernel:
     never served from a stale cache.
     """
     plain = cast(types.FunctionType, entry)
-    return cast(Kernel, _dispatcher(plain, constants, _digest(_specialisable(plain, constants), constants)))
+    dispatcher = _dispatcher(plain, constants, _digest(_specialisable(plain, constants), constants))
+    if prune.record_of(plain) is None:
+        return cast(Kernel, dispatcher)
+    return cast(Kernel, lambda state, *rest: dispatcher(*state.arrays(), *rest))
 
 
 def specialised(entry: Kernel, **constants: int) -> Kernel:
@@ -175,7 +209,7 @@ def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], digest:
             self.state.typingctx.refresh()  # it has not seen the intrinsics yet
             return super().compile_extra(twin)  # type: ignore[no-untyped-call]
 
-    named = _renamed(entry, {}, constants)
+    named = types.FunctionType(prune.flat(entry), entry.__globals__, entry.__name__)
     named.__module__ = entry.__module__
     named.__qualname__ = f"{entry.__name__}_{digest}"
     dispatcher = numba.njit(pipeline_class=Pruning, **OPTIONS)(named)

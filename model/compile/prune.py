@@ -1,23 +1,28 @@
 """Pruning: kernels without what does nothing, so that less is compiled and passed along.
 
-Of a kernel's source this leaves out, given its constants and what is left of its callees: branches never taken, calls
-that change nothing and whose value nobody uses, arguments that the callee does not use, and int() around what is an
-int64 already. Literal arguments become plain integers, for numba compiles a callee once more for each literal. Arrays
-of which only single items are used become pointers (model/compile/pointers.py): numba passes an array along as seven
-words. An index of the others becomes unsigned: no kernel counts from an array's end. A kernel still does the same.
+A record of arrays, `state`, becomes a parameter for each array. Left out are, given a kernel's constants and what is
+left of its callees: branches never taken, calls that change nothing and whose value nobody uses, arguments that the
+callee does not use, and int() around an int64. Literal arguments become plain integers, for numba compiles a callee
+once more for each literal. Arrays of which only single items are used become pointers (model/compile/pointers.py):
+numba passes an array along as seven words. An index of the others becomes unsigned: no kernel counts from an array's
+end. A kernel still does the same.
 """
 
 import ast
 import inspect
 import textwrap
 import types
-from collections.abc import Callable, Mapping
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any, cast, get_args
 
 import msgspec
+import numpy as np
 
 BEGIN, ROW = "_begin", "_row"
 """The names by which what is left of a kernel calls pointers.begin and pointers.row."""
+
+STATE, ARRAY = "state", "state_"
+"""The name of a parameter that is a record of arrays, and the beginning of the names of those arrays once expanded."""
 
 _HARMLESS = ("int", "bool", "len", "max", "min", "np", "range", BEGIN, ROW)
 """What kernels call that is no kernel."""
@@ -38,7 +43,7 @@ Callees = Mapping[str, Pruned]
 
 def pruned(function: types.FunctionType, constants: Mapping[str, Any], callees: Callees, is_entry: bool) -> Pruned:
     """What is left of a kernel with these values of its globals; an entry keeps all its parameters."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    tree = _expanded(function)
     definition = cast(ast.FunctionDef, tree.body[0])
     types_of = {arg.arg: ast.unparse(arg.annotation) for arg in definition.args.args if arg.annotation}
     ints = {name for name, annotation in types_of.items() if annotation == "Ints"}
@@ -58,12 +63,46 @@ def pruned(function: types.FunctionType, constants: Mapping[str, Any], callees: 
     _Pointed(known, callees, pointers, records).visit(definition)
     if is_entry:
         definition.body[:0] = [_pointed(name) for name in sorted(pointers)]
-    ast.increment_lineno(ast.fix_missing_locations(tree), function.__code__.co_firstlineno - 1)
-    space: dict[str, Callable[..., Any]] = {}
-    exec(compile(tree, function.__code__.co_filename, "exec"), space)
+    code = _code_of(tree, function)
     acts = any(_acts(statement, callees) for statement in definition.body)
     are_pointers = [arg.arg in pointers and not is_entry for arg in definition.args.args]
-    return Pruned(space[function.__name__].__code__, acts, passed, are_pointers)
+    return Pruned(code, acts, passed, are_pointers)
+
+
+def record_of(function: types.FunctionType) -> dict[str, str] | None:
+    """The arrays of the record that a kernel takes as `state`: 'Ints', 'Records' or another word by name; None if it
+    takes no record."""
+    record = function.__annotations__.get(STATE)
+    if not isinstance(record, type):
+        return None
+    items = {name: get_args(get_args(kind)[1])[0] for name, kind in inspect.get_annotations(record).items()}
+    return {name: {np.int64: "Ints", np.void: "Records"}.get(item, "Column") for name, item in items.items()}
+
+
+def flat(function: types.FunctionType) -> types.CodeType:
+    """The code of a kernel with a parameter for each array of its record."""
+    tree = _expanded(function)
+    _bare(cast(ast.FunctionDef, tree.body[0]))
+    return _code_of(tree, function)
+
+
+def _expanded(function: types.FunctionType) -> ast.Module:
+    """The syntax of a kernel that takes the arrays of its record one by one and hands all of them on."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    definition = cast(ast.FunctionDef, tree.body[0])
+    arrays = record_of(function)
+    if arrays is not None:
+        _Expander(arrays).visit(definition)
+        definition.args.args[:1] = [ast.arg(ARRAY + name, ast.Name(kind)) for name, kind in arrays.items()]
+    return tree
+
+
+def _code_of(tree: ast.Module, function: types.FunctionType) -> types.CodeType:
+    """The code of the one function of a tree, at the lines of the function's source."""
+    ast.increment_lineno(ast.fix_missing_locations(tree), function.__code__.co_firstlineno - 1)
+    space: dict[str, types.FunctionType] = {}
+    exec(compile(tree, function.__code__.co_filename, "exec"), space)
+    return space[function.__name__].__code__
 
 
 def _begin(array: ast.expr) -> ast.expr:
@@ -117,6 +156,28 @@ def _item_of(node: ast.AST) -> str | None:
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
         return None if isinstance(node.slice, ast.Tuple | ast.Slice) else node.value.id
     return None
+
+
+class _Expander(ast.NodeTransformer):
+    """Names each array of a record by a variable, and each other attribute as a field of the record's scalars."""
+
+    def __init__(self, arrays: Mapping[str, str]) -> None:
+        self.arrays = arrays
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if not (isinstance(node.value, ast.Name) and node.value.id == STATE):
+            self.generic_visit(node)
+            return node
+        if node.attr in self.arrays:
+            return ast.Name(ARRAY + node.attr, node.ctx)
+        scalars = ast.Subscript(ast.Name(ARRAY + "scalars", ast.Load()), ast.Constant(0), ast.Load())
+        return ast.Subscript(scalars, ast.Constant(node.attr), node.ctx)
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id == STATE:
+            node.args[:1] = [ast.Name(ARRAY + name, ast.Load()) for name in self.arrays]
+        return node
 
 
 class _Whole(ast.NodeVisitor):

@@ -1,6 +1,6 @@
 """The arrays that are a machine's whole state: their records, how they begin, how they grow.
 
-All fields are int64. What points to nothing is -1. `machine` has one record; `classes` has one per size class.
+All fields are int64. What points to nothing is -1. `scalars` has one record; `classes` has one per size class.
 """
 
 from collections.abc import Iterable
@@ -16,6 +16,7 @@ from heapsmith.model.heap.large import pages_for
 from heapsmith.model.heap.runs import HUGE_PAGES
 from heapsmith.model.memory.application import PARTS, Application
 from heapsmith.model.memory.layout import FRONT_BYTES, HEAPS, STORE_AT, STORE_BYTES, WORD
+from heapsmith.model.memory.state import State
 from heapsmith.model.policy.hardening import off as hardening_off
 
 PLAN_NUMBERS = (
@@ -51,7 +52,7 @@ PLAN_NUMBERS = (
     "thp_slabs_from_bytes",
     "thp_runs_from_bytes",
 )
-"""Fields of the Plan, under their own names in `machine`."""
+"""Fields of the Plan, under their own names in `scalars`."""
 
 TOTALS = (
     "superslabs",
@@ -75,6 +76,9 @@ TOTALS = (
     "committed_peak",
 )
 """The global counters of docs/machine.md section 10."""
+
+TOTAL_FIELDS = {name: {"slabs": "slabs_made", "heaps": "heaps_made"}.get(name, name) for name in TOTALS}
+"""Their fields in `scalars`: `slabs` and `heaps` are arrays."""
 
 COUNTS = (
     "hit0",
@@ -118,7 +122,7 @@ STATISTICS = (
 failures are refills for which the slab span and runs for which the run span had no room."""
 
 HEAP_OFFSETS = ("row_of", "remote", "count", "runs", "quarantine")
-"""Fields of the plan's layout; in `machine` their names begin with heap_."""
+"""Fields of the plan's layout; in `scalars` their names begin with heap_."""
 
 WORK = (
     "callocs",
@@ -159,7 +163,7 @@ def _record(*fields: str) -> np.dtype[np.void]:
     return np.dtype([(field, np.int64) for field in fields])
 
 
-MACHINE = _record(
+SCALARS = _record(
     *PLAN_NUMBERS,
     *(
         f"heap_{field}" for field in HEAP_OFFSETS
@@ -173,7 +177,7 @@ MACHINE = _record(
     "transfer_slots",  # the transfer cache's slots, before those of the heaps
     "heap_slots",  # from a heap's slots to the next heap's: its fronts and its quarantine
     "store_step",  # from a heap's store to the next heap's: 0 if all heaps share one
-    *TOTALS,
+    *TOTAL_FIELDS.values(),
     "abandoned",  # head of the LIFO list of abandoned heaps
     "oldest_slab",  # ends of the age queue of empty slabs with committed bytes (FIFO), and their sum
     "newest_slab",
@@ -182,7 +186,7 @@ MACHINE = _record(
     "newest_run",
     "aged_run_bytes",
     "top",  # first page of the run span never handed out
-    "nodes",  # remote list nodes ever used
+    "nodes_made",  # remote list nodes ever used
     "free_node",  # head of the LIFO list of free ones
     "full",  # 1: the arrays might not do for another event, or there is a fault
     "fault",  # why the last event cannot be (model/heap/events.py)
@@ -264,30 +268,30 @@ SAMPLE = _record("event", "live_bytes", "committed", "resident")
 SAMPLES = 1024
 
 
-def machine_record(plan: Plan, application: Application) -> Records:
+def scalars_of(plan: Plan, application: Application) -> Records:
     """The scalars of a fresh machine: the Plan's numbers, what the program touches, counters at 0."""
-    machine = np.zeros(1, MACHINE)
+    scalars = np.zeros(1, SCALARS)
     for field in PLAN_NUMBERS:
-        machine[field] = getattr(plan, field)
-    machine["span_superslabs"] = plan.slab_span_bytes // plan.superslab_bytes
-    machine["slab_words"] = -(-max(row.blocks for row in plan.classes) // 32)
+        scalars[field] = getattr(plan, field)
+    scalars["span_superslabs"] = plan.slab_span_bytes // plan.superslab_bytes
+    scalars["slab_words"] = -(-max(row.blocks for row in plan.classes) // 32)
     owned = plan.design.remote == policy.remote_owner_list.NAME
-    machine["store_step"] = plan.class_count if owned else 0
-    machine["transfer_slots"] = plan.transfer_slots
-    machine["heap_slots"] = plan.slots_per_heap + plan.quarantine
+    scalars["store_step"] = plan.class_count if owned else 0
+    scalars["transfer_slots"] = plan.transfer_slots
+    scalars["heap_slots"] = plan.slots_per_heap + plan.quarantine
     for field in ("abandoned", "free_node", "oldest_slab", "newest_slab", "oldest_run", "newest_run"):
-        machine[field] = -1
+        scalars[field] = -1
     for field in HEAP_OFFSETS:
-        machine[f"heap_{field}"] = getattr(plan.layout, field)
-    machine["heap_bytes"] = plan.layout.heap_bytes
-    machine["by_row"] = plan.dispatch == "stack"
-    machine["header_bytes"] = plan.header_bytes
-    machine["live_map"] = plan.hardening != hardening_off.NAME
-    machine["births"] = PARTS.index(application.births)
-    machine["deaths"] = PARTS.index(application.deaths)
-    machine["replays"] = application.replays
-    machine["stride"] = 1
-    return machine
+        scalars[f"heap_{field}"] = getattr(plan.layout, field)
+    scalars["heap_bytes"] = plan.layout.heap_bytes
+    scalars["by_row"] = plan.dispatch == "stack"
+    scalars["header_bytes"] = plan.header_bytes
+    scalars["live_map"] = plan.hardening != hardening_off.NAME
+    scalars["births"] = PARTS.index(application.births)
+    scalars["deaths"] = PARTS.index(application.deaths)
+    scalars["replays"] = application.replays
+    scalars["stride"] = 1
+    return scalars
 
 
 def class_records(plan: Plan) -> Records:
@@ -306,6 +310,22 @@ def class_records(plan: Plan) -> Records:
         record["transfer_base"] = row.transfer_base
     classes["retired"] = -1
     return classes
+
+
+def fresh_state(plan: Plan, application: Application) -> State:
+    """The state of a machine before its first event; arrays that grow are empty."""
+    state = State()
+    state.touched = state.threads = state.slots = state.marks = np.empty(0, np.int64)
+    state.scalars = scalars_of(plan, application)
+    state.classes = class_records(plan)
+    state.lookup = np.array(plan.size_class, np.int64)
+    state.heaps, state.fronts, state.stores = np.zeros(0, HEAP), np.zeros(0, FRONT), np.zeros(0, STORE)
+    state.slabs, state.nodes = np.zeros(0, SLAB), np.zeros(0, NODE)
+    state.pages, state.blocks = np.zeros(0, PAGE_RECORD), np.zeros(0, BLOCK)
+    state.bins = empty_bins()
+    state.moved = np.empty(batch_room(plan), np.int64)
+    state.timeline = np.zeros(SAMPLES, SAMPLE)
+    return state
 
 
 def empty_bins() -> Ints:

@@ -38,30 +38,32 @@ def _equal(what: str, found: object, expected: object) -> None:
 
 def _chain(machine: "Machine", head: int) -> Iterator[int]:
     """The slabs of a list through `next`."""
+    state = machine.state
     while head >= 0:
         yield head
-        head = int(machine.slabs[head]["next"])
+        head = int(state.slabs[head]["next"])
 
 
 def _check_pools(machine: "Machine") -> set[int]:
     """Empty slabs are in one pool each; returned."""
+    state = machine.state
     shared = machine.plan.design.empties == policy.empties_shared.NAME
     pooled: list[int] = []
-    for cls, record in enumerate(machine.classes):
+    for cls, record in enumerate(state.classes):
         pool = list(_chain(machine, int(record["retired"])))
         _equal(f"pool {cls} of shared empties is used", bool(pool and shared and cls), False)
         for slab in pool:
             _equal(
                 f"slab {slab} in a pool: owner, out",
-                (int(machine.slabs[slab]["owner"]), int(machine.slabs[slab]["out"])),
+                (int(state.slabs[slab]["owner"]), int(state.slabs[slab]["out"])),
                 (-1, 0),
             )
             if not shared:
-                _equal(f"slab {slab} in pool {cls}: class", int(machine.slabs[slab]["class"]), cls)
+                _equal(f"slab {slab} in pool {cls}: class", int(state.slabs[slab]["class"]), cls)
         pooled += pool
     _equal("slabs in two pools", len(pooled) - len(set(pooled)), 0)
-    dirty = {slab: int(machine.slabs[slab]["committed"]) for slab in pooled if machine.slabs[slab]["committed"] > 0}
-    _check_age_queue(machine, "slab", machine.slabs, dirty)
+    dirty = {slab: int(state.slabs[slab]["committed"]) for slab in pooled if state.slabs[slab]["committed"] > 0}
+    _check_age_queue(machine, "slab", state.slabs, dirty)
     return set(pooled)
 
 
@@ -78,30 +80,37 @@ def _fifo(what: str, records: Records, oldest: int, newest: int) -> list[int]:
 
 def _check_age_queue(machine: "Machine", kind: str, records: Records, dirty: dict[int, int]) -> None:
     """The age queue holds exactly the empty slabs, or free runs, with committed bytes: within the budget, if any."""
-    totals = machine.machine[0]
-    members = _fifo(f"age queue of {kind}s", records, int(totals[f"oldest_{kind}"]), int(totals[f"newest_{kind}"]))
+    state = machine.state
+    members = _fifo(
+        f"age queue of {kind}s",
+        records,
+        getattr(state, f"oldest_{kind}"),
+        getattr(state, f"newest_{kind}"),
+    )
     _equal(f"age queue of {kind}s", sorted(members), sorted(dirty))
-    aged = int(totals[f"aged_{kind}_bytes"])
+    aged = getattr(state, f"aged_{kind}_bytes")
     _equal(f"aged_{kind}_bytes", aged, sum(dirty.values()))
     if machine.plan.design.release != release_keep.Params():
-        _equal(f"aged_{kind}_bytes within the budget", aged <= int(totals[f"{kind}_budget_bytes"]), True)
+        _equal(f"aged_{kind}_bytes within the budget", aged <= getattr(state, f"{kind}_budget_bytes"), True)
 
 
 def _marked(machine: "Machine", slab: int) -> set[int]:
     """The indices of the freed blocks of a slab."""
-    words = int(machine.machine[0]["slab_words"])
-    row = machine.marks[slab * words : (slab + 1) * words]
+    state = machine.state
+    words = state.slab_words
+    row = state.marks[slab * words : (slab + 1) * words]
     return {32 * place + bit for place, word in enumerate(row) if word for bit in range(32) if int(word) >> bit & 1}
 
 
 def _check_slabs(machine: "Machine", pooled: set[int]) -> None:
     """out + freed == carved <= blocks; marks tell the freed blocks; no two slabs share a place."""
-    slabs = machine.slabs[: int(machine.machine[0]["slabs"])]
+    state = machine.state
+    slabs = state.slabs[: state.slabs_made]
     in_superslab = machine.plan.slabs_per_superslab - machine.plan.guard_slabs
     _equal("guard slabs in use", int((slabs["place"] % machine.plan.slabs_per_superslab >= in_superslab).sum()), 0)
     _equal("slabs in one place", len(set(slabs["place"].tolist())), len(slabs))
     for slab in set(range(len(slabs))) - pooled:
-        record, row = slabs[slab], machine.classes[slabs[slab]["class"]]
+        record, row = slabs[slab], state.classes[slabs[slab]["class"]]
         marked = _marked(machine, slab)
         _equal(f"slab {slab}: out + freed", int(record["out"] + record["freed"]), int(record["carved"]))
         _equal(f"slab {slab}: carved <= blocks", bool(record["carved"] <= row["blocks"]), True)
@@ -112,9 +121,10 @@ def _check_slabs(machine: "Machine", pooled: set[int]) -> None:
 
 def _check_available(machine: "Machine", pooled: set[int]) -> None:
     """The slabs that slab choice knows are the available ones."""
-    step = int(machine.machine[0]["store_step"])
+    state = machine.state
+    step = state.store_step
     listed: Counter[tuple[int, int]] = Counter()
-    for store, record in enumerate(machine.stores):
+    for store, record in enumerate(state.stores):
         known = [int(record["hot"])] if record["hot"] >= 0 else []
         if machine.plan.design.slab_choice == policy.choice_hot_index.NAME:
             known += _chain(machine, int(record["head"]))
@@ -122,21 +132,22 @@ def _check_available(machine: "Machine", pooled: set[int]) -> None:
             known += _heap(machine, int(record["head"]))
         listed.update((store, slab) for slab in known)
     expected: Counter[tuple[int, int]] = Counter()
-    for slab in set(range(int(machine.machine[0]["slabs"]))) - pooled:
-        row = machine.slabs[slab]
-        if row["freed"] > 0 or row["carved"] < machine.classes[row["class"]]["blocks"]:
+    for slab in set(range(state.slabs_made)) - pooled:
+        row = state.slabs[slab]
+        if row["freed"] > 0 or row["carved"] < state.classes[row["class"]]["blocks"]:
             expected[int(row["owner"]) * step + int(row["class"]), slab] += 1
     _equal("(store, slab) available", sorted(listed.elements()), sorted(expected.elements()))
 
 
 def _heap(machine: "Machine", root: int) -> Iterator[int]:
     """The slabs of a pairing heap, no child below its parent's address."""
+    state = machine.state
     if root >= 0:
         yield root
-        for child in _chain(machine, int(machine.slabs[root]["child"])):
+        for child in _chain(machine, int(state.slabs[root]["child"])):
             _equal(
                 f"slab {child} is above its parent",
-                bool(machine.slabs[child]["place"] > machine.slabs[root]["place"]),
+                bool(state.slabs[child]["place"] > state.slabs[root]["place"]),
                 True,
             )
             yield from _heap(machine, child)
@@ -145,68 +156,70 @@ def _heap(machine: "Machine", root: int) -> Iterator[int]:
 def _handles(machine: "Machine") -> Iterator[int]:
     """The handles of all blocks outside slabs: with the program, in fronts, in the transfer cache, on remote lists, in
     quarantines."""
-    yield from (int(block) for block in machine.blocks["handle"] if block >= 0)
-    for row in machine.classes:
+    state = machine.state
+    yield from (int(block) for block in state.blocks["handle"] if block >= 0)
+    for row in state.classes:
         base, waiting = int(row["transfer_base"]), int(row["batches"] * row["flush_batch"])
-        yield from (int(block) for block in machine.slots[base : base + waiting])
-    for front, record in enumerate(machine.fronts):
-        row = machine.classes[front % len(machine.classes)]
+        yield from (int(block) for block in state.slots[base : base + waiting])
+    for front, record in enumerate(state.fronts):
+        row = state.classes[front % len(state.classes)]
         _equal(f"front {front}: held <= capacity", bool(record["held"] <= row["capacity"]), True)
         _equal(f"front {front}: below <= list_capacity", bool(record["below"] <= row["list_capacity"]), True)
         base, capacity = int(record["base"]), int(row["capacity"])
         for index in range(int(record["held"])):
-            yield int(machine.slots[base + (int(record["head"]) + index) % capacity])
+            yield int(state.slots[base + (int(record["head"]) + index) % capacity])
         for index in range(int(record["below"])):
-            yield int(machine.slots[base + capacity + index])
-    for heap in range(int(machine.machine[0]["heaps"])):
+            yield int(state.slots[base + capacity + index])
+    for heap in range(state.heaps_made):
         yield from _quarantined(machine, heap)
-        node = int(machine.heaps[heap]["remote"])
+        node = int(state.heaps[heap]["remote"])
         while node >= 0:
-            block = int(machine.nodes[node]["block"])
-            _equal("owner of a remote block", int(machine.slabs[block >> SLAB_SHIFT]["owner"]), heap)
+            block = int(state.nodes[node]["block"])
+            _equal("owner of a remote block", int(state.slabs[block >> SLAB_SHIFT]["owner"]), heap)
             yield block
-            node = int(machine.nodes[node]["next"])
+            node = int(state.nodes[node]["next"])
 
 
 def _quarantined(machine: "Machine", heap: int) -> Iterator[int]:
     """The handles of the blocks in a heap's quarantine, the oldest first."""
-    limit, held = machine.plan.quarantine, int(machine.heaps[heap]["quarantined"])
+    state = machine.state
+    limit, held = machine.plan.quarantine, int(state.heaps[heap]["quarantined"])
     _equal(f"heap {heap}: quarantined <= quarantine", held <= limit, True)
-    base = quarantine_base(machine.machine, heap)
+    base = quarantine_base(state, heap)
     for index in range(held):
-        yield int(machine.slots[base + (int(machine.heaps[heap]["quarantine_head"]) + index) % limit])
+        yield int(state.slots[base + (int(state.heaps[heap]["quarantine_head"]) + index) % limit])
 
 
 def _check_blocks(machine: "Machine") -> None:
     """Every block is in one place; `out` counts those outside slabs; what is live adds up."""
+    state = machine.state
     handles = list(_handles(machine))
     _equal("blocks in two places", len(handles) - len(set(handles)), 0)
     small = [handle for handle in handles if handle < SMALL_END]
     out = Counter(handle >> SLAB_SHIFT for handle in small)
-    for slab in range(int(machine.machine[0]["slabs"])):
-        _equal(f"slab {slab}: out", int(machine.slabs[slab]["out"]), out[slab])
+    for slab in range(state.slabs_made):
+        _equal(f"slab {slab}: out", int(state.slabs[slab]["out"]), out[slab])
     for handle in small:
-        row, index = machine.slabs[handle >> SLAB_SHIFT], (handle >> INDEX_SHIFT) & INDEX_MASK
+        row, index = state.slabs[handle >> SLAB_SHIFT], (handle >> INDEX_SHIFT) & INDEX_MASK
         _equal(f"block {handle}: class", handle & CLASS_MASK, int(row["class"]))
         _equal(f"block {handle} was carved", bool(index < row["carved"]), True)
         _equal(f"block {handle} is marked", index in _marked(machine, handle >> SLAB_SHIFT), False)
-    live = [(int(handle), int(asked)) for handle, asked in machine.blocks if handle >= 0]
+    live = [(int(handle), int(asked)) for handle, asked in state.blocks if handle >= 0]
     held = sum(
-        int(machine.classes[handle & CLASS_MASK]["stride"])
-        if handle < SMALL_END
-        else large_bytes(machine.machine, machine.pages, handle, asked)
+        int(state.classes[handle & CLASS_MASK]["stride"]) if handle < SMALL_END else large_bytes(state, handle, asked)
         for handle, asked in live
     )
-    found = tuple(int(machine.machine[0][name]) for name in ("live_blocks", "live_bytes", "live_block_bytes"))
+    found = tuple(int(state.scalars[0][name]) for name in ("live_blocks", "live_bytes", "live_block_bytes"))
     _equal("live blocks, bytes, block bytes", found, (len(live), sum(asked for _, asked in live), held))
 
 
 def _check_caches(machine: "Machine") -> set[int]:
     """The runs in the caches of all heaps, by their first pages; each cache is within its bounds."""
+    state = machine.state
     cached: list[int] = []
-    for heap, record in enumerate(machine.heaps):
-        runs = _fifo(f"run cache {heap}", machine.pages, int(record["oldest_run"]), int(record["newest_run"]))
-        size = sum(int(machine.pages[run]["run"]) for run in runs) * PAGE
+    for heap, record in enumerate(state.heaps):
+        runs = _fifo(f"run cache {heap}", state.pages, int(record["oldest_run"]), int(record["newest_run"]))
+        size = sum(int(state.pages[run]["run"]) for run in runs) * PAGE
         found = int(record["cached_runs"]), int(record["cached_bytes"])
         _equal(f"run cache {heap}: runs, bytes", found, (len(runs), size))
         in_bounds = len(runs) <= RUN_CACHE_SLOTS and size <= machine.plan.run_cache_bytes
@@ -218,28 +231,29 @@ def _check_caches(machine: "Machine") -> set[int]:
 
 def _check_runs(machine: "Machine", cached: set[int]) -> None:
     """Runs tile the pages below the top; free ones are in their bins and apart from one another."""
-    live = cached | {int(handle) - RUN_CODE for handle in machine.blocks["handle"] if RUN_CODE <= handle < HUGE_CODE}
+    state = machine.state
+    live = cached | {int(handle) - RUN_CODE for handle in state.blocks["handle"] if RUN_CODE <= handle < HUGE_CODE}
     free: dict[int, int] = {}
-    page, after_free, top = 0, False, int(machine.machine[0]["top"])
+    page, after_free, top = 0, False, state.top
     while page < top:
-        pages, is_free = int(machine.pages[page]["run"]), bool(machine.pages[page]["free"])
+        pages, is_free = int(state.pages[page]["run"]), bool(state.pages[page]["free"])
         _equal(f"run at page {page}: live", page in live, not is_free)
         _equal(f"free run at page {page} follows a free run", is_free and after_free, False)
         if is_free:
             free[page] = pages
-            committed = int(machine.pages["committed"][page : page + pages].sum())
-            _equal(f"free run at page {page}: dirty", int(machine.pages[page]["dirty"]), committed)
-            _equal(f"free run at page {page}: tag at its end", int(machine.pages[page + pages - 1]["back"]), pages)
+            committed = int(state.pages["committed"][page : page + pages].sum())
+            _equal(f"free run at page {page}: dirty", int(state.pages[page]["dirty"]), committed)
+            _equal(f"free run at page {page}: tag at its end", int(state.pages[page + pages - 1]["back"]), pages)
         live.discard(page)
         page, after_free = page + pages, is_free
     _equal("page after the last run, live runs beyond", (page, live), (top, set()))
-    dirty = {run: int(machine.pages[run]["dirty"]) * PAGE for run in free if machine.pages[run]["dirty"] > 0}
-    _check_age_queue(machine, "run", machine.pages, dirty)
-    for place, head in enumerate(machine.bins):
+    dirty = {run: int(state.pages[run]["dirty"]) * PAGE for run in free if state.pages[run]["dirty"] > 0}
+    _check_age_queue(machine, "run", state.pages, dirty)
+    for place, head in enumerate(state.bins):
         run = int(head)
         while run >= 0:
             _equal(f"bin of the free run at page {run}", bin_of(free.pop(run, 0)), place)
-            run = int(machine.pages[run]["next"])
+            run = int(state.pages[run]["next"])
     _equal("free runs in no bin", free, {})
 
 
@@ -248,29 +262,28 @@ def _check_committed(machine: "Machine", cached: set[int]) -> None:
 
     On huge pages: also slabs that no class has had yet, and the rest of the huge page that the top is in.
     """
-    totals = machine.machine[0]
-    slabs = int(machine.slabs["committed"][: int(totals["slabs"])].sum())
-    slabs += int((machine.classes["left"] * machine.classes["next_huge"]).sum()) * machine.plan.slab_bytes
-    pages = int(machine.pages["committed"].sum()) * PAGE
-    top = int(totals["top"])
+    state = machine.state
+    slabs = int(state.slabs["committed"][: state.slabs_made].sum())
+    slabs += int((state.classes["left"] * state.classes["next_huge"]).sum()) * machine.plan.slab_bytes
+    pages = int(state.pages["committed"].sum()) * PAGE
+    top = state.top
     is_huge = machine.plan.thp_asked and top * PAGE > machine.plan.thp_runs_from_bytes
     beyond = huge_end(top) - top if is_huge else 0
-    _equal("pages committed beyond the top", int(machine.pages["committed"][top:].sum()), beyond)
-    live = [(int(handle), int(asked)) for handle, asked in machine.blocks if handle >= SMALL_END]
-    huge = sum(
-        large_bytes(machine.machine, machine.pages, handle, asked) for handle, asked in live if handle >= HUGE_CODE
-    )
-    _equal("committed", int(totals["committed"]), slabs + pages + huge)
-    _equal("committed <= committed_peak", bool(totals["committed"] <= totals["committed_peak"]), True)
+    _equal("pages committed beyond the top", int(state.pages["committed"][top:].sum()), beyond)
+    live = [(int(handle), int(asked)) for handle, asked in state.blocks if handle >= SMALL_END]
+    huge = sum(large_bytes(state, handle, asked) for handle, asked in live if handle >= HUGE_CODE)
+    _equal("committed", state.committed, slabs + pages + huge)
+    _equal("committed <= committed_peak", state.committed <= state.committed_peak, True)
     for first in cached | {handle - RUN_CODE for handle, _ in live if handle < HUGE_CODE}:
-        run = machine.pages["committed"][first : first + int(machine.pages[first]["run"])]
+        run = state.pages["committed"][first : first + int(state.pages[first]["run"])]
         _equal(f"run at page {first}: pages not committed", int((run == 0).sum()), 0)
 
 
 def _check_counters(machine: "Machine", pooled: set[int], cached: int) -> None:
     """What came and went, by the counters, is what is there."""
-    counts, totals = machine.classes, machine.machine[0]
-    in_use = Counter(int(machine.slabs[slab]["class"]) for slab in set(range(int(totals["slabs"]))) - pooled)
+    state = machine.state
+    counts, totals = state.classes, state.scalars[0]
+    in_use = Counter(int(state.slabs[slab]["class"]) for slab in set(range(state.slabs_made)) - pooled)
     for cls, row in enumerate(counts):
         brought = int(row["carve"] + row["reuse"] + row["transfer_out"])
         _equal(f"class {cls}: carve + reuse + transfer_out", brought, int(row["refilled"]))
@@ -279,10 +292,10 @@ def _check_counters(machine: "Machine", pooled: set[int], cached: int) -> None:
         _equal(f"class {cls}: transfer_in - transfer_out - transfer_back", kept, waiting)
         _equal(f"class {cls}: batches <= transfer", bool(row["batches"] <= row["transfer"]), True)
         _equal(f"class {cls}: acquire - retire", int(row["acquire"] - row["retire"]), in_use[cls])
-    came = sum(int(counts[name].sum()) for name in ("hit0", "hit1", "refill")) - int(totals["failed_refills"])
+    came = sum(int(counts[name].sum()) for name in ("hit0", "hit1", "refill")) - state.failed_refills
     came += sum(int(totals[name]) for name in ("run_reuse", "run_grow", "huge_map"))
     went = sum(int(counts[name].sum()) for name in ("push", "direct", "remote")) - int(counts["drained"].sum())
     went += sum(int(totals[name]) for name in ("run_free", "huge_unmap"))
-    held_back = int(machine.heaps["quarantined"].sum())
-    _equal("allocations - frees", came - went - cached - held_back, int(totals["live_blocks"]))
+    held_back = int(state.heaps["quarantined"].sum())
+    _equal("allocations - frees", came - went - cached - held_back, state.live_blocks)
     _equal("run_spill <= run_free", bool(totals["run_spill"] <= totals["run_free"]), True)

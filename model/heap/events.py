@@ -1,6 +1,6 @@
 """Events: what an allocation, a free and the end of an event do to the machine; docs/machine.md sections 2 and 9."""
 
-from heapsmith.model.compile.kernel import Ints, Records, hit_path, kernel
+from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.heap import allocate_small, free_small, heap_for
 from heapsmith.model.heap.large import (
@@ -14,6 +14,7 @@ from heapsmith.model.heap.large import (
 )
 from heapsmith.model.memory.branches import CLASS_OF_ALLOC
 from heapsmith.model.memory.layout import CLASS_BYTES, CLASS_MASK, CLASSES, FREE_OF, RUNS, WORD, block_at
+from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import NONE, SINK, branch, resident_bytes, touch
 from heapsmith.model.policy.dispatch import needs_heap
 from heapsmith.model.policy.hardening.lines import born_lines, dies_lines, live_lines
@@ -40,19 +41,19 @@ TOO_LARGE = 5
 
 
 @hit_path
-def class_for(machine: Records, classes: Records, lookup: Ints, size: int, align: int) -> int:
+def class_for(state: State, size: int, align: int) -> int:
     """The class that serves `size` bytes aligned to `align`; -1: the request is large."""
-    if size > machine[0]["small_limit"]:
+    if size > state.small_limit:
         return -1
-    cls = int(lookup[(size + int(machine[0]["bias"]) + int(machine[0]["grain"]) - 1) >> int(machine[0]["grain_shift"])])
-    if align > machine[0]["grain"]:
+    cls = int(state.lookup[(size + state.bias + state.grain - 1) >> state.grain_shift])
+    if align > state.grain:
         if align > PAGE:
             return -1
-        bias = int(machine[0]["bias"])
+        bias = state.bias
         least = ((size + bias + align - 1) & -align) - bias
-        while cls < machine[0]["class_count"]:
-            machine[0]["aligned_steps"] += classes[cls]["usable"] >= least
-            if (int(classes[cls]["stride"]) | int(classes[cls]["first"])) & (align - 1) == 0:
+        while cls < state.class_count:
+            state.aligned_steps += state.classes[cls]["usable"] >= least
+            if (int(state.classes[cls]["stride"]) | int(state.classes[cls]["first"])) & (align - 1) == 0:
                 return cls
             cls += 1
         return -1
@@ -60,149 +61,134 @@ def class_for(machine: Records, classes: Records, lookup: Ints, size: int, align
 
 
 @hit_path
-def allocate(
-    touched: Ints, machine: Records, classes: Records, lookup: Ints, threads: Ints, heaps: Records, fronts: Records,
-    slots: Ints, stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, moved: Ints,
-    thread: int, size: int, align: int,
-) -> int:  # fmt: skip
+def allocate(state: State, thread: int, size: int, align: int) -> int:
     """The handle of a new block, a run where no slab is to be had; NO_BLOCK if there is no room."""
-    cls = class_for(machine, classes, lookup, size, align)
-    if align > machine[0]["grain"]:
-        aligned_lines(touched, machine, classes, cls, size, align)
+    cls = class_for(state, size, align)
+    if align > state.grain:
+        aligned_lines(state, cls, size, align)
     if cls < 0:
-        return allocate_large(touched, machine, heaps, pages, bins, int(threads[thread]), size, align)
+        return allocate_large(state, int(state.threads[thread]), size, align)
     if SINK != NONE:
-        machine[0]["above"] += size > machine[0]["direct_limit"]
-    if machine[0]["by_row"] == 0:
-        branch(touched, CLASS_OF_ALLOC, cls)
-    is_new = threads[thread] < 0
-    heap = heap_for(touched, machine, threads, heaps, thread)
-    if align > machine[0]["grain"]:
-        size = int(classes[cls]["usable"])
-    block = allocate_small(
-        touched, machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, cls, size, is_new
-    )
+        state.above += size > state.direct_limit
+    if state.by_row == 0:
+        branch(state.touched, CLASS_OF_ALLOC, cls)
+    is_new = state.threads[thread] < 0
+    heap = heap_for(state, thread)
+    if align > state.grain:
+        size = int(state.classes[cls]["usable"])
+    block = allocate_small(state, heap, cls, size, is_new)
     if block < 0:
-        return allocate_large(touched, machine, heaps, pages, bins, heap, int(classes[cls]["usable"]), 1)
-    born_lines(touched, machine, classes, slabs, block)
+        return allocate_large(state, heap, int(state.classes[cls]["usable"]), 1)
+    born_lines(state, block)
     return block
 
 
 @hit_path
-def free(
-    touched: Ints, machine: Records, classes: Records, threads: Ints, heaps: Records, fronts: Records, slots: Ints,
-    stores: Records, slabs: Records, marks: Ints, nodes: Records, pages: Records, bins: Ints, moved: Ints, thread: int,
-    block: int, asked: int,
-) -> None:  # fmt: skip
+def free(state: State, thread: int, block: int, asked: int) -> None:
     """The block of this handle, of `asked` bytes, dies; a null pointer is no block."""
-    heap = int(threads[thread])
+    heap = int(state.threads[thread])
     if block >= SMALL_END:
-        free_large(touched, machine, heaps, pages, bins, heap, block, asked)
+        free_large(state, heap, block, asked)
     elif block >= 0:
-        by_row = int(machine[0]["by_row"])
-        dies_lines(touched, machine, classes, slabs, block)
-        if heap < 0 and needs_heap(int(machine[0]["remote_code"])):
-            if machine[0]["tail_bytes"] == 0:  # else the quarantine needs the heap, before the block's class is asked
-                touch(touched, FREE_OF + WORD * (1 + (block & CLASS_MASK)), 0)
+        by_row = state.by_row
+        dies_lines(state, block)
+        if heap < 0 and needs_heap(state.remote_code):
+            if state.tail_bytes == 0:  # else the quarantine needs the heap, before the block's class is asked
+                touch(state.touched, FREE_OF + WORD * (1 + (block & CLASS_MASK)), 0)
                 by_row = 0
-            heap = heap_for(touched, machine, threads, heaps, thread)
-        free_small(
-            touched, machine, classes, heaps, fronts, slots, stores, slabs, marks, nodes, moved, heap, block, by_row
-        )
+            heap = heap_for(state, thread)
+        free_small(state, heap, block, by_row)
 
 
 @kernel
-def fits_in_place(
-    touched: Ints, machine: Records, classes: Records, lookup: Ints, slabs: Records, pages: Records, bins: Ints,
-    block: int, asked: int, size: int, align: int,
-) -> bool:  # fmt: skip
+def fits_in_place(state: State, block: int, asked: int, size: int, align: int) -> bool:
     """Whether a block of `asked` bytes serves as one of `size` bytes where it stands, large ones resized (align: 1)."""
     if block >= SMALL_END:
-        return resize_large(touched, machine, pages, bins, block, asked, size)
+        return resize_large(state, block, asked, size)
     cls = block & CLASS_MASK
-    usable = int(classes[cls]["usable"])
-    live_lines(touched, machine, classes, slabs, block, 0)
-    class_lines(touched, machine, classes, slabs, block)
-    touch(touched, CLASSES + cls * CLASS_BYTES, 0)
-    if size <= machine[0]["small_limit"]:
-        size_lines(touched, machine, size)
-    return class_for(machine, classes, lookup, size, align) == cls or (size <= usable and 2 * size >= usable)
+    usable = int(state.classes[cls]["usable"])
+    live_lines(state, block, 0)
+    class_lines(state, block)
+    touch(state.touched, CLASSES + cls * CLASS_BYTES, 0)
+    if size <= state.small_limit:
+        size_lines(state, size)
+    return class_for(state, size, align) == cls or (size <= usable and 2 * size >= usable)
 
 
 @hit_path
-def block_bytes(machine: Records, classes: Records, pages: Records, block: int, asked: int) -> int:
+def block_bytes(state: State, block: int, asked: int) -> int:
     """The bytes that a live block occupies: its class's stride, or whole pages."""
     if block >= SMALL_END:
-        return large_bytes(machine, pages, block, asked)
-    return int(classes[block & CLASS_MASK]["stride"])
+        return large_bytes(state, block, asked)
+    return int(state.classes[block & CLASS_MASK]["stride"])
 
 
 @hit_path
-def usable_of(machine: Records, classes: Records, pages: Records, block: int, asked: int) -> int:
+def usable_of(state: State, block: int, asked: int) -> int:
     """The bytes that a live block has for the program."""
     if block >= SMALL_END:
-        return large_bytes(machine, pages, block, asked) - int(machine[0]["tail_bytes"])
-    return int(classes[block & CLASS_MASK]["usable"])
+        return large_bytes(state, block, asked) - state.tail_bytes
+    return int(state.classes[block & CLASS_MASK]["usable"])
 
 
 @hit_path
-def place_of(machine: Records, classes: Records, slabs: Records, block: int) -> int:
+def place_of(state: State, block: int) -> int:
     """The model address of a live block (model/memory/layout.py)."""
     if block >= HUGE_CODE:
         return huge_at(block)
     if block >= SMALL_END:
         return RUNS + (block - RUN_CODE) * PAGE
-    return block_at(machine, classes, slabs, block)
+    return block_at(state, block)
 
 
 @kernel
-def address_of(machine: Records, classes: Records, slabs: Records, block: int) -> int:
+def address_of(state: State, block: int) -> int:
     """The address code of a handle (section 1); -1 for a null pointer."""
     if block < 0 or block >= SMALL_END:
         return block
-    return block_at(machine, classes, slabs, block)
+    return block_at(state, block)
 
 
 @hit_path
-def note(touched: Ints, machine: Records, timeline: Records, is_death: bool) -> None:
+def note(state: State, is_death: bool) -> None:
     """After an event: keep what was live and committed at the highest of each, and a point of the time line if due.
 
     The death of a block raises neither.
     """
-    event = int(machine[0]["events"])
-    machine[0]["events"] = event + 1
+    event = state.events
+    state.events = event + 1
     if not is_death:
-        if machine[0]["live_bytes"] > machine[0]["peak_live_bytes"]:
-            machine[0]["peak_live_bytes"] = machine[0]["live_bytes"]
-            machine[0]["peak_live_event"] = event
-            machine[0]["peak_live_block_bytes"] = machine[0]["live_block_bytes"]
-            machine[0]["peak_live_committed"] = machine[0]["committed"]
-        if machine[0]["committed"] > machine[0]["peak_committed"]:
-            machine[0]["peak_committed"] = machine[0]["committed"]
-            machine[0]["peak_committed_event"] = event
-            machine[0]["peak_committed_live_bytes"] = machine[0]["live_bytes"]
-            machine[0]["peak_committed_block_bytes"] = machine[0]["live_block_bytes"]
-    if event == machine[0]["next_sample"]:
-        sample(touched, machine, timeline, event)
+        if state.live_bytes > state.peak_live_bytes:
+            state.peak_live_bytes = state.live_bytes
+            state.peak_live_event = event
+            state.peak_live_block_bytes = state.live_block_bytes
+            state.peak_live_committed = state.committed
+        if state.committed > state.peak_committed:
+            state.peak_committed = state.committed
+            state.peak_committed_event = event
+            state.peak_committed_live_bytes = state.live_bytes
+            state.peak_committed_block_bytes = state.live_block_bytes
+    if event == state.next_sample:
+        sample(state, event)
 
 
 @kernel
-def sample(touched: Ints, machine: Records, timeline: Records, event: int) -> None:
+def sample(state: State, event: int) -> None:
     """One more point of the time line; when that is full, every other point goes and the stride doubles."""
-    kept = int(machine[0]["samples"])
-    if kept == len(timeline):
+    kept = state.samples
+    if kept == len(state.timeline):
         kept = (kept + 1) // 2
         for index in range(kept):
-            timeline[index]["event"] = timeline[2 * index]["event"]
-            timeline[index]["live_bytes"] = timeline[2 * index]["live_bytes"]
-            timeline[index]["committed"] = timeline[2 * index]["committed"]
-            timeline[index]["resident"] = timeline[2 * index]["resident"]
-        machine[0]["stride"] *= 2
-    if event % int(machine[0]["stride"]) == 0:
-        timeline[kept]["event"] = event
-        timeline[kept]["live_bytes"] = machine[0]["live_bytes"]
-        timeline[kept]["committed"] = machine[0]["committed"]
-        timeline[kept]["resident"] = resident_bytes(touched)
+            state.timeline[index]["event"] = state.timeline[2 * index]["event"]
+            state.timeline[index]["live_bytes"] = state.timeline[2 * index]["live_bytes"]
+            state.timeline[index]["committed"] = state.timeline[2 * index]["committed"]
+            state.timeline[index]["resident"] = state.timeline[2 * index]["resident"]
+        state.stride *= 2
+    if event % state.stride == 0:
+        state.timeline[kept]["event"] = event
+        state.timeline[kept]["live_bytes"] = state.live_bytes
+        state.timeline[kept]["committed"] = state.committed
+        state.timeline[kept]["resident"] = resident_bytes(state.touched)
         kept += 1
-    machine[0]["samples"] = kept
-    machine[0]["next_sample"] = (event // int(machine[0]["stride"]) + 1) * int(machine[0]["stride"])
+    state.samples = kept
+    state.next_sample = (event // state.stride + 1) * state.stride

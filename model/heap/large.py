@@ -1,6 +1,6 @@
 """Large blocks: runs, from the heap's cache or the bins, and huge mappings; docs/machine.md sections 8 and 9."""
 
-from heapsmith.model.compile.kernel import Ints, Records, kernel
+from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.run_cache import cache_run, cached_run
 from heapsmith.model.heap.runs import NO_RUN, allocate_run, extend_run, free_run
@@ -18,6 +18,7 @@ from heapsmith.model.memory.layout import (
     TOTAL_REMAP,
     TOTAL_UNMAP,
 )
+from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, touch
 from heapsmith.model.policy.hardening.lines import large_tail_lines
 
@@ -44,115 +45,109 @@ def pages_for(size: int, tail_bytes: int) -> int:
 
 
 @kernel
-def allocate_huge(touched: Ints, machine: Records, pages: int) -> int:
+def allocate_huge(state: State, pages: int) -> int:
     """The ordinal of a new mapping."""
-    touch(touched, LARGE_LOCK, 1)
-    touch(touched, COUNTS + TOTAL_MAP, 1)
-    ordinal = int(machine[0]["huge_map"])
-    machine[0]["huge_map"] = ordinal + 1
-    commit(touched, machine, pages * PAGE)
-    large_tail_lines(touched, machine, huge_at(HUGE_CODE + ordinal), pages, 1)
+    touch(state.touched, LARGE_LOCK, 1)
+    touch(state.touched, COUNTS + TOTAL_MAP, 1)
+    ordinal = state.huge_map
+    state.huge_map = ordinal + 1
+    commit(state, pages * PAGE)
+    large_tail_lines(state, huge_at(HUGE_CODE + ordinal), pages, 1)
     return ordinal
 
 
 @kernel
-def free_huge(touched: Ints, machine: Records, pages: int) -> None:
+def free_huge(state: State, pages: int) -> None:
     """A mapping is unmapped."""
-    touch(touched, LARGE_LOCK, 1)
-    touch(touched, COUNTS + TOTAL_UNMAP, 1)
-    touch(touched, COUNTS + TOTAL_COMMITTED, 1)
-    machine[0]["huge_unmap"] += 1
-    machine[0]["committed"] -= pages * PAGE
+    touch(state.touched, LARGE_LOCK, 1)
+    touch(state.touched, COUNTS + TOTAL_UNMAP, 1)
+    touch(state.touched, COUNTS + TOTAL_COMMITTED, 1)
+    state.huge_unmap += 1
+    state.committed -= pages * PAGE
 
 
 @kernel
-def resize_huge(touched: Ints, machine: Records, block: int, old: int, new: int) -> None:
+def resize_huge(state: State, block: int, old: int, new: int) -> None:
     """The mapping of a huge block of `old` pages is made `new` pages long."""
     if new < old:
-        gone(touched, huge_at(block) + new * PAGE, (old - new) * PAGE)
+        gone(state.touched, huge_at(block) + new * PAGE, (old - new) * PAGE)
     if old != new:
-        large_tail_lines(touched, machine, huge_at(block), new, 1)
-        touch(touched, COUNTS + TOTAL_REMAP, 1)
-        machine[0]["huge_remap"] += 1
-        commit(touched, machine, (new - old) * PAGE)
+        large_tail_lines(state, huge_at(block), new, 1)
+        touch(state.touched, COUNTS + TOTAL_REMAP, 1)
+        state.huge_remap += 1
+        commit(state, (new - old) * PAGE)
 
 
 @kernel
-def allocate_large(
-    touched: Ints, machine: Records, heaps: Records, records: Records, bins: Ints, heap: int, size: int, align: int
-) -> int:
+def allocate_large(state: State, heap: int, size: int, align: int) -> int:
     """The handle of a large block of `size` bytes for a thread of this heap (-1: none).
 
     Where no run is left a mapping serves, but for a small request, which gets NO_RUN.
     """
-    pages = pages_for(size, int(machine[0]["tail_bytes"]))
-    if size > machine[0]["huge_bytes"] or align > PAGE:
-        machine[0]["clean"] = 1
-        return HUGE_CODE + allocate_huge(touched, machine, pages)
-    machine[0]["clean"] = 0
-    first = cached_run(touched, machine, heaps, records, heap, pages) if heap >= 0 else NO_RUN
+    pages = pages_for(size, state.tail_bytes)
+    if size > state.huge_bytes or align > PAGE:
+        state.clean = 1
+        return HUGE_CODE + allocate_huge(state, pages)
+    state.clean = 0
+    first = cached_run(state, heap, pages) if heap >= 0 else NO_RUN
     if first < 0:
-        first = allocate_run(touched, machine, records, bins, pages)
+        first = allocate_run(state, pages)
     if first >= 0:
-        large_tail_lines(touched, machine, RUNS + first * PAGE, pages, 1)
+        large_tail_lines(state, RUNS + first * PAGE, pages, 1)
         return RUN_CODE + first
-    if size > machine[0]["small_limit"]:
-        return HUGE_CODE + allocate_huge(touched, machine, pages)
-    machine[0]["failed_runs"] += 1
+    if size > state.small_limit:
+        return HUGE_CODE + allocate_huge(state, pages)
+    state.failed_runs += 1
     return NO_RUN
 
 
 @kernel
-def free_large(
-    touched: Ints, machine: Records, heaps: Records, records: Records, bins: Ints, heap: int, block: int, asked: int
-) -> None:
+def free_large(state: State, heap: int, block: int, asked: int) -> None:
     """A large block of `asked` bytes is freed by a thread of this heap (-1: none)."""
     if block >= HUGE_CODE:
-        pages = pages_for(asked, int(machine[0]["tail_bytes"]))
-        gone(touched, huge_at(block), pages * PAGE)
-        free_huge(touched, machine, pages)
+        pages = pages_for(asked, state.tail_bytes)
+        gone(state.touched, huge_at(block), pages * PAGE)
+        free_huge(state, pages)
         return
-    machine[0]["runs_freed"] += 1
+    state.runs_freed += 1
     first = block - RUN_CODE
-    touch(touched, PAGES + first * PAGE_BYTES, 0)
-    touch(touched, PAGES + first * PAGE_BYTES + PAGE_STATE, 1)
-    large_tail_lines(touched, machine, RUNS + first * PAGE, int(records[first]["run"]), 0)
-    if heap >= 0 and int(records[first]["run"]) * PAGE <= machine[0]["run_cache_bytes"]:
-        cache_run(touched, machine, heaps, records, bins, heap, first)
+    touch(state.touched, PAGES + first * PAGE_BYTES, 0)
+    touch(state.touched, PAGES + first * PAGE_BYTES + PAGE_STATE, 1)
+    large_tail_lines(state, RUNS + first * PAGE, int(state.pages[first]["run"]), 0)
+    if heap >= 0 and int(state.pages[first]["run"]) * PAGE <= state.run_cache_bytes:
+        cache_run(state, heap, first)
     else:
-        free_run(touched, machine, records, bins, first)
+        free_run(state, first)
 
 
 @kernel
-def resize_large(
-    touched: Ints, machine: Records, records: Records, bins: Ints, block: int, asked: int, size: int
-) -> bool:
+def resize_large(state: State, block: int, asked: int, size: int) -> bool:
     """Whether a large block of `asked` bytes could be made `size` bytes where it stands (section 9)."""
-    machine[0]["large_resizes"] += 1
-    wanted = pages_for(size, int(machine[0]["tail_bytes"]))
+    state.large_resizes += 1
+    wanted = pages_for(size, state.tail_bytes)
     if block >= HUGE_CODE:
-        touch(touched, LARGE_LOCK, 1)
-        if size <= machine[0]["huge_bytes"]:
+        touch(state.touched, LARGE_LOCK, 1)
+        if size <= state.huge_bytes:
             return False
-        resize_huge(touched, machine, block, pages_for(asked, int(machine[0]["tail_bytes"])), wanted)
+        resize_huge(state, block, pages_for(asked, state.tail_bytes), wanted)
         return True
-    if size <= machine[0]["small_limit"] or size > machine[0]["huge_bytes"]:
+    if size <= state.small_limit or size > state.huge_bytes:
         return False
     first = block - RUN_CODE
-    held = int(records[first]["run"])
-    touch(touched, PAGES + first * PAGE_BYTES, 0)
-    touch(touched, PAGES + first * PAGE_BYTES + PAGE_STATE, 0)
+    held = int(state.pages[first]["run"])
+    touch(state.touched, PAGES + first * PAGE_BYTES, 0)
+    touch(state.touched, PAGES + first * PAGE_BYTES + PAGE_STATE, 0)
     if wanted > held:
-        large_tail_lines(touched, machine, RUNS + first * PAGE, held, 0)
-        extended = extend_run(touched, machine, records, bins, first, wanted)
-        large_tail_lines(touched, machine, RUNS + first * PAGE, wanted if extended else held, 1)
+        large_tail_lines(state, RUNS + first * PAGE, held, 0)
+        extended = extend_run(state, first, wanted)
+        large_tail_lines(state, RUNS + first * PAGE, wanted if extended else held, 1)
         return extended
     return 2 * wanted >= held
 
 
 @kernel
-def large_bytes(machine: Records, records: Records, block: int, asked: int) -> int:
+def large_bytes(state: State, block: int, asked: int) -> int:
     """The bytes that a large block of `asked` bytes occupies."""
     if block >= HUGE_CODE:
-        return pages_for(asked, int(machine[0]["tail_bytes"])) * PAGE
-    return int(records[block - RUN_CODE]["run"]) * PAGE
+        return pages_for(asked, state.tail_bytes) * PAGE
+    return int(state.pages[block - RUN_CODE]["run"]) * PAGE

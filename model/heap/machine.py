@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.compile import kernel
-from heapsmith.model.compile.kernel import Ints, Records
+from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput
@@ -95,22 +95,7 @@ class Machine:
         self.touched = touched
         self.kernel_ns = 0
         self._run: Any = _run_with(compiled, **(touched.constants() if touched else {}))
-        self.machine = arrays.machine_record(plan, application)
-        self.classes = arrays.class_records(plan)
-        self.lookup: Ints = np.array(plan.size_class, np.int64)
-        self.threads: Ints = np.empty(0, np.int64)
-        self.heaps: Records = np.zeros(0, arrays.HEAP)
-        self.fronts: Records = np.zeros(0, arrays.FRONT)
-        self.slots: Ints = np.empty(0, np.int64)
-        self.stores: Records = np.zeros(0, arrays.STORE)
-        self.slabs: Records = np.zeros(0, arrays.SLAB)
-        self.marks: Ints = np.empty(0, np.int64)
-        self.nodes: Records = np.zeros(0, arrays.NODE)
-        self.pages: Records = np.zeros(0, arrays.PAGE_RECORD)
-        self.bins = arrays.empty_bins()
-        self.blocks: Records = np.zeros(0, arrays.BLOCK)
-        self.moved: Ints = np.empty(arrays.batch_room(plan), np.int64)
-        self.timeline: Records = np.zeros(arrays.SAMPLES, arrays.SAMPLE)
+        self.state = arrays.fresh_state(plan, application)
         self._make_room()
 
     def feed(self, chunk: Chunk, addresses: Ints | None = None) -> None:
@@ -119,40 +104,19 @@ class Machine:
         The processor time of the kernels, without what grows the arrays, is added to `kernel_ns`; it includes their
         compilation if they are new to this process. Raises BadInput at an event that cannot be.
         """
-        columns = [
-            np.require(column, dtype, ("C", "A", "W"))
-            for column, dtype in zip(chunk[:5], (np.uint8, np.uint32, np.uint32, np.int64, np.uint8), strict=True)
-        ]
+        types = {"op": np.uint8, "thread": np.uint32, "block": np.uint32, "size": np.int64, "align_log2": np.uint8}
+        for name, kind in types.items():
+            setattr(self.state, name, np.require(getattr(chunk, name), kind, ("C", "A", "W")))
+        self.state.addresses = NO_ADDRESSES if addresses is None else addresses
         if len(chunk.op):
             self._name(int(chunk.thread.max()), int(chunk.block.max()))
-        told = NO_ADDRESSES if addresses is None else addresses
         start = 0
         while start < len(chunk.op):
             begin = thread_time_ns()
-            start = self._run(
-                self.touched.array if self.touched else NO_TOUCHES,
-                self.machine,
-                self.classes,
-                self.lookup,
-                self.threads,
-                self.heaps,
-                self.fronts,
-                self.slots,
-                self.stores,
-                self.slabs,
-                self.marks,
-                self.nodes,
-                self.pages,
-                self.bins,
-                self.blocks,
-                self.moved,
-                *columns,
-                start,
-                self.timeline,
-                told,
-            )
+            self.state.touched = self.touched.array if self.touched else NO_TOUCHES
+            start = self._run(self.state, start)
             self.kernel_ns += thread_time_ns() - begin
-            if self.machine[0]["fault"]:
+            if self.state.fault:
                 self._refuse(chunk, start)
             self._make_room()
 
@@ -165,21 +129,21 @@ class Machine:
     def counters(self) -> Counters:
         """All counters as they stand."""
         return Counters(
-            {name: [int(count) for count in self.classes[name]] for name in arrays.COUNTS},
-            {name: int(self.machine[0][name]) for name in arrays.TOTALS},
+            {name: [int(count) for count in self.state.classes[name]] for name in arrays.COUNTS},
+            {name: getattr(self.state, field) for name, field in arrays.TOTAL_FIELDS.items()},
         )
 
     def statistics(self) -> Statistics:
         """All statistics as they stand."""
-        now = {name: int(self.machine[0][name]) for name in arrays.STATISTICS}
-        points = self.timeline[: int(self.machine[0]["samples"])]
+        now = {name: getattr(self.state, name) for name in arrays.STATISTICS}
+        points = self.state.timeline[: self.state.samples]
         return Statistics(
             now["events"],
             now["live_blocks"],
             now["live_bytes"],
             now["live_block_bytes"],
             now["failed_runs"],
-            int(self.machine[0]["top"]) * PAGE,
+            self.state.top * PAGE,
             _peak(
                 now["peak_live_event"], now["peak_live_bytes"], now["peak_live_block_bytes"], now["peak_live_committed"]
             ),
@@ -190,7 +154,7 @@ class Machine:
                 now["peak_committed"],
             ),
             [(int(event), int(live), int(committed), int(resident)) for event, live, committed, resident in points],
-            {name: int(self.machine[0][name]) for name in arrays.WORK},
+            {name: getattr(self.state, name) for name in arrays.WORK},
         )
 
     def check(self) -> None:
@@ -199,50 +163,49 @@ class Machine:
 
     def _name(self, thread: int, block: int) -> None:
         """Threads and blocks of these numbers can be named."""
-        if thread >= len(self.threads):
-            self.threads = arrays.grown_ints(self.threads, max(16, 2 * thread), -1)
+        state = self.state
+        if thread >= len(state.threads):
+            state.threads = arrays.grown_ints(state.threads, max(16, 2 * thread), -1)
         if self.touched:
             self.touched.make_room(0, thread + 1)
-        if block >= len(self.blocks):
-            self.blocks = arrays.grown_blocks(self.blocks, max(1024, 2 * block))
+        if block >= len(state.blocks):
+            state.blocks = arrays.grown_blocks(state.blocks, max(1024, 2 * block))
 
     def _make_room(self) -> None:
         """The arrays do for another event, whatever it is: those that might not are doubled."""
-        state = self.machine[0]
-        if state["slabs"] + arrays.slabs_per_event(self.plan) > len(self.slabs):
-            self._grow_slabs(2 * (int(state["slabs"]) + arrays.slabs_per_event(self.plan)))
-        if state["heaps"] + 1 > len(self.heaps):
-            self._grow_heaps(2 * (int(state["heaps"]) + 1))
+        state = self.state
+        more_slabs, more_pages = arrays.slabs_per_event(self.plan), arrays.pages_per_event(self.plan)
         more_nodes = arrays.nodes_per_event(self.plan)
-        if state["nodes"] + more_nodes > len(self.nodes):
-            self.nodes = arrays.grown(self.nodes, max(256, 2 * (len(self.nodes) + more_nodes)), ())
-        if state["top"] + arrays.pages_per_event(self.plan) > len(self.pages):
-            self.pages = arrays.grown(self.pages, 2 * (int(state["top"]) + arrays.pages_per_event(self.plan)), ())
-        state["slab_room"] = len(self.slabs) - arrays.slabs_per_event(self.plan)
-        state["heap_room"] = len(self.heaps) - 1
-        state["node_room"] = len(self.nodes) - more_nodes
-        state["page_room"] = len(self.pages) - arrays.pages_per_event(self.plan)
+        if state.slabs_made + more_slabs > len(state.slabs):
+            self._grow_slabs(2 * (state.slabs_made + more_slabs))
+        if state.heaps_made + 1 > len(state.heaps):
+            self._grow_heaps(2 * (state.heaps_made + 1))
+        if state.nodes_made + more_nodes > len(state.nodes):
+            state.nodes = arrays.grown(state.nodes, max(256, 2 * (len(state.nodes) + more_nodes)), ())
+        if state.top + more_pages > len(state.pages):
+            state.pages = arrays.grown(state.pages, 2 * (state.top + more_pages), ())
+        state.slab_room = len(state.slabs) - more_slabs
+        state.heap_room = len(state.heaps) - 1
+        state.node_room = len(state.nodes) - more_nodes
+        state.page_room = len(state.pages) - more_pages
         if self.touched:
-            self.touched.make_room(int(state["wanted_bytes"]))
-        state["full"] = 0
+            self.touched.make_room(state.wanted_bytes)
+        state.full = 0
 
     def _grow_slabs(self, slabs: int) -> None:
-        self.slabs = arrays.grown(self.slabs, slabs, ("owner",))
-        self.marks = arrays.grown_ints(self.marks, slabs * int(self.machine[0]["slab_words"]), 0)
+        self.state.slabs = arrays.grown(self.state.slabs, slabs, ("owner",))
+        self.state.marks = arrays.grown_ints(self.state.marks, slabs * self.state.slab_words, 0)
 
     def _grow_heaps(self, heaps: int) -> None:
-        slots = int(self.machine[0]["heap_slots"])
-        self.heaps = arrays.grown(self.heaps, heaps, ("remote", "oldest_run", "newest_run"))
-        self.stores = arrays.grown_stores(self.stores, self.classes, heaps, self.plan)
-        first = int(self.machine[0]["transfer_slots"])
-        self.fronts = arrays.grown_fronts(self.fronts, self.classes, heaps, self.plan)
-        self.slots = arrays.grown_ints(self.slots, first + heaps * slots, 0)
+        state = self.state
+        state.heaps = arrays.grown(state.heaps, heaps, ("remote", "oldest_run", "newest_run"))
+        state.stores = arrays.grown_stores(state.stores, state.classes, heaps, self.plan)
+        state.fronts = arrays.grown_fronts(state.fronts, state.classes, heaps, self.plan)
+        state.slots = arrays.grown_ints(state.slots, state.transfer_slots + heaps * state.heap_slots, 0)
 
     def _refuse(self, chunk: Chunk, index: int) -> None:
-        event = int(self.machine[0]["events"])
-        reason = FAULTS[int(self.machine[0]["fault"])].format(
-            op=chunk.op[index], block=chunk.block[index], size=chunk.size[index]
-        )
+        event = self.state.events
+        reason = FAULTS[self.state.fault].format(op=chunk.op[index], block=chunk.block[index], size=chunk.size[index])
         raise BadInput(f"event {event}: {reason}")
 
 

@@ -1,6 +1,6 @@
 """The run cache: freed runs that a heap keeps for its own thread, FIFO by age; docs/machine.md section 8."""
 
-from heapsmith.model.compile.kernel import Ints, Records, kernel
+from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE, RUN_CACHE_SLOTS
 from heapsmith.model.heap.age import join, leave
 from heapsmith.model.heap.runs import free_run
@@ -16,90 +16,91 @@ from heapsmith.model.memory.layout import (
     TOTAL_SPILL,
     heap_at,
 )
+from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
 
 
 @kernel
-def shift_lines(touched: Ints, machine: Records, heaps: Records, heap: int, place: int) -> None:
+def shift_lines(state: State, heap: int, place: int) -> None:
     """The lines of a run cache of which the run at `place` leaves: those behind it move up."""
-    at = heap_at(machine, heap) + int(machine[0]["heap_runs"])
-    behind = int(heaps[heap]["cached_runs"]) - place
-    touch(touched, at, 1)
-    touch_bytes(touched, at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * place, RUN_CACHE_LENGTH_BYTES * behind, 1)
+    at = heap_at(state, heap) + state.heap_runs
+    behind = int(state.heaps[heap]["cached_runs"]) - place
+    touch(state.touched, at, 1)
+    touch_bytes(state.touched, at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * place, RUN_CACHE_LENGTH_BYTES * behind, 1)
     blocks = at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * RUN_CACHE_SLOTS
-    touch_bytes(touched, blocks + RUN_CACHE_BLOCK_BYTES * place, RUN_CACHE_BLOCK_BYTES * behind, 1)
+    touch_bytes(state.touched, blocks + RUN_CACHE_BLOCK_BYTES * place, RUN_CACHE_BLOCK_BYTES * behind, 1)
 
 
 @kernel
-def uncache(touched: Ints, heaps: Records, records: Records, heap: int, first: int) -> None:
+def uncache(state: State, heap: int, first: int) -> None:
     """A run leaves the heap's cache."""
-    leave(records, first)
-    if heaps[heap]["oldest_run"] == first:
-        heaps[heap]["oldest_run"] = records[first]["newer"]
-    if heaps[heap]["newest_run"] == first:
-        heaps[heap]["newest_run"] = records[first]["older"]
-    heaps[heap]["cached_runs"] -= 1
-    heaps[heap]["cached_bytes"] -= int(records[first]["run"]) * PAGE
+    leave(state.pages, first)
+    if state.heaps[heap]["oldest_run"] == first:
+        state.heaps[heap]["oldest_run"] = state.pages[first]["newer"]
+    if state.heaps[heap]["newest_run"] == first:
+        state.heaps[heap]["newest_run"] = state.pages[first]["older"]
+    state.heaps[heap]["cached_runs"] -= 1
+    state.heaps[heap]["cached_bytes"] -= int(state.pages[first]["run"]) * PAGE
 
 
 @kernel
-def cached_run(touched: Ints, machine: Records, heaps: Records, records: Records, heap: int, pages: int) -> int:
+def cached_run(state: State, heap: int, pages: int) -> int:
     """The newest run of exactly so many pages leaves the heap's cache; -1 if there is none."""
-    first = int(heaps[heap]["newest_run"])
-    place = int(heaps[heap]["cached_runs"])
-    at = heap_at(machine, heap) + int(machine[0]["heap_runs"])
-    touch(touched, at, 0)
+    first = int(state.heaps[heap]["newest_run"])
+    place = int(state.heaps[heap]["cached_runs"])
+    at = heap_at(state, heap) + state.heap_runs
+    touch(state.touched, at, 0)
     while first >= 0:
         place -= 1
-        touch(touched, at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * place, 0)
-        if records[first]["run"] == pages:
+        touch(state.touched, at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * place, 0)
+        if state.pages[first]["run"] == pages:
             break
-        first = int(records[first]["older"])
-        machine[0]["runs_looked_at"] += 1
+        first = int(state.pages[first]["older"])
+        state.runs_looked_at += 1
     if first >= 0:
-        shift_lines(touched, machine, heaps, heap, place)
-        touch(touched, PAGES + first * PAGE_BYTES + PAGE_STATE, 1)
-        touch(touched, COUNTS + TOTAL_HIT, 1)
-        uncache(touched, heaps, records, heap, first)
-        machine[0]["run_hit"] += 1
+        shift_lines(state, heap, place)
+        touch(state.touched, PAGES + first * PAGE_BYTES + PAGE_STATE, 1)
+        touch(state.touched, COUNTS + TOTAL_HIT, 1)
+        uncache(state, heap, first)
+        state.run_hit += 1
     return first
 
 
 @kernel
-def cache_run(
-    touched: Ints, machine: Records, heaps: Records, records: Records, bins: Ints, heap: int, first: int
-) -> None:
+def cache_run(state: State, heap: int, first: int) -> None:
     """A freed run that fits the heap's cache becomes its newest; the oldest are freed to make room."""
-    size = int(records[first]["run"]) * PAGE
-    limit = int(machine[0]["run_cache_bytes"])
-    while heaps[heap]["cached_runs"] == RUN_CACHE_SLOTS or heaps[heap]["cached_bytes"] + size > limit:
-        spill_run(touched, machine, heaps, records, bins, heap)
-    at = heap_at(machine, heap) + int(machine[0]["heap_runs"])
-    place = int(heaps[heap]["cached_runs"])
-    touch(touched, at, 1)
-    touch(touched, at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * place, 1)
-    touch(touched, at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * RUN_CACHE_SLOTS + RUN_CACHE_BLOCK_BYTES * place, 1)
-    join(records, int(heaps[heap]["newest_run"]), first)
-    heaps[heap]["newest_run"] = first
-    if heaps[heap]["oldest_run"] < 0:
-        heaps[heap]["oldest_run"] = first
-    heaps[heap]["cached_runs"] += 1
-    heaps[heap]["cached_bytes"] += size
+    size = int(state.pages[first]["run"]) * PAGE
+    limit = state.run_cache_bytes
+    while state.heaps[heap]["cached_runs"] == RUN_CACHE_SLOTS or state.heaps[heap]["cached_bytes"] + size > limit:
+        spill_run(state, heap)
+    at = heap_at(state, heap) + state.heap_runs
+    place = int(state.heaps[heap]["cached_runs"])
+    touch(state.touched, at, 1)
+    touch(state.touched, at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * place, 1)
+    touch(
+        state.touched, at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * RUN_CACHE_SLOTS + RUN_CACHE_BLOCK_BYTES * place, 1
+    )
+    join(state.pages, int(state.heaps[heap]["newest_run"]), first)
+    state.heaps[heap]["newest_run"] = first
+    if state.heaps[heap]["oldest_run"] < 0:
+        state.heaps[heap]["oldest_run"] = first
+    state.heaps[heap]["cached_runs"] += 1
+    state.heaps[heap]["cached_bytes"] += size
 
 
 @kernel
-def spill_run(touched: Ints, machine: Records, heaps: Records, records: Records, bins: Ints, heap: int) -> None:
+def spill_run(state: State, heap: int) -> None:
     """The oldest run of the heap's cache is freed."""
-    first = int(heaps[heap]["oldest_run"])
-    shift_lines(touched, machine, heaps, heap, 0)
-    touch(touched, COUNTS + TOTAL_SPILL, 1)
-    uncache(touched, heaps, records, heap, first)
-    machine[0]["run_spill"] += 1
-    free_run(touched, machine, records, bins, first)
+    first = int(state.heaps[heap]["oldest_run"])
+    shift_lines(state, heap, 0)
+    touch(state.touched, COUNTS + TOTAL_SPILL, 1)
+    uncache(state, heap, first)
+    state.run_spill += 1
+    free_run(state, first)
 
 
 @kernel
-def empty_cache(touched: Ints, machine: Records, heaps: Records, records: Records, bins: Ints, heap: int) -> None:
+def empty_cache(state: State, heap: int) -> None:
     """All runs of the heap's cache are freed, the oldest first."""
-    while heaps[heap]["oldest_run"] >= 0:
-        spill_run(touched, machine, heaps, records, bins, heap)
+    while state.heaps[heap]["oldest_run"] >= 0:
+        spill_run(state, heap)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from heapsmith.model.compile.kernel import Ints, Records, hit_path, kernel
+from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.slabs import WORD_MASK, WORD_SHIFT, acquire, commit, marks_at, retire
 from heapsmith.model.memory.layout import (
@@ -23,6 +23,7 @@ from heapsmith.model.memory.layout import (
     count_at,
     slab_at,
 )
+from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
 from heapsmith.model.policy.dispatch import (
     ARRAY_STACK,
@@ -44,176 +45,133 @@ for _bit in range(32):
 
 
 @kernel
-def take(
-    touched: Ints,
-    machine: Records,
-    classes: Records,
-    stores: Records,
-    slabs: Records,
-    marks: Ints,
-    heap: int,
-    cls: int,
-    moved: Ints,
-) -> int:
+def take(state: State, heap: int, cls: int) -> int:
     """take(refill) of the heap's store into `moved`; the number of blocks taken, fewer if the span is full."""
-    store = heap * int(machine[0]["store_step"]) + cls
-    choice = int(machine[0]["choice_code"])
-    want = int(classes[cls]["refill_batch"])
+    store = heap * state.store_step + cls
+    choice = state.choice_code
+    want = int(state.classes[cls]["refill_batch"])
     left = want
     row = CLASSES + cls * CLASS_BYTES
-    counts = count_at(machine, heap, cls)
-    touch(touched, row + CLASS_STRIDE, 0)
-    touch(touched, row + CLASS_FIRST, 0)
-    if machine[0]["remote_code"] == LOCAL_CACHE:
-        touch(touched, POOL_LOCK, 1)
+    counts = count_at(state, heap, cls)
+    touch(state.touched, row + CLASS_STRIDE, 0)
+    touch(state.touched, row + CLASS_FIRST, 0)
+    if state.remote_code == LOCAL_CACHE:
+        touch(state.touched, POOL_LOCK, 1)
     while left > 0:
-        slab = choice_gives(touched, choice, stores, slabs, store)
+        slab = choice_gives(state, choice, store)
         if slab < 0:
-            slab = acquire(touched, machine, classes, slabs, marks, heap, cls)
+            slab = acquire(state, heap, cls)
             if slab < 0:
                 break
-            choice_attach(touched, choice, stores, slabs, store, slab)
-        machine[0]["visits"] += 1
-        touch(touched, slab_at(slabs, slab), 1)
-        touch(touched, slab_at(slabs, slab) + SLAB_CLASS_NUMBER, 0)
-        touch(touched, counts + COUNT_CARVE, 1)
-        touch(touched, counts + COUNT_REUSE, 1)
-        left -= take_freed(touched, machine, classes, slabs, marks, slab, cls, moved, want - left, left)
-        left -= take_fresh(touched, machine, classes, slabs, slab, cls, moved, want - left, left)
-        if slabs[slab]["freed"] == 0 and slabs[slab]["carved"] == classes[cls]["blocks"]:
-            choice_remove(touched, choice, stores, slabs, store, slab)
-            machine[0]["slab_removes"] += 1
-    classes[cls]["refill"] += 1
-    classes[cls]["refilled"] += want - left
+            choice_attach(state, choice, store, slab)
+        state.visits += 1
+        touch(state.touched, slab_at(state, slab), 1)
+        touch(state.touched, slab_at(state, slab) + SLAB_CLASS_NUMBER, 0)
+        touch(state.touched, counts + COUNT_CARVE, 1)
+        touch(state.touched, counts + COUNT_REUSE, 1)
+        left -= take_freed(state, slab, cls, want - left, left)
+        left -= take_fresh(state, slab, cls, want - left, left)
+        if state.slabs[slab]["freed"] == 0 and state.slabs[slab]["carved"] == state.classes[cls]["blocks"]:
+            choice_remove(state, choice, store, slab)
+            state.slab_removes += 1
+    state.classes[cls]["refill"] += 1
+    state.classes[cls]["refilled"] += want - left
     return want - left
 
 
 @hit_path
-def take_freed(
-    touched: Ints,
-    machine: Records,
-    classes: Records,
-    slabs: Records,
-    marks: Ints,
-    slab: int,
-    cls: int,
-    moved: Ints,
-    at: int,
-    want: int,
-) -> int:
+def take_freed(state: State, slab: int, cls: int, at: int, want: int) -> int:
     """Up to `want` freed blocks of the slab, lowest index first, from moved[at] on; their number."""
-    count = min(want, int(slabs[slab]["freed"]))
+    count = min(want, int(state.slabs[slab]["freed"]))
     if count == 0:
         return 0
-    base = slab * int(machine[0]["slab_words"])
-    word = int(slabs[slab]["low"])
+    base = slab * state.slab_words
+    word = int(state.slabs[slab]["low"])
     before = word
     for number in range(count):
-        while marks[base + word] == 0:
+        while state.marks[base + word] == 0:
             word += 1
-        bits = int(marks[base + word])
+        bits = int(state.marks[base + word])
         lowest = bits & -bits
-        marks[base + word] = bits - lowest
+        state.marks[base + word] = bits - lowest
         index = (word << WORD_SHIFT) + int(LOWEST_BIT[(lowest * DE_BRUIJN & 0xFFFFFFFF) >> 27])
-        moved[at + number] = (slab << SLAB_SHIFT) | (index << INDEX_SHIFT) | cls
-    touch_bytes(touched, marks_at(machine, slabs, slab), (before >> 1) * WORD, 0)
+        state.moved[at + number] = (slab << SLAB_SHIFT) | (index << INDEX_SHIFT) | cls
+    touch_bytes(state.touched, marks_at(state, slab), (before >> 1) * WORD, 0)
     touch_bytes(
-        touched, marks_at(machine, slabs, slab) + (before >> 1) * WORD, ((word >> 1) - (before >> 1) + 1) * WORD, 1
+        state.touched, marks_at(state, slab) + (before >> 1) * WORD, ((word >> 1) - (before >> 1) + 1) * WORD, 1
     )
-    machine[0]["words"] += (word >> 1) + 1
-    slabs[slab]["low"] = word
-    slabs[slab]["freed"] -= count
-    slabs[slab]["out"] += count
-    classes[cls]["reuse"] += count
+    state.words += (word >> 1) + 1
+    state.slabs[slab]["low"] = word
+    state.slabs[slab]["freed"] -= count
+    state.slabs[slab]["out"] += count
+    state.classes[cls]["reuse"] += count
     return count
 
 
 @hit_path
-def take_fresh(
-    touched: Ints,
-    machine: Records,
-    classes: Records,
-    slabs: Records,
-    slab: int,
-    cls: int,
-    moved: Ints,
-    at: int,
-    want: int,
-) -> int:
+def take_fresh(state: State, slab: int, cls: int, at: int, want: int) -> int:
     """Up to `want` blocks of the slab that were never out, in order, from moved[at] on; their number."""
-    carved = int(slabs[slab]["carved"])
-    count = min(want, int(classes[cls]["blocks"]) - carved)
+    carved = int(state.slabs[slab]["carved"])
+    count = min(want, int(state.classes[cls]["blocks"]) - carved)
     if count == 0:
         return 0
     for number in range(count):
-        moved[at + number] = (slab << SLAB_SHIFT) | ((carved + number) << INDEX_SHIFT) | cls
+        state.moved[at + number] = (slab << SLAB_SHIFT) | ((carved + number) << INDEX_SHIFT) | cls
     carved += count
-    slabs[slab]["carved"] = carved
-    slabs[slab]["out"] += count
-    classes[cls]["carve"] += count
-    end = int(classes[cls]["first"]) + carved * int(classes[cls]["stride"])
-    committed = min((end + PAGE - 1) & -PAGE, int(machine[0]["slab_bytes"]))
-    if committed > slabs[slab]["committed"]:
-        commit(touched, machine, committed - int(slabs[slab]["committed"]))
-        slabs[slab]["committed"] = committed
+    state.slabs[slab]["carved"] = carved
+    state.slabs[slab]["out"] += count
+    state.classes[cls]["carve"] += count
+    end = int(state.classes[cls]["first"]) + carved * int(state.classes[cls]["stride"])
+    committed = min((end + PAGE - 1) & -PAGE, state.slab_bytes)
+    if committed > state.slabs[slab]["committed"]:
+        commit(state, committed - int(state.slabs[slab]["committed"]))
+        state.slabs[slab]["committed"] = committed
     return count
 
 
 @hit_path
-def give(
-    touched: Ints,
-    machine: Records,
-    classes: Records,
-    stores: Records,
-    slabs: Records,
-    marks: Ints,
-    heap: int,
-    block: int,
-) -> None:
+def give(state: State, heap: int, block: int) -> None:
     """give(block): it is freed in its slab, which is retired if it is empty then and slab choice lets it go."""
-    choice = int(machine[0]["choice_code"])
+    choice = state.choice_code
     cls = block & CLASS_MASK
     slab = block >> SLAB_SHIFT
     index = (block >> INDEX_SHIFT) & INDEX_MASK
-    store = int(slabs[slab]["owner"]) * int(machine[0]["store_step"]) + cls
+    store = int(state.slabs[slab]["owner"]) * state.store_step + cls
     word = index >> WORD_SHIFT
-    touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_FIRST, 0)
-    touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_RECIPROCAL, 0)
-    touch(touched, slab_at(slabs, slab), 1)
-    touch(touched, slab_at(slabs, slab) + SLAB_CLASS_NUMBER, 0)
-    touch(touched, marks_at(machine, slabs, slab) + (word >> 1) * WORD, 1)
-    given_lines(touched, machine, classes, slabs, block)
-    marks[slab * int(machine[0]["slab_words"]) + word] |= 1 << (index & WORD_MASK)
-    freed = int(slabs[slab]["freed"])
-    slabs[slab]["freed"] = freed + 1
-    if freed == 0 or word < slabs[slab]["low"]:
-        slabs[slab]["low"] = word
-    slabs[slab]["out"] -= 1
-    if freed == 0 and slabs[slab]["carved"] == classes[cls]["blocks"]:
-        choice_add(touched, choice, stores, slabs, store, slab)
-        machine[0]["slab_adds"] += 1
-    if slabs[slab]["out"] == 0 and choice_lets_go(touched, choice, stores, slabs, store, slab):
-        choice_remove(touched, choice, stores, slabs, store, slab)
-        machine[0]["slab_removes"] += 1
-        retire(touched, machine, classes, slabs, heap, slab, cls)
+    touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_FIRST, 0)
+    touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_RECIPROCAL, 0)
+    touch(state.touched, slab_at(state, slab), 1)
+    touch(state.touched, slab_at(state, slab) + SLAB_CLASS_NUMBER, 0)
+    touch(state.touched, marks_at(state, slab) + (word >> 1) * WORD, 1)
+    given_lines(state, block)
+    state.marks[slab * state.slab_words + word] |= 1 << (index & WORD_MASK)
+    freed = int(state.slabs[slab]["freed"])
+    state.slabs[slab]["freed"] = freed + 1
+    if freed == 0 or word < state.slabs[slab]["low"]:
+        state.slabs[slab]["low"] = word
+    state.slabs[slab]["out"] -= 1
+    if freed == 0 and state.slabs[slab]["carved"] == state.classes[cls]["blocks"]:
+        choice_add(state, choice, store, slab)
+        state.slab_adds += 1
+    if state.slabs[slab]["out"] == 0 and choice_lets_go(state, choice, store, slab):
+        choice_remove(state, choice, store, slab)
+        state.slab_removes += 1
+        retire(state, heap, slab, cls)
 
 
 @kernel
-def tally_given(machine: Records, classes: Records, blocks: Ints, first: int, count: int) -> None:
+def tally_given(state: State, blocks: Ints, first: int, count: int) -> None:
     """blocks[first] .. blocks[first + count - 1] are given: one by one, or neighbours of one slab at once."""
-    machine[0]["given"] += count
-    alone = count > 0 and classes[int(blocks[first]) & CLASS_MASK]["front"] != ARRAY_STACK
+    state.given += count
+    alone = count > 0 and state.classes[int(blocks[first]) & CLASS_MASK]["front"] != ARRAY_STACK
     for index in range(first, first + count):
         if alone or index == first or blocks[index] >> SLAB_SHIFT != blocks[index - 1] >> SLAB_SHIFT:
-            machine[0]["gives"] += 1
+            state.gives += 1
 
 
 @kernel
-def give_batch(
-    touched: Ints, machine: Records, classes: Records, stores: Records, slabs: Records, marks: Ints, heap: int,
-    blocks: Ints, first: int, count: int,
-) -> None:  # fmt: skip
+def give_batch(state: State, heap: int, blocks: Ints, first: int, count: int) -> None:
     """give(blocks[first]) .. give(blocks[first + count - 1])."""
-    tally_given(machine, classes, blocks, first, count)
+    tally_given(state, blocks, first, count)
     for index in range(first, first + count):
-        give(touched, machine, classes, stores, slabs, marks, heap, int(blocks[index]))
+        give(state, heap, int(blocks[index]))

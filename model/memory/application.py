@@ -4,8 +4,9 @@ from typing import Literal
 
 import msgspec
 
-from heapsmith.model.compile.kernel import Ints, Records, hit_path, kernel
+from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory.layout import APPLICATION, REGION, WORD
+from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
 
 Part = Literal["none", "ends", "all"]
@@ -39,33 +40,33 @@ REPLAY = Application(births="all", deaths="none", replays=True)
 
 
 @kernel
-def part_lines(touched: Ints, part: int, address: int, start: int, end: int, write: int) -> None:
+def part_lines(state: State, part: int, address: int, start: int, end: int, write: int) -> None:
     """Of the bytes from `start` to `end` of a block at `address`."""
     if end <= start or part == NO_PART:
         return
     if part == ALL:
-        touch_bytes(touched, address + start, end - start, write)
+        touch_bytes(state.touched, address + start, end - start, write)
     else:
-        touch(touched, address + start, write)
-        touch(touched, address + max(start, end - WORD), write)
+        touch(state.touched, address + start, write)
+        touch(state.touched, address + max(start, end - WORD), write)
 
 
 @hit_path
-def birth_lines(touched: Ints, machine: Records, address: int, start: int, end: int) -> None:
+def birth_lines(state: State, address: int, start: int, end: int) -> None:
     """Of a new block of `end` bytes; one that was resized has its first `start` bytes already."""
-    part_lines(touched, int(machine[0]["births"]), address, start, end, 1)
+    part_lines(state, state.births, address, start, end, 1)
 
 
 @hit_path
-def death_lines(touched: Ints, machine: Records, address: int, size: int) -> None:
+def death_lines(state: State, address: int, size: int) -> None:
     """Of a block of `size` bytes that is about to be freed."""
-    part_lines(touched, int(machine[0]["deaths"]), address, 0, size, 0)
+    part_lines(state, state.deaths, address, 0, size, 0)
 
 
 @hit_path
-def event_lines(touched: Ints, machine: Records, name: int) -> None:
+def event_lines(state: State, name: int) -> None:
     """Of an event on block `name`, before its call."""
-    if machine[0]["replays"] == 1:
-        touch(touched, SCRIPT + int(machine[0]["events"]) * EVENT_BYTES, 0)
-        touch(touched, TABLE + name * ENTRY_BYTES, 1)
-        touch(touched, TABLE + name * ENTRY_BYTES + 2 * WORD, 1)
+    if state.replays == 1:
+        touch(state.touched, SCRIPT + state.events * EVENT_BYTES, 0)
+        touch(state.touched, TABLE + name * ENTRY_BYTES, 1)
+        touch(state.touched, TABLE + name * ENTRY_BYTES + 2 * WORD, 1)

@@ -8,7 +8,8 @@ linkage table, and single variables of the library but for its two locks and its
 
 import msgspec
 
-from heapsmith.model.compile.kernel import Records, hit_path
+from heapsmith.model.compile.kernel import hit_path
+from heapsmith.model.memory.state import State
 
 REGION = 1 << 40
 """Bytes of a region; a slab span may have 16 of them, a run span 4 (model/design/design.py)."""
@@ -151,26 +152,26 @@ def layout_of(
 
 
 @hit_path
-def block_at(machine: Records, classes: Records, slabs: Records, block: int) -> int:
+def block_at(state: State, block: int) -> int:
     """The model address of a small block by its handle, which is its address in the slab span."""
     cls = block & CLASS_MASK
-    start = int(slabs[block >> SLAB_SHIFT]["place"]) * int(machine[0]["slab_bytes"]) + int(classes[cls]["first"])
-    return SPAN + start + ((block >> INDEX_SHIFT) & INDEX_MASK) * int(classes[cls]["stride"])
+    start = int(state.slabs[block >> SLAB_SHIFT]["place"]) * state.slab_bytes + int(state.classes[cls]["first"])
+    return SPAN + start + ((block >> INDEX_SHIFT) & INDEX_MASK) * int(state.classes[cls]["stride"])
 
 
 @hit_path
-def heap_at(machine: Records, heap: int) -> int:
+def heap_at(state: State, heap: int) -> int:
     """Where a heap's structure begins."""
-    return HEAPS + heap * int(machine[0]["heap_bytes"])
+    return HEAPS + heap * state.heap_bytes
 
 
 @hit_path
-def count_at(machine: Records, heap: int, cls: int) -> int:
+def count_at(state: State, heap: int, cls: int) -> int:
     """Where a heap's counters of a class begin."""
-    return heap_at(machine, heap) + int(machine[0]["heap_count"]) + cls * COUNT_BYTES
+    return heap_at(state, heap) + state.heap_count + cls * COUNT_BYTES
 
 
 @hit_path
-def slab_at(slabs: Records, slab: int) -> int:
+def slab_at(state: State, slab: int) -> int:
     """Where a slab's record begins."""
-    return SLABS + int(slabs[slab]["place"]) * SLAB_BYTES
+    return SLABS + int(state.slabs[slab]["place"]) * SLAB_BYTES

@@ -1,7 +1,8 @@
 """Dispatch: for each policy family, the kernels that call the module that a policy code of the Plan stands for."""
 
 from heapsmith.model import policy
-from heapsmith.model.compile.kernel import Ints, Records, hit_path, kernel
+from heapsmith.model.compile.kernel import hit_path, kernel
+from heapsmith.model.memory.state import State
 from heapsmith.model.policy.choice import address_ordered as choice_address_ordered
 from heapsmith.model.policy.choice import hot_index as choice_hot_index
 from heapsmith.model.policy.choice.address_ordered import add as address_ordered_add
@@ -69,61 +70,61 @@ LOCAL_CACHE = policy.code(policy.REMOTES, remote_local_cache.NAME)
 
 
 @hit_path
-def front_pop(classes: Records, fronts: Records, slots: Ints, front: int, cls: int) -> int:
+def front_pop(state: State, front: int, cls: int) -> int:
     """Allocate from level 0: a block, or NO_BLOCK if it is empty."""
-    kind = int(classes[cls]["front"])
+    kind = int(state.classes[cls]["front"])
     if kind == NONE:
         return NO_BLOCK
     if kind == FIFO_RING:
-        return fifo_ring_pop(classes, fronts, slots, front, cls)
-    return stack_pop(fronts, slots, front)
+        return fifo_ring_pop(state, front, cls)
+    return stack_pop(state, front)
 
 
 @kernel
-def front_promote(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
+def front_promote(state: State, front: int, cls: int) -> int:
     """Allocate from level 1, level 0 being empty: a block, or NO_BLOCK if it is empty too or there is none."""
-    if classes[cls]["front"] != TWO_LEVEL:
+    if state.classes[cls]["front"] != TWO_LEVEL:
         return NO_BLOCK
-    return two_level_promote(classes, fronts, slots, front, cls, moved)
+    return two_level_promote(state, front, cls)
 
 
 @kernel
-def front_fill(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints, count: int) -> None:
+def front_fill(state: State, front: int, cls: int, count: int) -> None:
     """What a refill brought after its first block, moved[1] to moved[count - 1], goes into level 0."""
-    kind = int(classes[cls]["front"])
+    kind = int(state.classes[cls]["front"])
     if kind == FIFO_RING:
-        fifo_ring_fill(classes, fronts, slots, front, cls, moved, 1, count)
+        fifo_ring_fill(state, front, cls, 1, count)
     elif kind != NONE:
-        stack_fill(fronts, slots, front, moved, 1, count)
+        stack_fill(state, front, 1, count)
 
 
 @hit_path
-def front_push(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
+def front_push(state: State, front: int, cls: int, block: int) -> int:
     """Free into the front; the number of blocks in `moved` that the store must take, in this order."""
-    kind = int(classes[cls]["front"])
+    kind = int(state.classes[cls]["front"])
     if kind == ARRAY_STACK:
-        return array_stack_push(classes, fronts, slots, front, cls, block, moved)
+        return array_stack_push(state, front, cls, block)
     if kind == TWO_LEVEL:
-        return two_level_push(classes, fronts, slots, front, cls, block, moved)
+        return two_level_push(state, front, cls, block)
     if kind == FIFO_RING:
-        return fifo_ring_push(classes, fronts, slots, front, cls, block, moved)
+        return fifo_ring_push(state, front, cls, block)
     if kind == LINKED_LIST:
-        return linked_list_push(classes, fronts, slots, front, cls, block, moved)
-    return none_push(classes, cls, block, moved)
+        return linked_list_push(state, front, cls, block)
+    return none_push(state, cls, block)
 
 
 @kernel
-def front_drain(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
+def front_drain(state: State, front: int, cls: int) -> int:
     """Empty the front; the number of blocks in `moved`, in drain order."""
-    kind = int(classes[cls]["front"])
+    kind = int(state.classes[cls]["front"])
     if kind == ARRAY_STACK:
-        return array_stack_drain(fronts, slots, front, moved)
+        return array_stack_drain(state, front)
     if kind == TWO_LEVEL:
-        return two_level_drain(classes, fronts, slots, front, cls, moved)
+        return two_level_drain(state, front, cls)
     if kind == FIFO_RING:
-        return fifo_ring_drain(classes, fronts, slots, front, cls, moved)
+        return fifo_ring_drain(state, front, cls)
     if kind == LINKED_LIST:
-        return linked_list_drain(fronts, slots, front, moved)
+        return linked_list_drain(state, front)
     return 0
 
 
@@ -131,46 +132,46 @@ def front_drain(classes: Records, fronts: Records, slots: Ints, front: int, cls:
 
 
 @kernel
-def choice_gives(touched: Ints, choice: int, stores: Records, slabs: Records, store: int) -> int:
+def choice_gives(state: State, choice: int, store: int) -> int:
     """The slab that serves a take, -1 if none is available."""
     if choice == HOT_INDEX:
-        return hot_index_gives(touched, stores, slabs, store)
-    return address_ordered_gives(touched, stores, store)
+        return hot_index_gives(state, store)
+    return address_ordered_gives(state, store)
 
 
 @kernel
-def choice_attach(touched: Ints, choice: int, stores: Records, slabs: Records, store: int, slab: int) -> None:
+def choice_attach(state: State, choice: int, store: int, slab: int) -> None:
     """A slab just acquired is available."""
     if choice == HOT_INDEX:
-        hot_index_attach(touched, stores, store, slab)
+        hot_index_attach(state, store, slab)
     else:
-        address_ordered_add(touched, stores, slabs, store, slab)
+        address_ordered_add(state, store, slab)
 
 
 @kernel
-def choice_add(touched: Ints, choice: int, stores: Records, slabs: Records, store: int, slab: int) -> None:
+def choice_add(state: State, choice: int, store: int, slab: int) -> None:
     """A slab without a free block has one again."""
     if choice == HOT_INDEX:
-        hot_index_add(touched, stores, slabs, store, slab)
+        hot_index_add(state, store, slab)
     else:
-        address_ordered_add(touched, stores, slabs, store, slab)
+        address_ordered_add(state, store, slab)
 
 
 @kernel
-def choice_remove(touched: Ints, choice: int, stores: Records, slabs: Records, store: int, slab: int) -> None:
+def choice_remove(state: State, choice: int, store: int, slab: int) -> None:
     """A slab is exhausted or retired."""
     if choice == HOT_INDEX:
-        hot_index_remove(touched, stores, slabs, store, slab)
+        hot_index_remove(state, store, slab)
     else:
-        address_ordered_remove(touched, stores, slabs, store, slab)
+        address_ordered_remove(state, store, slab)
 
 
 @kernel
-def choice_lets_go(touched: Ints, choice: int, stores: Records, slabs: Records, store: int, slab: int) -> bool:
+def choice_lets_go(state: State, choice: int, store: int, slab: int) -> bool:
     """Whether an available slab of which no block is out may be retired."""
     if choice == HOT_INDEX:
-        return hot_index_lets_go(touched, stores, store, slab)
-    return address_ordered_lets_go(touched, stores, slabs, store, slab)
+        return hot_index_lets_go(state, store, slab)
+    return address_ordered_lets_go(state, store, slab)
 
 
 # Empties, classifier, release, remote.
@@ -185,11 +186,11 @@ def pool_of(empties: int, cls: int) -> int:
 
 
 @kernel
-def superslab_place(machine: Records, cls: int, mapped: int, mapped_by_pool: int) -> int:
+def superslab_place(state: State, cls: int, mapped: int, mapped_by_pool: int) -> int:
     """The first slab, in slabs from the span's start, of the next superslab; -1 if there is no room for it."""
-    if machine[0]["classifier_code"] == CLASS_REGION:
-        return class_region_place(machine, cls, mapped_by_pool)
-    return slab_map_place(machine, mapped)
+    if state.classifier_code == CLASS_REGION:
+        return class_region_place(state, cls, mapped_by_pool)
+    return slab_map_place(state, mapped)
 
 
 @kernel
@@ -209,11 +210,11 @@ def release_grown(release: int, budget_bytes: int, needed_again_bytes: int, most
 
 
 @hit_path
-def where(remote: int, slabs: Records, heap: int, slab: int) -> int:
+def where(state: State, remote: int, heap: int, slab: int) -> int:
     """Where a block of `slab` freed by a thread of this heap (-1: none) goes (model/policy/remote/common.py)."""
     if remote == LOCAL_CACHE:
         return local_cache_where()
-    return owner_list_where(slabs, heap, slab)
+    return owner_list_where(state, heap, slab)
 
 
 @hit_path

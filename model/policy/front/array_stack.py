@@ -1,7 +1,8 @@
 """Array stack: a LIFO of pointers in an array; the freed block itself is never touched."""
 
-from heapsmith.model.compile.kernel import Ints, Records, hit_path, kernel
+from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory.layout import CLASS_BYTES, CLASS_CAPACITY, CLASS_FLUSH, CLASS_TRANSFER, CLASSES
+from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.front.common import (
     FrontPlan,
@@ -33,33 +34,30 @@ def derive(params: Params, stride: int) -> FrontPlan:
 
 
 @kernel
-def push(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
+def push(state: State, front: int, cls: int, block: int) -> int:
     """Free: `block` becomes the newest; from a full front the oldest go to `moved`, and their number is returned."""
     flushed = 0
-    if fronts[front]["held"] == classes[cls]["capacity"]:
-        flushed = stack_shift(fronts, slots, front, int(classes[cls]["flush_batch"]), moved, 0)
-        classes[cls]["flush"] += 1
-        classes[cls]["flushed"] += flushed
-    stack_push(fronts, slots, front, block)
-    classes[cls]["push"] += 1
+    if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
+        flushed = stack_shift(state, front, int(state.classes[cls]["flush_batch"]), 0)
+        state.classes[cls]["flush"] += 1
+        state.classes[cls]["flushed"] += flushed
+    stack_push(state, front, block)
+    state.classes[cls]["push"] += 1
     return flushed
 
 
 @kernel
-def drain(fronts: Records, slots: Ints, front: int, moved: Ints) -> int:
+def drain(state: State, front: int) -> int:
     """All blocks leave for `moved`, oldest first; their number."""
-    return stack_shift(fronts, slots, front, int(fronts[front]["held"]), moved, 0)
+    return stack_shift(state, front, int(state.fronts[front]["held"]), 0)
 
 
 @hit_path
-def push_lines(
-    touched: Ints, machine: Records, classes: Records, fronts: Records, slots: Ints, slabs: Records, front: int,
-    cls: int, block: int,
-) -> None:  # fmt: skip
+def push_lines(state: State, front: int, cls: int, block: int) -> None:
     """Of a free; an overflow moves all slots."""
-    capacity = int(classes[cls]["capacity"])
-    stack_push_lines(touched, fronts, front, int(fronts[front]["held"]), capacity)
-    if fronts[front]["held"] == capacity:
-        slots_lines(touched, fronts, front, cls, capacity, CLASS_FLUSH)
-        touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
-        touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_TRANSFER, 0)
+    capacity = int(state.classes[cls]["capacity"])
+    stack_push_lines(state, front, int(state.fronts[front]["held"]), capacity)
+    if state.fronts[front]["held"] == capacity:
+        slots_lines(state, front, cls, capacity, CLASS_FLUSH)
+        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
+        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_TRANSFER, 0)

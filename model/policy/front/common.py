@@ -2,7 +2,7 @@
 
 import msgspec
 
-from heapsmith.model.compile.kernel import Ints, Records, hit_path, kernel
+from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.memory.layout import (
     CLASS_BYTES,
     CLASS_REFILL,
@@ -13,6 +13,7 @@ from heapsmith.model.memory.layout import (
     WORD,
     block_at,
 )
+from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
 
 REFILL_BYTES = 4096
@@ -98,40 +99,40 @@ def why_not_one_level(params: OneLevel) -> str | None:
 
 
 @hit_path
-def stack_pop(fronts: Records, slots: Ints, front: int) -> int:
+def stack_pop(state: State, front: int) -> int:
     """The newest block of a level 0 kept as a stack (oldest first in `slots`), or NO_BLOCK."""
-    held = int(fronts[front]["held"])
+    held = int(state.fronts[front]["held"])
     if held == 0:
         return NO_BLOCK
-    fronts[front]["held"] = held - 1
-    return int(slots[int(fronts[front]["base"]) + held - 1])
+    state.fronts[front]["held"] = held - 1
+    return int(state.slots[int(state.fronts[front]["base"]) + held - 1])
 
 
 @hit_path
-def stack_push(fronts: Records, slots: Ints, front: int, block: int) -> None:
+def stack_push(state: State, front: int, block: int) -> None:
     """`block` becomes the newest of a level 0 that has room."""
-    held = int(fronts[front]["held"])
-    slots[int(fronts[front]["base"]) + held] = block
-    fronts[front]["held"] = held + 1
+    held = int(state.fronts[front]["held"])
+    state.slots[int(state.fronts[front]["base"]) + held] = block
+    state.fronts[front]["held"] = held + 1
 
 
 @kernel
-def stack_fill(fronts: Records, slots: Ints, front: int, moved: Ints, first: int, count: int) -> None:
+def stack_fill(state: State, front: int, first: int, count: int) -> None:
     """moved[first] .. moved[count - 1] go on an empty level 0 so that they come out in this order."""
     for index in range(count - 1, first - 1, -1):
-        stack_push(fronts, slots, front, int(moved[index]))
+        stack_push(state, front, int(state.moved[index]))
 
 
 @kernel
-def stack_shift(fronts: Records, slots: Ints, front: int, count: int, moved: Ints, at: int) -> int:
+def stack_shift(state: State, front: int, count: int, at: int) -> int:
     """The oldest `count` blocks leave level 0 for moved[at] on, oldest first; the number in `moved` then."""
-    base = int(fronts[front]["base"])
-    held = int(fronts[front]["held"])
+    base = int(state.fronts[front]["base"])
+    held = int(state.fronts[front]["held"])
     for index in range(count):
-        moved[at + index] = slots[base + index]
+        state.moved[at + index] = state.slots[base + index]
     for index in range(count, held):
-        slots[base + index - count] = slots[base + index]
-    fronts[front]["held"] = held - count
+        state.slots[base + index - count] = state.slots[base + index]
+    state.fronts[front]["held"] = held - count
     return at + count
 
 
@@ -139,48 +140,46 @@ def stack_shift(fronts: Records, slots: Ints, front: int, count: int, moved: Int
 
 
 @hit_path
-def stack_pop_lines(touched: Ints, fronts: Records, front: int, held: int) -> None:
+def stack_pop_lines(state: State, front: int, held: int) -> None:
     """Of a pop of a stack of `held` blocks: its top, and the slot below, which is NULL under the oldest."""
-    touch(touched, int(fronts[front]["top_at"]), 1)
-    touch(touched, int(fronts[front]["slots_at"]) + WORD * (held - 1), 0)
+    touch(state.touched, int(state.fronts[front]["top_at"]), 1)
+    touch(state.touched, int(state.fronts[front]["slots_at"]) + WORD * (held - 1), 0)
 
 
 @hit_path
-def stack_push_lines(touched: Ints, fronts: Records, front: int, held: int, capacity: int) -> None:
+def stack_push_lines(state: State, front: int, held: int, capacity: int) -> None:
     """Of a push on a stack of `held` blocks: its top, its end, and the slot unless it is full."""
-    touch(touched, int(fronts[front]["top_at"]), 1)
-    touch(touched, int(fronts[front]["end_at"]), 0)
+    touch(state.touched, int(state.fronts[front]["top_at"]), 1)
+    touch(state.touched, int(state.fronts[front]["end_at"]), 0)
     if held < capacity:
-        touch(touched, int(fronts[front]["slots_at"]) + WORD * held, 1)
+        touch(state.touched, int(state.fronts[front]["slots_at"]) + WORD * held, 1)
 
 
 @kernel
-def stack_fill_lines(touched: Ints, fronts: Records, front: int, cls: int, count: int) -> None:
+def stack_fill_lines(state: State, front: int, cls: int, count: int) -> None:
     """Of a refill of a stack: the slots, its top, and of the class's row whether batches may wait for it."""
-    slots_lines(touched, fronts, front, cls, count, CLASS_REFILL)
-    touch(touched, int(fronts[front]["top_at"]), 1)
-    touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_TRANSFER, 0)
+    slots_lines(state, front, cls, count, CLASS_REFILL)
+    touch(state.touched, int(state.fronts[front]["top_at"]), 1)
+    touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_TRANSFER, 0)
 
 
 @kernel
-def slots_lines(touched: Ints, fronts: Records, front: int, cls: int, count: int, number: int) -> None:
+def slots_lines(state: State, front: int, cls: int, count: int, number: int) -> None:
     """Of a batch of `count` blocks of level 0: its slots, and where the class's row has them and `number`."""
-    touch(touched, CLASSES + cls * CLASS_BYTES + number, 0)
-    touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
-    touch_bytes(touched, int(fronts[front]["slots_at"]), WORD * count, 1)
+    touch(state.touched, CLASSES + cls * CLASS_BYTES + number, 0)
+    touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
+    touch_bytes(state.touched, int(state.fronts[front]["slots_at"]), WORD * count, 1)
 
 
 @hit_path
-def list_lines(touched: Ints, fronts: Records, front: int, number: int) -> None:
+def list_lines(state: State, front: int, number: int) -> None:
     """Of a list: its count, in the front's record, and its head."""
-    touch(touched, int(fronts[front]["front_at"]) + number, 1)
-    touch(touched, int(fronts[front]["front_at"]) + FRONT_LIST, 1)
+    touch(state.touched, int(state.fronts[front]["front_at"]) + number, 1)
+    touch(state.touched, int(state.fronts[front]["front_at"]) + FRONT_LIST, 1)
 
 
 @kernel
-def links_lines(
-    touched: Ints, machine: Records, classes: Records, slabs: Records, blocks: Ints, first: int, count: int, write: int
-) -> None:
+def links_lines(state: State, blocks: Ints, first: int, count: int, write: int) -> None:
     """Of the links of blocks[first] .. blocks[first + count - 1]: their first words."""
     for index in range(first, first + count):
-        touch(touched, block_at(machine, classes, slabs, int(blocks[index])), write)
+        touch(state.touched, block_at(state, int(blocks[index])), write)

@@ -1,6 +1,6 @@
 """FIFO ring: a power-of-two ring of pointers; the block freed first is reused first."""
 
-from heapsmith.model.compile.kernel import Ints, Records, kernel
+from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import (
     CLASS_BYTES,
     CLASS_CAPACITY,
@@ -10,6 +10,7 @@ from heapsmith.model.memory.layout import (
     CLASSES,
     WORD,
 )
+from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.front.common import (
     NO_BLOCK,
@@ -39,98 +40,84 @@ def derive(params: Params, stride: int) -> FrontPlan:
 
 
 @kernel
-def pop(classes: Records, fronts: Records, slots: Ints, front: int, cls: int) -> int:
+def pop(state: State, front: int, cls: int) -> int:
     """The oldest block, or NO_BLOCK."""
-    held = int(fronts[front]["held"])
+    held = int(state.fronts[front]["held"])
     if held == 0:
         return NO_BLOCK
-    head = int(fronts[front]["head"])
-    fronts[front]["held"] = held - 1
-    fronts[front]["head"] = (head + 1) & (int(classes[cls]["capacity"]) - 1)
-    return int(slots[int(fronts[front]["base"]) + head])
+    head = int(state.fronts[front]["head"])
+    state.fronts[front]["held"] = held - 1
+    state.fronts[front]["head"] = (head + 1) & (int(state.classes[cls]["capacity"]) - 1)
+    return int(state.slots[int(state.fronts[front]["base"]) + head])
 
 
 @kernel
-def append(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int) -> None:
+def append(state: State, front: int, cls: int, block: int) -> None:
     """`block` becomes the newest of a ring that has room."""
-    held = int(fronts[front]["held"])
-    tail = (int(fronts[front]["head"]) + held) & (int(classes[cls]["capacity"]) - 1)
-    slots[int(fronts[front]["base"]) + tail] = block
-    fronts[front]["held"] = held + 1
+    held = int(state.fronts[front]["held"])
+    tail = (int(state.fronts[front]["head"]) + held) & (int(state.classes[cls]["capacity"]) - 1)
+    state.slots[int(state.fronts[front]["base"]) + tail] = block
+    state.fronts[front]["held"] = held + 1
 
 
 @kernel
-def fill(
-    classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints, first: int, count: int
-) -> None:
+def fill(state: State, front: int, cls: int, first: int, count: int) -> None:
     """moved[first] .. moved[count - 1] go into an empty ring, in places of these numbers, to come out in this order."""
-    fronts[front]["head"] = first & (int(classes[cls]["capacity"]) - 1)
+    state.fronts[front]["head"] = first & (int(state.classes[cls]["capacity"]) - 1)
     for index in range(first, count):
-        append(classes, fronts, slots, front, cls, int(moved[index]))
+        append(state, front, cls, int(state.moved[index]))
 
 
 @kernel
-def push(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
+def push(state: State, front: int, cls: int, block: int) -> int:
     """Free: `block` becomes the newest; from a full ring the oldest go to `moved`, and their number is returned."""
     flushed = 0
-    if fronts[front]["held"] == classes[cls]["capacity"]:
-        flushed = int(classes[cls]["flush_batch"])
+    if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
+        flushed = int(state.classes[cls]["flush_batch"])
         for index in range(flushed):
-            moved[index] = pop(classes, fronts, slots, front, cls)
-        classes[cls]["flush"] += 1
-        classes[cls]["flushed"] += flushed
-    append(classes, fronts, slots, front, cls, block)
-    classes[cls]["push"] += 1
+            state.moved[index] = pop(state, front, cls)
+        state.classes[cls]["flush"] += 1
+        state.classes[cls]["flushed"] += flushed
+    append(state, front, cls, block)
+    state.classes[cls]["push"] += 1
     return flushed
 
 
 @kernel
-def drain(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
+def drain(state: State, front: int, cls: int) -> int:
     """All blocks leave for `moved`, oldest first; their number."""
-    held = int(fronts[front]["held"])
+    held = int(state.fronts[front]["held"])
     for index in range(held):
-        moved[index] = pop(classes, fronts, slots, front, cls)
-    fronts[front]["head"] = 0
+        state.moved[index] = pop(state, front, cls)
+    state.fronts[front]["head"] = 0
     return held
 
 
 @kernel
-def pop_lines(
-    touched: Ints,
-    machine: Records,
-    classes: Records,
-    fronts: Records,
-    slots: Ints,
-    slabs: Records,
-    front: int,
-    cls: int,
-) -> None:
+def pop_lines(state: State, front: int, cls: int) -> None:
     """Of an allocation: the front's record, and the slot of the oldest."""
-    touch(touched, int(fronts[front]["front_at"]), 1)
-    if fronts[front]["held"] > 0:
-        touch(touched, int(fronts[front]["slots_at"]) + WORD * int(fronts[front]["head"]), 0)
+    touch(state.touched, int(state.fronts[front]["front_at"]), 1)
+    if state.fronts[front]["held"] > 0:
+        touch(state.touched, int(state.fronts[front]["slots_at"]) + WORD * int(state.fronts[front]["head"]), 0)
 
 
 @kernel
-def push_lines(
-    touched: Ints, machine: Records, classes: Records, fronts: Records, slots: Ints, slabs: Records, front: int,
-    cls: int, block: int,
-) -> None:  # fmt: skip
+def push_lines(state: State, front: int, cls: int, block: int) -> None:
     """Of a free: the front's record, and the slot behind the newest; an overflow reads the slots of the oldest."""
-    touch(touched, int(fronts[front]["front_at"]), 1)
-    last = int(classes[cls]["capacity"]) - 1
-    head, held = int(fronts[front]["head"]), int(fronts[front]["held"])
-    touch(touched, int(fronts[front]["slots_at"]) + WORD * ((head + held) & last), 1)
+    touch(state.touched, int(state.fronts[front]["front_at"]), 1)
+    last = int(state.classes[cls]["capacity"]) - 1
+    head, held = int(state.fronts[front]["head"]), int(state.fronts[front]["held"])
+    touch(state.touched, int(state.fronts[front]["slots_at"]) + WORD * ((head + held) & last), 1)
     if held > last:
-        touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
-        touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
-        touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
-        for index in range(int(classes[cls]["flush_batch"])):
-            touch(touched, int(fronts[front]["slots_at"]) + WORD * ((head + index) & last), 0)
+        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
+        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
+        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
+        for index in range(int(state.classes[cls]["flush_batch"])):
+            touch(state.touched, int(state.fronts[front]["slots_at"]) + WORD * ((head + index) & last), 0)
 
 
 @kernel
-def fill_lines(touched: Ints, fronts: Records, front: int, cls: int, count: int) -> None:
+def fill_lines(state: State, front: int, cls: int, count: int) -> None:
     """Of a refill."""
-    touch(touched, int(fronts[front]["front_at"]), 1)
-    slots_lines(touched, fronts, front, cls, count, CLASS_REFILL)
+    touch(state.touched, int(state.fronts[front]["front_at"]), 1)
+    slots_lines(state, front, cls, count, CLASS_REFILL)

@@ -1,6 +1,6 @@
 """Singly linked list through the free blocks' first words: LIFO, no array, but every pop reads the block."""
 
-from heapsmith.model.compile.kernel import Ints, Records, kernel
+from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import (
     CLASS_BYTES,
     CLASS_FLUSH,
@@ -10,6 +10,7 @@ from heapsmith.model.memory.layout import (
     FRONT_LIST,
     block_at,
 )
+from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.front.common import (
     FrontPlan,
@@ -41,71 +42,56 @@ def derive(params: Params, stride: int) -> FrontPlan:
 
 
 @kernel
-def push(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
+def push(state: State, front: int, cls: int, block: int) -> int:
     """Free: `block` becomes the newest; from a full list the newest go to `moved` first; their number."""
     flushed = 0
-    if fronts[front]["held"] == classes[cls]["capacity"]:
-        flushed = int(classes[cls]["flush_batch"])
+    if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
+        flushed = int(state.classes[cls]["flush_batch"])
         for index in range(flushed):
-            moved[index] = stack_pop(fronts, slots, front)
-        classes[cls]["flush"] += 1
-        classes[cls]["flushed"] += flushed
-    stack_push(fronts, slots, front, block)
-    classes[cls]["push"] += 1
+            state.moved[index] = stack_pop(state, front)
+        state.classes[cls]["flush"] += 1
+        state.classes[cls]["flushed"] += flushed
+    stack_push(state, front, block)
+    state.classes[cls]["push"] += 1
     return flushed
 
 
 @kernel
-def drain(fronts: Records, slots: Ints, front: int, moved: Ints) -> int:
+def drain(state: State, front: int) -> int:
     """All blocks leave for `moved`, newest first; their number."""
-    held = int(fronts[front]["held"])
+    held = int(state.fronts[front]["held"])
     for index in range(held):
-        moved[index] = stack_pop(fronts, slots, front)
+        state.moved[index] = stack_pop(state, front)
     return held
 
 
 @kernel
-def pop_lines(
-    touched: Ints,
-    machine: Records,
-    classes: Records,
-    fronts: Records,
-    slots: Ints,
-    slabs: Records,
-    front: int,
-    cls: int,
-) -> None:
+def pop_lines(state: State, front: int, cls: int) -> None:
     """Of an allocation: the front's record, and the newest block, whose link is read."""
-    held = int(fronts[front]["held"])
-    touch(touched, int(fronts[front]["front_at"]) + FRONT_LIST, 1)
+    held = int(state.fronts[front]["held"])
+    touch(state.touched, int(state.fronts[front]["front_at"]) + FRONT_LIST, 1)
     if held > 0:
-        touch(touched, int(fronts[front]["front_at"]), 1)
-        links_lines(touched, machine, classes, slabs, slots, int(fronts[front]["base"]) + held - 1, 1, 0)
+        touch(state.touched, int(state.fronts[front]["front_at"]), 1)
+        links_lines(state, state.slots, int(state.fronts[front]["base"]) + held - 1, 1, 0)
 
 
 @kernel
-def push_lines(
-    touched: Ints, machine: Records, classes: Records, fronts: Records, slots: Ints, slabs: Records, front: int,
-    cls: int, block: int,
-) -> None:  # fmt: skip
+def push_lines(state: State, front: int, cls: int, block: int) -> None:
     """Of a free: the front's record, and the block, whose link is written; an overflow reads those of the newest."""
-    list_lines(touched, fronts, front, FRONT_HELD)
-    touch(touched, block_at(machine, classes, slabs, block), 1)
-    held = int(fronts[front]["held"])
-    if held == classes[cls]["capacity"]:
-        touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
-        flushed = int(classes[cls]["flush_batch"])
-        newest = int(fronts[front]["base"]) + held - flushed
-        links_lines(touched, machine, classes, slabs, slots, newest, flushed, 0)
+    list_lines(state, front, FRONT_HELD)
+    touch(state.touched, block_at(state, block), 1)
+    held = int(state.fronts[front]["held"])
+    if held == state.classes[cls]["capacity"]:
+        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
+        flushed = int(state.classes[cls]["flush_batch"])
+        newest = int(state.fronts[front]["base"]) + held - flushed
+        links_lines(state, state.slots, newest, flushed, 0)
 
 
 @kernel
-def fill_lines(
-    touched: Ints, machine: Records, classes: Records, fronts: Records, slabs: Records, front: int, cls: int,
-    moved: Ints, count: int,
-) -> None:  # fmt: skip
+def fill_lines(state: State, front: int, cls: int, count: int) -> None:
     """Of a refill: blocks pass through the heap's slots, and all but the first are linked."""
-    slots_lines(touched, fronts, front, cls, count, CLASS_REFILL)
+    slots_lines(state, front, cls, count, CLASS_REFILL)
     if count > 1:
-        list_lines(touched, fronts, front, FRONT_HELD)
-        links_lines(touched, machine, classes, slabs, moved, 1, count - 1, 1)
+        list_lines(state, front, FRONT_HELD)
+        links_lines(state, state.moved, 1, count - 1, 1)

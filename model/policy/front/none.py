@@ -2,7 +2,8 @@
 
 import msgspec
 
-from heapsmith.model.compile.kernel import Ints, Records, kernel
+from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.memory.state import State
 from heapsmith.model.policy.front.common import FrontPlan
 
 NAME = "none"
@@ -24,8 +25,8 @@ def derive(params: Params, stride: int) -> FrontPlan:
 
 
 @kernel
-def push(classes: Records, cls: int, block: int, moved: Ints) -> int:
+def push(state: State, cls: int, block: int) -> int:
     """Free: `block` goes straight to the store."""
-    classes[cls]["direct"] += 1
-    moved[0] = block
+    state.classes[cls]["direct"] += 1
+    state.moved[0] = block
     return 1

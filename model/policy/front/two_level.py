@@ -2,7 +2,7 @@
 
 import msgspec
 
-from heapsmith.model.compile.kernel import Ints, Records, hit_path, kernel
+from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory.layout import (
     CLASS_BYTES,
     CLASS_FLUSH,
@@ -12,6 +12,7 @@ from heapsmith.model.memory.layout import (
     CLASSES,
     FRONT_LISTED,
 )
+from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.front.common import (
     NO_BLOCK,
@@ -86,126 +87,105 @@ def derive(params: Params, stride: int) -> FrontPlan:
 
 
 @kernel
-def pop_below(classes: Records, fronts: Records, slots: Ints, front: int, cls: int) -> int:
+def pop_below(state: State, front: int, cls: int) -> int:
     """The newest block of a level 1 that is not empty."""
-    below = int(fronts[front]["below"]) - 1
-    fronts[front]["below"] = below
-    return int(slots[int(fronts[front]["base"]) + int(classes[cls]["capacity"]) + below])
+    below = int(state.fronts[front]["below"]) - 1
+    state.fronts[front]["below"] = below
+    return int(state.slots[int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"]) + below])
 
 
 @kernel
-def push_below(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int) -> None:
+def push_below(state: State, front: int, cls: int, block: int) -> None:
     """`block` becomes the newest of a level 1 that has room."""
-    below = int(fronts[front]["below"])
-    slots[int(fronts[front]["base"]) + int(classes[cls]["capacity"]) + below] = block
-    fronts[front]["below"] = below + 1
+    below = int(state.fronts[front]["below"])
+    state.slots[int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"]) + below] = block
+    state.fronts[front]["below"] = below + 1
 
 
 @kernel
-def promote(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
+def promote(state: State, front: int, cls: int) -> int:
     """Level 0 is empty: a batch comes up from level 1; its newest is returned, NO_BLOCK if level 1 is empty too."""
-    batch = min(int(classes[cls]["promote_batch"]), int(fronts[front]["below"]))
+    batch = min(int(state.classes[cls]["promote_batch"]), int(state.fronts[front]["below"]))
     if batch == 0:
         return NO_BLOCK
     for index in range(batch):
-        moved[index] = pop_below(classes, fronts, slots, front, cls)
-    stack_fill(fronts, slots, front, moved, 1, batch)
-    classes[cls]["hit1"] += 1
-    return int(moved[0])
+        state.moved[index] = pop_below(state, front, cls)
+    stack_fill(state, front, 1, batch)
+    state.classes[cls]["hit1"] += 1
+    return int(state.moved[0])
 
 
 @kernel
-def make_room_below(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
+def make_room_below(state: State, front: int, cls: int) -> int:
     """The newest of level 1 leave for `moved` if a spill would not fit; their number."""
-    held = int(fronts[front]["below"])
-    if held + int(classes[cls]["spill_batch"]) <= int(classes[cls]["list_capacity"]):
+    held = int(state.fronts[front]["below"])
+    if held + int(state.classes[cls]["spill_batch"]) <= int(state.classes[cls]["list_capacity"]):
         return 0
-    flushed = min(int(classes[cls]["flush_batch"]), held)
+    flushed = min(int(state.classes[cls]["flush_batch"]), held)
     for index in range(flushed):
-        moved[index] = pop_below(classes, fronts, slots, front, cls)
-    classes[cls]["flush"] += 1
-    classes[cls]["flushed"] += flushed
+        state.moved[index] = pop_below(state, front, cls)
+    state.classes[cls]["flush"] += 1
+    state.classes[cls]["flushed"] += flushed
     return flushed
 
 
 @kernel
-def push(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, block: int, moved: Ints) -> int:
+def push(state: State, front: int, cls: int, block: int) -> int:
     """Free: `block` becomes the newest of level 0; if it is full its oldest spill first; the number in `moved`."""
     flushed = 0
-    if fronts[front]["held"] == classes[cls]["capacity"]:
-        flushed = make_room_below(classes, fronts, slots, front, cls, moved)
-        spilled = stack_shift(fronts, slots, front, int(classes[cls]["spill_batch"]), moved, flushed)
+    if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
+        flushed = make_room_below(state, front, cls)
+        spilled = stack_shift(state, front, int(state.classes[cls]["spill_batch"]), flushed)
         for index in range(flushed, spilled):
-            push_below(classes, fronts, slots, front, cls, int(moved[index]))
-        classes[cls]["spill"] += 1
-    stack_push(fronts, slots, front, block)
-    classes[cls]["push"] += 1
+            push_below(state, front, cls, int(state.moved[index]))
+        state.classes[cls]["spill"] += 1
+    stack_push(state, front, block)
+    state.classes[cls]["push"] += 1
     return flushed
 
 
 @kernel
-def drain(classes: Records, fronts: Records, slots: Ints, front: int, cls: int, moved: Ints) -> int:
+def drain(state: State, front: int, cls: int) -> int:
     """All blocks leave for `moved`: level 0 oldest first, then level 1 newest first; their number."""
-    count = stack_shift(fronts, slots, front, int(fronts[front]["held"]), moved, 0)
-    while fronts[front]["below"] > 0:
-        moved[count] = pop_below(classes, fronts, slots, front, cls)
+    count = stack_shift(state, front, int(state.fronts[front]["held"]), 0)
+    while state.fronts[front]["below"] > 0:
+        state.moved[count] = pop_below(state, front, cls)
         count += 1
     return count
 
 
 @kernel
-def promote_lines(
-    touched: Ints,
-    machine: Records,
-    classes: Records,
-    fronts: Records,
-    slots: Ints,
-    slabs: Records,
-    front: int,
-    cls: int,
-) -> None:
+def promote_lines(state: State, front: int, cls: int) -> None:
     """Of a promotion: the newest of level 1, whose links are read, and the slots of level 0."""
-    below = int(fronts[front]["below"])
-    batch = min(int(classes[cls]["promote_batch"]), below)
-    touch(touched, int(fronts[front]["front_at"]) + FRONT_LISTED, 0)
+    below = int(state.fronts[front]["below"])
+    batch = min(int(state.classes[cls]["promote_batch"]), below)
+    touch(state.touched, int(state.fronts[front]["front_at"]) + FRONT_LISTED, 0)
     if batch > 0:
-        list_lines(touched, fronts, front, FRONT_LISTED)
-        slots_lines(touched, fronts, front, cls, batch - 1, CLASS_PROMOTE)
-        newest = int(fronts[front]["base"]) + int(classes[cls]["capacity"]) + below - batch
-        links_lines(touched, machine, classes, slabs, slots, newest, batch, 0)
+        list_lines(state, front, FRONT_LISTED)
+        slots_lines(state, front, cls, batch - 1, CLASS_PROMOTE)
+        newest = int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"]) + below - batch
+        links_lines(state, state.slots, newest, batch, 0)
 
 
 @hit_path
-def push_lines(
-    touched: Ints, machine: Records, classes: Records, fronts: Records, slots: Ints, slabs: Records, front: int,
-    cls: int, block: int,
-) -> None:  # fmt: skip
+def push_lines(state: State, front: int, cls: int, block: int) -> None:
     """Of a free; an overflow links the oldest blocks, moves all slots, and may read the newest links of level 1."""
-    capacity = int(classes[cls]["capacity"])
-    stack_push_lines(touched, fronts, front, int(fronts[front]["held"]), capacity)
-    if fronts[front]["held"] == capacity:
-        spill_lines(touched, machine, classes, fronts, slots, slabs, front, cls)
+    capacity = int(state.classes[cls]["capacity"])
+    stack_push_lines(state, front, int(state.fronts[front]["held"]), capacity)
+    if state.fronts[front]["held"] == capacity:
+        spill_lines(state, front, cls)
 
 
 @kernel
-def spill_lines(
-    touched: Ints,
-    machine: Records,
-    classes: Records,
-    fronts: Records,
-    slots: Ints,
-    slabs: Records,
-    front: int,
-    cls: int,
-) -> None:
+def spill_lines(state: State, front: int, cls: int) -> None:
     """Of an overflow of level 0."""
-    capacity, spill = int(classes[cls]["capacity"]), int(classes[cls]["spill_batch"])
-    base, below = int(fronts[front]["base"]), int(fronts[front]["below"])
-    slots_lines(touched, fronts, front, cls, capacity, CLASS_SPILL)
-    touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_LIST_CAPACITY, 0)
-    list_lines(touched, fronts, front, FRONT_LISTED)
-    links_lines(touched, machine, classes, slabs, slots, base, spill, 1)
-    if below + spill > classes[cls]["list_capacity"]:
-        touch(touched, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
-        flushed = min(int(classes[cls]["flush_batch"]), below)
-        links_lines(touched, machine, classes, slabs, slots, base + capacity + below - flushed, flushed, 0)
+    capacity, spill = int(state.classes[cls]["capacity"]), int(state.classes[cls]["spill_batch"])
+    base, below = int(state.fronts[front]["base"]), int(state.fronts[front]["below"])
+    slots_lines(state, front, cls, capacity, CLASS_SPILL)
+    touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_LIST_CAPACITY, 0)
+    list_lines(state, front, FRONT_LISTED)
+    links_lines(state, state.slots, base, spill, 1)
+    if below + spill > state.classes[cls]["list_capacity"]:
+        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
+        flushed = min(int(state.classes[cls]["flush_batch"]), below)
+        links_lines(state, state.slots, base + capacity + below - flushed, flushed, 0)

@@ -1,15 +1,16 @@
 """Owner's list: a free by another thread is pushed on the lock-free MPSC list of the heap that owns the slab."""
 
-from heapsmith.model.compile.kernel import Records, kernel
+from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.memory.state import State
 from heapsmith.model.policy.remote.common import TO_FRONT, TO_OWNER
 
 NAME = "owner_list"
 
 
 @kernel
-def where(slabs: Records, heap: int, slab: int) -> int:
+def where(state: State, heap: int, slab: int) -> int:
     """Where a freed block goes: into the front of the heap that owns its slab, else on the owner's remote list."""
-    return TO_FRONT if slabs[slab]["owner"] == heap else TO_OWNER
+    return TO_FRONT if state.slabs[slab]["owner"] == heap else TO_OWNER
 
 
 @kernel
