@@ -13,9 +13,8 @@ import msgspec
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.peers.peers import replay_driver
 from heapsmith.bench.programs.measure import dynamic_loader
-from heapsmith.bench.replay.script import write_script
+from heapsmith.bench.replay.script import script_of_nothing
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
-from heapsmith.model.trace.writer import TraceWriter
 
 LIMIT_S = 600.0
 MOVERS = re.compile("mem(set|cpy|move|cmp|chr)")
@@ -171,8 +170,4 @@ def replay_counts(script: Path, library: Path, caches: tuple[Geometry, Geometry]
 def _nothing(library: Path, caches: tuple[Geometry, Geometry] | None) -> Counted:
     """What a replay of no event costs."""
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
-        trace, script = Path(folder) / "empty.hst", Path(folder) / "empty"
-        with TraceWriter(trace, command=[], source="empty"):
-            pass
-        write_script(trace, script)
-        return _profile(script, library, caches)
+        return _profile(script_of_nothing(Path(folder)), library, caches)

@@ -16,6 +16,7 @@ from heapsmith.bench.common.rounds import Progress
 from heapsmith.model.compile.kernel import compiled, kernel
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
+from heapsmith.model.trace.writer import TraceWriter
 
 Array = npt.NDArray[Any]
 
@@ -312,3 +313,12 @@ def write_script(trace: Path, out: Path, progress: Progress | None = None) -> Sc
                 return writer.finish()
         except OSError as error:
             raise Missing(f"{out}: the replay script cannot be written: {error.strerror}") from error
+
+
+def script_of_nothing(folder: Path) -> Path:
+    """A script without events, in the folder: its replay does what any replay does besides."""
+    trace, script = folder / "nothing.hst", folder / "nothing"
+    with TraceWriter(trace, command=[], source="nothing"):
+        pass
+    write_script(trace, script)
+    return script

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.peers.peers import replay_driver
-from heapsmith.bench.replay.script import write_script
+from heapsmith.bench.replay.script import script_of_nothing
 from heapsmith.model.errors import Missing
-from heapsmith.model.trace.reader import Chunk, TraceWriter
 
 CALLS = "mmap,munmap,mremap,mprotect,madvise"
 LIMIT_S = 120.0
@@ -28,11 +27,7 @@ def memory_calls(script: Path, library: Path) -> int:
 @cache
 def _of_nothing(library: Path) -> int:
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
-        trace, script = Path(name) / "nothing.hst", Path(name) / "nothing"
-        with TraceWriter(trace, command=["nothing"], source="nothing") as writer:
-            writer.append(Chunk.of([], [], [], [], [], []))
-        write_script(trace, script)
-        return _counted(script, library, Path(name) / "strace")
+        return _counted(script_of_nothing(Path(name)), library, Path(name) / "strace")
 
 
 def _counted(script: Path, library: Path, out: Path) -> int:

@@ -16,24 +16,18 @@ from typing import NamedTuple
 
 import msgspec
 
-from heapsmith.bench.calibrate.calibrate import WRITES
+from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, time_cells
 from heapsmith.bench.calibrate.micro_traces import KIB, Script, write_programs
-from heapsmith.bench.calibrate.weather import Replay, times, yardsticks
-from heapsmith.bench.common.built import library_of
+from heapsmith.bench.calibrate.weather import Timed
 from heapsmith.bench.common.whole_file import write_json
-from heapsmith.bench.peers.peers import Library
-from heapsmith.bench.replay.replay import Replayed
-from heapsmith.bench.replay.script import write_script
 from heapsmith.bench.validate.validate import calibrated
 from heapsmith.model.design.design import Design, load
-from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import HeapsmithError
 from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.front import none as front_none
-from heapsmith.model.predict.cost import memory_share, price_of, time_kinds
-from heapsmith.model.predict.simulate import Simulation, simulate
+from heapsmith.model.predict.cost import price_of
 
 OPERATIONS = 300_000
 
@@ -128,37 +122,21 @@ def examine(hardware: Hardware, rounds: int, chosen: Sequence[Finding]) -> list[
     """Predict all findings, then measure them."""
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
         folder = Path(name)
-        simulated: list[list[Simulation]] = []
-        replays: list[Replay] = []
+        cells: list[Cell] = []
         for finding in chosen:
             place = folder / finding.name
             place.mkdir()
             (trace,) = write_programs(place, [finding.workload])
-            facts = write_script(trace, place / "script")
             designs = [finding.before, finding.after]
-            simulated.append(simulate(trace, designs, hardware=hardware, application=WRITES).rows)
-            for design, row in zip(designs, simulated[-1], strict=True):
-                spent = time_kinds(make_plan(design), row, hardware.instructions, facts.operations)
-                share = memory_share(spent, hardware.costs)
-                replays.append(Replay(place / "script", Library(design.name, library_of(design), ""), share))
-        timed, _ = times(replays, yardsticks(folder), rounds, None)
-    ns = [one.ns.median for one in timed]
-    runs = [one.runs[0] for one in timed]
-    return [
-        _row(one, rows, hardware, ns[2 * i : 2 * i + 2], runs[2 * i : 2 * i + 2])
-        for i, (one, rows) in enumerate(zip(chosen, simulated, strict=True))
-    ]
+            cells += cells_of(trace, place / "script", designs, libraries_of(designs, None), hardware)
+        timed = time_cells(cells, hardware.instructions, hardware.costs, folder, rounds, None).timed
+    return [_row(one, cells[2 * i : 2 * i + 2], timed[2 * i : 2 * i + 2], hardware) for i, one in enumerate(chosen)]
 
 
-def _row(
-    finding: Finding, simulated: list[Simulation], hardware: Hardware, ns: list[float], runs: list[Replayed]
-) -> Row:
-    designs = (finding.before, finding.after)
-    prices = [
-        price_of(make_plan(design), row, run.operations, hardware).ns_per_op
-        for design, row, run in zip(designs, simulated, runs, strict=True)
-    ]
-    touches = [row.touches for row in simulated if row.touches is not None]
+def _row(finding: Finding, cells: Sequence[Cell], timed: Sequence[Timed], hardware: Hardware) -> Row:
+    ns, runs = [one.ns.median for one in timed], [one.runs[0] for one in timed]
+    prices = [price_of(cell.plan, cell.simulation, cell.facts.operations, hardware).ns_per_op for cell in cells]
+    touches = [cell.simulation.touches for cell in cells if cell.simulation.touches is not None]
     faults = [float(one.faults_4k + one.faults_2m) for one in touches]
     rss = [float(one.resident_peak) for one in touches]
     return Row(

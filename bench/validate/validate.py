@@ -4,30 +4,28 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from shutil import which
 from typing import Any, NamedTuple
 
 import msgspec
 
-from heapsmith.bench.calibrate.calibrate import WRITES, libraries_of
-from heapsmith.bench.calibrate.weather import Replay, Timed, Yards, times, yardsticks
+from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, time_cells
+from heapsmith.bench.calibrate.weather import Timed, Yards
+from heapsmith.bench.common.parallel import in_parallel
 from heapsmith.bench.common.rounds import Figure, Progress
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.bench.replay.callgrind import Counted, Geometry, replay_counts
 from heapsmith.bench.replay.replay import Replayed, replay_once
-from heapsmith.bench.replay.script import ScriptFacts, write_script
 from heapsmith.bench.replay.syscalls import memory_calls
-from heapsmith.bench.validate.validation import Comparison, Quality, qualities
+from heapsmith.bench.validate.quality import Comparison, Quality, qualities
 from heapsmith.model.design.design import Design
-from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.memory.application import REPLAY
 from heapsmith.model.memory.hardware import Hardware, Level
 from heapsmith.model.memory.touched import Touches
-from heapsmith.model.predict.cost import kinds, memory_share, price, system_calls, time_kinds
+from heapsmith.model.predict.cost import kinds, price, system_calls
 from heapsmith.model.predict.simulate import Simulation, simulate
 
 SCALE = 0.3
@@ -58,14 +56,10 @@ class Validation(msgspec.Struct, frozen=True):
 
 
 class Subject(NamedTuple):
-    """A design on a trace: what is replayed and what is predicted."""
+    """A cell of a trace with a name."""
 
     trace: str
-    script: Path
-    facts: ScriptFacts
-    plan: Plan
-    library: Path
-    simulation: Simulation
+    cell: Cell
     misses: Touches
     """Of callgrind's two levels of cache."""
 
@@ -89,38 +83,32 @@ def validate(
     calibrated(hardware)
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
         subjects = list(_subjects(Path(name), traces, designs, hardware, progress))
-        counted = _counted(subjects, hardware, progress) if which("valgrind") else [None] * len(subjects)
-        calls, refused = _calls(subjects, progress)
-        spent = [time_kinds(one.plan, one.simulation, hardware.instructions, one.facts.operations) for one in subjects]
-        shares = [memory_share(one, hardware.costs) for one in spent]
-        timed, yards = times(
-            [
-                Replay(one.script, Library(one.plan.design.name, one.library, ""), share)
-                for one, share in zip(subjects, shares, strict=True)
-            ],
-            yardsticks(Path(name)),
-            rounds,
-            progress,
-        )
+        own = [subject.cell for subject in subjects]
+        counted = _counted(own, hardware, progress) if which("valgrind") else [None] * len(own)
+        calls, refused = _calls(own, progress)
+        timing = time_cells(own, hardware.instructions, hardware.costs, Path(name), rounds, progress)
+        yards = timing.yards
         speed = Yards(
             yards.core / hardware.fit.get("core_yardstick_ns", yards.core),
             yards.memory / hardware.fit.get("memory_yardstick_ns", yards.memory),
         )
         ns = [
             price(one, hardware.costs) * ((1 - share) * speed.core + share * speed.memory)
-            for one, share in zip(spent, shares, strict=True)
+            for one, share in zip(timing.spent, timing.shares, strict=True)
         ]
         cells: list[Comparison] = []
-        for number, (subject, count, runs) in enumerate(zip(subjects, counted, timed, strict=True)):
+        for number, (subject, count, runs) in enumerate(zip(subjects, counted, timing.timed, strict=True)):
             if progress is not None:
                 progress("compare", number + 1, len(subjects))
-            observed = Observed(_counters_of(subject, Path(name) / f"stats-{number}.json"), calls[number], count, runs)
+            observed = Observed(
+                _counters_of(subject.cell, Path(name) / f"stats-{number}.json"), calls[number], count, runs
+            )
             cells += _compared(subject, observed, hardware, ns[number])
     return Validation(
         hardware.name,
         speed,
         rounds,
-        {one.trace: one.facts.operations for one in subjects},
+        {one.trace: one.cell.facts.operations for one in subjects},
         [design.name for design in designs],
         ([] if which("valgrind") else ["no valgrind: neither instructions nor misses were counted"]) + refused,
         qualities(cells),
@@ -157,43 +145,36 @@ def _subjects(
     folder: Path, traces: Sequence[Path], designs: Sequence[Design], hardware: Hardware, progress: Say
 ) -> Iterator[Subject]:
     libraries = libraries_of(designs, progress)
-    plans = [make_plan(design) for design in designs]
     names = [trace.name.removesuffix(".hst") for trace in traces]
     for number, trace in enumerate(traces):
         name = names[number] if names.count(names[number]) == 1 else str(trace)
         if progress is not None:
             progress(f"simulate {name}", number, len(traces))
-        script = folder / f"script-{number}"
-        facts = write_script(trace, script)
-        table = simulate(trace, designs, hardware=hardware, application=WRITES)
+        cells = cells_of(trace, folder / f"script-{number}", designs, libraries, hardware)
         again = simulate(trace, designs, hardware=_as_callgrind(hardware), application=REPLAY)
-        for plan, library, row, other in zip(plans, libraries, table.rows, again.rows, strict=True):
+        for cell, other in zip(cells, again.rows, strict=True):
             assert other.touches is not None
-            yield Subject(name, script, facts, plan, library, row, other.touches)
+            yield Subject(name, cell, other.touches)
 
 
-def _counted(subjects: Sequence[Subject], hardware: Hardware, progress: Say) -> list[Counted | None]:
+def _counted(cells: Sequence[Cell], hardware: Hardware, progress: Say) -> list[Counted]:
     """Instructions, and misses of caches that are as the hardware's first and last level."""
     caches = (_geometry(hardware.l1, hardware.line_bytes), _geometry(hardware.llc, hardware.line_bytes))
-    found: list[Counted | None] = []
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for count in pool.map(lambda one: replay_counts(one.script, one.library, caches), subjects):
-            found.append(count)
-            if progress is not None:
-                progress("count instructions and misses", len(found), len(subjects))
-    return found
+    return in_parallel(
+        "count instructions and misses", lambda cell: replay_counts(cell.script, cell.library, caches), cells, progress
+    )
 
 
-def _calls(subjects: Sequence[Subject], progress: Say) -> tuple[list[int | None], list[str]]:
-    """System calls of each subject with one thread, None if they cannot be counted; and then why not."""
+def _calls(cells: Sequence[Cell], progress: Say) -> tuple[list[int | None], list[str]]:
+    """System calls of each cell with one thread, None if they cannot be counted; and then why not."""
     found: list[int | None] = []
     try:
-        for subject in subjects:
-            found.append(memory_calls(subject.script, subject.library) if subject.facts.threads == 1 else None)
+        for cell in cells:
+            found.append(memory_calls(cell.script, cell.library) if cell.facts.threads == 1 else None)
             if progress is not None:
-                progress("count system calls", len(found), len(subjects))
+                progress("count system calls", len(found), len(cells))
     except Missing as error:
-        return [None] * len(subjects), [str(error)]
+        return [None] * len(cells), [str(error)]
     return found, []
 
 
@@ -216,11 +197,11 @@ def _geometry(level: Level, line: int) -> Geometry:
     return Geometry(sets * level.ways * line, level.ways, line)
 
 
-def _counters_of(subject: Subject, stats: Path) -> dict[str, int]:
+def _counters_of(cell: Cell, stats: Path) -> dict[str, int]:
     """The library's counters at the end of one more replay, those per class summed."""
     environment = {**os.environ, "HEAPSMITH": f"stats={stats}"}
-    library = Library(subject.plan.design.name, subject.library, "")
-    replay_once(subject.script, library, env=environment)
+    library = Library(cell.plan.design.name, cell.library, "")
+    replay_once(cell.script, library, env=environment)
     found: dict[str, Any] = json.loads(stats.read_text())
     counters: dict[str, int] = dict(found["counters"])
     for row in found["classes"]:
@@ -237,25 +218,25 @@ def _predicted_counters(simulation: Simulation) -> dict[str, int]:
 
 def _compared(subject: Subject, observed: Observed, hardware: Hardware, ns: float) -> Iterator[Comparison]:
     """Every quantity of one subject, which is predicted to take so many nanoseconds."""
-    trace, design, operations = subject.trace, subject.plan.design.name, subject.facts.operations
-    simulation, timed, counted = subject.simulation, observed.timed, observed.counted
+    facts, plan, simulation = subject.cell.facts, subject.cell.plan, subject.cell.simulation
+    timed, counted, operations = observed.timed, observed.counted, facts.operations
     touches = simulation.touches
     assert touches is not None
 
     def cell(quantity: str, predicted: float, measured: float, spread: float = 0.0) -> Comparison:
-        return Comparison(trace, design, quantity, predicted, measured, spread)
+        return Comparison(subject.trace, plan.design.name, quantity, predicted, measured, spread)
 
     def over_runs(quantity: str, predicted: float, measured: Callable[[Replayed], float]) -> Comparison:
         figure = Figure.of([measured(run) for run in timed.runs])
         return cell(quantity, predicted, figure.median, figure.spread)
 
-    if subject.facts.threads == 1:
+    if facts.threads == 1:
         for name, count in _predicted_counters(simulation).items():
             yield cell("counters", count, observed.counters.get(name, 0))
         if observed.calls is not None:
             yield cell("system calls", system_calls(simulation), observed.calls)
     if counted is not None:
-        predicted = price(kinds(subject.plan, simulation), hardware.instructions)
+        predicted = price(kinds(plan, simulation), hardware.instructions)
         yield cell("instructions per operation", predicted / operations, counted.instructions / operations)
         yield cell("D1 misses", subject.misses.l1_misses, counted.d1_misses)
         yield cell("LL misses", subject.misses.llc_misses, counted.ll_misses)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from heapsmith.bench.validate.validation import Comparison, qualities, tau_of
+from heapsmith.bench.validate.quality import Comparison, qualities, tau_of
 
 
 def _cells(pairs: list[tuple[float, float]], spread: float = 0.0, trace: str = "t") -> list[Comparison]:

@@ -1,0 +1,24 @@
+"""Work on many things at once, as many as there are processors."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from heapsmith.bench.common.rounds import Progress
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_parallel(
+    what: str, work: Callable[[Item], Result], items: Sequence[Item], progress: Progress | None
+) -> list[Result]:
+    """The results of `work` on each item, in order; `progress` hears of each as `what`. Raises what `work` raises."""
+    found: list[Result] = []
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for result in pool.map(work, items):
+            found.append(result)
+            if progress is not None:
+                progress(what, len(found), len(items))
+    return found
