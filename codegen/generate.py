@@ -1,6 +1,7 @@
 """Plan to C: renders the templates, writes plan.json and a MANIFEST of hashes, or compares with what is there."""
 
 import hashlib
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -39,7 +40,14 @@ FRONT_WORDS = {
 }
 
 
-HARDENING_FILES = {"off": ("off", "unsealed"), "checks": ("live", "unsealed"), "full": ("live", "full")}
+PARTS = (
+    *("os.c", "lock.c", "store.c", "transfer.c", "slabs.c", "thread.c", "rows.c", "large.c", "huge.c"),
+    *("runs.c", "run_ages.c", "run_bins.c", "run_cache.c", "run_pages.c"),
+    *("api.c", "glibc.c", "operators.c", "inspect.c", "options.c", "stats.c", "object.c", "text.c"),
+)
+"""The runtime's files that every library has."""
+
+INCLUDED = re.compile(r'^#include "(.+)"$', re.MULTILINE)
 
 
 class Generated(msgspec.Struct):
@@ -53,24 +61,34 @@ class Generated(msgspec.Struct):
 
 def runtime_sources(plan: Plan) -> list[Path]:
     """The hand-written C files that this design needs, in a fixed order."""
+    return [*(RUNTIME / part for part in PARTS), *kind_sources(plan)]
+
+
+def kind_sources(plan: Plan) -> list[Path]:
+    """Those of the kinds of policy that the design chose, each after the files of its room that it includes."""
     design = plan.design
-    fronts = {row.front.kind for row in plan.classes}
-    if "two_level" in fronts:
-        fronts.add("array_stack")
-    names = [
-        *("os.c", "lock.c", "store.c", "transfer.c", "slabs.c", "thread.c", "rows.c", "large.c", "huge.c"),
-        *("runs.c", "run_ages.c", "run_bins.c", "run_cache.c", "run_pages.c"),
-        *("api.c", "glibc.c", "operators.c", "inspect.c", "options.c", "stats.c", "object.c", "text.c"),
-        *(f"front/{kind}.c" for kind in sorted(fronts)),
-        f"choice/{design.slab_choice}.c",
-        f"classifier/{design.classifier}.c",
-        f"empties/{design.empties}.c",
-        f"remote/{design.remote}.c",
-        f"release/{design.release.__struct_config__.tag}.c",
-        f"foreign/{design.foreign}.c",
-        *(f"hardening/{name}.c" for name in HARDENING_FILES[plan.hardening]),
+    kinds = [
+        *(("front", kind) for kind in _fronts(plan)),
+        ("choice", design.slab_choice),
+        ("classifier", design.classifier),
+        ("empties", design.empties),
+        ("remote", design.remote),
+        ("release", design.release.__struct_config__.tag),
+        ("foreign", design.foreign),
+        ("hardening", plan.hardening),
     ]
-    return [RUNTIME / name for name in names]
+    sources: dict[Path, None] = {}
+    for room, kind in kinds:
+        source = RUNTIME / room / f"{kind}.c"
+        beside = [RUNTIME / header for header in INCLUDED.findall(source.read_text()) if header.startswith(f"{room}/")]
+        needed = [header.with_suffix(".c") for header in beside if header.with_suffix(".c").exists()]
+        sources |= dict.fromkeys([*(file for file in needed if file != source), source])
+    return list(sources)
+
+
+def _fronts(plan: Plan) -> list[str]:
+    """The kinds of front in use."""
+    return sorted({row.front.kind for row in plan.classes})
 
 
 def render(plan: Plan) -> dict[str, str]:
@@ -83,11 +101,14 @@ def render(plan: Plan) -> dict[str, str]:
         keep_trailing_newline=True,
         autoescape=False,
     )
+    kind_headers = [file.with_suffix(".h") for file in kind_sources(plan) if file.with_suffix(".h").exists()]
     values = {
         "plan": plan,
         "version": heapsmith.__version__,
         "hits": {row.index: sentence(plan, row) for row in plan.classes},
         "parts": [str(source.relative_to(RUNTIME)) for source in runtime_sources(plan)],
+        "headers": [str(header.relative_to(RUNTIME)) for header in kind_headers],
+        "fronts": _fronts(plan),
         "dispatches": dispatches(plan),
         "header_sentence": header_sentence(plan),
         "front_words": FRONT_WORDS,
@@ -118,10 +139,22 @@ def contents(design: Design) -> dict[str, bytes]:
 def _manifest(plan: Plan, files: dict[str, bytes]) -> bytes:
     """One `sha256  name` line per emitted file and per runtime source it is built with (the format of sha256sum)."""
     lines = [f"{hashlib.sha256(text).hexdigest()}  {name}" for name, text in sorted(files.items())]
-    headers = sorted(RUNTIME.glob("*.h"))
-    for source in [*headers, *runtime_sources(plan)]:
+    sources = runtime_sources(plan)
+    for source in [*sorted(_headers(sources)), *sources]:
         lines.append(f"{hashlib.sha256(source.read_bytes()).hexdigest()}  runtime/{source.relative_to(RUNTIME)}")
     return ("\n".join(lines) + "\n").encode()
+
+
+def _headers(sources: list[Path]) -> set[Path]:
+    """The runtime's headers that its sources include, and those that these include."""
+    found: set[Path] = set()
+    waiting = list(sources)
+    while waiting:
+        beside = {RUNTIME / name for name in INCLUDED.findall(waiting.pop().read_text())}
+        new = {header for header in beside - found if header.exists()}
+        found |= new
+        waiting += new
+    return found
 
 
 def generate(design: Design, out: Path, *, check: bool = False) -> Generated:

@@ -1,7 +1,12 @@
 /* The malloc family but for the emitted malloc and free: C17, C23, POSIX.1-2024, and glibc's extras. */
 #include "api.h"
 
-#include "heap.h"
+#include "classifier/classifier.h"
+#include "foreign/foreign.h"
+#include "hardening/hardening.h"
+#include "large.h"
+#include "span.h"
+#include "stats.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,12 +19,6 @@ static const struct class_plan *small_plan(const void *block)
     hardening_check(block);
     unsigned class = classifier_class(block);
     return class < CLASS_COUNT ? &hs_class[class] : NULL;
-}
-
-void *hs_malloc_large(size_t bytes)
-{
-    bool zero;
-    return hs_large_alloc(bytes, GRAIN, &zero);
 }
 
 /* What is no block of ours: another allocator's (true), or a fault of the program's that hardening may stop at (false). Both

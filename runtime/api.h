@@ -38,5 +38,11 @@ void heapsmith_check(void);
 void heapsmith_reset(void);
 
 #pragma GCC visibility pop
+#pragma GCC visibility push(hidden)
+
+/* What the emitted free leaves to api.c: large blocks, NULL, and pointers that are not ours. */
+void hs_free_large(void *block);
+
+#pragma GCC visibility pop
 
 #endif

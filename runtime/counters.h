@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "check.h"
+
 /* Per class and heap. Written by the heap's thread; `remote` by any thread that frees into it or has no heap. Those of
  * hs_no_heap are written under the store's lock, `direct` atomically. */
 struct class_count {
@@ -54,6 +56,13 @@ static inline uint32_t word_look(const uint32_t *word)
 static inline void count_shared(uint64_t *counter, uint64_t by)
 {
     __atomic_fetch_add(counter, by, __ATOMIC_RELAXED);
+}
+
+/* Counts the hit path, in the checked build only. */
+static inline void count_checked(uint64_t *counter)
+{
+    if (HEAPSMITH_CHECKED)
+        count_own(counter, 1);
 }
 
 /* Bytes newly committed, or given back (negative); keeps the peak. */

@@ -1,6 +1,8 @@
 /* What glibc adds to the malloc family: mallinfo(3), malloc_stats(3), malloc_info(3), malloc_trim(3), mallopt(3). */
-#include "heap.h"
+#include "large.h"
+#include "slabs.h"
 #include "text.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,7 +1,9 @@
 /* Huge blocks: mapped, remapped and unmapped one by one; a hash table from address to mapping. */
 #include "huge.h"
 
+#include "hardening/hardening.h"
 #include "heap.h"
+#include "large.h"
 #include "os.h"
 
 #include <string.h>

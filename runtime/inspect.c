@@ -1,7 +1,14 @@
 /* What heapsmith's tools ask of a library: counters, addresses, and in the checked build the invariants and a reset. */
 #include "api.h"
-#include "heap.h"
+#include "classifier/classifier.h"
+#include "empties/empties.h"
+#include "hardening/hardening.h"
+#include "large.h"
+#include "release/release.h"
+#include "remote/remote.h"
+#include "slabs.h"
 #include "stats.h"
+#include "thread.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,13 +2,17 @@
  *
  * Only an allocation starts the library: before that the span is empty and so is the table of huge blocks, and every
  * question about a pointer finds that it is no block of ours. */
-#include "heap.h"
+#include "large.h"
+
+#include "hardening/hardening.h"
 #include "huge.h"
 #include "lock.h"
 #include "os.h"
 #include "run_ages.h"
 #include "run_cache.h"
 #include "runs.h"
+#include "slabs.h"
+#include "thread.h"
 
 #include <errno.h>
 
@@ -129,6 +133,12 @@ void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
         hardening_seal(block, usable_of(pages_for(bytes)));
     errno = block != NULL ? saved : ENOMEM;
     return block;
+}
+
+void *hs_malloc_large(size_t bytes)
+{
+    bool zero;
+    return hs_large_alloc(bytes, GRAIN, &zero);
 }
 
 /* A claimed run of the program's. */

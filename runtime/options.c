@@ -1,7 +1,7 @@
 /* The environment variable HEAPSMITH: a comma-separated list of words, strictly parsed when the library is loaded. */
 #define _GNU_SOURCE
 #include "api.h"
-#include "heap.h"
+#include "check.h"
 #include "stats.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* The rows of a new heap: its stacks, empty, where their blocks lie, and the class of each request looked up by its bytes. */
-#include "heap.h"
+#include "span.h"
+#include "thread.h"
 
 void hs_rows_init(struct heap *heap)
 {

@@ -3,6 +3,7 @@
 
 #include "heap.h"
 #include "os.h"
+#include "release/release.h"
 #include "run_pages.h"
 
 /* 1 + first page, 0 when the queue is empty; runs are put in at `newest_run` and released from `oldest_run`. */

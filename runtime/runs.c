@@ -3,6 +3,7 @@
 
 #include "heap.h"
 #include "os.h"
+#include "release/release.h"
 #include "run_ages.h"
 #include "run_bins.h"
 #include "run_pages.h"

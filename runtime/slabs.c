@@ -1,7 +1,14 @@
 /* The slabs: out of superslabs or the pools to a class, back when they are empty, their pages to the OS (docs/machine.md
  * section 6). */
-#include "heap.h"
+#include "slabs.h"
+
+#include "classifier/classifier.h"
+#include "empties/empties.h"
+#include "hardening/hardening.h"
 #include "os.h"
+#include "release/release.h"
+#include "remote/remote.h"
+#include "thread.h"
 #include "transfer.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* What the library reports of itself: its counters as JSON, and the foreign pointers it saw with their top callers. */
 #include "stats.h"
 
-#include "api.h"
 #include "heap.h"
 #include "object.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -20,6 +20,9 @@ extern const char *const hs_class_counter[CLASS_COUNTERS];
 /* One JSON object on one line (docs/api.md has its fields). Exact while no other thread allocates or frees. */
 void stats_json(struct text *out);
 
+/* A foreign pointer came from this caller. */
+void hs_foreign_seen(const void *caller);
+
 /* One line on stderr as soon as more foreign pointers than this were seen. */
 extern uint64_t stats_foreign_limit;
 

@@ -1,5 +1,10 @@
 /* The store: blocks of a class out of its slabs and back (docs/machine.md section 5). */
-#include "heap.h"
+#include "store.h"
+
+#include "choice/choice.h"
+#include "classifier/classifier.h"
+#include "remote/remote.h"
+#include "slabs.h"
 
 #include <errno.h>
 

@@ -1,8 +1,13 @@
 /* The life of heaps: started at a thread's first allocation, drained and abandoned at its exit; fork; the pool lock. */
-#include "heap.h"
+#include "thread.h"
+
+#include "hardening/hardening.h"
+#include "large.h"
 #include "lock.h"
 #include "os.h"
+#include "remote/remote.h"
 #include "run_cache.h"
+#include "slabs.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,9 @@
 /* The transfer cache: batches that one heap flushed wait for another's refill (docs/machine.md section 5). */
 #include "transfer.h"
 
+#include "remote/remote.h"
+#include "store.h"
+
 #include <string.h>
 
 /* Per class a LIFO of batches of `flush` blocks each: batches[class] <= transfer, the first at transfer_slot. Under the

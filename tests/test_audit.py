@@ -88,6 +88,7 @@ END = "if (top == heap->end[1 + CLASS_{}]) {{"
 
 CHANGES = {
     "fast.c": {
+        '#include "span.h"': '#include "span.h"\n#include "store.h"\n#include "thread.h"',
         "[CLASS_16].hit0);": "[CLASS_16].hit0); while (block == heap) block = NULL;",
         "[1 + CLASS_32]);\n}": "[1 + CLASS_32]); heap->remote = block;\n}",
         END.format(48): END.format(64),

@@ -41,7 +41,7 @@ ELSEWHERE = {
 }
 """Files that no judge here looks at, and who does. Nor is foreign/next.c here: test_foreign.py looks at that."""
 
-WITHOUT_MUTANTS = frozenset(("hardening/unsealed.c",))
+WITHOUT_MUTANTS = frozenset(("hardening/checks.c",))
 """Sources in which there is nothing to change."""
 
 SAMPLE = 20
@@ -73,7 +73,7 @@ UNNOTICED: dict[tuple[str, str, str], str] = {
         "void *handle = dlopen(library[index], RTLD_LAZY & RTLD_NOLOAD);",
     ): "needs a C program that loaded a C++ plug-in and runs out of memory",
     (
-        "live.h",
+        "hardening/live.h",
         "if (offset < hs_span_bytes)",
         "if (offset <= hs_span_bytes)",
     ): "needs a large block that begins where the slab span ends",

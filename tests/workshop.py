@@ -57,8 +57,9 @@ class Workshop:
         self.sources = [self.emitted / "plan.c", self.emitted / "fast.c", *(self.tree / name for name in names)]
         self.files = {name: self.emitted / name for name in PURPOSES}
         self.files |= {name: self.tree / name for name in names}
-        for header in (*self.tree.glob("*.h"), *self.tree.glob("hardening/*.h")):
-            self.files[str(header.relative_to(self.tree))] = header
+        for header in self.tree.rglob("*.h"):
+            if header.relative_to(self.tree).parts[0] not in ("recorder", "replay", "verify"):
+                self.files[str(header.relative_to(self.tree))] = header
 
     def opened(self) -> "Workshop":
         """The shop, its objects compiled: what everything but `texts` needs."""
@@ -245,7 +246,8 @@ BEHAVIOURS = {
 NO_TRACE = frozenset(("glibc.c", "operators.c"))
 """Those of them that no trace shows anything of."""
 
-MISUSE = frozenset(("api.c", "huge.c", "large.c", "runs.c", "heap.h", "live.h", "hardening/full.c", "hardening/live.c"))
+MISUSE = {"api.c", "huge.c", "large.c", "runs.c", "links.h", "span.h"}
+MISUSE |= {"hardening/live.h", "hardening/full.c", "hardening/live.c"}
 """The same for the programs of tests/misuse."""
 
 

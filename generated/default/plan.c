@@ -3,8 +3,9 @@
  * Emitted by heapsmith 0.1.0 from design "default", content hash 62bdedf87d88.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
-#include "heap.h"
+#include "front/array_stack.h"
 #include "run_pages.h"
+#include "span.h"
 
 /* What the hit paths and the tables count on. */
 _Static_assert(CLASS_32768 + 1 == CLASS_COUNT, "classes are numbered from 0 without a gap");

@@ -34,7 +34,6 @@
 #include "release/budget.c"
 #include "foreign/leak.c"
 #include "hardening/off.c"
-#include "hardening/unsealed.c"
 #ifndef HEAPSMITH_ARCHIVE
 #include "operators.c"
 #endif

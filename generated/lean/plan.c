@@ -3,8 +3,9 @@
  * Emitted by heapsmith 0.1.0 from design "lean", content hash 1c24ab41b973.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
-#include "heap.h"
+#include "front/linked_list.h"
 #include "run_pages.h"
+#include "span.h"
 
 /* What the hit paths and the tables count on. */
 _Static_assert(CLASS_2048 + 1 == CLASS_COUNT, "classes are numbered from 0 without a gap");

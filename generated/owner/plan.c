@@ -3,8 +3,9 @@
  * Emitted by heapsmith 0.1.0 from design "owner", content hash cf32a998cd0b.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
-#include "heap.h"
+#include "front/array_stack.h"
 #include "run_pages.h"
+#include "span.h"
 
 /* What the hit paths and the tables count on. */
 _Static_assert(CLASS_8192 + 1 == CLASS_COUNT, "classes are numbered from 0 without a gap");

@@ -4,8 +4,12 @@
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #include "api.h"
-#include "heap.h"
-
+#include "front/array_stack.h"
+#include "front/none.h"
+#include "front/two_level.h"
+#include "classifier/slab_map.h"
+#include "large.h"
+#include "span.h"
 
 /* The block, now that it has left the stack. One instruction where the compiler, which has read top before, would take
  * two; and the block is in the register that it is returned in, or there would be a third. */

@@ -3,8 +3,11 @@
  * Emitted by heapsmith 0.1.0 from design "two-level", content hash 39009f135183.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
-#include "heap.h"
+#include "front/array_stack.h"
+#include "front/none.h"
+#include "front/two_level.h"
 #include "run_pages.h"
+#include "span.h"
 
 /* What the hit paths and the tables count on. */
 _Static_assert(CLASS_32768 + 1 == CLASS_COUNT, "classes are numbered from 0 without a gap");

@@ -1,7 +1,7 @@
 /* Slab choice "address ordered": the lowest available slab serves. They hang in a pairing heap through their own records:
  * Fredman, Sedgewick, Sleator, Tarjan, "The pairing heap", Algorithmica 1986. `next` is a sibling, `previous` the sibling
  * before or of a first child its parent; `head` is the root. */
-#include "heap.h"
+#include "choice/choice.h"
 
 /* One heap of two roots, either of which may be NULL: the lower address on top, the other its first child. */
 static struct slab *meld(struct slab *left, struct slab *right)

@@ -1,5 +1,5 @@
 /* Slab choice "hot index": one slab serves refills until it is exhausted; the others wait on a LIFO list. */
-#include "heap.h"
+#include "choice/choice.h"
 
 /* Takes a slab off the list. */
 static void slab_unlink(struct class_slabs *slabs, struct slab *slab)

@@ -1,5 +1,7 @@
 /* Classifier "class region": the span is cut into one range per class; the address bits above name the class. */
-#include "heap.h"
+#include "classifier/class_region.h"
+
+#include "classifier/classifier.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Classifier "header": the 8 bytes before a block hold its class; superslabs follow one another. */
-#include "heap.h"
+#include "classifier/classifier.h"
 
 size_t classifier_span(unsigned halvings)
 {

@@ -1,5 +1,7 @@
 /* Classifier "slab map": a byte per slab, 1 + class; 0 where no class lives. */
-#include "heap.h"
+#include "classifier/slab_map.h"
+
+#include "classifier/classifier.h"
 
 #include <string.h>
 

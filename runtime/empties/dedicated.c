@@ -1,5 +1,5 @@
 /* Empties "dedicated": a pool and a superslab per class. */
-#include "heap.h"
+#include "empties/empties.h"
 
 #include <string.h>
 

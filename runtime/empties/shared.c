@@ -1,5 +1,5 @@
 /* Empties "shared": one pool and one superslab for all classes. */
-#include "heap.h"
+#include "empties/empties.h"
 
 static struct slab *pool; /* LIFO, under the pool lock */
 static struct superslab superslab;

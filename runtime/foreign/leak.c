@@ -1,5 +1,5 @@
 /* Foreign pointers, policy leak: they are left alone. Their size is unknown, so that they cannot be copied either. */
-#include "heap.h"
+#include "foreign/foreign.h"
 
 #include <errno.h>
 

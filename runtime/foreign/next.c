@@ -1,8 +1,9 @@
 /* Foreign pointers, policy next: they go to the allocator that follows in the search order of the dynamic linker, once it is
  * known. They leak while a thread looks for it (dlsym may free) and where there is none. */
 #define _GNU_SOURCE
+#include "foreign/foreign.h"
+
 #include "api.h"
-#include "heap.h"
 
 #include <dlfcn.h>
 #include <errno.h>

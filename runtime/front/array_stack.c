@@ -1,4 +1,10 @@
 /* Array stack, slow paths: level 0 is stack_slots() up to heap->top, LIFO, slot[0] the oldest. */
+#include "front/array_stack.h"
+
+#include "large.h"
+#include "remote/remote.h"
+#include "store.h"
+#include "thread.h"
 #include "transfer.h"
 
 #include <string.h>

@@ -1,5 +1,10 @@
 /* FIFO ring, slow paths: level 0 is heap->slot[plan.slot ...], a ring of capacity (a power of two), oldest at `head`. */
-#include "heap.h"
+#include "front/fifo_ring.h"
+
+#include "large.h"
+#include "remote/remote.h"
+#include "store.h"
+#include "thread.h"
 
 static void enqueue(struct heap *heap, unsigned class, void *block)
 {

@@ -1,5 +1,11 @@
 /* Linked list, slow paths: level 0 is heap->front[].list, LIFO through the blocks' first words. */
-#include "heap.h"
+#include "front/linked_list.h"
+
+#include "large.h"
+#include "links.h"
+#include "remote/remote.h"
+#include "store.h"
+#include "thread.h"
 
 static void push(struct front *front, void *block)
 {

@@ -1,5 +1,10 @@
 /* No front: each allocation takes one block from the store, each free gives one back. */
-#include "heap.h"
+#include "front/none.h"
+
+#include "large.h"
+#include "remote/remote.h"
+#include "store.h"
+#include "thread.h"
 
 void *none_alloc(struct heap *heap, unsigned class)
 {

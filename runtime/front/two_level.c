@@ -1,5 +1,12 @@
 /* Two levels, slow paths: level 0 an array stack (slot[0] the oldest), level 1 a LIFO list through the blocks. */
-#include "heap.h"
+#include "front/two_level.h"
+
+#include "front/array_stack.h"
+#include "large.h"
+#include "links.h"
+#include "remote/remote.h"
+#include "store.h"
+#include "thread.h"
 
 #include <string.h>
 

@@ -1,5 +1,9 @@
 /* Hardening "full": the live map (live.c), a canary behind each block, freed blocks kept zero, and a quarantine. */
-#include "live.h"
+#include "hardening/full.h"
+
+#include "hardening/hardening.h"
+#include "hardening/live.h"
+#include "remote/remote.h"
 
 #include <string.h>
 

@@ -2,8 +2,9 @@
  *
  * Written with plain stores by the thread that allocates or frees the block: a byte is one block's, and whoever may free a
  * block got it from whoever allocated it by the program's own synchronisation. Two frees that race may both pass. */
-#include "live.h"
+#include "hardening/live.h"
 
+#include "hardening/hardening.h"
 #include "os.h"
 #include "text.h"
 

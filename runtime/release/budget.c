@@ -1,5 +1,7 @@
 /* Release "budget": empty slabs keep so many bytes of committed pages together, free runs so many; the oldest go. */
-#include "heap.h"
+#include "release/release.h"
+
+#include "slabs.h"
 
 /* The age queue: empty slabs with committed pages, FIFO by retirement; under the pool lock.
  * aging_bytes == sum of `committed` over its slabs. */

@@ -1,5 +1,5 @@
 /* Release "keep": pages once touched stay. */
-#include "heap.h"
+#include "release/release.h"
 
 void release_slab(struct slab *slab)
 {

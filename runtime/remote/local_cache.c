@@ -1,5 +1,8 @@
 /* Remote free "local cache": one store for all heaps, under one lock; a block goes into the front of whoever frees it. */
-#include "heap.h"
+#include "remote/remote.h"
+
+#include "store.h"
+#include "thread.h"
 
 static struct store store; /* under the pool lock */
 

@@ -3,7 +3,11 @@
  * Protocol: heap->remote is a LIFO. Push: load the head, link to it, compare-and-swap with release, so that whoever takes
  * the list sees the link. Take: exchange with NULL, acquire. Only the owner takes, and it takes all, so no pop can meet a
  * recycled head (no ABA). */
-#include "heap.h"
+#include "remote/owner_list.h"
+
+#include "links.h"
+#include "remote/remote.h"
+#include "thread.h"
 
 struct store *remote_store(struct heap *heap)
 {

@@ -1,7 +1,12 @@
 /* The owner's remote list (runtime/remote/owner_list.c), and what a free reads of a slab without a lock. */
 #include "explore.h"
-#include "heap.h"
+#include "classifier/classifier.h"
+#include "classifier/slab_map.h"
+#include "links.h"
 #include "lock.h"
+#include "remote/owner_list.h"
+#include "remote/remote.h"
+#include "thread.h"
 
 enum { PUSHES = 2, GRAIN_BYTES = 64, BLOCKS = THREADS * PUSHES };
 

@@ -1,4 +1,4 @@
-"""Lines of hardening: what checks, canaries, zeroing and the quarantine touch (runtime/hardening, runtime/live.h)."""
+"""Lines of hardening: what checks, canaries, zeroing and the quarantine touch (runtime/hardening)."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE

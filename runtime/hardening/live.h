@@ -1,8 +1,11 @@
 /* What the emitted malloc and free of hardened heaps do with the live map (live.c). */
-#ifndef HEAPSMITH_LIVE_H
-#define HEAPSMITH_LIVE_H
+#ifndef HEAPSMITH_HARDENING_LIVE_H
+#define HEAPSMITH_HARDENING_LIVE_H
 
-#include "heap.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "span.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -35,10 +38,6 @@ static inline void hs_dies(const void *block)
         hs_not_live(block, "double free");
     hs_live[offset / GRAIN] = FREED;
 }
-
-/* Hardening "full" (full.c). */
-void *hs_hand_out(void *block);
-void *hs_take_back(void *block); /* the block that leaves the quarantine for it; NULL if none does */
 
 #pragma GCC visibility pop
 

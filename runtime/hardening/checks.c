@@ -1,5 +1,6 @@
-/* Hardening that puts nothing around a block and holds none back ("off" and "checks"). */
-#include "heap.h"
+/* Hardening "checks": the live map (live.c); nothing is put around a block, and none is held back. */
+#include "hardening/hardening.h"
+#include "hardening/live.h"
 
 void hardening_seal(void *block, size_t usable)
 {

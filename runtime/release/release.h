@@ -1,0 +1,21 @@
+/* Release: pages back to the OS. */
+#ifndef HEAPSMITH_RELEASE_H
+#define HEAPSMITH_RELEASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "span.h"
+
+#pragma GCC visibility push(hidden)
+
+void release_slab(struct slab *slab);    /* it was retired; under the pool lock */
+void release_reused(struct slab *slab);  /* it left the pool; under the pool lock */
+void release_needed_runs(size_t bytes);  /* of free runs whose pages had gone back; under the large lock */
+bool release_keeps_runs(size_t bytes);   /* may free runs keep so many committed bytes together? */
+void release_check(void);                /* checked build */
+void release_reset(void);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,78 @@
+/* The slab span: its slabs, their records and their marks. */
+#ifndef HEAPSMITH_SPAN_H
+#define HEAPSMITH_SPAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "check.h"
+#include "heap.h"
+
+#pragma GCC visibility push(hidden)
+
+/* One slab of the span; the table is out of line and parallel to the span.
+ * out + freed == carved <= blocks; the bitmap has `freed` marks, all below `carved`. */
+struct slab {
+    uint32_t carved;       /* blocks handed out at least once */
+    uint32_t freed;        /* marks in the bitmap */
+    uint32_t out;          /* blocks in fronts, quarantines, the transfer cache, on remote lists, or with the program */
+    uint32_t committed;    /* bytes touched since the slab was mapped or released */
+    struct slab *next;     /* slab choice's list or heap, or the pool */
+    struct slab *previous; /* slab choice's list or heap */
+    struct slab *child;    /* slab choice's heap (address_ordered) */
+    struct slab *newer;    /* age queue of empty slabs (release `budget`): the one retired after this */
+    struct slab *elder;    /* age queue: the one retired before this */
+    struct heap *owner;    /* the heap that acquired it (owner_list), or NULL */
+    struct slab *older;    /* the slab handed out before this one: every slab ever, under the pool lock */
+    uint16_t class;
+    bool pooled;           /* in a pool; under the pool lock */
+    bool aging;            /* in the age queue */
+    bool sealed;           /* pooled, and its pages are address space only (hs_store_reclaim) */
+    bool huge;             /* its superslab lies on huge pages */
+};
+
+extern uintptr_t hs_span;    /* its start; before it is reserved a value that keeps every pointer out */
+extern size_t hs_span_bytes; /* reserved: at most SLAB_SPAN_BYTES; 0 before */
+extern struct slab *hs_slabs;
+extern uint64_t *hs_marks; /* BITMAP_WORDS per slab: bit i is set while block i is freed */
+
+static inline bool in_slab_span(const void *block)
+{
+    return (uintptr_t)block - hs_span < hs_span_bytes;
+}
+
+static inline struct slab *slab_of(const void *block)
+{
+    return hs_slabs + (((uintptr_t)block - hs_span) >> SLAB_SHIFT);
+}
+
+static inline size_t slab_offset(const struct slab *slab)
+{
+    return (size_t)(slab - hs_slabs) << SLAB_SHIFT;
+}
+
+static inline char *slab_start(const struct slab *slab)
+{
+    return (char *)hs_span + slab_offset(slab);
+}
+
+static inline uint64_t *marks_of(const struct slab *slab)
+{
+    return hs_marks + (size_t)(slab - hs_slabs) * BITMAP_WORDS;
+}
+
+static inline void hs_check_slab(const struct slab *slab)
+{
+    check(slab->out + slab->freed == slab->carved, "out + freed == carved");
+    check(slab->carved <= hs_class[slab->class].blocks, "carved <= blocks");
+}
+
+static inline bool slab_available(const struct slab *slab)
+{
+    return slab->freed > 0 || slab->carved < hs_class[slab->class].blocks;
+}
+
+#pragma GCC visibility pop
+
+#endif
