@@ -12,9 +12,12 @@ from pathlib import Path
 
 import pytest
 from conftest import PROGRAM, Answer
+from preloaded import PROGRAMS
+
+from heapsmith.codegen.toolchain import compile_c
 
 Call = Callable[..., Answer]
-JOB = Path(__file__).resolve().parent.parent / "bench" / "demo_job.py"
+JOB = Path(__file__).resolve().parent.parent / "bench" / "programs" / "demo_job.py"
 COMMAND = ["env", "PYTHONMALLOC=malloc", sys.executable, str(JOB), "--rounds", "1", "--size", "300"]
 
 
@@ -44,6 +47,19 @@ def test_forge_as_json(call: Call, tmp_path: Path) -> None:
     answer = call("forge", "-o", tmp_path, "--rounds", "1", "--name", "tiny", "--json", "--", *COMMAND)
     assert json.loads(answer.out) == json.loads((tmp_path / "report.json").read_text())
     assert json.loads(answer.out)["tuned"]["design"]["name"] == "tiny"
+
+
+@pytest.mark.big
+def test_forge_compares_with_the_malloc_that_the_command_has(call: Call, tmp_path: Path) -> None:
+    own = compile_c(
+        [PROGRAMS / "rec_own_malloc.c"], tmp_path / "libown.so", flags=["-O1", "-fno-builtin", "-shared", "-fPIC"]
+    )
+    main = compile_c([PROGRAMS / "rec_own_main.c", own], tmp_path / "main", flags=["-O1", "-fno-builtin"])
+    answer = call("forge", "-o", tmp_path / "out", "--rounds", "1", "--json", "--", main)
+    report = json.loads(answer.out)
+    assert [row["library"] for row in report["measured"]["rows"]][:2] == ["own (libown.so)", "glibc"]
+    assert [row["library"] for row in report["replayed"]["rows"]][:2] == ["libown.so", "glibc"]
+    assert "libout.so: does NOT behave as under own (libown.so)" in (tmp_path / "out" / "report.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
-"""The forge: from a command to a library made for it, proved equal to its model and measured against glibc."""
+"""The forge: from a command to a library made for it, proved equal to its model and measured against its own malloc."""
 
-import re
 import signal
 import subprocess
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.rounds import Progress
 from heapsmith.bench.common.whole_file import write_json, write_whole
 from heapsmith.bench.forge.report import ForgeReport, markdown
-from heapsmith.bench.peers.peers import GLIBC
+from heapsmith.bench.peers.peers import GLIBC, find_library, is_preloadable, require_malloc_of
 from heapsmith.bench.programs.measure import measure
 from heapsmith.bench.record.record import RecordedTrace, record
 from heapsmith.bench.replay.replay import replay
@@ -48,7 +47,7 @@ def forge(
     LD_PRELOAD cannot name, and CheckFailed if the command is killed or if library and model differ.
     """
     trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
-    if re.search(r"[\s:]", str(library.absolute())):
+    if not is_preloadable(library.absolute()):
         raise BadInput(f"{out.absolute()}: LD_PRELOAD takes no path with a space or a colon in it")
     for stale in ("report.json", "report.md"):
         (out / stale).unlink(missing_ok=True)
@@ -71,10 +70,10 @@ def forge(
     verified = verify(tuned.design, [trace], release=library, progress=progress)
     _require(verified)
     libraries = [GLIBC, str(library_of(base)), str(library)]
-    say(8, f"run the command under {len(libraries)} libraries, {rounds} rounds")
+    say(8, f"run the command under its own malloc and others, {rounds} rounds")
     measured = measure(command, libraries, rounds=rounds, progress=progress)
-    say(9, f"replay the trace under {len(libraries)} libraries, {rounds} rounds")
-    replayed = replay(trace, libraries, rounds=rounds, progress=progress)
+    say(9, f"replay the trace under the same, {rounds} rounds")
+    replayed = replay(trace, [*filter(_stands_in, measured.own), *libraries], rounds=rounds, progress=progress)
 
     files = [trace, toml, emitted, library, out / "report.md", out / "report.json"]
     report = ForgeReport(
@@ -114,6 +113,15 @@ def _record(command: list[str], trace: Path, progress: Progress) -> tuple[Record
     if main.drops:
         raise CheckFailed(f"{trace}: {main.drops} events were dropped while recording; free some room there")
     return main, result.exit_status, result.inlines
+
+
+def _stands_in(path: str) -> bool:
+    """Whether a replay can preload the command's own malloc: it may need what only the command loads."""
+    try:
+        require_malloc_of(find_library(path))
+    except BadInput:
+        return False
+    return True
 
 
 def _require(verified: VerifyReport) -> None:

@@ -6,7 +6,7 @@ import msgspec
 
 from heapsmith.bench.common.rounds import Figure
 from heapsmith.bench.common.units import amount
-from heapsmith.bench.programs.measure import MeasureRow, MeasureTable
+from heapsmith.bench.programs.measure import MeasureTable
 from heapsmith.bench.replay.replay import ReplayTable
 from heapsmith.bench.report import tables
 from heapsmith.bench.report.tables import Words, section
@@ -43,12 +43,13 @@ def summary(report: ForgeReport) -> list[Words]:
 
 
 def verdict(report: ForgeReport) -> str:
-    """What the program won or lost under the forged library against glibc, in one line."""
-    row = report.measured.rows[-1]
+    """What the program won or lost under the forged library against the malloc that it has by itself, in one line."""
+    row, own = report.measured.rows[-1], report.measured.rows[0].library
     if row.signal or row.same_output is False:
-        return f"{row.library}: does NOT behave as under glibc; do not use it"
+        return f"{row.library}: does NOT behave as under {own}; do not use it"
     parts = [_change("time", row.wall_ratio), _change("CPU", row.cpu_ratio), _change("peak RSS", row.rss_ratio)]
-    return f"{row.library} against glibc: {', '.join(parts)}; {_output(row)}"
+    output = "identical" if row.same_output else f"not comparable: it varies from run to run under {own}"
+    return f"{row.library} against {own}: {', '.join(parts)}; output {output}"
 
 
 def _change(what: str, ratio: Figure) -> str:
@@ -57,10 +58,6 @@ def _change(what: str, ratio: Figure) -> str:
     if abs(change) <= ratio.spread:
         return f"{what} no different within its spread ({change:+.1%} ±{ratio.spread:.1%})"
     return f"{what} {change:+.1%} (±{ratio.spread:.1%})"
-
-
-def _output(row: MeasureRow) -> str:
-    return "output identical" if row.same_output else "output not comparable: it varies from run to run under glibc"
 
 
 def markdown(report: ForgeReport) -> str:

@@ -5,7 +5,7 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -40,14 +40,16 @@ FOLDERS = tuple(Path(folder) for folder in ("/usr/local/lib", "/usr/lib/x86_64-l
 
 
 class Library(msgspec.Struct, frozen=True):
-    """A malloc: what tables call it, the shared object to preload (None: the C library's own, glibc), its release.
+    """A malloc: what tables call it, the shared object to preload (None: none of ours), its release.
 
-    `version` is empty where nobody states one: for a file that a user names.
+    `version` is empty where nobody states one: for a file that a user names. `standard`: for glibc, the names of the
+    system's libraries to preload, so that a program that is linked to another malloc uses the C library's.
     """
 
     name: str
     path: Path | None
     version: str = ""
+    standard: tuple[str, ...] = ()
 
 
 def built_folder() -> Path:
@@ -117,7 +119,7 @@ def _file(spec: str) -> Library:
     path = Path(spec).absolute()
     if not path.is_file():
         raise BadInput(f"{spec}: no such library")
-    if re.search(r"[\s:]", str(path)):
+    if not is_preloadable(path):
         raise BadInput(f"{path}: LD_PRELOAD takes no path with a space or a colon in it; move or link the library")
     return Library(path.name, path)
 
@@ -158,19 +160,36 @@ def find_libraries(specs: list[str]) -> list[Library]:
 
 def preload(library: Library, environment: Mapping[str, str]) -> str:
     """The LD_PRELOAD under which a program uses `library`: in front of what the environment preloads already."""
-    wanted = [str(library.path)] if library.path is not None else []
+    wanted = [str(library.path)] if library.path is not None else list(library.standard)
     return ":".join(wanted + [path for path in [environment.get("LD_PRELOAD", "")] if path])
 
 
-def runtime_tool(name: str, *sources: str) -> Path:
-    """A program made of C files of `runtime/replay`, from the cache or compiled now (see build_tool for errors)."""
+def is_preloadable(path: Path) -> bool:
+    """Whether LD_PRELOAD can name it: spaces and colons separate the names there (ld.so(8))."""
+    return re.search(r"[\s:]", str(path)) is None
+
+
+def preloadable(tool: Path) -> Path:
+    """A library that build_tool made; Missing if LD_PRELOAD cannot name it."""
+    if not is_preloadable(tool):
+        raise Missing(f"{tool}: LD_PRELOAD takes no path with a space or colon: set XDG_CACHE_HOME to another folder")
+    return tool
+
+
+def runtime_tool(name: str, *sources: str, flags: Sequence[str] = ()) -> Path:
+    """A tool made of C files of `runtime/replay`, from the cache or compiled now (see build_tool for errors)."""
     with as_file(files("heapsmith.runtime") / "replay") as folder:
-        return build_tool(name, [folder / source for source in sources], TOOL_FLAGS)
+        return build_tool(name, [folder / source for source in sources], [*TOOL_FLAGS, *flags])
 
 
 def replay_driver() -> Path:
     """The program heapsmith-replay (`runtime/replay/replay.c`)."""
     return runtime_tool("heapsmith-replay", "replay.c", "stream.c", "check.c", "script.c")
+
+
+def is_c_library(path: str) -> bool:
+    """Whether the shared object is the C library, by its name."""
+    return re.match(r"libc[.-]", Path(path).name) is not None
 
 
 def require_malloc_of(library: Library) -> None:
@@ -187,7 +206,7 @@ def require_malloc_of(library: Library) -> None:
     except OSError as error:
         raise Missing(f"{command[0]} cannot be run: {error.strerror}") from error
     source = asked.stdout.strip()
-    is_glibc = re.match(r"libc[.-]", Path(source).name) is not None
+    is_glibc = is_c_library(source)
     if library.path is None and not is_glibc:
         raise BadInput(f"glibc: malloc comes from {source} although nothing was preloaded (see /etc/ld.so.preload)")
     if library.path is not None and (asked.returncode != 0 or is_glibc):

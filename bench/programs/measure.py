@@ -15,6 +15,7 @@ from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.rounds import Figure, Progress, ratios, schedule, spread_note
 from heapsmith.bench.peers.peers import Library, find_libraries, find_library, preload, require_malloc_of, runtime_tool
+from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
 from heapsmith.model.errors import BadInput, Missing
 
 PT_INTERP = 3  # elf(5): the segment that names the dynamic loader
@@ -70,10 +71,15 @@ class MeasureRow(msgspec.Struct, frozen=True):
 
 
 class MeasureTable(msgspec.Struct, frozen=True):
-    """A command run `rounds` times under each library, interleaved."""
+    """A command run `rounds` times under each library, interleaved.
+
+    `own`: paths of the shared objects that the command takes malloc from when nothing is preloaded, but for the C
+    library; known where glibc was asked for.
+    """
 
     command: list[str]
     rounds: int
+    own: list[str]
     rows: list[MeasureRow]
 
 
@@ -179,12 +185,12 @@ def _same_output(runs: list[Run], first: list[Run]) -> bool | None:
     return None if len(wanted) > 1 else {run.output for run in runs} == wanted
 
 
-def _row(library: Library, runs: list[Run], first: list[Run]) -> MeasureRow:
+def _row(library: Library, runs: list[Run], first: list[Run], own: OwnMalloc) -> MeasureRow:
     used, used_first = [run.used for run in runs], [run.used for run in first]
     wall, rss = Figure.of([u.wall_ns for u in used]), Figure.of([u.peak_rss_bytes for u in used])
     cpu, cpu_first = ([u.user_ns + u.system_ns for u in all_used] for all_used in (used, used_first))
     same = _same_output(runs, first)
-    notes = [spread_note(wall, "time"), spread_note(rss, "peak RSS")]
+    notes = [spread_note(wall, "time"), spread_note(rss, "peak RSS"), own.note() if library.path is None else ""]
     killed = next((u.signal for u in used if u.signal), 0)
     if killed:
         notes.append(f"killed by {signal.Signals(killed).name}")
@@ -219,6 +225,8 @@ def measure(
 
     Standard input is /dev/null; standard output and error are kept from the terminal. `env` replaces the environment;
     an LD_PRELOAD in it stays, behind the library. Wall time is from fork to the command's end, loading included.
+    For `glibc` one more run finds out which malloc the command has by itself. If that is another than the C library's
+    there are two rows: `own (...)`, with nothing preloaded, and `glibc`, the C library's malloc preloaded.
     Raises BadInput for a missing command or library, or a command that LD_PRELOAD does not reach.
     """
     if rounds < 1:
@@ -228,13 +236,19 @@ def measure(
     libraries = find_libraries(libs)
     for library in libraries:
         require_malloc_of(library)
-    runs: list[list[Run]] = [[] for _ in libraries]
-    total = (rounds + 1) * len(libraries)
     try:
         folder = tempfile.TemporaryDirectory(prefix="heapsmith-")
     except OSError as error:
         raise Missing(f"no temporary directory for the command's output: {error.strerror}") from error
     with folder as name:
+        own = OwnMalloc([], [], operators=False)
+        if any(library.path is None for library in libraries):
+            if progress is not None:
+                progress(f"{command[0]}: whose malloc it uses", 0, 1)
+            own = own_malloc(program, command, environment, Path(name))
+        libraries = [one for each in libraries for one in (own.baselines() if each.path is None else [each])]
+        runs: list[list[Run]] = [[] for _ in libraries]
+        total = (rounds + 1) * len(libraries)
         for done, (number, entry) in enumerate(schedule(len(libraries), rounds)):
             if progress is not None:
                 progress(f"{command[0]} under {libraries[entry].name}", done, total)
@@ -243,8 +257,8 @@ def measure(
                 runs[entry].append(run)
     if progress is not None:
         progress(command[0], total, total)
-    rows = [_row(library, own, runs[0]) for library, own in zip(libraries, runs, strict=True)]
-    return MeasureTable(list(command), rounds, rows)
+    rows = [_row(library, its, runs[0], own) for library, its in zip(libraries, runs, strict=True)]
+    return MeasureTable(list(command), rounds, own.objects, rows)
 
 
 def run_under(lib: Path, command: list[str]) -> int:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from heapsmith.bench.common.foreground import run_foreground
+from heapsmith.bench.peers.peers import preloadable
 from heapsmith.bench.record.spool import Spool
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
@@ -82,12 +83,7 @@ def build_recorder() -> Path:
     """
     _check_processor()
     sources = sorted(Path(str(files("heapsmith.runtime"))).joinpath("recorder").glob("*.c"))
-    library = build_tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS))
-    if set(" :") & set(str(library)):  # ld.so(8): the separators of LD_PRELOAD
-        raise Missing(
-            f"{library}: LD_PRELOAD takes no path with a space or colon: set XDG_CACHE_HOME to another folder"
-        )
-    return library
+    return preloadable(build_tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS)))
 
 
 def _check_processor() -> None:

@@ -40,7 +40,7 @@ def times(figure: Figure) -> str:
 
 def measured(table: MeasureTable) -> Words:
     """A program under several libraries; ratios to the first."""
-    first = table.rows[0].library
+    first = table.rows[0].library.partition(" ")[0]
     columns = ("library", "time", f"to {first}", "CPU", f"to {first}", "peak RSS", f"to {first}", "<output")
     same = {True: "same", False: "DIFFERS", None: "varies by itself"}
     rows = [

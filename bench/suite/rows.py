@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.peers.peers import GLIBC, Library
 from heapsmith.bench.programs.measure import Run, find_program, run_once
 from heapsmith.bench.programs.micro_programs import TRAINING_SEED, program, took
 from heapsmith.bench.programs.micro_rows import MICRO, THREADS, MicroRow
+from heapsmith.bench.programs.own_malloc import own_malloc
 from heapsmith.bench.programs.programs import Program, programs, trace_of
 from heapsmith.bench.record.record import record
 from heapsmith.bench.replay.replay import replay_once
@@ -23,6 +24,8 @@ MICRO_SUITES = {"micro": MICRO, "threads": THREADS}
 SUITES = (*MICRO_SUITES, "programs", "replay")
 SETTINGS = ("LD_PRELOAD", "HEAPSMITH", "MALLOC_", "GLIBC_TUNABLES", "MIMALLOC_", "TCMALLOC_", "SNMALLOC_")
 """How names of environment variables begin that change what a malloc does."""
+GLIBC_LIMIT_S = 600.0
+"""The first runs of a row, which are under glibc, may take so long."""
 TRAINING_SCALE = 0.7
 """The size of a real program's training input to that of the measured one; its seed is 2."""
 QUICK_PROGRAMS = ("sqlite3", "perl")
@@ -138,9 +141,10 @@ def _micro_row(row: MicroRow, suite: str, quick: bool) -> Row:
 def _program_row(one: Program, other: Program | None) -> Row:
     def prepare(folder: Path) -> Runner:
         path = find_program(one.command)
+        glibc = own_malloc(path, one.command, environment(), folder, limit_s=GLIBC_LIMIT_S).glibc()
 
         def run(library: Library, limit_s: float) -> Sample:
-            done = _run(path, one.command, library, folder, limit_s)
+            done = _run(path, one.command, glibc if library.name == GLIBC else library, folder, limit_s)
             cpu = done.used.user_ns + done.used.system_ns
             return Sample(done.used.wall_ns, cpu, done.used.peak_rss_bytes, done.output, 1)
 

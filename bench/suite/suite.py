@@ -10,12 +10,11 @@ from heapsmith.bench.programs.instructions import per_operation
 from heapsmith.bench.suite.columns import Column, columns
 from heapsmith.bench.suite.load import Clocks
 from heapsmith.bench.suite.results import BenchReport, BenchRow, Runs, make_column, make_row
-from heapsmith.bench.suite.rows import Row, Runner, rows
+from heapsmith.bench.suite.rows import GLIBC_LIMIT_S, Row, Runner, rows
 from heapsmith.bench.suite.training import train, with_library
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 
 ROUNDS, QUICK_ROUNDS = 7, 3
-GLIBC_LIMIT_S = 600.0
 LEAST_LIMIT_S, TIMES_GLIBC = 10.0, 20.0
 """A run may take so long, or so many times what glibc took in the row's first round, whichever is longer."""
 

@@ -1,0 +1,68 @@
+"""The malloc that a command has by itself: glibc's, or another malloc, beside which glibc's is measured."""
+
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from heapsmith.bench.common.limited import run_limited
+from heapsmith.bench.peers.peers import GLIBC, Library, find_library, is_c_library, preloadable, runtime_tool
+
+VARIABLE = "HEAPSMITH_WHOSE_MALLOC"
+"""Names the file that the probe writes to (`runtime/replay/whose_malloc.c`)."""
+
+
+class OwnMalloc(NamedTuple):
+    """Where the processes of a command take malloc from, those left out that take it from the C library.
+
+    `objects`: paths of shared objects. `inside`: paths of executables that define malloc, which no preloaded library
+    replaces. `operators`: operator new comes from one of `objects` too.
+    """
+
+    objects: list[str]
+    inside: list[str]
+    operators: bool
+
+    def glibc(self) -> Library:
+        """The C library's malloc, preloaded where the command has another; so are libstdc++'s operators."""
+        standard = ("libstdc++.so.6", "libc.so.6") if self.operators else ("libc.so.6",)
+        return msgspec.structs.replace(find_library(GLIBC), standard=standard if self.objects else ())
+
+    def baselines(self) -> list[Library]:
+        """What stands for `glibc` in a comparison: the command's own malloc and glibc, as far as they differ."""
+        names = ", ".join(Path(path).name for path in self.objects + self.inside)
+        own = [Library(f"own ({names})", None)] if names else []
+        return own if self.inside and not self.objects else [*own, self.glibc()]
+
+    def note(self) -> str:
+        """A warning of executables in which no library replaces malloc, or nothing."""
+        return f"no preloaded library replaces the malloc inside {', '.join(self.inside)}" if self.inside else ""
+
+
+def own_malloc(
+    program: str, command: list[str], env: Mapping[str, str], folder: Path, *, limit_s: float | None = None
+) -> OwnMalloc:
+    """Run the command once; in each of its processes a preloaded probe asks the dynamic linker where malloc is.
+
+    `folder` is for the probe's file. A command that cannot be executed has no malloc of its own. Raises Missing without
+    a compiler, CheckFailed for a run of more than `limit_s`.
+    """
+    listing = folder / "whose-malloc"
+    listing.write_bytes(b"")
+    probe = preloadable(runtime_tool("whose-malloc.so", "whose_malloc.c", flags=("-shared", "-fPIC")))
+    preloads = [path for path in (env.get("LD_PRELOAD", ""), str(probe)) if path]
+    probed = {**env, "LD_PRELOAD": ":".join(preloads), VARIABLE: str(listing)}
+    void = subprocess.DEVNULL
+    with suppress(OSError):
+        run_limited([program, *command[1:]], limit_s, env=probed, stdout=void, stderr=void)
+    images = [line.split("\t") for line in listing.read_text(errors="surrogateescape").splitlines()]
+    own = [image for image in images if not is_c_library(image[0])]
+    objects = [malloc for malloc, _, _ in own if malloc]
+    return OwnMalloc(
+        objects=list(dict.fromkeys(objects)),
+        inside=list(dict.fromkeys(program for malloc, _, program in own if not malloc)),
+        operators=any(operators in objects for _, operators, _ in own),
+    )

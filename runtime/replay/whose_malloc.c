@@ -1,0 +1,35 @@
+/* Preloaded to a command that has its own malloc: each process image of the command adds a line to the file that
+ * HEAPSMITH_WHOSE_MALLOC names. The line holds, with tabs between them, the path of the object that malloc comes from
+ * (empty: from the executable), the same for operator new ("-": there is none), and the executable's path. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *object_of(const char *symbol)
+{
+    Dl_info found;
+    struct link_map *object;
+    void *address = dlsym(RTLD_DEFAULT, symbol);
+    if (address == NULL || dladdr1(address, &found, (void **)&object, RTLD_DL_LINKMAP) == 0)
+        return "-";
+    return object->l_name;
+}
+
+/* One write(2), so that the lines of processes that run at once do not mix. */
+__attribute__((constructor)) static void tell(void)
+{
+    char program[PATH_MAX] = "", line[3 * PATH_MAX];
+    const char *path = getenv("HEAPSMITH_WHOSE_MALLOC");
+    int file = path != NULL ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+    if (file < 0 || readlink("/proc/self/exe", program, sizeof program - 1) < 0)
+        return;
+    int length = snprintf(line, sizeof line, "%s\t%s\t%s\n", object_of("malloc"), object_of("_Znwm"), program);
+    if (write(file, line, (size_t)length) != length)
+        dprintf(2, "heapsmith: %s: cannot be written\n", path);
+    close(file);
+}
