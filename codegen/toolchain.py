@@ -102,7 +102,7 @@ def _content_key(gcc: Compiler, sources: Sequence[Path], flags: Sequence[str], i
     """Hash of all that decides the output: compiler, flags, sources, every header in their and `include`'s folders."""
     folders = sorted({source.parent for source in sources} | set(include))
     headers = [header for folder in folders for header in sorted(folder.glob("*.h"))]
-    digest = hashlib.sha256("\0".join([gcc.path, gcc.version, *flags]).encode())
+    digest = hashlib.sha256(os.fsencode("\0".join([gcc.path, gcc.version, *flags])))
     for file in [*sources, *headers]:
         content = file.read_bytes()
         digest.update(f"\0{file.name}\0{len(content)}\0".encode() + content)

@@ -23,3 +23,8 @@ class Missing(HeapsmithError):
     """The environment lacks something the command needs: a compiler, a tool, a permission (exit code 3)."""
 
     exit_code = 3
+
+
+def printable(text: str) -> str:
+    """The text on one line that UTF-8 holds: the names of files may have any bytes, which it escapes."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

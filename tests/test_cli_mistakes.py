@@ -39,6 +39,8 @@ def mistake(answer: Answer, *words: str) -> None:
         ("sizes = [16\n", ["not TOML"]),
         ('sizes = "16"\nname = "x"\n', ["sizes"]),
         ("sizes = [16]\n", ["name"]),
+        ("sizes = " + "[" * 100_000, ["nested too deeply"]),
+        ("sizes = [" + "1" * 5000 + "]", ["not TOML", "digits"]),
     ],
 )
 def test_designs_that_cannot_be(call: Call, tmp_path: Path, text: str, words: list[str]) -> None:
@@ -146,6 +148,12 @@ def test_machines_that_cannot_be(call: Call, trace: Path) -> None:
     mistake(call("simulate", trace, "--machine", "toaster"), "toaster", "default and here")
     mistake(call("simulate", trace, "--births", "all"), "--births", "--machine")
     mistake(call("reuse", trace, "--deaths", "some"), "--deaths", "some", "ends")
+
+
+@pytest.mark.parametrize("text", [b"l1 = " + b"[" * 100_000, b"name = '\xff'", b"cores = " + b"1" * 5000])
+def test_machine_files_that_are_no_toml(call: Call, trace: Path, tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "machine.toml").write_bytes(text)
+    mistake(call("simulate", trace, "--machine", tmp_path / "machine.toml"), "machine.toml", "not ")
 
 
 @pytest.mark.parametrize(

@@ -284,7 +284,7 @@ ONE = Chunk.of([0, 4], [0, 0], [0, 0], [8, 0], [0, 0], [0, 1])
         (ONE._replace(time_ns=ONE.time_ns + 1), Footer(4, 2, 1, 0), "chunk 0: more blocks or threads than the footer"),
         (ONE._replace(time_ns=ONE.time_ns + 1), Footer(4, 2, 0, 1), "chunk 0: more blocks or threads than the footer"),
         (ONE._replace(time_ns=ONE.time_ns + 1), Footer(5, 2, 1, 1), "footer: events, blocks and threads are (4, 1, 1)"),
-        (ONE._replace(time_ns=ONE.time_ns + 1), Footer(4, 2, 1, 9), "footer: events, blocks and threads are (4, 1, 1)"),
+        (ONE._replace(time_ns=ONE.time_ns + 1), Footer(4, 2, 1, 3), "footer: events, blocks and threads are (4, 1, 1)"),
     ],
 )
 def test_events_that_break_the_rules(tmp_path: Path, second: Chunk, footer: Footer, words: str) -> None:

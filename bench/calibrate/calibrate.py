@@ -17,7 +17,7 @@ from heapsmith.bench.calibrate.micro_traces import EVENTS, PROGRAMS, Program, wr
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.parallel import in_parallel
 from heapsmith.bench.common.rounds import Progress
-from heapsmith.bench.common.whole_file import write_whole
+from heapsmith.bench.common.whole_file import write_text
 from heapsmith.bench.replay.callgrind import replay_counts
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.design.design import Design, builtin_names, load
@@ -158,4 +158,4 @@ def write_machine(path: Path, hardware: Hardware) -> None:
     hardware = msgspec.structs.replace(hardware, name=path.stem)
     fields = {name: value for name, value in msgspec.to_builtins(hardware).items() if value is not None}
     head = "# A machine: its caches, and what each kind of event costs on it. Written by heapsmith calibrate.\n"
-    write_whole(path, (head + tomlkit.dumps(fields)).encode())
+    write_text(path, head + tomlkit.dumps(fields))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.rounds import Progress
-from heapsmith.bench.common.whole_file import write_json, write_whole
+from heapsmith.bench.common.whole_file import write_json, write_text
 from heapsmith.bench.forge.report import ForgeReport, markdown
 from heapsmith.bench.peers.peers import GLIBC, find_library, is_preloadable, require_malloc_of
 from heapsmith.bench.programs.measure import measure
@@ -89,7 +89,7 @@ def forge(
         replayed=replayed,
         files=[str(file) for file in files],
     )
-    write_whole(out / "report.md", markdown(report).encode())
+    write_text(out / "report.md", markdown(report))
     write_json(out / "report.json", report)
     return report
 

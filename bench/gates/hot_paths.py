@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from heapsmith.bench.common.built import library_of
-from heapsmith.bench.common.whole_file import write_whole
+from heapsmith.bench.common.whole_file import write_text
 from heapsmith.bench.gates import inlined
 from heapsmith.bench.programs.instructions import FORMS, per_operation
 from heapsmith.codegen.toolchain import find_gcc
@@ -99,7 +99,7 @@ def main() -> None:
     """Count, write the file, and print it."""
     try:
         content = as_toml(find_gcc().version, count())
-        write_whole(FILE, content.encode())
+        write_text(FILE, content)
     except HeapsmithError as error:
         print(f"heapsmith: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

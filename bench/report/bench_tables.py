@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from heapsmith.bench.common.units import amount, duration
-from heapsmith.bench.common.whole_file import write_json, write_whole
+from heapsmith.bench.common.whole_file import write_json, write_text
 from heapsmith.bench.report.tables import Words, section
 from heapsmith.bench.suite.columns import TUNED
 from heapsmith.bench.suite.results import BenchCell, BenchReport, BenchRow, Ratio
@@ -50,7 +50,7 @@ def tables(report: BenchReport) -> list[Words]:
 def write(path: Path, report: BenchReport) -> None:
     """The report as the file `path`: JSON, or a page if its name ends in .md; BadInput if that cannot be written."""
     if path.suffix == ".md":
-        write_whole(path, page(report).encode())
+        write_text(path, page(report))
     else:
         write_json(path, report)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from heapsmith.bench.common.whole_file import write_whole
+from heapsmith.bench.common.whole_file import write_text
 from heapsmith.bench.validate.validate import Validation
 
 COLUMNS = 2
@@ -41,4 +41,4 @@ def write_scatter(path: Path, found: Validation) -> None:
         figure.update_xaxes(type="log", title="measured", **place)
         figure.update_yaxes(type="log", title="predicted", **place)
     figure.update_layout(height=HEIGHT * rows, title=f"Predicted and measured, {len(found.traces)} traces")
-    write_whole(path, figure.to_html(include_plotlyjs=True, full_html=True).encode())
+    write_text(path, figure.to_html(include_plotlyjs=True, full_html=True))

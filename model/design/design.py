@@ -3,7 +3,6 @@
 import difflib
 import hashlib
 import re
-import tomllib
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, Literal, get_args
@@ -25,6 +24,7 @@ from heapsmith.model.policy.hardening import off as hardening_off
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.release import keep as release_keep
 from heapsmith.model.policy.remote import local_cache as remote_local_cache
+from heapsmith.model.toml_text import from_toml, read_text
 
 MAX_RUN_CACHE = 1 << 30
 MAX_THP_FROM = 1 << 40
@@ -285,12 +285,7 @@ def _why_not_fronts(design: Design) -> str | None:
 
 def parse(text: str, source: str) -> Design:
     """The design that this TOML states; BadInput names `source`, the field and what was expected."""
-    try:
-        design = msgspec.convert(tomllib.loads(text), Design)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{source}: not TOML: {error}") from None
-    except msgspec.ValidationError as error:
-        raise BadInput(f"{source}: {_in_words(str(error))}") from None
+    design = from_toml(text, source, Design, _in_words)
     if reason := design.why_not_valid():
         raise BadInput(f"{source}: {reason}")
     return design
@@ -355,10 +350,7 @@ def load(spec: str) -> Design:
             near = difflib.get_close_matches(spec, builtin_names(), n=1, cutoff=0.4)
             hint = f"did you mean '{near[0]}'?" if near else f"built in are {', '.join(builtin_names())}"
             raise BadInput(f"{spec}: neither a design file nor a built-in design; {hint}")
-    try:
-        return parse(path.read_text(encoding="utf-8"), spec)
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{spec}: cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
+    return parse(read_text(path, spec), spec)
 
 
 def builtin_names() -> list[str]:

@@ -1,7 +1,6 @@
 """A design as TOML, with the reason for each choice as a comment beside it."""
 
 import os
-import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +12,7 @@ import tomlkit
 from tomlkit.items import Array, Item, Table
 
 from heapsmith.model.design.design import Design
-from heapsmith.model.errors import BadInput
+from heapsmith.model.errors import BadInput, printable
 
 COMMENT_WIDTH = 110
 
@@ -68,8 +67,8 @@ def write_design(path: Path, design: Design, reasons: Sequence[Reason] = ()) -> 
 
 
 def _wrapped(text: str | None) -> list[str]:
-    """The lines of a comment; TOML has no control characters in comments."""
-    return textwrap.wrap(re.sub(r"[\x00-\x1f\x7f]", " ", text or ""), COMMENT_WIDTH)
+    """The lines of a comment."""
+    return textwrap.wrap(printable(text or ""), COMMENT_WIDTH)
 
 
 def _table(values: Mapping[str, Any], why: str | None) -> Table:

@@ -2,13 +2,13 @@
 
 import math
 import os
-import tomllib
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
 from heapsmith.model.errors import BadInput, Missing
+from heapsmith.model.toml_text import from_toml, read_text
 
 BUILTIN = Path(__file__).resolve().parent.parent / "machines"
 DEFAULT = "default"
@@ -138,16 +138,16 @@ def _is_power(number: int) -> bool:
 
 def parse_hardware(text: str, source: str) -> Hardware:
     """The hardware that this TOML states; BadInput names `source`, the field and what was expected."""
-    try:
-        hardware = msgspec.convert(tomllib.loads(text), Hardware)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{source}: not TOML: {error}") from None
-    except msgspec.ValidationError as error:
-        what, _, path = str(error).partition(" - at `$.")
-        raise BadInput(f"{source}: {path.rstrip('`') or 'hardware'}: {what}") from None
+    hardware = from_toml(text, source, Hardware, _in_words)
     if reason := hardware.why_not_valid():
         raise BadInput(f"{source}: {reason}")
     return hardware
+
+
+def _in_words(error: str) -> str:
+    """msgspec's message with the field first."""
+    what, _, path = error.partition(" - at `$.")
+    return f"{path.rstrip('`') or 'hardware'}: {what}"
 
 
 def load_hardware(spec: str = DEFAULT) -> Hardware:
@@ -163,10 +163,7 @@ def load_hardware(spec: str = DEFAULT) -> Hardware:
         if not path.is_file():
             known = ", ".join(sorted(file.stem for file in BUILTIN.glob("*.toml")))
             raise BadInput(f"{spec}: neither a machine file nor a built-in machine; built in are {known} and {HERE}")
-    try:
-        return parse_hardware(path.read_text(encoding="utf-8"), spec)
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{spec}: cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
+    return parse_hardware(read_text(path, spec), spec)
 
 
 def detected(system: Path = SYSTEM) -> Hardware:

@@ -8,7 +8,7 @@ import msgspec
 from heapsmith.model.design.design import MAX_CLASSES, Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.design.toml import Reason
-from heapsmith.model.errors import BadInput
+from heapsmith.model.errors import BadInput, printable
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.search.capacities import CapacityPass, Curve, allot
 from heapsmith.model.search.draft import Draft, drafts, largest_block, with_shares
@@ -97,7 +97,7 @@ def tune(
 
 
 def _about(trace: Path, base: Design) -> str:
-    return f"Tuned for {trace.name} from {base.name}"
+    return f"Tuned for {printable(trace.name)} from {base.name}"
 
 
 def _on_huge_pages(tuned: Tuned, trace: Path, base: Design, histogram: Histogram, progress: Progress | None) -> Tuned:

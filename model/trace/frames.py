@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
 import msgspec
 import zstandard
@@ -26,6 +26,9 @@ _FRAME = struct.Struct("<4sIII")  # tag, payload bytes, events, CRC-32 of the pa
 _TRAILER = struct.Struct("<QI4s")  # offset of the footer's frame, CRC-32 of these 8 bytes, tag
 _TRAILER_TAG = b"HST."
 
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Metadata = TypeVar("Metadata")
+
 
 class Header(msgspec.Struct, frozen=True):
     """Where the trace comes from and what its frames hold."""
@@ -39,12 +42,12 @@ class Header(msgspec.Struct, frozen=True):
 class Footer(msgspec.Struct, frozen=True):
     """What is known once the trace is complete."""
 
-    events: int
-    chunks: int
-    threads: int
-    max_blocks: int  # size of the space of block numbers = peak number of live blocks
-    drops: int = 0  # events lost while recording
-    foreign_frees: int = 0  # frees of blocks older than the recording; not events
+    events: Count
+    chunks: Count
+    threads: Count
+    max_blocks: Count  # size of the space of block numbers = peak number of live blocks
+    drops: Count = 0  # events lost while recording
+    foreign_frees: Count = 0  # frees of blocks older than the recording; not events
     salvaged: str | None = None  # the damage before which this trace was recovered; drops and the rest are then unknown
     extra: dict[str, Any] = {}  # the source's own figures, such as the recorder's cost
 
@@ -90,6 +93,16 @@ def epilogue(footer: Footer, offset: int) -> bytes:
         + text
         + _TRAILER.pack(offset, zlib.crc32(place), _TRAILER_TAG)
     )
+
+
+def _metadata(text: bytes, kind: type[Metadata]) -> Metadata:
+    """The header or footer that this JSON states; raises Damage if it is none."""
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except RecursionError:
+        raise Damage("JSON nested too deeply") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Damage(str(error)) from None
 
 
 class TraceFile:
@@ -151,9 +164,9 @@ class TraceFile:
 
     def _parse_header(self, text: bytes) -> Header:
         try:
-            header = msgspec.json.decode(text, type=Header)
-        except msgspec.DecodeError as error:
-            raise BadInput(f"{self.path}: header: {error}") from None
+            header = _metadata(text, Header)
+        except Damage as damage:
+            raise BadInput(f"{self.path}: header: {damage}") from None
         for column in COLUMNS:
             if column not in header.columns:
                 raise BadInput(f"{self.path}: header: expected a column {column}")
@@ -205,9 +218,16 @@ class TraceFile:
     def footer(self, frame: Frame) -> Footer:
         """The content of a frame whose tag is FOOTER_TAG."""
         try:
-            return msgspec.json.decode(self._payload(frame), type=Footer)
-        except (Damage, msgspec.DecodeError) as error:
-            raise Damage(f"{frame.name}: {error}") from None
+            footer = _metadata(self._payload(frame), Footer)
+        except Damage as damage:
+            raise Damage(f"{frame.name}: {damage}") from None
+        room = (frame.offset - self.first_frame) // _FRAME.size * self.header.chunk_events
+        if not max(footer.threads, footer.max_blocks) <= footer.events <= room:
+            raise Damage(
+                f"{frame.name}: {footer.events} events, {footer.threads} threads and {footer.max_blocks} blocks; "
+                f"expected at most {room} events, and at most as many threads and blocks as events"
+            )
+        return footer
 
     def footer_frame(self) -> Frame:
         """The footer's frame, found through the trailer; its number is not known."""

@@ -1,6 +1,5 @@
 """The commands of designs: look at them, emit and build their C, verify it."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -29,10 +28,10 @@ def designs(json: take.Json = False) -> None:
 def design_show(design: take.Name, json: take.Json = False) -> None:
     """Every derived number of a design; with --json the whole plan, as `generate` writes it."""
     from heapsmith.model.design.design import load
-    from heapsmith.model.design.plan import make_plan, plan_json
+    from heapsmith.model.design.plan import make_plan
 
     plan = make_plan(load(design))
-    sys.stdout.write(plan_json(plan).decode()) if json else results.plan(plan)
+    show.emit_json(plan) if json else results.plan(plan)
 
 
 @design_app.command("check", epilog=take.example("design check tuned.toml"))

@@ -1,5 +1,6 @@
 """From what a command does to the process's exit status: failures become one line on stderr. Only `main` exits."""
 
+import io
 import os
 import signal
 import sys
@@ -7,7 +8,7 @@ import sys
 import typer
 
 from heapsmith import show
-from heapsmith.model.errors import BadInput, HeapsmithError, Missing
+from heapsmith.model.errors import BadInput, HeapsmithError, Missing, printable
 
 
 def _stop(number: int, _: object) -> None:
@@ -21,15 +22,18 @@ def status(app: typer.Typer, arguments: list[str]) -> int:
         sys.stdout.flush()
         return answer if isinstance(answer, int) else 0
     except HeapsmithError as error:
-        show.note(f"heapsmith: {error}")
+        _complain(str(error))
         return error.exit_code
     except typer.TyperException as error:
-        show.note(f"heapsmith: {' '.join(error.format_message().split())} (see heapsmith --help)")
+        _complain(f"{' '.join(error.format_message().split())} (see heapsmith --help)")
         return BadInput.exit_code
     except BrokenPipeError:
         return _reader_gone()
     except OSError as error:
-        show.note(f"heapsmith: {error.filename or 'input or output'}: {error.strerror or error}")
+        _complain(f"{error.filename or 'input or output'}: {error.strerror or error}")
+        return Missing.exit_code
+    except MemoryError as error:
+        _complain(f"not enough memory{f': {error}' if str(error) else ''}")
         return Missing.exit_code
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
@@ -38,14 +42,31 @@ def status(app: typer.Typer, arguments: list[str]) -> int:
         return _reader_gone() if broken else int(stop.code or 0)
 
 
+def _complain(what: str) -> None:
+    show.note(f"heapsmith: {printable(what)}")
+
+
 def _reader_gone() -> int:
     """Whoever read our output has enough: end as a program does that SIGPIPE ends, without a word."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return 128 + signal.SIGPIPE
 
 
+def _open_streams() -> None:
+    """Standard streams that the caller closed lead to /dev/null; characters that one's encoding lacks are escaped."""
+    while (null := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(null, True)
+    os.close(null)
+    sys.stdout = sys.stdout or open(1, "w")  # noqa: SIM115 - open for as long as the process
+    sys.stderr = sys.stderr or open(2, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def main(app: typer.Typer) -> None:
     """Run the command line of `app` and exit: 0 fine, 1 a check failed, 2 bad usage or input, 3 something lacks."""
+    _open_streams()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
     sys.exit(status(app, sys.argv[1:] or ["--help"]))

@@ -7,13 +7,15 @@ from typing import Any
 
 import msgspec
 
+from heapsmith.bench.common.whole_file import json_text
+
 Report = Callable[[str, int, int], None]
 """Called as report(what, done, total) while something long runs."""
 
 
 def emit_json(value: Any) -> None:
-    """A result as indented JSON."""
-    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    """A result as indented JSON in ASCII."""
+    print(json_text(value))
 
 
 def fields(rows: Iterable[tuple[str, object]]) -> None:
