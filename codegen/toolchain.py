@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -11,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from heapsmith.model.cache_dir import cache_dir
 from heapsmith.model.errors import CheckFailed, Missing
 
 TOOL_FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra")
@@ -87,15 +87,6 @@ def compile_c(sources: Sequence[Path], out: Path, *, flags: Sequence[str] = (), 
         _run_gcc(gcc, [*before, *paths, "-o", str(built), *libraries], ", ".join(source.name for source in sources))
         built.replace(out)
     return out
-
-
-def cache_dir() -> Path:
-    """`$XDG_CACHE_HOME/heapsmith`, or `~/.cache/heapsmith` (XDG Base Directory Specification); not created here."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    if base.startswith("/"):
-        return Path(base) / "heapsmith"
-    home = os.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir
-    return Path(home) / ".cache" / "heapsmith"
 
 
 def _content_key(gcc: Compiler, sources: Sequence[Path], flags: Sequence[str], include: Sequence[Path]) -> str:

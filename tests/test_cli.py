@@ -62,18 +62,6 @@ def test_help_needs_neither_numpy_nor_numba() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout == b"[]\n"
 
 
-def test_compiled_kernels_go_to_the_users_cache(tmp_path: Path) -> None:
-    code = "import heapsmith, numba; print(numba.config.CACHE_DIR)"
-    outside = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-    for variables, wanted in (
-        ({"XDG_CACHE_HOME": str(tmp_path)}, tmp_path / "heapsmith" / "numba"),
-        ({"XDG_CACHE_HOME": "", "HOME": str(tmp_path)}, tmp_path / ".cache" / "heapsmith" / "numba"),
-        ({"NUMBA_CACHE_DIR": "/elsewhere"}, Path("/elsewhere")),
-    ):
-        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env=outside | variables)
-        assert done.stdout.decode().strip() == str(wanted)
-
-
 def answer_json(answer: Answer) -> Any:
     """The JSON that a command printed and nothing else."""
     assert answer.status == 0, answer.err

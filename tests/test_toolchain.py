@@ -1,11 +1,13 @@
 """GCC: its complaint in one line, the cache and its key, and nothing left behind when it fails."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from heapsmith.codegen.toolchain import build_tool, cache_dir, compile_c, find_gcc
+from heapsmith.codegen.toolchain import build_tool, compile_c, find_gcc
+from heapsmith.model.cache_dir import cache_dir
 from heapsmith.model.errors import CheckFailed, Missing
 
 
@@ -87,3 +89,7 @@ def test_gcc_and_the_cache_directory(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cache_dir() == Path("/home/someone/.cache/heapsmith")
     monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/ignored")
     assert cache_dir() == Path("/home/someone/.cache/heapsmith")
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)
+    with pytest.raises(Missing, match="user 4000000000 has no home directory: set HOME or XDG_CACHE_HOME"):
+        cache_dir()

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from heapsmith.model.compile.cache import cached_njit
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Chunk, Op, TraceWriter
 
 _POPULAR_SIZES = 12
@@ -44,7 +44,7 @@ def random_chunk(
     return Chunk.of(*columns, time_ns - time_ns[0])
 
 
-@numba.njit(cache=True)
+@cached_njit
 def _fill(
     draws: npt.NDArray[np.float64],
     sizes: npt.NDArray[np.int64],

@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 
 from heapsmith.bench.common.limited import run_limited
-from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool, cache_dir
+from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
+from heapsmith.model.cache_dir import cache_dir
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 
 GLIBC = "glibc"

@@ -14,8 +14,9 @@ from pathlib import Path
 import msgspec
 
 from heapsmith.bench.peers.peers import PEERS, find_peer
-from heapsmith.codegen.toolchain import cache_dir, compile_c, find_gcc
-from heapsmith.model.errors import HeapsmithError
+from heapsmith.codegen.toolchain import compile_c, find_gcc
+from heapsmith.model.cache_dir import cache_dir
+from heapsmith.model.errors import HeapsmithError, Missing
 
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")
@@ -148,11 +149,13 @@ def _peers() -> Finding:
 
 def _cache_directory() -> Finding:
     """The cache directory, proved by making it and a file in it."""
-    folder = cache_dir()
     try:
+        folder = cache_dir()
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder):
             found, ok = str(folder), True
+    except Missing as error:
+        found, ok = str(error), False
     except OSError as error:
         found, ok = f"{folder}: {error.strerror}; set XDG_CACHE_HOME", False
     return Finding("cache directory", found, ok, True, "the compiled recorder, replayer and launcher")

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heapsmith.model.compile import pointers, prune
+from heapsmith.model.compile.cache import keep_on_disk
 from heapsmith.model.compile.prune import BEGIN, ROW, Pruned, pruned
 from heapsmith.model.compile.whole_program import PART, compile_as_one
 
@@ -213,7 +214,7 @@ def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], digest:
     named.__module__ = entry.__module__
     named.__qualname__ = f"{entry.__name__}_{digest}"
     dispatcher = numba.njit(pipeline_class=Pruning, **OPTIONS)(named)
-    _keep_on_disk(dispatcher)
+    keep_on_disk(dispatcher)
     return dispatcher
 
 
@@ -257,11 +258,3 @@ def _import_numba() -> None:
             importlib.import_module("numba.np.arraymath")
         finally:
             del sys.modules["scipy.linalg"]
-
-
-def _keep_on_disk(dispatcher: Any) -> None:
-    """Cache beside the source, in NUMBA_CACHE_DIR or in the user's cache; compile anew where none can be written."""
-    try:
-        dispatcher.enable_caching()
-    except RuntimeError:
-        return

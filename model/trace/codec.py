@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
-import numba
 import numpy as np
 import numpy.typing as npt
 import zstandard
 
+from heapsmith.model.compile.cache import cached_njit
 from heapsmith.model.trace.events import (
     BIRTHS,
     CHUNK_DTYPES,
@@ -58,7 +58,7 @@ COLUMNS = [
 _KIND = np.where(op_mask(BIRTHS), 0, np.where(op_mask(DEATHS), 1, 2)).astype(np.uint8)  # birth, death, neither
 
 
-@numba.njit(cache=True)
+@cached_njit
 def _births_encode(kind: U8, block: I64, slot: I32) -> I64:
     """Codes of block numbers, those of births first. `slot`: scratch with an entry per block number, of any content.
 
@@ -92,7 +92,7 @@ def _births_encode(kind: U8, block: I64, slot: I32) -> I64:
     return codes
 
 
-@numba.njit(cache=True)
+@cached_njit
 def _births_decode(kind: U8, codes: I64) -> I64:
     """The inverse of _births_encode; any codes at all give some numbers, never an access out of bounds."""
     block = np.empty(codes.size, np.int64)
@@ -193,7 +193,7 @@ def _column_values(
     return values.astype(column.dtype, copy=False)
 
 
-@numba.njit(cache=True)
+@cached_njit
 def _join_planes(planes: U8) -> I64:
     """The inverse of _planes."""
     codes = np.zeros(planes.shape[1], np.int64)
@@ -203,7 +203,7 @@ def _join_planes(planes: U8) -> I64:
     return codes
 
 
-@numba.njit(cache=True)
+@cached_njit
 def _count(mask: npt.NDArray[np.bool_], op: U8) -> int:
     """Number of events whose operation is in `mask`."""
     count = 0
@@ -212,7 +212,7 @@ def _count(mask: npt.NDArray[np.bool_], op: U8) -> int:
     return count
 
 
-@numba.njit(cache=True)
+@cached_njit
 def _gather(column: npt.NDArray[Any], mask: npt.NDArray[np.bool_], op: U8) -> npt.NDArray[Any]:
     """The values of `column` of the events whose operation is in `mask`."""
     values = np.empty(column.size, column.dtype)
@@ -223,7 +223,7 @@ def _gather(column: npt.NDArray[Any], mask: npt.NDArray[np.bool_], op: U8) -> np
     return values[:j]
 
 
-@numba.njit(cache=True)
+@cached_njit
 def _spread(values: I64, mask: npt.NDArray[np.bool_], op: U8) -> I64:
     """The inverse of _gather, with 0 for all other events."""
     out = np.zeros(op.size, np.int64)

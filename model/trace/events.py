@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple, Self
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from heapsmith.model.compile.cache import cached_njit
 
 CHUNK_EVENTS = 65_536
 MAX_ALIGN_LOG2 = 62
@@ -99,7 +100,7 @@ _NEEDS_LIVE = op_mask(WITH_BLOCK - BIRTHS).astype(np.uint8)
 _LIVE_AFTER = op_mask(WITH_BLOCK - DEATHS).astype(np.uint8)
 
 
-@numba.njit(cache=True)
+@cached_njit
 def _follow(
     op: npt.NDArray[np.uint8],
     thread: npt.NDArray[np.uint32],

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from heapsmith.model.compile.cache import cached_njit
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 
 I64 = npt.NDArray[np.int64]
@@ -88,7 +88,7 @@ _TOTALS = 13
 _BUCKETS = 65  # bucket k: 2^(k-1) .. 2^k - 1; bucket 0: 0
 
 
-@numba.njit(cache=True)
+@cached_njit
 def _slot(keys: I64, size: int) -> int:
     """Where `size` is or belongs in an open-addressed table of 2^n keys that is never full; -1 is no key."""
     slot = ((size * 0x1E3779B97F4A7C15) >> 20) & (keys.size - 1)
@@ -97,7 +97,7 @@ def _slot(keys: I64, size: int) -> int:
     return slot
 
 
-@numba.njit(cache=True)
+@cached_njit
 def _count(
     op: npt.NDArray[np.uint8],
     thread: npt.NDArray[np.uint32],

@@ -1,0 +1,64 @@
+"""Compiled functions on disk, in the user's cache directory; numba's own settings are not touched."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+from heapsmith.model.cache_dir import cache_dir
+from heapsmith.model.errors import Missing
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def cached_njit(function: Function) -> Function:
+    """As numba.njit, and kept on disk."""
+    import numba
+
+    dispatcher = numba.njit(function)
+    keep_on_disk(dispatcher)
+    return cast(Function, dispatcher)
+
+
+def keep_on_disk(dispatcher: Any) -> None:
+    """Keep what a dispatcher compiles in NUMBA_CACHE_DIR, if that is set, or in `cache_dir()/numba`.
+
+    Where neither can be written it compiles anew in each process.
+    """
+    with suppress(RuntimeError, Missing):
+        dispatcher._cache = _cache_class()(dispatcher.py_func)
+
+
+@lru_cache(maxsize=1)
+def _cache_class() -> Any:
+    """numba's cache with its own order of places, none of them beside the sources."""
+    from numba.core import caching
+
+    in_variable, _, in_home, *_ = caching.CompileResultCacheImpl._locator_classes
+
+    class InCacheDir(in_home):  # type: ignore[misc, valid-type]
+        def __init__(self, function: Callable[..., Any], file: str) -> None:
+            super().__init__(function, file)
+            self._cache_path = str(cache_dir() / "numba" / self.get_suitable_cache_subpath(file))
+
+    class Implementation(caching.CompileResultCacheImpl):
+        _locator_classes = [in_variable, InCacheDir]  # noqa: RUF012 - numba's own is a list
+
+    class Cache(caching.FunctionCache):
+        """A cache whose faults cost a compilation: a file cut off by a crash, a full disk."""
+
+        _impl_class = Implementation
+
+        def load_overload(self, signature: Any, context: Any) -> Any:
+            try:
+                return super().load_overload(signature, context)  # type: ignore[no-untyped-call]
+            except Exception:
+                with suppress(OSError):
+                    self.flush()  # type: ignore[no-untyped-call]
+                return None
+
+        def save_overload(self, signature: Any, data: Any) -> None:
+            with suppress(OSError):
+                super().save_overload(signature, data)  # type: ignore[no-untyped-call]
+
+    return Cache

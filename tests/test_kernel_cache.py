@@ -1,0 +1,64 @@
+"""Compiled functions on disk: in the user's cache, without a trace in the process's environment or numba's settings."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import PROGRAM
+
+CODE = """
+import os, sys
+import numpy as np
+before = dict(os.environ)
+from heapsmith.model.trace import codec
+import numba
+count = codec._count(np.ones(256, np.bool_), np.zeros(7, np.uint8))
+assert (count, before, numba.config.CACHE_DIR) == (7, dict(os.environ), os.environ.get("NUMBA_CACHE_DIR", ""))
+print(sum(codec._count.stats.cache_hits.values()))
+"""
+
+
+def hits(**variables: str) -> int:
+    """Functions that a new process with these variables found in the cache, of the one that it calls."""
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | variables
+    done = subprocess.run([sys.executable, "-c", CODE], check=False, capture_output=True, text=True, env=environment)
+    assert done.stderr == ""
+    return int(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("variables", "folder"),
+    [
+        ({"XDG_CACHE_HOME": "{}/x y"}, "x y/heapsmith/numba"),
+        ({"XDG_CACHE_HOME": "", "HOME": "{}"}, ".cache/heapsmith/numba"),
+        ({"NUMBA_CACHE_DIR": "{}/elsewhere"}, "elsewhere"),
+    ],
+)
+def test_where_compiled_functions_are(tmp_path: Path, variables: dict[str, str], folder: str) -> None:
+    given = {name: value.format(tmp_path) for name, value in variables.items()}
+    assert [hits(**given), hits(**given)] == [0, 1]
+    assert list((tmp_path / folder).glob("trace_*/codec._count-*.nbi"))
+
+
+def test_a_cache_that_cannot_be_used_costs_only_time(tmp_path: Path) -> None:
+    assert hits(XDG_CACHE_HOME=str(tmp_path)) == 0
+    for damaged in (b"", b"\x80\x04nonsense"):
+        for file in tmp_path.glob("heapsmith/numba/*/codec._count-*"):
+            file.write_bytes(damaged)
+        assert [hits(XDG_CACHE_HOME=str(tmp_path)) for _ in range(2)] == [0, 1]
+    shutil.rmtree(tmp_path / "heapsmith")
+    (tmp_path / "heapsmith").touch()
+    assert hits(XDG_CACHE_HOME=str(tmp_path)) == 0
+    beside = Path(__file__).resolve().parents[1] / "model" / "trace" / "__pycache__"
+    assert not list(beside.glob("codec._count-*"))
+
+
+def test_programs_do_not_see_it(tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA")}
+    for start in (["record", "-o", str(tmp_path / "t.hst")], ["run", "bare"]):
+        command = [*PROGRAM, *start, "--", "sh", "-c", "env | grep NUMBA; exit 7"]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+        assert (done.returncode, done.stdout) == (7, "")
