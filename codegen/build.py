@@ -11,6 +11,7 @@ from heapsmith.codegen.generate import RUNTIME, UNIT, generate
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import Design
 from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.files import staged
 
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wno-override-init"]
 
@@ -49,7 +50,7 @@ def build(
 ) -> Path:
     """The library of a design: shared, or with `static` an archive; `flags` replaces the shared one's compiler flags.
 
-    Raises Missing without gcc (for archives also ar and objcopy), BadInput if `out` cannot be written, CheckFailed with
+    Raises Missing without gcc (for archives also ar and objcopy) or where `out` cannot be written, CheckFailed with
     the compiler's first error.
     """
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
@@ -73,15 +74,8 @@ def build_archive(emitted: Path, out: Path, *, checked: bool = False) -> Path:
     flags = [*COMPILE, *(CHECKED if checked else []), *ARCHIVE]
     whole = compile_c(_sources(emitted), emitted / "heap.o", flags=flags, include=[emitted, RUNTIME])
     _run([objcopy, "--localize-hidden", str(whole)])
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        staging = tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent)
-    except OSError as error:
-        raise Missing(f"{out.parent}: cannot be written: {error.strerror}") from error
-    with staging as folder:
-        archive = Path(folder) / out.name
+    with staged(out, Missing) as archive:
         _run([ar, "rcsD", str(archive), str(whole)])
-        archive.replace(out)
     return out
 
 

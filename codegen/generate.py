@@ -2,8 +2,7 @@
 
 import hashlib
 import re
-import shutil
-import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -14,7 +13,8 @@ from heapsmith.codegen.claims import STRUCT_BYTES, dispatches, header_sentence, 
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan, plan_json
 from heapsmith.model.design.toml import design_text
-from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.errors import CheckFailed
+from heapsmith.model.files import staged
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
@@ -181,17 +181,6 @@ def _compare(files: dict[str, bytes], out: Path) -> None:
 
 def _write(files: dict[str, bytes], out: Path) -> None:
     """Each file under a temporary name first, then all renamed: a failure leaves the old files."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".generate-", dir=out))
-    except OSError as error:
-        raise BadInput(f"{out}: cannot be written: {error.strerror}") from None
-    try:
+    with ExitStack() as stack:
         for name, text in files.items():
-            (staging / name).write_bytes(text)
-        for name in files:
-            (staging / name).replace(out / name)
-    except OSError as error:
-        raise BadInput(f"{out}: cannot be written: {error.strerror}") from None
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+            stack.enter_context(staged(out / name)).write_bytes(text)

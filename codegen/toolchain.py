@@ -4,7 +4,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import NamedTuple
 
 from heapsmith.model.cache_dir import cache_dir
 from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.files import staged
 
 TOOL_FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra")
 
@@ -68,7 +68,7 @@ def _run_gcc(gcc: Compiler, arguments: Sequence[str], what: str) -> None:
 
 
 def compile_c(sources: Sequence[Path], out: Path, *, flags: Sequence[str] = (), include: Sequence[Path] = ()) -> Path:
-    """Compile and link `sources` into `out` (made beside it under a temporary name, then renamed); returns `out`.
+    """Compile and link `sources` into `out`, which is whole or not there at any time; returns `out`.
 
     Flags that name libraries (`-l...`) go behind the sources, where the linker wants them, all others before.
     Raises Missing without gcc or where `out` cannot be written, CheckFailed with gcc's first diagnostic.
@@ -76,16 +76,9 @@ def compile_c(sources: Sequence[Path], out: Path, *, flags: Sequence[str] = (), 
     gcc = find_gcc()
     before = [flag for flag in flags if not flag.startswith("-l")]
     libraries = [flag for flag in flags if flag.startswith("-l")]
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        staging = tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent)
-    except OSError as error:
-        raise Missing(f"{out.parent}: cannot be written: {error.strerror}") from error
-    with staging as folder:
-        built = Path(folder) / out.name
-        paths = [f"-I{path}" for path in include] + [str(source) for source in sources]
+    paths = [f"-I{path}" for path in include] + [str(source) for source in sources]
+    with staged(out, Missing) as built:
         _run_gcc(gcc, [*before, *paths, "-o", str(built), *libraries], ", ".join(source.name for source in sources))
-        built.replace(out)
     return out
 
 

@@ -73,7 +73,7 @@ def test_the_first_diagnostic_in_one_line(tmp_path: Path) -> None:
 def test_what_is_missing(source: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(Missing, match=r"tool: its source .*none\.c cannot be read: No such file"):
         build_tool("tool", [tmp_path / "none.c"])
-    with pytest.raises(Missing, match="/dev/null/x: cannot be written: Not a directory"):
+    with pytest.raises(Missing, match="/dev/null/x/tool: cannot be written: Not a directory"):
         compile_c([source], Path("/dev/null/x/tool"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Missing, match="gcc not found on PATH"):

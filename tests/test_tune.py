@@ -340,8 +340,8 @@ def test_builtin_designs_read_back() -> None:
 
 def test_unwritable_design(tmp_path: Path) -> None:
     (tmp_path / "folder.toml").mkdir()
-    for target in (tmp_path / "absent" / "d.toml", tmp_path / "folder.toml"):
-        with pytest.raises(BadInput, match=f"{target.name}: the design cannot be written: "):
+    for target in (Path("/dev/null/d.toml"), tmp_path / "folder.toml"):
+        with pytest.raises(BadInput, match=f"{target.name}: cannot be written: "):
             write_design(target, DEFAULT)
     assert [path.name for path in tmp_path.iterdir()] == ["folder.toml"]
 
@@ -354,7 +354,7 @@ def test_a_failed_write_leaves_the_old_design(tmp_path: Path, monkeypatch: pytes
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(BadInput, match="No space left"):
         write_design(target, base_with(name="other"))
     assert target.read_text() == old

@@ -17,11 +17,11 @@ from heapsmith.bench.calibrate.micro_traces import EVENTS, PROGRAMS, Program, wr
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.parallel import in_parallel
 from heapsmith.bench.common.rounds import Progress
-from heapsmith.bench.common.whole_file import write_text
 from heapsmith.bench.replay.callgrind import replay_counts
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.files import write_text
 from heapsmith.model.memory.hardware import SYSTEM, Hardware, detected, load_hardware
 from heapsmith.model.predict.cost import kinds
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.rounds import Progress
-from heapsmith.bench.common.whole_file import write_json, write_text
 from heapsmith.bench.forge.report import ForgeReport, markdown
 from heapsmith.bench.peers.peers import GLIBC, find_library, is_preloadable, require_malloc_of
 from heapsmith.bench.programs.measure import measure
@@ -19,6 +18,7 @@ from heapsmith.codegen.verify import VerifyReport, verify
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.toml import write_design
 from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.files import write_json, write_text
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.search.tune import tune
 from heapsmith.model.trace.stats import trace_info

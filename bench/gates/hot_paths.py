@@ -7,13 +7,13 @@ from importlib.resources import files
 from pathlib import Path
 
 from heapsmith.bench.common.built import library_of
-from heapsmith.bench.common.whole_file import write_text
 from heapsmith.bench.gates import inlined
 from heapsmith.bench.programs.instructions import FORMS, per_operation
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput, HeapsmithError
+from heapsmith.model.files import write_text
 
 FILE = Path(__file__).with_name("hot_paths.toml")
 GATED = ("pair-32", "mixed")

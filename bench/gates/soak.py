@@ -24,10 +24,10 @@ from rich.table import Table
 
 from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.units import amount
-from heapsmith.bench.common.whole_file import write_json
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, CheckFailed, HeapsmithError
+from heapsmith.model.files import write_json
 
 PROGRAM = Path(__file__).with_name("soak.c")
 FLAGS = ["-std=gnu17", "-O2", "-g", "-Wall", "-Wextra", "-pthread"]

@@ -5,8 +5,8 @@ from pathlib import Path
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from heapsmith.bench.common.whole_file import write_text
 from heapsmith.bench.validate.validate import Validation
+from heapsmith.model.files import write_text
 
 COLUMNS = 2
 HEIGHT = 480

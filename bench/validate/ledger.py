@@ -19,10 +19,10 @@ import msgspec
 from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, time_cells
 from heapsmith.bench.calibrate.micro_traces import KIB, Script, write_programs
 from heapsmith.bench.calibrate.weather import Timed
-from heapsmith.bench.common.whole_file import write_json
 from heapsmith.bench.validate.validate import calibrated
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import HeapsmithError
+from heapsmith.model.files import write_json
 from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import linked_list as front_linked_list

@@ -1,9 +1,7 @@
 """A design as TOML, with the reason for each choice as a comment beside it."""
 
-import os
 import textwrap
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +10,8 @@ import tomlkit
 from tomlkit.items import Array, Item, Table
 
 from heapsmith.model.design.design import Design
-from heapsmith.model.errors import BadInput, printable
+from heapsmith.model.errors import printable
+from heapsmith.model.files import write_text
 
 COMMENT_WIDTH = 110
 
@@ -55,15 +54,8 @@ def design_text(design: Design, reasons: Sequence[Reason] = ()) -> str:
 
 
 def write_design(path: Path, design: Design, reasons: Sequence[Reason] = ()) -> None:
-    """Write `design_text` to a temporary name beside `path`, then rename; BadInput if it cannot be written."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(design_text(design, reasons), encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise BadInput(f"{path}: the design cannot be written: {error.strerror}") from None
+    """`design_text` as the file `path`; BadInput if it cannot be written."""
+    write_text(path, design_text(design, reasons))
 
 
 def _wrapped(text: str | None) -> list[str]:

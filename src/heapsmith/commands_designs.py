@@ -77,10 +77,10 @@ def build(
     json: take.Json = False,
 ) -> None:
     """Compile a design's library with GCC: to preload, to link with -l, or with --static to link in."""
-    from heapsmith.bench.common.whole_file import write_whole
     from heapsmith.codegen import generate as emitted
     from heapsmith.codegen.build import build as compile_library
     from heapsmith.model.design.design import load
+    from heapsmith.model.files import write_whole
 
     found = load(design)
     if header is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from heapsmith.bench.common.whole_file import json_text
+from heapsmith.model.files import json_text
 
 Report = Callable[[str, int, int], None]
 """Called as report(what, done, total) while something long runs."""

@@ -1,0 +1,49 @@
+"""Files that appear whole or not at all: written under a temporary name, then renamed."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from heapsmith.model.errors import BadInput, HeapsmithError
+
+
+@contextmanager
+def staged(out: Path, failure: type[HeapsmithError] = BadInput) -> Iterator[Path]:
+    """Where to write the file `out`: a path that is renamed to `out` at the end and removed after an exception.
+
+    The folder of `out` is made if there is none. Raises `failure` where the system refuses any of this.
+    """
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
+            written = Path(folder) / out.name
+            yield written
+            written.replace(out)
+    except OSError as error:
+        raise failure(f"{out}: cannot be written: {error.strerror}") from None
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """`content` as the file `path`; BadInput if it cannot be written."""
+    with staged(path) as written:
+        written.write_bytes(content)
+
+
+def write_text(path: Path, text: str) -> None:
+    """`text` in UTF-8, with names that are not UTF-8 escaped; raises what write_whole raises."""
+    write_whole(path, text.encode(errors="backslashreplace"))
+
+
+def write_json(path: Path, value: object) -> None:
+    """`value` as json_text has it; raises what write_whole raises."""
+    write_text(path, json_text(value) + "\n")
+
+
+def json_text(value: object) -> str:
+    """`value` as indented JSON in ASCII, whatever bytes a file's name in it has; null for infinite numbers."""
+    plain = json.dumps(msgspec.to_builtins(value, str_keys=True))
+    return json.dumps(json.loads(plain, parse_constant=lambda _: None), indent=2)
