@@ -11,3 +11,6 @@ TRANSFER_BATCHES = 8
 """At most so many batches of a class wait: more hardly helped the handover programs of the benchmark."""
 TRANSFER_IDLE = 16
 """So many flushes of a class without a refill between them, and its batches go to the store."""
+BUDGET_GROWTH = 4
+"""Bytes by which a release budget grows for each byte needed again: a larger step needs fewer page faults to learn how
+much a program needs."""

@@ -15,14 +15,14 @@ from heapsmith.model.constants import HUGE_PAGE
 from heapsmith.model.design.design import THPS, Design
 
 FACTORS: dict[str, tuple[str, ...]] = {
-    "classifier": tuple(policy.names(policy.CLASSIFIERS)),
-    "slab_choice": tuple(policy.names(policy.SLAB_CHOICES)),
-    "empties": tuple(policy.names(policy.EMPTIES)),
-    "remote": tuple(policy.names(policy.REMOTES)),
-    "release": tuple(policy.names(policy.RELEASES)),
-    "hardening": tuple(policy.names(policy.HARDENINGS)),
+    "classifier": tuple(policy.names("classifier")),
+    "slab_choice": tuple(policy.names("slab_choice")),
+    "empties": tuple(policy.names("empties")),
+    "remote": tuple(policy.names("remote")),
+    "release": tuple(policy.names("release")),
+    "hardening": tuple(policy.names("hardening")),
     "thp": THPS,
-    "foreign": tuple(policy.names(policy.FOREIGNS)),
+    "foreign": tuple(policy.names("foreign")),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all."""
 
@@ -129,8 +129,8 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     numbers = {**NUMBERS[index % 3], **BUDGETS[turn % 3], "quarantine": QUARANTINES[turn % 3]}
     chosen["run_cache_bytes"] = RUN_CACHES[turn % 3]
     chosen["transfer_bytes"] = TRANSFERS[turn % 3]
-    for field, table in (("release", policy.RELEASES), ("hardening", policy.HARDENINGS)):
-        chosen[field] = _with_numbers(policy.row(table, chosen[field]), numbers)
+    for field in ("release", "hardening"):
+        chosen[field] = _with_numbers(policy.row(field, chosen[field]), numbers)
     chosen |= GEOMETRIES[index // 3 % 3]
     if index % 2 and chosen["classifier"] != "header" and chosen["hardening"]["kind"] != "full":
         chosen |= {"grain": 8, "sizes": TINY_SIZES}
@@ -139,7 +139,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     if chosen["thp"] in ("always", "grown"):
         chosen["superslab_bytes"] = HUGE_PAGE
         chosen |= {"thp_slabs_from_bytes": HUGE_PAGE, "thp_runs_from_bytes": HUGE_PAGE}
-    fronts = [_with_numbers(row, numbers) for row in policy.FRONTS]
+    fronts = [_with_numbers(row, numbers) for row in policy.TABLES["front"]]
     by_class = [
         {"sizes": [size], "front": fronts[(place + index) % len(fronts)]} for place, size in enumerate(chosen["sizes"])
     ]

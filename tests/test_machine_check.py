@@ -66,7 +66,7 @@ COMBINATIONS = [
         **{**SMALL, "superslab_bytes": 16384 if THPS[number % 4] == "system" else 1 << 21},
     )
     for number, ((classifier, empties), choice, remote, release, front) in enumerate(
-        product(CLASSIFIERS, policy.names(policy.SLAB_CHOICES), policy.names(policy.REMOTES), RELEASES, FRONTS)
+        product(CLASSIFIERS, policy.names("slab_choice"), policy.names("remote"), RELEASES, FRONTS)
     )
 ]
 
@@ -223,15 +223,15 @@ WRONG = [
     ("slabs", "freed", "slab 0: out"),
     ("classes", "acquire", "acquire - retire"),
     ("fronts", "held", "in two places|was carved|class"),
-    ("machine", "committed", "committed"),
-    ("machine", "aged_slab_bytes", "aged_slab_bytes"),
-    ("machine", "aged_run_bytes", "aged_run_bytes"),
-    ("machine", "oldest_slab", "age queue of slabs"),
-    ("machine", "newest_slab", "age queue of slabs"),
-    ("machine", "oldest_run", "age queue of runs"),
-    ("machine", "newest_run", "age queue of runs"),
-    ("machine", "run_free", "allocations - frees"),
-    ("machine", "run_grow", "allocations - frees"),
+    ("scalars", "committed", "committed"),
+    ("scalars", "aged_slab_bytes", "aged_slab_bytes"),
+    ("scalars", "aged_run_bytes", "aged_run_bytes"),
+    ("scalars", "oldest_slab", "age queue of slabs"),
+    ("scalars", "newest_slab", "age queue of slabs"),
+    ("scalars", "oldest_run", "age queue of runs"),
+    ("scalars", "newest_run", "age queue of runs"),
+    ("scalars", "run_free", "allocations - frees"),
+    ("scalars", "run_grow", "allocations - frees"),
     ("heaps", "cached_runs", "run cache 0: runs, bytes"),
     ("heaps", "cached_bytes", "run cache 0: runs, bytes"),
     ("heaps", "newest_run", "run cache 0: newest"),

@@ -236,7 +236,7 @@ def test_together_the_designs_have_every_policy() -> None:
     found = {row for design in DESIGNS for row in zip(FACTORS, rows_of(design), strict=True)}
     assert {(field, row) for field, rows in FACTORS.items() for row in rows} - found == {("foreign", "next")}
     fronts = {rule.front.__struct_config__.tag for design in DESIGNS for rule in design.class_front}
-    assert fronts == set(policy.names(policy.FRONTS))
+    assert fronts == set(policy.names("front"))
 
 
 def test_every_source_has_a_judge_or_is_looked_at_elsewhere(shops: list[Workshop]) -> None:

@@ -1,6 +1,5 @@
 """The policy tables: every row is whole, reached by its code, and used by a built-in design."""
 
-import inspect
 import re
 from types import ModuleType
 
@@ -8,54 +7,61 @@ import pytest
 from covering import covering_designs, legal_pairs, pairs_of
 
 from heapsmith.model import policy
-from heapsmith.model.compile.kernel import _KERNELS
+from heapsmith.model.compile.dispatch import dispatched
+from heapsmith.model.compile.kernel import _KERNELS, specialised
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.policy import dispatch, lines
+from heapsmith.model.heap import loop
 
-TABLES = {
-    "front": (policy.FRONTS, ("Params", "why_not_valid", "derive", "push")),
-    "classifier": (policy.CLASSIFIERS, ("superslab_place", "HEADER_BYTES")),
-    "slab_choice": (policy.SLAB_CHOICES, ("gives", "add", "remove", "lets_go")),
-    "empties": (policy.EMPTIES, ("pool",)),
-    "remote": (policy.REMOTES, ("where",)),
-    "release": (policy.RELEASES, ("Params", "why_not_valid", "goes")),
-    "hardening": (
-        policy.HARDENINGS,
-        ("Params", "why_not_valid", "TAIL_BYTES", "ENCODES_LINKS", "guard_slabs"),
-    ),
-    "foreign": (policy.FOREIGNS, ()),
+NEEDED = {
+    "front": ("LEVELS", "IS_STACK", "BATCHED", "Params", "why_not_valid", "derive", "push", "push_lines", "drain"),
+    "classifier": ("HEADER_BYTES", "REGIONS", "why_not_with", "class_lines"),
+    "slab_choice": ("gives", "attach", "add", "remove", "lets_go", "members"),
+    "empties": ("ONE_POOL", "pool"),
+    "remote": ("OWNED", "where", "needs_heap"),
+    "release": ("BUDGETED", "Params", "why_not_valid", "goes", "grown"),
+    "hardening": ("LIVE_MAP", "TAIL_BYTES", "ENCODES_LINKS", "Params", "why_not_valid", "guard_slabs"),
+    "foreign": (),
 }
-WITHOUT_KERNELS = ("hardening", "foreign")
-"""What they change of the machine, if anything, are numbers of the Plan."""
-
-ROWS = [(family, row) for family, (table, _) in TABLES.items() for row in table]
+ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
 
 
-@pytest.mark.parametrize(("family", "row"), ROWS, ids=lambda part: getattr(part, "NAME", part))
-def test_row_is_whole(family: str, row: ModuleType) -> None:
-    table, needed = TABLES[family]
-    assert [name for name in needed if not hasattr(row, name)] == []
-    assert table[policy.code(table, row.NAME)] is row
-    assert row.__name__.rsplit(".", 1)[1].endswith(row.NAME)
+@pytest.mark.parametrize(("field", "row"), ROWS, ids=lambda part: getattr(part, "NAME", part))
+def test_row_is_whole(field: str, row: ModuleType) -> None:
+    assert [name for name in NEEDED[field] if not hasattr(row, name)] == []
+    assert policy.row(field, row.NAME) is row
+    assert row.__name__.rpartition(".")[2] == row.NAME
     assert str(row.__doc__).endswith((".", ".\n"))
 
 
-@pytest.mark.parametrize(("family", "row"), ROWS, ids=lambda part: getattr(part, "NAME", part))
-def test_kernels_of_a_row_are_dispatched_to(family: str, row: ModuleType) -> None:
-    own = {
-        function for _, function in inspect.getmembers(row, inspect.isfunction) if function.__module__ == row.__name__
-    }
-    kernels = own & _KERNELS
-    called = {function for table in (dispatch, lines) for _, function in inspect.getmembers(table, inspect.isfunction)}
-    called |= {function for kernel in kernels for function in kernels if function.__name__ in kernel.__code__.co_names}
-    assert kernels or row.NAME == "header" or family in WITHOUT_KERNELS  # header places superslabs as slab_map does
-    assert kernels - called == set()
+def test_each_table_has_one_default() -> None:
+    for field, table in policy.TABLES.items():
+        assert sum(getattr(row, "DEFAULT", False) for row in table) == 1, field
+
+
+def test_kernels_of_rows_are_reached() -> None:
+    """No row has a kernel that the loop of the machine cannot come to."""
+    reached, todo = set(), [specialised(loop.run, SINK=2)]
+    while todo:
+        function = todo.pop()
+        for name in function.__code__.co_names:
+            value = function.__globals__.get(name)
+            if hasattr(value, "__code__") and value.__code__ not in reached:
+                reached.add(value.__code__)
+                todo.append(value)
+    for _, row in ROWS:
+        own = {kernel for kernel in _KERNELS if kernel.__module__ == row.__name__}
+        assert {kernel.__name__ for kernel in own if kernel.__code__ not in reached} == set(), row.NAME
+
+
+def test_a_row_without_the_function_is_refused() -> None:
+    with pytest.raises(TypeError, match="front_no_such: expected the same function of every row"):
+        dispatched(policy.TABLES["front"], "no_such", "0")
 
 
 def test_names_are_unique() -> None:
-    for table, _ in TABLES.values():
-        assert len(set(policy.names(table))) == len(table)
+    for field, table in policy.TABLES.items():
+        assert len(set(policy.names(field))) == len(table)
 
 
 def test_builtin_designs_use_every_row() -> None:

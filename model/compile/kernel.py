@@ -2,10 +2,10 @@
 
 import hashlib
 import importlib
+import linecache
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -151,7 +151,7 @@ def _digest(reached: Iterable[types.FunctionType], constants: Mapping[str, int])
     intrinsics = {_LOWERED[function].__code__.co_filename for function in reached if function in _LOWERED}
     files = {function.__code__.co_filename for function in reached}
     for file in sorted({__file__, pointers.__file__, prune.__file__} | files | intrinsics):
-        digest.update(Path(file).read_bytes())
+        digest.update("".join(linecache.getlines(file)).encode())
     for function in sorted(reached, key=lambda function: (function.__module__, function.__name__)):
         values = [constants.get(name, function.__globals__[name]) for name in _globals_of(function)]
         numbers = [np.asarray(value).tolist() for value in values if isinstance(value, int | np.ndarray)]

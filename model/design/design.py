@@ -5,25 +5,15 @@ import hashlib
 import re
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args
 
 import msgspec
 
 from heapsmith.model import policy
 from heapsmith.model.constants import HUGE_PAGE, PAGE, TRANSFER_BATCHES
 from heapsmith.model.errors import BadInput
-from heapsmith.model.policy.front import array_stack as front_array_stack
-from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
-from heapsmith.model.policy.front import linked_list as front_linked_list
-from heapsmith.model.policy.front import none as front_none
-from heapsmith.model.policy.front import two_level as front_two_level
 from heapsmith.model.policy.front.common import FrontPlan
-from heapsmith.model.policy.hardening import checks as hardening_checks
-from heapsmith.model.policy.hardening import full as hardening_full
-from heapsmith.model.policy.hardening import off as hardening_off
-from heapsmith.model.policy.release import budget as release_budget
-from heapsmith.model.policy.release import keep as release_keep
-from heapsmith.model.policy.remote import local_cache as remote_local_cache
+from heapsmith.model.policy.release.common import ADVICES
 from heapsmith.model.toml_text import from_toml, read_text
 
 MAX_RUN_CACHE = 1 << 30
@@ -35,17 +25,25 @@ MAX_CLASSES = 250
 
 BUILTIN = Path(__file__).resolve().parent.parent / "designs"
 
-Front = (
-    front_none.Params
-    | front_array_stack.Params
-    | front_fifo_ring.Params
-    | front_linked_list.Params
-    | front_two_level.Params
-)
-Release = release_keep.Params | release_budget.Params
+if TYPE_CHECKING:
+    Front: TypeAlias = msgspec.Struct
+    Release: TypeAlias = msgspec.Struct
+    Hardening: TypeAlias = msgspec.Struct
+    Classifier: TypeAlias = str
+    SlabChoice: TypeAlias = str
+    Empties: TypeAlias = str
+    Remote: TypeAlias = str
+    Foreign: TypeAlias = str
+else:
+    Front, Release, Hardening = (
+        Union[tuple(row.Params for row in policy.TABLES[field])]  # noqa: UP007 - made of a table
+        for field in ("front", "release", "hardening")
+    )
+    Classifier, SlabChoice, Empties, Remote, Foreign = (
+        Literal[tuple(policy.names(field))] for field in ("classifier", "slab_choice", "empties", "remote", "foreign")
+    )
 Thp = Literal["system", "always", "grown", "never"]
 THPS: tuple[str, ...] = get_args(Thp)
-Hardening = hardening_off.Params | hardening_checks.Params | hardening_full.Params
 
 
 def _doc(text: str) -> msgspec.Meta:
@@ -71,16 +69,12 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal[8, 16],
         _doc("step of the size table. 8 allows a class of 8 bytes; requests of 16 bytes or more are 16-aligned always"),
     ] = 16
-    classifier: Annotated[Literal["slab_map", "class_region", "header"], _doc("how free() learns a block's class")] = (
-        "slab_map"
-    )
-    slab_choice: Annotated[Literal["hot_index", "address_ordered"], _doc("which slab of a class serves a refill")] = (
-        "hot_index"
-    )
-    empties: Annotated[Literal["shared", "dedicated"], _doc("whom an empty slab serves")] = "shared"
-    remote: Annotated[Literal["local_cache", "owner_list"], _doc("where a block freed by another thread goes")] = (
-        "local_cache"
-    )
+    classifier: Annotated[Classifier, _doc("how free() learns a block's class")] = policy.default("classifier").NAME
+    slab_choice: Annotated[SlabChoice, _doc("which slab of a class serves a refill")] = policy.default(
+        "slab_choice"
+    ).NAME
+    empties: Annotated[Empties, _doc("whom an empty slab serves")] = policy.default("empties").NAME
+    remote: Annotated[Remote, _doc("where a block freed by another thread goes")] = policy.default("remote").NAME
     slab_bytes: Annotated[int, _doc("a power of two, 4096 to 2097152")] = 65_536
     superslab_bytes: Annotated[int, _doc("a power of two, slab_bytes to 67108864: what one map call gets")] = 2_097_152
     slab_span_bytes: Annotated[int, _doc("address space reserved for slabs: a power of two")] = 1 << 38
@@ -110,18 +104,18 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int, _doc("thp grown: bytes of the run span that keep small pages: a multiple of 2097152")
     ] = 67_108_864
     foreign: Annotated[
-        Literal["leak", "next"],
-        _doc("free() of a block of another malloc: leak leaves it alone, next hands it to the next allocator's free()"),
-    ] = "leak"
+        Foreign,
+        _doc("free() of a block of another malloc: left alone, or handed to the next allocator's free()"),
+    ] = policy.default("foreign").NAME
     front: Annotated[Front, _doc("the front of every class that class_front does not name")] = msgspec.field(
-        default_factory=front_array_stack.Params
+        default_factory=policy.default("front").Params
     )
     class_front: Annotated[list[ClassFront], _doc("fronts of single classes")] = msgspec.field(default_factory=list)
     release: Annotated[Release, _doc("which pages go back to the OS")] = msgspec.field(
-        default_factory=release_budget.Params
+        default_factory=policy.default("release").Params
     )
     hardening: Annotated[Hardening, _doc("which misuse is looked for")] = msgspec.field(
-        default_factory=hardening_off.Params
+        default_factory=policy.default("hardening").Params
     )
 
     def why_not_valid(self) -> str | None:
@@ -132,9 +126,18 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             or _why_not_sizes(self)
             or _why_not_geometry(self)
             or _why_not_fronts(self)
-            or _prefixed("release", _row(self.release).why_not_valid(self.release))
-            or _prefixed("hardening", _row(self.hardening).why_not_valid(self.hardening))
+            or _prefixed("release", self.row("release").why_not_valid(self.release))
+            or _prefixed("hardening", self.row("hardening").why_not_valid(self.hardening))
         )
+
+    def row(self, field: str) -> ModuleType:
+        """The row of the policy that a field names, with numbers or without (model/policy)."""
+        chosen = getattr(self, field)
+        return policy.row(field, chosen) if isinstance(chosen, str) else row_of(chosen)
+
+    def region_bytes(self) -> int:
+        """The address range of a class that has a region of its own: the largest power of two that fits so often."""
+        return 1 << ((self.slab_span_bytes // len(self.sizes)).bit_length() - 1)
 
     def front_of(self, size: int) -> Front:
         """The front that the class of this block size has."""
@@ -146,14 +149,14 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:12]
 
 
-def _row(params: Front | Release | Hardening) -> ModuleType:
-    kind = params.__struct_config__.tag
-    return next(row for row in (*policy.FRONTS, *policy.RELEASES, *policy.HARDENINGS) if kind == row.NAME)
+def row_of(params: msgspec.Struct) -> ModuleType:
+    """The row whose Params these are."""
+    return next(row for rows in policy.TABLES.values() for row in rows if getattr(row, "Params", None) is type(params))
 
 
 def derive_front(params: Front, stride: int) -> FrontPlan:
     """The plan of a front for a class of `stride` bytes, by its policy module."""
-    plan: FrontPlan = _row(params).derive(params, stride)
+    plan: FrontPlan = row_of(params).derive(params, stride)
     return plan
 
 
@@ -211,15 +214,12 @@ def _why_not_geometry(design: Design) -> str | None:
         return f"slab_span_bytes: {design.slab_span_bytes} holds over {MAX_SLABS} slabs; expected a smaller span"
     if design.huge_bytes % PAGE or not max(PAGE, design.sizes[-1]) <= design.huge_bytes <= 1 << 30:
         return f"huge_bytes: {design.huge_bytes}; expected a multiple of {PAGE}, from the largest size to {1 << 30}"
-    if design.classifier == "class_region":
-        if design.empties != "dedicated":
-            return "empties: 'shared' cannot go with classifier 'class_region'; expected 'dedicated'"
-        if region_bytes(design) < design.superslab_bytes:
-            return f"slab_span_bytes: {design.slab_span_bytes} gives each class less than a superslab"
+    if reason := design.row("classifier").why_not_with(design):
+        return str(reason)
     if design.grain != 16 and header_bytes(design):
-        return "grain: 8 cannot go with classifier 'header'; expected 16"
+        return f"grain: 8 cannot go with classifier '{design.classifier}'; expected 16"
     if design.grain != 16 and tail_bytes(design):
-        return "grain: 8 cannot go with hardening 'full'; expected 16"
+        return f"grain: 8 cannot go with hardening '{design.row('hardening').NAME}'; expected 16"
     if asks_huge_pages(design) and design.superslab_bytes < HUGE_PAGE:
         return (
             f"superslab_bytes: {design.superslab_bytes} cannot go with thp '{design.thp}'; expected {HUGE_PAGE} or more"
@@ -237,35 +237,30 @@ def _why_not_geometry(design: Design) -> str | None:
 
 def header_bytes(design: Design) -> int:
     """The bytes before each block that the classifier takes."""
-    return int(policy.row(policy.CLASSIFIERS, design.classifier).HEADER_BYTES)
+    return int(design.row("classifier").HEADER_BYTES)
 
 
 def transfer_batches(design: Design, front: FrontPlan, stride: int) -> int:
     """The flushed batches of a class with this front that may wait in the transfer cache."""
-    if design.remote != remote_local_cache.NAME or front.kind != front_array_stack.NAME:
+    if design.row("remote").OWNED or not policy.row("front", front.kind).BATCHED:
         return 0
     return min(TRANSFER_BATCHES, design.transfer_bytes // (front.flush * stride))
 
 
 def tail_bytes(design: Design) -> int:
     """The bytes behind each block that hardening takes."""
-    return int(_row(design.hardening).TAIL_BYTES)
+    return int(design.row("hardening").TAIL_BYTES)
 
 
 def guard_slabs(design: Design) -> int:
     """The slabs at the end of each superslab that hardening keeps inaccessible; a huge page has no such end."""
     slabs = design.superslab_bytes // design.slab_bytes
-    return 0 if design.thp == "always" else int(_row(design.hardening).guard_slabs(slabs))
+    return 0 if design.thp == "always" else int(design.row("hardening").guard_slabs(slabs))
 
 
 def asks_huge_pages(design: Design) -> bool:
     """Whether any of its memory is to lie on transparent huge pages."""
     return design.thp in ("always", "grown")
-
-
-def region_bytes(design: Design) -> int:
-    """The address range of one class under `class_region`: the largest power of two that fits the span that often."""
-    return 1 << ((design.slab_span_bytes // len(design.sizes)).bit_length() - 1)
 
 
 def _why_not_fronts(design: Design) -> str | None:
@@ -278,9 +273,9 @@ def _why_not_fronts(design: Design) -> str | None:
             if size in seen:
                 return f"{path}.sizes: {size} has a front already"
             seen.add(size)
-        if reason := _row(exception.front).why_not_valid(exception.front):
+        if reason := row_of(exception.front).why_not_valid(exception.front):
             return f"{path}.front.{reason}"
-    return _prefixed("front", _row(design.front).why_not_valid(design.front))
+    return _prefixed("front", row_of(design.front).why_not_valid(design.front))
 
 
 def parse(text: str, source: str) -> Design:
@@ -312,32 +307,19 @@ def _hint(wrong: str, known: list[str]) -> str:
 
 
 def _policy_names(field: str) -> list[str]:
-    tables = {
-        "classifier": policy.CLASSIFIERS,
-        "slab_choice": policy.SLAB_CHOICES,
-        "empties": policy.EMPTIES,
-        "remote": policy.REMOTES,
-        "foreign": policy.FOREIGNS,
-        "release.kind": policy.RELEASES,
-        "hardening.kind": policy.HARDENINGS,
-    }
-    words = {"thp": THPS, "release.advice": release_budget.ADVICES}
+    words = {"thp": THPS, "release.advice": ADVICES}
     if field in words:
         return list(words[field])
-    return policy.names(tables.get(field, policy.FRONTS if field.endswith("front.kind") else ()))
+    table = "front" if field.endswith("front.kind") else field.removesuffix(".kind")
+    return policy.names(table) if table in policy.TABLES else []
 
 
 def _field_names(field: str) -> list[str]:
     """The fields that may stand at this path."""
-    rows: list[type[msgspec.Struct]] = [Design]
-    if field.endswith("front"):
-        rows = [row.Params for row in policy.FRONTS]
-    elif field == "release":
-        rows = [row.Params for row in policy.RELEASES]
-    elif field == "hardening":
-        rows = [row.Params for row in policy.HARDENINGS]
-    elif field:
-        rows = [ClassFront]
+    table = "front" if field.endswith("front") else field
+    rows: list[type[msgspec.Struct]] = [ClassFront] if field else [Design]
+    if table in policy.TABLES:
+        rows = [row.Params for row in policy.TABLES[table]]
     return sorted({name for row in rows for name in row.__struct_fields__})
 
 

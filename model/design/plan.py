@@ -5,22 +5,26 @@ from typing import Any
 import msgspec
 
 from heapsmith.model import policy
-from heapsmith.model.constants import HUGE_PAGE, PAGE, RUN_BEST_OF, RUN_BINS, RUN_CACHE_SLOTS, TRANSFER_IDLE
+from heapsmith.model.constants import (
+    BUDGET_GROWTH,
+    HUGE_PAGE,
+    PAGE,
+    RUN_BEST_OF,
+    RUN_BINS,
+    RUN_CACHE_SLOTS,
+    TRANSFER_IDLE,
+)
 from heapsmith.model.design.design import (
     Design,
-    Hardening,
-    Release,
     asks_huge_pages,
     derive_front,
     guard_slabs,
     header_bytes,
-    region_bytes,
     tail_bytes,
     transfer_batches,
 )
 from heapsmith.model.memory.layout import Layout, layout_of
 from heapsmith.model.policy.front.common import FrontPlan
-from heapsmith.model.policy.release import budget as release_budget
 
 SMALLEST_RUN_SPAN_BYTES = 1 << 22
 """Where the system grants no more address space, the run span is halved down to this."""
@@ -107,11 +111,6 @@ class Plan(msgspec.Struct, frozen=True):
     dispatch: str
     inline_alloc: bool
     inline_free: bool
-    classifier_code: int
-    choice_code: int
-    empties_code: int
-    remote_code: int
-    release_code: int
     run_cache_slots: int
     release_lazily: int
     budget_growth: int
@@ -131,11 +130,11 @@ def make_plan(design: Design) -> Plan:
     bias = header + tail
     classes = _classes(design, header, tail)
     grain_shift = design.grain.bit_length() - 1
-    region = region_bytes(design) if design.classifier == "class_region" else 0
+    region = design.region_bytes() if design.row("classifier").REGIONS else 0
     release, hardening = design.release, design.hardening
     transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
     dispatch = "stack" if any(row.stack for row in classes) else "table"
-    inlines = dispatch == "stack" and _kind(hardening) == "off"
+    inlines = dispatch == "stack" and not design.row("hardening").LIVE_MAP
     direct_limit = min(classes[-1].usable, MAX_DIRECT_LIMIT) if dispatch == "stack" else 0
     slots_per_heap = sum(1 + row.front.capacity + row.front.list_capacity for row in classes)
     return Plan(
@@ -180,23 +179,18 @@ def make_plan(design: Design) -> Plan:
         slab_budget_bytes=getattr(release, "slab_budget_bytes", 0),
         run_budget_bytes=getattr(release, "run_budget_bytes", 0),
         most_budget_bytes=getattr(release, "most_budget_bytes", 0),
-        hardening=_kind(hardening),
-        encode_links=int(policy.row(policy.HARDENINGS, _kind(hardening)).ENCODES_LINKS),
+        hardening=design.row("hardening").NAME,
+        encode_links=int(design.row("hardening").ENCODES_LINKS),
         quarantine=getattr(hardening, "quarantine", 0),
         transfer_slots=transfer_slots,
         transfer_room=max(1, transfer_slots),
         transfer_idle=TRANSFER_IDLE,
         dispatch=dispatch,
         inline_alloc=inlines,
-        inline_free=inlines and design.remote == "local_cache",
-        classifier_code=policy.code(policy.CLASSIFIERS, design.classifier),
-        choice_code=policy.code(policy.SLAB_CHOICES, design.slab_choice),
-        empties_code=policy.code(policy.EMPTIES, design.empties),
-        remote_code=policy.code(policy.REMOTES, design.remote),
-        release_code=policy.code(policy.RELEASES, _kind(release)),
+        inline_free=inlines and not design.row("remote").OWNED,
         run_cache_slots=RUN_CACHE_SLOTS,
         release_lazily=int(getattr(release, "advice", "dontneed") == "free"),
-        budget_growth=release_budget.GROWTH,
+        budget_growth=BUDGET_GROWTH,
         thp_asked=int(asks_huge_pages(design)),
         thp_slabs_from_bytes=_thp_slabs_from(design),
         thp_runs_from_bytes=design.thp_runs_from_bytes if design.thp == "grown" else 0,
@@ -222,10 +216,6 @@ def _thp_slabs_from(design: Design) -> int:
     return design.thp_slabs_from_bytes if design.thp == "grown" else 0
 
 
-def _kind(params: Release | Hardening) -> str:
-    return str(params.__struct_config__.tag)
-
-
 def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
     """The class table; with a header the first block leaves room for its own and stays 16-aligned."""
     rows: list[ClassPlan] = []
@@ -249,7 +239,7 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 bitmap_words=-(-blocks // 64),
                 reciprocal=reciprocal(size),
                 front=front,
-                stack=front.capacity if policy.row(policy.FRONTS, front.kind).IS_STACK else 0,
+                stack=front.capacity if policy.row("front", front.kind).IS_STACK else 0,
                 slot_base=slots + 1,
                 list_base=slots + 1 + front.capacity,
                 transfer=transfer_batches(design, front, size),

@@ -17,7 +17,6 @@ from heapsmith.model.heap.runs import HUGE_PAGES
 from heapsmith.model.memory.application import PARTS, Application
 from heapsmith.model.memory.layout import FRONT_BYTES, HEAPS, STORE_AT, STORE_BYTES, WORD
 from heapsmith.model.memory.state import State
-from heapsmith.model.policy.hardening import off as hardening_off
 
 PLAN_NUMBERS = (
     "grain",
@@ -42,11 +41,6 @@ PLAN_NUMBERS = (
     "run_budget_bytes",
     "most_budget_bytes",
     "quarantine",
-    "classifier_code",
-    "choice_code",
-    "empties_code",
-    "remote_code",
-    "release_code",
     "release_lazily",
     "thp_asked",
     "thp_slabs_from_bytes",
@@ -154,7 +148,13 @@ WORK = (
 """What the cost model needs and no counter tells: how often the library does what costs it instructions. What is on
 the hit path is counted only with a listener (model/memory/touches.py)."""
 
-CLASS_NUMBERS = ("stride", "usable", "first", "blocks")
+CODES = {"classifier_code": "classifier", "choice_code": "slab_choice", "empties_code": "empties"} | {
+    "remote_code": "remote",
+    "release_code": "release",
+}
+"""The fields of `scalars` that are the place of the design's row in its policy table."""
+
+CLASS_NUMBERS = ("stride", "usable", "first", "blocks", "stack")
 BATCHES = ("refill", "flush", "spill", "promote")
 """Fields of a front's plan; in `classes` their names end in _batch, to tell them from the counters."""
 
@@ -169,6 +169,9 @@ SCALARS = _record(
         f"heap_{field}" for field in HEAP_OFFSETS
     ),  # where parts of the library's struct heap lie (model/memory/layout.py)
     "heap_bytes",
+    *CODES,
+    "owned",  # 1: a slab's blocks go back to the heap that acquired it, which has a store and a remote list of its own
+    "budgeted",  # 1: the age queues are kept within a budget
     "by_row",  # 1: malloc and free pop and push the row of the class before they go to its own functions
     "header_bytes",
     "live_map",  # 1: hardening keeps a byte per grain of the span
@@ -209,6 +212,7 @@ SCALARS = _record(
 CLASS = _record(
     *CLASS_NUMBERS,
     "front",  # code of the front
+    "batched",  # 1: its flushes give neighbours of one slab at once
     "capacity",
     "list_capacity",
     *(f"{batch}_batch" for batch in BATCHES),
@@ -275,7 +279,10 @@ def scalars_of(plan: Plan, application: Application) -> Records:
         scalars[field] = getattr(plan, field)
     scalars["span_superslabs"] = plan.slab_span_bytes // plan.superslab_bytes
     scalars["slab_words"] = -(-max(row.blocks for row in plan.classes) // 32)
-    owned = plan.design.remote == policy.remote_owner_list.NAME
+    for field, table in CODES.items():
+        scalars[field] = policy.code(table, plan.design.row(table).NAME)
+    scalars["owned"] = owned = plan.design.row("remote").OWNED
+    scalars["budgeted"] = plan.design.row("release").BUDGETED
     scalars["store_step"] = plan.class_count if owned else 0
     scalars["transfer_slots"] = plan.transfer_slots
     scalars["heap_slots"] = plan.slots_per_heap + plan.quarantine
@@ -286,7 +293,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["heap_bytes"] = plan.layout.heap_bytes
     scalars["by_row"] = plan.dispatch == "stack"
     scalars["header_bytes"] = plan.header_bytes
-    scalars["live_map"] = plan.hardening != hardening_off.NAME
+    scalars["live_map"] = plan.design.row("hardening").LIVE_MAP
     scalars["births"] = PARTS.index(application.births)
     scalars["deaths"] = PARTS.index(application.deaths)
     scalars["replays"] = application.replays
@@ -304,7 +311,8 @@ def class_records(plan: Plan) -> Records:
             record[f"{batch}_batch"] = getattr(row.front, batch)
         record["capacity"] = row.front.capacity
         record["list_capacity"] = row.front.list_capacity
-        record["front"] = policy.code(policy.FRONTS, row.front.kind)
+        record["front"] = policy.code("front", row.front.kind)
+        record["batched"] = policy.row("front", row.front.kind).BATCHED
         record["slot_base"] = row.slot_base
         record["transfer"] = row.transfer
         record["transfer_base"] = row.transfer_base
@@ -388,7 +396,7 @@ def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> R
 
 def grown_stores(stores: Records, classes: Records, heaps: int, plan: Plan) -> Records:
     """The same stores and empty ones up to `heaps` heaps, each with its place in the library; one if all share it."""
-    owned = plan.design.remote == policy.remote_owner_list.NAME
+    owned = plan.design.row("remote").OWNED
     longer = grown(stores, (heaps if owned else 1) * len(classes), ("hot", "head"))
     heap, cls = np.divmod(np.arange(len(longer)), len(classes))
     start = HEAPS + heap * plan.layout.heap_bytes + plan.layout.store if owned else STORE_AT

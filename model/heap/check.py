@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from heapsmith.model import policy
 from heapsmith.model.compile.kernel import Records
 from heapsmith.model.constants import PAGE, RUN_CACHE_SLOTS
 from heapsmith.model.errors import CheckFailed
@@ -13,7 +12,6 @@ from heapsmith.model.heap.heap import quarantine_base
 from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE, large_bytes
 from heapsmith.model.heap.runs import bin_of, huge_end
 from heapsmith.model.memory.layout import CLASS_MASK, INDEX_MASK, INDEX_SHIFT, SLAB_SHIFT
-from heapsmith.model.policy.release import keep as release_keep
 
 if TYPE_CHECKING:
     from heapsmith.model.heap.machine import Machine
@@ -47,7 +45,7 @@ def _chain(machine: "Machine", head: int) -> Iterator[int]:
 def _check_pools(machine: "Machine") -> set[int]:
     """Empty slabs are in one pool each; returned."""
     state = machine.state
-    shared = machine.plan.design.empties == policy.empties_shared.NAME
+    shared = machine.plan.design.row("empties").ONE_POOL
     pooled: list[int] = []
     for cls, record in enumerate(state.classes):
         pool = list(_chain(machine, int(record["retired"])))
@@ -90,7 +88,7 @@ def _check_age_queue(machine: "Machine", kind: str, records: Records, dirty: dic
     _equal(f"age queue of {kind}s", sorted(members), sorted(dirty))
     aged = getattr(state, f"aged_{kind}_bytes")
     _equal(f"aged_{kind}_bytes", aged, sum(dirty.values()))
-    if machine.plan.design.release != release_keep.Params():
+    if machine.plan.design.row("release").BUDGETED:
         _equal(f"aged_{kind}_bytes within the budget", aged <= getattr(state, f"{kind}_budget_bytes"), True)
 
 
@@ -124,12 +122,8 @@ def _check_available(machine: "Machine", pooled: set[int]) -> None:
     state = machine.state
     step = state.store_step
     listed: Counter[tuple[int, int]] = Counter()
-    for store, record in enumerate(state.stores):
-        known = [int(record["hot"])] if record["hot"] >= 0 else []
-        if machine.plan.design.slab_choice == policy.choice_hot_index.NAME:
-            known += _chain(machine, int(record["head"]))
-        else:
-            known += _heap(machine, int(record["head"]))
+    for store in range(len(state.stores)):
+        known = machine.plan.design.row("slab_choice").members(state, store)
         listed.update((store, slab) for slab in known)
     expected: Counter[tuple[int, int]] = Counter()
     for slab in set(range(state.slabs_made)) - pooled:
@@ -137,20 +131,6 @@ def _check_available(machine: "Machine", pooled: set[int]) -> None:
         if row["freed"] > 0 or row["carved"] < state.classes[row["class"]]["blocks"]:
             expected[int(row["owner"]) * step + int(row["class"]), slab] += 1
     _equal("(store, slab) available", sorted(listed.elements()), sorted(expected.elements()))
-
-
-def _heap(machine: "Machine", root: int) -> Iterator[int]:
-    """The slabs of a pairing heap, no child below its parent's address."""
-    state = machine.state
-    if root >= 0:
-        yield root
-        for child in _chain(machine, int(state.slabs[root]["child"])):
-            _equal(
-                f"slab {child} is above its parent",
-                bool(state.slabs[child]["place"] > state.slabs[root]["place"]),
-                True,
-            )
-            yield from _heap(machine, child)
 
 
 def _handles(machine: "Machine") -> Iterator[int]:

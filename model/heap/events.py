@@ -12,13 +12,14 @@ from heapsmith.model.heap.large import (
     large_bytes,
     resize_large,
 )
+from heapsmith.model.heap.lines import aligned_lines, size_lines
 from heapsmith.model.memory.branches import CLASS_OF_ALLOC
 from heapsmith.model.memory.layout import CLASS_BYTES, CLASS_MASK, CLASSES, FREE_OF, RUNS, WORD, block_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import NONE, SINK, branch, resident_bytes, touch
-from heapsmith.model.policy.dispatch import needs_heap
+from heapsmith.model.policy.classifier import class_lines
 from heapsmith.model.policy.hardening.lines import born_lines, dies_lines, live_lines
-from heapsmith.model.policy.lines import aligned_lines, class_lines, size_lines
+from heapsmith.model.policy.remote import needs_heap
 from heapsmith.model.trace.events import Op
 
 CALLOC, REALLOC, ALIGNED = int(Op.CALLOC), int(Op.REALLOC), int(Op.ALIGNED)
@@ -92,7 +93,7 @@ def free(state: State, thread: int, block: int, asked: int) -> None:
     elif block >= 0:
         by_row = state.by_row
         dies_lines(state, block)
-        if heap < 0 and needs_heap(state.remote_code):
+        if heap < 0 and needs_heap(state):
             if state.tail_bytes == 0:  # else the quarantine needs the heap, before the block's class is asked
                 touch(state.touched, FREE_OF + WORD * (1 + (block & CLASS_MASK)), 0)
                 by_row = 0

@@ -1,6 +1,7 @@
 """Heaps: small blocks through what a thread owns, fronts and remote list; docs/machine.md sections 3, 4, 7 and 11."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
+from heapsmith.model.heap.lines import alloc_lines, drain_lines, fill_lines, free_lines, owner_lines, size_lines
 from heapsmith.model.heap.run_cache import empty_cache
 from heapsmith.model.heap.store import give_batch, take
 from heapsmith.model.heap.transfer import keep_batch, take_batch
@@ -28,31 +29,20 @@ from heapsmith.model.memory.layout import (
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, touch, touch_bytes
-from heapsmith.model.policy.dispatch import (
-    HEADER,
-    LOCAL_CACHE,
-    NONE,
+from heapsmith.model.policy.classifier import class_lines
+from heapsmith.model.policy.classifier.common import header_lines
+from heapsmith.model.policy.front import (
     front_drain,
     front_fill,
+    front_look_lines,
     front_pop,
     front_promote,
+    front_promote_lines,
     front_push,
-    where,
 )
 from heapsmith.model.policy.front.common import NO_BLOCK
 from heapsmith.model.policy.hardening.lines import quarantine_lines
-from heapsmith.model.policy.lines import (
-    alloc_lines,
-    class_lines,
-    drain_lines,
-    drained_lines,
-    fill_lines,
-    free_lines,
-    header_lines,
-    owner_lines,
-    promote_lines,
-    size_lines,
-)
+from heapsmith.model.policy.remote import where
 from heapsmith.model.policy.remote.common import TO_FRONT
 
 NO_HEAP = -1
@@ -107,7 +97,7 @@ def allocate_small(state: State, heap: int, cls: int, size: int, is_new: bool) -
     if block < 0:
         return allocate_on_miss(state, heap, front, cls)
     state.classes[cls]["hit0"] += 1
-    if state.classifier_code == HEADER:
+    if state.header_bytes > 0:
         header_lines(state, block, 1)
     return block
 
@@ -116,16 +106,16 @@ def allocate_small(state: State, heap: int, cls: int, size: int, is_new: bool) -
 def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
     """Level 0 is empty: drain and look again, else promote, else refill; NO_BLOCK if the span is full."""
     block = NO_BLOCK
-    if state.remote_code != LOCAL_CACHE:
+    if state.owned == 1:
         touch(state.touched, heap_at(state, heap) + state.heap_remote, 0)
     if state.heaps[heap]["remote"] >= 0:
         drain_remote(state, heap)
-        drained_lines(state, front, cls)
+        front_look_lines(state, front, cls)
         block = front_pop(state, front, cls)
         if block >= 0:
             state.classes[cls]["hit0"] += 1
             return block
-    promote_lines(state, heap, front, cls)
+    front_promote_lines(state, heap, front, cls)
     block = front_promote(state, front, cls)
     if block >= 0:
         return block
@@ -138,7 +128,7 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
     touch(state.touched, count_at(state, heap, cls) + COUNT_REFILL, 1)
     touch(state.touched, count_at(state, heap, cls) + COUNT_REFILL + WORD, 1)
     fill_lines(state, front, cls, taken)
-    front_fill(state, front, cls, taken)
+    front_fill(state, front, cls, 1, taken)
     return int(state.moved[0])
 
 
@@ -150,7 +140,7 @@ def free_small(state: State, heap: int, block: int, by_row: int) -> None:
         block = hold_back(state, heap, block)
         if block < 0:
             return
-    let_go(state, heap, block, by_row)
+    put_back(state, heap, block, by_row)
 
 
 @kernel
@@ -190,15 +180,15 @@ def empty_quarantine(state: State, heap: int) -> None:
         place = (head + index) % state.quarantine
         quarantine_lines(state, heap, place)
         block = int(state.slots[base + place])
-        let_go(state, heap, block, 0)
+        put_back(state, heap, block, 0)
 
 
 @hit_path
-def let_go(state: State, heap: int, block: int, by_row: int) -> None:
+def put_back(state: State, heap: int, block: int, by_row: int) -> None:
     """A freed block goes to a front or to its owner (sections 4 and 7)."""
     class_lines(state, block)
     owner_lines(state, block)
-    place = where(state, state.remote_code, heap, block >> SLAB_SHIFT)
+    place = where(state, heap, block >> SLAB_SHIFT)
     if place == TO_FRONT:
         if state.by_row == 0:
             branch(state.touched, CLASS_OF_FREE, block & CLASS_MASK)
@@ -223,9 +213,9 @@ def free_to_front(state: State, heap: int, block: int, by_row: int) -> None:
     branch(state.touched, FREE_SERVED, int(flushed == 0))
     if flushed == 0:
         return
-    if state.remote_code == LOCAL_CACHE:
+    if state.owned == 0:
         touch(state.touched, POOL_LOCK, 1)
-    if state.classes[cls]["front"] == NONE:
+    if state.classes[cls]["capacity"] == 0:
         touch(state.touched, count_at(state, heap, cls) + COUNT_DIRECT, 1)
     if not keep_batch(state, heap, cls, flushed):
         give_batch(state, heap, state.moved, 0, flushed)
@@ -273,7 +263,7 @@ def exit_thread(state: State, thread: int) -> None:
     if heap < 0:
         return
     empty_quarantine(state, heap)
-    if state.remote_code == LOCAL_CACHE:
+    if state.owned == 0:
         touch(state.touched, POOL_LOCK, 1)
     else:
         touch(state.touched, heap_at(state, heap) + state.heap_remote, 0)

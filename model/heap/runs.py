@@ -32,7 +32,7 @@ from heapsmith.model.memory.layout import (
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, on_huge, touch, touch_bytes
-from heapsmith.model.policy.dispatch import release_goes, release_grown
+from heapsmith.model.policy.release import release_goes, release_grown
 
 NO_RUN = -1
 BIN_BYTES = 4
@@ -235,12 +235,7 @@ def raise_top(state: State, top: int) -> None:
 @kernel
 def needed_again(state: State, pages: int) -> None:
     """So many pages that had gone back are handed out: the run budget grows."""
-    state.run_budget_bytes = release_grown(
-        state.release_code,
-        state.run_budget_bytes,
-        pages * PAGE,
-        state.most_budget_bytes,
-    )
+    state.run_budget_bytes = release_grown(state, state.run_budget_bytes, pages * PAGE)
 
 
 @kernel
@@ -316,8 +311,7 @@ def free_run(state: State, first: int) -> None:
         pages += unlink_run(state, after)
         dirty += int(state.pages[after]["dirty"])
     push_run(state, first, pages, dirty)
-    release = state.release_code
-    while release_goes(release, state.aged_run_bytes, state.run_budget_bytes):
+    while release_goes(state, state.aged_run_bytes, state.run_budget_bytes):
         release_run(state, state.oldest_run)
 
 

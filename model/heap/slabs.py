@@ -9,7 +9,6 @@ from heapsmith.model.memory.layout import (
     MARKS,
     POOL_LOCK,
     SLAB_BYTES,
-    SLAB_CLASS,
     SLAB_CLASS_NUMBER,
     SLAB_ELDER,
     SLAB_NEWER,
@@ -28,16 +27,10 @@ from heapsmith.model.memory.layout import (
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, on_huge, touch, touch_bytes
-from heapsmith.model.policy.dispatch import (
-    KEEP,
-    LOCAL_CACHE,
-    SLAB_MAP,
-    pool_of,
-    release_goes,
-    release_grown,
-    superslab_place,
-)
+from heapsmith.model.policy.classifier import slab_lines, superslab_place
+from heapsmith.model.policy.empties import pool_of
 from heapsmith.model.policy.hardening.lines import map_is_committed, map_is_released
+from heapsmith.model.policy.release import release_goes, release_grown
 
 WORD_SHIFT = 5
 WORD_MASK = 31
@@ -58,7 +51,7 @@ def commit(state: State, size: int) -> None:
 @kernel
 def acquire(state: State, heap: int, cls: int) -> int:
     """An empty slab for the class: the last retired of its pool, else a new one; -1 if the span is full."""
-    pool = pool_of(state.empties_code, cls)
+    pool = pool_of(state, cls)
     slab = int(state.classes[pool]["retired"])
     if slab >= 0:
         state.classes[pool]["retired"] = state.slabs[slab]["next"]
@@ -66,12 +59,7 @@ def acquire(state: State, heap: int, cls: int) -> int:
         if state.slabs[slab]["committed"] > 0:
             leave_age_queue(state, slab)
         else:
-            state.slab_budget_bytes = release_grown(
-                state.release_code,
-                state.slab_budget_bytes,
-                state.slab_bytes,
-                state.most_budget_bytes,
-            )
+            state.slab_budget_bytes = release_grown(state, state.slab_budget_bytes, state.slab_bytes)
         words = state.slab_words
         for word in range(
             slab * words, slab * words + (int(state.slabs[slab]["carved"]) + WORD_MASK) // (WORD_MASK + 1)
@@ -83,7 +71,7 @@ def acquire(state: State, heap: int, cls: int) -> int:
             return -1
     touch(state.touched, slab_at(state, slab), 1)
     touch(state.touched, count_at(state, heap, cls) + COUNT_ACQUIRE, 1)
-    slab_lines(state, slab)
+    class_of_slab_lines(state, slab)
     state.slabs[slab]["class"] = cls
     state.slabs[slab]["owner"] = heap
     state.slabs[slab]["carved"] = 0
@@ -98,7 +86,7 @@ def acquire(state: State, heap: int, cls: int) -> int:
 def new_slab(state: State, pool: int, cls: int) -> int:
     """The next slab of the pool's superslab, mapping another if it has none left; -1 if the span is full."""
     if state.classes[pool]["left"] == 0:
-        place = superslab_place(state, cls, state.superslabs, int(state.classes[pool]["mapped"]))
+        place = superslab_place(state, cls, int(state.classes[pool]["mapped"]))
         if place < 0:
             return -1
         mapped_bytes = int(state.superslabs * state.slabs_per_superslab * state.slab_bytes)
@@ -134,18 +122,17 @@ def new_slab(state: State, pool: int, cls: int) -> int:
 def retire(state: State, heap: int, slab: int, cls: int) -> None:
     """An empty slab goes to the pool of its class (LIFO) and the age queue; then the oldest beyond the budget are
     released."""
-    pool = pool_of(state.empties_code, cls)
+    pool = pool_of(state, cls)
     touch(state.touched, count_at(state, heap, cls) + COUNT_RETIRE, 1)
     touch_bytes(state.touched, marks_at(state, slab), state.bitmap_words * WORD, 1)
     touch(state.touched, slab_at(state, slab) + SLAB_NEXT, 1)
-    slab_lines(state, slab)
+    class_of_slab_lines(state, slab)
     state.slabs[slab]["owner"] = -1
     state.slabs[slab]["next"] = state.classes[pool]["retired"]
     state.classes[pool]["retired"] = slab
     state.classes[cls]["retire"] += 1
     join_age_queue(state, slab)
-    release = state.release_code
-    while release_goes(release, state.aged_slab_bytes, state.slab_budget_bytes):
+    while release_goes(state, state.aged_slab_bytes, state.slab_budget_bytes):
         release_slab(state, state.oldest_slab)
 
 
@@ -154,7 +141,7 @@ def join_age_queue(state: State, slab: int) -> None:
     """An empty slab with committed bytes becomes the newest of the age queue (FIFO), which the library has where pages
     are released."""
     newest = state.newest_slab
-    if state.release_code != KEEP:
+    if state.budgeted == 1:
         touch(state.touched, slab_at(state, slab) + SLAB_NEWER, 1)
         touch(state.touched, slab_at(state, slab) + SLAB_ELDER, 1)
         if newest >= 0:
@@ -169,7 +156,7 @@ def join_age_queue(state: State, slab: int) -> None:
 @kernel
 def leave_age_queue(state: State, slab: int) -> None:
     """An empty slab with committed bytes leaves the age queue."""
-    if state.release_code != KEEP:
+    if state.budgeted == 1:
         older, newer = int(state.slabs[slab]["older"]), int(state.slabs[slab]["newer"])
         touch(state.touched, slab_at(state, slab) + SLAB_NEWER, 0)
         touch(state.touched, slab_at(state, slab) + SLAB_ELDER, 0)
@@ -208,11 +195,10 @@ def marks_at(state: State, slab: int) -> int:
 
 
 @kernel
-def slab_lines(state: State, slab: int) -> None:
+def class_of_slab_lines(state: State, slab: int) -> None:
     """Of a slab that gets a class, or has none any more: its class and flags, its owner, and what free looks at."""
     touch(state.touched, slab_at(state, slab) + SLAB_CLASS_NUMBER, 1)
-    if state.remote_code != LOCAL_CACHE:
+    if state.owned == 1:
         touch(state.touched, POOL_LOCK, 1)
         touch(state.touched, slab_at(state, slab) + SLAB_OWNER, 1)
-    if state.classifier_code == SLAB_MAP:
-        touch(state.touched, SLAB_CLASS + int(state.slabs[slab]["place"]), 1)
+    slab_lines(state, slab)

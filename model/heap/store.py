@@ -25,15 +25,7 @@ from heapsmith.model.memory.layout import (
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
-from heapsmith.model.policy.dispatch import (
-    ARRAY_STACK,
-    LOCAL_CACHE,
-    choice_add,
-    choice_attach,
-    choice_gives,
-    choice_lets_go,
-    choice_remove,
-)
+from heapsmith.model.policy.choice import choice_add, choice_attach, choice_gives, choice_lets_go, choice_remove
 from heapsmith.model.policy.hardening.lines import given_lines
 
 DE_BRUIJN = 0x077CB531
@@ -48,22 +40,21 @@ for _bit in range(32):
 def take(state: State, heap: int, cls: int) -> int:
     """take(refill) of the heap's store into `moved`; the number of blocks taken, fewer if the span is full."""
     store = heap * state.store_step + cls
-    choice = state.choice_code
     want = int(state.classes[cls]["refill_batch"])
     left = want
     row = CLASSES + cls * CLASS_BYTES
     counts = count_at(state, heap, cls)
     touch(state.touched, row + CLASS_STRIDE, 0)
     touch(state.touched, row + CLASS_FIRST, 0)
-    if state.remote_code == LOCAL_CACHE:
+    if state.owned == 0:
         touch(state.touched, POOL_LOCK, 1)
     while left > 0:
-        slab = choice_gives(state, choice, store)
+        slab = choice_gives(state, store)
         if slab < 0:
             slab = acquire(state, heap, cls)
             if slab < 0:
                 break
-            choice_attach(state, choice, store, slab)
+            choice_attach(state, store, slab)
         state.visits += 1
         touch(state.touched, slab_at(state, slab), 1)
         touch(state.touched, slab_at(state, slab) + SLAB_CLASS_NUMBER, 0)
@@ -72,7 +63,7 @@ def take(state: State, heap: int, cls: int) -> int:
         left -= take_freed(state, slab, cls, want - left, left)
         left -= take_fresh(state, slab, cls, want - left, left)
         if state.slabs[slab]["freed"] == 0 and state.slabs[slab]["carved"] == state.classes[cls]["blocks"]:
-            choice_remove(state, choice, store, slab)
+            choice_remove(state, store, slab)
             state.slab_removes += 1
     state.classes[cls]["refill"] += 1
     state.classes[cls]["refilled"] += want - left
@@ -132,7 +123,6 @@ def take_fresh(state: State, slab: int, cls: int, at: int, want: int) -> int:
 @hit_path
 def give(state: State, heap: int, block: int) -> None:
     """give(block): it is freed in its slab, which is retired if it is empty then and slab choice lets it go."""
-    choice = state.choice_code
     cls = block & CLASS_MASK
     slab = block >> SLAB_SHIFT
     index = (block >> INDEX_SHIFT) & INDEX_MASK
@@ -151,10 +141,10 @@ def give(state: State, heap: int, block: int) -> None:
         state.slabs[slab]["low"] = word
     state.slabs[slab]["out"] -= 1
     if freed == 0 and state.slabs[slab]["carved"] == state.classes[cls]["blocks"]:
-        choice_add(state, choice, store, slab)
+        choice_add(state, store, slab)
         state.slab_adds += 1
-    if state.slabs[slab]["out"] == 0 and choice_lets_go(state, choice, store, slab):
-        choice_remove(state, choice, store, slab)
+    if state.slabs[slab]["out"] == 0 and choice_lets_go(state, store, slab):
+        choice_remove(state, store, slab)
         state.slab_removes += 1
         retire(state, heap, slab, cls)
 
@@ -163,7 +153,7 @@ def give(state: State, heap: int, block: int) -> None:
 def tally_given(state: State, blocks: Ints, first: int, count: int) -> None:
     """blocks[first] .. blocks[first + count - 1] are given: one by one, or neighbours of one slab at once."""
     state.given += count
-    alone = count > 0 and state.classes[int(blocks[first]) & CLASS_MASK]["front"] != ARRAY_STACK
+    alone = count > 0 and state.classes[int(blocks[first]) & CLASS_MASK]["batched"] == 0
     for index in range(first, first + count):
         if alone or index == first or blocks[index] >> SLAB_SHIFT != blocks[index - 1] >> SLAB_SHIFT:
             state.gives += 1

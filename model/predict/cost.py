@@ -12,11 +12,7 @@ from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.machine import Counters, Statistics
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.touched import Touches
-from heapsmith.model.policy.front import array_stack as front_array_stack
-from heapsmith.model.policy.front import none as front_none
-from heapsmith.model.policy.release import keep as release_keep
-
-KEEP = policy.code(policy.RELEASES, release_keep.NAME)
+from heapsmith.model.policy.front import NO_FRONT
 
 FAR_BYTES = 32 << 20
 """A process that grows to so many resident bytes pays all of `fault.*.far` for each page that it grew by, a smaller one
@@ -76,7 +72,7 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
         i, front = row.index, row.front.kind
         popped, pushed = of["hit0"][i], of["push"][i] - of["drained"][i]
         yield f"alloc.{front}", popped
-        yield f"free.{front}", pushed + (of["direct"][i] if front == front_none.NAME else 0)
+        yield f"free.{front}", pushed + (of["direct"][i] if front == NO_FRONT.NAME else 0)
         yield "free.remote", of["remote"][i]
         allocs = popped + of["hit1"][i] + of["refill"][i]
         frees = pushed + of["direct"][i] + of["remote"][i]
@@ -88,7 +84,7 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
         yield "alloc.above", simulation.statistics.work["above"]
     yield f"alloc.{plan.dispatch}", allocated
     yield f"free.{plan.dispatch}.{design.classifier}.{design.remote}", freed
-    if plan.hardening != "off":
+    if plan.design.row("hardening").LIVE_MAP:
         yield f"alloc.hardening.{plan.hardening}", allocated
         yield f"free.hardening.{plan.hardening}", freed
     if plan.tail_bytes:
@@ -106,7 +102,7 @@ def _fronts(plan: Plan, simulation: Simulated) -> Counts:
         yield "transfer.out", batches_out
         yield "transfer.in", batches_in
         yield f"flush.{front}", of["flush"][i]
-        if front != front_array_stack.NAME:
+        if not policy.row("front", front).BATCHED:
             yield f"flush.block.{front}", of["flushed"][i]
         yield "flush.block.none", of["direct"][i]
         yield "spill", of["spill"][i]
@@ -120,7 +116,7 @@ def _store(plan: Plan, simulation: Simulated) -> Counts:
     """The store: slabs, their blocks and their pages."""
     of, work = simulation.counters.classes, simulation.statistics.work
     choice, empties = plan.design.slab_choice, plan.design.empties
-    release = "keep" if plan.release_code == KEEP else "budget"
+    release = plan.design.row("release").NAME
     reused, carved, retired = sum(of["reuse"]), sum(of["carve"]), sum(of["retire"])
     yield "take.reuse", reused
     yield "take.carve", carved
@@ -163,7 +159,7 @@ def _calls(plan: Plan, simulation: Simulated) -> Counts:
     yield "call.realloc.moved", totals["realloc_moved"]
     yield "call.realloc.large", work["large_resizes"]
     yield f"call.realloc.{plan.design.classifier}", work["reallocs"]
-    if plan.hardening != "off":
+    if plan.design.row("hardening").LIVE_MAP:
         yield f"call.realloc.{plan.hardening}", work["reallocs"]
     yield "call.free_sized", work["sized_frees"]
 

@@ -19,7 +19,7 @@ from heapsmith.model.compile.kernel import Ints, compiled, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.design import Front, derive_front
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.policy.front import none as front_none
+from heapsmith.model.policy.front import NO_FRONT
 from heapsmith.model.search.size_classes import FREE, REALLOC, THREAD_EXIT, THREAD_START, Column
 from heapsmith.model.trace.reader import Chunk
 
@@ -190,8 +190,8 @@ class Curve(NamedTuple):
 class CapacityPass:
     """Follows a trace through the classes of a plan, for all front capacities at once; `heaps` live at once at most.
 
-    A block freed by another thread goes where the plan's remote policy sends it; with `owner_list` at once, though the
-    owner drains its list only when it finds nothing else: an approximation there, and exact with `local_cache`.
+    A block freed by another thread goes where the plan's remote policy sends it; if that is its owner, at once, though
+    the owner drains its list only when it finds nothing else: an approximation there, and exact elsewhere.
     Memory: 152 bytes per heap and class, 8 per block number.
     """
 
@@ -203,7 +203,7 @@ class CapacityPass:
         self._blocks = np.full(max_blocks, NO_HEAP, np.int64)
         self._heap_of = np.full(threads, NO_HEAP, np.int64)
         self._idle = np.zeros(heaps, np.int64)
-        owned = int(plan.design.remote == "owner_list")
+        owned = int(plan.design.row("remote").OWNED)
         self._rules = np.array([plan.grain, plan.bias, plan.small_limit, owned, 0, 0], np.int64)
 
     def feed(self, chunk: Chunk, *, plain: bool = False) -> None:
@@ -248,7 +248,8 @@ def _roomy(front: Front, blocks: int, stride: int) -> Front:
     """The front with room for at most `blocks`, its batches left to the policy; no front without blocks or room."""
     fields = front.__struct_fields__
     if blocks == 0 or "capacity" not in fields:
-        return front_none.Params()
+        none: Front = NO_FRONT.Params()
+        return none
     numbers: dict[str, Any] = {name: None for name in BATCHES if name in fields} | {"capacity": blocks}
     if "list_capacity" in fields:
         upper = min(derive_front(front, stride).capacity, max(1, blocks // 2))

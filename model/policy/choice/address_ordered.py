@@ -5,6 +5,7 @@ The available slabs of a class hang in a pairing heap through their own records 
 """
 
 from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.errors import CheckFailed
 from heapsmith.model.memory.layout import SLAB_CHILD, SLAB_NEXT, SLAB_PREVIOUS, WORD, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
@@ -30,6 +31,9 @@ def add(state: State, store: int, slab: int) -> None:
     state.slabs[slab]["next"] = -1
     state.slabs[slab]["prev"] = -1
     state.stores[store]["head"] = meld(state, int(state.stores[store]["head"]), slab)
+
+
+attach = add
 
 
 @kernel
@@ -122,3 +126,19 @@ def meld_siblings(state: State, first: int) -> int:
         state.slabs[root]["next"] = -1
         state.slabs[root]["prev"] = -1
     return root
+
+
+def members(state: State, store: int) -> list[int]:
+    """The available slabs, for checks; CheckFailed where a child of the heap lies below its parent's address."""
+    found: list[int] = []
+    roots = [int(state.stores[store]["head"])] if state.stores[store]["head"] >= 0 else []
+    while roots:
+        root = roots.pop()
+        found.append(root)
+        child = int(state.slabs[root]["child"])
+        while child >= 0:
+            if state.slabs[child]["place"] < state.slabs[root]["place"]:
+                raise CheckFailed(f"machine: slab {child} is above its parent: {root}, expected below")
+            roots.append(child)
+            child = int(state.slabs[child]["next"])
+    return found

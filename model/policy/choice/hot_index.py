@@ -6,6 +6,7 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 
 NAME = "hot_index"
+DEFAULT = True
 
 
 @kernel
@@ -80,3 +81,13 @@ def unlink(state: State, store: int, slab: int) -> None:
         state.slabs[before]["next"] = after
     else:
         state.stores[store]["head"] = after
+
+
+def members(state: State, store: int) -> list[int]:
+    """The available slabs, for checks."""
+    hot, listed = int(state.stores[store]["hot"]), int(state.stores[store]["head"])
+    found = [hot] if hot >= 0 else []
+    while listed >= 0:
+        found.append(listed)
+        listed = int(state.slabs[listed]["next"])
+    return found

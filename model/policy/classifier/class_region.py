@@ -1,10 +1,24 @@
 """Region per class: the class is the address bits above the region; no table, but no slab changes its class."""
 
-from heapsmith.model.compile.kernel import kernel
+from typing import Any
+
+from heapsmith.model import policy
+from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory.state import State
 
 NAME = "class_region"
 HEADER_BYTES = 0
+REGIONS = True
+
+
+def why_not_with(design: Any) -> str | None:
+    """Why a design cannot have a region per class: a slab never changes its class, and each needs a superslab."""
+    if policy.row("empties", design.empties).ONE_POOL:
+        wanted = next(row.NAME for row in policy.TABLES["empties"] if not row.ONE_POOL)
+        return f"empties: '{design.empties}' cannot go with classifier '{NAME}'; expected '{wanted}'"
+    if design.region_bytes() < design.superslab_bytes:
+        return f"slab_span_bytes: {design.slab_span_bytes} gives each class less than a superslab"
+    return None
 
 
 @kernel
@@ -13,3 +27,8 @@ def superslab_place(state: State, cls: int, mapped: int) -> int:
     if mapped >= state.region_superslabs:
         return -1
     return cls * state.region_slabs + mapped * state.slabs_per_superslab
+
+
+@hit_path
+def class_lines(state: State, block: int) -> None:
+    """The address alone tells the class."""

@@ -1,6 +1,18 @@
 """Header: 8 bytes before each block hold its class, written at every allocation and read at every free."""
 
-from heapsmith.model.policy.classifier.slab_map import superslab_place as superslab_place
+from heapsmith.model.compile.kernel import hit_path
+from heapsmith.model.memory.state import State
+from heapsmith.model.policy.classifier import common
+from heapsmith.model.policy.classifier.common import header_lines
 
 NAME = "header"
 HEADER_BYTES = 8
+REGIONS = False
+
+why_not_with = common.why_not_with
+
+
+@hit_path
+def class_lines(state: State, block: int) -> None:
+    """The block's header is read."""
+    header_lines(state, block, 0)

@@ -1,15 +1,26 @@
 """Slab map: one byte per slab of the span names its class; free() learns the class with one load and no header."""
 
-from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.compile.kernel import hit_path, kernel
+from heapsmith.model.memory.layout import SLAB_CLASS, SLAB_SHIFT
 from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.classifier import common
 
 NAME = "slab_map"
+DEFAULT = True
 HEADER_BYTES = 0
+REGIONS = False
+
+why_not_with = common.why_not_with
+
+
+@hit_path
+def class_lines(state: State, block: int) -> None:
+    """The byte of the block's slab is read."""
+    touch(state.touched, SLAB_CLASS + int(state.slabs[block >> SLAB_SHIFT]["place"]), 0)
 
 
 @kernel
-def superslab_place(state: State, mapped: int) -> int:
-    """The first slab, in slabs from the span's start, of superslab number `mapped`; -1: the span is full."""
-    if mapped >= state.span_superslabs:
-        return -1
-    return mapped * state.slabs_per_superslab
+def slab_lines(state: State, slab: int) -> None:
+    """The slab's byte is written."""
+    touch(state.touched, SLAB_CLASS + int(state.slabs[slab]["place"]), 1)

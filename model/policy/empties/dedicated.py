@@ -1,11 +1,13 @@
 """Dedicated empties: superslabs and empty slabs belong to one class for ever."""
 
 from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.memory.state import State
 
 NAME = "dedicated"
+ONE_POOL = False
 
 
 @kernel
-def pool(cls: int) -> int:
+def pool(state: State, cls: int) -> int:
     """The pool that serves a class: its own."""
     return cls

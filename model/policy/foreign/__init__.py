@@ -1,1 +1,8 @@
-"""Foreign pointers: what free() does with a block of another malloc."""
+"""Foreign pointers: what free() does with a block of another malloc.
+
+A row has NAME, and DEFAULT where it is the default.
+"""
+
+from heapsmith.model.compile.dispatch import rows_of
+
+ROWS = rows_of(__name__, __path__)

@@ -1,1 +1,40 @@
-"""Fronts: where a thread keeps the free blocks of a class (docs/machine.md section 4)."""
+"""Fronts: where a thread keeps the free blocks of a class (docs/machine.md section 4).
+
+A row has NAME, WORDS (a sentence of the emitted C), LEVELS, IS_STACK, BATCHED, Params (what a design states),
+`why_not_valid(params)`, `derive(params, stride)`, what codegen reads (model/policy/claims.py), and the kernels below;
+`front` is the index of the heap's front of class `cls`, batches go through `state.moved`.
+"""
+
+from heapsmith.model.compile.dispatch import dispatched, rows_of
+from heapsmith.model.policy.front import common
+
+ROWS = rows_of(__name__, __path__)
+NO_FRONT = next(row for row in ROWS if row.LEVELS == 0)
+
+_KIND = 'int(state.classes[cls]["front"])'
+
+front_pop = dispatched(ROWS, "pop", _KIND, common.stack_pop, hit=True)
+"""Allocate from level 0: a block, or NO_BLOCK if it is empty."""
+front_promote = dispatched(ROWS, "promote", _KIND, common.no_promotion)
+"""Allocate from level 1, level 0 being empty: a block, or NO_BLOCK if it is empty too or there is none."""
+front_fill = dispatched(ROWS, "fill", _KIND, common.stack_fill)
+"""moved[first] to moved[count - 1], what a refill or a promotion brought, go into an empty level 0."""
+front_push = dispatched(ROWS, "push", _KIND, hit=True)
+"""Free into the front; the number of blocks in `moved` that the store must take, in this order."""
+front_drain = dispatched(ROWS, "drain", _KIND)
+"""Empty the front; the number of blocks in `moved`, in drain order."""
+
+front_pop_lines = dispatched(ROWS, "pop_lines", _KIND, common.stack_pop_lines)
+"""Of the class's own alloc function."""
+front_look_lines = dispatched(ROWS, "look_lines", _KIND, common.look_lines)
+"""Of an allocation that looks into level 0 again, after a drain."""
+front_promote_lines = dispatched(ROWS, "promote_lines", _KIND, common.no_promotion_lines)
+"""Of a promotion."""
+front_fill_lines = dispatched(ROWS, "fill_lines", _KIND, common.stack_fill_lines)
+"""Of a refill of `count` blocks."""
+front_push_lines = dispatched(ROWS, "push_lines", _KIND)
+"""Of the class's own free function."""
+front_overflow_lines = dispatched(ROWS, "overflow_lines", _KIND, common.overflow_lines)
+"""Of the counters of an overflow."""
+front_drain_lines = dispatched(ROWS, "drain_lines", _KIND, common.stack_drain_lines)
+"""Of a front that is emptied at its thread's exit."""

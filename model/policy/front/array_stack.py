@@ -17,8 +17,12 @@ from heapsmith.model.policy.front.common import (
 )
 
 NAME = "array_stack"
+DEFAULT = True
+LEVELS = 1
 IS_STACK = True
-"""Level 0 is an array stack."""
+"""Level 0 is an array stack, of which malloc and free pop and push the top themselves."""
+BATCHED = True
+"""A flush gives neighbours of one slab at once, and its batch may wait in the transfer cache."""
 
 
 class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -47,7 +51,7 @@ def push(state: State, front: int, cls: int, block: int) -> int:
 
 
 @kernel
-def drain(state: State, front: int) -> int:
+def drain(state: State, front: int, cls: int) -> int:
     """All blocks leave for `moved`, oldest first; their number."""
     return stack_shift(state, front, int(state.fronts[front]["held"]), 0)
 

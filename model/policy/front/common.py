@@ -9,9 +9,11 @@ from heapsmith.model.memory.layout import (
     CLASS_SLOT,
     CLASS_TRANSFER,
     CLASSES,
+    COUNT_FLUSH,
     FRONT_LIST,
     WORD,
     block_at,
+    count_at,
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
@@ -99,7 +101,7 @@ def why_not_one_level(params: OneLevel) -> str | None:
 
 
 @hit_path
-def stack_pop(state: State, front: int) -> int:
+def stack_pop(state: State, front: int, cls: int) -> int:
     """The newest block of a level 0 kept as a stack (oldest first in `slots`), or NO_BLOCK."""
     held = int(state.fronts[front]["held"])
     if held == 0:
@@ -117,7 +119,7 @@ def stack_push(state: State, front: int, block: int) -> None:
 
 
 @kernel
-def stack_fill(state: State, front: int, first: int, count: int) -> None:
+def stack_fill(state: State, front: int, cls: int, first: int, count: int) -> None:
     """moved[first] .. moved[count - 1] go on an empty level 0 so that they come out in this order."""
     for index in range(count - 1, first - 1, -1):
         stack_push(state, front, int(state.moved[index]))
@@ -136,14 +138,54 @@ def stack_shift(state: State, front: int, count: int, at: int) -> int:
     return at + count
 
 
+@kernel
+def no_promotion(state: State, front: int, cls: int) -> int:
+    """There is no level 1."""
+    return NO_BLOCK
+
+
 # Lines: each front states which cache lines its operations touch, out of the state before them.
 
 
 @hit_path
-def stack_pop_lines(state: State, front: int, held: int) -> None:
+def row_pop_lines(state: State, front: int, held: int) -> None:
     """Of a pop of a stack of `held` blocks: its top, and the slot below, which is NULL under the oldest."""
     touch(state.touched, int(state.fronts[front]["top_at"]), 1)
     touch(state.touched, int(state.fronts[front]["slots_at"]) + WORD * (held - 1), 0)
+
+
+@kernel
+def stack_pop_lines(state: State, front: int, cls: int) -> None:
+    """Of the alloc function of a class with a stack."""
+    row_pop_lines(state, front, int(state.fronts[front]["held"]))
+
+
+@kernel
+def look_lines(state: State, front: int, cls: int) -> None:
+    """Of another look into a stack."""
+    touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
+    if state.fronts[front]["held"] > 0:
+        stack_pop_lines(state, front, cls)
+
+
+@kernel
+def no_promotion_lines(state: State, heap: int, front: int, cls: int) -> None:
+    """There is no level 1."""
+
+
+@kernel
+def overflow_lines(state: State, heap: int, front: int, cls: int) -> None:
+    """Of an overflow of a front of one level: its flush is counted."""
+    counts = count_at(state, heap, cls)
+    touch(state.touched, counts + COUNT_FLUSH, 1)
+    touch(state.touched, counts + COUNT_FLUSH + WORD, 1)
+
+
+@kernel
+def stack_drain_lines(state: State, front: int, cls: int) -> None:
+    """Of a stack that is emptied."""
+    touch(state.touched, int(state.fronts[front]["top_at"]), 1)
+    slots_lines(state, front, cls, int(state.fronts[front]["held"]), CLASS_SLOT)
 
 
 @hit_path

@@ -8,6 +8,7 @@ from heapsmith.model.memory.layout import (
     CLASS_REFILL,
     CLASS_SLOT,
     CLASSES,
+    FRONT_HELD,
     WORD,
 )
 from heapsmith.model.memory.state import State
@@ -23,7 +24,9 @@ from heapsmith.model.policy.front.common import (
 )
 
 NAME = "fifo_ring"
+LEVELS = 1
 IS_STACK = False
+BATCHED = False
 
 
 class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -99,6 +102,26 @@ def pop_lines(state: State, front: int, cls: int) -> None:
     touch(state.touched, int(state.fronts[front]["front_at"]), 1)
     if state.fronts[front]["held"] > 0:
         touch(state.touched, int(state.fronts[front]["slots_at"]) + WORD * int(state.fronts[front]["head"]), 0)
+
+
+@kernel
+def look_lines(state: State, front: int, cls: int) -> None:
+    """Of another look into the ring, by code that reads its mask and its slots from the class's row."""
+    touch(state.touched, int(state.fronts[front]["front_at"]) + FRONT_HELD, 0)
+    if state.fronts[front]["held"] > 0:
+        pop_lines(state, front, cls)
+        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
+        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
+
+
+@kernel
+def drain_lines(state: State, front: int, cls: int) -> None:
+    """Of a ring that is emptied: its record, and the slots of its blocks."""
+    touch(state.touched, int(state.fronts[front]["front_at"]), 1)
+    last = int(state.classes[cls]["capacity"]) - 1
+    for index in range(int(state.fronts[front]["held"])):
+        place = (int(state.fronts[front]["head"]) + index) & last
+        touch(state.touched, int(state.fronts[front]["slots_at"]) + WORD * place, 0)
 
 
 @kernel

@@ -26,7 +26,9 @@ from heapsmith.model.policy.front.common import (
 )
 
 NAME = "linked_list"
+LEVELS = 1
 IS_STACK = False
+BATCHED = False
 
 
 class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -48,7 +50,7 @@ def push(state: State, front: int, cls: int, block: int) -> int:
     if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
         flushed = int(state.classes[cls]["flush_batch"])
         for index in range(flushed):
-            state.moved[index] = stack_pop(state, front)
+            state.moved[index] = stack_pop(state, front, cls)
         state.classes[cls]["flush"] += 1
         state.classes[cls]["flushed"] += flushed
     stack_push(state, front, block)
@@ -57,11 +59,11 @@ def push(state: State, front: int, cls: int, block: int) -> int:
 
 
 @kernel
-def drain(state: State, front: int) -> int:
+def drain(state: State, front: int, cls: int) -> int:
     """All blocks leave for `moved`, newest first; their number."""
     held = int(state.fronts[front]["held"])
     for index in range(held):
-        state.moved[index] = stack_pop(state, front)
+        state.moved[index] = stack_pop(state, front, cls)
     return held
 
 
@@ -73,6 +75,21 @@ def pop_lines(state: State, front: int, cls: int) -> None:
     if held > 0:
         touch(state.touched, int(state.fronts[front]["front_at"]), 1)
         links_lines(state, state.slots, int(state.fronts[front]["base"]) + held - 1, 1, 0)
+
+
+@kernel
+def look_lines(state: State, front: int, cls: int) -> None:
+    """Of another look into the list."""
+    touch(state.touched, int(state.fronts[front]["front_at"]) + FRONT_HELD, 0)
+    if state.fronts[front]["held"] > 0:
+        pop_lines(state, front, cls)
+
+
+@kernel
+def drain_lines(state: State, front: int, cls: int) -> None:
+    """Of a list that is emptied: its record, and all links."""
+    list_lines(state, front, FRONT_HELD)
+    links_lines(state, state.slots, int(state.fronts[front]["base"]), int(state.fronts[front]["held"]), 0)
 
 
 @kernel

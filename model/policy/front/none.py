@@ -4,10 +4,12 @@ import msgspec
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.state import State
-from heapsmith.model.policy.front.common import FrontPlan
+from heapsmith.model.policy.front.common import NO_BLOCK, FrontPlan
 
 NAME = "none"
+LEVELS = 0
 IS_STACK = False
+BATCHED = False
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -25,8 +27,48 @@ def derive(params: Params, stride: int) -> FrontPlan:
 
 
 @kernel
-def push(state: State, cls: int, block: int) -> int:
+def pop(state: State, front: int, cls: int) -> int:
+    """There is nothing to allocate from."""
+    return NO_BLOCK
+
+
+@kernel
+def fill(state: State, front: int, cls: int, first: int, count: int) -> None:
+    """A refill brings the one block that is wanted."""
+
+
+@kernel
+def drain(state: State, front: int, cls: int) -> int:
+    """There is nothing to empty."""
+    return 0
+
+
+@kernel
+def push(state: State, front: int, cls: int, block: int) -> int:
     """Free: `block` goes straight to the store."""
     state.classes[cls]["direct"] += 1
     state.moved[0] = block
     return 1
+
+
+@kernel
+def no_lines(state: State, front: int, cls: int) -> None:
+    """Nothing but what the store touches."""
+
+
+pop_lines = look_lines = drain_lines = no_lines
+
+
+@kernel
+def fill_lines(state: State, front: int, cls: int, count: int) -> None:
+    """Nothing but what the store touches."""
+
+
+@kernel
+def push_lines(state: State, front: int, cls: int, block: int) -> None:
+    """Nothing but what the store touches."""
+
+
+@kernel
+def overflow_lines(state: State, heap: int, front: int, cls: int) -> None:
+    """Nothing is flushed: each block goes to the store."""

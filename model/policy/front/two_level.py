@@ -10,7 +10,10 @@ from heapsmith.model.memory.layout import (
     CLASS_PROMOTE,
     CLASS_SPILL,
     CLASSES,
+    COUNT_HIT1,
+    COUNT_SPILL,
     FRONT_LISTED,
+    count_at,
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
@@ -22,6 +25,7 @@ from heapsmith.model.policy.front.common import (
     list_lines,
     one_level_plan,
     slots_lines,
+    stack_drain_lines,
     stack_fill,
     stack_push,
     stack_push_lines,
@@ -30,9 +34,14 @@ from heapsmith.model.policy.front.common import (
     why_not_bytes,
     why_not_level,
 )
+from heapsmith.model.policy.front.common import (
+    overflow_lines as one_level_overflow_lines,
+)
 
 NAME = "two_level"
+LEVELS = 2
 IS_STACK = True
+BATCHED = False
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -110,7 +119,7 @@ def promote(state: State, front: int, cls: int) -> int:
         return NO_BLOCK
     for index in range(batch):
         state.moved[index] = pop_below(state, front, cls)
-    stack_fill(state, front, 1, batch)
+    stack_fill(state, front, cls, 1, batch)
     state.classes[cls]["hit1"] += 1
     return int(state.moved[0])
 
@@ -155,7 +164,7 @@ def drain(state: State, front: int, cls: int) -> int:
 
 
 @kernel
-def promote_lines(state: State, front: int, cls: int) -> None:
+def promote_lines(state: State, heap: int, front: int, cls: int) -> None:
     """Of a promotion: the newest of level 1, whose links are read, and the slots of level 0."""
     below = int(state.fronts[front]["below"])
     batch = min(int(state.classes[cls]["promote_batch"]), below)
@@ -165,6 +174,28 @@ def promote_lines(state: State, front: int, cls: int) -> None:
         slots_lines(state, front, cls, batch - 1, CLASS_PROMOTE)
         newest = int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"]) + below - batch
         links_lines(state, state.slots, newest, batch, 0)
+        touch(state.touched, count_at(state, heap, cls) + COUNT_HIT1, 1)
+
+
+@kernel
+def drain_lines(state: State, front: int, cls: int) -> None:
+    """Of the stack and the list that are emptied."""
+    below = int(state.fronts[front]["below"])
+    stack_drain_lines(state, front, cls)
+    touch(state.touched, int(state.fronts[front]["front_at"]) + FRONT_LISTED, 1)
+    if below > 0:
+        list_lines(state, front, FRONT_LISTED)
+    oldest = int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"])
+    links_lines(state, state.slots, oldest, below, 0)
+
+
+@kernel
+def overflow_lines(state: State, heap: int, front: int, cls: int) -> None:
+    """Of an overflow of level 0: its spill is counted, and the flush where level 1 has no room for it."""
+    touch(state.touched, count_at(state, heap, cls) + COUNT_SPILL, 1)
+    spill = int(state.classes[cls]["spill_batch"])
+    if state.fronts[front]["below"] + spill > state.classes[cls]["list_capacity"]:
+        one_level_overflow_lines(state, heap, front, cls)
 
 
 @hit_path

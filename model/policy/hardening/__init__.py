@@ -1,1 +1,10 @@
-"""Hardening: what misuse is looked for, and what that costs."""
+"""Hardening: what misuse is looked for, and what that costs.
+
+A row has NAME, DEFAULT where it is the default, TAIL_BYTES (taken behind each block), ENCODES_LINKS, LIVE_MAP (a byte
+per grain of the slab span tells live blocks), Params (what a design states), `why_not_valid(params)`,
+`guard_slabs(slabs_per_superslab)`, and what codegen reads. It changes the machine by numbers of the Plan alone.
+"""
+
+from heapsmith.model.compile.dispatch import rows_of
+
+ROWS = rows_of(__name__, __path__)

@@ -4,6 +4,7 @@ import msgspec
 
 NAME = "checks"
 TAIL_BYTES = 0
+LIVE_MAP = True
 ENCODES_LINKS = True
 
 

@@ -4,6 +4,7 @@ import msgspec
 
 NAME = "full"
 TAIL_BYTES = 8
+LIVE_MAP = True
 ENCODES_LINKS = True
 MAX_QUARANTINE = 4096
 

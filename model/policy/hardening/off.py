@@ -3,7 +3,9 @@
 import msgspec
 
 NAME = "off"
+DEFAULT = True
 TAIL_BYTES = 0
+LIVE_MAP = False
 ENCODES_LINKS = False
 
 

@@ -3,19 +3,17 @@
 The age queues are FIFOs: age is counted in bytes freed since, not in seconds.
 """
 
-from typing import Literal, get_args
-
 import msgspec
 
 from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.constants import BUDGET_GROWTH
+from heapsmith.model.memory.state import State
+from heapsmith.model.policy.release.common import Advice
 
 NAME = "budget"
+DEFAULT = True
+BUDGETED = True
 MAX_BUDGET = 1 << 44
-GROWTH = 4
-"""Bytes that a budget grows by for each byte needed again: what it takes to learn how much a program needs is page
-faults, at four times a quarter of them."""
-Advice = Literal["dontneed", "free"]
-ADVICES: tuple[str, ...] = get_args(Advice)
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -42,12 +40,12 @@ def why_not_valid(params: Params) -> str | None:
 
 
 @kernel
-def grown(budget_bytes: int, needed_again_bytes: int, most_bytes: int) -> int:
+def grown(state: State, budget_bytes: int, needed_again_bytes: int) -> int:
     """The budget after pages that had gone back were needed again."""
-    return max(budget_bytes, min(budget_bytes + GROWTH * needed_again_bytes, most_bytes))
+    return max(budget_bytes, min(budget_bytes + BUDGET_GROWTH * needed_again_bytes, state.most_budget_bytes))
 
 
 @kernel
-def goes(aged_bytes: int, budget_bytes: int) -> bool:
+def goes(state: State, aged_bytes: int, budget_bytes: int) -> bool:
     """Whether the oldest of an age queue with so many committed bytes gives its pages back."""
     return aged_bytes > budget_bytes

@@ -5,6 +5,7 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.policy.remote.common import TO_FRONT, TO_OWNER
 
 NAME = "owner_list"
+OWNED = True
 
 
 @kernel
@@ -14,6 +15,6 @@ def where(state: State, heap: int, slab: int) -> int:
 
 
 @kernel
-def needs_heap() -> bool:
+def needs_heap(state: State) -> bool:
     """Whether a thread without a heap gets one when it frees a small block: the block goes to its owner."""
     return False

@@ -1,0 +1,76 @@
+"""Dispatch: the rows of a policy table, and kernels that call the row which a number of the state stands for."""
+
+import importlib
+import inspect
+import linecache
+import pkgutil
+from collections.abc import Callable, Iterable, Sequence
+from types import FunctionType, ModuleType
+from typing import Any, cast
+
+from heapsmith.model.compile.kernel import hit_path, kernel
+
+
+def rows_of(room: str, folders: Iterable[str]) -> tuple[ModuleType, ...]:
+    """The policies of a room: the modules of its package that have a NAME, the one with DEFAULT first.
+
+    folders: the package's __path__. The other rows come in the order of their names; a row's place is its code.
+    """
+    modules = [importlib.import_module(f"{room}.{found.name}") for found in pkgutil.iter_modules(folders)]
+    rows = [module for module in modules if hasattr(module, "NAME")]
+    return tuple(sorted(rows, key=lambda row: (not hasattr(row, "DEFAULT"), row.NAME)))
+
+
+def dispatched(
+    rows: Sequence[ModuleType],
+    function: str,
+    code: str,
+    default: Callable[..., Any] | None = None,
+    *,
+    hit: bool = False,
+) -> Callable[..., int]:
+    """A kernel that calls `function` of one row; rows without it have `default`.
+
+    All rows' functions have the same parameters. code: the expression of these parameters that is the row's code.
+    hit: compiled, the kernel becomes part of its callers. TypeError if a row has neither the function nor a default, or
+    other parameters.
+    """
+    room = rows[0].__name__.rsplit(".", 2)[1]
+    name = f"{room}_{function}"
+    functions = [cast(FunctionType, getattr(row, function, default)) for row in rows]
+    signatures = {str(inspect.signature(one).replace(return_annotation=None)) for one in functions if one}
+    if None in functions or len(signatures) > 1:
+        raise TypeError(f"{name}: expected the same function of every row, found {', '.join(sorted(signatures))}")
+    source = _source(name, functions, code)
+    file = f"<{name} of {', '.join(row.NAME for row in rows)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    space = functions[0].__globals__ | {_callee(one): one for one in functions}
+    exec(compile(source, file, "exec"), space)
+    return cast(Callable[..., int], (hit_path if hit else kernel)(space[name]))
+
+
+def _callee(function: FunctionType) -> str:
+    return f"{function.__module__.rsplit('.', 1)[1]}_{function.__name__}"
+
+
+def _source(name: str, functions: Sequence[FunctionType], code: str) -> str:
+    """Python: a branch for each function, the one of most rows last."""
+    parameters = inspect.signature(functions[0]).parameters
+    typed = [f"state: {_type(kind.annotation)}" if word == "state" else word for word, kind in parameters.items()]
+    acts = inspect.signature(functions[0]).return_annotation is None
+    codes = {one: [place for place, row in enumerate(functions) if row is one] for one in functions}
+    ordered = sorted(codes, key=lambda one: len(codes[one]))
+    lines = [f"def {name}({', '.join(typed)}):", f'    """{name} of one row."""', f"    code = {code}"]
+    for one in ordered:
+        test = " or ".join(f"code == {place}" for place in codes[one])
+        call = f"{_callee(one)}({', '.join(parameters)})"
+        body = call if acts else f"return {call}"
+        if one is ordered[-1]:
+            lines += ["    else:", f"        {body}"] if len(ordered) > 1 and acts else [f"    {body}"]
+        else:
+            lines += [f"    {'if' if one is ordered[0] or not acts else 'elif'} {test}:", f"        {body}"]
+    return "\n".join(lines) + "\n"
+
+
+def _type(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else str(annotation.__name__)

@@ -1,0 +1,112 @@
+"""Lines: the cache lines that malloc and free touch on their way to a front; the front states its own."""
+
+from heapsmith.model.compile.kernel import hit_path, kernel
+from heapsmith.model.constants import PAGE
+from heapsmith.model.memory.layout import (
+    ALLOC_OF,
+    CLASS_BYTES,
+    CLASS_DRAIN,
+    CLASS_FIRST,
+    CLASS_STRIDE,
+    CLASSES,
+    FREE_OF,
+    SIZE_CLASS,
+    SLAB_OWNER,
+    SLAB_SHIFT,
+    WORD,
+    heap_at,
+    slab_at,
+)
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.classifier.common import header_lines
+from heapsmith.model.policy.front import (
+    front_drain_lines,
+    front_fill_lines,
+    front_overflow_lines,
+    front_pop_lines,
+    front_push_lines,
+)
+from heapsmith.model.policy.front.common import row_pop_lines, stack_push_lines
+
+
+@hit_path
+def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new: bool) -> None:
+    """Of an allocation of `size` bytes up to and in its front; a refill adds what it takes. is_new: the thread has just
+    got this heap, and has looked for a block in the rows of none."""
+    if state.by_row == 1 and not is_new:
+        if size <= state.direct_limit:
+            touch(state.touched, heap_at(state, heap) + state.heap_row_of + size, 0)
+        else:
+            size_lines(state, size)
+        held = int(state.fronts[front]["held"]) if state.classes[cls]["stack"] > 0 else 0
+        row_pop_lines(state, front, held)
+        if held > 0:
+            return
+    size_lines(state, size)
+    touch(state.touched, ALLOC_OF + WORD * cls, 0)
+    if not is_new:
+        front_pop_lines(state, front, cls)
+
+
+@hit_path
+def size_lines(state: State, size: int) -> None:
+    """Of the class of a size, looked up."""
+    entry = (size + state.bias + state.grain - 1) >> state.grain_shift
+    touch(state.touched, SIZE_CLASS + entry, 0)
+
+
+@kernel
+def fill_lines(state: State, front: int, cls: int, count: int) -> None:
+    """Of a refill of `count` blocks into the front, and of the headers that it writes."""
+    front_fill_lines(state, front, cls, count)
+    if state.header_bytes > 0:
+        for index in range(count):
+            header_lines(state, int(state.moved[index]), 1)
+
+
+@hit_path
+def owner_lines(state: State, block: int) -> None:
+    """Of the owner of a block that is freed."""
+    if state.owned == 1:
+        touch(state.touched, slab_at(state, block >> SLAB_SHIFT) + SLAB_OWNER, 0)
+
+
+@hit_path
+def free_lines(state: State, heap: int, front: int, cls: int, block: int, by_row: int) -> None:
+    """Of a free into the front of its class, an overflow up to what it gives to the store. by_row: through the row of
+    its class first."""
+    if by_row == 1:
+        capacity = int(state.classes[cls]["stack"])
+        held = int(state.fronts[front]["held"]) if capacity > 0 else 0
+        stack_push_lines(state, front, held, capacity)
+        if held < capacity:
+            return
+    touch(state.touched, FREE_OF + WORD * (1 + cls), 0)
+    front_push_lines(state, front, cls, block)
+    if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
+        front_overflow_lines(state, heap, front, cls)
+
+
+@kernel
+def drain_lines(state: State, front: int, cls: int) -> None:
+    """Of a front that is emptied at its thread's exit."""
+    touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_DRAIN, 0)
+    front_drain_lines(state, front, cls)
+
+
+@kernel
+def aligned_lines(state: State, cls: int, size: int, align: int) -> None:
+    """Of the search for class `cls` (-1: none) that serves `size` bytes aligned to `align`."""
+    bias = state.bias
+    least = ((size + bias + align - 1) & -align) - bias
+    if least > state.small_limit or align > PAGE:
+        return
+    size_lines(state, least)
+    last = cls if cls >= 0 else state.class_count - 1
+    for row in range(last + 1):
+        if state.classes[row]["usable"] >= least:
+            touch(state.touched, CLASSES + row * CLASS_BYTES + CLASS_STRIDE, 0)
+            touch(state.touched, CLASSES + row * CLASS_BYTES + CLASS_FIRST, 0)
+    if cls >= 0:
+        touch(state.touched, CLASSES + cls * CLASS_BYTES, 0)
