@@ -5,8 +5,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.heap.arrays import COUNTS, TOTALS
 from heapsmith.model.heap.machine import Counters
+from heapsmith.model.heap.records import COUNTS, TOTALS
 from heapsmith.model.trace.reader import Chunk, Op
 
 HIT_PATH = ("hit0", "push")

@@ -9,7 +9,7 @@ from pathlib import Path
 from loaded import LIBC, Loaded
 
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.heap.arrays import COUNTS, TOTALS
+from heapsmith.model.heap.records import COUNTS, TOTALS
 
 TIMEOUT_S = 10
 FIELDS = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")

@@ -58,7 +58,7 @@ WRONG = [
     ),
     (
         "sizes = [16]\nrelease = { kind = 'eager' }",
-        "release.kind: unknown policy 'eager'; expected one of keep, budget",
+        "release.kind: unknown policy 'eager'; expected one of budget, keep",
     ),
     ("sizes = [16]\nrelease = { kind = 'budget', slab_budget = 1 }", "did you mean 'slab_budget_bytes'?"),
     ("sizes = [16]\nrun_cache_bytes = 5000", "run_cache_bytes: 5000; expected a multiple of 4096"),

@@ -19,7 +19,7 @@ from heapsmith.codegen.build import FLAGS, build
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.heap.arrays import COUNTS, TOTALS
+from heapsmith.model.heap.records import COUNTS, TOTALS
 
 PROGRAMS = Path(__file__).parent / "programs"
 DESIGN = load("default")

@@ -12,7 +12,7 @@ from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.heap import arrays
+from heapsmith.model.heap import arrays, records
 from heapsmith.model.heap import check as machine_check
 from heapsmith.model.heap.events import ALREADY_LIVE, NEGATIVE_SIZE, NO_SUCH_OPERATION, NOT_LIVE, TOO_LARGE
 from heapsmith.model.heap.loop import run
@@ -65,7 +65,7 @@ class Statistics(msgspec.Struct, frozen=True):
     peak_live: Peak
     peak_committed: Peak
     timeline: list[tuple[int, int, int, int]]
-    work: dict[str, int]  # what model/heap/arrays.py says of WORK
+    work: dict[str, int]  # what model/heap/records.py says of WORK
 
 
 @functools.cache
@@ -129,13 +129,13 @@ class Machine:
     def counters(self) -> Counters:
         """All counters as they stand."""
         return Counters(
-            {name: [int(count) for count in self.state.classes[name]] for name in arrays.COUNTS},
-            {name: getattr(self.state, field) for name, field in arrays.TOTAL_FIELDS.items()},
+            {name: [int(count) for count in self.state.classes[name]] for name in records.COUNTS},
+            {name: getattr(self.state, field) for name, field in records.TOTAL_FIELDS.items()},
         )
 
     def statistics(self) -> Statistics:
         """All statistics as they stand."""
-        now = {name: getattr(self.state, name) for name in arrays.STATISTICS}
+        now = {name: getattr(self.state, name) for name in records.STATISTICS}
         points = self.state.timeline[: self.state.samples]
         return Statistics(
             now["events"],
@@ -154,7 +154,7 @@ class Machine:
                 now["peak_committed"],
             ),
             [(int(event), int(live), int(committed), int(resident)) for event, live, committed, resident in points],
-            {name: getattr(self.state, name) for name in arrays.WORK},
+            {name: getattr(self.state, name) for name in records.WORK},
         )
 
     def check(self) -> None:
