@@ -1,14 +1,14 @@
 """Instructions per malloc+free pair, by callgrind: exact, repeatable, the benchmark's own loop subtracted."""
 
+import os
 import re
 from functools import lru_cache
 from pathlib import Path
 
-from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.programs.measure import dynamic_loader
+from heapsmith.bench.common.valgrind import callgrind
 from heapsmith.bench.programs.micro_programs import program
 from heapsmith.bench.programs.micro_rows import MICRO, MicroRow
-from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.errors import CheckFailed
 
 PAIRS = 100_000
 LIMIT_S = 120.0
@@ -19,20 +19,13 @@ FORMS: dict[str, MicroRow] = {row.name: row for row in MICRO if row.hot}
 def instructions(library: Path | None, tool: Path, *arguments: str) -> int:
     """All instructions of a run of `tool` with `library` preloaded, counted by callgrind.
 
-    The loader preloads it, since valgrind itself must not run on the library. Raises Missing without valgrind,
-    CheckFailed if the run fails: what a program did that ended early is no figure.
+    Raises what `callgrind` raises.
     """
-    preload = ["--preload", str(library)] if library else []
-    counted = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", dynamic_loader(tool)]
-    try:
-        done = run_limited([*counted, *preload, str(tool), *arguments], LIMIT_S)
-    except FileNotFoundError:
-        raise Missing("valgrind not found on PATH (Debian: apt install valgrind)") from None
-    found = re.search(r"Collected : (\d+)", done.stderr)
-    if done.returncode == 0 and found:
-        return int(found[1])
-    own = [line for line in done.stderr.splitlines() if line and not line.startswith(("==", "--"))]
-    raise CheckFailed(f"exit status {done.returncode} under valgrind: {(own or ['no output'])[0]}")
+    said = callgrind(tool, arguments, library, Path(os.devnull), LIMIT_S)
+    found = re.search(r"Collected : (\d+)", said)
+    if found is None:
+        raise CheckFailed("callgrind counted nothing")
+    return int(found[1])
 
 
 def per_operation(row: MicroRow, library: Path | None, *, operations: int = PAIRS) -> float:

@@ -4,13 +4,13 @@ import hashlib
 import os
 import shutil
 import signal
-import struct
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
+from heapsmith.bench.common.elf import interpreter, loader
 from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.rounds import Figure, Progress, ratios, schedule, spread_note
@@ -18,7 +18,6 @@ from heapsmith.bench.peers.peers import Library, find_libraries, find_library, p
 from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
 from heapsmith.model.errors import BadInput, Missing
 
-PT_INTERP = 3  # elf(5): the segment that names the dynamic loader
 KEPT_ERRORS = 4096
 """Bytes of standard error that are kept of a run."""
 
@@ -83,43 +82,6 @@ class MeasureTable(msgspec.Struct, frozen=True):
     rows: list[MeasureRow]
 
 
-def _interpreter(program: Path) -> Path:
-    """The file whose loading decides about LD_PRELOAD: the program, or for a script the interpreter it names."""
-    with program.open("rb") as file:
-        line = file.readline(256)
-    words = line[2:].split() if line.startswith(b"#!") else []
-    return Path(os.fsdecode(words[0])) if words else program
-
-
-def _loader(program: Path) -> str | None:
-    """The dynamic loader that a 64-bit little-endian ELF file names; empty for any other file. See elf(5).
-
-    None: it names none, being linked statically.
-    """
-    with program.open("rb") as file:
-        head = file.read(64)
-        if len(head) < 64 or head[:6] != b"\x7fELF\x02\x01":
-            return ""
-        (offset,) = struct.unpack_from("<Q", head, 32)
-        entry_bytes, entries = struct.unpack_from("<HH", head, 54)
-        file.seek(offset)
-        table = file.read(entry_bytes * entries)
-        for i in range(0, len(table) - 39, max(4, entry_bytes)):
-            if struct.unpack_from("<I", table, i)[0] == PT_INTERP:
-                place, length = struct.unpack_from("<Q16xQ", table, i + 8)
-                file.seek(place)
-                return file.read(length).rstrip(b"\0").decode()
-    return None
-
-
-def dynamic_loader(program: Path) -> str:
-    """The path of the dynamic loader that `program` names (ld.so(8)); BadInput if it is no program that has one."""
-    loader = _loader(program)
-    if not loader:
-        raise BadInput(f"{program}: expected a program that names a dynamic loader")
-    return loader
-
-
 def find_program(command: list[str], env: Mapping[str, str] | None = None) -> str:
     """The path of the command's program, which LD_PRELOAD affects: neither static nor set-user-ID (ld.so(8)).
 
@@ -131,8 +93,8 @@ def find_program(command: list[str], env: Mapping[str, str] | None = None) -> st
     if found is None:
         raise BadInput(f"{command[0]}: no such command")
     try:
-        program = _interpreter(Path(found))
-        static, mode = _loader(program) is None, program.stat().st_mode
+        program = interpreter(Path(found))
+        static, mode = loader(program) is None, program.stat().st_mode
     except OSError:
         return found  # executable but not readable: the loader decides
     if static:

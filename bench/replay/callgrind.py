@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from heapsmith.bench.common.limited import run_limited
+from heapsmith.bench.common.valgrind import callgrind
 from heapsmith.bench.peers.peers import replay_driver
-from heapsmith.bench.programs.measure import dynamic_loader
 from heapsmith.bench.replay.script import script_of_nothing
-from heapsmith.model.errors import BadInput, CheckFailed, Missing
+from heapsmith.model.errors import BadInput, CheckFailed
 
 LIMIT_S = 600.0
 MOVERS = re.compile("mem(set|cpy|move|cmp|chr)")
@@ -135,23 +134,15 @@ def _add(total: Costs, costs: Costs) -> None:
 
 def _profile(script: Path, library: Path, caches: tuple[Geometry, Geometry] | None) -> Counted:
     driver = replay_driver()
-    options = []
+    options, touch = [], "none"
     if caches is not None:
-        options = ["--cache-sim=yes", caches[0].option("D1"), caches[1].option("LL")]
+        options, touch = ["--cache-sim=yes", caches[0].option("D1"), caches[1].option("LL")], "all"
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
         out = Path(folder) / "callgrind.out"
-        tool = ["valgrind", "--tool=callgrind", *options, f"--callgrind-out-file={out}"]
-        program = [dynamic_loader(driver), "--preload", str(library), str(driver), str(script), "--unsampled"]
-        program += ["--touch", "none" if caches is None else "all"]
         try:
-            done = run_limited([*tool, *program], LIMIT_S)
-        except FileNotFoundError:
-            raise Missing("valgrind not found on PATH (Debian: apt install valgrind)") from None
-        if done.returncode != 0 or not out.exists():
-            own = [line for line in done.stderr.splitlines() if line and not line.startswith(("==", "--"))]
-            raise CheckFailed(
-                f"{library.name}: exit status {done.returncode} under valgrind: {(own or ['no output'])[0]}"
-            )
+            callgrind(driver, [str(script), "--unsampled", "--touch", touch], library, out, LIMIT_S, options)
+        except CheckFailed as error:
+            raise CheckFailed(f"{library.name}: {error}") from error
         with out.open() as lines:
             return counted(parse(lines), library, driver)
 

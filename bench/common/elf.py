@@ -1,0 +1,39 @@
+"""What the system does to start a program: the interpreter of a script, the dynamic loader that an ELF file names."""
+
+import os
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.segments import InterpSegment
+
+from heapsmith.model.errors import BadInput
+
+
+def interpreter(program: Path) -> Path:
+    """The file whose loading decides about LD_PRELOAD: the program, or for a script the interpreter it names."""
+    with program.open("rb") as file:
+        line = file.readline(256)
+    words = line[2:].split() if line.startswith(b"#!") else []
+    return Path(os.fsdecode(words[0])) if words else program
+
+
+def loader(program: Path) -> str | None:
+    """The dynamic loader that an ELF file names (elf(5)); empty for any other file.
+
+    None: it names none, being linked statically.
+    """
+    with program.open("rb") as file:
+        try:
+            segments = ELFFile(file).iter_segments()
+            return next((one.get_interp_name() for one in segments if isinstance(one, InterpSegment)), None)
+        except ELFError:
+            return ""
+
+
+def dynamic_loader(program: Path) -> str:
+    """The path of the dynamic loader that `program` names (ld.so(8)); BadInput if it is no program that has one."""
+    found = loader(program)
+    if not found:
+        raise BadInput(f"{program}: expected a program that names a dynamic loader")
+    return found
