@@ -15,7 +15,6 @@ from heapsmith.bench.suite.training import Tuning
 FASTEST = 3
 """Among so many fastest peers of a row the leanest is looked for."""
 RESAMPLES = 2000
-CONFIDENCE = 0.95
 SEED = 20260101
 
 
@@ -216,12 +215,15 @@ def make_column(column: Column, done: list[BenchRow], across: list[Column]) -> B
 
 def ratio(values: Sequence[float], reference: Sequence[float]) -> Ratio:
     """Of the quotients (rounds.quotients); both of the same length, at least 1."""
+    from scipy.stats import bootstrap  # its import takes longer than that of all else that a benchmark's tables need
+
     each = np.array(quotients(values, reference))
-    random = np.random.default_rng(SEED)
-    medians = np.median(random.choice(each, (RESAMPLES, len(each))), axis=1)
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(medians, [tail, 1 - tail], method="nearest")
-    return Ratio(float(np.median(each)), float(low), float(high))
+    median = float(np.median(each))
+    if len(each) == 1:
+        return Ratio(median, median, median)
+    with np.errstate(invalid="ignore"):  # a quotient may be infinite; the standard error is not used
+        found = bootstrap((each,), np.median, n_resamples=RESAMPLES, method="percentile", rng=SEED)
+    return Ratio(median, float(found.confidence_interval.low), float(found.confidence_interval.high))
 
 
 def geometric_mean(values: Sequence[float]) -> float | None:
