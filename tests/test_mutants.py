@@ -10,13 +10,15 @@ from typing import NamedTuple
 import msgspec
 import pytest
 import test_hardening
+from advice import wrong_advice
 from covering import FACTORS, covering_designs, rows_of
 from mutants import Mutant, mutants
-from workshop import BEHAVIOURS, MISUSE, NO_TRACE, AgainstModel, ByPrograms, Workshop
+from workshop import BEHAVIOURS, MISUSE, NO_TRACE, AgainstModel, ByPrograms, Judge, Workshop, by_misuse
 
 from heapsmith.codegen.audit import audit_emitted
 from heapsmith.codegen.generate import PURPOSES, RUNTIME, runtime_sources
 from heapsmith.model import policy
+from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import make_plan
 
 DESIGNS = [msgspec.structs.replace(covering_designs()[index], foreign="leak") for index in (0, 1, 2, 3)]
@@ -126,6 +128,39 @@ UNNOTICED: dict[tuple[str, str, str], str] = {
 """(file, line, changed line) of the mutants drawn that nothing here can notice, and why."""
 
 
+class Known(NamedTuple):
+    """A change of one line by hand: what stands instead of `before`, and how the judge's words about it begin."""
+
+    design: Design
+    judge: Judge
+    file: str
+    before: str
+    after: str
+    by: str
+
+
+ON_HUGE_PAGES = msgspec.structs.replace(load("default"), name="on-huge-pages", thp="always")
+ASKS = "madvise(start, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);"
+
+
+def by_advice(library: Path, _: str | None) -> str | None:
+    """Judge of the pages that the library of ON_HUGE_PAGES asks for."""
+    return wrong_advice(library, make_plan(ON_HUGE_PAGES))
+
+
+def by_misuse_of_all(library: Path, _: str | None) -> str | None:
+    """Judge by every program that misuses its heap."""
+    return by_misuse(library)
+
+
+ONCE_UNNOTICED = [
+    Known(PROGRAMS, by_misuse_of_all, "hardening/full.c", "&value, TAIL_BYTES) !=", "&value, 7) !=", "overflow_last"),
+    Known(ON_HUGE_PAGES, by_advice, "os.c", ASKS, ";", "advice"),
+    Known(ON_HUGE_PAGES, by_advice, "os.c", ASKS, ASKS.replace("_HUGE", "_NOHUGE"), "advice"),
+]
+"""Mutants that nothing noticed for a while."""
+
+
 class Job(NamedTuple):
     """A mutant, its number, and the shops whose C has that file and whose judge may notice it."""
 
@@ -230,6 +265,17 @@ def test_a_larger_sample_is_noticed_as_often_as_it_was(opened: list[Workshop]) -
     survivors, built = try_sample(opened, LARGE_SAMPLE)
     print("\n".join(map(str, survivors)))
     assert len(survivors) <= UNNOTICED_IN_LARGE_SAMPLE * built
+
+
+@pytest.mark.parametrize("known", ONCE_UNNOTICED, ids=lambda known: f"{known.file}-{known.by}")
+def test_what_was_once_unnoticed_is_noticed(known: Known, tmp_path: Path) -> None:
+    shop = Workshop(known.design, tmp_path / "shop", known.judge).opened()
+    assert shop.judge(shop.pristine(), known.file) is None
+    lines = shop.texts()[known.file].split("\n")
+    (number,) = (number for number, line in enumerate(lines, 1) if known.before in line)
+    line = lines[number - 1]
+    mutant = Mutant(known.file, number, "", line, line.replace(known.before, known.after))
+    assert (shop.try_out(mutant, 1) or "unnoticed").startswith(known.by)
 
 
 def test_together_the_designs_have_every_policy() -> None:

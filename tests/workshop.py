@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 import test_behaviours
 import test_hardening
+from advice import wrong_advice
 from figures import wrong_figures
 from mutants import Mutant
 from nasty import exhausting_trace, nasty_trace
@@ -177,7 +178,8 @@ def short_of_space(plan: Plan) -> Plan:
 
 
 class AgainstModel:
-    """Judge of a design's library: the driver's facts and threads at once, and traces that the model performed too."""
+    """Judge of a design's library: the driver's facts and threads at once, traces that the model performed too, and
+    the pages that the library asks for."""
 
     def __init__(self, design: Design) -> None:
         self.plan = make_plan(design)
@@ -198,7 +200,8 @@ class AgainstModel:
         The first reset gives the slab span up and finds no room while the run span is there; the second one does.
         """
         short = SHORT_SPACE - reserved(self.plan)
-        return self._perform(library, self.expected) or self._perform(library, self.expected_in_short_space, short)
+        found = self._perform(library, self.expected) or self._perform(library, self.expected_in_short_space, short)
+        return found or (wrong_advice(library, self.plan) if file is None or file in ADVISES else None)
 
     def _perform(self, library: Path, expected: Expected, address_space: int | None = None) -> str | None:
         driver = Driver(
@@ -245,6 +248,9 @@ BEHAVIOURS = {
 
 NO_TRACE = frozenset(("glibc.c", "operators.c"))
 """Those of them that no trace shows anything of."""
+
+ADVISES = frozenset(("os.c", "slabs.c", "run_pages.c", "huge.c"))
+"""Files that ask for huge pages, which no counter and no address shows."""
 
 MISUSE = {"api.c", "huge.c", "large.c", "runs.c", "links.h", "span.h"}
 MISUSE |= {"hardening/live.h", "hardening/full.c", "hardening/live.c"}
