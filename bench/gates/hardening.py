@@ -12,19 +12,12 @@ from heapsmith.bench.common.built import library_of
 from heapsmith.bench.programs.instructions import FORMS, per_operation
 from heapsmith.bench.programs.measure import measure
 from heapsmith.bench.programs.programs import programs
-from heapsmith.model.design.design import Design, Hardening, load
+from heapsmith.model import policy
+from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.errors import HeapsmithError
-from heapsmith.model.policy.hardening import checks as hardening_checks
-from heapsmith.model.policy.hardening import full as hardening_full
-from heapsmith.model.policy.hardening import off as hardening_off
 
 PROGRAM = "python"
 ROUNDS = 7
-LEVELS: dict[str, Hardening] = {
-    "off": hardening_off.Params(),
-    "checks": hardening_checks.Params(),
-    "full": hardening_full.Params(),
-}
 
 
 class Price(msgspec.Struct, frozen=True):
@@ -38,7 +31,7 @@ class Price(msgspec.Struct, frozen=True):
 
 def prices(folder: Path) -> list[Price]:
     """Every level of the default design, and glibc's row first."""
-    libraries = {"glibc": None} | {level: library_of(_design(level)) for level in LEVELS}
+    libraries = {"glibc": None} | {level: library_of(_design(level)) for level in policy.names("hardening")}
     program = next(row for row in programs(folder) if row.name == PROGRAM)
     names = [str(path) if path else "glibc" for path in libraries.values()]
     table = measure([*map(str, program.command)], names, rounds=ROUNDS)
@@ -55,7 +48,7 @@ def prices(folder: Path) -> list[Price]:
 
 def _design(level: str) -> Design:
     """The default design at a level of hardening."""
-    return msgspec.structs.replace(load("default"), name=f"default-{level}", hardening=LEVELS[level])
+    return changed(load("default"), f"default-{level}", {"hardening": {"kind": level}})
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ changes; then replays of the trace measure it. The calibration has seen neither.
 import argparse
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -20,16 +21,14 @@ from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, time_c
 from heapsmith.bench.calibrate.micro_traces import KIB, Script, write_programs
 from heapsmith.bench.calibrate.weather import Timed
 from heapsmith.bench.validate.validate import calibrated
-from heapsmith.model.design.design import Design, load
+from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.errors import HeapsmithError
 from heapsmith.model.files import write_json
 from heapsmith.model.memory.hardware import Hardware, load_hardware
-from heapsmith.model.policy.front import array_stack as front_array_stack
-from heapsmith.model.policy.front import linked_list as front_linked_list
-from heapsmith.model.policy.front import none as front_none
 from heapsmith.model.predict.cost import price_of
 
 OPERATIONS = 300_000
+DESIGNS = Path(__file__).with_name("findings.toml")
 
 
 def random_mixed(script: Script) -> None:
@@ -82,38 +81,41 @@ class Row(msgspec.Struct, frozen=True):
 
 def findings() -> list[Finding]:
     """Those that are predicted here."""
-    base = msgspec.structs.replace(load("default"), about="")
-
-    def variant(name: str, **fields: object) -> Design:
-        return msgspec.structs.replace(base, name=name, **fields)
-
-    without = variant("mid-uncached", front=front_none.Params(), transfer_bytes=0)
-    with_front = variant("mid-cached", front=front_array_stack.Params(capacity=16, max_bytes=1 << 19), transfer_bytes=0)
+    base = load("default")
+    changes = tomllib.loads(DESIGNS.read_text(encoding="utf-8"))
+    designs = {name: changed(base, name, fields) for name, fields in changes.items()}
     return [
         Finding(
             "E12",
             "superslabs of one class -> shared ones",
             "superslabs 877 -> 72, throughput +131 %",
             shifting,
-            variant("dedicated-slabs", empties="dedicated"),
-            variant("shared-slabs"),
+            designs["dedicated-slabs"],
+            designs["shared-slabs"],
         ),
         Finding(
             "E18",
             "8-byte header -> headerless",
             "+10 to 20 % expected, later 3 to 5 %",
             random_mixed,
-            variant("with-header", classifier="header"),
-            variant("without-header"),
+            designs["with-header"],
+            designs["without-header"],
         ),
-        Finding("E26", "blocks of 8 to 32 KiB: no thread cache -> thread cache", "+304 %", mid, without, with_front),
+        Finding(
+            "E26",
+            "blocks of 8 to 32 KiB: no thread cache -> thread cache",
+            "+304 %",
+            mid,
+            designs["mid-uncached"],
+            designs["mid-cached"],
+        ),
         Finding(
             "E6",
             "linked list -> array in front of the store",
             "+15 to 20 % expected",
             random_mixed,
-            variant("listed", front=front_linked_list.Params(), transfer_bytes=0),
-            variant("stacked", transfer_bytes=0),
+            designs["listed"],
+            designs["stacked"],
         ),
     ]
 

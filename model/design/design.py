@@ -3,6 +3,7 @@
 import difflib
 import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args
@@ -280,7 +281,10 @@ def _why_not_fronts(design: Design) -> str | None:
 
 def parse(text: str, source: str) -> Design:
     """The design that this TOML states; BadInput names `source`, the field and what was expected."""
-    design = from_toml(text, source, Design, _in_words)
+    return _legal(from_toml(text, source, Design, _in_words), source)
+
+
+def _legal(design: Design, source: str) -> Design:
     if reason := design.why_not_valid():
         raise BadInput(f"{source}: {reason}")
     return design
@@ -321,6 +325,16 @@ def _field_names(field: str) -> list[str]:
     if table in policy.TABLES:
         rows = [row.Params for row in policy.TABLES[table]]
     return sorted({name for row in rows for name in row.__struct_fields__})
+
+
+def changed(base: Design, name: str, fields: Mapping[str, Any]) -> Design:
+    """`base` under another name, with these fields as a design file has them and no remark; BadInput if illegal."""
+    content: dict[str, Any] = {**msgspec.to_builtins(base), "about": "", **fields, "name": name}
+    try:
+        design = msgspec.convert(content, Design)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{name}: {_in_words(str(error))}") from None
+    return _legal(design, name)
 
 
 def load(spec: str) -> Design:
