@@ -46,6 +46,7 @@ def test_help_has_an_example(call: Call, words: str) -> None:
     assert answer.err == ""
     assert f"Usage: heapsmith {words}" in answer.out
     assert f"  heapsmith {words}" in answer.out.split("Examples:\n")[1]
+    assert "<" not in answer.out  # typer's word for a type
 
 
 def test_without_arguments_help_is_shown(call: Call) -> None:

@@ -3,10 +3,13 @@
 import re
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand
+from typer.models import CommandFunctionType
 
 from heapsmith.model.errors import BadInput
 
@@ -15,6 +18,28 @@ if TYPE_CHECKING:  # needs numpy, which a command imports only when it runs
 
 Part = Literal["none", "ends", "all"]
 """As in model/memory/application.py."""
+PARTS = "none|ends|all"
+
+
+class _Command(TyperCommand):
+    """A command whose help names arguments by their metavar alone; typer adds the name of the type in Python."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options."""
+        for title, kind in (("Arguments", "argument"), ("Options", "option")):
+            parameters = [parameter for parameter in self.get_params(ctx) if parameter.param_type_name == kind]
+            records = [record for parameter in parameters if (record := parameter.get_help_record(ctx))]
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl([(name.partition(" <")[0], said) for name, said in records])
+
+
+class Commands(typer.Typer):
+    """A group of commands, each a _Command."""
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[CommandFunctionType], CommandFunctionType]:
+        """Register a command, as typer.Typer does."""
+        return super().command(name, cls=_Command, **settings)
 
 
 def designs(incomplete: str) -> list[str]:
@@ -54,7 +79,7 @@ Overhead = Annotated[
     float,
     typer.Option(metavar="FRACTION", help="Bytes idle in fronts, at most, as a fraction of the peak live bytes."),
 ]
-Rounds = Annotated[int, typer.Option(min=1, help="Counted rounds, each library once in each.")]
+Rounds = Annotated[int, typer.Option(metavar="N", min=1, help="Counted rounds, each library once in each.")]
 Suites = Annotated[
     list[str] | None, typer.Option("--suite", metavar="SUITE", help="micro, threads, programs or replay; repeat it.")
 ]
@@ -78,7 +103,8 @@ Tune = Annotated[
     bool, typer.Option("--tune", help="A column `tuned`: for each row the design tuned on another input of its work.")
 ]
 BenchRounds = Annotated[
-    int | None, typer.Option(min=1, help="Counted rounds, each library once in each; 7, with --quick 3.")
+    int | None,
+    typer.Option(metavar="N", min=1, help="Counted rounds, each library once in each; 7, with --quick 3."),
 ]
 Designs = Annotated[
     list[str] | None,
@@ -102,11 +128,13 @@ Simulated = Annotated[
 ]
 Births = Annotated[
     Part | None,
-    typer.Option(help="What the program writes of a new block: nothing, its ends, or all.", show_default="all"),
+    typer.Option(
+        metavar=PARTS, help="What the program writes of a new block: nothing, its ends, or all.", show_default="all"
+    ),
 ]
 Deaths = Annotated[
     Part | None,
-    typer.Option(help="What the program reads of a block before it frees it.", show_default="ends"),
+    typer.Option(metavar=PARTS, help="What the program reads of a block before it frees it.", show_default="ends"),
 ]
 Traces = Annotated[
     list[Path] | None, typer.Option("--traces", metavar="DIR|FILE", help="Traces, or a folder of them; repeat it.")

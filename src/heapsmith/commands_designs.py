@@ -10,8 +10,8 @@ from heapsmith import results, show
 
 # What needs numpy or numba is imported inside the commands: help and completion must not wait for it.
 
-app = typer.Typer(rich_markup_mode=None)
-design_app = typer.Typer(help="Look at designs and check them.", rich_markup_mode=None)
+app = take.Commands(rich_markup_mode=None)
+design_app = take.Commands(help="Look at designs and check them.", rich_markup_mode=None)
 app.add_typer(design_app, name="design")
 
 
@@ -92,7 +92,7 @@ def build(
 @app.command(epilog=take.example("verify default", "verify out/py/design.toml out/py/trace.hst"))
 def verify(
     design: take.Name,
-    traces: Annotated[list[Path] | None, typer.Argument(metavar="[TRACE]...", help="Traces (.hst).")] = None,
+    traces: Annotated[list[Path] | None, typer.Argument(metavar="TRACE", help="Traces (.hst).")] = None,
     json: take.Json = False,
 ) -> int:
     """Audit the emitted C of a design, then hold its library against the model on each trace.

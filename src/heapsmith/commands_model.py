@@ -11,7 +11,7 @@ from heapsmith.model.errors import BadInput
 
 # What needs numpy or numba is imported inside the commands: help and completion must not wait for it.
 
-app = typer.Typer(rich_markup_mode=None)
+app = take.Commands(rich_markup_mode=None)
 
 
 @app.command(
@@ -78,9 +78,9 @@ def tune(
     out: take.OutFile,
     base: take.Base = "default",
     max_overhead: take.Overhead = 1.0,
-    max_classes: Annotated[int, typer.Option(min=1, help="At most so many size classes.")] = 48,
+    max_classes: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many size classes.")] = 48,
     huge_pages: take.HugePages = False,
-    name: Annotated[str | None, typer.Option(help="The design's name; without it the file's.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="The design's name; without it the file's.")] = None,
     json: take.Json = False,
 ) -> None:
     """Search the size classes, fronts and slab size for a trace; write the design, each choice with its reason."""

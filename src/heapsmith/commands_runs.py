@@ -11,7 +11,7 @@ from heapsmith import results, show
 
 # What needs numpy or numba is imported inside the commands: help and completion must not wait for it.
 
-app = typer.Typer(rich_markup_mode=None)
+app = take.Commands(rich_markup_mode=None)
 
 
 @app.command(
@@ -65,7 +65,9 @@ def forge(
     out: take.OutFolder,
     base: take.Base = "default",
     max_overhead: take.Overhead = 1.0,
-    name: Annotated[str | None, typer.Option(help="The design's name; without it the folder's.")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The design's name; without it the folder's.")
+    ] = None,
     rounds: take.Rounds = 5,
     json: take.Json = False,
 ) -> None:

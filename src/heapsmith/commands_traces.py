@@ -12,8 +12,8 @@ from heapsmith.model.errors import BadInput, CheckFailed
 
 # What needs numpy or numba is imported inside the commands: help and completion must not wait for it.
 
-app = typer.Typer(rich_markup_mode=None)
-trace_app = typer.Typer(help="Look at traces, check them, make them from other formats.", rich_markup_mode=None)
+app = take.Commands(rich_markup_mode=None)
+trace_app = take.Commands(help="Look at traces, check them, make them from other formats.", rich_markup_mode=None)
 app.add_typer(trace_app, name="trace")
 
 
@@ -55,8 +55,8 @@ def trace_info(trace: take.Trace, json: take.Json = False) -> None:
 @trace_app.command("print", epilog=take.example("trace print py.hst --first 1000 --count 20"))
 def trace_print(
     trace: take.Trace,
-    first: Annotated[int, typer.Option(help="The number of the first event.", min=0)] = 0,
-    count: Annotated[int | None, typer.Option(help="How many events; all without it.", min=0)] = None,
+    first: Annotated[int, typer.Option(metavar="N", help="The number of the first event.", min=0)] = 0,
+    count: Annotated[int | None, typer.Option(metavar="N", help="How many events; all without it.", min=0)] = None,
 ) -> None:
     """The events as text: number, time in ns, thread, operation, block, size, alignment."""
     from heapsmith.model.trace.reader import print_events
