@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import tempfile
@@ -30,6 +31,8 @@ RECORD = np.dtype(
 """One event on the driver's standard input: struct event of runtime/verify/driver.h."""
 
 RESET, BATCH = 254, 255
+LACKING = 3
+"""The driver's exit status if the system lacks memory."""
 WORD = np.dtype("<i8")
 
 
@@ -45,8 +48,8 @@ class DriverFailed(Exception):
 def driver_tool() -> Path:
     """The driver's executable. Raises Missing without gcc."""
     folder = RUNTIME / "verify"
-    sources = [folder / name for name in ("driver.c", "perform.c", "facts.c", "storm.c")]
-    return build_tool("driver", sources, [*TOOL_FLAGS, "-pthread", "-ldl"])
+    sources = [folder / name for name in ("driver.c", "perform.c", "facts.c", "storm.c", "refusals.c")]
+    return build_tool("driver", sources, [*TOOL_FLAGS, "-pthread", "-rdynamic", "-ldl"])
 
 
 def _head(op: int, events: int) -> NDArray[np.void]:
@@ -88,6 +91,7 @@ class Driver:
         self._in = cast(IO[bytes], self._process.stdin)
         self._out = cast(IO[bytes], self._process.stdout)
         self._counters = counters
+        self._refused_bytes = 0
 
     @property
     def pid(self) -> int:
@@ -118,9 +122,17 @@ class Driver:
         self._write(_head(RESET, 0))
 
     def receive(self, events: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Address code per event of the chunk sent (-1: no block), and all counters. Raises DriverFailed."""
-        words = self._words(events + self._counters)
-        return words[:events], words[events:]
+        """Address code per event of the chunk sent (-1: no block), and all counters. Raises DriverFailed or Missing."""
+        words = self._words(events + self._counters + 1)
+        self._refused_bytes = int(words[-1])
+        return words[:events], words[events:-1]
+
+    def refusal(self) -> str | None:
+        """Why the library may have had less memory than it asked for; None if nothing is known that says so."""
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            return f"the address space is limited to {limit:,} bytes (ulimit -v), and the library's spans with it"
+        return f"the system refused it {self._refused_bytes:,} bytes of memory" if self._refused_bytes else None
 
     def close(self) -> None:
         """End the input: the driver tries what no trace shows (facts, threads at once). Raises DriverFailed."""
@@ -142,13 +154,18 @@ class Driver:
             raise self._failure()
         return np.frombuffer(data, WORD)
 
-    def _failure(self) -> DriverFailed:
-        """What the driver said last; its end by a signal that it could not catch."""
+    def _failure(self) -> DriverFailed | Missing:
+        """What the driver said last; its end by a signal that it could not catch.
+
+        Missing if it had no memory, for which the system kills a process, too.
+        """
         status = self._process.wait()
         self._stderr.seek(0)
         lines = [line for line in self._stderr.read().decode(errors="replace").splitlines() if line]
         if status < 0:
             lines.append(f"killed by {signal.Signals(-status).name}")
+        if status in (LACKING, -signal.SIGKILL):
+            return Missing(f"the conformance driver ran out of memory: {'; '.join(lines)}")
         event = None
         for index, line in enumerate(lines):
             if found := re.fullmatch(r"event (\d+): (.*)", line):

@@ -18,6 +18,7 @@ from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.generate import generate
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.errors import Missing
 from heapsmith.model.heap.machine import Machine
 from heapsmith.model.trace.reader import Chunk, TraceReader
 
@@ -80,7 +81,7 @@ def verify(
     Checked build: every address, every counter, its own assertions, and a walk of the heap every CHECK_EVERY events.
     Release build: every address, and every counter but those of the hit path. Both: the contents of blocks, and the
     facts of runtime/verify/facts.c. Differences are in the report. Raises BadInput for a trace that cannot be read,
-    Missing without gcc or objdump, CheckFailed if the C does not compile.
+    Missing without gcc or objdump or where the system refuses memory, CheckFailed if the C does not compile.
     """
     tell = progress or (lambda what, done, total: None)
     for trace in traces:
@@ -141,6 +142,8 @@ class _Side:
         if self.difference is None:
             self.difference = by_counter(plan, self.events, chunk, counters, counts, self.library.compared)
             self.at_counter = self.difference is not None
+        if self.difference is not None and (reason := self.driver.refusal()):
+            raise Missing(f"the {self.library.name} build cannot be held against the model: {reason}")
         self.events += len(chunk.op)
         self.addresses += int(np.count_nonzero(addresses >= 0))
 

@@ -1,5 +1,9 @@
 """verify: agreement is reported as such, and each kind of planted disagreement is found at the event that made it."""
 
+import os
+import re
+import resource
+import signal
 from pathlib import Path
 
 import msgspec
@@ -15,7 +19,7 @@ from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.verify import Library, Run, VerifyReport, replay, verify
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.errors import BadInput
+from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.heap.machine import Machine
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
@@ -138,6 +142,38 @@ def test_a_fact_that_is_not_so(shop: Workshop) -> None:
         pytest.raises(DriverFailed, match="posix_memalign: 4"),
     ):
         driver.close()
+
+
+@pytest.mark.parametrize(
+    ("limit", "used", "words"),
+    [
+        (resource.RLIMIT_DATA, "VmData", r"release build .*: the system refused it [\d,]+ bytes"),
+        (resource.RLIMIT_AS, "VmSize", r"release build .*: the address space is limited to [\d,]+ bytes \(ulimit -v\)"),
+    ],
+)
+def test_memory_that_the_system_refuses(
+    shop: Workshop, tmp_path: Path, plain_model: None, limit: int, used: str, words: str
+) -> None:
+    """It is not the library's fault: without the limit both are equal."""
+    (kilobytes,) = re.findall(rf"^{used}:\s*(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
+    most = int(kilobytes) * 1024 + (1 << 30)
+    row = (Op.MALLOC, 0, 0, most, 0, 0)
+    path = written(tmp_path / "large.hst", Chunk.of(*zip(row, strict=True)))
+    library = Library("release", shop.pristine(), 0, counted(PLAN, checked=False))
+    before = resource.getrlimit(limit)
+    resource.setrlimit(limit, (most, before[1]))
+    try:
+        with pytest.raises(Missing, match=words):
+            replay(PLAN, [library], path, lambda what, done, total: None)
+    finally:
+        resource.setrlimit(limit, before)
+
+
+def test_a_driver_that_the_system_kills(shop: Workshop) -> None:
+    with Driver(shop.pristine(), PLAN.grain, len(counter_names(PLAN))) as driver:
+        os.kill(driver.pid, signal.SIGKILL)
+        with pytest.raises(Missing, match="ran out of memory: killed by SIGKILL"):
+            driver.receive(1)
 
 
 def test_one_batch_larger_than_any_pipe(shop: Workshop) -> None:

@@ -3,10 +3,11 @@
  * usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY TIMEOUT_S [ADDRESS_SPACE]
  *
  * Standard input: batches, each a head record and the events. Standard output, little-endian 64-bit words: for each
- * batch, once all of it was read and performed, an address code per event and the COUNTERS counters. So neither side
- * can wait for the other while that one waits for it. Between batches a reset record (checked build) ends all threads
+ * batch, once all of it was read and performed, an address code per event, the COUNTERS counters and refused_bytes. So
+ * neither side can wait for the other while that one waits for it. Between batches a reset record (checked build) ends all threads
  * and makes the heap as new. At the end of the input what no trace shows is tried. ADDRESS_SPACE: bytes that may be mapped
- * beyond the driver's own. Status 0: all well; 1: standard error says "event N: what is wrong"; 2: a fault of usage.
+ * beyond the driver's own. Status 0: all well; 1: standard error says "event N: what is wrong"; 2: a fault of usage;
+ * 3: the system lacks memory for the driver itself.
  *
  * Each thread of the trace is a thread of this process, from its first event to its exit. One at a time runs: whoever
  * has the turn performs the events up to the next thread's and hands the turn on. An exiting thread hands it to the
@@ -68,6 +69,15 @@ void fail(const char *format, ...)
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     _exit(1);
+}
+
+void lack(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    _exit(3);
 }
 
 /* snprintf is no async-signal-safe function, but the signal is the process's end anyway and its buffer is on the stack. */
@@ -135,14 +145,14 @@ static struct worker *worker_of(uint32_t number)
         size_t wider = 2 * (size_t)number + 16;
         worker = realloc(worker, wider * sizeof *worker);
         if (worker == NULL)
-            fail("the driver has no memory for %zu threads", wider);
+            lack("no memory for %zu threads", wider);
         memset(worker + workers, 0, (wider - workers) * sizeof *worker);
         workers = wider;
     }
     if (worker[number] == NULL) {
         worker[number] = calloc(1, sizeof *worker[number]);
         if (worker[number] == NULL)
-            fail("the driver has no memory for thread %u", number);
+            lack("no memory for thread %u", number);
         worker[number]->number = number;
         sem_init(&worker[number]->turn, 0, 0);
     }
@@ -157,7 +167,7 @@ static void start(struct worker *starting)
     int error = pthread_create(&starting->thread, &attributes, work, starting);
     pthread_attr_destroy(&attributes);
     if (error != 0)
-        fail("thread %u cannot be started: %s", starting->number, strerror(error));
+        lack("thread %u cannot be started: %s", starting->number, strerror(error));
     starting->running = true;
 }
 
@@ -214,7 +224,7 @@ static bool read_batch(void)
         batch.event = realloc(batch.event, batch.room * sizeof *batch.event);
         batch.address = realloc(batch.address, batch.room * sizeof *batch.address);
         if (batch.event == NULL || batch.address == NULL)
-            usage("no memory for a batch");
+            lack("no memory for a batch");
     }
     if (fread(batch.event, sizeof *batch.event, batch.count, stdin) != batch.count)
         usage("a batch is cut off");
@@ -228,6 +238,7 @@ static void answer(uint64_t *counters, size_t count)
         fail("heapsmith_counters writes more counters than there are");
     fwrite(batch.address, sizeof *batch.address, batch.count, stdout);
     fwrite(counters, sizeof *counters, count, stdout);
+    fwrite(&refused_bytes, sizeof refused_bytes, 1, stdout);
     if (fflush(stdout) != 0)
         usage("nobody reads the answer");
 }

@@ -47,6 +47,12 @@ struct library {
 extern struct library library;
 extern size_t grain; /* every block begins at a multiple of it, and of 16 if 16 bytes or more were asked for */
 
+/* Of the first call of the library's that the system refused for want of memory; 0: it refused none. */
+extern size_t refused_bytes;
+
+/* Says what the system lacks, and ends the process with status 3. */
+void lack(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
 /* Says what is wrong at the event being performed, and ends the process with status 1. */
 void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 

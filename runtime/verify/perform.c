@@ -30,7 +30,7 @@ static struct born *born(uint32_t block)
         size_t wider = 2 * (size_t)block + 1024;
         table = realloc(table, wider * sizeof *table);
         if (table == NULL)
-            fail("the driver has no memory for %zu blocks", wider);
+            lack("no memory for %zu blocks", wider);
         for (size_t index = table_size; index < wider; index++)
             table[index] = (struct born){ 0 };
         table_size = wider;

@@ -108,7 +108,7 @@ static void storm(void)
         pthread_t thread[THREADS];
         for (uintptr_t index = 0; index < THREADS; index++)
             if (pthread_create(&thread[index], NULL, storm_thread, (void *)(round * THREADS + index + 1)) != 0)
-                fail("a thread cannot be started");
+                lack("a thread cannot be started");
         for (int times = 0; times < FORKS; times++)
             fork_once();
         for (int index = 0; index < THREADS; index++)
@@ -143,7 +143,7 @@ static void late_destructors(size_t counters)
     pthread_t thread;
     library.counters(before);
     if (pthread_key_create(&late_key, destroy_late) != 0 || pthread_create(&thread, NULL, late_thread, NULL) != 0)
-        fail("a thread cannot be started");
+        lack("a thread cannot be started");
     pthread_join(thread, NULL);
     pthread_key_delete(late_key);
     library.counters(after);
@@ -185,7 +185,7 @@ static void memory_runs_out(void)
     sem_init(&go, 0, 0);
     for (int index = 0; index < LATE_THREADS; index++)
         if (pthread_create(&thread[index], NULL, poor_thread, library.malloc(LARGE_BYTES)) != 0)
-            fail("a thread cannot be started");
+            lack("a thread cannot be started");
     setrlimit(RLIMIT_AS, &(struct rlimit){ 1 << 20, before.rlim_max });
     for (int index = 0; index < LATE_THREADS; index++)
         sem_post(&go);
