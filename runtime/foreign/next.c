@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdbool.h>
 
 typedef void (*free_function)(void *block);
 typedef void *(*realloc_function)(void *block, size_t bytes);
