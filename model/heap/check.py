@@ -2,31 +2,29 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from heapsmith.model.compile.kernel import Records
 from heapsmith.model.constants import PAGE, RUN_CACHE_SLOTS
+from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.heap.events import SMALL_END
 from heapsmith.model.heap.heap import quarantine_base
 from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE, large_bytes
 from heapsmith.model.heap.runs import bin_of, huge_end
 from heapsmith.model.memory.layout import CLASS_MASK, INDEX_MASK, INDEX_SHIFT, SLAB_SHIFT
-
-if TYPE_CHECKING:
-    from heapsmith.model.heap.machine import Machine
+from heapsmith.model.memory.state import State
 
 
-def check(machine: "Machine") -> None:
+def check(state: State, plan: Plan) -> None:
     """Raise CheckFailed, naming the equation, at the first that does not hold."""
-    pooled = _check_pools(machine)
-    _check_slabs(machine, pooled)
-    _check_available(machine, pooled)
-    _check_blocks(machine)
-    cached = _check_caches(machine)
-    _check_runs(machine, cached)
-    _check_committed(machine, cached)
-    _check_counters(machine, pooled, len(cached))
+    pooled = _check_pools(state, plan)
+    _check_slabs(state, plan, pooled)
+    _check_available(state, plan, pooled)
+    _check_blocks(state, plan)
+    cached = _check_caches(state, plan)
+    _check_runs(state, plan, cached)
+    _check_committed(state, plan, cached)
+    _check_counters(state, pooled, len(cached))
 
 
 def _equal(what: str, found: object, expected: object) -> None:
@@ -34,21 +32,19 @@ def _equal(what: str, found: object, expected: object) -> None:
         raise CheckFailed(f"machine: {what}: {found}, expected {expected}")
 
 
-def _chain(machine: "Machine", head: int) -> Iterator[int]:
+def _chain(state: State, head: int) -> Iterator[int]:
     """The slabs of a list through `next`."""
-    state = machine.state
     while head >= 0:
         yield head
         head = int(state.slabs[head]["next"])
 
 
-def _check_pools(machine: "Machine") -> set[int]:
+def _check_pools(state: State, plan: Plan) -> set[int]:
     """Empty slabs are in one pool each; returned."""
-    state = machine.state
-    shared = machine.plan.design.row("empties").ONE_POOL
+    shared = plan.design.row("empties").ONE_POOL
     pooled: list[int] = []
     for cls, record in enumerate(state.classes):
-        pool = list(_chain(machine, int(record["retired"])))
+        pool = list(_chain(state, int(record["retired"])))
         _equal(f"pool {cls} of shared empties is used", bool(pool and shared and cls), False)
         for slab in pool:
             _equal(
@@ -61,7 +57,7 @@ def _check_pools(machine: "Machine") -> set[int]:
         pooled += pool
     _equal("slabs in two pools", len(pooled) - len(set(pooled)), 0)
     dirty = {slab: int(state.slabs[slab]["committed"]) for slab in pooled if state.slabs[slab]["committed"] > 0}
-    _check_age_queue(machine, "slab", state.slabs, dirty)
+    _check_age_queue(state, plan, "slab", state.slabs, dirty)
     return set(pooled)
 
 
@@ -76,9 +72,8 @@ def _fifo(what: str, records: Records, oldest: int, newest: int) -> list[int]:
     return members
 
 
-def _check_age_queue(machine: "Machine", kind: str, records: Records, dirty: dict[int, int]) -> None:
+def _check_age_queue(state: State, plan: Plan, kind: str, records: Records, dirty: dict[int, int]) -> None:
     """The age queue holds exactly the empty slabs, or free runs, with committed bytes: within the budget, if any."""
-    state = machine.state
     members = _fifo(
         f"age queue of {kind}s",
         records,
@@ -88,28 +83,26 @@ def _check_age_queue(machine: "Machine", kind: str, records: Records, dirty: dic
     _equal(f"age queue of {kind}s", sorted(members), sorted(dirty))
     aged = getattr(state, f"aged_{kind}_bytes")
     _equal(f"aged_{kind}_bytes", aged, sum(dirty.values()))
-    if machine.plan.design.row("release").BUDGETED:
+    if plan.design.row("release").BUDGETED:
         _equal(f"aged_{kind}_bytes within the budget", aged <= getattr(state, f"{kind}_budget_bytes"), True)
 
 
-def _marked(machine: "Machine", slab: int) -> set[int]:
+def _marked(state: State, slab: int) -> set[int]:
     """The indices of the freed blocks of a slab."""
-    state = machine.state
     words = state.slab_words
     row = state.marks[slab * words : (slab + 1) * words]
     return {32 * place + bit for place, word in enumerate(row) if word for bit in range(32) if int(word) >> bit & 1}
 
 
-def _check_slabs(machine: "Machine", pooled: set[int]) -> None:
+def _check_slabs(state: State, plan: Plan, pooled: set[int]) -> None:
     """out + freed == carved <= blocks; marks tell the freed blocks; no two slabs share a place."""
-    state = machine.state
     slabs = state.slabs[: state.slabs_made]
-    in_superslab = machine.plan.slabs_per_superslab - machine.plan.guard_slabs
-    _equal("guard slabs in use", int((slabs["place"] % machine.plan.slabs_per_superslab >= in_superslab).sum()), 0)
+    in_superslab = plan.slabs_per_superslab - plan.guard_slabs
+    _equal("guard slabs in use", int((slabs["place"] % plan.slabs_per_superslab >= in_superslab).sum()), 0)
     _equal("slabs in one place", len(set(slabs["place"].tolist())), len(slabs))
     for slab in set(range(len(slabs))) - pooled:
         record, row = slabs[slab], state.classes[slabs[slab]["class"]]
-        marked = _marked(machine, slab)
+        marked = _marked(state, slab)
         _equal(f"slab {slab}: out + freed", int(record["out"] + record["freed"]), int(record["carved"]))
         _equal(f"slab {slab}: carved <= blocks", bool(record["carved"] <= row["blocks"]), True)
         _equal(f"slab {slab}: marks", len(marked), int(record["freed"]))
@@ -117,13 +110,12 @@ def _check_slabs(machine: "Machine", pooled: set[int]) -> None:
         _equal(f"slab {slab}: marks below `low`", [index for index in marked if index // 32 < record["low"]], [])
 
 
-def _check_available(machine: "Machine", pooled: set[int]) -> None:
+def _check_available(state: State, plan: Plan, pooled: set[int]) -> None:
     """The slabs that slab choice knows are the available ones."""
-    state = machine.state
     step = state.store_step
     listed: Counter[tuple[int, int]] = Counter()
     for store in range(len(state.stores)):
-        known = machine.plan.design.row("slab_choice").members(state, store)
+        known = plan.design.row("slab_choice").members(state, store)
         listed.update((store, slab) for slab in known)
     expected: Counter[tuple[int, int]] = Counter()
     for slab in set(range(state.slabs_made)) - pooled:
@@ -133,10 +125,9 @@ def _check_available(machine: "Machine", pooled: set[int]) -> None:
     _equal("(store, slab) available", sorted(listed.elements()), sorted(expected.elements()))
 
 
-def _handles(machine: "Machine") -> Iterator[int]:
+def _handles(state: State, plan: Plan) -> Iterator[int]:
     """The handles of all blocks outside slabs: with the program, in fronts, in the transfer cache, on remote lists, in
     quarantines."""
-    state = machine.state
     yield from (int(block) for block in state.blocks["handle"] if block >= 0)
     for row in state.classes:
         base, waiting = int(row["transfer_base"]), int(row["batches"] * row["flush_batch"])
@@ -151,7 +142,7 @@ def _handles(machine: "Machine") -> Iterator[int]:
         for index in range(int(record["below"])):
             yield int(state.slots[base + capacity + index])
     for heap in range(state.heaps_made):
-        yield from _quarantined(machine, heap)
+        yield from _quarantined(state, plan, heap)
         node = int(state.heaps[heap]["remote"])
         while node >= 0:
             block = int(state.nodes[node]["block"])
@@ -160,20 +151,18 @@ def _handles(machine: "Machine") -> Iterator[int]:
             node = int(state.nodes[node]["next"])
 
 
-def _quarantined(machine: "Machine", heap: int) -> Iterator[int]:
+def _quarantined(state: State, plan: Plan, heap: int) -> Iterator[int]:
     """The handles of the blocks in a heap's quarantine, the oldest first."""
-    state = machine.state
-    limit, held = machine.plan.quarantine, int(state.heaps[heap]["quarantined"])
+    limit, held = plan.quarantine, int(state.heaps[heap]["quarantined"])
     _equal(f"heap {heap}: quarantined <= quarantine", held <= limit, True)
     base = quarantine_base(state, heap)
     for index in range(held):
         yield int(state.slots[base + (int(state.heaps[heap]["quarantine_head"]) + index) % limit])
 
 
-def _check_blocks(machine: "Machine") -> None:
+def _check_blocks(state: State, plan: Plan) -> None:
     """Every block is in one place; `out` counts those outside slabs; what is live adds up."""
-    state = machine.state
-    handles = list(_handles(machine))
+    handles = list(_handles(state, plan))
     _equal("blocks in two places", len(handles) - len(set(handles)), 0)
     small = [handle for handle in handles if handle < SMALL_END]
     out = Counter(handle >> SLAB_SHIFT for handle in small)
@@ -183,7 +172,7 @@ def _check_blocks(machine: "Machine") -> None:
         row, index = state.slabs[handle >> SLAB_SHIFT], (handle >> INDEX_SHIFT) & INDEX_MASK
         _equal(f"block {handle}: class", handle & CLASS_MASK, int(row["class"]))
         _equal(f"block {handle} was carved", bool(index < row["carved"]), True)
-        _equal(f"block {handle} is marked", index in _marked(machine, handle >> SLAB_SHIFT), False)
+        _equal(f"block {handle} is marked", index in _marked(state, handle >> SLAB_SHIFT), False)
     live = [(int(handle), int(asked)) for handle, asked in state.blocks if handle >= 0]
     held = sum(
         int(state.classes[handle & CLASS_MASK]["stride"]) if handle < SMALL_END else large_bytes(state, handle, asked)
@@ -193,25 +182,23 @@ def _check_blocks(machine: "Machine") -> None:
     _equal("live blocks, bytes, block bytes", found, (len(live), sum(asked for _, asked in live), held))
 
 
-def _check_caches(machine: "Machine") -> set[int]:
+def _check_caches(state: State, plan: Plan) -> set[int]:
     """The runs in the caches of all heaps, by their first pages; each cache is within its bounds."""
-    state = machine.state
     cached: list[int] = []
     for heap, record in enumerate(state.heaps):
         runs = _fifo(f"run cache {heap}", state.pages, int(record["oldest_run"]), int(record["newest_run"]))
         size = sum(int(state.pages[run]["run"]) for run in runs) * PAGE
         found = int(record["cached_runs"]), int(record["cached_bytes"])
         _equal(f"run cache {heap}: runs, bytes", found, (len(runs), size))
-        in_bounds = len(runs) <= RUN_CACHE_SLOTS and size <= machine.plan.run_cache_bytes
+        in_bounds = len(runs) <= RUN_CACHE_SLOTS and size <= plan.run_cache_bytes
         _equal(f"run cache {heap} within its bounds", in_bounds, True)
         cached += runs
     _equal("runs in two caches", len(cached) - len(set(cached)), 0)
     return set(cached)
 
 
-def _check_runs(machine: "Machine", cached: set[int]) -> None:
+def _check_runs(state: State, plan: Plan, cached: set[int]) -> None:
     """Runs tile the pages below the top; free ones are in their bins and apart from one another."""
-    state = machine.state
     live = cached | {int(handle) - RUN_CODE for handle in state.blocks["handle"] if RUN_CODE <= handle < HUGE_CODE}
     free: dict[int, int] = {}
     page, after_free, top = 0, False, state.top
@@ -228,7 +215,7 @@ def _check_runs(machine: "Machine", cached: set[int]) -> None:
         page, after_free = page + pages, is_free
     _equal("page after the last run, live runs beyond", (page, live), (top, set()))
     dirty = {run: int(state.pages[run]["dirty"]) * PAGE for run in free if state.pages[run]["dirty"] > 0}
-    _check_age_queue(machine, "run", state.pages, dirty)
+    _check_age_queue(state, plan, "run", state.pages, dirty)
     for place, head in enumerate(state.bins):
         run = int(head)
         while run >= 0:
@@ -237,17 +224,16 @@ def _check_runs(machine: "Machine", cached: set[int]) -> None:
     _equal("free runs in no bin", free, {})
 
 
-def _check_committed(machine: "Machine", cached: set[int]) -> None:
+def _check_committed(state: State, plan: Plan, cached: set[int]) -> None:
     """committed == slabs' + pages' + mappings', and a live or cached run is committed whole.
 
     On huge pages: also slabs that no class has had yet, and the rest of the huge page that the top is in.
     """
-    state = machine.state
     slabs = int(state.slabs["committed"][: state.slabs_made].sum())
-    slabs += int((state.classes["left"] * state.classes["next_huge"]).sum()) * machine.plan.slab_bytes
+    slabs += int((state.classes["left"] * state.classes["next_huge"]).sum()) * plan.slab_bytes
     pages = int(state.pages["committed"].sum()) * PAGE
     top = state.top
-    is_huge = machine.plan.thp_asked and top * PAGE > machine.plan.thp_runs_from_bytes
+    is_huge = plan.thp_asked and top * PAGE > plan.thp_runs_from_bytes
     beyond = huge_end(top) - top if is_huge else 0
     _equal("pages committed beyond the top", int(state.pages["committed"][top:].sum()), beyond)
     live = [(int(handle), int(asked)) for handle, asked in state.blocks if handle >= SMALL_END]
@@ -259,9 +245,8 @@ def _check_committed(machine: "Machine", cached: set[int]) -> None:
         _equal(f"run at page {first}: pages not committed", int((run == 0).sum()), 0)
 
 
-def _check_counters(machine: "Machine", pooled: set[int], cached: int) -> None:
+def _check_counters(state: State, pooled: set[int], cached: int) -> None:
     """What came and went, by the counters, is what is there."""
-    state = machine.state
     counts, totals = state.classes, state.scalars[0]
     in_use = Counter(int(state.slabs[slab]["class"]) for slab in set(range(state.slabs_made)) - pooled)
     for cls, row in enumerate(counts):

@@ -12,8 +12,7 @@ from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.heap import arrays, records
-from heapsmith.model.heap import check as machine_check
+from heapsmith.model.heap import arrays, check, records
 from heapsmith.model.heap.events import ALREADY_LIVE, NEGATIVE_SIZE, NO_SUCH_OPERATION, NOT_LIVE, TOO_LARGE
 from heapsmith.model.heap.loop import run
 from heapsmith.model.memory.application import PROGRAM, Application
@@ -159,7 +158,7 @@ class Machine:
 
     def check(self) -> None:
         """Hold the whole state against the equations of the page; CheckFailed names the first that does not hold."""
-        machine_check.check(self)
+        check.check(self.state, self.plan)
 
     def _name(self, thread: int, block: int) -> None:
         """Threads and blocks of these numbers can be named."""

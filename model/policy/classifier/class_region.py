@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from heapsmith.model import policy
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory.state import State
+from heapsmith.model.policy import empties
 
 NAME = "class_region"
 HEADER_BYTES = 0
@@ -13,8 +13,8 @@ REGIONS = True
 
 def why_not_with(design: Any) -> str | None:
     """Why a design cannot have a region per class: a slab never changes its class, and each needs a superslab."""
-    if policy.row("empties", design.empties).ONE_POOL:
-        wanted = next(row.NAME for row in policy.TABLES["empties"] if not row.ONE_POOL)
+    if design.row("empties").ONE_POOL:
+        wanted = next(row.NAME for row in empties.ROWS if not row.ONE_POOL)
         return f"empties: '{design.empties}' cannot go with classifier '{NAME}'; expected '{wanted}'"
     if design.region_bytes() < design.superslab_bytes:
         return f"slab_span_bytes: {design.slab_span_bytes} gives each class less than a superslab"
