@@ -28,7 +28,7 @@ from heapsmith.model.search.capacities import (
     options,
     resized,
 )
-from heapsmith.model.trace.reader import Chunk
+from heapsmith.model.trace.reader import Chunk, Op
 
 THREADS = 5
 KINDS: list[Front] = [
@@ -85,6 +85,27 @@ def test_each_capacity_does_what_the_machine_does(fields: dict[str, object], kin
         assert of["flush"] == [int(curve.overflows[capacity]) for curve in curves]
         assert sum(of["refill"]) > 0
         assert capacity > 2 or sum(of["flush"]) > 0
+
+
+@pytest.mark.parametrize("classifier", ["slab_map", "header"])
+def test_blocks_that_shrink_to_about_half_move_as_in_the_machine(classifier: str) -> None:
+    """In place down to half of what a block holds, and not one byte below (docs/machine.md, section 9)."""
+    front = front_array_stack.Params(capacity=1, refill=1, flush=1)
+    plan = make_plan(made(classifier=classifier, front=front))
+    events: list[tuple[int, int, int]] = []
+    for row in plan.classes:
+        for kept in (row.usable // 2 - 1, row.usable // 2, row.usable // 2 + 1):
+            block = len(events)
+            events += [(Op.MALLOC, block, row.usable), (Op.REALLOC, block, max(1, kept))]
+    ops, blocks, sizes = zip(*events, strict=True)
+    zeros = [0] * len(events)
+    chunk = Chunk.of(ops, zeros, blocks, sizes, zeros, range(len(events)))
+    machine = Machine(plan)
+    machine.feed(chunk)
+    totals = machine.counters().totals
+    assert totals["realloc_moved"] >= plan.class_count / 2
+    assert totals["realloc_in_place"] >= plan.class_count
+    assert machine.counters().classes["refill"] == [int(curve.misses[1]) for curve in followed(plan, chunk)]
 
 
 def held_one_at_a_time(story: list[tuple[int, int]], capacity: int) -> tuple[int, int]:
