@@ -31,6 +31,20 @@ def loader(program: Path) -> str | None:
             return ""
 
 
+def why_not_preloaded(found: Path) -> str | None:
+    """Why LD_PRELOAD does not reach a program (ld.so(8)); None if it does, for all that its file says."""
+    try:
+        program = interpreter(found)
+        static, about = loader(program) is None, program.stat()
+    except OSError:
+        return None  # executable but not readable: the loader decides
+    if static:
+        return f"{program}: statically linked, so LD_PRELOAD has no effect on it"
+    if about.st_mode & 0o6000 and os.geteuid() != about.st_uid:
+        return f"{program}: runs with its owner's rights, so the loader ignores LD_PRELOAD"
+    return None
+
+
 def dynamic_loader(program: Path) -> str:
     """The path of the dynamic loader that `program` names (ld.so(8)); BadInput if it is no program that has one."""
     found = loader(program)

@@ -10,7 +10,7 @@ from heapsmith.bench.common.rounds import Progress
 from heapsmith.bench.forge.report import ForgeReport, markdown
 from heapsmith.bench.peers.peers import GLIBC, find_library, is_preloadable, require_malloc_of
 from heapsmith.bench.programs.measure import measure
-from heapsmith.bench.record.record import RecordedTrace, record
+from heapsmith.bench.record.record import RecordResult, record
 from heapsmith.bench.replay.replay import replay
 from heapsmith.codegen.build import build_emitted
 from heapsmith.codegen.generate import generate
@@ -53,9 +53,8 @@ def forge(
         (out / stale).unlink(missing_ok=True)
 
     say(1, f"record {' '.join(command)}")
-    recorded, status, inlines = _record(command, trace, progress)
-    missing = ", without what the program's own heapsmith.h or archive served (docs/header.md)" if inlines else ""
-    say(2, f"read the trace: {recorded.events:,} events{missing}")
+    recorded = _record(command, trace, progress)
+    say(2, "; ".join([f"read the trace: {recorded.traces[0].events:,} events", *recorded.warnings()]))
     info = trace_info(trace, progress=progress)
     say(3, f"tune {name} from {base.name}")
     tuned = tune(trace, base=base, max_overhead=max_overhead, name=name, progress=progress)
@@ -78,7 +77,7 @@ def forge(
     files = [trace, toml, emitted, library, out / "report.md", out / "report.json"]
     report = ForgeReport(
         command=command,
-        exit_status=status,
+        exit_status=recorded.exit_status,
         name=name,
         base=base.name,
         trace=info,
@@ -94,8 +93,8 @@ def forge(
     return report
 
 
-def _record(command: list[str], trace: Path, progress: Progress) -> tuple[RecordedTrace, int, bool]:
-    """The trace of the command's busiest process, the command's exit status, and RecordResult.inlines."""
+def _record(command: list[str], trace: Path, progress: Progress) -> RecordResult:
+    """The recording of the command's busiest process, of which no event is lost."""
     result = record(
         command,
         trace,
@@ -109,10 +108,9 @@ def _record(command: list[str], trace: Path, progress: Progress) -> tuple[Record
         raise KeyboardInterrupt
     if killed > 0:
         raise CheckFailed(f"{command[0]}: ended by {signal.strsignal(killed) or killed} while it was recorded")
-    main = result.traces[0]
-    if main.drops:
-        raise CheckFailed(f"{trace}: {main.drops} events were dropped while recording; free some room there")
-    return main, result.exit_status, result.inlines
+    if drops := result.traces[0].drops:
+        raise CheckFailed(f"{trace}: {drops} events were dropped while recording; free some room there")
+    return result
 
 
 def _stands_in(path: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.common.elf import interpreter, loader
+from heapsmith.bench.common.elf import why_not_preloaded
 from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.rounds import Figure, Progress, ratios, schedule, spread_note
@@ -92,15 +92,8 @@ def find_program(command: list[str], env: Mapping[str, str] | None = None) -> st
     found = shutil.which(command[0], path=(os.environ if env is None else env).get("PATH"))
     if found is None:
         raise BadInput(f"{command[0]}: no such command")
-    try:
-        program = interpreter(Path(found))
-        static, mode = loader(program) is None, program.stat().st_mode
-    except OSError:
-        return found  # executable but not readable: the loader decides
-    if static:
-        raise BadInput(f"{program}: statically linked, so LD_PRELOAD has no effect on it")
-    if mode & 0o6000 and os.geteuid() != program.stat().st_uid:
-        raise BadInput(f"{program}: runs with its owner's rights, so the loader ignores LD_PRELOAD")
+    if reason := why_not_preloaded(Path(found)):
+        raise BadInput(reason)
     return found
 
 

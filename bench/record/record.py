@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from heapsmith.bench.common.elf import why_not_preloaded
 from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.peers.peers import preloadable
-from heapsmith.bench.record.spool import Spool
+from heapsmith.bench.record.spool import FIRST_BYTES, Spool
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.trace.reader import TraceWriter
@@ -45,6 +46,13 @@ class RecordedTrace(msgspec.Struct, frozen=True):
     nested: int  # calls within a call of the same thread, not recorded
 
 
+class Running(msgspec.Struct, frozen=True):
+    """A process."""
+
+    pid: int
+    name: str  # as ps(1) has it
+
+
 class RecordResult(msgspec.Struct, frozen=True):
     """What a run under the recorder gave."""
 
@@ -54,6 +62,25 @@ class RecordResult(msgspec.Struct, frozen=True):
     traces: list[RecordedTrace]  # the one at the path asked for first, then by descending events
     spool: str | None  # the directory of spools, if kept
     inlines: bool  # CMD has heapsmith.h or an archive in it: what they serve is not in the trace
+    running: list[Running]  # processes that went on after CMD's end: what they did then is in no trace
+    unwritten: list[int]  # pids of images without a trace: their spools could not be begun
+
+    def warnings(self) -> list[str]:
+        """What the traces lack, in words."""
+        found = []
+        if self.inlines:
+            found.append(
+                "the program has a part of a heapsmith library in it (heapsmith.h, an archive): "
+                "what that serves is not in the trace (docs/header.md)"
+            )
+        for process in self.running:
+            found.append(
+                f"process {process.pid} ({process.name}) went on after the command's end: "
+                "what it did from then on is in no trace"
+            )
+        for pid in self.unwritten:
+            found.append(f"process {pid} is in no trace: there was no room for its events")
+        return found
 
 
 class _Moment(NamedTuple):
@@ -113,7 +140,8 @@ def record(
     The others (of children, and before and after an exec) become `<out's stem>.<pid>.<sequence>.hst` beside it, if
     `all_processes`. Standard streams (or `stdin`, `stdout`, `stderr`, as for subprocess.Popen) and signals are the
     command's. What background children do after the command's end is not waited for. Raises BadInput (no such command,
-    `out` cannot be written), Missing (see build_recorder) or CheckFailed (the command never loaded the recorder).
+    `out` cannot be written), Missing (see build_recorder; the disk was full before the first event) or CheckFailed (the
+    command never loaded the recorder).
     """
     program = shutil.which(command[0]) if command else None
     if program is None:
@@ -129,16 +157,20 @@ def record(
         environment = os.environ | {"LD_PRELOAD": preload, SPOOL_VARIABLE: str(spool)}
         pid, status = run_foreground(command, program, environment, stdin=stdin, stdout=stdout, stderr=stderr)
         run = _Run(began, probe.now(), probe.record_ticks, pid, status)
-        traces = _convert_all(spool, out, run, all_processes, progress)
+        running = _still_running(spool)
+        records, unwritten = _count_records(spool)
+        traces = _convert_all(records, out, run, all_processes, progress)
     finally:
         if not keep_spool:
             shutil.rmtree(spool, ignore_errors=True)
+    if unwritten and not traces:
+        raise Missing(f"{out}: nothing was recorded: no room for events (a full disk, a limit on the size of files)")
     if not traces:
-        raise CheckFailed(
-            f"{program}: nothing was recorded: it is statically linked or setuid, or ended by itself at once"
-        )
+        reason = why_not_preloaded(Path(program)) or f"{program}: ended, or gave up LD_PRELOAD, before its first event"
+        raise CheckFailed(f"nothing was recorded: {reason}")
     kept = str(spool) if keep_spool else None
-    return RecordResult(status, run.wall_ns, run.record_ns, traces, kept, _inlines(Path(program)))
+    inlines = _inlines(Path(program))
+    return RecordResult(status, run.wall_ns, run.record_ns, traces, kept, inlines, running, unwritten)
 
 
 def _inlines(program: Path) -> bool:
@@ -174,17 +206,35 @@ class _Run(NamedTuple):
 
 def _make_spool(out: Path) -> Path:
     """A directory beside `out`: spools are large, and the trace's own file system is where there must be room."""
+    folder = out.absolute().parent
     try:
-        return Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".spool", dir=out.absolute().parent))
+        spool = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".spool", dir=folder))
+        try:
+            (spool / "room").write_bytes(bytes(FIRST_BYTES))
+            (spool / "room").unlink()
+        except OSError:
+            shutil.rmtree(spool, ignore_errors=True)
+            raise
     except OSError as error:
-        raise BadInput(f"{out}: cannot write the trace: {out.absolute().parent}: {error.strerror}") from None
+        raise BadInput(f"{out}: cannot write the trace: {folder}: {error.strerror}") from None
+    return spool
+
+
+def _still_running(spool: Path) -> list[Running]:
+    """The processes that have a spool mapped."""
+    mapped = os.fsencode(spool).replace(b"\n", rb"\012") + b"/"  # proc_pid_maps(5)
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended, or is another user's
+            if mapped in (process / "maps").read_bytes():
+                found.append(Running(int(process.name), (process / "comm").read_text(errors="replace").strip()))
+    return found
 
 
 def _convert_all(
-    directory: Path, out: Path, run: _Run, all_processes: bool, progress: Progress | None
+    records: dict[Path, int], out: Path, run: _Run, all_processes: bool, progress: Progress | None
 ) -> list[RecordedTrace]:
-    """The traces of all spools, or only of the one with the most records; empty if there are none."""
-    records = _count_records(directory)
+    """The traces of all spools, of which `records` tells the sizes, or only of the one with the most records."""
     heaviest_first = sorted(records, key=lambda path: -records[path])[: None if all_processes else 1]
     report = _Report(sum(records[path] for path in heaviest_first), progress)
     last_of_command = max((path for path in records if _image(path)[0] == run.pid), key=_image, default=None)
@@ -202,13 +252,16 @@ def _image(path: Path) -> tuple[int, int]:
     return int(pid), int(sequence)
 
 
-def _count_records(directory: Path) -> dict[Path, int]:
-    """Records of each spool; those whose process ended before the header was written hold nothing and are left out."""
-    records = {}
+def _count_records(directory: Path) -> tuple[dict[Path, int], list[int]]:
+    """Records of each spool, and the pids of spools without a header, which hold nothing."""
+    records, unwritten = {}, []
     for path in sorted(directory.glob("*.spool"), key=_image):
-        with suppress(BadInput), Spool(path) as spool:
-            records[path] = spool.count_records()
-    return records
+        try:
+            with Spool(path) as spool:
+                records[path] = spool.count_records()
+        except BadInput:
+            unwritten.append(_image(path)[0])
+    return records, unwritten
 
 
 class _Report:

@@ -21,6 +21,8 @@ WINDOW_MAGIC = 0x574F444E49575348
 _HEADER = struct.Struct("<Q6I4Q")
 _HEADER_BYTES = 4096
 _UNIT_BYTES = 8 * m.UNIT_WORDS
+FIRST_BYTES = _HEADER_BYTES + _UNIT_BYTES
+"""A spool before its first event, at least."""
 _STAMP_SLACK = 1 << 40  # ticks by which another core's first stamp may seem to precede the image's start
 _FIRST_TABLE = 1 << 12
 _RELEASE_UNITS = 1024  # read before their pages leave this process's memory

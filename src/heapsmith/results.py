@@ -42,11 +42,8 @@ def recorded(result: "RecordResult") -> None:
     if more := result.traces[MOST_TRACES:]:
         events = sum(trace.events for trace in more)
         show.note(f"heapsmith: and {len(more)} smaller traces of other processes, {events:,} events, beside it")
-    if result.inlines:
-        show.note(
-            "heapsmith: warning: the program has a part of a heapsmith library in it (heapsmith.h, an archive): "
-            "what that serves is not in the trace (docs/header.md)"
-        )
+    for warning in result.warnings():
+        show.note(f"heapsmith: warning: {warning}")
 
 
 def trace_info(info: "TraceInfo") -> None:

@@ -1,0 +1,70 @@
+"""What a recording says of events that are in no trace: there was no room for them, or the command had ended."""
+
+import os
+import resource
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heapsmith.bench.common.foreground import run_foreground
+from heapsmith.bench.record import record as driver
+from heapsmith.bench.record.record import build_recorder, record
+from heapsmith.model.errors import BadInput, Missing
+
+
+@pytest.fixture
+def file_limit() -> Iterator[Callable[[int], None]]:
+    """Limits the size of the files that this process and its children write; a full disk is no other case."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda limit: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_no_room_at_all(tmp_path: Path, file_limit: Callable[[int], None]) -> None:
+    build_recorder()
+    for limit in (0, 4096):
+        file_limit(limit)
+        with pytest.raises(BadInput, match=f"t.hst: cannot write the trace: {tmp_path}: File too large"):
+            record(["touch", str(tmp_path / "ran")], tmp_path / "t.hst")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_room_for_the_first_event(
+    tmp_path: Path, file_limit: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a disk that another program fills while the command starts."""
+
+    def run(*arguments: Any, **options: Any) -> tuple[int, int]:
+        file_limit(0)
+        try:
+            return run_foreground(*arguments, **options)
+        finally:
+            file_limit(resource.RLIM_INFINITY)
+
+    monkeypatch.setattr(driver, "run_foreground", run)
+    with pytest.raises(Missing, match=r"t\.hst: nothing was recorded: no room for events \(a full disk"):
+        record(["true"], tmp_path / "t.hst")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_room_for_a_child(tmp_path: Path) -> None:
+    result = record(["sh", "-c", "ulimit -f 0; exec true"], tmp_path / "t.hst")
+    (trace,) = result.traces
+    assert result.unwritten == [trace.pid]
+    assert result.warnings() == [f"process {trace.pid} is in no trace: there was no room for its events"]
+
+
+def test_a_process_that_outlives_the_command(tmp_path: Path) -> None:
+    command = f"sleep 60 >'{tmp_path}/said' 2>&1 & echo $! >'{tmp_path}/pid'"
+    result = record(["sh", "-c", command], tmp_path / "t.hst")
+    pid = int((tmp_path / "pid").read_text())
+    os.kill(pid, signal.SIGKILL)
+    assert [process.pid for process in result.running] == [pid]
+    assert result.running[0].name in ("sh", "sleep")  # it may not have begun yet
+    (warning,) = result.warnings()
+    assert warning.startswith(f"process {pid} ({result.running[0].name}) went on after the command's end")
+    assert pid in {trace.pid for trace in result.traces}
+    assert record(["true"], tmp_path / "t.hst").warnings() == []
