@@ -13,11 +13,12 @@ import msgspec
 import heapsmith
 from heapsmith.codegen.audit_header import audit_header
 from heapsmith.codegen.build import WARNINGS, build_emitted
-from heapsmith.codegen.claims import Hit, Row, counted, exits
+from heapsmith.codegen.claims import Row, counted, exits, functions
 from heapsmith.codegen.disassembly import Listing, MachinePath, Unreadable, disassemble, paths
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.figures import audit_figures
 from heapsmith.codegen.generate import HEADER, HEADER_PURPOSE, PURPOSES, RUNTIME, UNIT, UNIT_PURPOSE, generate
+from heapsmith.codegen.hit import Hit
 from heapsmith.codegen.shape import audit_shape
 from heapsmith.codegen.toolchain import Compiler, find_gcc
 from heapsmith.model.design.design import Design
@@ -29,7 +30,7 @@ MAX_COLUMNS = 120
 MAX_LINES = 14
 """Lines of a hot function's body, those that hold a brace only not counted."""
 
-INLINED = ("pop", "push")
+INLINED = ("pop", "push", "free_small")
 """Parts of malloc and free that are no functions any more in the machine code."""
 
 COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"
@@ -115,7 +116,10 @@ def claimed(text: str) -> dict[str, Hit | None]:
 
 
 def _machine_rows(plan: Plan, text: str, emitted: Path, library: Path | None, gcc: Compiler) -> list[Row]:
-    """One row per hot function: the hit path in the machine code and the one that its comment claims."""
+    """One row per hot function: the hit path in the machine code and the one that its comment claims.
+
+    The functions of an only class are compiled into malloc and free.
+    """
     with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
         try:
             built = library or build_emitted(emitted, Path(folder) / "library.so")
@@ -123,7 +127,8 @@ def _machine_rows(plan: Plan, text: str, emitted: Path, library: Path | None, gc
         except CheckFailed as error:
             return [_row("machine code", "library", "gcc builds it", [str(error)])]
     claims = claimed(text)
-    names = [name for name in exits(plan) if counted(plan, name) and name not in INLINED and not name.startswith("hs_")]
+    without = {*INLINED, *(functions(plan) if plan.class_count == 1 else ())}
+    names = [name for name in exits(plan) if counted(plan, name) and name not in without]
     return [_machine_row(name, claims, listing, plan, gcc) for name in names]
 
 

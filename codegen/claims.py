@@ -1,14 +1,15 @@
 """What the emitted comments claim of the hit paths, and the slow paths they may leave for; the audit proves both.
 
-Counted are machine instructions that read memory, write it, or branch on a condition; one that updates memory is a
-load and a store. Addresses made without memory (lea), jumps always taken and the return are not counted. These are the
-figures of GCC 12 for x86-64 with codegen/build.py's flags; under another compiler the audit says what it found.
+Claims add up from parts: those of the design's policies (codegen/policies.py), and those of malloc and free. Under
+another compiler than GCC 12 the audit says what it found.
 """
 
 from typing import NamedTuple
 
 import msgspec
 
+from heapsmith.codegen.hit import NOTHING, SELF, Hit, total
+from heapsmith.codegen.policies import CLASSIFIERS, FRONTS, REMOTES, Function
 from heapsmith.model.design.plan import ClassPlan, Plan
 from heapsmith.model.memory import layout
 
@@ -23,47 +24,8 @@ class Row(msgspec.Struct, frozen=True):
     ok: bool
 
 
-class Hit(NamedTuple):
-    """Machine instructions of one hit path that read memory, write it, and branch on a condition."""
-
-    loads: int
-    stores: int
-    branches: int
-
-    def __str__(self) -> str:
-        """For example: 4 loads, 1 store, 1 branch."""
-        return (
-            f"{self.loads} load{'s' * (self.loads != 1)}, {self.stores} store{'s' * (self.stores != 1)}, "
-            f"{self.branches} branch{'es' * (self.branches != 1)}"
-        )
-
-
-def _sum(*parts: Hit) -> Hit:
-    return Hit(*(sum(column) for column in zip(*parts, strict=True)))
-
-
-SELF = Hit(2, 0, 0)
-"""hs_self: where it lies from the thread's base (a word of the global offset table), then itself."""
-
-STACK = (_sum(SELF, Hit(3, 1, 1)), _sum(SELF, Hit(3, 2, 1)))
+STACK = (total(SELF, Hit(3, 1, 1)), total(SELF, Hit(3, 2, 1)))
 """Allocate: top and the slot read, top updated. Free: top and end read, the slot written, top updated."""
-
-RING = (_sum(SELF, Hit(3, 2, 1)), _sum(SELF, Hit(2, 2, 1)))
-"""Allocate: held, head and the slot read, held and head written. Free: held and head read, slot and held written."""
-
-RING_OF_ONE = (RING[0], _sum(SELF, Hit(1, 2, 1)))
-"""A ring of capacity 1, whose head stays 0: free need not read it."""
-
-LIST = (_sum(SELF, Hit(3, 2, 1)), _sum(SELF, Hit(2, 3, 1)))
-"""Allocate: list, the block's link and held read, list and held written. Free: held and list read, all written."""
-
-FRONT_HITS: dict[str, tuple[Hit, Hit]] = {
-    "array_stack": STACK,
-    "fifo_ring": RING,
-    "linked_list": LIST,
-    "two_level": STACK,
-}
-"""Allocate and free per front; `none` has no hit path."""
 
 HEADER_WRITE = Hit(0, 1, 0)
 
@@ -76,50 +38,14 @@ MALLOC_TABLES = Hit(2, 0, 0)
 MALLOC_ROW = Hit(1, 0, 0)
 """The row of the size."""
 
-CLASSIFIER_HITS: dict[str, Hit] = {
-    "slab_map": Hit(3, 0, 1),  # the span's start and end, the slab's byte; is it in the span?
-    "class_region": Hit(3, 0, 1),  # the span's start and end, a region's width; is it in the span?
-    "header": Hit(3, 0, 2),  # the span's start and end, the header; is it in the span, is there such a class?
-}
-
 FREE_TABLE = Hit(1, 0, 0)
 """The class's function."""
-
-REMOTE_HITS: dict[str, Hit] = {
-    "local_cache": Hit(0, 0, 0),
-    "owner_list": _sum(Hit(2, 0, 1), SELF),  # the slab table's start, the owner; is it this thread's heap?
-}
-
-FRONT_EXITS: dict[str, tuple[str, str]] = {
-    "none": ("none_alloc", "none_free"),
-    "array_stack": ("array_stack_refill", "array_stack_flush"),
-    "fifo_ring": ("fifo_ring_refill", "fifo_ring_flush"),
-    "linked_list": ("linked_list_refill", "linked_list_flush"),
-    "two_level": ("two_level_refill", "two_level_spill"),
-}
-"""The slow paths that allocate and free leave for."""
-
-CLASSIFIER_EXITS: dict[str, tuple[str, ...]] = {
-    "slab_map": ("hs_free_large",),
-    "class_region": ("hs_free_large",),
-    "header": ("hs_free_large", "free_unknown"),
-}
-
-HARDENING_CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "off": ((), ()),
-    "checks": (("hs_born",), ("hs_dies",)),
-    "full": (("hs_hand_out",), ("in_slab_span", "hs_take_back", "hs_free_small")),
-}
-"""What stands between the program and the machine: in malloc, and in free."""
-
-REMOTE_EXITS: dict[str, tuple[str, ...]] = {"local_cache": (), "owner_list": ("remote_free",)}
-
 
 UNCOUNTED = "Hardened: what the checks cost is measured (docs/hardening.md), not counted here."
 
 
 class Dispatch(NamedTuple):
-    """The hit path of malloc or free, and what comes behind the counts in the emitted comment."""
+    """The hit path of malloc or free, and the words behind the counts in the emitted comment."""
 
     hit: Hit | None
     tail: str = ""
@@ -138,55 +64,71 @@ THEN_CLASS = ", then the class"
 ONLY_CLASS = ", the only class included"
 
 
+def functions(plan: Plan) -> dict[str, tuple[ClassPlan, Function]]:
+    """The functions of all classes, by name: the class, and the expected content."""
+    found: dict[str, tuple[ClassPlan, Function]] = {}
+    for row in plan.classes:
+        front = FRONTS[row.front.kind]
+        found |= {f"alloc_{row.size}": (row, front.allocate), f"free_{row.size}": (row, front.free)}
+    return found
+
+
 def hits(plan: Plan, row: ClassPlan) -> tuple[Hit, Hit] | None:
-    """The claimed hit paths (allocate, free) of a class; None for a class without a front."""
-    if row.front.kind not in FRONT_HITS:
+    """The claimed hit paths of a class's own functions (allocate, free); None for a front whose functions have none."""
+    front = FRONTS[row.front.kind]
+    allocate, free = ((row.front.capacity == 1 and it.hit_of_one) or it.hit for it in (front.allocate, front.free))
+    if allocate is None or free is None:
         return None
-    ring_of_one = row.front.kind == "fifo_ring" and row.front.capacity == 1
-    allocate, free = RING_OF_ONE if ring_of_one else FRONT_HITS[row.front.kind]
-    return _sum(allocate, HEADER_WRITE) if plan.header_bytes else allocate, free
+    return _with_header(plan, allocate), free
 
 
-def sentence(plan: Plan, row: ClassPlan) -> str:
-    """What the comment above a class's alloc and free says of their hit paths."""
-    if not counted(plan, f"alloc_{row.size}"):
-        return UNCOUNTED
-    found = hits(plan, row)
-    return f"Hit path: alloc {found[0]}; free {found[1]}." if found else "No hit path: both calls go to the store."
+def _with_header(plan: Plan, allocate: Hit) -> Hit:
+    """An allocation's path, with the store of the header if blocks have one."""
+    return total(allocate, HEADER_WRITE) if plan.header_bytes else allocate
+
+
+def sentences(plan: Plan) -> dict[int, str]:
+    """By class, what the comment above alloc and free says of their hit paths, for the fronts that have some."""
+    found = {row: hits(plan, row) for row in plan.classes}
+    return {
+        row.index: f"Hit path: alloc {both[0]}; free {both[1]}." if counted(plan, f"alloc_{row.size}") else UNCOUNTED
+        for row, both in found.items()
+        if both
+    }
 
 
 def counted(plan: Plan, name: str) -> bool:
     """Whether the comment of a hot function counts its hit path: hardened, malloc, free and lists check too much."""
     if plan.hardening == "off":
         return True
-    lists = {
-        f"{call}_{row.size}" for row in plan.classes if row.front.kind == "linked_list" for call in ("alloc", "free")
-    }
-    return name not in {"malloc", "malloc_above", "free", *lists}
+    follows_links = {name for name, (_, function) in functions(plan).items() if function.calls & LINK_CALLS}
+    return name not in {"malloc", "malloc_above", "free"} | follows_links
+
+
+LINK_CALLS = {"link_take", "link_set"}
 
 
 def dispatches(plan: Plan) -> dict[str, Dispatch]:
     """The claimed hit paths of malloc and free. Hardened, both do more than pop and push: not counted."""
-    if plan.hardening != "off":
-        return dict.fromkeys(("malloc", "malloc_above", "free"), Dispatch(None, instead=UNCOUNTED))
-    return _stack_dispatches(plan) if plan.dispatch == "stack" else _table_dispatches(plan)
+    found = _stack_dispatches(plan) if plan.dispatch == "stack" else _table_dispatches(plan)
+    return {name: it if counted(plan, name) else Dispatch(None, instead=UNCOUNTED) for name, it in found.items()}
 
 
 def _leave(plan: Plan) -> Hit:
     """What free reads to know the class and the owner."""
-    return _sum(CLASSIFIER_HITS[plan.design.classifier], REMOTE_HITS[plan.design.remote])
+    return total(CLASSIFIERS[plan.design.classifier].hit, REMOTES[plan.design.remote].hit)
+
+
+def _free_with(plan: Plan, push: Hit) -> Hit:
+    """free with the push compiled into it: where the owner was asked for, hs_self has been read."""
+    both = total(_leave(plan), push)
+    return both if REMOTES[plan.design.remote].hit == NOTHING else both._replace(loads=both.loads - SELF.loads)
 
 
 def _stack_dispatches(plan: Plan) -> dict[str, Dispatch]:
-    """malloc and free pop and push the class's stack themselves; free reads hs_self once."""
-    pop = _sum(STACK[0], HEADER_WRITE) if plan.header_bytes else STACK[0]
-    free = _sum(_leave(plan), STACK[1])
-    shared = SELF.loads if plan.design.remote == "owner_list" else 0
-    return {
-        "malloc": Dispatch(_sum(MALLOC_TEST, MALLOC_ROW, pop)),
-        "malloc_above": Dispatch(_sum(MALLOC_TEST, MALLOC_ROW, pop)),
-        "free": Dispatch(free._replace(loads=free.loads - shared)),
-    }
+    """malloc and free pop and push the class's stack themselves."""
+    malloc = Dispatch(total(MALLOC_TEST, MALLOC_ROW, _with_header(plan, STACK[0])))
+    return {"malloc": malloc, "malloc_above": malloc, "free": Dispatch(_free_with(plan, STACK[1]))}
 
 
 def _table_dispatches(plan: Plan) -> dict[str, Dispatch]:
@@ -195,19 +137,15 @@ def _table_dispatches(plan: Plan) -> dict[str, Dispatch]:
     With one class its table rows are constants: malloc, and free unless its row may also be "no class", hold that
     class's own hit path, and read hs_self once.
     """
-    classifier, leave = plan.design.classifier, _leave(plan)
-    many = Dispatch(_sum(leave, FREE_TABLE), THEN_CLASS)
+    free = Dispatch(total(_leave(plan), FREE_TABLE), THEN_CLASS)
     if plan.class_count > 1:
-        return {"malloc": Dispatch(_sum(MALLOC_TEST, MALLOC_TABLES), THEN_CLASS), "free": many}
+        malloc = Dispatch(total(MALLOC_TEST, MALLOC_TABLES), THEN_CLASS)
+        return {"malloc": malloc, "free": free}
     own = hits(plan, plan.classes[0])
-    malloc = Dispatch(_sum(MALLOC_TEST, own[0]) if own else None, ONLY_CLASS)
-    if classifier != "header":
-        return {"malloc": malloc, "free": many}
-    if own is None:
-        return {"malloc": malloc, "free": Dispatch(None)}
-    shared = SELF if plan.design.remote == "owner_list" else Hit(0, 0, 0)
-    total = _sum(leave, own[1])
-    return {"malloc": malloc, "free": Dispatch(total._replace(loads=total.loads - shared.loads), ONLY_CLASS)}
+    malloc = Dispatch(total(MALLOC_TEST, own[0]) if own else None, ONLY_CLASS)
+    if plan.header_bytes:
+        free = Dispatch(_free_with(plan, own[1]) if own else None, ONLY_CLASS)
+    return {"malloc": malloc, "free": free}
 
 
 PAGE_TEST = Hit(0, 0, 1)
@@ -219,9 +157,9 @@ SPAN_TEST = Hit(2, 0, 1)
 
 def header_hits(plan: Plan) -> tuple[list[Hit], list[Hit]]:
     """The claimed hit paths of heapsmith.h (allocate, free) for a class with an array stack; none where it calls."""
-    allocate = _sum(STACK[0], HEADER_WRITE) if plan.header_bytes else STACK[0]
-    free = _sum(STACK[1], PAGE_TEST)
-    return [allocate] if plan.inline_alloc else [], [free, _sum(free, SPAN_TEST)] if plan.inline_free else []
+    free = total(STACK[1], PAGE_TEST)
+    allocates = [_with_header(plan, STACK[0])] if plan.inline_alloc else []
+    return allocates, [free, total(free, SPAN_TEST)] if plan.inline_free else []
 
 
 def header_sentence(plan: Plan) -> str:
@@ -235,19 +173,14 @@ def header_sentence(plan: Plan) -> str:
 
 def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
     """The slow paths that each hot function may leave for, by function."""
-    leave = (*CLASSIFIER_EXITS[plan.design.classifier], *REMOTE_EXITS[plan.design.remote])
-    above = "malloc_above" if plan.has_above else "hs_malloc_large"
-    table: dict[str, tuple[str, ...]] = {"malloc": (above,), "free": leave}
+    classifier, remote = CLASSIFIERS[plan.design.classifier].leaves, REMOTES[plan.design.remote].leaves
+    table: dict[str, tuple[str, ...]] = {"malloc": ("malloc_above" if plan.has_above else "hs_malloc_large",)}
+    table |= {"free": ("hs_free_large",), "free_small": (*classifier, *remote)}
     if plan.has_above:
         table["malloc_above"] = ("hs_malloc_large",)
     if plan.dispatch == "stack":
         table |= {"pop": ("malloc_miss",), "push": ("free_miss",)}
-    if plan.hardening == "full":
-        table |= {"free": leave[:1], "hs_free_small": leave[1:]}
-    for row in plan.classes:
-        allocate, free = FRONT_EXITS[row.front.kind]
-        table |= {f"alloc_{row.size}": (allocate,), f"free_{row.size}": (free,)}
-    return table
+    return table | {name: (function.leaves,) for name, (_, function) in functions(plan).items()}
 
 
 class StructField(NamedTuple):

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-from heapsmith.codegen.claims import Hit
+from heapsmith.codegen.hit import Hit
 from heapsmith.model.errors import CheckFailed, Missing
 
 FORMAT = "elf64-x86-64"

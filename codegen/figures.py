@@ -4,6 +4,7 @@ from typing import Any
 
 from heapsmith.codegen.claims import Row
 from heapsmith.codegen.emitted import Numbers, Unit
+from heapsmith.codegen.policies import FRONTS
 from heapsmith.model.design.plan import ClassPlan, Plan
 
 NO_CLASS = 255
@@ -106,8 +107,8 @@ def _tables(plan: Plan) -> dict[str, Any]:
             "end": dict.fromkeys(range(1 + len(rows)), "nothing + 1"),
             "front": {row.index: {"held": row.front.capacity + 1} for row in rows},
         },
-        "hs_alloc_of": {row.index: f"alloc_{row.size}" for row in rows},
-        "hs_free_of": {0: "free_unknown"} | {1 + row.index: f"free_{row.size}" for row in rows},
+        "alloc_of": {row.index: f"alloc_{row.size}" for row in rows},
+        "free_of": {0: "hs_free_large"} | {1 + row.index: f"free_{row.size}" for row in rows},
     }
 
 
@@ -129,5 +130,5 @@ def _class_row(row: ClassPlan) -> Numbers:
         "stack": row.stack,
         "transfer": row.transfer,
         "transfer_slot": row.transfer_base,
-        "drain": None if front.kind == "none" else f"{front.kind}_drain",
+        "drain": None if (drain := FRONTS[front.kind].drain) == "NULL" else drain,
     }

@@ -9,7 +9,8 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import heapsmith
-from heapsmith.codegen.claims import STRUCT_BYTES, dispatches, header_sentence, sentence, struct_fields
+from heapsmith.codegen.claims import STRUCT_BYTES, dispatches, header_sentence, sentences, struct_fields
+from heapsmith.codegen.policies import FRONTS
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan, plan_json
 from heapsmith.model.design.toml import design_text
@@ -22,7 +23,7 @@ RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
 PURPOSES = {
     "plan.h": "The numbers of this heap, as enumerators for the emitted C and the runtime.",
     "plan.c": "The tables of this heap: size classes, size to class, and the heap of a thread that has none.",
-    "fast.c": "The hit paths of this heap: a straight-line alloc and free per size class, malloc and free over them.",
+    "fast.c": "The hit paths of this heap: malloc and free, and a straight-line alloc and free per size class.",
 }
 
 UNIT = "heap.c"
@@ -30,15 +31,6 @@ UNIT_PURPOSE = "All of this heap but its hit paths: the tables and the parts of 
 
 HEADER = "heapsmith.h"
 HEADER_PURPOSE = "malloc and free for sizes that the compiler knows, inlined into the program: docs/header.md."
-
-FRONT_WORDS = {
-    "none": "No front.",
-    "array_stack": "Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.",
-    "fifo_ring": "FIFO ring, written and read by the heap's thread alone; the freed block is not touched.",
-    "linked_list": "Linked list: LIFO through the blocks' first words, of the heap's thread alone.",
-    "two_level": "Array stack over a linked list, both LIFO and of the heap's thread alone.",
-}
-
 
 PARTS = (
     *("os.c", "lock.c", "store.c", "transfer.c", "slabs.c", "thread.c", "rows.c", "large.c", "huge.c"),
@@ -91,6 +83,17 @@ def _fronts(plan: Plan) -> list[str]:
     return sorted({row.front.kind for row in plan.classes})
 
 
+def includes(plan: Plan) -> dict[str, str | dict[str, str]]:
+    """The templates of the design's policies, each by the name of its row."""
+    return {
+        "fronts": {kind: f"front/{kind}.j2" for kind in _fronts(plan)},
+        "classifier": f"classifier/{plan.design.classifier}.j2",
+        "remote": f"remote/{plan.design.remote}.j2",
+        "hardening": f"hardening/{plan.hardening}.j2",
+        "dispatch": f"dispatch/{plan.dispatch}.j2",
+    }
+
+
 def render(plan: Plan) -> dict[str, str]:
     """The emitted C by file name: the library's, and the header for programs."""
     environment = Environment(
@@ -105,16 +108,16 @@ def render(plan: Plan) -> dict[str, str]:
     values = {
         "plan": plan,
         "version": heapsmith.__version__,
-        "hits": {row.index: sentence(plan, row) for row in plan.classes},
+        "includes": includes(plan),
+        "hits": sentences(plan),
         "parts": [str(source.relative_to(RUNTIME)) for source in runtime_sources(plan)],
         "headers": [str(header.relative_to(RUNTIME)) for header in kind_headers],
         "fronts": _fronts(plan),
         "dispatches": dispatches(plan),
         "header_sentence": header_sentence(plan),
-        "front_words": FRONT_WORDS,
         "struct_fields": struct_fields(plan),
         "struct_bytes": STRUCT_BYTES,
-        "drains": {kind: "NULL" if kind == "none" else f"{kind}_drain" for kind in FRONT_WORDS},
+        "drains": {kind: front.drain for kind, front in FRONTS.items()},
     }
     header = environment.get_template(f"{HEADER}.j2")
     nameless = header.render(values, purpose=HEADER_PURPOSE, rows_symbol="")

@@ -1,17 +1,19 @@
 """Audit of the shape of the emitted C: hot functions are straight lines that leave for declared slow paths only."""
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from pycparser import c_ast
 
-from heapsmith.codegen.claims import HARDENING_CALLS, Row, exits
+from heapsmith.codegen.claims import Row, exits, functions
 from heapsmith.codegen.emitted import Facts, Unit, c_text
+from heapsmith.codegen.policies import CLASSIFIERS, FRONTS, HARDENINGS, REMOTES, Function
 from heapsmith.model.design.plan import ClassPlan, Plan
 
 HELPERS = frozenset(
     {"count_checked", "size_to_class", "slab_of", "in_slab_span", "hs_stack_popped", "hs_stack_pushed"}
-    | {"hs_with_header", "link_set", "link_next", "link_take", "hs_born", "hs_dies", "hs_is_live"}
+    | {"hs_write_header", "link_set", "link_next", "link_take", "hs_born", "hs_dies", "hs_is_live"}
     | {"count_own", "word_set", "word_subtract"}
 )
 """Inline functions that hot functions may call: no loop, and no call but of each other and of the last words."""
@@ -19,15 +21,6 @@ HELPERS = frozenset(
 LAST_WORDS = frozenset({"hs_misuse", "hs_not_live"})
 NO_CALL = frozenset({"__atomic_store_n"})
 """What looks like a call and is an instruction."""
-
-CLASSIFIER_TESTS: dict[str, tuple[str, ...]] = {
-    "slab_map": ("!in_slab_span(block)",),
-    "class_region": ("!in_slab_span(block)",),
-    "header": ("!in_slab_span(block)", ">= CLASS_COUNT"),
-}
-"""The first of them asks whether the block is small at all."""
-
-REMOTE_TESTS: dict[str, tuple[str, ...]] = {"local_cache": (), "owner_list": ("!= hs_self",)}
 
 
 class Expected(NamedTuple):
@@ -51,62 +44,67 @@ class Expected(NamedTuple):
 def expected(plan: Plan) -> dict[str, Expected]:
     """What every hot function holds, by its name."""
     leaves = exits(plan)
-    table: dict[str, Expected] = {}
-    for row in plan.classes:
-        for name in (f"alloc_{row.size}", f"free_{row.size}"):
-            table[name] = _of_class(plan, row, name, leaves[name])
-    tests = CLASSIFIER_TESTS[plan.design.classifier] + REMOTE_TESTS[plan.design.remote]
-    plain = frozenset({0, 1})
-    born, dies = HARDENING_CALLS[plan.hardening]
-    dies += ("in_slab_span",)
-    table |= _mallocs(plan, leaves, born)
-    calls = frozenset({"slab_of", "push" if plan.dispatch == "stack" else "hs_free_of[]", *dies})
-    if plan.hardening == "full":
-        ends = leaves["hs_free_small"] if tests[1:] else tuple(calls & {"push", "hs_free_of[]"})
-        table["hs_free_small"] = Expected(ends, tests[1:], calls, frozenset(), plain)
-        tests = ("!in_slab_span(block)", "== NULL")
-    table["free"] = Expected(leaves["free"], tests, calls, frozenset(), plain)
-    return table
+    table = {name: _of_class(plan, name, row, function) for name, (row, function) in functions(plan).items()}
+    return table | _mallocs(plan, leaves) | _frees(plan, leaves)
 
 
-def _mallocs(plan: Plan, leaves: dict[str, tuple[str, ...]], born: tuple[str, ...]) -> dict[str, Expected]:
-    """malloc, and the functions that only it and free have."""
-    plain, none = frozenset({0, 1}), frozenset[str]()
-    by_table = frozenset({"hs_alloc_of[]", "size_to_class", *born})
+def _plain(exits: tuple[str, ...], tests: tuple[str, ...], calls: Iterable[str] = ()) -> Expected:
+    """Of a function that serves all classes."""
+    return Expected(exits, tests, frozenset(calls), frozenset(), frozenset({0, 1}))
+
+
+def _mallocs(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expected]:
+    """malloc and its parts."""
+    born = HARDENINGS[plan.hardening].born
+    by_table = {"alloc_of[]", "size_to_class", *born}
     if plan.dispatch == "table":
-        return {"malloc": Expected(leaves["malloc"], ("> SMALL_LIMIT",), by_table, none, plain)}
-    popped = {"count_checked", "hs_stack_popped", *born, *(["hs_with_header"] if plan.header_bytes else [])}
+        return {"malloc": _plain(leaves["malloc"], ("> SMALL_LIMIT",), by_table)}
+    popped = {"count_checked", "hs_stack_popped", *born, *header_calls(plan)}
     table = {
-        "malloc": Expected(leaves["malloc"], ("> DIRECT_LIMIT",), frozenset({"pop"}), none, plain),
-        "malloc_miss": Expected(("hs_alloc_of[]", "size_to_class", *born), (), by_table, none, plain),
-        "pop": Expected(("malloc_miss",), ("== NULL",), frozenset(popped), none, plain),
-        "free_miss": Expected(("hs_free_of[]",), (), frozenset(), none, plain),
-        "push": Expected(
-            ("free_miss",), ("== heap->end[row]",), frozenset({"count_checked", "hs_stack_pushed"}), none, plain
-        ),
+        "malloc": _plain(leaves["malloc"], ("> DIRECT_LIMIT",), {"pop"}),
+        "malloc_miss": _plain(tuple(by_table), ()),
+        "pop": _plain(leaves["pop"], ("== NULL",), popped),
     }
     if plan.has_above:
-        calls = frozenset({"pop", "size_to_class"})
-        table["malloc_above"] = Expected(leaves["malloc_above"], ("> SMALL_LIMIT",), calls, none, plain)
+        table["malloc_above"] = _plain(leaves["malloc_above"], ("> SMALL_LIMIT",), {"pop", "size_to_class"})
     return table
 
 
-def _of_class(plan: Plan, row: ClassPlan, name: str, leaves: tuple[str, ...]) -> Expected:
+def _frees(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expected]:
+    """free and its parts."""
+    classifier, remote = CLASSIFIERS[plan.design.classifier], REMOTES[plan.design.remote]
+    tests = ("!in_slab_span(block)", *(("== NULL",) if plan.quarantine else ()))
+    calls = {"in_slab_span", "free_small", *HARDENINGS[plan.hardening].dies}
+    table = {
+        "free": _plain(leaves["free"], tests, calls),
+        "hs_free_small": _plain(("free_small",), ()),
+        "free_small": _plain(
+            leaves["free_small"] or ("push",), classifier.tests + remote.tests, {"push"} | remote.calls
+        ),
+    }
+    if plan.dispatch == "table":
+        return table | {"push": _plain(("free_of[]",), ())}
+    pushed = {"count_checked", "hs_stack_pushed"}
+    return table | {
+        "free_miss": _plain(("free_of[]",), ()),
+        "push": _plain(leaves["push"], ("== heap->end[row]",), pushed),
+    }
+
+
+def header_calls(plan: Plan) -> set[str]:
+    """The emitted function that an allocation calls where blocks have a header."""
+    return {"hs_write_header"} if plan.header_bytes else set()
+
+
+def _of_class(plan: Plan, name: str, row: ClassPlan, function: Function) -> Expected:
+    """Of a class's own function: no class or slot but its own, and no other number than its capacity."""
     own = frozenset({f"CLASS_{row.size}"})
-    allocates = name.startswith("alloc_")
-    if row.front.kind == "none":
-        return Expected(leaves, (), frozenset(), own, frozenset())
-    calls = {"count_checked", *(["hs_with_header"] if allocates and plan.header_bytes else [])}
-    if row.stack:
-        test = "== NULL" if allocates else f"== heap->end[1 + CLASS_{row.size}]"
-        calls |= {"hs_stack_popped" if allocates else "hs_stack_pushed"}
-        return Expected(leaves, (test,), frozenset(calls), own, frozenset({0, 1}))
-    listed = row.front.kind == "linked_list"
-    test = "== NULL" if listed and allocates else f">= {row.front.capacity}"
-    calls |= {"word_subtract" if listed and allocates else "word_set"}
-    calls |= {"link_take" if allocates else "link_set"} if listed else set()
-    names = own if listed else own | {f"SLOT_{row.size}"}
-    return Expected(leaves, (test,), frozenset(calls), names, frozenset({0, 1, row.front.capacity}))
+    if function.test is None:
+        return Expected((function.leaves,), (), frozenset(), own, frozenset())
+    calls = function.calls | (header_calls(plan) if name.startswith("alloc_") else set())
+    names = own | ({f"SLOT_{row.size}"} if FRONTS[row.front.kind].has_slots else set())
+    test = function.test.format(capacity=row.front.capacity)
+    return Expected((function.leaves,), (test,), calls, names, frozenset({0, 1, row.front.capacity}))
 
 
 def audit_shape(plan: Plan, unit: Unit) -> list[Row]:
@@ -124,8 +122,8 @@ def _row(name: str, claim: str, faults: list[str]) -> Row:
 
 
 def _function_set(plan: Plan, unit: Unit, hot: set[str]) -> Row:
-    """The emitted C holds the hot functions, their helpers, the end of pointers without a class: no others."""
-    wanted = hot | {"free_unknown", "hs_become"} | ({"hs_with_header"} if plan.header_bytes else set())
+    """The emitted C holds the hot functions and their helpers: no others."""
+    wanted = hot | {"hs_become"} | header_calls(plan)
     wanted |= {"hs_stack_popped", "hs_stack_pushed"} if plan.dispatch == "stack" else set()
     faults = [f"{name} is not declared" for name in sorted(set(unit.functions) - wanted)]
     faults += [f"{name} is missing" for name in sorted(wanted - set(unit.functions))]

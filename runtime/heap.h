@@ -87,9 +87,8 @@ extern struct heap hs_no_heap; /* of every thread that has none: always empty an
 extern __thread struct heap *hs_self;
 void hs_become(struct heap *heap); /* hs_self, and what heapsmith.h reads (emitted) */
 
-/* What malloc dispatches to (emitted). */
-extern void *(*const hs_alloc_of[CLASS_COUNT])(void);
-extern void (*const hs_free_of[1 + CLASS_COUNT])(void *block); /* by 1 + class: into the thread's own front; [0]: no class */
+/* Emitted. */
+void hs_free_small(void *block); /* sections 4 and 7: into the thread's own front, or to the owner */
 extern const uint8_t hs_size_class[];
 extern const char hs_design[]; /* name and hash */
 

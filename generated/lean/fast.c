@@ -1,4 +1,4 @@
-/* The hit paths of this heap: a straight-line alloc and free per size class, malloc and free over them.
+/* The hit paths of this heap: malloc and free, and a straight-line alloc and free per size class.
  *
  * Emitted by heapsmith 0.1.0 from design "lean", content hash 1c24ab41b973.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
@@ -16,13 +16,13 @@
 static void *alloc_16(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_16].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_16].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_16);
     count_checked(&heap->count[CLASS_16].hit0);
-    heap->front[CLASS_16].list = link_take(newest);
+    heap->front[CLASS_16].list = link_take(block);
     word_subtract(&heap->front[CLASS_16].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_16(void *block)
@@ -47,13 +47,13 @@ static void free_16(void *block)
 static void *alloc_32(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_32].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_32].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_32);
     count_checked(&heap->count[CLASS_32].hit0);
-    heap->front[CLASS_32].list = link_take(newest);
+    heap->front[CLASS_32].list = link_take(block);
     word_subtract(&heap->front[CLASS_32].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_32(void *block)
@@ -78,13 +78,13 @@ static void free_32(void *block)
 static void *alloc_48(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_48].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_48].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_48);
     count_checked(&heap->count[CLASS_48].hit0);
-    heap->front[CLASS_48].list = link_take(newest);
+    heap->front[CLASS_48].list = link_take(block);
     word_subtract(&heap->front[CLASS_48].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_48(void *block)
@@ -109,13 +109,13 @@ static void free_48(void *block)
 static void *alloc_64(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_64].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_64].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_64);
     count_checked(&heap->count[CLASS_64].hit0);
-    heap->front[CLASS_64].list = link_take(newest);
+    heap->front[CLASS_64].list = link_take(block);
     word_subtract(&heap->front[CLASS_64].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_64(void *block)
@@ -140,13 +140,13 @@ static void free_64(void *block)
 static void *alloc_80(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_80].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_80].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_80);
     count_checked(&heap->count[CLASS_80].hit0);
-    heap->front[CLASS_80].list = link_take(newest);
+    heap->front[CLASS_80].list = link_take(block);
     word_subtract(&heap->front[CLASS_80].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_80(void *block)
@@ -171,13 +171,13 @@ static void free_80(void *block)
 static void *alloc_96(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_96].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_96].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_96);
     count_checked(&heap->count[CLASS_96].hit0);
-    heap->front[CLASS_96].list = link_take(newest);
+    heap->front[CLASS_96].list = link_take(block);
     word_subtract(&heap->front[CLASS_96].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_96(void *block)
@@ -202,13 +202,13 @@ static void free_96(void *block)
 static void *alloc_112(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_112].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_112].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_112);
     count_checked(&heap->count[CLASS_112].hit0);
-    heap->front[CLASS_112].list = link_take(newest);
+    heap->front[CLASS_112].list = link_take(block);
     word_subtract(&heap->front[CLASS_112].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_112(void *block)
@@ -233,13 +233,13 @@ static void free_112(void *block)
 static void *alloc_128(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_128].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_128].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_128);
     count_checked(&heap->count[CLASS_128].hit0);
-    heap->front[CLASS_128].list = link_take(newest);
+    heap->front[CLASS_128].list = link_take(block);
     word_subtract(&heap->front[CLASS_128].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_128(void *block)
@@ -264,13 +264,13 @@ static void free_128(void *block)
 static void *alloc_144(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_144].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_144].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_144);
     count_checked(&heap->count[CLASS_144].hit0);
-    heap->front[CLASS_144].list = link_take(newest);
+    heap->front[CLASS_144].list = link_take(block);
     word_subtract(&heap->front[CLASS_144].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_144(void *block)
@@ -295,13 +295,13 @@ static void free_144(void *block)
 static void *alloc_160(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_160].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_160].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_160);
     count_checked(&heap->count[CLASS_160].hit0);
-    heap->front[CLASS_160].list = link_take(newest);
+    heap->front[CLASS_160].list = link_take(block);
     word_subtract(&heap->front[CLASS_160].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_160(void *block)
@@ -326,13 +326,13 @@ static void free_160(void *block)
 static void *alloc_176(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_176].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_176].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_176);
     count_checked(&heap->count[CLASS_176].hit0);
-    heap->front[CLASS_176].list = link_take(newest);
+    heap->front[CLASS_176].list = link_take(block);
     word_subtract(&heap->front[CLASS_176].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_176(void *block)
@@ -357,13 +357,13 @@ static void free_176(void *block)
 static void *alloc_192(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_192].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_192].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_192);
     count_checked(&heap->count[CLASS_192].hit0);
-    heap->front[CLASS_192].list = link_take(newest);
+    heap->front[CLASS_192].list = link_take(block);
     word_subtract(&heap->front[CLASS_192].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_192(void *block)
@@ -388,13 +388,13 @@ static void free_192(void *block)
 static void *alloc_208(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_208].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_208].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_208);
     count_checked(&heap->count[CLASS_208].hit0);
-    heap->front[CLASS_208].list = link_take(newest);
+    heap->front[CLASS_208].list = link_take(block);
     word_subtract(&heap->front[CLASS_208].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_208(void *block)
@@ -419,13 +419,13 @@ static void free_208(void *block)
 static void *alloc_224(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_224].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_224].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_224);
     count_checked(&heap->count[CLASS_224].hit0);
-    heap->front[CLASS_224].list = link_take(newest);
+    heap->front[CLASS_224].list = link_take(block);
     word_subtract(&heap->front[CLASS_224].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_224(void *block)
@@ -450,13 +450,13 @@ static void free_224(void *block)
 static void *alloc_240(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_240].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_240].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_240);
     count_checked(&heap->count[CLASS_240].hit0);
-    heap->front[CLASS_240].list = link_take(newest);
+    heap->front[CLASS_240].list = link_take(block);
     word_subtract(&heap->front[CLASS_240].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_240(void *block)
@@ -481,13 +481,13 @@ static void free_240(void *block)
 static void *alloc_256(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_256].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_256].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_256);
     count_checked(&heap->count[CLASS_256].hit0);
-    heap->front[CLASS_256].list = link_take(newest);
+    heap->front[CLASS_256].list = link_take(block);
     word_subtract(&heap->front[CLASS_256].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_256(void *block)
@@ -512,13 +512,13 @@ static void free_256(void *block)
 static void *alloc_288(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_288].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_288].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_288);
     count_checked(&heap->count[CLASS_288].hit0);
-    heap->front[CLASS_288].list = link_take(newest);
+    heap->front[CLASS_288].list = link_take(block);
     word_subtract(&heap->front[CLASS_288].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_288(void *block)
@@ -543,13 +543,13 @@ static void free_288(void *block)
 static void *alloc_320(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_320].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_320].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_320);
     count_checked(&heap->count[CLASS_320].hit0);
-    heap->front[CLASS_320].list = link_take(newest);
+    heap->front[CLASS_320].list = link_take(block);
     word_subtract(&heap->front[CLASS_320].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_320(void *block)
@@ -574,13 +574,13 @@ static void free_320(void *block)
 static void *alloc_368(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_368].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_368].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_368);
     count_checked(&heap->count[CLASS_368].hit0);
-    heap->front[CLASS_368].list = link_take(newest);
+    heap->front[CLASS_368].list = link_take(block);
     word_subtract(&heap->front[CLASS_368].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_368(void *block)
@@ -605,13 +605,13 @@ static void free_368(void *block)
 static void *alloc_400(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_400].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_400].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_400);
     count_checked(&heap->count[CLASS_400].hit0);
-    heap->front[CLASS_400].list = link_take(newest);
+    heap->front[CLASS_400].list = link_take(block);
     word_subtract(&heap->front[CLASS_400].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_400(void *block)
@@ -636,13 +636,13 @@ static void free_400(void *block)
 static void *alloc_448(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_448].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_448].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_448);
     count_checked(&heap->count[CLASS_448].hit0);
-    heap->front[CLASS_448].list = link_take(newest);
+    heap->front[CLASS_448].list = link_take(block);
     word_subtract(&heap->front[CLASS_448].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_448(void *block)
@@ -667,13 +667,13 @@ static void free_448(void *block)
 static void *alloc_512(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_512].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_512].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_512);
     count_checked(&heap->count[CLASS_512].hit0);
-    heap->front[CLASS_512].list = link_take(newest);
+    heap->front[CLASS_512].list = link_take(block);
     word_subtract(&heap->front[CLASS_512].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_512(void *block)
@@ -698,13 +698,13 @@ static void free_512(void *block)
 static void *alloc_576(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_576].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_576].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_576);
     count_checked(&heap->count[CLASS_576].hit0);
-    heap->front[CLASS_576].list = link_take(newest);
+    heap->front[CLASS_576].list = link_take(block);
     word_subtract(&heap->front[CLASS_576].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_576(void *block)
@@ -729,13 +729,13 @@ static void free_576(void *block)
 static void *alloc_672(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_672].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_672].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_672);
     count_checked(&heap->count[CLASS_672].hit0);
-    heap->front[CLASS_672].list = link_take(newest);
+    heap->front[CLASS_672].list = link_take(block);
     word_subtract(&heap->front[CLASS_672].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_672(void *block)
@@ -760,13 +760,13 @@ static void free_672(void *block)
 static void *alloc_800(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_800].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_800].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_800);
     count_checked(&heap->count[CLASS_800].hit0);
-    heap->front[CLASS_800].list = link_take(newest);
+    heap->front[CLASS_800].list = link_take(block);
     word_subtract(&heap->front[CLASS_800].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_800(void *block)
@@ -791,13 +791,13 @@ static void free_800(void *block)
 static void *alloc_1008(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_1008].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_1008].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_1008);
     count_checked(&heap->count[CLASS_1008].hit0);
-    heap->front[CLASS_1008].list = link_take(newest);
+    heap->front[CLASS_1008].list = link_take(block);
     word_subtract(&heap->front[CLASS_1008].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_1008(void *block)
@@ -822,13 +822,13 @@ static void free_1008(void *block)
 static void *alloc_1360(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_1360].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_1360].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_1360);
     count_checked(&heap->count[CLASS_1360].hit0);
-    heap->front[CLASS_1360].list = link_take(newest);
+    heap->front[CLASS_1360].list = link_take(block);
     word_subtract(&heap->front[CLASS_1360].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_1360(void *block)
@@ -853,13 +853,13 @@ static void free_1360(void *block)
 static void *alloc_2048(void)
 {
     struct heap *heap = hs_self;
-    struct block *newest = heap->front[CLASS_2048].list;
-    if (newest == NULL) /* empty, or no heap */
+    struct block *block = heap->front[CLASS_2048].list;
+    if (block == NULL) /* empty, or no heap */
         return linked_list_refill(heap, CLASS_2048);
     count_checked(&heap->count[CLASS_2048].hit0);
-    heap->front[CLASS_2048].list = link_take(newest);
+    heap->front[CLASS_2048].list = link_take(block);
     word_subtract(&heap->front[CLASS_2048].held, 1);
-    return newest;
+    return block;
 }
 
 static void free_2048(void *block)
@@ -877,13 +877,7 @@ static void free_2048(void *block)
     word_set(&heap->front[CLASS_2048].held, held + 1);
 }
 
-/* A pointer into a slab that has no class: no block of ours. */
-static void free_unknown(void *block)
-{
-    hs_free_large(block);
-}
-
-void *(*const hs_alloc_of[CLASS_COUNT])(void) = {
+static void *(*const alloc_of[CLASS_COUNT])(void) = {
     alloc_16,
     alloc_32,
     alloc_48,
@@ -914,8 +908,9 @@ void *(*const hs_alloc_of[CLASS_COUNT])(void) = {
     alloc_2048,
 };
 
-void (*const hs_free_of[1 + CLASS_COUNT])(void *block) = {
-    free_unknown,
+/* By row: 1 + class. Row 0 is that of a pointer into a slab that has no class: no block of ours. */
+static void (*const free_of[1 + CLASS_COUNT])(void *block) = {
+    hs_free_large,
     free_16,
     free_32,
     free_48,
@@ -951,7 +946,25 @@ void *malloc(size_t bytes)
 {
     if (bytes > SMALL_LIMIT)
         return hs_malloc_large(bytes);
-    return hs_alloc_of[size_to_class(bytes)]();
+    return alloc_of[size_to_class(bytes)]();
+}
+
+static inline void push(size_t row, void *block)
+{
+    free_of[row](block);
+}
+
+static inline void free_small(void *block)
+{
+    size_t slab = ((uintptr_t)block - hs_span) >> SLAB_SHIFT;
+    size_t row = hs_slab_class[slab];
+    push(row, block);
+}
+
+/* For the runtime: blocks of the quarantine, of a list of remote frees, or of a thread that had no heap before. */
+void hs_free_small(void *block)
+{
+    free_small(block);
 }
 
 /* Hit path: 4 loads, 0 stores, 1 branch, then the class. */
@@ -961,7 +974,5 @@ void free(void *block)
         hs_free_large(block);
         return;
     }
-    size_t slab = ((uintptr_t)block - hs_span) >> SLAB_SHIFT;
-    size_t row = hs_slab_class[slab];
-    hs_free_of[row](block);
+    free_small(block);
 }

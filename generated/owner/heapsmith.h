@@ -22,7 +22,7 @@ struct hs_rows {
     uintptr_t span; /* all small blocks lie in so many bytes from here on */
     size_t span_bytes;
 };
-extern __thread struct hs_rows *hs_heap_cf32a998cd0b_3be693 __attribute__((tls_model("initial-exec")));
+extern __thread struct hs_rows *hs_heap_cf32a998cd0b_805c75 __attribute__((tls_model("initial-exec")));
 
 /* Compilers hold that malloc and free touch no memory that a program sees, and would read a stack before a call that
  * changes it. */
@@ -39,15 +39,9 @@ static inline void *hs_stack_popped(void ***top, void *block)
     return block;
 }
 
-/* The slot at top was filled. */
-static inline void hs_stack_pushed(void ***top)
-{
-    __asm__("addq $8, %0" : "+m"(*top) : : "cc");
-}
-
 static inline __attribute__((always_inline)) void *hs_pop(size_t row, size_t bytes)
 {
-    struct hs_rows *heap = hs_heap_cf32a998cd0b_3be693;
+    struct hs_rows *heap = hs_heap_cf32a998cd0b_805c75;
     void *block = heap->top[row][-1];
     if (block == NULL) /* empty, or no heap */
         return malloc(bytes);

@@ -1,4 +1,4 @@
-/* The hit paths of this heap: a straight-line alloc and free per size class, malloc and free over them.
+/* The hit paths of this heap: malloc and free, and a straight-line alloc and free per size class.
  *
  * Emitted by heapsmith 0.1.0 from design "two-level", content hash 39009f135183.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
@@ -11,990 +11,508 @@
 #include "large.h"
 #include "span.h"
 
-/* The block, now that it has left the stack. One instruction where the compiler, which has read top before, would take
- * two; and the block is in the register that it is returned in, or there would be a third. */
-static inline void *hs_stack_popped(void ***top, void *block)
-{
-    __asm__("subq $8, %0" : "+m"(*top), "+a"(block) : : "cc");
-    return block;
-}
-
-/* The slot at top was filled. */
-static inline void hs_stack_pushed(void ***top)
-{
-    __asm__("addq $8, %0" : "+m"(*top) : : "cc");
-}
-
 /* 16-byte blocks for requests of 0 to 16 bytes: at most 16 bytes unused inside, 4096 blocks a slab.
  * Array stack over a linked list, both LIFO and of the heap's thread alone.
  * Level 0: capacity 64, refill 32, spill 32, promote 32. Level 1: capacity 512, flush 256.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_16(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_16][-1];
-    if (block == NULL) /* empty, or no heap */
-        return two_level_refill(heap, CLASS_16);
-    count_checked(&heap->count[CLASS_16].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_16], block);
+    return two_level_refill(hs_self, CLASS_16);
 }
 
 static void free_16(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_16];
-    if (top == heap->end[1 + CLASS_16]) { /* full, or no heap */
-        two_level_spill(heap, CLASS_16, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_16].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_16]);
+    two_level_spill(hs_self, CLASS_16, block);
 }
 
 /* 32-byte blocks for requests of 17 to 32 bytes: at most 15 bytes unused inside, 2048 blocks a slab.
  * Array stack over a linked list, both LIFO and of the heap's thread alone.
  * Level 0: capacity 64, refill 32, spill 32, promote 32. Level 1: capacity 512, flush 256.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_32(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_32][-1];
-    if (block == NULL) /* empty, or no heap */
-        return two_level_refill(heap, CLASS_32);
-    count_checked(&heap->count[CLASS_32].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_32], block);
+    return two_level_refill(hs_self, CLASS_32);
 }
 
 static void free_32(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_32];
-    if (top == heap->end[1 + CLASS_32]) { /* full, or no heap */
-        two_level_spill(heap, CLASS_32, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_32].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_32]);
+    two_level_spill(hs_self, CLASS_32, block);
 }
 
 /* 48-byte blocks for requests of 33 to 48 bytes: at most 15 bytes unused inside, 1365 blocks a slab.
  * Array stack over a linked list, both LIFO and of the heap's thread alone.
  * Level 0: capacity 64, refill 32, spill 32, promote 32. Level 1: capacity 512, flush 256.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_48(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_48][-1];
-    if (block == NULL) /* empty, or no heap */
-        return two_level_refill(heap, CLASS_48);
-    count_checked(&heap->count[CLASS_48].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_48], block);
+    return two_level_refill(hs_self, CLASS_48);
 }
 
 static void free_48(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_48];
-    if (top == heap->end[1 + CLASS_48]) { /* full, or no heap */
-        two_level_spill(heap, CLASS_48, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_48].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_48]);
+    two_level_spill(hs_self, CLASS_48, block);
 }
 
 /* 64-byte blocks for requests of 49 to 64 bytes: at most 15 bytes unused inside, 1024 blocks a slab.
  * Array stack over a linked list, both LIFO and of the heap's thread alone.
  * Level 0: capacity 64, refill 32, spill 32, promote 32. Level 1: capacity 512, flush 256.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_64(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_64][-1];
-    if (block == NULL) /* empty, or no heap */
-        return two_level_refill(heap, CLASS_64);
-    count_checked(&heap->count[CLASS_64].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_64], block);
+    return two_level_refill(hs_self, CLASS_64);
 }
 
 static void free_64(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_64];
-    if (top == heap->end[1 + CLASS_64]) { /* full, or no heap */
-        two_level_spill(heap, CLASS_64, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_64].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_64]);
+    two_level_spill(hs_self, CLASS_64, block);
 }
 
 /* 80-byte blocks for requests of 65 to 80 bytes: at most 15 bytes unused inside, 819 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 32, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_80(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_80][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_80);
-    count_checked(&heap->count[CLASS_80].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_80], block);
+    return array_stack_refill(hs_self, CLASS_80);
 }
 
 static void free_80(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_80];
-    if (top == heap->end[1 + CLASS_80]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_80, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_80].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_80]);
+    array_stack_flush(hs_self, CLASS_80, block);
 }
 
 /* 96-byte blocks for requests of 81 to 96 bytes: at most 15 bytes unused inside, 682 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 32, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_96(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_96][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_96);
-    count_checked(&heap->count[CLASS_96].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_96], block);
+    return array_stack_refill(hs_self, CLASS_96);
 }
 
 static void free_96(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_96];
-    if (top == heap->end[1 + CLASS_96]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_96, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_96].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_96]);
+    array_stack_flush(hs_self, CLASS_96, block);
 }
 
 /* 112-byte blocks for requests of 97 to 112 bytes: at most 15 bytes unused inside, 585 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 32, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_112(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_112][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_112);
-    count_checked(&heap->count[CLASS_112].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_112], block);
+    return array_stack_refill(hs_self, CLASS_112);
 }
 
 static void free_112(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_112];
-    if (top == heap->end[1 + CLASS_112]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_112, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_112].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_112]);
+    array_stack_flush(hs_self, CLASS_112, block);
 }
 
 /* 128-byte blocks for requests of 113 to 128 bytes: at most 15 bytes unused inside, 512 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 32, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_128(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_128][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_128);
-    count_checked(&heap->count[CLASS_128].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_128], block);
+    return array_stack_refill(hs_self, CLASS_128);
 }
 
 static void free_128(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_128];
-    if (top == heap->end[1 + CLASS_128]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_128, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_128].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_128]);
+    array_stack_flush(hs_self, CLASS_128, block);
 }
 
 /* 160-byte blocks for requests of 129 to 160 bytes: at most 31 bytes unused inside, 409 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 25, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_160(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_160][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_160);
-    count_checked(&heap->count[CLASS_160].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_160], block);
+    return array_stack_refill(hs_self, CLASS_160);
 }
 
 static void free_160(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_160];
-    if (top == heap->end[1 + CLASS_160]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_160, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_160].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_160]);
+    array_stack_flush(hs_self, CLASS_160, block);
 }
 
 /* 192-byte blocks for requests of 161 to 192 bytes: at most 31 bytes unused inside, 341 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 21, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_192(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_192][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_192);
-    count_checked(&heap->count[CLASS_192].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_192], block);
+    return array_stack_refill(hs_self, CLASS_192);
 }
 
 static void free_192(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_192];
-    if (top == heap->end[1 + CLASS_192]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_192, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_192].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_192]);
+    array_stack_flush(hs_self, CLASS_192, block);
 }
 
 /* 224-byte blocks for requests of 193 to 224 bytes: at most 31 bytes unused inside, 292 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 18, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_224(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_224][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_224);
-    count_checked(&heap->count[CLASS_224].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_224], block);
+    return array_stack_refill(hs_self, CLASS_224);
 }
 
 static void free_224(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_224];
-    if (top == heap->end[1 + CLASS_224]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_224, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_224].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_224]);
+    array_stack_flush(hs_self, CLASS_224, block);
 }
 
 /* 256-byte blocks for requests of 225 to 256 bytes: at most 31 bytes unused inside, 256 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 16, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_256(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_256][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_256);
-    count_checked(&heap->count[CLASS_256].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_256], block);
+    return array_stack_refill(hs_self, CLASS_256);
 }
 
 static void free_256(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_256];
-    if (top == heap->end[1 + CLASS_256]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_256, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_256].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_256]);
+    array_stack_flush(hs_self, CLASS_256, block);
 }
 
 /* 320-byte blocks for requests of 257 to 320 bytes: at most 63 bytes unused inside, 204 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 12, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_320(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_320][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_320);
-    count_checked(&heap->count[CLASS_320].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_320], block);
+    return array_stack_refill(hs_self, CLASS_320);
 }
 
 static void free_320(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_320];
-    if (top == heap->end[1 + CLASS_320]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_320, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_320].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_320]);
+    array_stack_flush(hs_self, CLASS_320, block);
 }
 
 /* 384-byte blocks for requests of 321 to 384 bytes: at most 63 bytes unused inside, 170 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 10, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_384(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_384][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_384);
-    count_checked(&heap->count[CLASS_384].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_384], block);
+    return array_stack_refill(hs_self, CLASS_384);
 }
 
 static void free_384(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_384];
-    if (top == heap->end[1 + CLASS_384]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_384, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_384].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_384]);
+    array_stack_flush(hs_self, CLASS_384, block);
 }
 
 /* 448-byte blocks for requests of 385 to 448 bytes: at most 63 bytes unused inside, 146 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 9, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_448(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_448][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_448);
-    count_checked(&heap->count[CLASS_448].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_448], block);
+    return array_stack_refill(hs_self, CLASS_448);
 }
 
 static void free_448(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_448];
-    if (top == heap->end[1 + CLASS_448]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_448, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_448].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_448]);
+    array_stack_flush(hs_self, CLASS_448, block);
 }
 
 /* 512-byte blocks for requests of 449 to 512 bytes: at most 63 bytes unused inside, 128 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 8, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_512(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_512][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_512);
-    count_checked(&heap->count[CLASS_512].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_512], block);
+    return array_stack_refill(hs_self, CLASS_512);
 }
 
 static void free_512(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_512];
-    if (top == heap->end[1 + CLASS_512]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_512, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_512].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_512]);
+    array_stack_flush(hs_self, CLASS_512, block);
 }
 
 /* 640-byte blocks for requests of 513 to 640 bytes: at most 127 bytes unused inside, 102 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 6, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_640(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_640][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_640);
-    count_checked(&heap->count[CLASS_640].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_640], block);
+    return array_stack_refill(hs_self, CLASS_640);
 }
 
 static void free_640(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_640];
-    if (top == heap->end[1 + CLASS_640]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_640, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_640].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_640]);
+    array_stack_flush(hs_self, CLASS_640, block);
 }
 
 /* 768-byte blocks for requests of 641 to 768 bytes: at most 127 bytes unused inside, 85 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 5, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_768(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_768][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_768);
-    count_checked(&heap->count[CLASS_768].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_768], block);
+    return array_stack_refill(hs_self, CLASS_768);
 }
 
 static void free_768(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_768];
-    if (top == heap->end[1 + CLASS_768]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_768, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_768].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_768]);
+    array_stack_flush(hs_self, CLASS_768, block);
 }
 
 /* 896-byte blocks for requests of 769 to 896 bytes: at most 127 bytes unused inside, 73 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 4, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_896(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_896][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_896);
-    count_checked(&heap->count[CLASS_896].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_896], block);
+    return array_stack_refill(hs_self, CLASS_896);
 }
 
 static void free_896(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_896];
-    if (top == heap->end[1 + CLASS_896]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_896, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_896].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_896]);
+    array_stack_flush(hs_self, CLASS_896, block);
 }
 
 /* 1024-byte blocks for requests of 897 to 1024 bytes: at most 127 bytes unused inside, 64 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 4, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_1024(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_1024][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_1024);
-    count_checked(&heap->count[CLASS_1024].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_1024], block);
+    return array_stack_refill(hs_self, CLASS_1024);
 }
 
 static void free_1024(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_1024];
-    if (top == heap->end[1 + CLASS_1024]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_1024, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_1024].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_1024]);
+    array_stack_flush(hs_self, CLASS_1024, block);
 }
 
 /* 1280-byte blocks for requests of 1025 to 1280 bytes: at most 255 bytes unused inside, 51 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 3, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_1280(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_1280][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_1280);
-    count_checked(&heap->count[CLASS_1280].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_1280], block);
+    return array_stack_refill(hs_self, CLASS_1280);
 }
 
 static void free_1280(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_1280];
-    if (top == heap->end[1 + CLASS_1280]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_1280, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_1280].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_1280]);
+    array_stack_flush(hs_self, CLASS_1280, block);
 }
 
 /* 1536-byte blocks for requests of 1281 to 1536 bytes: at most 255 bytes unused inside, 42 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 2, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_1536(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_1536][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_1536);
-    count_checked(&heap->count[CLASS_1536].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_1536], block);
+    return array_stack_refill(hs_self, CLASS_1536);
 }
 
 static void free_1536(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_1536];
-    if (top == heap->end[1 + CLASS_1536]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_1536, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_1536].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_1536]);
+    array_stack_flush(hs_self, CLASS_1536, block);
 }
 
 /* 1792-byte blocks for requests of 1537 to 1792 bytes: at most 255 bytes unused inside, 36 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 2, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_1792(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_1792][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_1792);
-    count_checked(&heap->count[CLASS_1792].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_1792], block);
+    return array_stack_refill(hs_self, CLASS_1792);
 }
 
 static void free_1792(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_1792];
-    if (top == heap->end[1 + CLASS_1792]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_1792, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_1792].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_1792]);
+    array_stack_flush(hs_self, CLASS_1792, block);
 }
 
 /* 2048-byte blocks for requests of 1793 to 2048 bytes: at most 255 bytes unused inside, 32 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 64, refill 2, flush 32.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_2048(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_2048][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_2048);
-    count_checked(&heap->count[CLASS_2048].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_2048], block);
+    return array_stack_refill(hs_self, CLASS_2048);
 }
 
 static void free_2048(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_2048];
-    if (top == heap->end[1 + CLASS_2048]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_2048, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_2048].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_2048]);
+    array_stack_flush(hs_self, CLASS_2048, block);
 }
 
 /* 2560-byte blocks for requests of 2049 to 2560 bytes: at most 511 bytes unused inside, 25 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 51, refill 1, flush 25.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_2560(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_2560][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_2560);
-    count_checked(&heap->count[CLASS_2560].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_2560], block);
+    return array_stack_refill(hs_self, CLASS_2560);
 }
 
 static void free_2560(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_2560];
-    if (top == heap->end[1 + CLASS_2560]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_2560, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_2560].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_2560]);
+    array_stack_flush(hs_self, CLASS_2560, block);
 }
 
 /* 3072-byte blocks for requests of 2561 to 3072 bytes: at most 511 bytes unused inside, 21 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 42, refill 1, flush 21.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_3072(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_3072][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_3072);
-    count_checked(&heap->count[CLASS_3072].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_3072], block);
+    return array_stack_refill(hs_self, CLASS_3072);
 }
 
 static void free_3072(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_3072];
-    if (top == heap->end[1 + CLASS_3072]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_3072, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_3072].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_3072]);
+    array_stack_flush(hs_self, CLASS_3072, block);
 }
 
 /* 3584-byte blocks for requests of 3073 to 3584 bytes: at most 511 bytes unused inside, 18 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 36, refill 1, flush 18.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_3584(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_3584][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_3584);
-    count_checked(&heap->count[CLASS_3584].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_3584], block);
+    return array_stack_refill(hs_self, CLASS_3584);
 }
 
 static void free_3584(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_3584];
-    if (top == heap->end[1 + CLASS_3584]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_3584, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_3584].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_3584]);
+    array_stack_flush(hs_self, CLASS_3584, block);
 }
 
 /* 4096-byte blocks for requests of 3585 to 4096 bytes: at most 511 bytes unused inside, 16 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 32, refill 1, flush 16.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_4096(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_4096][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_4096);
-    count_checked(&heap->count[CLASS_4096].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_4096], block);
+    return array_stack_refill(hs_self, CLASS_4096);
 }
 
 static void free_4096(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_4096];
-    if (top == heap->end[1 + CLASS_4096]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_4096, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_4096].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_4096]);
+    array_stack_flush(hs_self, CLASS_4096, block);
 }
 
 /* 5120-byte blocks for requests of 4097 to 5120 bytes: at most 1023 bytes unused inside, 12 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 25, refill 1, flush 12.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_5120(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_5120][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_5120);
-    count_checked(&heap->count[CLASS_5120].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_5120], block);
+    return array_stack_refill(hs_self, CLASS_5120);
 }
 
 static void free_5120(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_5120];
-    if (top == heap->end[1 + CLASS_5120]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_5120, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_5120].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_5120]);
+    array_stack_flush(hs_self, CLASS_5120, block);
 }
 
 /* 6144-byte blocks for requests of 5121 to 6144 bytes: at most 1023 bytes unused inside, 10 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 21, refill 1, flush 10.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_6144(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_6144][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_6144);
-    count_checked(&heap->count[CLASS_6144].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_6144], block);
+    return array_stack_refill(hs_self, CLASS_6144);
 }
 
 static void free_6144(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_6144];
-    if (top == heap->end[1 + CLASS_6144]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_6144, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_6144].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_6144]);
+    array_stack_flush(hs_self, CLASS_6144, block);
 }
 
 /* 7168-byte blocks for requests of 6145 to 7168 bytes: at most 1023 bytes unused inside, 9 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 18, refill 1, flush 9.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_7168(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_7168][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_7168);
-    count_checked(&heap->count[CLASS_7168].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_7168], block);
+    return array_stack_refill(hs_self, CLASS_7168);
 }
 
 static void free_7168(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_7168];
-    if (top == heap->end[1 + CLASS_7168]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_7168, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_7168].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_7168]);
+    array_stack_flush(hs_self, CLASS_7168, block);
 }
 
 /* 8192-byte blocks for requests of 7169 to 8192 bytes: at most 1023 bytes unused inside, 8 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 16, refill 1, flush 8.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_8192(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_8192][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_8192);
-    count_checked(&heap->count[CLASS_8192].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_8192], block);
+    return array_stack_refill(hs_self, CLASS_8192);
 }
 
 static void free_8192(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_8192];
-    if (top == heap->end[1 + CLASS_8192]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_8192, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_8192].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_8192]);
+    array_stack_flush(hs_self, CLASS_8192, block);
 }
 
 /* 10240-byte blocks for requests of 8193 to 10240 bytes: at most 2047 bytes unused inside, 6 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 12, refill 1, flush 6.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_10240(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_10240][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_10240);
-    count_checked(&heap->count[CLASS_10240].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_10240], block);
+    return array_stack_refill(hs_self, CLASS_10240);
 }
 
 static void free_10240(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_10240];
-    if (top == heap->end[1 + CLASS_10240]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_10240, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_10240].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_10240]);
+    array_stack_flush(hs_self, CLASS_10240, block);
 }
 
 /* 12288-byte blocks for requests of 10241 to 12288 bytes: at most 2047 bytes unused inside, 5 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 10, refill 1, flush 5.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_12288(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_12288][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_12288);
-    count_checked(&heap->count[CLASS_12288].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_12288], block);
+    return array_stack_refill(hs_self, CLASS_12288);
 }
 
 static void free_12288(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_12288];
-    if (top == heap->end[1 + CLASS_12288]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_12288, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_12288].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_12288]);
+    array_stack_flush(hs_self, CLASS_12288, block);
 }
 
 /* 14336-byte blocks for requests of 12289 to 14336 bytes: at most 2047 bytes unused inside, 4 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 9, refill 1, flush 4.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_14336(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_14336][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_14336);
-    count_checked(&heap->count[CLASS_14336].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_14336], block);
+    return array_stack_refill(hs_self, CLASS_14336);
 }
 
 static void free_14336(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_14336];
-    if (top == heap->end[1 + CLASS_14336]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_14336, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_14336].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_14336]);
+    array_stack_flush(hs_self, CLASS_14336, block);
 }
 
 /* 16384-byte blocks for requests of 14337 to 16384 bytes: at most 2047 bytes unused inside, 4 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
  * Capacity 8, refill 1, flush 4.
- * Hit path: alloc 5 loads, 1 store, 1 branch; free 5 loads, 2 stores, 1 branch. */
+ * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
 static void *alloc_16384(void)
 {
-    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_16384][-1];
-    if (block == NULL) /* empty, or no heap */
-        return array_stack_refill(heap, CLASS_16384);
-    count_checked(&heap->count[CLASS_16384].hit0);
-    return hs_stack_popped(&heap->top[1 + CLASS_16384], block);
+    return array_stack_refill(hs_self, CLASS_16384);
 }
 
 static void free_16384(void *block)
 {
-    struct heap *heap = hs_self;
-    void **top = heap->top[1 + CLASS_16384];
-    if (top == heap->end[1 + CLASS_16384]) { /* full, or no heap */
-        array_stack_flush(heap, CLASS_16384, block);
-        return;
-    }
-    count_checked(&heap->count[CLASS_16384].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[1 + CLASS_16384]);
+    array_stack_flush(hs_self, CLASS_16384, block);
 }
 
 /* 20480-byte blocks for requests of 16385 to 20480 bytes: at most 4095 bytes unused inside, 3 blocks a slab.
@@ -1049,13 +567,7 @@ static void free_32768(void *block)
     none_free(hs_self, CLASS_32768, block);
 }
 
-/* A pointer into a slab that has no class: no block of ours. */
-static void free_unknown(void *block)
-{
-    hs_free_large(block);
-}
-
-void *(*const hs_alloc_of[CLASS_COUNT])(void) = {
+static void *(*const alloc_of[CLASS_COUNT])(void) = {
     alloc_16,
     alloc_32,
     alloc_48,
@@ -1098,8 +610,9 @@ void *(*const hs_alloc_of[CLASS_COUNT])(void) = {
     alloc_32768,
 };
 
-void (*const hs_free_of[1 + CLASS_COUNT])(void *block) = {
-    free_unknown,
+/* By row: 1 + class. Row 0 is that of a pointer into a slab that has no class: no block of ours. */
+static void (*const free_of[1 + CLASS_COUNT])(void *block) = {
+    hs_free_large,
     free_16,
     free_32,
     free_48,
@@ -1142,9 +655,27 @@ void (*const hs_free_of[1 + CLASS_COUNT])(void *block) = {
     free_32768,
 };
 
+/* The block, now that it has left the stack. One instruction where the compiler, which has read top before, would take
+ * two; and the block is in the register that it is returned in, or there would be a third. */
+static inline void *hs_stack_popped(void ***top, void *block)
+{
+    __asm__("subq $8, %0" : "+m"(*top), "+a"(block) : : "cc");
+    return block;
+}
+
+/* The slot at top was filled. */
+static inline void hs_stack_pushed(void ***top)
+{
+    __asm__("addq $8, %0" : "+m"(*top) : : "cc");
+}
+
+/* malloc pops the stack in the row of the class, and free pushes it. The processor would have to guess a jump to a
+ * function of the class, and guesses wrong where sizes alternate (docs/dispatch.md). Rows of other fronts are always
+ * empty and always full. */
+
 static __attribute__((noinline)) void *malloc_miss(size_t bytes)
 {
-    return hs_alloc_of[size_to_class(bytes)]();
+    return alloc_of[size_to_class(bytes)]();
 }
 
 static inline void *pop(struct heap *heap, size_t row, size_t bytes)
@@ -1154,24 +685,6 @@ static inline void *pop(struct heap *heap, size_t row, size_t bytes)
         return malloc_miss(bytes);
     count_checked(&heap->count[row - 1].hit0);
     return hs_stack_popped(&heap->top[row], block);
-}
-
-static __attribute__((noinline)) void free_miss(size_t row, void *block)
-{
-    hs_free_of[row](block);
-}
-
-static inline void push(size_t row, void *block)
-{
-    struct heap *heap = hs_self;
-    void **top = heap->top[row];
-    if (top == heap->end[row]) { /* full, or another front, or no class, or no heap */
-        free_miss(row, block);
-        return;
-    }
-    count_checked(&heap->count[row - 1].push);
-    *top = block;
-    hs_stack_pushed(&heap->top[row]);
 }
 
 /* Hit path: 6 loads, 1 store, 2 branches. */
@@ -1191,6 +704,37 @@ void *malloc(size_t bytes)
     return pop(heap, heap->row_of[bytes], bytes);
 }
 
+static __attribute__((noinline)) void free_miss(size_t row, void *block)
+{
+    free_of[row](block);
+}
+
+static inline void push(size_t row, void *block)
+{
+    struct heap *heap = hs_self;
+    void **top = heap->top[row];
+    if (top == heap->end[row]) { /* full, or another front, or no class, or no heap */
+        free_miss(row, block);
+        return;
+    }
+    count_checked(&heap->count[row - 1].push);
+    *top = block;
+    hs_stack_pushed(&heap->top[row]);
+}
+
+static inline void free_small(void *block)
+{
+    size_t slab = ((uintptr_t)block - hs_span) >> SLAB_SHIFT;
+    size_t row = hs_slab_class[slab];
+    push(row, block);
+}
+
+/* For the runtime: blocks of the quarantine, of a list of remote frees, or of a thread that had no heap before. */
+void hs_free_small(void *block)
+{
+    free_small(block);
+}
+
 /* Hit path: 8 loads, 2 stores, 2 branches. */
 void free(void *block)
 {
@@ -1198,7 +742,5 @@ void free(void *block)
         hs_free_large(block);
         return;
     }
-    size_t slab = ((uintptr_t)block - hs_span) >> SLAB_SHIFT;
-    size_t row = hs_slab_class[slab];
-    push(row, block);
+    free_small(block);
 }

@@ -22,7 +22,7 @@ struct hs_rows {
     uintptr_t span; /* all small blocks lie in so many bytes from here on */
     size_t span_bytes;
 };
-extern __thread struct hs_rows *hs_heap_39009f135183_7a6823 __attribute__((tls_model("initial-exec")));
+extern __thread struct hs_rows *hs_heap_39009f135183_033c0b __attribute__((tls_model("initial-exec")));
 
 /* Compilers hold that malloc and free touch no memory that a program sees, and would read a stack before a call that
  * changes it. */
@@ -39,25 +39,25 @@ static inline void *hs_stack_popped(void ***top, void *block)
     return block;
 }
 
-/* The slot at top was filled. */
-static inline void hs_stack_pushed(void ***top)
-{
-    __asm__("addq $8, %0" : "+m"(*top) : : "cc");
-}
-
 static inline __attribute__((always_inline)) void *hs_pop(size_t row, size_t bytes)
 {
-    struct hs_rows *heap = hs_heap_39009f135183_7a6823;
+    struct hs_rows *heap = hs_heap_39009f135183_033c0b;
     void *block = heap->top[row][-1];
     if (block == NULL) /* empty, or no heap */
         return malloc(bytes);
     return hs_stack_popped(&heap->top[row], block);
 }
 
+/* The slot at top was filled. */
+static inline void hs_stack_pushed(void ***top)
+{
+    __asm__("addq $8, %0" : "+m"(*top) : : "cc");
+}
+
 /* What is no small block begins where a page begins, NULL too, and is free()'s: a run may serve a small request. */
 static inline __attribute__((always_inline)) void hs_push(size_t row, void *block)
 {
-    struct hs_rows *heap = hs_heap_39009f135183_7a6823;
+    struct hs_rows *heap = hs_heap_39009f135183_033c0b;
     uintptr_t place = (uintptr_t)block;
     if (__builtin_expect(place % 4096 == 0, 0) && place - heap->span >= heap->span_bytes) {
         free(block);

@@ -91,14 +91,12 @@ def free(state: State, thread: int, block: int, asked: int) -> None:
     if block >= SMALL_END:
         free_large(state, heap, block, asked)
     elif block >= 0:
-        by_row = state.by_row
         dies_lines(state, block)
         if heap < 0 and needs_heap(state):
-            if state.tail_bytes == 0:  # else the quarantine needs the heap, before the block's class is asked
+            if state.quarantine == 0:  # else the quarantine needs the heap, before the block's class is asked
                 touch(state.touched, FREE_OF + WORD * (1 + (block & CLASS_MASK)), 0)
-                by_row = 0
             heap = heap_for(state, thread)
-        free_small(state, heap, block, by_row)
+        free_small(state, heap, block)
 
 
 @kernel

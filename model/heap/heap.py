@@ -133,14 +133,14 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
 
 
 @hit_path
-def free_small(state: State, heap: int, block: int, by_row: int) -> None:
+def free_small(state: State, heap: int, block: int) -> None:
     """A block is freed by a thread of this heap (NO_HEAP if it has none): it, or the one that it drives out of the
-    quarantine, goes where it belongs. by_row: as for free_to_front."""
+    quarantine, goes where it belongs."""
     if state.quarantine > 0 and heap >= 0:
         block = hold_back(state, heap, block)
         if block < 0:
             return
-    put_back(state, heap, block, by_row)
+    put_back(state, heap, block)
 
 
 @kernel
@@ -180,11 +180,11 @@ def empty_quarantine(state: State, heap: int) -> None:
         place = (head + index) % state.quarantine
         quarantine_lines(state, heap, place)
         block = int(state.slots[base + place])
-        put_back(state, heap, block, 0)
+        put_back(state, heap, block)
 
 
 @hit_path
-def put_back(state: State, heap: int, block: int, by_row: int) -> None:
+def put_back(state: State, heap: int, block: int) -> None:
     """A freed block goes to a front or to its owner (sections 4 and 7)."""
     class_lines(state, block)
     owner_lines(state, block)
@@ -192,7 +192,7 @@ def put_back(state: State, heap: int, block: int, by_row: int) -> None:
     if place == TO_FRONT:
         if state.by_row == 0:
             branch(state.touched, CLASS_OF_FREE, block & CLASS_MASK)
-        free_to_front(state, heap, block, by_row)
+        free_to_front(state, heap, block)
     else:
         state.classes[block & CLASS_MASK]["remote"] += 1
         owner = int(state.slabs[block >> SLAB_SHIFT]["owner"])
@@ -203,12 +203,11 @@ def put_back(state: State, heap: int, block: int, by_row: int) -> None:
 
 
 @hit_path
-def free_to_front(state: State, heap: int, block: int, by_row: int) -> None:
-    """The heap's front takes the block in; what it flushes goes to the transfer cache or the store. by_row: it comes by
-    way of the row of its class (model/policy/lines.py)."""
+def free_to_front(state: State, heap: int, block: int) -> None:
+    """The heap's front takes the block in; what it flushes goes to the transfer cache or the store."""
     cls = block & CLASS_MASK
     front = heap * state.class_count + cls
-    free_lines(state, heap, front, cls, block, by_row)
+    free_lines(state, heap, front, cls, block)
     flushed = front_push(state, front, cls, block)
     branch(state.touched, FREE_SERVED, int(flushed == 0))
     if flushed == 0:
@@ -251,7 +250,7 @@ def drain_remote(state: State, heap: int) -> None:
         touch(state.touched, block_at(state, block), 0)
         touch(state.touched, slab_at(state, block >> SLAB_SHIFT) + SLAB_CLASS_NUMBER, 0)
         touch(state.touched, count_at(state, heap, block & CLASS_MASK) + COUNT_DRAINED, 1)
-        free_to_front(state, heap, block, 0)
+        put_back(state, heap, block)
         node = after
 
 

@@ -45,7 +45,7 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
             return
     size_lines(state, size)
     touch(state.touched, ALLOC_OF + WORD * cls, 0)
-    if not is_new:
+    if not is_new and state.classes[cls]["stack"] == 0:
         front_pop_lines(state, front, cls)
 
 
@@ -73,10 +73,9 @@ def owner_lines(state: State, block: int) -> None:
 
 
 @hit_path
-def free_lines(state: State, heap: int, front: int, cls: int, block: int, by_row: int) -> None:
-    """Of a free into the front of its class, an overflow up to what it gives to the store. by_row: through the row of
-    its class first."""
-    if by_row == 1:
+def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> None:
+    """Of a free into the front of its class, an overflow up to what it gives to the store."""
+    if state.by_row == 1:
         capacity = int(state.classes[cls]["stack"])
         held = int(state.fronts[front]["held"]) if capacity > 0 else 0
         stack_push_lines(state, front, held, capacity)

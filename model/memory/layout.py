@@ -37,9 +37,9 @@ CLASSES = 40 * (REGION + STAGGER)
 SIZE_CLASS = 41 * (REGION + STAGGER)
 """hs_size_class: a byte per grain."""
 ALLOC_OF = 42 * (REGION + STAGGER)
-"""hs_alloc_of: a word per class."""
+"""alloc_of: a word per class."""
 FREE_OF = 43 * (REGION + STAGGER)
-"""hs_free_of: a word per row."""
+"""free_of: a word per row."""
 STORE_AT = 44 * (REGION + STAGGER)
 """The store that all heaps share (local_cache): two words per class."""
 TRANSFERRED = 45 * (REGION + STAGGER)

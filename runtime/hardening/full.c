@@ -81,8 +81,10 @@ void *hs_take_back(void *block)
     const struct class_plan *plan = plan_of(block);
     hardening_unseal(block, plan->usable);
     memset(block, 0, plan->usable + TAIL_BYTES);
+    if (QUARANTINE == 0)
+        return block;
     struct heap *heap = remote_freeing_heap();
-    return QUARANTINE > 0 && heap != &hs_no_heap ? quarantined(&heap->quarantine, block) : block;
+    return heap != &hs_no_heap ? quarantined(&heap->quarantine, block) : block;
 }
 
 void hardening_empty(struct heap *heap)

@@ -53,7 +53,7 @@ struct heap *remote_freeing_heap(void)
 void remote_orphan_free(unsigned class, void *block)
 {
     if (remote_freeing_heap() != &hs_no_heap) {
-        hs_free_of[1 + class](block);
+        hs_free_small(block);
         return;
     }
     count_shared(&hs_no_heap.count[class].direct, 1);

@@ -59,7 +59,7 @@ bool remote_drain(struct heap *heap)
         first = link_take(first);
         unsigned class = slab_of(block)->class;
         count_own(&heap->count[class].drained, 1);
-        hs_free_of[1 + class](block);
+        hs_free_small(block);
     }
     return true;
 }

@@ -26,7 +26,11 @@ uintptr_t hs_link_key;
 struct heap_count hs_count;
 
 static void drained(void *block);
-void (*const hs_free_of[1 + CLASS_COUNT])(void *block) = { [1] = drained };
+
+void hs_free_small(void *block)
+{
+    drained(block);
+}
 
 void hs_lock_pool(void)
 {

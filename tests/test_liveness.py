@@ -1,0 +1,147 @@
+"""Liveness: a conformance run reaches every statement of the emitted C, and a program every one of heapsmith.h."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from covering import covering_designs, of_each_row, soon
+from loaded import FAST_TO_BUILD
+from nasty import nasty_trace
+from observed_lines import Process
+from test_header import DESIGNS as HEADER_DESIGNS
+from test_header import NAMES as HEADER_NAMES
+from test_header import compile_program, library, linked
+
+from heapsmith.bench.gates.hot_paths import committed
+from heapsmith.codegen.build import build_emitted
+from heapsmith.codegen.difference import counter_names
+from heapsmith.codegen.driver import Driver
+from heapsmith.codegen.generate import HEADER, generate
+from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.memory.layout import WORD
+
+DESIGNS = [*map(load, builtin_names()), *covering_designs()]
+SOON = [*map(load, committed()), *of_each_row(2)]
+
+BODY = re.compile(r"^([a-z][^\n;{}]*?(\w+)\([^()\n]*\)\s*\{)( [^\n]*(?= \}$)|\n.*?(?=^\}))", re.MULTILINE | re.DOTALL)
+"""A function up to its last brace: its head, its name and its body."""
+MISUSE = re.compile(r">= CLASS_COUNT\) \{\n(?P<guarded>.*?\n)    \}\n", re.DOTALL)
+"""What only a program's fault leads to: the block has a header that the library did not write."""
+
+
+class Watched:
+    """Emitted C whose statements, each on lines of its own, say that they run: the n-th sets hs_reached[n]."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def text(self, text: str) -> str:
+        """The text of another file, its statements watched."""
+        return BODY.sub(self._function, text)
+
+    def _function(self, found: re.Match[str]) -> str:
+        head, name, body = found.groups()
+        guarded = MISUSE.search(body)
+        begins, is_branch, lines = True, False, [self._mark(name, "called")]
+        for line in re.sub(r" */\*.*?\*/", "", body, flags=re.DOTALL).splitlines(keepends=True):
+            code = line.strip()
+            is_statement = begins and code not in ("", "}") and not code.startswith("}")
+            if is_statement and not (guarded and line in guarded["guarded"]):
+                mark = self._mark(name, code)
+                lines.append(f"{{ {mark} {code} }}\n" if is_branch else f"{mark} {line}")
+            else:
+                lines.append(line)
+            is_branch = code.startswith("if (") and code.endswith(")")
+            begins = is_branch or code.endswith((";", "{", "}")) or (begins and not code)
+        return head + "".join(lines)
+
+    def _mark(self, function: str, code: str) -> str:
+        self.names.append(f"{function}: {code}")
+        return f" hs_reached[{len(self.names) - 1}] = 1;"
+
+
+def unreached(plan: Plan, emitted: Path) -> list[str]:
+    """Statements of fast.c and plan.c in a folder that no event of a conformance run reaches."""
+    watched = Watched()
+    for name in ("fast.c", "plan.c"):
+        text = (emitted / name).read_text()
+        (emitted / name).write_text("extern unsigned long hs_reached[];\n" + watched.text(text))
+    with (emitted / "fast.c").open("a") as end:
+        end.write(f"unsigned long hs_reached[{len(watched.names)}];\n")
+    built = build_emitted(emitted, emitted / "watched.so", flags=FAST_TO_BUILD)
+    chunk = nasty_trace(plan, crowd=2)
+    with Driver(built, plan.grain, len(counter_names(plan))) as driver:
+        driver.send(chunk)
+        driver.receive(len(chunk.op))
+        process = Process(driver.pid, built)
+        start = process.symbols["hs_reached"].at
+        return [name for place, name in enumerate(watched.names) if not process.word(start + WORD * place)]
+
+
+@pytest.mark.parametrize("design", soon(DESIGNS, SOON), ids=lambda design: design.name)
+def test_every_emitted_statement_runs(design: Design, tmp_path: Path) -> None:
+    generate(design, tmp_path)
+    assert unreached(make_plan(design), tmp_path) == []
+
+
+def test_statements_that_never_run_are_named(tmp_path: Path) -> None:
+    """A function that nothing calls, and a pop behind one that has failed already."""
+    design = Design("small", [16, 32])
+    generate(design, tmp_path)
+    text = (tmp_path / "fast.c").read_text()
+    dead = "void *dead(void)\n{\n    return hs_self;\n}\n\nstatic inline void push("
+    again = """    struct heap *heap = hs_self;
+    void *block = heap->top[1 + CLASS_32][-1];
+    if (block == NULL) /* empty */
+        return array_stack_refill(heap, CLASS_32);
+    return hs_stack_popped(&heap->top[1 + CLASS_32], block);
+"""
+    changed = text.replace("static inline void push(", dead).replace(
+        "    return array_stack_refill(hs_self, CLASS_32);\n", again
+    )
+    moves = changed[changed.index("/* The block, now that") : changed.index("/* malloc pops")]
+    changed = changed.replace(moves, "").replace("/* 16-byte", moves + "/* 16-byte")
+    (tmp_path / "fast.c").write_text(changed)
+    assert unreached(make_plan(design), tmp_path) == [
+        "alloc_32: return hs_stack_popped(&heap->top[1 + CLASS_32], block);",
+        "dead: called",
+        "dead: return hs_self;",
+    ]
+
+
+@pytest.mark.parametrize("name", HEADER_NAMES)
+def test_every_statement_of_the_header_runs(name: str, tmp_path: Path) -> None:
+    """Each class allocates and frees more than its front holds, among them a block that begins a page."""
+    design = HEADER_DESIGNS[name]
+    generate(design, tmp_path)
+    watched = Watched()
+    text = watched.text((tmp_path / HEADER).read_text())
+    (tmp_path / HEADER).write_text(f"static unsigned long hs_reached[{len(watched.names)}];\n{text}")
+    rows = make_plan(design).classes
+    calls = "".join(
+        f"""    for (int number = 0; number < {row.front.capacity + 2}; number++)
+        block[number] = hs_alloc_{row.usable}();
+    for (int number = 0; number < {row.front.capacity + 2}; number++)
+        hs_free_{row.usable}(block[number]);
+"""
+        for row in rows
+    )
+    source = tmp_path / "every.c"
+    source.write_text(f"""#include "{HEADER}"
+#include <stdio.h>
+static void *block[{max(row.front.capacity for row in rows) + 2}];
+int main(void)
+{{
+    hs_free_sized(NULL, {rows[0].usable});
+    hs_free_sized(hs_malloc({rows[-1].usable + 1}), {rows[-1].usable + 1});
+{calls}
+    for (unsigned place = 0; place < sizeof hs_reached / sizeof *hs_reached; place++)
+        printf("%lu\\n", hs_reached[place]);
+    return 0;
+}}
+""")
+    program = compile_program(source, tmp_path / "every", tmp_path, "-w", *linked(library(name)))
+    reached = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
+    assert [name for name, was in zip(watched.names, reached, strict=True) if was == "0"] == []
