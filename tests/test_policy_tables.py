@@ -15,7 +15,7 @@ from heapsmith.model.heap import loop
 
 NEEDED = {
     "front": ("LEVELS", "IS_STACK", "BATCHED", "Params", "why_not_valid", "derive", "push", "push_lines", "drain"),
-    "classifier": ("HEADER_BYTES", "REGIONS", "why_not_with", "class_lines"),
+    "classifier": ("HEADER_BYTES", "REGIONS", "class_lines"),
     "slab_choice": ("gives", "attach", "add", "remove", "lets_go", "members"),
     "empties": ("ONE_POOL", "pool"),
     "remote": ("OWNED", "where", "needs_heap"),

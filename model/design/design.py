@@ -215,8 +215,9 @@ def _why_not_geometry(design: Design) -> str | None:
         return f"slab_span_bytes: {design.slab_span_bytes} holds over {MAX_SLABS} slabs; expected a smaller span"
     if design.huge_bytes % PAGE or not max(PAGE, design.sizes[-1]) <= design.huge_bytes <= 1 << 30:
         return f"huge_bytes: {design.huge_bytes}; expected a multiple of {PAGE}, from the largest size to {1 << 30}"
-    if reason := design.row("classifier").why_not_with(design):
-        return str(reason)
+    for row in map(design.row, policy.TABLES):
+        if hasattr(row, "why_not_with") and (reason := row.why_not_with(design)):
+            return str(reason)
     if design.grain != 16 and header_bytes(design):
         return f"grain: 8 cannot go with classifier '{design.classifier}'; expected 16"
     if design.grain != 16 and tail_bytes(design):

@@ -1,6 +1,8 @@
 """The policy tables: a row is one module, and says all that is said about its policy in Python.
 
-Each room is a package; its own page says what a row has. The places of rows in a table are their codes in the state.
+Each room is a package; its own page says what a row has. Any row may have `why_not_with(design)`: the reason, with the
+field's name, why a design cannot have this policy together with its others, or None. The places of rows in a table are
+their codes in the state.
 """
 
 from types import ModuleType

@@ -1,16 +1,9 @@
-"""What classifiers share: superslabs one after the other, headers, and no condition on a design."""
-
-from typing import Any
+"""What classifiers share: superslabs one after the other, and headers."""
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import WORD, block_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-
-
-def why_not_with(design: Any) -> str | None:
-    """Any design can have this classifier."""
-    return None
 
 
 @kernel

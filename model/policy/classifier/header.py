@@ -2,14 +2,11 @@
 
 from heapsmith.model.compile.kernel import hit_path
 from heapsmith.model.memory.state import State
-from heapsmith.model.policy.classifier import common
 from heapsmith.model.policy.classifier.common import header_lines
 
 NAME = "header"
 HEADER_BYTES = 8
 REGIONS = False
-
-why_not_with = common.why_not_with
 
 
 @hit_path

@@ -4,14 +4,11 @@ from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory.layout import SLAB_CLASS, SLAB_SHIFT
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.classifier import common
 
 NAME = "slab_map"
 DEFAULT = True
 HEADER_BYTES = 0
 REGIONS = False
-
-why_not_with = common.why_not_with
 
 
 @hit_path
