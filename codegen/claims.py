@@ -197,6 +197,7 @@ def struct_fields(plan: Plan) -> list[StructField]:
     fields = {
         "heap": heap,
         "slab": {
+            "out": layout.SLAB_OUT,
             "next": layout.SLAB_NEXT,
             "previous": layout.SLAB_PREVIOUS,
             "child": layout.SLAB_CHILD,

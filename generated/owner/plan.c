@@ -25,6 +25,7 @@ _Static_assert(offsetof(struct heap, count) == 2712, "heap.count");
 _Static_assert(offsetof(struct heap, runs) == 6888, "heap.runs");
 _Static_assert(offsetof(struct heap, quarantine) == 7088, "heap.quarantine");
 _Static_assert(offsetof(struct heap, slot) == 7104, "heap.slot");
+_Static_assert(offsetof(struct slab, out) == 8, "slab.out");
 _Static_assert(offsetof(struct slab, next) == 16, "slab.next");
 _Static_assert(offsetof(struct slab, previous) == 24, "slab.previous");
 _Static_assert(offsetof(struct slab, child) == 32, "slab.child");

@@ -27,6 +27,7 @@ _Static_assert(offsetof(struct heap, count) == 3328, "heap.count");
 _Static_assert(offsetof(struct heap, runs) == 9088, "heap.runs");
 _Static_assert(offsetof(struct heap, quarantine) == 9288, "heap.quarantine");
 _Static_assert(offsetof(struct heap, slot) == 9304, "heap.slot");
+_Static_assert(offsetof(struct slab, out) == 8, "slab.out");
 _Static_assert(offsetof(struct slab, next) == 16, "slab.next");
 _Static_assert(offsetof(struct slab, previous) == 24, "slab.previous");
 _Static_assert(offsetof(struct slab, child) == 32, "slab.child");

@@ -119,6 +119,7 @@ WORK = (
     "pages_touched",  # looked at one by one when they were handed out
     "pages_forgotten",  # the same when they went back
     "visits",  # of slabs by takes
+    "slabs_looked_at",  # by slab choice, one after the other
     "words",  # of marks that takes looked at
     "gives",  # to slabs: neighbours of one slab at once, if the front is an array stack
     "given",  # the blocks

@@ -122,6 +122,7 @@ def _store(plan: Plan, simulation: Simulated) -> Counts:
     yield "take.carve", carved
     yield f"take.{plan.design.classifier}", reused + carved
     yield f"take.visit.{choice}", work["visits"]
+    yield "take.looked_at", work["slabs_looked_at"]
     yield "take.words", work["words"]
     yield "give.block", work["given"]
     yield "give.slab", work["gives"]

@@ -1,9 +1,10 @@
 """Hot index: one slab per class serves refills until it is exhausted; the others wait on a LIFO list."""
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.memory.layout import SLAB_NEXT, SLAB_PREVIOUS, WORD, slab_at
+from heapsmith.model.memory.layout import WORD
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.choice.common import chain, push, unlink
 
 NAME = "hot_index"
 DEFAULT = True
@@ -39,20 +40,7 @@ def remove(state: State, store: int, slab: int) -> None:
         unlink(state, store, slab)
 
 
-@kernel
-def add(state: State, store: int, slab: int) -> None:
-    """A slab that has a free block again becomes the head of the list."""
-    head = int(state.stores[store]["head"])
-    touch(state.touched, int(state.stores[store]["at"]) + WORD, 1)
-    touch(state.touched, slab_at(state, slab) + SLAB_NEXT, 1)
-    touch(state.touched, slab_at(state, slab) + SLAB_PREVIOUS, 1)
-    if head >= 0:
-        touch(state.touched, slab_at(state, head) + SLAB_PREVIOUS, 1)
-    state.slabs[slab]["next"] = head
-    state.slabs[slab]["prev"] = -1
-    if head >= 0:
-        state.slabs[head]["prev"] = slab
-    state.stores[store]["head"] = slab
+add = push
 
 
 @kernel
@@ -62,32 +50,7 @@ def lets_go(state: State, store: int, slab: int) -> bool:
     return bool(state.stores[store]["hot"] != slab)
 
 
-@kernel
-def unlink(state: State, store: int, slab: int) -> None:
-    """`slab` leaves the list (doubly linked, LIFO at the head)."""
-    after = int(state.slabs[slab]["next"])
-    before = int(state.slabs[slab]["prev"])
-    touch(state.touched, slab_at(state, slab) + SLAB_NEXT, 0)
-    touch(state.touched, slab_at(state, slab) + SLAB_PREVIOUS, 0)
-    if after >= 0:
-        touch(state.touched, slab_at(state, after) + SLAB_PREVIOUS, 1)
-    if before >= 0:
-        touch(state.touched, slab_at(state, before) + SLAB_NEXT, 1)
-    else:
-        touch(state.touched, int(state.stores[store]["at"]) + WORD, 1)
-    if after >= 0:
-        state.slabs[after]["prev"] = before
-    if before >= 0:
-        state.slabs[before]["next"] = after
-    else:
-        state.stores[store]["head"] = after
-
-
 def members(state: State, store: int) -> list[int]:
     """The available slabs, for checks."""
-    hot, listed = int(state.stores[store]["hot"]), int(state.stores[store]["head"])
-    found = [hot] if hot >= 0 else []
-    while listed >= 0:
-        found.append(listed)
-        listed = int(state.slabs[listed]["next"])
-    return found
+    hot = int(state.stores[store]["hot"])
+    return [hot] * (hot >= 0) + chain(state, int(state.stores[store]["head"]))

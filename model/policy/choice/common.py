@@ -1,0 +1,52 @@
+"""The LIFO list of available slabs under several slab choices: doubly linked, through the slabs' records."""
+
+from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.memory.layout import SLAB_NEXT, SLAB_PREVIOUS, WORD, slab_at
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import touch
+
+
+@kernel
+def push(state: State, store: int, slab: int) -> None:
+    """`slab` becomes the head of the list."""
+    head = int(state.stores[store]["head"])
+    touch(state.touched, int(state.stores[store]["at"]) + WORD, 1)
+    touch(state.touched, slab_at(state, slab) + SLAB_NEXT, 1)
+    touch(state.touched, slab_at(state, slab) + SLAB_PREVIOUS, 1)
+    if head >= 0:
+        touch(state.touched, slab_at(state, head) + SLAB_PREVIOUS, 1)
+    state.slabs[slab]["next"] = head
+    state.slabs[slab]["prev"] = -1
+    if head >= 0:
+        state.slabs[head]["prev"] = slab
+    state.stores[store]["head"] = slab
+
+
+@kernel
+def unlink(state: State, store: int, slab: int) -> None:
+    """`slab` leaves the list (doubly linked, LIFO at the head)."""
+    after = int(state.slabs[slab]["next"])
+    before = int(state.slabs[slab]["prev"])
+    touch(state.touched, slab_at(state, slab) + SLAB_NEXT, 0)
+    touch(state.touched, slab_at(state, slab) + SLAB_PREVIOUS, 0)
+    if after >= 0:
+        touch(state.touched, slab_at(state, after) + SLAB_PREVIOUS, 1)
+    if before >= 0:
+        touch(state.touched, slab_at(state, before) + SLAB_NEXT, 1)
+    else:
+        touch(state.touched, int(state.stores[store]["at"]) + WORD, 1)
+    if after >= 0:
+        state.slabs[after]["prev"] = before
+    if before >= 0:
+        state.slabs[before]["next"] = after
+    else:
+        state.stores[store]["head"] = after
+
+
+def chain(state: State, slab: int) -> list[int]:
+    """The slabs of a list from this one on, for checks."""
+    found = []
+    while slab >= 0:
+        found.append(slab)
+        slab = int(state.slabs[slab]["next"])
+    return found
