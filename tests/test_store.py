@@ -56,6 +56,19 @@ def test_last_available_slab_stays(compiled: bool) -> None:
     assert program.malloc("i", 1024) == 4096
 
 
+def test_fullest_slab_serves(compiled: bool) -> None:
+    program = Program(compiled, [1024], slab_choice="fullest_first")
+    program.malloc("a b c d e f g h i j k l", 1024)  # three full slabs
+    program.free("a b e f g i")  # 2, 1 and 3 blocks of theirs stay out; slab 2 is the last that joined the list
+    assert program.malloc("m", 1024) == 8192  # slab 2 is full again
+    assert program.malloc("n o", 1024) == [0, 1024]  # then slab 0, until it is full
+    assert program.malloc("p", 1024) == 4096
+    program.free("c d n o j k l")  # slab 0 empties, and goes: others are available; slab 2 has one block out
+    assert program.counts(0, "retire") == (1,)
+    program.free("h p m")
+    assert program.counts(0, "retire") == (2,)  # the last available one stays
+
+
 def test_address_order_of_many_slabs(compiled: bool) -> None:
     program = Program(compiled, [2048], slab_choice="address_ordered")
     names = [f"n{i}" for i in range(60)]
