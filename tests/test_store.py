@@ -69,6 +69,18 @@ def test_fullest_slab_serves(compiled: bool) -> None:
     assert program.counts(0, "retire") == (2,)  # the last available one stays
 
 
+def test_scan_goes_round_from_the_superslab_that_served_last(compiled: bool) -> None:
+    program = Program(compiled, [1024], slab_choice="scan", superslab_bytes=8192)  # two slabs of four blocks each
+    program.malloc(" ".join(f"n{i}" for i in range(16)), 1024)  # slab 3 served last
+    program.free("n0 n4 n8 n12")
+    assert program.malloc("a b", 1024) == [8192, 12288]  # slabs 2 and 3, of that superslab
+    assert program.malloc("c d", 1024) == [0, 4096]  # then round
+    program.free("n9 n1")
+    assert program.malloc("e f", 1024) == [1024, 9216]  # the first superslab served last
+    program.free("b n13 n14 n15")  # slab 3 empties; slab 2 served last
+    assert program.counts(0, "retire") == (1,)
+
+
 def test_address_order_of_many_slabs(compiled: bool) -> None:
     program = Program(compiled, [2048], slab_choice="address_ordered")
     names = [f"n{i}" for i in range(60)]

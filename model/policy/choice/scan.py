@@ -1,0 +1,80 @@
+"""Scan: the records of slabs are looked at one after the other, from the superslab that served last, round all.
+
+No list is kept: what a list of available slabs saves is what this costs.
+"""
+
+from typing import Any
+
+from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.memory.layout import COUNTS, SLAB_BYTES, SLAB_CHILD, SLABS, TOTAL_SUPERSLABS, slab_at
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import touch
+
+NAME = "scan"
+
+
+def why_not_with(design: Any) -> str | None:
+    """Why a design cannot scan: superslabs must lie side by side."""
+    if design.row("classifier").REGIONS:
+        return f"slab_choice: '{NAME}' cannot go with classifier '{design.classifier}', whose superslabs lie apart"
+    return None
+
+
+@kernel
+def gives(state: State, store: int) -> int:
+    """The first available slab on the way round the mapped superslabs; -1 if there is none.
+
+    Slabs are numbered in the order of their creation, so the one that is nearest on the way is searched for.
+    """
+    mapped = state.superslabs * state.slabs_per_superslab
+    last = int(state.stores[store]["hot"])
+    first = int(state.slabs[last]["place"]) // state.slabs_per_superslab * state.slabs_per_superslab if last >= 0 else 0
+    found = -1
+    nearest = mapped
+    for slab in range(state.slabs_made):
+        if state.slabs[slab]["child"] == store + 1:
+            way = (int(state.slabs[slab]["place"]) - first + mapped) % mapped
+            if way < nearest:
+                found, nearest = slab, way
+    touch(state.touched, COUNTS + TOTAL_SUPERSLABS, 0)
+    touch(state.touched, int(state.stores[store]["at"]), 1 if found >= 0 else 0)
+    for looked in range(min(nearest + 1, mapped)):
+        touch(state.touched, SLABS + (first + looked) % mapped * SLAB_BYTES + SLAB_CHILD, 0)
+        state.slabs_looked_at += 1
+    if found >= 0:
+        state.stores[store]["hot"] = found
+    return found
+
+
+@kernel
+def attach(state: State, store: int, slab: int) -> None:
+    """A slab just acquired serves."""
+    add(state, store, slab)
+    touch(state.touched, int(state.stores[store]["at"]), 1)
+    state.stores[store]["hot"] = slab
+
+
+@kernel
+def add(state: State, store: int, slab: int) -> None:
+    """The slab is marked as available to the store's class."""
+    touch(state.touched, slab_at(state, slab) + SLAB_CHILD, 1)
+    state.slabs[slab]["child"] = store + 1
+
+
+@kernel
+def remove(state: State, store: int, slab: int) -> None:
+    """The slab's mark goes."""
+    touch(state.touched, slab_at(state, slab) + SLAB_CHILD, 1)
+    state.slabs[slab]["child"] = 0
+
+
+@kernel
+def lets_go(state: State, store: int, slab: int) -> bool:
+    """Any empty slab may go but the one that served last."""
+    touch(state.touched, int(state.stores[store]["at"]), 0)
+    return bool(state.stores[store]["hot"] != slab)
+
+
+def members(state: State, store: int) -> list[int]:
+    """The available slabs, for checks."""
+    return [slab for slab in range(state.slabs_made) if state.slabs[slab]["child"] == store + 1]
