@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 from heapsmith.model.compile import kernel
-from heapsmith.model.compile.kernel import Ints, compiled, hit_path, large_hit_path, specialised
+from heapsmith.model.compile.kernel import (
+    Arrays,
+    Bytes,
+    Ints,
+    Records,
+    compiled,
+    hit_path,
+    large_hit_path,
+    one_record,
+    record_type,
+    specialised,
+)
 from heapsmith.model.compile.kernel import kernel as mark
 
 STEP = 3
@@ -123,3 +134,70 @@ def test_works_without_a_place_for_the_cache(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr("numba.core.dispatcher.Dispatcher.enable_caching", nowhere)
     assert compiled(total)(np.arange(9)) == total(np.arange(9))
+
+
+class Table(Arrays):
+    """A record without scalars."""
+
+    cells: Ints  # two dimensions
+    kinds: Bytes
+
+
+class Sheet(Table):
+    """A record that has the arrays of its base, and scalars."""
+
+    rows: Records
+    scalars: Records
+
+
+@mark
+def corners(state: Table) -> int:
+    """Uses whole arrays, and a slice."""
+    state.cells[1, :2] = len(state.kinds)
+    return int(state.cells[0, 0] + state.cells[-1, -1]) + state.kinds.size
+
+
+@hit_path
+def summed(row: Ints, count: int) -> int:
+    """A row of an array of two dimensions."""
+    found = 0
+    for index in range(count):
+        found += int(row[index])
+    return found
+
+
+@mark
+def booked(state: Sheet, place: int) -> int:
+    """Uses an array of its base, records, scalars and a row."""
+    state.rows[place]["sum"] += summed(state.cells[place], state.cells.shape[1])
+    state.calls += 1
+    return int(state.rows[place]["sum"]) + state.first * int(state.kinds[place])
+
+
+def sheet() -> Sheet:
+    cells, kinds = np.arange(6).reshape(2, 3), np.array([7, 250], np.uint8)
+    return Sheet(cells=cells, kinds=kinds, rows=np.zeros(2, record_type("sum")), scalars=one_record(calls=0, first=3))
+
+
+def test_a_record_of_arrays_is_a_parameter() -> None:
+    for run in (booked, compiled(booked)):
+        state = sheet()
+        assert (run(state, 0), run(state, 1)) == (0 + 1 + 2 + 3 * 7, 3 + 4 + 5 + 3 * 250)
+        assert (state.calls, state.rows["sum"].tolist()) == (2, [3, 12])
+
+
+def test_a_record_needs_no_scalars() -> None:
+    for run in (corners, compiled(corners)):
+        state = Table(cells=np.arange(6).reshape(2, 3), kinds=np.zeros(9, np.uint8))
+        assert run(state) == 0 + 5 + 9
+        assert state.cells.tolist() == [[0, 1, 2], [9, 9, 5]]
+        with pytest.raises(AttributeError):
+            _ = state.no_such
+        with pytest.raises(AttributeError):
+            state.no_such = 1
+
+
+def test_the_digest_sees_the_arrays_of_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    digest = kernel._digest(kernel._reach(booked, {}), {})
+    monkeypatch.setattr(Sheet, "ITEMS", dict(reversed(Sheet.ITEMS.items())))
+    assert kernel._digest(kernel._reach(booked, {}), {}) != digest

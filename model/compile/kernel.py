@@ -2,11 +2,12 @@
 
 import hashlib
 import importlib
+import inspect
 import linecache
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,30 +35,48 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 class Arrays:
     """Base of a record of named arrays that a kernel takes as its first parameter, called `state`.
 
-    A subclass annotates one attribute per array with its type; one of them is `scalars`, an array of one record, whose
-    fields are attributes too. Plain Python uses the record as it is; model/compile/prune.py makes a parameter of each
-    array that a compiled kernel needs.
+    A subclass annotates one attribute per array with its type; the arrays of its base come first.
+    If one of them is `scalars`, an array of one record, the fields of that record are attributes
+    too. No array and no field has the name of a kernel. Plain Python uses the record as it is;
+    model/compile/prune.py makes a parameter of each array that a compiled kernel needs.
     """
 
-    scalars: Records
+    ITEMS: ClassVar[dict[str, Any]] = {}
+    """The type of an array's items by the array's name."""
+
+    def __init_subclass__(cls) -> None:
+        own = inspect.get_annotations(cls)
+        cls.ITEMS = cls.ITEMS | {name: get_args(get_args(kind)[1])[0] for name, kind in own.items()}
+
+    def __init__(self, **arrays: Any) -> None:
+        for name, array in arrays.items():
+            setattr(self, name, array)
 
     def __getattr__(self, name: str) -> int:
-        if name == "scalars":
-            raise AttributeError(name)
         try:
-            return int(self.scalars[0][name])
+            return int(super().__getattribute__("scalars")[0][name])
         except ValueError:
             raise AttributeError(name) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in type(self).__annotations__:
+        if name in self.ITEMS:
             super().__setattr__(name, value)
         else:
-            self.scalars[0][name] = value
+            super().__getattribute__("scalars")[0][name] = value
 
     def arrays(self) -> list[Any]:
         """The arrays in the order of the annotations."""
-        return [getattr(self, name) for name in type(self).__annotations__]
+        return [getattr(self, name) for name in self.ITEMS]
+
+
+def record_type(*fields: str) -> np.dtype[np.void]:
+    """The type of records with these fields, all int64."""
+    return np.dtype([(field, np.int64) for field in fields])
+
+
+def one_record(**numbers: int) -> Records:
+    """An array of one record with these numbers, all int64."""
+    return np.array([tuple(numbers.values())], record_type(*numbers))
 
 
 # No kernel makes an array: counting references to those passed along (nrt) took most of the time.
@@ -146,7 +165,7 @@ def _globals_of(function: types.FunctionType) -> list[str]:
 
 
 def _digest(reached: Iterable[types.FunctionType], constants: Mapping[str, int]) -> str:
-    """12 hex digits of this file, of the files of the kernels, and of the global constants that they name."""
+    """12 hex digits of this file and of what the kernels are: their files, records, and global constants."""
     digest = hashlib.sha256()
     intrinsics = {_LOWERED[function].__code__.co_filename for function in reached if function in _LOWERED}
     files = {function.__code__.co_filename for function in reached}
@@ -155,7 +174,7 @@ def _digest(reached: Iterable[types.FunctionType], constants: Mapping[str, int])
     for function in sorted(reached, key=lambda function: (function.__module__, function.__name__)):
         values = [constants.get(name, function.__globals__[name]) for name in _globals_of(function)]
         numbers = [np.asarray(value).tolist() for value in values if isinstance(value, int | np.ndarray)]
-        digest.update(repr(numbers).encode())
+        digest.update(repr((numbers, prune.record_of(function))).encode())
     return digest.hexdigest()[:12]
 
 

@@ -13,7 +13,7 @@ import inspect
 import textwrap
 import types
 from collections.abc import Mapping
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -73,9 +73,9 @@ def record_of(function: types.FunctionType) -> dict[str, str] | None:
     """The arrays of the record that a kernel takes as `state`: 'Ints', 'Records' or another word by name; None if it
     takes no record."""
     record = function.__annotations__.get(STATE)
-    if not isinstance(record, type):
+    items: Mapping[str, Any] | None = getattr(record, "ITEMS", None)
+    if items is None:
         return None
-    items = {name: get_args(get_args(kind)[1])[0] for name, kind in inspect.get_annotations(record).items()}
     return {name: {np.int64: "Ints", np.void: "Records"}.get(item, "Column") for name, item in items.items()}
 
 

@@ -103,9 +103,7 @@ class Machine:
         The processor time of the kernels, without what grows the arrays, is added to `kernel_ns`; it includes their
         compilation if they are new to this process. Raises BadInput at an event that cannot be.
         """
-        types = {"op": np.uint8, "thread": np.uint32, "block": np.uint32, "size": np.int64, "align_log2": np.uint8}
-        for name, kind in types.items():
-            setattr(self.state, name, np.require(getattr(chunk, name), kind, ("C", "A", "W")))
+        self.state.follow(chunk)
         self.state.addresses = NO_ADDRESSES if addresses is None else addresses
         if len(chunk.op):
             self._name(int(chunk.thread.max()), int(chunk.block.max()))

@@ -1,6 +1,6 @@
 """The records of a machine's arrays: their fields, all int64. What points to nothing is -1."""
 
-import numpy as np
+from heapsmith.model.compile.kernel import record_type
 
 PLAN_NUMBERS = (
     "grain",
@@ -143,16 +143,9 @@ CLASS_NUMBERS = ("stride", "usable", "first", "blocks", "stack")
 BATCHES = ("refill", "flush", "spill", "promote")
 """Fields of a front's plan; in `classes` their names end in _batch, to tell them from the counters."""
 
-
-def _record(*fields: str) -> np.dtype[np.void]:
-    return np.dtype([(field, np.int64) for field in fields])
-
-
-SCALARS = _record(
+SCALARS = record_type(
     *PLAN_NUMBERS,
-    *(
-        f"heap_{field}" for field in HEAP_OFFSETS
-    ),  # where parts of the library's struct heap lie (model/memory/layout.py)
+    *(f"heap_{field}" for field in HEAP_OFFSETS),  # parts of the library's struct heap (model/memory/layout.py)
     "heap_bytes",
     *CODES,
     "owned",  # 1: a slab's blocks go back to the heap that acquired it, which has a store and a remote list of its own
@@ -194,7 +187,7 @@ SCALARS = _record(
     "stride",  # events from one to the next
     "next_sample",
 )
-CLASS = _record(
+CLASS = record_type(
     *CLASS_NUMBERS,
     "front",  # code of the front
     "batched",  # 1: its flushes give neighbours of one slab at once
@@ -213,7 +206,7 @@ CLASS = _record(
     "next_huge",  # 1: it lies on huge pages
     "mapped",  # superslabs ever mapped for the pool
 )
-HEAP = _record(
+HEAP = record_type(
     "remote",  # head of the remote list
     "next",  # abandoned heap
     "oldest_run",  # ends of the run cache (FIFO), its runs and their bytes
@@ -223,7 +216,7 @@ HEAP = _record(
     "quarantined",  # blocks in quarantine, and the place of the oldest
     "quarantine_head",
 )
-FRONT = _record(
+FRONT = record_type(
     "base",  # in `slots`
     "held",  # blocks in level 0, its oldest if a ring; blocks in level 1
     "head",
@@ -233,8 +226,12 @@ FRONT = _record(
     "front_at",
     "slots_at",
 )
-STORE = _record("hot", "head", "at")  # the hot slab; head of the list, or top of the pairing heap, of the other slabs
-SLAB = _record(
+STORE = record_type(
+    "hot",  # slab
+    "head",  # of the list, or top of the pairing heap, of the other slabs
+    "at",
+)
+SLAB = record_type(
     "place",  # in the span, in slabs
     "class",
     "owner",  # heap that acquired it; -1: it is in a pool
@@ -249,9 +246,9 @@ SLAB = _record(
     "older",  # neighbours in the age queue
     "newer",
 )
-NODE = _record("block", "next")
-PAGE_RECORD = _record("run", "free", "back", "next", "prev", "older", "newer", "dirty", "committed")
-BLOCK = _record("handle", "asked")
-SAMPLE = _record("event", "live_bytes", "committed", "resident")
+NODE = record_type("block", "next")
+PAGE_RECORD = record_type("run", "free", "back", "next", "prev", "older", "newer", "dirty", "committed")
+BLOCK = record_type("handle", "asked")
+SAMPLE = record_type("event", "live_bytes", "committed", "resident")
 
 SAMPLES = 1024

@@ -1,10 +1,11 @@
 """State: the arrays that a kernel of the machine takes, under their names; model/heap/arrays.py says what they hold."""
 
-from heapsmith.model.compile.kernel import Arrays, Bytes, Ints, Numbers, Records
+from heapsmith.model.compile.kernel import Ints, Records
+from heapsmith.model.trace.columns import Columns
 
 
-class State(Arrays):
-    """The whole state of one machine, its listener's array, and the columns of the chunk that it works on.
+class State(Columns):
+    """The whole state of one machine, its listener's array, and the columns of the chunk that it follows.
 
     addresses: empty, or for each event of the chunk the address code of the block that it allocated or resized, else
     -1. A field of the one record of `scalars` is an attribute too: `state.live_bytes += asked`.
@@ -26,10 +27,5 @@ class State(Arrays):
     bins: Ints
     blocks: Records
     moved: Ints
-    op: Bytes
-    thread: Numbers
-    block: Numbers
-    size: Ints
-    align_log2: Bytes
     addresses: Ints
     timeline: Records
