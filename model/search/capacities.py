@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from heapsmith.model.compile.kernel import Ints, compiled, kernel
+from heapsmith.model.compile.kernel import Ints, Records, compiled, kernel, one_record, record_type
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.design import Front, derive_front
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.policy.front import NO_FRONT
-from heapsmith.model.search.size_classes import FREE, REALLOC, THREAD_EXIT, THREAD_START, Column
+from heapsmith.model.search.size_classes import FREE, REALLOC, THREAD_EXIT, THREAD_START
+from heapsmith.model.trace.columns import Columns
 from heapsmith.model.trace.reader import Chunk
 
 WORD_BITS = 32
@@ -44,12 +45,6 @@ BIT_INDEX = np.zeros(WORD_BITS, np.int64)
 for _bit in range(WORD_BITS):
     BIT_INDEX[((DE_BRUIJN << _bit) & FULL) >> 27] = _bit
 
-STRIDE, FIRST, USABLE = range(3)
-"""The columns of the class table."""
-
-GRAIN, BIAS, SMALL_LIMIT, OWNED, HEAPS, IDLE = range(6)
-"""The scalars of a pass: four of the plan, the heaps created, and those without a thread."""
-
 CLASS_BITS = 8
 CLASS_MASK = (1 << CLASS_BITS) - 1
 
@@ -59,120 +54,133 @@ NO_HEAP = -1
 _compiled = cache(compiled)
 
 
+class _State(Columns):
+    """The state of a pass.
+
+    size_class, classes: the plan's (docs/machine.md section 2). counts: allocations by lowest set
+    bit, and frees by lowest clear bit, per class. fronts: a row of words per heap and class, then
+    HELD, MOST, USED. blocks: heap of birth and class of each live block, NO_HEAP if it is large.
+    heap_of: each thread's heap. idle: the heaps without a thread, a stack.
+    """
+
+    size_class: Ints
+    classes: Records
+    counts: Ints
+    fronts: Ints
+    blocks: Ints
+    heap_of: Ints
+    idle: Ints
+    scalars: Records
+
+
 @kernel
-def _pop(fronts: Ints, front: int) -> int:
+def _pop(state: _State, front: int) -> int:
     """An allocation: clear the lowest set bit; its index, LEVELS if there is none."""
-    fronts[front, USED] = 1
-    if fronts[front, HELD] == 0:
+    state.fronts[front, USED] = 1
+    if state.fronts[front, HELD] == 0:
         return LEVELS
-    fronts[front, HELD] -= 1
+    state.fronts[front, HELD] -= 1
     word = 0
-    while fronts[front, word] == 0:
+    while state.fronts[front, word] == 0:
         word += 1
-    lowest = int(fronts[front, word]) & -int(fronts[front, word])
-    fronts[front, word] -= lowest
+    lowest = int(state.fronts[front, word]) & -int(state.fronts[front, word])
+    state.fronts[front, word] -= lowest
     return WORD_BITS * word + int(BIT_INDEX[((lowest * DE_BRUIJN) & FULL) >> 27])
 
 
 @kernel
-def _push(fronts: Ints, front: int) -> int:
+def _push(state: _State, front: int) -> int:
     """A free: set the lowest clear bit; its index, LEVELS if there is none."""
-    fronts[front, USED] = 1
-    if fronts[front, HELD] == LEVELS:
+    state.fronts[front, USED] = 1
+    if state.fronts[front, HELD] == LEVELS:
         return LEVELS
-    fronts[front, HELD] += 1
-    fronts[front, MOST] = max(fronts[front, MOST], fronts[front, HELD])
+    state.fronts[front, HELD] += 1
+    state.fronts[front, MOST] = max(state.fronts[front, MOST], state.fronts[front, HELD])
     word = 0
-    while fronts[front, word] == FULL:
+    while state.fronts[front, word] == FULL:
         word += 1
-    lowest = ~int(fronts[front, word]) & (int(fronts[front, word]) + 1)
-    fronts[front, word] += lowest
+    lowest = ~int(state.fronts[front, word]) & (int(state.fronts[front, word]) + 1)
+    state.fronts[front, word] += lowest
     return WORD_BITS * word + int(BIT_INDEX[((lowest * DE_BRUIJN) & FULL) >> 27])
 
 
 @kernel
-def _class_for(size_class: Ints, classes: Ints, rules: Ints, size: int, align: int) -> int:
+def _class_for(state: _State, size: int, align: int) -> int:
     """The class of a request, NO_CLASS if it is large (docs/machine.md section 2)."""
-    if size > rules[SMALL_LIMIT]:
+    if size > state.small_limit:
         return NO_CLASS
-    cls = int(size_class[(size + rules[BIAS] + rules[GRAIN] - 1) // rules[GRAIN]])
-    if align > rules[GRAIN]:
+    cls = int(state.size_class[(size + state.bias + state.grain - 1) // state.grain])
+    if align > state.grain:
         if align > PAGE:
             return NO_CLASS
-        while cls < len(classes) and (classes[cls, STRIDE] | classes[cls, FIRST]) & (align - 1) != 0:
+        while cls < state.class_count and (
+            (state.classes[cls]["stride"] | state.classes[cls]["first"]) & (align - 1) != 0
+        ):
             cls += 1
-    return cls if cls < len(classes) else NO_CLASS
+    return cls if cls < state.class_count else NO_CLASS
 
 
 @kernel
-def _heap_for(heap_of: Ints, idle: Ints, rules: Ints, thread: int) -> int:
+def _heap_for(state: _State, thread: int) -> int:
     """The thread's heap; if it has none, one that lost its thread, or a new one: all of them are empty."""
-    heap = int(heap_of[thread])
+    heap = int(state.heap_of[thread])
     if heap == NO_HEAP:
-        if rules[IDLE] > 0:
-            rules[IDLE] -= 1
-            heap = int(idle[rules[IDLE]])
+        if state.idle_heaps > 0:
+            state.idle_heaps -= 1
+            heap = int(state.idle[state.idle_heaps])
         else:
-            heap = int(rules[HEAPS])
-            rules[HEAPS] += 1
-        heap_of[thread] = heap
+            heap = state.heaps
+            state.heaps += 1
+        state.heap_of[thread] = heap
     return heap
 
 
 @kernel
-def _free(
-    counts: Ints, fronts: Ints, heap_of: Ints, idle: Ints, rules: Ints, thread: int, cls: int, owner: int
-) -> None:
-    """A block dies: into its owner's front, or the thread's own."""
-    if cls != NO_CLASS:
-        heap = owner if rules[OWNED] > 0 else _heap_for(heap_of, idle, rules, thread)
-        counts[1, cls, _push(fronts, heap * counts.shape[1] + cls)] += 1
+def _end_thread(state: _State, thread: int) -> None:
+    """The fronts of the thread's heap, if it has one, become empty, and the heap waits for another thread."""
+    heap = int(state.heap_of[thread])
+    if heap != NO_HEAP:
+        first = heap * state.class_count
+        state.fronts[first : first + state.class_count, :MOST] = 0
+        state.idle[state.idle_heaps] = heap
+        state.idle_heaps += 1
+        state.heap_of[thread] = NO_HEAP
 
 
 @kernel
-def _follow(
-    op: Column,
-    thread: Column,
-    block: Column,
-    size: Column,
-    align_log2: Column,
-    size_class: Ints,
-    classes: Ints,
-    counts: Ints,
-    fronts: Ints,
-    blocks: Ints,
-    heap_of: Ints,
-    idle: Ints,
-    rules: Ints,
-) -> None:
-    """The events of a chunk. counts: allocations by lowest set bit, frees by lowest clear bit, per class;
-    blocks: heap of birth and class of each live block, NO_HEAP if it is large; heap_of: each thread's heap."""
-    for event in range(len(op)):
-        what, who, which, n = int(op[event]), int(thread[event]), int(block[event]), int(size[event])
-        if what == THREAD_EXIT and heap_of[who] != NO_HEAP:
-            first = int(heap_of[who]) * counts.shape[1]
-            fronts[first : first + counts.shape[1], :MOST] = 0
-            idle[rules[IDLE]] = heap_of[who]
-            rules[IDLE] += 1
-            heap_of[who] = NO_HEAP
+def _free(state: _State, thread: int, cls: int, owner: int) -> None:
+    """A block dies: into its owner's front, or the thread's own."""
+    if cls != NO_CLASS:
+        heap = owner if state.owned > 0 else _heap_for(state, thread)
+        state.counts[1, cls, _push(state, heap * state.class_count + cls)] += 1
+
+
+@kernel
+def _follow(state: _State) -> None:
+    """The events of a chunk."""
+    for event in range(len(state.op)):
+        what, who, which = int(state.op[event]), int(state.thread[event]), int(state.block[event])
+        if what == THREAD_EXIT:
+            _end_thread(state, who)
         if what >= THREAD_START:
             continue
         before, owner = NO_CLASS, NO_HEAP
         if what == REALLOC or what >= FREE:
-            owner = int(blocks[which]) >> CLASS_BITS
-            before = NO_CLASS if owner == NO_HEAP else int(blocks[which]) & CLASS_MASK
+            owner = int(state.blocks[which]) >> CLASS_BITS
+            before = NO_CLASS if owner == NO_HEAP else int(state.blocks[which]) & CLASS_MASK
         if what < FREE:
-            cls = _class_for(size_class, classes, rules, n, 1 << int(align_log2[event]))
+            size = int(state.size[event])
+            cls = _class_for(state, size, 1 << int(state.align_log2[event]))
             if what == REALLOC and before != NO_CLASS:
-                usable = int(classes[before, USABLE])
-                if cls == before or (n <= usable and 2 * n >= usable):
+                usable = int(state.classes[before]["usable"])
+                if cls == before or (size <= usable and 2 * size >= usable):
                     continue
-            blocks[which] = NO_HEAP
+            state.blocks[which] = NO_HEAP
             if cls != NO_CLASS:
-                heap = _heap_for(heap_of, idle, rules, who)
-                blocks[which] = heap << CLASS_BITS | cls
-                counts[0, cls, _pop(fronts, heap * counts.shape[1] + cls)] += 1
-        _free(counts, fronts, heap_of, idle, rules, who, before, owner)
+                heap = _heap_for(state, who)
+                state.blocks[which] = heap << CLASS_BITS | cls
+                state.counts[0, cls, _pop(state, heap * state.class_count + cls)] += 1
+        _free(state, who, before, owner)
 
 
 class Curve(NamedTuple):
@@ -196,30 +204,36 @@ class CapacityPass:
     """
 
     def __init__(self, plan: Plan, heaps: int, threads: int, max_blocks: int) -> None:
-        self._size_class = np.array(plan.size_class, np.int64)
-        self._classes = np.array([(row.stride, row.first, row.usable) for row in plan.classes], np.int64)
-        self._counts = np.zeros((2, plan.class_count, LEVELS + 1), np.int64)
-        self._fronts = np.zeros((heaps * plan.class_count, WORDS + 3), np.int64)
-        self._blocks = np.full(max_blocks, NO_HEAP, np.int64)
-        self._heap_of = np.full(threads, NO_HEAP, np.int64)
-        self._idle = np.zeros(heaps, np.int64)
-        owned = int(plan.design.row("remote").OWNED)
-        self._rules = np.array([plan.grain, plan.bias, plan.small_limit, owned, 0, 0], np.int64)
+        classes = [(row.stride, row.first, row.usable) for row in plan.classes]
+        self._state = _State(
+            size_class=np.array(plan.size_class, np.int64),
+            classes=np.array(classes, record_type("stride", "first", "usable")),
+            counts=np.zeros((2, plan.class_count, LEVELS + 1), np.int64),
+            fronts=np.zeros((heaps * plan.class_count, WORDS + 3), np.int64),
+            blocks=np.full(max_blocks, NO_HEAP, np.int64),
+            heap_of=np.full(threads, NO_HEAP, np.int64),
+            idle=np.zeros(heaps, np.int64),
+            scalars=one_record(
+                **{name: getattr(plan, name) for name in ("grain", "bias", "small_limit", "class_count")},
+                owned=plan.design.row("remote").OWNED,
+                heaps=0,  # created
+                idle_heaps=0,
+            ),
+        )
 
     def feed(self, chunk: Chunk, *, plain: bool = False) -> None:
         """Follow the events of the next chunk; `plain` runs the kernels as Python."""
-        run = _follow if plain else _compiled(_follow)
-        columns = (chunk.op, chunk.thread, chunk.block, chunk.size, chunk.align_log2)
-        state = (self._counts, self._fronts, self._blocks, self._heap_of, self._idle, self._rules)
-        run(*columns, self._size_class, self._classes, *state)
+        self._state.follow(chunk)
+        (_follow if plain else _compiled(_follow))(self._state)
 
     def curves(self) -> list[Curve]:
         """A curve per class of what was followed so far."""
-        fronts = self._fronts.reshape(-1, self._counts.shape[1], WORDS + 3)
-        at_least = np.cumsum(self._counts[:, :, ::-1], axis=2)[:, :, ::-1]
+        classes = self._state.class_count
+        fronts = self._state.fronts.reshape(-1, classes, WORDS + 3)
+        at_least = np.cumsum(self._state.counts[:, :, ::-1], axis=2)[:, :, ::-1]
         return [
             Curve(at_least[0, cls], at_least[1, cls], fronts[fronts[:, cls, USED] > 0, cls, MOST])
-            for cls in range(self._counts.shape[1])
+            for cls in range(classes)
         ]
 
 

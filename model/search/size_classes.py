@@ -9,17 +9,14 @@ programming with convexity, concavity and sparsity", Theoretical Computer Scienc
 """
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heapsmith.model.compile.kernel import Ints, compiled, kernel
+from heapsmith.model.compile.kernel import Arrays, Ints, Records, compiled, kernel, one_record, record_type
 from heapsmith.model.constants import PAGE
+from heapsmith.model.trace.columns import Columns
 from heapsmith.model.trace.reader import Chunk, Op
-
-Column = NDArray[Any]
-"""A column of a trace's chunk: a 1-D array of integers."""
 
 REALLOC, ALIGNED, FREE = int(Op.REALLOC), int(Op.ALIGNED), int(Op.FREE)
 THREAD_START, THREAD_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
@@ -59,92 +56,99 @@ class Histogram(NamedTuple):
     run_ns: int
 
 
-LIVE_BYTES, PEAK_BYTES, OPERATIONS, HEAPS, PEAK_HEAPS, CHANGED = range(6)
-"""The scalars of a Demand."""
+ENTRY = record_type(
+    "live",  # blocks and requested bytes
+    "asked",
+    "live_since",  # the same since the peak
+    "asked_since",
+    "changed",  # 1: since the peak
+    "most",  # live blocks
+    "allocations",
+)
+
+
+class _State(Columns):
+    """The state of a Demand.
+
+    blocks: entry and requested bytes of each live block. active: 1 for a thread with a heap.
+    changed: the entries that changed since the peak.
+    """
+
+    entries: Records
+    changed: Ints
+    blocks: Records
+    active: Ints
+    scalars: Records
 
 
 @kernel
-def _change(counts: Ints, changed: Ints, state: Ints, entry: int, blocks: int, asked: int) -> None:
-    """Blocks come or go. Rows of counts: live, asked, and both again since the peak; a new peak forgets the latter."""
-    counts[0, entry] += blocks
-    counts[1, entry] += asked
-    if counts[5, entry] == 0:
-        counts[5, entry] = 1
-        changed[state[CHANGED]] = entry
-        state[CHANGED] += 1
-    counts[2, entry] += blocks
-    counts[3, entry] += asked
-    state[LIVE_BYTES] += asked
+def _change(state: _State, entry: int, blocks: int, asked: int) -> None:
+    """Blocks of an entry come or go."""
+    state.entries[entry]["live"] += blocks
+    state.entries[entry]["asked"] += asked
+    state.entries[entry]["live_since"] += blocks
+    state.entries[entry]["asked_since"] += asked
+    state.live_bytes += asked
+    if state.entries[entry]["changed"] == 0:
+        state.entries[entry]["changed"] = 1
+        state.changed[state.changes] = entry
+        state.changes += 1
 
 
 @kernel
-def _note_peak(counts: Ints, changed: Ints, state: Ints) -> None:
-    if state[LIVE_BYTES] >= state[PEAK_BYTES]:
-        state[PEAK_BYTES] = state[LIVE_BYTES]
-        for index in range(state[CHANGED]):
-            counts[2, changed[index]] = 0
-            counts[3, changed[index]] = 0
-            counts[5, changed[index]] = 0
-        state[CHANGED] = 0
+def _note_peak(state: _State) -> None:
+    """A new peak forgets what changed since the last."""
+    if state.live_bytes >= state.peak_bytes:
+        state.peak_bytes = state.live_bytes
+        for index in range(state.changes):
+            entry = int(state.changed[index])
+            state.entries[entry]["live_since"] = 0
+            state.entries[entry]["asked_since"] = 0
+            state.entries[entry]["changed"] = 0
+        state.changes = 0
 
 
 @kernel
-def _entry(size: int, align: int, grain: int, header_bytes: int, tail_bytes: int, large: int) -> int:
+def _entry(state: _State, size: int, align: int) -> int:
     """The entry of a request; one aligned above the grain needs a multiple of its alignment, without a header."""
-    size += tail_bytes
-    if align > grain:
-        is_large = header_bytes > 0 or align > PAGE or size > large * grain
-        size = large * grain if is_large else (max(size, 1) + align - 1) & -align
-    return min(large, max(1, (size + header_bytes + grain - 1) // grain))
+    size += state.tail_bytes
+    if align > state.grain:
+        is_large = state.header_bytes > 0 or align > PAGE or size > state.large * state.grain
+        size = state.large * state.grain if is_large else (max(size, 1) + align - 1) & -align
+    return min(state.large, max(1, (size + state.header_bytes + state.grain - 1) // state.grain))
 
 
 @kernel
-def _count(
-    op: Column,
-    thread: Column,
-    block: Column,
-    size: Column,
-    align_log2: Column,
-    counts: Ints,
-    changed: Ints,
-    blocks: Ints,
-    active: Ints,
-    state: Ints,
-    grain: int,
-    header_bytes: int,
-    tail_bytes: int,
-) -> None:
-    """Count the events of a chunk. Rows of counts: as in _change, allocations, marks of the changed entries, most live;
-    rows of blocks: entry and requested bytes of each live block; active: 1 for a thread with a heap."""
-    large = len(counts[0]) - 1
-    for event in range(len(op)):
-        what, who, which = int(op[event]), int(thread[event]), int(block[event])
+def _count(state: _State) -> None:
+    """Count the events of a chunk."""
+    for event in range(len(state.op)):
+        what, who, which = int(state.op[event]), int(state.thread[event]), int(state.block[event])
         if what == THREAD_START:
             continue
         if what == THREAD_EXIT:
-            state[HEAPS] -= active[who]
-            active[who] = 0
+            state.heaps -= int(state.active[who])
+            state.active[who] = 0
             continue
-        state[OPERATIONS] += 1
+        state.operations += 1
         before, small = 0, False
         if what >= REALLOC and what != ALIGNED:
-            before = blocks[0, which]
-            small = 0 < before < large
-            _change(counts, changed, state, before, -1, -blocks[1, which])
+            before = int(state.blocks[which]["entry"])
+            small = 0 < before < state.large
+            _change(state, before, -1, -int(state.blocks[which]["asked"]))
         if what < FREE:
-            entry = _entry(int(size[event]), 1 << int(align_log2[event]), grain, header_bytes, tail_bytes, large)
-            _change(counts, changed, state, entry, 1, int(size[event]))
-            counts[6, entry] = max(counts[6, entry], counts[0, entry])
-            blocks[0, which] = entry
-            blocks[1, which] = size[event]
+            entry = _entry(state, int(state.size[event]), 1 << int(state.align_log2[event]))
+            _change(state, entry, 1, int(state.size[event]))
+            state.entries[entry]["most"] = max(state.entries[entry]["most"], state.entries[entry]["live"])
+            state.blocks[which]["entry"] = entry
+            state.blocks[which]["asked"] = state.size[event]
             if entry != before:
-                counts[4, entry] += 1
-            small = small or entry < large
-            _note_peak(counts, changed, state)
-        if small and active[who] == 0:
-            active[who] = 1
-            state[HEAPS] += 1
-            state[PEAK_HEAPS] = max(state[PEAK_HEAPS], state[HEAPS])
+                state.entries[entry]["allocations"] += 1
+            small = small or entry < state.large
+            _note_peak(state)
+        if small and state.active[who] == 0:
+            state.active[who] = 1
+            state.heaps += 1
+            state.peak_heaps = max(state.peak_heaps, state.heaps)
 
 
 class Demand:
@@ -157,33 +161,36 @@ class Demand:
     def __init__(
         self, grain: int, header_bytes: int, largest: int, threads: int, max_blocks: int, *, tail_bytes: int = 0
     ) -> None:
-        entries = largest // grain + 2
-        self._counts = np.zeros((7, entries), np.int64)
-        self._changed = np.zeros(entries, np.int64)
-        self._blocks = np.zeros((2, max_blocks), np.int64)
-        self._active = np.zeros(threads, np.int64)
-        self._state = np.zeros(6, np.int64)
-        self._rules = (grain, header_bytes, tail_bytes)
+        large = largest // grain + 1
+        counters = ("live_bytes", "peak_bytes", "operations", "heaps", "peak_heaps", "changes")
+        rules = {"grain": grain, "header_bytes": header_bytes, "tail_bytes": tail_bytes, "large": large}
+        self._state = _State(
+            entries=np.zeros(large + 1, ENTRY),
+            changed=np.zeros(large + 1, np.int64),
+            blocks=np.zeros(max_blocks, record_type("entry", "asked")),
+            active=np.zeros(threads, np.int64),
+            scalars=one_record(**rules, **dict.fromkeys(counters, 0)),
+        )
         self._span: tuple[int, int] | None = None
 
     def feed(self, chunk: Chunk) -> None:
         """Count the events of the next chunk."""
-        columns = (chunk.op, chunk.thread, chunk.block, chunk.size, chunk.align_log2)
-        _compiled(_count)(*columns, self._counts, self._changed, self._blocks, self._active, self._state, *self._rules)
+        self._state.follow(chunk)
+        _compiled(_count)(self._state)
         if len(chunk.op):
             self._span = (self._span[0] if self._span else int(chunk.time_ns[0]), int(chunk.time_ns[-1]))
 
     def histogram(self) -> Histogram:
         """What the chunks so far ask for."""
-        live, asked, live_since, asked_since, allocations, _, most = self._counts
+        state, entries = self._state, self._state.entries
         return Histogram(
-            live=live - live_since,
-            asked=asked - asked_since,
-            most=most.copy(),
-            allocations=allocations.copy(),
-            peak_live_bytes=int(self._state[PEAK_BYTES]),
-            operations=int(self._state[OPERATIONS]),
-            heaps=int(self._state[PEAK_HEAPS]),
+            live=entries["live"] - entries["live_since"],
+            asked=entries["asked"] - entries["asked_since"],
+            most=entries["most"].copy(),
+            allocations=entries["allocations"].copy(),
+            peak_live_bytes=state.peak_bytes,
+            operations=state.operations,
+            heaps=state.peak_heaps,
             run_ns=self._span[1] - self._span[0] if self._span else 0,
         )
 
@@ -235,52 +242,59 @@ def candidates(weight: Ints, grain: int, slab_bytes: int, header_bytes: int) -> 
     )
 
 
+class _Layers(Arrays):
+    """What the search fills: least and picks, a row per count of classes, from least[0].
+
+    served, price, widest: as in Candidates. earliest[j]: where a class up to j may begin. chosen:
+    scratch.
+    """
+
+    served: Ints
+    price: Ints
+    widest: Ints
+    earliest: Ints
+    chosen: Ints
+    least: Ints
+    picks: Ints
+
+
 @kernel
-def _layer(
-    before: Ints,
-    served: Ints,
-    price: Ints,
-    earliest: Ints,
-    widest: Ints,
-    chosen: Ints,
-    least: Ints,
-    pick: Ints,
-) -> None:
+def _layer(state: _Layers, before: Ints, least: Ints, pick: Ints) -> None:
     """least[j] = the best of before[i] + (served[j] - served[i]) * price[j] for classes from i to j.
 
-    The leftmost best i never moves left as j grows. So rows are settled in the order of a binary search, each between
-    what the settled rows on its two sides have chosen. Candidates reached before are consecutive; so are the rows they
-    reach. earliest[j]: where a class up to j may begin; chosen: scratch.
+    The leftmost best i never moves left as j grows. So rows are settled in the order of a binary
+    search, each between what the settled rows on its two sides have chosen. Candidates reached
+    before are consecutive; so are the rows they reach.
     """
-    steps = len(served) - 1
+    steps = len(state.served) - 1
     first = 0
     while first < steps and before[first] >= UNREACHED:
         first += 1
     last = steps
     while last > first and before[last] >= UNREACHED:
         last -= 1
-    rows = int(widest[last]) - first if first < steps else 0
+    rows = int(state.widest[last]) - first if first < steps else 0
     stride = 1
     while 2 * stride <= rows:
         stride *= 2
     while stride > 0:
         for row in range(stride, rows + 1, 2 * stride):
             j = first + row
-            low = max(int(earliest[j]), first if row == stride else int(chosen[row - stride]))
-            high = min(j - 1, last if row + stride > rows else int(chosen[row + stride]))
+            low = max(int(state.earliest[j]), first if row == stride else int(state.chosen[row - stride]))
+            high = min(j - 1, last if row + stride > rows else int(state.chosen[row + stride]))
             for i in range(low, high + 1):
-                cost = int(before[i]) + int(served[j] - served[i]) * int(price[j])
+                cost = int(before[i]) + int(state.served[j] - state.served[i]) * int(state.price[j])
                 if cost < least[j]:
                     least[j] = cost
-                    chosen[row] = pick[j] = i
+                    state.chosen[row] = pick[j] = i
         stride //= 2
 
 
 @kernel
-def _search(served: Ints, price: Ints, widest: Ints, earliest: Ints, chosen: Ints, least: Ints, picks: Ints) -> None:
-    """Fill least and picks from least[0], a row per count."""
-    for count in range(1, len(least)):
-        _layer(least[count - 1], served, price, earliest, widest, chosen, least[count], picks[count])
+def _search(state: _Layers) -> None:
+    """Fill least and picks."""
+    for count in range(1, len(state.least)):
+        _layer(state, state.least[count - 1], state.least[count], state.picks[count])
 
 
 def search(given: Candidates, most: int, *, plain: bool = False) -> Search:
@@ -292,11 +306,17 @@ def search(given: Candidates, most: int, *, plain: bool = False) -> Search:
     entries = len(given.served)
     least = np.full((most + 1, entries), UNREACHED, np.int64)
     least[0, 0] = 0
-    picks = np.full((most + 1, entries), -1, np.int64)
-    earliest = np.searchsorted(given.widest, np.arange(entries)).astype(np.int64)
-    run = _search if plain else _compiled(_search)
-    run(given.served, given.price, given.widest, earliest, np.zeros(entries, np.int64), least, picks)
-    return Search(least[:, -1], picks, given.sizes)
+    state = _Layers(
+        served=given.served,
+        price=given.price,
+        widest=given.widest,
+        earliest=np.searchsorted(given.widest, np.arange(entries)).astype(np.int64),
+        chosen=np.zeros(entries, np.int64),
+        least=least,
+        picks=np.full((most + 1, entries), -1, np.int64),
+    )
+    (_search if plain else _compiled(_search))(state)
+    return Search(least[:, -1], state.picks, given.sizes)
 
 
 def block_sizes(found: Search, count: int) -> list[int]:
