@@ -8,7 +8,10 @@ from test_tune import BASES, DEFAULT, an_outcome, base_with
 from traces import trace_of
 
 from heapsmith.model.design.design import Design
+from heapsmith.model.memory.application import Application
+from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.policy.hardening import full as hardening_full
+from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.search.huge_pages import HUGE_TOUCH_NS, TOUCH_NS, page_variants, touch_ns
 from heapsmith.model.search.tune import tune
 
@@ -24,6 +27,25 @@ def test_spans_on_huge_pages_are_legal_and_differ(base: Design) -> None:
             assert design.why_not_valid() is None
             assert (design.sizes, design.thp) == (base.sizes, "grown")
             assert 0 in (design.thp_slabs_from_bytes, design.thp_runs_from_bytes)
+
+
+@pytest.mark.usefixtures("plain_model")
+def test_a_huge_block_lies_on_huge_pages_where_all_runs_do(tmp_path: Path) -> None:
+    mib = 1 << 20
+    trace = trace_of(tmp_path / "t.hst", [4 * mib])
+    fields = [
+        {"thp": "always"},
+        {"thp_runs_from_bytes": 0},
+        {"thp_runs_from_bytes": 2 * mib},
+        {"thp": "never"},
+    ]
+    designs = [base_with(name=str(index), huge_bytes=2 * mib, **one) for index, one in enumerate(fields)]
+    rows = simulate(trace, designs, hardware=load_hardware(), application=Application(births="all")).rows
+    assert [row.counters.totals["huge_map"] for row in rows] == [1] * 4
+    huge = [row.touches.faults_2m for row in rows if row.touches]
+    small = [row.touches.faults_4k for row in rows if row.touches]
+    assert [frames >= 2 for frames in huge] == [True, True, False, False]
+    assert [pages >= 4 * mib // 4096 for pages in small] == [False, False, True, True]
 
 
 def test_first_touches_go_by_the_page_they_fall_on() -> None:

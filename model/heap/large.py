@@ -19,7 +19,7 @@ from heapsmith.model.memory.layout import (
     TOTAL_UNMAP,
 )
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import gone, touch
+from heapsmith.model.memory.touches import gone, on_huge, touch
 from heapsmith.model.policy.hardening.lines import large_tail_lines
 
 RUN_CODE = 1 << 60
@@ -52,8 +52,16 @@ def allocate_huge(state: State, pages: int) -> int:
     ordinal = state.huge_map
     state.huge_map = ordinal + 1
     commit(state, pages * PAGE)
+    advise_huge(state, HUGE_CODE + ordinal, pages)
     large_tail_lines(state, huge_at(HUGE_CODE + ordinal), pages, 1)
     return ordinal
+
+
+@kernel
+def advise_huge(state: State, block: int, pages: int) -> None:
+    """The mapping lies on huge pages where the first page of the run span does too."""
+    if state.thp_asked == 1 and state.thp_runs_from_bytes == 0:
+        on_huge(state.touched, huge_at(block), pages * PAGE)
 
 
 @kernel
@@ -72,6 +80,7 @@ def resize_huge(state: State, block: int, old: int, new: int) -> None:
     if new < old:
         gone(state.touched, huge_at(block) + new * PAGE, (old - new) * PAGE)
     if old != new:
+        advise_huge(state, block, new)
         large_tail_lines(state, huge_at(block), new, 1)
         touch(state.touched, COUNTS + TOTAL_REMAP, 1)
         state.huge_remap += 1
