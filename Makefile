@@ -31,7 +31,7 @@ dev: .venv/.heapsmith-dev ## the same, with what the tests and checks need
 	@touch $@ .venv/.heapsmith
 
 demo: venv ## forge an allocator for a real Python job, then run the job under it
-	$(BIN)/heapsmith forge -o $(DEMO) -- env PYTHONMALLOC=malloc python3 bench/programs/demo_job.py
+	$(BIN)/python -m heapsmith forge -o $(DEMO) -- env PYTHONMALLOC=malloc python3 bench/programs/demo_job.py
 
 test: dev ## the test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal
@@ -52,17 +52,17 @@ peers: venv ## build the mallocs to compare with at their current releases (need
 	$(BIN)/python -m heapsmith.bench.peers.builds $(PEERS)
 
 bench: venv ## every malloc on every row, see docs/bench.md (BENCH=--quick: in two minutes)
-	$(BIN)/heapsmith bench -o out/bench.json $(BENCH)
+	$(BIN)/python -m heapsmith bench -o out/bench.json $(BENCH)
 
 hot-paths: venv ## count the hot paths' instructions anew and write them to bench/gates/hot_paths.toml
 	$(BIN)/python -m heapsmith.bench.gates.hot_paths
 
 check: lint ## lint, types, import law, and generated/ byte for byte
-	@set -e; for name in $(GENERATED); do $(BIN)/heapsmith generate $$name -o generated/$$name --check; done
+	@set -e; for name in $(GENERATED); do $(BIN)/python -m heapsmith generate $$name -o generated/$$name --check; done
 	$(BIN)/python -m pytest -q tests/test_layout.py
 
 generated: venv ## write the committed designs and their C anew
-	@set -e; for name in $(GENERATED); do $(BIN)/heapsmith generate $$name -o generated/$$name; done
+	@set -e; for name in $(GENERATED); do $(BIN)/python -m heapsmith generate $$name -o generated/$$name; done
 
 lint: dev ## ruff and mypy --strict
 	$(BIN)/ruff check .

@@ -76,7 +76,7 @@ def compile_c(sources: Sequence[Path], out: Path, *, flags: Sequence[str] = (), 
     gcc = find_gcc()
     before = [flag for flag in flags if not flag.startswith("-l")]
     libraries = [flag for flag in flags if flag.startswith("-l")]
-    paths = [f"-I{path}" for path in include] + [str(source) for source in sources]
+    paths = [f"-I{path}" for path in include] + [str(source.absolute()) for source in sources]
     with staged(out, Missing) as built:
         _run_gcc(gcc, [*before, *paths, "-o", str(built), *libraries], ", ".join(source.name for source in sources))
     return out

@@ -138,12 +138,6 @@ def test_outputs_that_cannot_be_written(call: Call, trace: Path, tmp_path: Path)
     assert sorted(tmp_path.iterdir()) == [tmp_path / "file", rep]
 
 
-def test_folders_that_cannot_be_preloaded_from(call: Call, tmp_path: Path) -> None:
-    for name in ("my job", "a:b"):
-        mistake(call("forge", "-o", tmp_path / name, "--", "true"), name, "LD_PRELOAD")
-        mistake(call("run", tmp_path / name / "lib.so", "--", "true"), name)
-
-
 def test_machines_that_cannot_be(call: Call, trace: Path) -> None:
     mistake(call("simulate", trace, "--machine", "toaster"), "toaster", "default and here")
     mistake(call("simulate", trace, "--births", "all"), "--births", "--machine")

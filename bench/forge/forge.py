@@ -8,7 +8,7 @@ from pathlib import Path
 from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.rounds import Progress
 from heapsmith.bench.forge.report import ForgeReport, markdown
-from heapsmith.bench.peers.peers import GLIBC, find_library, is_preloadable, require_malloc_of
+from heapsmith.bench.peers.peers import GLIBC, find_library, require_malloc_of
 from heapsmith.bench.programs.measure import measure
 from heapsmith.bench.record.record import RecordResult, record
 from heapsmith.bench.replay.replay import replay
@@ -43,12 +43,10 @@ def forge(
     """All steps for `command` into the folder `out`, which exists: trace, design, C, library, proof, measurements.
 
     The command runs with /dev/null as its input; what it prints is dropped, but for its errors while it is recorded.
-    Each file appears whole or not at all, report.json last. Raises what the steps raise, BadInput for a folder that
-    LD_PRELOAD cannot name, and CheckFailed if the command is killed or if library and model differ.
+    Each file appears whole or not at all, report.json last. Raises what the steps raise, and CheckFailed if
+    the command is killed or if library and model differ.
     """
     trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
-    if not is_preloadable(library.absolute()):
-        raise BadInput(f"{out.absolute()}: LD_PRELOAD takes no path with a space or a colon in it")
     for stale in ("report.json", "report.md"):
         (out / stale).unlink(missing_ok=True)
 

@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.common.units import amount
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import load
@@ -107,7 +108,7 @@ def _start(program: Path, how: Load, library: Path | None, out: Path) -> subproc
     words = msgspec.structs.asdict(how)
     words["duty"] = words.pop("duty_percent")
     options = [text for name, value in words.items() for text in (f"--{name.replace('_', '-')}", str(value))]
-    preload = [f"LD_PRELOAD={library}"] if library is not None else []
+    preload = [f"LD_PRELOAD={preloadable(library)}"] if library is not None else []
     with out.open("wb") as stdout, out.with_suffix(".err").open("wb") as stderr:
         return subprocess.Popen(["env", *preload, str(program), *options], stdout=stdout, stderr=stderr)
 

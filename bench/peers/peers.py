@@ -13,6 +13,8 @@ from pathlib import Path
 import msgspec
 
 from heapsmith.bench.common.limited import run_limited
+from heapsmith.bench.common.preload import preload as preload_names
+from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.cache_dir import cache_dir
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
@@ -66,7 +68,7 @@ def _linker_cache() -> tuple[Path, ...]:
         listed = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False, env={"PATH": search})
     except OSError:
         return ()
-    return tuple(Path(path) for path in re.findall(r"=> (/\S+)", listed.stdout))
+    return tuple(Path(path) for path in re.findall(r"=> (/.+)", listed.stdout))
 
 
 def _built(name: str) -> Path | None:
@@ -120,8 +122,6 @@ def _file(spec: str) -> Library:
     path = Path(spec).absolute()
     if not path.is_file():
         raise BadInput(f"{spec}: no such library")
-    if not is_preloadable(path):
-        raise BadInput(f"{path}: LD_PRELOAD takes no path with a space or a colon in it; move or link the library")
     return Library(path.name, path)
 
 
@@ -161,20 +161,8 @@ def find_libraries(specs: list[str]) -> list[Library]:
 
 def preload(library: Library, environment: Mapping[str, str]) -> str:
     """The LD_PRELOAD under which a program uses `library`: in front of what the environment preloads already."""
-    wanted = [str(library.path)] if library.path is not None else list(library.standard)
-    return ":".join(wanted + [path for path in [environment.get("LD_PRELOAD", "")] if path])
-
-
-def is_preloadable(path: Path) -> bool:
-    """Whether LD_PRELOAD can name it: spaces and colons separate the names there (ld.so(8))."""
-    return re.search(r"[\s:]", str(path)) is None
-
-
-def preloadable(tool: Path) -> Path:
-    """A library that build_tool made; Missing if LD_PRELOAD cannot name it."""
-    if not is_preloadable(tool):
-        raise Missing(f"{tool}: LD_PRELOAD takes no path with a space or colon: set XDG_CACHE_HOME to another folder")
-    return tool
+    names = [preloadable(library.path)] if library.path is not None else list(library.standard)
+    return preload_names(names, environment)
 
 
 def runtime_tool(name: str, *sources: str, flags: Sequence[str] = ()) -> Path:

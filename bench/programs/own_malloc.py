@@ -9,7 +9,8 @@ from typing import NamedTuple
 import msgspec
 
 from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.peers.peers import GLIBC, Library, find_library, is_c_library, preloadable, runtime_tool
+from heapsmith.bench.common.preload import preloadable
+from heapsmith.bench.peers.peers import GLIBC, Library, find_library, is_c_library, runtime_tool
 
 VARIABLE = "HEAPSMITH_WHOSE_MALLOC"
 """Names the file that the probe writes to (`runtime/replay/whose_malloc.c`)."""
@@ -53,7 +54,7 @@ def own_malloc(
     listing = folder / "whose-malloc"
     listing.write_bytes(b"")
     probe = preloadable(runtime_tool("whose-malloc.so", "whose_malloc.c", flags=("-shared", "-fPIC")))
-    preloads = [path for path in (env.get("LD_PRELOAD", ""), str(probe)) if path]
+    preloads = [path for path in (env.get("LD_PRELOAD", ""), probe) if path]
     probed = {**env, "LD_PRELOAD": ":".join(preloads), VARIABLE: str(listing)}
     void = subprocess.DEVNULL
     with suppress(OSError):

@@ -15,7 +15,7 @@ import msgspec
 
 from heapsmith.bench.common.elf import why_not_preloaded
 from heapsmith.bench.common.foreground import run_foreground
-from heapsmith.bench.peers.peers import preloadable
+from heapsmith.bench.common.preload import preload, preloadable
 from heapsmith.bench.record.spool import FIRST_BYTES, Spool
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
@@ -91,8 +91,8 @@ class _Moment(NamedTuple):
 class _Probe:
     """The recorder as a library of this process: the clock of its stamps, and what a record costs."""
 
-    def __init__(self, recorder: Path) -> None:
-        library = ctypes.CDLL(str(recorder))
+    def __init__(self, recorder: str) -> None:
+        library = ctypes.CDLL(recorder)
         library.heapsmith_record_ticks.restype = ctypes.c_double
         self._clock = library.heapsmith_clock
         self.record_ticks: float = library.heapsmith_record_ticks()
@@ -110,7 +110,7 @@ def build_recorder() -> Path:
     """
     _check_processor()
     sources = sorted(Path(str(files("heapsmith.runtime"))).joinpath("recorder").glob("*.c"))
-    return preloadable(build_tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS)))
+    return build_tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS))
 
 
 def _check_processor() -> None:
@@ -148,13 +148,12 @@ def record(
         raise BadInput(f"{command[0] if command else 'CMD'}: no such command, or it is not executable")
     if out.is_dir():
         raise BadInput(f"{out}: cannot write the trace: it is a directory")
-    recorder = build_recorder()
+    recorder = preloadable(build_recorder())
     spool = _make_spool(out)
     try:
         probe = _Probe(recorder)
         began = probe.now()
-        preload = " ".join([str(recorder), *os.environ.get("LD_PRELOAD", "").split()])
-        environment = os.environ | {"LD_PRELOAD": preload, SPOOL_VARIABLE: str(spool)}
+        environment = os.environ | {"LD_PRELOAD": preload([recorder], os.environ), SPOOL_VARIABLE: str(spool)}
         pid, status = run_foreground(command, program, environment, stdin=stdin, stdout=stdout, stderr=stderr)
         run = _Run(began, probe.now(), probe.record_ticks, pid, status)
         running = _still_running(spool)

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from heapsmith.bench.common.limited import run_limited
+from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.peers.peers import replay_driver
 from heapsmith.bench.replay.script import script_of_nothing
 from heapsmith.model.errors import Missing
@@ -31,7 +32,7 @@ def _of_nothing(library: Path) -> int:
 
 
 def _counted(script: Path, library: Path, out: Path) -> int:
-    command = ["strace", "-f", "-c", "-o", str(out), "-e", f"trace={CALLS}", "-E", f"LD_PRELOAD={library}"]
+    command = ["strace", "-f", "-c", "-o", str(out), "-e", f"trace={CALLS}", "-E", f"LD_PRELOAD={preloadable(library)}"]
     try:
         done = run_limited([*command, str(replay_driver()), str(script), "--unsampled"], LIMIT_S)
     except FileNotFoundError:

@@ -1,0 +1,111 @@
+"""Libraries and folders whose paths LD_PRELOAD cannot name: every command that preloads one makes a link to it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import PROGRAM
+
+from heapsmith.bench.common import preload as links
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.preload import preload, preloadable
+from heapsmith.model.cache_dir import cache_dir
+from heapsmith.model.design.design import load
+from heapsmith.model.errors import Missing
+
+ODD = "a b:c$LIB\té"
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """The library of `bare` in a folder of which LD_PRELOAD can name no part."""
+    folder = tmp_path / ODD
+    folder.mkdir()
+    copy = folder / "lib x:y.so"
+    copy.write_bytes(library_of(load("bare")).read_bytes())
+    return copy
+
+
+def test_a_safe_path_is_named_as_it_is(tmp_path: Path) -> None:
+    assert preloadable(tmp_path / "lib.so") == f"{tmp_path}/lib.so"
+    assert preload(["/a.so", "/b.so"], {}) == "/a.so:/b.so"
+    assert preload(["/a.so"], {"LD_PRELOAD": "/c.so /d.so"}) == "/a.so:/c.so /d.so"
+
+
+def test_the_loader_follows_the_link(library: Path) -> None:
+    link = Path(preloadable(library))
+    assert not links.SPECIAL.search(str(link))
+    assert os.readlink(link) == str(library)
+    assert preloadable(library) == str(link)
+    code = "print(open('/proc/self/maps').read())"
+    mapped = subprocess.run(
+        [sys.executable, "-c", code], env={"LD_PRELOAD": str(link)}, capture_output=True, check=True
+    )
+    assert mapped.stderr == b""
+    assert os.fsencode(library) in mapped.stdout
+
+
+def test_where_links_are(library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    assert Path(preloadable(library)).parent == tmp_path / "cache" / "heapsmith" / "links"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "my cache"))
+    assert Path(preloadable(library)).parent == tmp_path / "run" / "heapsmith"
+    (tmp_path / "run" / "heapsmith").chmod(0o777)
+    assert Path(preloadable(library)).parent == Path(f"/tmp/heapsmith-{os.geteuid()}")
+    assert Path(preloadable(library)).parent.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("trap", ["a file", "a link", "another's", "open to all"])
+def test_folders_that_others_may_change(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trap: str
+) -> None:
+    folder = tmp_path / "cache" / "heapsmith" / "links"
+    folder.parent.mkdir(parents=True)
+    if trap == "a file":
+        folder.touch()
+    elif trap == "a link":
+        folder.symlink_to(tmp_path)
+    else:
+        folder.mkdir(mode=0o700)
+    if trap == "another's":
+        monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
+    if trap == "open to all":
+        folder.chmod(0o770)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(links, "_folders", lambda: iter([folder]))
+    with pytest.raises(Missing, match=r"LD_PRELOAD takes no path with .*links: (is not a directory|File exists)"):
+        preloadable(library)
+    assert not list(tmp_path.glob("*-lib*"))
+
+
+def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A command that must succeed."""
+    environment = os.environ | variables
+    done = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_commands_at_such_paths(library: Path, tmp_path: Path) -> None:
+    """Library, trace and output: the cache is a safe one."""
+    folder = library.parent
+    assert run("run", "--stats", folder / "stats", library, "--", "true").stderr == ""
+    assert (folder / "stats").stat().st_size > 0
+    run("record", "--only", "-o", folder / "t.hst", "--", "env", "PYTHONMALLOC=malloc", sys.executable, "-S", "-c", "0")
+    table = run("replay", folder / "t.hst", "--lib", "glibc", "--lib", library, "--rounds", "1", "--check").stdout
+    assert library.name in table
+    assert run("verify", "bare", folder / "t.hst").stdout.endswith("ok\n")
+
+
+def test_a_cache_at_such_a_path(tmp_path: Path) -> None:
+    out = tmp_path / "my job: $1"
+    compiled = {"NUMBA_CACHE_DIR": str(cache_dir() / "numba")}  # not all kernels anew
+    odd = {"XDG_CACHE_HOME": str(tmp_path / "my cache: $ORIGIN")} | compiled
+    job = ["env", "PYTHONMALLOC=malloc", sys.executable, "-S", "-c", "print([str(i) for i in range(999)])"]
+    forged = run("forge", "-o", out, "--base", "bare", "--rounds", "1", "--", *job, **odd)
+    assert forged.stdout.endswith(f"{out / 'report.json'}\n")
+    assert (out / "report.json").exists()
+    assert run("run", out / "libmy-job-1.so", "--", "sh", "-c", "echo done", **odd).stdout == "done\n"
