@@ -10,7 +10,7 @@ from conftest import Answer
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.micro_rows import MICRO, THREADS, MicroRow
 from heapsmith.bench.programs.programs import programs
-from heapsmith.bench.report import bench_tables
+from heapsmith.bench.report import benchmark
 from heapsmith.bench.suite import rows as suite_rows
 from heapsmith.bench.suite import suite, training
 from heapsmith.bench.suite.columns import TUNED, Column
@@ -50,7 +50,7 @@ def test_rows_tuned_on_another_input(call: Call, tmp_path: Path) -> None:
     assert made.on == "fixed 3000 520 1500, another seed"
     assert made.operations == 3000 + 1500
     assert report.rows[2].failed["tuned"] == "none.hst: no allocation to tune for"
-    assert bench_tables.broken(report) == []
+    assert benchmark.broken(report) == []
     rss = {cell.column: cell.peak_rss_bytes.median for cell in report.rows[0].cells}
     assert rss["tuned"] < rss["default"]
     assert [row.cell("tuned") is None for row in report.rows] == [False, False, True]
@@ -73,9 +73,9 @@ def test_what_can_go_wrong_in_training(monkeypatch: pytest.MonkeyPatch) -> None:
         "it has no other input to tune on",
         "exit status 5 under the recorder",
     ]
-    assert bench_tables.broken(report) == []
+    assert benchmark.broken(report) == []
     untuned = msgspec.structs.replace(report.rows[0], tuning=None)
-    assert bench_tables.broken(msgspec.structs.replace(report, rows=[untuned])) == ["large"]
+    assert benchmark.broken(msgspec.structs.replace(report, rows=[untuned])) == ["large"]
 
 
 def test_no_row_is_tuned_on_the_measured_input(tmp_path: Path) -> None:

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import msgspec
 
 from heapsmith.bench.common.rounds import Figure
+from heapsmith.bench.common.tables import Words, section
 from heapsmith.bench.common.units import amount
 from heapsmith.bench.programs.measure import MeasureTable
 from heapsmith.bench.replay.replay import ReplayTable
-from heapsmith.bench.report import tables
-from heapsmith.bench.report.tables import Words, section
+from heapsmith.bench.report import measurements, predictions
 from heapsmith.codegen.verify import VerifyReport
 from heapsmith.model.predict.simulate import SimulationTable
 from heapsmith.model.search.tune import Tuned
@@ -35,10 +35,10 @@ class ForgeReport(msgspec.Struct, frozen=True):
 def summary(report: ForgeReport) -> list[Words]:
     """The tables that end a forge: proof, prediction, measurement, replay."""
     return [
-        tables.verified(report.verified),
-        tables.simulated(report.simulated),
-        tables.replayed(report.replayed),
-        tables.measured(report.measured),
+        measurements.verified(report.verified),
+        predictions.simulated(report.simulated),
+        measurements.replayed(report.replayed),
+        measurements.measured(report.measured),
     ]
 
 
@@ -75,7 +75,7 @@ def _lines(report: ForgeReport) -> Iterator[str]:
     for words in summary(report):
         yield from section(words)
     for name, table in (("measurement", report.measured), ("replay", report.replayed)):
-        for note in tables.notes(table):
+        for note in measurements.notes(table):
             yield from ("", f"Note on the {name}: {note}.")
     yield from ("", "## Why this design", "")
     yield from (f"- `{reason.field}` = {reason.chosen}: {reason.why}" for reason in report.tuned.reasons)

@@ -5,14 +5,11 @@ import tempfile
 from pathlib import Path
 
 import msgspec
-from rich.console import Console
-from rich.table import Table
 
+from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.codegen.verify import Run, verify
 from heapsmith.model.design.design import builtin_names, load
-
-CONSOLE = Console(stderr=True)
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -30,7 +27,7 @@ def traces(folder: Path) -> dict[str, Path]:
     recorded: dict[str, Path] = {}
     for program in programs(folder / "inputs", scale=1):
         if lacks := program.lacks():
-            CONSOLE.print(f"{program.name}: left out, needs {', '.join(lacks)}")
+            print(f"{program.name}: left out, needs {', '.join(lacks)}", file=sys.stderr)
             continue
         recorded[program.name] = trace_of(program, folder / program.name)
     return recorded
@@ -45,7 +42,9 @@ def conformance(folder: Path, designs: list[str]) -> list[Cell]:
         for program, trace in recorded.items():
             runs = [run for run in report.runs if Path(run.trace) == trace]
             cells.append(_cell(name, program, runs))
-            CONSOLE.print(f"{name}: {program}: {cells[-1].events:,} events, {len(cells[-1].differences)} differences")
+            cell = cells[-1]
+            said = f"{name}: {program}: {cell.events:,} events, {len(cell.differences)} differences"
+            print(said, file=sys.stderr)
     return cells
 
 
@@ -57,11 +56,9 @@ def _cell(design: str, program: str, runs: list[Run]) -> Cell:
 def show(cells: list[Cell]) -> None:
     """Two tables, a row per program and a row per design; events are those of both builds together."""
     for head in ("program", "design"):
-        table = Table(head, "events", "addresses", "differences")
-        for name in dict.fromkeys(getattr(cell, head) for cell in cells):
-            table.add_row(name, *_sums([cell for cell in cells if getattr(cell, head) == name]))
-        table.add_row("all", *_sums(cells))
-        Console(width=200).print(table)
+        names = dict.fromkeys(getattr(cell, head) for cell in cells)
+        rows = [[name, *_sums([cell for cell in cells if getattr(cell, head) == name])] for name in names]
+        draw(Words("", (head, "events", "addresses", "differences"), [*rows, ["all", *_sums(cells)]]))
 
 
 def _sums(cells: list[Cell]) -> list[str]:
@@ -79,7 +76,7 @@ def main() -> None:
     show(cells)
     for cell in cells:
         for difference in cell.differences:
-            CONSOLE.print(f"{cell.design}, {cell.program}: {difference}")
+            print(f"{cell.design}, {cell.program}: {difference}", file=sys.stderr)
     sys.exit(any(cell.differences for cell in cells))
 
 

@@ -5,10 +5,9 @@ import tempfile
 from pathlib import Path
 
 import msgspec
-from rich.console import Console
-from rich.table import Table
 
 from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.programs.instructions import FORMS, per_operation
 from heapsmith.bench.programs.measure import measure
 from heapsmith.bench.programs.programs import programs
@@ -57,16 +56,22 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="heapsmith-hardening-") as folder:
             rows = prices(Path(folder))
     except HeapsmithError as error:
-        Console(stderr=True).print(f"heapsmith: {error}")
+        print(f"heapsmith: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
     if "--json" in sys.argv[1:]:
         print(msgspec.json.encode(rows).decode())
         return
-    table = Table("level", *(f"instructions per pair, {form}" for form in FORMS), f"{PROGRAM}: time", "peak RSS")
-    for row in rows:
-        numbers = [f"{row.instructions[form]:.1f}" for form in FORMS]
-        table.add_row(row.level, *numbers, f"{row.time_ratio:.2f}x", f"{row.rss_ratio:.2f}x")
-    Console(width=160).print(table)
+    columns = ("level", *(f"instructions per pair, {form}" for form in FORMS), f"{PROGRAM}: time", "peak RSS")
+    cells = [
+        [
+            row.level,
+            *(f"{row.instructions[form]:.1f}" for form in FORMS),
+            f"{row.time_ratio:.2f}x",
+            f"{row.rss_ratio:.2f}x",
+        ]
+        for row in rows
+    ]
+    draw(Words("", columns, cells))
 
 
 if __name__ == "__main__":

@@ -19,11 +19,10 @@ from statistics import median
 from typing import NoReturn
 
 import msgspec
-from rich.console import Console
-from rich.table import Table
 
 from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.preload import preloadable
+from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.common.units import amount
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import load
@@ -148,21 +147,23 @@ def _verdict(phase: str, at_rest: list[Sample]) -> Verdict:
 
 def show(found: list[Soak]) -> None:
     """Two tables: RSS and fragmentation over time, and what was made of them."""
-    over_time = Table("seconds", *(f"{soak.allocator} {what}" for soak in found for what in ("RSS", "RSS/live")))
+    heads = [f"{soak.allocator} {what}" for soak in found for what in ("RSS", "RSS/live")]
+    over_time = []
     end_ms = max(soak.samples[-1].elapsed_ms for soak in found) + 1
     for row in range(ROWS):
         slice_ms = range(end_ms * row // ROWS, end_ms * (row + 1) // ROWS)
         cells = [cell for soak in found for cell in _slice(soak, slice_ms)]
-        over_time.add_row(f"{slice_ms.start / 1000:.0f}-{slice_ms.stop / 1000:.0f}", *cells)
-    judged = Table("allocator", "cycles", "phase", "1st third", "2nd third", "last third", "last/2nd", "")
+        over_time.append([f"{slice_ms.start / 1000:.0f}-{slice_ms.stop / 1000:.0f}", *cells])
+    judged = []
     for soak in found:
         for verdict in soak.verdicts:
             thirds = [f"{value:.3f}" for value in (verdict.first_third, verdict.second_third, verdict.last_third)]
             ratio = verdict.last_third / verdict.second_third if verdict.second_third > 0 else 1.0
             mark = "grows" if verdict.grows else ""
-            judged.add_row(soak.allocator, str(soak.cycles), verdict.phase, *thirds, f"{ratio:.3f}", mark)
-    console = Console(width=200)
-    console.print(over_time, judged)
+            judged.append([soak.allocator, str(soak.cycles), verdict.phase, *thirds, f"{ratio:.3f}", mark])
+    draw(Words("over time", ("seconds", *heads), over_time))
+    heads = ["allocator", "cycles", "<phase", "1st third", "2nd third", "last third", "last/2nd", "<"]
+    draw(Words("RSS over live bytes at rest", heads, judged))
 
 
 def _slice(soak: Soak, slice_ms: range) -> tuple[str, str]:

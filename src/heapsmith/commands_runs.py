@@ -111,7 +111,7 @@ def bench(
     """Benchmarks, replays and real programs under every malloc: time, peak RSS, ratios to glibc and the best peer.
     See docs/bench.md. The exit status is 1 if a library that is no peer fails a row or changes its output.
     """
-    from heapsmith.bench.report import bench_tables
+    from heapsmith.bench.report import benchmark
     from heapsmith.bench.suite.suite import bench as run_suites
 
     path = take.writable_file(out) if out is not None else None
@@ -128,9 +128,9 @@ def bench(
             progress=progress,
         )
     if path is not None:
-        bench_tables.write(path, found)
+        benchmark.write(path, found)
     show.emit_json(found) if json else results.benched(found)
-    return 1 if bench_tables.broken(found) else 0
+    return 1 if benchmark.broken(found) else 0
 
 
 @app.command(epilog=take.example("doctor", "doctor --json"))

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heapsmith import show
+from heapsmith.bench.common.tables import draw
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
     from heapsmith.bench.calibrate.calibrate import Calibration
@@ -12,7 +13,6 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
     from heapsmith.bench.record.record import RecordResult
     from heapsmith.bench.replay.replay import ReplayTable
     from heapsmith.bench.report.doctor import DoctorReport
-    from heapsmith.bench.report.tables import Words
     from heapsmith.bench.suite.results import BenchReport
     from heapsmith.bench.validate.validate import Validation
     from heapsmith.codegen.generate import Generated
@@ -27,11 +27,6 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
 
 MOST_TRACES = 5
 """Traces of one recording that are named; --json names all."""
-
-
-def words(table: "Words") -> None:
-    """A table of words."""
-    show.table(table.title, table.columns, table.rows)
 
 
 def recorded(result: "RecordResult") -> None:
@@ -135,7 +130,7 @@ def generated(found: "Generated", check: bool) -> None:
 
 def verified(report: "VerifyReport") -> None:
     """The claims of the audit that fail, how many hold, and a row per trace and build."""
-    from heapsmith.bench.report import tables
+    from heapsmith.bench.report import measurements
 
     if report.audit is not None:
         failed = report.audit.failed()
@@ -145,68 +140,70 @@ def verified(report: "VerifyReport") -> None:
         claims = len(report.audit.rows)
         print(f"audit: {claims - len(failed)} of {claims} claims hold ({report.audit.compiler})")
     if report.runs:
-        words(tables.verified(report))
+        draw(measurements.verified(report))
     print("ok" if report.ok else "NOT ok")
 
 
 def simulated(found: "SimulationTable") -> None:
     """Designs side by side."""
-    from heapsmith.bench.report import tables
+    from heapsmith.bench.report import predictions
 
-    words(tables.simulated(found))
+    draw(predictions.simulated(found))
     if found.machine is not None:
-        words(tables.touched(found))
-    words(tables.counters(found))
+        draw(predictions.touched(found))
+    draw(predictions.counters(found))
 
 
 def reused(found: "ReuseTable") -> None:
     """Miss ratios by size of cache."""
-    from heapsmith.bench.report import tables
+    from heapsmith.bench.report import predictions
 
-    words(tables.reused(found))
+    draw(predictions.reused(found))
 
 
 def tuned(found: "Tuned", path: Path) -> None:
     """What each design tried comes to, and why this one was chosen."""
-    from heapsmith.bench.report import tables
+    from heapsmith.bench.report import predictions
 
-    words(tables.tuned(found))
+    draw(predictions.tuned(found))
     for reason in found.reasons:
         if "[" not in reason.field:
-            print(f"{reason.field} = {reason.chosen}: {reason.why}")
+            show.prose(f"{reason.field} = {reason.chosen}: {reason.why}")
     print(path)
 
 
 def replayed(table: "ReplayTable") -> None:
     """A trace under several libraries."""
-    from heapsmith.bench.report import tables
+    from heapsmith.bench.report import measurements
 
-    words(tables.replayed(table))
-    for warning in tables.notes(table):
-        print(warning)
+    draw(measurements.replayed(table))
+    for warning in measurements.notes(table):
+        show.prose(warning)
 
 
 def benched(report: "BenchReport") -> None:
     """Time, memory and instructions of every row under every malloc, then what to know about them."""
-    from heapsmith.bench.report import bench_tables
+    from heapsmith.bench.report import benchmark
 
-    for table in bench_tables.tables(report):
-        words(table)
+    for table in benchmark.tables(report):
+        draw(table)
     print()
-    for note in bench_tables.notes(report):
-        print(note)
+    for note in benchmark.notes(report):
+        show.prose(note)
 
 
 def forged(report: "ForgeReport") -> None:
     """All tables of a forge, the verdict, and what it wrote."""
     from heapsmith.bench.forge.report import summary, verdict
-    from heapsmith.bench.report import tables
+    from heapsmith.bench.report import measurements
 
     for table in summary(report):
-        words(table)
-    for warning in [*tables.notes(report.replayed), *tables.notes(report.measured)]:
-        print(warning)
-    print(f"\n{verdict(report)}\n")
+        draw(table)
+    for warning in [*measurements.notes(report.replayed), *measurements.notes(report.measured)]:
+        show.prose(warning)
+    print()
+    show.prose(verdict(report))
+    print()
     for file in report.files:
         print(file)
 
@@ -241,9 +238,9 @@ def calibrated(found: "Calibration", path: Path) -> None:
 
 def validated(found: "Validation") -> None:
     """How wrong each quantity is, and the worst cases."""
-    from heapsmith.bench.report.tables import predicted, worst
+    from heapsmith.bench.report.predictions import predicted, worst
 
     for line in found.notes:
         show.note(f"heapsmith: {line}")
-    words(predicted(found))
-    words(worst(found))
+    draw(predicted(found))
+    draw(worst(found))

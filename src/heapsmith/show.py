@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from heapsmith.bench.common import tables
 from heapsmith.model.files import json_text
 
 Report = Callable[[str, int, int], None]
@@ -19,11 +20,12 @@ def emit_json(value: Any) -> None:
 
 
 def fields(rows: Iterable[tuple[str, object]]) -> None:
-    """Aligned `name  value` lines."""
+    """Aligned `name  value` lines; those of a long value are folded."""
     pairs = [(name.replace("_", " "), str(value)) for name, value in rows]
-    width = max(len(name) for name, _ in pairs)
+    indent = max(len(name) for name, _ in pairs) + 2
     for name, value in pairs:
-        print(f"{name:<{width}}  {value}")
+        folded = tables.fold(value, tables.width() - indent).replace("\n", "\n" + " " * indent)
+        print(f"{name:<{indent}}{folded}".rstrip())
 
 
 def struct(value: msgspec.Struct) -> None:
@@ -39,15 +41,12 @@ def figure(value: object) -> str:
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table: text to the left, in the first column and in those whose name begins with '<'; figures to the right."""
-    is_text = [index == 0 or name.startswith("<") for index, name in enumerate(columns)]
-    lines = [[name.lstrip("<") for name in columns], *([str(cell) for cell in row] for row in rows)]
-    widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
-    lines.insert(1, ["-" * width for width in widths])
-    if title:
-        print(f"\n{title}")
-    for line in lines:
-        cells = zip(line, widths, is_text, strict=True)
-        print("  ".join(cell.ljust(width) if text else cell.rjust(width) for cell, width, text in cells).rstrip())
+    tables.draw(tables.Words(title, columns, [[str(cell) for cell in row] for row in rows]))
+
+
+def prose(text: str) -> None:
+    """A sentence or more, folded between words."""
+    print(tables.fold(text, tables.width()))
 
 
 def note(text: str) -> None:

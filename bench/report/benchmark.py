@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from heapsmith.bench.common.tables import Words, section
 from heapsmith.bench.common.units import amount, duration
-from heapsmith.bench.report.tables import Words, section
 from heapsmith.bench.suite.columns import TUNED
 from heapsmith.bench.suite.results import BenchCell, BenchReport, BenchRow, Ratio
 from heapsmith.model.files import write_json, write_text
