@@ -34,7 +34,7 @@ def _program(header_of: Design, library: Path | None, dry: bool) -> Path:
 
 @lru_cache
 def _loop(form: str, operations: int) -> int:
-    return between(None, _program(load(CALLING), None, True), FORMS[form], operations)
+    return int(between(None, _program(load(CALLING), None, True), FORMS[form], operations)[0])
 
 
 def per_pair(form: str, design: Design, *, inlined: bool, operations: int = PAIRS) -> float:
@@ -44,7 +44,7 @@ def per_pair(form: str, design: Design, *, inlined: bool, operations: int = PAIR
     """
     library = library_of(design)
     tool = _program(design, library, False) if inlined else _program(load(CALLING), None, False)
-    return (between(library, tool, FORMS[form], operations) - _loop(form, operations)) / operations
+    return (int(between(library, tool, FORMS[form], operations)[0]) - _loop(form, operations)) / operations
 
 
 def main() -> None:

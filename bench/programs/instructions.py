@@ -5,6 +5,9 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heapsmith.bench.common.valgrind import callgrind
 from heapsmith.bench.programs.micro_programs import program
 from heapsmith.bench.programs.micro_rows import MICRO, MicroRow
@@ -15,17 +18,20 @@ LIMIT_S = 120.0
 FORMS: dict[str, MicroRow] = {row.name: row for row in MICRO if row.hot}
 """The rows whose instructions are worth counting."""
 
+BRANCH_SIM = "--branch-sim=yes"
+"""An option: behind the instructions come branches, those mispredicted, indirect jumps, and those mispredicted."""
 
-def instructions(library: Path | None, tool: Path, *arguments: str) -> int:
-    """All instructions of a run of `tool` with `library` preloaded, counted by callgrind.
+Events = NDArray[np.int64]
+"""What callgrind counted: instructions, and what its options add."""
 
-    Raises what `callgrind` raises.
-    """
-    said = callgrind(tool, arguments, library, Path(os.devnull), LIMIT_S)
-    found = re.search(r"Collected : (\d+)", said)
+
+def events(library: Path | None, tool: Path, *arguments: str, options: tuple[str, ...] = ()) -> Events:
+    """The events of a run of `tool` with `library` preloaded. Raises what `callgrind` raises."""
+    said = callgrind(tool, arguments, library, Path(os.devnull), LIMIT_S, options)
+    found = re.search(r"Collected : ([\d ]+)", said)
     if found is None:
         raise CheckFailed("callgrind counted nothing")
-    return int(found[1])
+    return np.array(found[1].split(), np.int64)
 
 
 def per_operation(row: MicroRow, library: Path | None, *, operations: int = PAIRS) -> float:
@@ -33,17 +39,25 @@ def per_operation(row: MicroRow, library: Path | None, *, operations: int = PAIR
 
     Call and PLT are included; subtracted are the process's start (twice as many operations less once as many) and the
     loop (the dry form). A branch to the calls may fall into either part: two forms of a loop differ by 1 or 2. Raises
-    what `instructions` raises.
+    what `callgrind` raises.
     """
-    return (between(library, program(row.program), row.arguments, operations) - _loop(row, operations)) / operations
+    return float(events_per_operation(row, library, operations)[0])
+
+
+def events_per_operation(
+    row: MicroRow, library: Path | None, operations: int, options: tuple[str, ...] = ()
+) -> NDArray[np.float64]:
+    """The same of all events."""
+    whole = between(library, program(row.program), row.arguments, operations, options)
+    return (whole - _loop(row, operations, options)) / operations
 
 
 @lru_cache
-def _loop(row: MicroRow, operations: int) -> int:
-    return between(None, program(row.program, dry=True), row.arguments, operations)
+def _loop(row: MicroRow, operations: int, options: tuple[str, ...]) -> Events:
+    return between(None, program(row.program, dry=True), row.arguments, operations, options)
 
 
-def between(library: Path | None, tool: Path, arguments: str, operations: int) -> int:
-    """What twice as many operations take more than once as many."""
-    once, twice = (instructions(library, tool, str(n * operations), *arguments.split()) for n in (1, 2))
+def between(library: Path | None, tool: Path, arguments: str, operations: int, options: tuple[str, ...] = ()) -> Events:
+    """The events of twice as many operations less those of once as many."""
+    once, twice = (events(library, tool, str(n * operations), *arguments.split(), options=options) for n in (1, 2))
     return twice - once

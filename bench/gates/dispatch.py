@@ -1,0 +1,49 @@
+"""Dispatch by row and by class: what a malloc and its free cost in instructions and mispredictions."""
+
+import sys
+from typing import NamedTuple
+
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.programs.instructions import BRANCH_SIM, events_per_operation
+from heapsmith.bench.programs.micro_rows import MICRO
+from heapsmith.model.design.design import load
+from heapsmith.model.errors import HeapsmithError
+
+FORMS = {row.name: row for row in MICRO if row.name in ("pair-32", "mixed", "skewed")}
+"""One size in turn; all classes at random; mostly small sizes at random."""
+
+DESIGNS = ("default", "ring", "sll")
+"""The same classes over the same slabs: array stacks by row; rings and lists by class."""
+
+OPERATIONS = 20_000
+
+
+class Cost(NamedTuple):
+    """Of a malloc and its free, call and PLT included; `jumps` are indirect, two of them those of the PLT."""
+
+    instructions: float
+    jumps: float
+    mispredicted: float
+
+
+def cost(form: str, design: str, *, operations: int = OPERATIONS) -> Cost:
+    """What a pair costs in a row of FORMS under a built-in design. Raises Missing without valgrind."""
+    counted = events_per_operation(FORMS[form], library_of(load(design)), operations, (BRANCH_SIM,))
+    instructions, _, branches_missed, jumps, jumps_missed = map(float, counted)
+    return Cost(instructions, jumps, branches_missed + jumps_missed)
+
+
+def main() -> None:
+    """The table of docs/dispatch.md."""
+    try:
+        for form in FORMS:
+            for design in DESIGNS:
+                found = "{:.1f} instructions, {:.1f} indirect jumps, {:.2f} mispredicted".format(*cost(form, design))
+                print(f"{form}, {design}: {found}")
+    except HeapsmithError as error:
+        print(f"heapsmith: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()
