@@ -197,6 +197,17 @@ def test_a_stream_that_goes_back_in_time_is_counted(tmp_path: Path) -> None:
         assert spool.totals.backsteps == 1
 
 
+def test_an_interrupt_of_the_merge_comes_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(m, "fast_merge", interrupted)
+    heap = Heap()
+    heap.allocate(0, m.MALLOC, PLACES[0], 1, 0)
+    with pytest.raises(KeyboardInterrupt), spool_of(heap, tmp_path / "1.0.spool", 1, 1) as spool:
+        events_of(spool)
+
+
 def test_header(tmp_path: Path) -> None:
     (tmp_path / "1.0.spool").write_bytes(header(99))
     with Spool(tmp_path / "1.0.spool") as spool:

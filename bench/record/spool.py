@@ -73,8 +73,7 @@ class Spool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        del self._words
-        self._map.close()
+        del self._words, self._map  # unmapped with the last of the arrays that look into it
 
     def count_records(self) -> int:
         """About as many as events: a realloc is one, a free that proves foreign is one too."""
@@ -86,25 +85,29 @@ class Spool:
 
     def chunks(self, ns_per_tick: float) -> Iterator[Chunk]:
         """The events in the order of time; sets `totals` at the end."""
-        state = np.zeros(1, m.STATE)
-        streams = self._streams.copy()
-        heap = np.zeros(streams.size + 1, np.int64)
-        base = (self.header.start_stamp - _STAMP_SLACK) & m.STAMP_MASK
-        table = _table(max(_FIRST_TABLE, 4 * streams.size))
-        out = np.zeros((len(Chunk._fields), CHUNK_EVENTS + m.EVENTS_PER_RECORD), np.int64)
-        m.fast_start_heap(self._words, self._windows, streams, heap, state, base)
+        state = m.Merge(
+            words=self._words,
+            windows=self._windows,
+            streams=self._streams.copy(),
+            heap=np.zeros(self._streams.size + 1, np.int64),
+            scalars=np.zeros(1, m.SCALARS),
+            out=np.zeros((len(Chunk._fields), CHUNK_EVENTS + m.EVENTS_PER_RECORD), np.int64),
+        )
+        state.base = (self.header.start_stamp - _STAMP_SLACK) & m.STAMP_MASK
+        state.keys, state.blocks, state.spare = _table(max(_FIRST_TABLE, 4 * self._streams.size))
+        m.fast_start_heap(state)
         why, chunk = m.FULL, 0
         while why != m.DONE:
-            why = m.fast_merge(self._words, self._windows, streams, heap, state, *table, out, base, ns_per_tick)
+            why = m.fast_merge(state, ns_per_tick)
             if why == m.GROW:
-                table = _grown(*table)
+                _grow(state)
                 continue
-            yield Chunk.of(*out[:, : state[0]["out"]].copy())
-            state[0]["out"] = 0
+            yield Chunk.of(*state.out[:, : state.events].copy())
+            state.events = 0
             chunk += 1
             if chunk % _RELEASE_CHUNKS == 0:
                 self._release()
-        self.totals = Totals(*(int(state[0][name]) for name in ("records", "foreign", "lost", "backsteps")))
+        self.totals = Totals(state.records, state.foreign, state.lost, state.backsteps)
 
     def _read_trailers(self, units: Ints) -> Ints:
         """The last words of each of `units`, as rows."""
@@ -169,9 +172,9 @@ def _table(places: int) -> tuple[Ints, Ints, Ints]:
     return np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64)
 
 
-def _grown(keys: Ints, blocks: Ints, spare: Ints) -> tuple[Ints, Ints, Ints]:
-    """The same table and stack with twice the room."""
-    new_keys, new_blocks, new_spare = _table(2 * keys.size)
-    m.fast_rehash(keys, blocks, new_keys, new_blocks)
-    new_spare[: spare.size] = spare
-    return new_keys, new_blocks, new_spare
+def _grow(state: m.Merge) -> None:
+    """The same table and stack get twice the room."""
+    keys, blocks, spare = _table(2 * state.keys.size)
+    m.fast_rehash(state.keys, state.blocks, keys, blocks)
+    spare[: state.spare.size] = state.spare
+    state.keys, state.blocks, state.spare = keys, blocks, spare

@@ -5,7 +5,7 @@ Kernels over flat arrays of int64. A spool's words are read as signed ones, whic
 
 import numpy as np
 
-from heapsmith.model.compile.kernel import Ints, Records, compiled, hit_path, kernel
+from heapsmith.model.compile.kernel import Arrays, Ints, Records, compiled, hit_path, kernel, record_type
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Op
 
 # Records, as runtime/recorder/spool.h lays them out.
@@ -22,24 +22,21 @@ T_MALLOC, T_REALLOC, T_FREE = int(Op.MALLOC), int(Op.REALLOC), int(Op.FREE)
 T_START, T_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
 
 
-def _record(*names: str) -> np.dtype[np.void]:
-    return np.dtype([(name, np.int64) for name in names])
-
-
-STREAM = _record(
+STREAM = record_type(
     "word",  # index of its next record
     "stamp",  # of that record
-    "window",  # where in `windows` (the first words of all windows, in order) that is
+    "window",  # where in `windows` that is
     "windows_end",  # where in `windows` the stream ends
     "thread",
     "held",  # the block of a realloc under way; -1: none that is known
     "held_address",
 )
-STATE = _record(
-    "out",  # events put out
+SCALARS = record_type(
+    "base",  # the stamp from which the streams' stamps count
+    "events",  # put out
     "live",  # blocks
-    "blocks",  # numbers used so far
-    "spare",  # numbers to use again
+    "numbers",  # of blocks, used so far
+    "spares",  # numbers to use again
     "threads",
     "now_ns",
     "first_stamp",
@@ -52,6 +49,26 @@ STATE = _record(
 
 EVENTS_PER_RECORD = 3  # at most: a lost free, and a realloc to size 0 that freed one block and gave another
 DONE, FULL, GROW = range(3)  # why the merge returned: no record left, chunk full, table half full
+
+
+class Merge(Arrays):
+    """The state of a merge.
+
+    words: the spool. windows: the first words of all windows, in order by stream and within it.
+    heap: the streams that have a record, the least stamp first. keys, blocks: address -> block
+    number, by open addressing. spare: numbers to use again, a stack as long as the table. out: a
+    row per field of Chunk, and room for CHUNK_EVENTS + EVENTS_PER_RECORD events.
+    """
+
+    words: Ints
+    windows: Ints
+    streams: Records
+    heap: Ints
+    scalars: Records
+    keys: Ints
+    blocks: Ints
+    spare: Ints
+    out: Ints
 
 
 @kernel
@@ -107,254 +124,207 @@ def rehash(keys: Ints, blocks: Ints, new_keys: Ints, new_blocks: Ints) -> None:
 
 
 @hit_path
-def emit(out: Ints, state: Records, op: int, thread: int, block: int, size: int, align_log2: int) -> None:
-    """Put an event out: a column of `out`, whose rows are those of a Chunk."""
-    i = state[0]["out"]
-    out[0, i] = op
-    out[1, i] = thread
-    out[2, i] = block
-    out[3, i] = size
-    out[4, i] = align_log2
-    out[5, i] = state[0]["now_ns"]
-    state[0]["out"] = i + 1
+def emit(state: Merge, op: int, thread: int, block: int, size: int, align_log2: int) -> None:
+    """Put an event out."""
+    i = state.events
+    state.out[0, i] = op
+    state.out[1, i] = thread
+    state.out[2, i] = block
+    state.out[3, i] = size
+    state.out[4, i] = align_log2
+    state.out[5, i] = state.now_ns
+    state.events = i + 1
 
 
 @hit_path
-def bury(out: Ints, state: Records, spare: Ints, op: int, thread: int, block: int, size: int, align: int) -> None:
+def bury(state: Merge, op: int, thread: int, block: int, size: int, align: int) -> None:
     """The death of `block`: its number goes on the stack of numbers to use again."""
-    emit(out, state, op, thread, block, size, align)
-    spare[state[0]["spare"]] = block
-    state[0]["spare"] += 1
+    emit(state, op, thread, block, size, align)
+    state.spare[state.spares] = block
+    state.spares += 1
 
 
 @hit_path
-def take(state: Records, keys: Ints, blocks: Ints, address: int) -> int:
+def take(state: Merge, address: int) -> int:
     """Unbind `address`; the block it had, or -1."""
-    at = find(keys, address)
-    if keys[at] == 0:
+    at = find(state.keys, address)
+    if state.keys[at] == 0:
         return -1
-    block = blocks[at]
-    remove(keys, blocks, at)
-    state[0]["live"] -= 1
-    return int(block)
+    block = int(state.blocks[at])
+    remove(state.keys, state.blocks, at)
+    state.live -= 1
+    return block
 
 
 @hit_path
-def bind(state: Records, keys: Ints, blocks: Ints, address: int, block: int) -> None:
+def bind(state: Merge, address: int, block: int) -> None:
     """Give `address`, which no block has, to `block`."""
-    at = find(keys, address)
-    keys[at] = address
-    blocks[at] = block
-    state[0]["live"] += 1
+    at = find(state.keys, address)
+    state.keys[at] = address
+    state.blocks[at] = block
+    state.live += 1
 
 
 @hit_path
-def vacate(out: Ints, state: Records, keys: Ints, blocks: Ints, spare: Ints, thread: int, address: int) -> None:
+def vacate(state: Merge, thread: int, address: int) -> None:
     """Before a block gets `address`: one that is still there was freed unseen, and dies here."""
-    lost = take(state, keys, blocks, address)
-    if lost >= 0:
-        bury(out, state, spare, T_FREE, thread, lost, 0, 0)
-        state[0]["lost"] += 1
+    unseen = take(state, address)
+    if unseen >= 0:
+        bury(state, T_FREE, thread, unseen, 0, 0)
+        state.lost += 1
 
 
 @hit_path
-def bear(
-    out: Ints,
-    state: Records,
-    keys: Ints,
-    blocks: Ints,
-    spare: Ints,
-    op: int,
-    thread: int,
-    address: int,
-    size: int,
-    align: int,
-) -> None:
+def bear(state: Merge, op: int, thread: int, address: int, size: int, align: int) -> None:
     """A new block, with the number freed last or the next one."""
-    vacate(out, state, keys, blocks, spare, thread, address)
-    if state[0]["spare"] > 0:
-        state[0]["spare"] -= 1
-        block = int(spare[state[0]["spare"]])
+    vacate(state, thread, address)
+    if state.spares > 0:
+        state.spares -= 1
+        block = int(state.spare[state.spares])
     else:
-        block = int(state[0]["blocks"])
-        state[0]["blocks"] += 1
-    bind(state, keys, blocks, address, block)
-    emit(out, state, op, thread, block, size, align)
+        block = state.numbers
+        state.numbers += 1
+    bind(state, address, block)
+    emit(state, op, thread, block, size, align)
 
 
 @kernel
-def end_realloc(
-    out: Ints,
-    state: Records,
-    keys: Ints,
-    blocks: Ints,
-    spare: Ints,
-    streams: Records,
-    i: int,
-    address: int,
-    size: int,
-) -> None:
+def end_realloc(state: Merge, i: int, address: int, size: int) -> None:
     """The second half: the block held since the first gets its new address - or has died, or is where it was."""
-    thread, held = int(streams[i]["thread"]), int(streams[i]["held"])
+    thread, held = int(state.streams[i]["thread"]), int(state.streams[i]["held"])
     if address == 0 and size != 0:  # failed
         if held >= 0:
-            bind(state, keys, blocks, int(streams[i]["held_address"]), held)
+            bind(state, int(state.streams[i]["held_address"]), held)
     elif held >= 0 and size != 0:
-        vacate(out, state, keys, blocks, spare, thread, address)
-        bind(state, keys, blocks, address, held)
-        emit(out, state, T_REALLOC, thread, held, size, 0)
+        vacate(state, thread, address)
+        bind(state, address, held)
+        emit(state, T_REALLOC, thread, held, size, 0)
     else:  # size 0 frees, though some allocators return another block; an unknown block is as good as freed
         if held >= 0:
-            bury(out, state, spare, T_FREE, thread, held, 0, 0)
+            bury(state, T_FREE, thread, held, 0, 0)
         else:
-            state[0]["foreign"] += 1
+            state.foreign += 1
         if address != 0:
-            bear(out, state, keys, blocks, spare, T_MALLOC, thread, address, size, 0)
+            bear(state, T_MALLOC, thread, address, size, 0)
 
 
 @hit_path
-def free(
-    out: Ints,
-    state: Records,
-    keys: Ints,
-    blocks: Ints,
-    spare: Ints,
-    op: int,
-    thread: int,
-    address: int,
-    size: int,
-    align: int,
-) -> None:
+def free(state: Merge, op: int, thread: int, address: int, size: int, align: int) -> None:
     """The death of the block at `address`, if one is known there."""
-    block = take(state, keys, blocks, address)
+    block = take(state, address)
     if block >= 0:
-        bury(out, state, spare, op, thread, block, size, align)
+        bury(state, op, thread, block, size, align)
     else:
-        state[0]["foreign"] += 1
+        state.foreign += 1
 
 
 @hit_path
-def apply(
-    out: Ints, state: Records, keys: Ints, blocks: Ints, spare: Ints, words: Ints, streams: Records, i: int
-) -> None:
+def apply(state: Merge, i: int) -> None:
     """The next record of stream `i`: at most EVENTS_PER_RECORD events."""
-    at, thread = int(streams[i]["word"]), int(streams[i]["thread"])
-    operation = int(words[at]) & OPERATION_MASK
-    address, size, align = int(words[at + 1]) & ADDRESS_MASK, (int(words[at + 1]) >> ADDRESS_BITS) & SIZE_MASK, 0
-    if words[at] & LONG:
-        size, align = int(words[at + 2]), int(words[at + 3]) & ALIGN_MASK
-        address |= int(words[at + 3]) >> ALIGN_BITS << ADDRESS_BITS
+    at, thread = int(state.streams[i]["word"]), int(state.streams[i]["thread"])
+    operation, place = int(state.words[at]) & OPERATION_MASK, int(state.words[at + 1])
+    address, size, align = place & ADDRESS_MASK, (place >> ADDRESS_BITS) & SIZE_MASK, 0
+    if state.words[at] & LONG:
+        size, align = int(state.words[at + 2]), int(state.words[at + 3]) & ALIGN_MASK
+        address |= int(state.words[at + 3]) >> ALIGN_BITS << ADDRESS_BITS
     if operation <= ALIGNED:
-        bear(out, state, keys, blocks, spare, int(TRACE_OP[operation]), thread, address, size, align)
+        bear(state, int(TRACE_OP[operation]), thread, address, size, align)
     elif operation <= FREE_SIZED:
-        free(out, state, keys, blocks, spare, int(TRACE_OP[operation]), thread, address, size, align)
+        free(state, int(TRACE_OP[operation]), thread, address, size, align)
     elif operation == REALLOC_FROM:
-        streams[i]["held"] = take(state, keys, blocks, address)
-        streams[i]["held_address"] = address
+        state.streams[i]["held"] = take(state, address)
+        state.streams[i]["held_address"] = address
     elif operation == REALLOC_TO:
-        end_realloc(out, state, keys, blocks, spare, streams, i, address, size)
+        end_realloc(state, i, address, size)
     elif operation == THREAD_START:
-        streams[i]["thread"] = state[0]["threads"]
-        state[0]["threads"] += 1
-        emit(out, state, T_START, int(streams[i]["thread"]), 0, 0, 0)
+        state.streams[i]["thread"] = state.threads
+        emit(state, T_START, state.threads, 0, 0, 0)
+        state.threads += 1
     elif operation == THREAD_EXIT:
-        emit(out, state, T_EXIT, thread, 0, 0, 0)
+        emit(state, T_EXIT, thread, 0, 0, 0)
 
 
 @hit_path
-def find_record(words: Ints, windows: Ints, streams: Records, i: int) -> int:
+def find_record(state: Merge, i: int) -> int:
     """1, and stream `i` is past the end of a window if it was at one; 0 at the end of the stream."""
-    while streams[i]["word"] >= windows[streams[i]["window"]] + WINDOW_WORDS or words[streams[i]["word"]] == 0:
-        streams[i]["window"] += 1
-        if streams[i]["window"] == streams[i]["windows_end"]:
+    word, window = int(state.streams[i]["word"]), int(state.streams[i]["window"])
+    while word >= state.windows[window] + WINDOW_WORDS or state.words[word] == 0:
+        window += 1
+        if window == state.streams[i]["windows_end"]:
             return 0
-        streams[i]["word"] = windows[streams[i]["window"]]
+        word = int(state.windows[window])
+    state.streams[i]["word"], state.streams[i]["window"] = word, window
     return 1
 
 
 @hit_path
-def stamp_at(words: Ints, at: int, base: int) -> int:
-    """The stamp of the record at `at`, in ticks since the stamp `base`."""
-    return ((int(words[at]) >> STAMP_SHIFT) - base) & STAMP_MASK
+def stamp_of(state: Merge, i: int) -> int:
+    """The stamp of the next record of stream `i`, in ticks since the stamp `base`."""
+    return ((int(state.words[state.streams[i]["word"]]) >> STAMP_SHIFT) - state.base) & STAMP_MASK
 
 
 @hit_path
-def sift(heap: Ints, heaped: int, streams: Records, at: int) -> None:
+def sift(state: Merge, at: int) -> None:
     """Put the stream at place `at` of the heap (least stamp first) where it belongs at or below."""
-    moving = heap[at]
-    while 2 * at + 1 < heaped:
+    moving = int(state.heap[at])
+    while 2 * at + 1 < state.heaped:
         child = 2 * at + 1
-        if child + 1 < heaped and streams[heap[child + 1]]["stamp"] < streams[heap[child]]["stamp"]:
+        if (
+            child + 1 < state.heaped
+            and state.streams[state.heap[child + 1]]["stamp"] < state.streams[state.heap[child]]["stamp"]
+        ):
             child += 1
-        if streams[moving]["stamp"] <= streams[heap[child]]["stamp"]:
+        if state.streams[moving]["stamp"] <= state.streams[state.heap[child]]["stamp"]:
             break
-        heap[at] = heap[child]
+        state.heap[at] = state.heap[child]
         at = child
-    heap[at] = moving
+    state.heap[at] = moving
 
 
 @kernel
-def start_heap(words: Ints, windows: Ints, streams: Records, heap: Ints, state: Records, base: int) -> None:
-    """Heap the streams that have a record. `base`: the stamp from which the streams' stamps count."""
-    heaped = 0
-    for i in range(streams.size):
-        if find_record(words, windows, streams, i):
-            streams[i]["stamp"] = stamp_at(words, int(streams[i]["word"]), base)
-            heap[heaped] = i
-            heaped += 1
-    for at in range(heaped // 2 - 1, -1, -1):
-        sift(heap, heaped, streams, at)
-    if heaped > 0:
-        state[0]["first_stamp"] = streams[heap[0]]["stamp"]
-    state[0]["heaped"] = heaped
+def start_heap(state: Merge) -> None:
+    """Heap the streams that have a record."""
+    for i in range(state.streams.size):
+        if find_record(state, i):
+            state.streams[i]["stamp"] = stamp_of(state, i)
+            state.heap[state.heaped] = i
+            state.heaped += 1
+    for at in range(state.heaped // 2 - 1, -1, -1):
+        sift(state, at)
+    if state.heaped > 0:
+        state.first_stamp = state.streams[state.heap[0]]["stamp"]
 
 
 @hit_path
-def advance(words: Ints, windows: Ints, streams: Records, heap: Ints, state: Records, base: int) -> None:
+def advance(state: Merge) -> None:
     """The first stream of the heap moves to its next record, or leaves."""
-    i = int(heap[0])
-    streams[i]["word"] += 4 if words[streams[i]["word"]] & LONG else 2
-    if find_record(words, windows, streams, i):
-        stamp = stamp_at(words, int(streams[i]["word"]), base)
-        if stamp < streams[i]["stamp"]:
-            state[0]["backsteps"] += 1
+    i = int(state.heap[0])
+    state.streams[i]["word"] += 4 if state.words[state.streams[i]["word"]] & LONG else 2
+    if find_record(state, i):
+        stamp = stamp_of(state, i)
+        if stamp < state.streams[i]["stamp"]:
+            state.backsteps += 1
         else:
-            streams[i]["stamp"] = stamp
+            state.streams[i]["stamp"] = stamp
     else:
-        state[0]["heaped"] -= 1
-        heap[0] = heap[state[0]["heaped"]]
-    sift(heap, int(state[0]["heaped"]), streams, 0)
+        state.heaped -= 1
+        state.heap[0] = state.heap[state.heaped]
+    sift(state, 0)
 
 
 @kernel
-def merge(
-    words: Ints,
-    windows: Ints,
-    streams: Records,
-    heap: Ints,
-    state: Records,
-    keys: Ints,
-    blocks: Ints,
-    spare: Ints,
-    out: Ints,
-    base: int,
-    ns_per_tick: float,
-) -> int:
-    """Records in the order of their stamps until DONE, FULL (`out` has CHUNK_EVENTS) or GROW (the table is half full).
-
-    `keys`, `blocks`: address -> block number, by open addressing; `spare`: as long as they are. `out` has a row per
-    field of Chunk and room for CHUNK_EVENTS + EVENTS_PER_RECORD events.
-    """
-    while state[0]["heaped"] > 0:
-        if state[0]["out"] >= CHUNK_EVENTS:
+def merge(state: Merge, ns_per_tick: float) -> int:
+    """Records in the order of their stamps until DONE, FULL (CHUNK_EVENTS are out) or GROW (the table is half full)."""
+    while state.heaped > 0:
+        if state.events >= CHUNK_EVENTS:
             return FULL
-        if 2 * state[0]["live"] >= keys.size:
+        if 2 * state.live >= state.keys.size:
             return GROW
-        i = int(heap[0])
-        state[0]["now_ns"] = int((streams[i]["stamp"] - state[0]["first_stamp"]) * ns_per_tick)
-        state[0]["records"] += 1
-        apply(out, state, keys, blocks, spare, words, streams, i)
-        advance(words, windows, streams, heap, state, base)
+        i = int(state.heap[0])
+        state.now_ns = int((state.streams[i]["stamp"] - state.first_stamp) * ns_per_tick)
+        state.records += 1
+        apply(state, i)
+        advance(state)
     return DONE
 
 
