@@ -13,7 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from heapsmith.bench.common.rounds import Progress
-from heapsmith.model.compile.kernel import compiled, kernel
+from heapsmith.model.compile.kernel import (
+    Arrays,
+    Bytes,
+    Ints,
+    Numbers,
+    Records,
+    compiled,
+    kernel,
+    one_record,
+    record_type,
+)
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 from heapsmith.model.trace.writer import TraceWriter
@@ -27,7 +37,7 @@ HEADER.names = (
     *("magic", "version", "streams", "events", "operations", "slots", "segments"),
     *("peak_live_bytes", "peak_position", "peak_stream", "reserved"),
 )
-SLOT = np.dtype([(name, "i8") for name in ("next", "since", "owner", "operations", "last")])
+SLOT = record_type("next", "since", "owner", "operations", "last")
 VERSION = 1
 SPAWN, JOIN = 6, 7  # operations that only scripts have; 0 to 5 are the trace's
 
@@ -36,8 +46,6 @@ REALLOC, FREE, THREAD_START, THREAD_EXIT = int(Op.REALLOC), int(Op.FREE), int(Op
 RUN = 64  # fresh slots a stream takes at a time, so that streams do not share cache lines of the driver's table
 REUSE_LAG = 4096  # events before a slot freed by another stream is born again: by then that free needs no waiting for
 MAX_BYTES = (1 << 48) - 1
-
-EVENTS, OPERATIONS, SLOTS, HEAD, TAIL, LIVE_BYTES, PEAK_BYTES, PEAK_INDEX = range(8)  # of the vector `total`
 
 
 class ScriptFacts(NamedTuple):
@@ -54,107 +62,120 @@ class ScriptFacts(NamedTuple):
 # The trace recycles block ids among all threads. Taken over as they are, they would make the thread that gets an id
 # wait for the one that freed it, which the program did not do. So each stream has slots of its own: those it freed
 # itself (LIFO, linked from streams[s].free) before fresh ones (runs of RUN). A slot freed by another stream than
-# that it was born in, and the slots of a thread that has ended, go to one FIFO list (total[HEAD] .. total[TAIL]) from
+# that it was born in, and the slots of a thread that has ended, go to one FIFO list (state.head .. state.tail) from
 # which any stream takes a slot once it has lain there for REUSE_LAG events. All lists are linked through slots[].next.
 
 
+class _Naming(Arrays):
+    """The tables that grow with the trace, and the columns of the chunk whose events get slots.
+
+    blocks: slot and bytes of each live block. streams: slots that each has for itself, `free` the
+    first of those it freed, `fresh` to `fresh_end` those never used. out: the chunk's events.
+    """
+
+    op: Bytes
+    stream: Ints
+    block: Numbers
+    size: Ints
+    blocks: Records
+    slots: Records
+    streams: Records
+    scalars: Records
+    out: Records
+
+
 @kernel
-def _append(slot: int, slots: Array, total: Array) -> None:
+def _append(state: _Naming, slot: int) -> None:
     """Put a slot at the end of the list for all streams."""
-    slots[slot]["next"] = -1
-    slots[slot]["since"] = total[EVENTS]
-    if total[HEAD] < 0:
-        total[HEAD] = slot
+    state.slots[slot]["next"] = -1
+    state.slots[slot]["since"] = state.events
+    if state.head < 0:
+        state.head = slot
     else:
-        slots[total[TAIL]]["next"] = slot
-    total[TAIL] = slot
+        state.slots[state.tail]["next"] = slot
+    state.tail = slot
 
 
 @kernel
-def _take(stream: int, slots: Array, streams: Array, total: Array) -> int:
+def _take(state: _Naming, stream: int) -> int:
     """The slot for a block born in this stream."""
-    slot = streams[stream]["free"]
+    slot = int(state.streams[stream]["free"])
     if slot >= 0:
-        streams[stream]["free"] = slots[slot]["next"]
-        return slot  # type: ignore[no-any-return]
-    slot = total[HEAD]
-    if slot >= 0 and total[EVENTS] - slots[slot]["since"] > REUSE_LAG:
-        total[HEAD] = slots[slot]["next"]
+        state.streams[stream]["free"] = state.slots[slot]["next"]
+        return slot
+    slot = state.head
+    if slot >= 0 and state.events - state.slots[slot]["since"] > REUSE_LAG:
+        state.head = int(state.slots[slot]["next"])
     else:
-        if streams[stream]["fresh"] == streams[stream]["fresh_end"]:
-            streams[stream]["fresh"] = total[SLOTS]
-            total[SLOTS] += RUN
-            streams[stream]["fresh_end"] = total[SLOTS]
-        slot = streams[stream]["fresh"]
-        streams[stream]["fresh"] += 1
-    slots[slot]["owner"] = stream
-    return slot  # type: ignore[no-any-return]
+        if state.streams[stream]["fresh"] == state.streams[stream]["fresh_end"]:
+            state.streams[stream]["fresh"] = state.slots_used
+            state.slots_used += RUN
+            state.streams[stream]["fresh_end"] = state.slots_used
+        slot = int(state.streams[stream]["fresh"])
+        state.streams[stream]["fresh"] += 1
+    state.slots[slot]["owner"] = stream
+    return slot
 
 
 @kernel
-def _give(slot: int, stream: int, slots: Array, streams: Array, total: Array) -> None:
+def _give(state: _Naming, stream: int, slot: int) -> None:
     """The slot of a block freed in this stream."""
-    if slots[slot]["owner"] == stream:
-        slots[slot]["next"] = streams[stream]["free"]
-        streams[stream]["free"] = slot
+    if state.slots[slot]["owner"] == stream:
+        state.slots[slot]["next"] = state.streams[stream]["free"]
+        state.streams[stream]["free"] = slot
     else:
-        _append(slot, slots, total)
+        _append(state, slot)
 
 
 @kernel
-def _give_up(stream: int, slots: Array, streams: Array, total: Array) -> None:
+def _give_up(state: _Naming, stream: int) -> None:
     """A thread ends: its free slots are for all."""
-    slot = streams[stream]["free"]
+    slot = int(state.streams[stream]["free"])
     while slot >= 0:
-        following = slots[slot]["next"]
-        _append(slot, slots, total)
+        following = int(state.slots[slot]["next"])
+        _append(state, slot)
         slot = following
-    streams[stream]["free"] = -1
+    state.streams[stream]["free"] = -1
 
 
 @kernel
-def _count_live(change: int, index: int, total: Array) -> None:
+def _count_live(state: _Naming, change: int, index: int) -> None:
     """Follow the requested bytes that are live; index is the event's in its chunk."""
-    total[LIVE_BYTES] += change
-    if total[LIVE_BYTES] > total[PEAK_BYTES]:
-        total[PEAK_BYTES] = total[LIVE_BYTES]
-        total[PEAK_INDEX] = index
+    state.live_bytes += change
+    if state.live_bytes > state.peak_bytes:
+        state.peak_bytes = state.live_bytes
+        state.peak_index = index
 
 
 @kernel
-def _name_slots(
-    op: Array, stream: Array, block: Array, size: Array, blocks: Array, slots: Array, streams: Array, total: Array,
-    out: Array,
-) -> None:  # fmt: skip
+def _name_slots(state: _Naming) -> None:
     """Fill slot and after of out[i] for each event i of a chunk.
 
-    `after` is the number of operations on the slot so far if the last of them was made in another stream, else 0.
+    `after` is the number of operations on the slot so far if the last of them was made in another
+    stream, else 0.
     """
-    for i in range(op.size):
-        total[EVENTS] += 1
-        kind = op[i]
-        s = stream[i]
+    for i in range(state.op.size):
+        state.events += 1
+        kind, stream, block = int(state.op[i]), int(state.stream[i]), int(state.block[i])
         if kind >= THREAD_START:
-            if kind == THREAD_EXIT and s != 0:
-                _give_up(s, slots, streams, total)
+            if kind == THREAD_EXIT and stream != 0:
+                _give_up(state, stream)
             continue
-        entry = blocks[block[i]]
-        slot = entry["slot"]
         if kind != REALLOC and kind < FREE:
-            slot = _take(s, slots, streams, total)
-            entry["slot"] = slot
-            entry["bytes"] = 0
-        bytes_now = size[i] if kind < FREE else 0
-        _count_live(bytes_now - entry["bytes"], i, total)
-        entry["bytes"] = bytes_now
-        out[i]["slot"] = slot
-        out[i]["after"] = slots[slot]["operations"] if slots[slot]["last"] != s else 0
-        slots[slot]["operations"] += 1
-        slots[slot]["last"] = s
-        total[OPERATIONS] += 1
+            state.blocks[block]["slot"] = _take(state, stream)
+            state.blocks[block]["bytes"] = 0
+        slot = int(state.blocks[block]["slot"])
+        bytes_now = int(state.size[i]) if kind < FREE else 0
+        _count_live(state, bytes_now - int(state.blocks[block]["bytes"]), i)
+        state.blocks[block]["bytes"] = bytes_now
+        state.out[i]["slot"] = slot
+        state.out[i]["after"] = state.slots[slot]["operations"] if state.slots[slot]["last"] != stream else 0
+        state.slots[slot]["operations"] += 1
+        state.slots[slot]["last"] = stream
+        state.operations += 1
         if kind >= FREE:
-            _give(slot, s, slots, streams, total)
-            entry["slot"] = -1
+            _give(state, stream, slot)
+            state.blocks[block]["slot"] = -1
 
 
 @cache
@@ -205,19 +226,22 @@ class _Lives:
 
 
 class _Writer:
-    """The tables that grow with the trace, and the segments written so far."""
+    """The state of the naming, and the segments written so far."""
 
     def __init__(self, trace: Path, file: BinaryIO, threads: int, max_blocks: int) -> None:
         self.trace = trace
         self.file = file
         self.threads = max(1, threads)
-        self.blocks = np.zeros(max_blocks, dtype=[("slot", "i8"), ("bytes", "i8")])
-        self.blocks["slot"] = -1
-        self.slots = np.zeros(0, dtype=SLOT)
-        self.streams = np.zeros(self.threads, dtype=[("free", "i8"), ("fresh", "i8"), ("fresh_end", "i8")])
-        self.streams["free"] = -1
-        self.total = np.zeros(8, dtype=np.int64)
-        self.total[HEAD] = self.total[TAIL] = -1
+        self.state = _Naming(
+            blocks=np.zeros(max_blocks, record_type("slot", "bytes")),
+            slots=np.zeros(0, SLOT),
+            streams=np.zeros(self.threads, record_type("free", "fresh", "fresh_end")),
+            scalars=one_record(
+                events=0, operations=0, slots_used=0, head=-1, tail=-1, live_bytes=0, peak_bytes=0, peak_index=-1
+            ),
+        )
+        self.state.blocks["slot"] = -1
+        self.state.streams["free"] = -1
         self.lives = _Lives(self.threads)
         self.written = np.zeros(self.threads, dtype=np.int64)  # events per stream
         self.peak = (0, 0)  # stream, its events up to and with the one at the peak
@@ -226,7 +250,7 @@ class _Writer:
     def add(self, chunk: Chunk) -> None:
         """Append one chunk. Raises BadInput for a size that a script event cannot hold."""
         if chunk.size.max(initial=0) > MAX_BYTES:
-            index = int(self.total[EVENTS]) + int(np.argmax(chunk.size))
+            index = self.state.events + int(np.argmax(chunk.size))
             raise BadInput(
                 f"{self.trace}: event {index}: {chunk.size.max()} bytes: a replay can ask for 2^48 - 1 at most"
             )
@@ -240,28 +264,28 @@ class _Writer:
             kept = np.insert(kept, at, -1)
         else:
             events, stream = events[kept], stream[kept]
-        if self.total[PEAK_INDEX] >= 0:
-            upto = int(np.flatnonzero(kept == self.total[PEAK_INDEX])[0])
+        if self.state.peak_index >= 0:
+            upto = int(np.flatnonzero(kept == self.state.peak_index)[0])
             s = int(stream[upto])
             self.peak = (s, int(self.written[s] + np.count_nonzero(stream[: upto + 1] == s)))
         self._append(events, stream)
 
     def _events(self, chunk: Chunk, stream: Array) -> Array:
         """The chunk's events as script events, one for one (those of thread lives mean nothing)."""
-        room = int(self.total[SLOTS]) + chunk.op.size + RUN * self.threads
-        if room > self.slots.size:
-            grown = np.zeros(2 * room, dtype=self.slots.dtype)
-            grown[: self.slots.size] = self.slots
-            grown["last"][self.slots.size :] = -1
-            self.slots = grown
+        state, slots = self.state, self.state.slots
+        room = state.slots_used + chunk.op.size + RUN * self.threads
+        if room > slots.size:
+            state.slots = np.zeros(2 * room, SLOT)
+            state.slots[: slots.size] = slots
+            state.slots["last"][slots.size :] = -1
         events = np.zeros(chunk.op.size, dtype=EVENT)
         events["op"] = chunk.op
         events["align_log2"] = chunk.align_log2
         events["size_low"] = chunk.size & 0xFFFFFFFF
         events["size_high"] = chunk.size >> 32 & 0xFFFF
-        self.total[PEAK_INDEX] = -1
-        tables = (self.blocks, self.slots, self.streams, self.total)
-        _compiled_name_slots()(chunk.op, stream, chunk.block, chunk.size, *tables, events)
+        state.op, state.stream, state.block, state.size, state.out = chunk.op, stream, chunk.block, chunk.size, events
+        state.peak_index = -1
+        _compiled_name_slots()(state)
         return events
 
     def _append(self, events: Array, stream: Array) -> None:
@@ -284,7 +308,7 @@ class _Writer:
         rows = rows[np.argsort(rows[:, 0], kind="stable")]
         self._put(np.searchsorted(rows[:, 0], np.arange(self.threads + 1)).astype(np.uint64))
         self._put(rows[:, 1:].astype(np.uint64))
-        peak_bytes, operations, slots = (int(self.total[i]) for i in (PEAK_BYTES, OPERATIONS, SLOTS))
+        peak_bytes, operations, slots = self.state.peak_bytes, self.state.operations, self.state.slots_used
         header = np.zeros(1, dtype=HEADER)
         header[0] = (
             *(b"HSREPLAY", VERSION, self.threads, self.written.sum(), operations, slots, len(rows)),
@@ -309,7 +333,7 @@ def write_script(trace: Path, out: Path, progress: Progress | None = None) -> Sc
                 for chunk in reader:
                     writer.add(chunk)
                     if progress is not None:
-                        progress("script", int(writer.total[EVENTS]), footer.events)
+                        progress("script", writer.state.events, footer.events)
                 return writer.finish()
         except OSError as error:
             raise Missing(f"{out}: the replay script cannot be written: {error.strerror}") from error
