@@ -18,12 +18,12 @@ from heapsmith.codegen.disassembly import Listing, MachinePath, Unreadable, disa
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.figures import audit_figures
 from heapsmith.codegen.generate import HEADER, HEADER_PURPOSE, PURPOSES, RUNTIME, UNIT, UNIT_PURPOSE, generate
-from heapsmith.codegen.hit import Hit
 from heapsmith.codegen.shape import audit_shape
 from heapsmith.codegen.toolchain import Compiler, find_gcc
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import CheckFailed
+from heapsmith.model.policy.emitted import Hit
 
 BANNER_LINES = 5
 MAX_COLUMNS = 120

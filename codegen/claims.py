@@ -1,6 +1,6 @@
 """What the emitted comments claim of the hit paths, and the slow paths they may leave for; the audit proves both.
 
-Claims add up from parts: those of the design's policies (codegen/policies.py), and those of malloc and free. Under
+Claims add up from parts: those of the design's policies (model/policy), and those of malloc and free. Under
 another compiler than GCC 12 the audit says what it found.
 """
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from heapsmith.codegen.hit import NOTHING, SELF, Hit, total
-from heapsmith.codegen.policies import CLASSIFIERS, FRONTS, REMOTES, Function
+from heapsmith.model import policy
 from heapsmith.model.design.plan import ClassPlan, Plan
 from heapsmith.model.memory import layout
+from heapsmith.model.policy.emitted import NOTHING, SELF, Function, Hit, total
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -68,14 +68,14 @@ def functions(plan: Plan) -> dict[str, tuple[ClassPlan, Function]]:
     """The functions of all classes, by name: the class, and the expected content."""
     found: dict[str, tuple[ClassPlan, Function]] = {}
     for row in plan.classes:
-        front = FRONTS[row.front.kind]
+        front = policy.row("front", row.front.kind).CODE
         found |= {f"alloc_{row.size}": (row, front.allocate), f"free_{row.size}": (row, front.free)}
     return found
 
 
 def hits(plan: Plan, row: ClassPlan) -> tuple[Hit, Hit] | None:
     """The claimed hit paths of a class's own functions (allocate, free); None for a front whose functions have none."""
-    front = FRONTS[row.front.kind]
+    front = policy.row("front", row.front.kind).CODE
     allocate, free = ((row.front.capacity == 1 and it.hit_of_one) or it.hit for it in (front.allocate, front.free))
     if allocate is None or free is None:
         return None
@@ -99,7 +99,7 @@ def sentences(plan: Plan) -> dict[int, str]:
 
 def counted(plan: Plan, name: str) -> bool:
     """Whether the comment of a hot function counts its hit path: hardened, malloc, free and lists check too much."""
-    if plan.hardening == "off":
+    if not plan.design.row("hardening").LIVE_MAP:
         return True
     follows_links = {name for name, (_, function) in functions(plan).items() if function.calls & LINK_CALLS}
     return name not in {"malloc", "malloc_above", "free"} | follows_links
@@ -116,13 +116,13 @@ def dispatches(plan: Plan) -> dict[str, Dispatch]:
 
 def _leave(plan: Plan) -> Hit:
     """What free reads to know the class and the owner."""
-    return total(CLASSIFIERS[plan.design.classifier].hit, REMOTES[plan.design.remote].hit)
+    return total(plan.design.row("classifier").CODE.hit, plan.design.row("remote").CODE.hit)
 
 
 def _free_with(plan: Plan, push: Hit) -> Hit:
     """free with the push compiled into it: where the owner was asked for, hs_self has been read."""
     both = total(_leave(plan), push)
-    return both if REMOTES[plan.design.remote].hit == NOTHING else both._replace(loads=both.loads - SELF.loads)
+    return both if plan.design.row("remote").CODE.hit == NOTHING else both._replace(loads=both.loads - SELF.loads)
 
 
 def _stack_dispatches(plan: Plan) -> dict[str, Dispatch]:
@@ -173,7 +173,7 @@ def header_sentence(plan: Plan) -> str:
 
 def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
     """The slow paths that each hot function may leave for, by function."""
-    classifier, remote = CLASSIFIERS[plan.design.classifier].leaves, REMOTES[plan.design.remote].leaves
+    classifier, remote = plan.design.row("classifier").CODE.leaves, plan.design.row("remote").CODE.leaves
     table: dict[str, tuple[str, ...]] = {"malloc": ("malloc_above" if plan.has_above else "hs_malloc_large",)}
     table |= {"free": ("hs_free_large",), "free_small": (*classifier, *remote)}
     if plan.has_above:

@@ -10,8 +10,8 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-from heapsmith.codegen.hit import Hit
 from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.policy.emitted import Hit
 
 FORMAT = "elf64-x86-64"
 MAX_PATHS = 64

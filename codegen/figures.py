@@ -4,7 +4,7 @@ from typing import Any
 
 from heapsmith.codegen.claims import Row
 from heapsmith.codegen.emitted import Numbers, Unit
-from heapsmith.codegen.policies import FRONTS
+from heapsmith.model import policy
 from heapsmith.model.design.plan import ClassPlan, Plan
 
 NO_CLASS = 255
@@ -130,5 +130,5 @@ def _class_row(row: ClassPlan) -> Numbers:
         "stack": row.stack,
         "transfer": row.transfer,
         "transfer_slot": row.transfer_base,
-        "drain": None if (drain := FRONTS[front.kind].drain) == "NULL" else drain,
+        "drain": None if (drain := policy.row("front", front.kind).CODE.drain) == "NULL" else drain,
     }

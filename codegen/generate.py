@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import heapsmith
 from heapsmith.codegen.claims import STRUCT_BYTES, dispatches, header_sentence, sentences, struct_fields
-from heapsmith.codegen.policies import FRONTS
+from heapsmith.model import policy
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan, plan_json
 from heapsmith.model.design.toml import design_text
@@ -117,7 +117,7 @@ def render(plan: Plan) -> dict[str, str]:
         "header_sentence": header_sentence(plan),
         "struct_fields": struct_fields(plan),
         "struct_bytes": STRUCT_BYTES,
-        "drains": {kind: front.drain for kind, front in FRONTS.items()},
+        "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},
     }
     header = environment.get_template(f"{HEADER}.j2")
     nameless = header.render(values, purpose=HEADER_PURPOSE, rows_symbol="")

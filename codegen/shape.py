@@ -8,8 +8,9 @@ from pycparser import c_ast
 
 from heapsmith.codegen.claims import Row, exits, functions
 from heapsmith.codegen.emitted import Facts, Unit, c_text
-from heapsmith.codegen.policies import CLASSIFIERS, FRONTS, HARDENINGS, REMOTES, Function
+from heapsmith.model import policy
 from heapsmith.model.design.plan import ClassPlan, Plan
+from heapsmith.model.policy.emitted import Function
 
 HELPERS = frozenset(
     {"count_checked", "size_to_class", "slab_of", "in_slab_span", "hs_stack_popped", "hs_stack_pushed"}
@@ -55,7 +56,7 @@ def _plain(exits: tuple[str, ...], tests: tuple[str, ...], calls: Iterable[str] 
 
 def _mallocs(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expected]:
     """malloc and its parts."""
-    born = HARDENINGS[plan.hardening].born
+    born = plan.design.row("hardening").CODE.born
     by_table = {"alloc_of[]", "size_to_class", *born}
     if plan.dispatch == "table":
         return {"malloc": _plain(leaves["malloc"], ("> SMALL_LIMIT",), by_table)}
@@ -72,9 +73,9 @@ def _mallocs(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expect
 
 def _frees(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expected]:
     """free and its parts."""
-    classifier, remote = CLASSIFIERS[plan.design.classifier], REMOTES[plan.design.remote]
+    classifier, remote = plan.design.row("classifier").CODE, plan.design.row("remote").CODE
     tests = ("!in_slab_span(block)", *(("== NULL",) if plan.quarantine else ()))
-    calls = {"in_slab_span", "free_small", *HARDENINGS[plan.hardening].dies}
+    calls = {"in_slab_span", "free_small", *plan.design.row("hardening").CODE.dies}
     table = {
         "free": _plain(leaves["free"], tests, calls),
         "hs_free_small": _plain(("free_small",), ()),
@@ -102,7 +103,7 @@ def _of_class(plan: Plan, name: str, row: ClassPlan, function: Function) -> Expe
     if function.test is None:
         return Expected((function.leaves,), (), frozenset(), own, frozenset())
     calls = function.calls | (header_calls(plan) if name.startswith("alloc_") else set())
-    names = own | ({f"SLOT_{row.size}"} if FRONTS[row.front.kind].has_slots else set())
+    names = own | ({f"SLOT_{row.size}"} if policy.row("front", row.front.kind).CODE.has_slots else set())
     test = function.test.format(capacity=row.front.capacity)
     return Expected((function.leaves,), (test,), calls, names, frozenset({0, 1, row.front.capacity}))
 

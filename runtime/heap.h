@@ -39,10 +39,10 @@ struct store {
 /* One class's front, but for array stacks. held <= capacity, listed <= list_capacity; in hs_no_heap held is above the
  * capacity, so that both the pop and the push of a thread without a heap leave the hit path. */
 struct front {
-    uint32_t held;      /* fifo_ring, linked_list: blocks in level 0 */
-    uint32_t head;      /* fifo_ring: where the oldest stands */
-    uint32_t listed;    /* two_level: blocks in level 1 */
-    struct block *list; /* linked_list: level 0; two_level: level 1. LIFO */
+    uint32_t held;      /* blocks in level 0 */
+    uint32_t head;      /* a ring's oldest */
+    uint32_t listed;    /* blocks in level 1 */
+    struct block *list; /* the level that is a list, LIFO */
 };
 
 /* Runs that the heap's thread freed, the oldest first; pages <= RUN_CACHE_BYTES / PAGE_BYTES. Of that thread alone. */
@@ -72,10 +72,10 @@ struct heap {
     size_t span_bytes;
     uint8_t row_of[DIRECT_LIMIT + 1]; /* the row of a request's class, by its bytes; all 0 in hs_no_heap */
     struct front front[CLASS_COUNT];
-    struct block *remote; /* owner_list: LIFO, any thread pushes, the owner takes all */
+    struct block *remote; /* frees by other threads: LIFO, any thread pushes, the owner takes all */
     struct heap *next;    /* LIFO of abandoned heaps, under the pool lock */
     struct heap *older;   /* all heaps ever created, newest first; written before the heap is published, under the pool lock */
-    struct store store;   /* owner_list: the slabs this heap owns */
+    struct store store;   /* the slabs that this heap owns, where heaps own slabs */
     struct class_count count[CLASS_COUNT];
     struct run_cache runs;
     struct quarantine quarantine;

@@ -14,10 +14,10 @@ from heapsmith.codegen.audit import AuditReport, audit, audit_emitted
 from heapsmith.codegen.build import FLAGS, build_emitted
 from heapsmith.codegen.disassembly import Unreadable, memory_traffic, parse_listing, paths
 from heapsmith.codegen.generate import generate
-from heapsmith.codegen.hit import Hit
 from heapsmith.model.design.design import ClassFront, Design, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import Missing
+from heapsmith.model.policy.emitted import Hit
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
 from heapsmith.model.policy.front import linked_list as front_linked_list

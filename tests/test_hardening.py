@@ -10,10 +10,12 @@ import pytest
 from loaded import FAST_TO_BUILD
 
 from heapsmith.bench.common.built import library_of
-from heapsmith.bench.gates.hardening import LEVELS
 from heapsmith.codegen.toolchain import build_tool
+from heapsmith.model import policy
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.policy.front import linked_list as front_linked_list
+
+LEVELS = policy.names("hardening")
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "misuse"
@@ -32,7 +34,7 @@ def design_of(level: str, *, listed: bool = False, classifier: str = "slab_map",
     return msgspec.structs.replace(
         base,
         name=f"{level}-{classifier}-{remote}",
-        hardening=LEVELS[level],
+        hardening=policy.row("hardening", level).Params(),
         front=front_linked_list.Params() if listed else base.front,
         classifier=classifier,
         empties="dedicated" if classifier == "class_region" else "shared",

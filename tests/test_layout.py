@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from heapsmith.model import policy
+
 ROOT = Path(__file__).resolve().parent.parent
 DATA = {"templates", "runtime", "generated"}
 MAY_IMPORT = {"model": {"model"}, "codegen": {"model", "codegen"} | DATA, "bench": {"model", "codegen", "bench"} | DATA}
@@ -148,3 +150,17 @@ def test_make_help_lists_every_target() -> None:
     outside = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     make = subprocess.run(["make", "help"], cwd=ROOT, env=outside, check=True, capture_output=True, text=True)
     assert [line.split()[1] for line in make.stdout.splitlines()] == targets
+
+
+def test_kinds_of_policies_are_named_in_their_own_files_alone() -> None:
+    names = [name for field in policy.TABLES for name in policy.names(field)]
+    words = re.compile("|".join(name for name in names if "_" in name))
+    compared = re.compile(f"""[!=]= ["']({"|".join(names)})["']""")
+    suffixes = {".py", ".c", ".h", ".j2"}
+    files = [path for folder in ("src", *MAY_IMPORT, *DATA - {"generated"}) for path in (ROOT / folder).rglob("*")]
+    for path in (
+        path for path in files if path.suffix in suffixes and not path.is_relative_to(ROOT / "src/heapsmith/")
+    ):
+        text = path.read_text()
+        assert {name for name in words.findall(text)} <= {path.stem}, f"{path} names a kind of policy"
+        assert compared.search(text) is None, f"{path} compares with the name of a kind of policy"

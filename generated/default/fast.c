@@ -4,6 +4,7 @@
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #include "api.h"
+#include "front/stack.h"
 #include "front/array_stack.h"
 #include "classifier/slab_map.h"
 #include "large.h"

@@ -67,241 +67,241 @@ const struct class_plan hs_class[CLASS_COUNT] = {
     [CLASS_16] = {
         .usable = 16, .stride = 16, .first = 0, .blocks = 4096, .reciprocal = 274877906945,
         .capacity = 128, .list_capacity = 0, .refill = 64, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_16, .stack = 128, .transfer = 8, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_16, .stack = 128, .transfer = 8, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 32: requests of 17 to 32 bytes; 2048 blocks a slab, 0 bytes over */
     [CLASS_32] = {
         .usable = 32, .stride = 32, .first = 0, .blocks = 2048, .reciprocal = 137438953473,
         .capacity = 128, .list_capacity = 0, .refill = 64, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_32, .stack = 128, .transfer = 8, .transfer_slot = 512, .drain = array_stack_drain,
+        .slot = SLOT_32, .stack = 128, .transfer = 8, .transfer_slot = 512, .drain = stack_drain,
     },
     /* 48: requests of 33 to 48 bytes; 1365 blocks a slab, 16 bytes over */
     [CLASS_48] = {
         .usable = 48, .stride = 48, .first = 0, .blocks = 1365, .reciprocal = 91625968982,
         .capacity = 128, .list_capacity = 0, .refill = 64, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_48, .stack = 128, .transfer = 8, .transfer_slot = 1024, .drain = array_stack_drain,
+        .slot = SLOT_48, .stack = 128, .transfer = 8, .transfer_slot = 1024, .drain = stack_drain,
     },
     /* 64: requests of 49 to 64 bytes; 1024 blocks a slab, 0 bytes over */
     [CLASS_64] = {
         .usable = 64, .stride = 64, .first = 0, .blocks = 1024, .reciprocal = 68719476737,
         .capacity = 128, .list_capacity = 0, .refill = 64, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_64, .stack = 128, .transfer = 8, .transfer_slot = 1536, .drain = array_stack_drain,
+        .slot = SLOT_64, .stack = 128, .transfer = 8, .transfer_slot = 1536, .drain = stack_drain,
     },
     /* 80: requests of 65 to 80 bytes; 819 blocks a slab, 16 bytes over */
     [CLASS_80] = {
         .usable = 80, .stride = 80, .first = 0, .blocks = 819, .reciprocal = 54975581389,
         .capacity = 128, .list_capacity = 0, .refill = 51, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_80, .stack = 128, .transfer = 8, .transfer_slot = 2048, .drain = array_stack_drain,
+        .slot = SLOT_80, .stack = 128, .transfer = 8, .transfer_slot = 2048, .drain = stack_drain,
     },
     /* 96: requests of 81 to 96 bytes; 682 blocks a slab, 64 bytes over */
     [CLASS_96] = {
         .usable = 96, .stride = 96, .first = 0, .blocks = 682, .reciprocal = 45812984491,
         .capacity = 128, .list_capacity = 0, .refill = 42, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_96, .stack = 128, .transfer = 8, .transfer_slot = 2560, .drain = array_stack_drain,
+        .slot = SLOT_96, .stack = 128, .transfer = 8, .transfer_slot = 2560, .drain = stack_drain,
     },
     /* 112: requests of 97 to 112 bytes; 585 blocks a slab, 16 bytes over */
     [CLASS_112] = {
         .usable = 112, .stride = 112, .first = 0, .blocks = 585, .reciprocal = 39268272421,
         .capacity = 128, .list_capacity = 0, .refill = 36, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_112, .stack = 128, .transfer = 8, .transfer_slot = 3072, .drain = array_stack_drain,
+        .slot = SLOT_112, .stack = 128, .transfer = 8, .transfer_slot = 3072, .drain = stack_drain,
     },
     /* 128: requests of 113 to 128 bytes; 512 blocks a slab, 0 bytes over */
     [CLASS_128] = {
         .usable = 128, .stride = 128, .first = 0, .blocks = 512, .reciprocal = 34359738369,
         .capacity = 128, .list_capacity = 0, .refill = 32, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_128, .stack = 128, .transfer = 8, .transfer_slot = 3584, .drain = array_stack_drain,
+        .slot = SLOT_128, .stack = 128, .transfer = 8, .transfer_slot = 3584, .drain = stack_drain,
     },
     /* 160: requests of 129 to 160 bytes; 409 blocks a slab, 96 bytes over */
     [CLASS_160] = {
         .usable = 160, .stride = 160, .first = 0, .blocks = 409, .reciprocal = 27487790695,
         .capacity = 128, .list_capacity = 0, .refill = 25, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_160, .stack = 128, .transfer = 8, .transfer_slot = 4096, .drain = array_stack_drain,
+        .slot = SLOT_160, .stack = 128, .transfer = 8, .transfer_slot = 4096, .drain = stack_drain,
     },
     /* 192: requests of 161 to 192 bytes; 341 blocks a slab, 64 bytes over */
     [CLASS_192] = {
         .usable = 192, .stride = 192, .first = 0, .blocks = 341, .reciprocal = 22906492246,
         .capacity = 128, .list_capacity = 0, .refill = 21, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_192, .stack = 128, .transfer = 8, .transfer_slot = 4608, .drain = array_stack_drain,
+        .slot = SLOT_192, .stack = 128, .transfer = 8, .transfer_slot = 4608, .drain = stack_drain,
     },
     /* 224: requests of 193 to 224 bytes; 292 blocks a slab, 128 bytes over */
     [CLASS_224] = {
         .usable = 224, .stride = 224, .first = 0, .blocks = 292, .reciprocal = 19634136211,
         .capacity = 128, .list_capacity = 0, .refill = 18, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_224, .stack = 128, .transfer = 8, .transfer_slot = 5120, .drain = array_stack_drain,
+        .slot = SLOT_224, .stack = 128, .transfer = 8, .transfer_slot = 5120, .drain = stack_drain,
     },
     /* 256: requests of 225 to 256 bytes; 256 blocks a slab, 0 bytes over */
     [CLASS_256] = {
         .usable = 256, .stride = 256, .first = 0, .blocks = 256, .reciprocal = 17179869185,
         .capacity = 128, .list_capacity = 0, .refill = 16, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_256, .stack = 128, .transfer = 8, .transfer_slot = 5632, .drain = array_stack_drain,
+        .slot = SLOT_256, .stack = 128, .transfer = 8, .transfer_slot = 5632, .drain = stack_drain,
     },
     /* 320: requests of 257 to 320 bytes; 204 blocks a slab, 256 bytes over */
     [CLASS_320] = {
         .usable = 320, .stride = 320, .first = 0, .blocks = 204, .reciprocal = 13743895348,
         .capacity = 128, .list_capacity = 0, .refill = 12, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_320, .stack = 128, .transfer = 6, .transfer_slot = 6144, .drain = array_stack_drain,
+        .slot = SLOT_320, .stack = 128, .transfer = 6, .transfer_slot = 6144, .drain = stack_drain,
     },
     /* 384: requests of 321 to 384 bytes; 170 blocks a slab, 256 bytes over */
     [CLASS_384] = {
         .usable = 384, .stride = 384, .first = 0, .blocks = 170, .reciprocal = 11453246123,
         .capacity = 128, .list_capacity = 0, .refill = 10, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_384, .stack = 128, .transfer = 5, .transfer_slot = 6528, .drain = array_stack_drain,
+        .slot = SLOT_384, .stack = 128, .transfer = 5, .transfer_slot = 6528, .drain = stack_drain,
     },
     /* 448: requests of 385 to 448 bytes; 146 blocks a slab, 128 bytes over */
     [CLASS_448] = {
         .usable = 448, .stride = 448, .first = 0, .blocks = 146, .reciprocal = 9817068106,
         .capacity = 128, .list_capacity = 0, .refill = 9, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_448, .stack = 128, .transfer = 4, .transfer_slot = 6848, .drain = array_stack_drain,
+        .slot = SLOT_448, .stack = 128, .transfer = 4, .transfer_slot = 6848, .drain = stack_drain,
     },
     /* 512: requests of 449 to 512 bytes; 128 blocks a slab, 0 bytes over */
     [CLASS_512] = {
         .usable = 512, .stride = 512, .first = 0, .blocks = 128, .reciprocal = 8589934593,
         .capacity = 128, .list_capacity = 0, .refill = 8, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_512, .stack = 128, .transfer = 4, .transfer_slot = 7104, .drain = array_stack_drain,
+        .slot = SLOT_512, .stack = 128, .transfer = 4, .transfer_slot = 7104, .drain = stack_drain,
     },
     /* 640: requests of 513 to 640 bytes; 102 blocks a slab, 256 bytes over */
     [CLASS_640] = {
         .usable = 640, .stride = 640, .first = 0, .blocks = 102, .reciprocal = 6871947674,
         .capacity = 128, .list_capacity = 0, .refill = 6, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_640, .stack = 128, .transfer = 3, .transfer_slot = 7360, .drain = array_stack_drain,
+        .slot = SLOT_640, .stack = 128, .transfer = 3, .transfer_slot = 7360, .drain = stack_drain,
     },
     /* 768: requests of 641 to 768 bytes; 85 blocks a slab, 256 bytes over */
     [CLASS_768] = {
         .usable = 768, .stride = 768, .first = 0, .blocks = 85, .reciprocal = 5726623062,
         .capacity = 128, .list_capacity = 0, .refill = 5, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_768, .stack = 128, .transfer = 2, .transfer_slot = 7552, .drain = array_stack_drain,
+        .slot = SLOT_768, .stack = 128, .transfer = 2, .transfer_slot = 7552, .drain = stack_drain,
     },
     /* 896: requests of 769 to 896 bytes; 73 blocks a slab, 128 bytes over */
     [CLASS_896] = {
         .usable = 896, .stride = 896, .first = 0, .blocks = 73, .reciprocal = 4908534053,
         .capacity = 128, .list_capacity = 0, .refill = 4, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_896, .stack = 128, .transfer = 2, .transfer_slot = 7680, .drain = array_stack_drain,
+        .slot = SLOT_896, .stack = 128, .transfer = 2, .transfer_slot = 7680, .drain = stack_drain,
     },
     /* 1024: requests of 897 to 1024 bytes; 64 blocks a slab, 0 bytes over */
     [CLASS_1024] = {
         .usable = 1024, .stride = 1024, .first = 0, .blocks = 64, .reciprocal = 4294967297,
         .capacity = 128, .list_capacity = 0, .refill = 4, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_1024, .stack = 128, .transfer = 2, .transfer_slot = 7808, .drain = array_stack_drain,
+        .slot = SLOT_1024, .stack = 128, .transfer = 2, .transfer_slot = 7808, .drain = stack_drain,
     },
     /* 1280: requests of 1025 to 1280 bytes; 51 blocks a slab, 256 bytes over */
     [CLASS_1280] = {
         .usable = 1280, .stride = 1280, .first = 0, .blocks = 51, .reciprocal = 3435973837,
         .capacity = 128, .list_capacity = 0, .refill = 3, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_1280, .stack = 128, .transfer = 1, .transfer_slot = 7936, .drain = array_stack_drain,
+        .slot = SLOT_1280, .stack = 128, .transfer = 1, .transfer_slot = 7936, .drain = stack_drain,
     },
     /* 1536: requests of 1281 to 1536 bytes; 42 blocks a slab, 1024 bytes over */
     [CLASS_1536] = {
         .usable = 1536, .stride = 1536, .first = 0, .blocks = 42, .reciprocal = 2863311531,
         .capacity = 128, .list_capacity = 0, .refill = 2, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_1536, .stack = 128, .transfer = 1, .transfer_slot = 8000, .drain = array_stack_drain,
+        .slot = SLOT_1536, .stack = 128, .transfer = 1, .transfer_slot = 8000, .drain = stack_drain,
     },
     /* 1792: requests of 1537 to 1792 bytes; 36 blocks a slab, 1024 bytes over */
     [CLASS_1792] = {
         .usable = 1792, .stride = 1792, .first = 0, .blocks = 36, .reciprocal = 2454267027,
         .capacity = 128, .list_capacity = 0, .refill = 2, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_1792, .stack = 128, .transfer = 1, .transfer_slot = 8064, .drain = array_stack_drain,
+        .slot = SLOT_1792, .stack = 128, .transfer = 1, .transfer_slot = 8064, .drain = stack_drain,
     },
     /* 2048: requests of 1793 to 2048 bytes; 32 blocks a slab, 0 bytes over */
     [CLASS_2048] = {
         .usable = 2048, .stride = 2048, .first = 0, .blocks = 32, .reciprocal = 2147483649,
         .capacity = 128, .list_capacity = 0, .refill = 2, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_2048, .stack = 128, .transfer = 1, .transfer_slot = 8128, .drain = array_stack_drain,
+        .slot = SLOT_2048, .stack = 128, .transfer = 1, .transfer_slot = 8128, .drain = stack_drain,
     },
     /* 2560: requests of 2049 to 2560 bytes; 25 blocks a slab, 1536 bytes over */
     [CLASS_2560] = {
         .usable = 2560, .stride = 2560, .first = 0, .blocks = 25, .reciprocal = 1717986919,
         .capacity = 102, .list_capacity = 0, .refill = 1, .flush = 51, .spill = 0, .promote = 0,
-        .slot = SLOT_2560, .stack = 102, .transfer = 1, .transfer_slot = 8192, .drain = array_stack_drain,
+        .slot = SLOT_2560, .stack = 102, .transfer = 1, .transfer_slot = 8192, .drain = stack_drain,
     },
     /* 3072: requests of 2561 to 3072 bytes; 21 blocks a slab, 1024 bytes over */
     [CLASS_3072] = {
         .usable = 3072, .stride = 3072, .first = 0, .blocks = 21, .reciprocal = 1431655766,
         .capacity = 85, .list_capacity = 0, .refill = 1, .flush = 42, .spill = 0, .promote = 0,
-        .slot = SLOT_3072, .stack = 85, .transfer = 1, .transfer_slot = 8243, .drain = array_stack_drain,
+        .slot = SLOT_3072, .stack = 85, .transfer = 1, .transfer_slot = 8243, .drain = stack_drain,
     },
     /* 3584: requests of 3073 to 3584 bytes; 18 blocks a slab, 1024 bytes over */
     [CLASS_3584] = {
         .usable = 3584, .stride = 3584, .first = 0, .blocks = 18, .reciprocal = 1227133514,
         .capacity = 73, .list_capacity = 0, .refill = 1, .flush = 36, .spill = 0, .promote = 0,
-        .slot = SLOT_3584, .stack = 73, .transfer = 1, .transfer_slot = 8285, .drain = array_stack_drain,
+        .slot = SLOT_3584, .stack = 73, .transfer = 1, .transfer_slot = 8285, .drain = stack_drain,
     },
     /* 4096: requests of 3585 to 4096 bytes; 16 blocks a slab, 0 bytes over */
     [CLASS_4096] = {
         .usable = 4096, .stride = 4096, .first = 0, .blocks = 16, .reciprocal = 1073741825,
         .capacity = 64, .list_capacity = 0, .refill = 1, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_4096, .stack = 64, .transfer = 1, .transfer_slot = 8321, .drain = array_stack_drain,
+        .slot = SLOT_4096, .stack = 64, .transfer = 1, .transfer_slot = 8321, .drain = stack_drain,
     },
     /* 5120: requests of 4097 to 5120 bytes; 12 blocks a slab, 4096 bytes over */
     [CLASS_5120] = {
         .usable = 5120, .stride = 5120, .first = 0, .blocks = 12, .reciprocal = 858993460,
         .capacity = 51, .list_capacity = 0, .refill = 1, .flush = 25, .spill = 0, .promote = 0,
-        .slot = SLOT_5120, .stack = 51, .transfer = 1, .transfer_slot = 8353, .drain = array_stack_drain,
+        .slot = SLOT_5120, .stack = 51, .transfer = 1, .transfer_slot = 8353, .drain = stack_drain,
     },
     /* 6144: requests of 5121 to 6144 bytes; 10 blocks a slab, 4096 bytes over */
     [CLASS_6144] = {
         .usable = 6144, .stride = 6144, .first = 0, .blocks = 10, .reciprocal = 715827883,
         .capacity = 42, .list_capacity = 0, .refill = 1, .flush = 21, .spill = 0, .promote = 0,
-        .slot = SLOT_6144, .stack = 42, .transfer = 1, .transfer_slot = 8378, .drain = array_stack_drain,
+        .slot = SLOT_6144, .stack = 42, .transfer = 1, .transfer_slot = 8378, .drain = stack_drain,
     },
     /* 7168: requests of 6145 to 7168 bytes; 9 blocks a slab, 1024 bytes over */
     [CLASS_7168] = {
         .usable = 7168, .stride = 7168, .first = 0, .blocks = 9, .reciprocal = 613566757,
         .capacity = 36, .list_capacity = 0, .refill = 1, .flush = 18, .spill = 0, .promote = 0,
-        .slot = SLOT_7168, .stack = 36, .transfer = 1, .transfer_slot = 8399, .drain = array_stack_drain,
+        .slot = SLOT_7168, .stack = 36, .transfer = 1, .transfer_slot = 8399, .drain = stack_drain,
     },
     /* 8192: requests of 7169 to 8192 bytes; 8 blocks a slab, 0 bytes over */
     [CLASS_8192] = {
         .usable = 8192, .stride = 8192, .first = 0, .blocks = 8, .reciprocal = 536870913,
         .capacity = 32, .list_capacity = 0, .refill = 1, .flush = 16, .spill = 0, .promote = 0,
-        .slot = SLOT_8192, .stack = 32, .transfer = 1, .transfer_slot = 8417, .drain = array_stack_drain,
+        .slot = SLOT_8192, .stack = 32, .transfer = 1, .transfer_slot = 8417, .drain = stack_drain,
     },
     /* 10240: requests of 8193 to 10240 bytes; 6 blocks a slab, 4096 bytes over */
     [CLASS_10240] = {
         .usable = 10240, .stride = 10240, .first = 0, .blocks = 6, .reciprocal = 429496730,
         .capacity = 25, .list_capacity = 0, .refill = 1, .flush = 12, .spill = 0, .promote = 0,
-        .slot = SLOT_10240, .stack = 25, .transfer = 1, .transfer_slot = 8433, .drain = array_stack_drain,
+        .slot = SLOT_10240, .stack = 25, .transfer = 1, .transfer_slot = 8433, .drain = stack_drain,
     },
     /* 12288: requests of 10241 to 12288 bytes; 5 blocks a slab, 4096 bytes over */
     [CLASS_12288] = {
         .usable = 12288, .stride = 12288, .first = 0, .blocks = 5, .reciprocal = 357913942,
         .capacity = 21, .list_capacity = 0, .refill = 1, .flush = 10, .spill = 0, .promote = 0,
-        .slot = SLOT_12288, .stack = 21, .transfer = 1, .transfer_slot = 8445, .drain = array_stack_drain,
+        .slot = SLOT_12288, .stack = 21, .transfer = 1, .transfer_slot = 8445, .drain = stack_drain,
     },
     /* 14336: requests of 12289 to 14336 bytes; 4 blocks a slab, 8192 bytes over */
     [CLASS_14336] = {
         .usable = 14336, .stride = 14336, .first = 0, .blocks = 4, .reciprocal = 306783379,
         .capacity = 18, .list_capacity = 0, .refill = 1, .flush = 9, .spill = 0, .promote = 0,
-        .slot = SLOT_14336, .stack = 18, .transfer = 1, .transfer_slot = 8455, .drain = array_stack_drain,
+        .slot = SLOT_14336, .stack = 18, .transfer = 1, .transfer_slot = 8455, .drain = stack_drain,
     },
     /* 16384: requests of 14337 to 16384 bytes; 4 blocks a slab, 0 bytes over */
     [CLASS_16384] = {
         .usable = 16384, .stride = 16384, .first = 0, .blocks = 4, .reciprocal = 268435457,
         .capacity = 16, .list_capacity = 0, .refill = 1, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_16384, .stack = 16, .transfer = 1, .transfer_slot = 8464, .drain = array_stack_drain,
+        .slot = SLOT_16384, .stack = 16, .transfer = 1, .transfer_slot = 8464, .drain = stack_drain,
     },
     /* 20480: requests of 16385 to 20480 bytes; 3 blocks a slab, 4096 bytes over */
     [CLASS_20480] = {
         .usable = 20480, .stride = 20480, .first = 0, .blocks = 3, .reciprocal = 214748365,
         .capacity = 12, .list_capacity = 0, .refill = 1, .flush = 6, .spill = 0, .promote = 0,
-        .slot = SLOT_20480, .stack = 12, .transfer = 1, .transfer_slot = 8472, .drain = array_stack_drain,
+        .slot = SLOT_20480, .stack = 12, .transfer = 1, .transfer_slot = 8472, .drain = stack_drain,
     },
     /* 24576: requests of 20481 to 24576 bytes; 2 blocks a slab, 16384 bytes over */
     [CLASS_24576] = {
         .usable = 24576, .stride = 24576, .first = 0, .blocks = 2, .reciprocal = 178956971,
         .capacity = 10, .list_capacity = 0, .refill = 1, .flush = 5, .spill = 0, .promote = 0,
-        .slot = SLOT_24576, .stack = 10, .transfer = 1, .transfer_slot = 8478, .drain = array_stack_drain,
+        .slot = SLOT_24576, .stack = 10, .transfer = 1, .transfer_slot = 8478, .drain = stack_drain,
     },
     /* 28672: requests of 24577 to 28672 bytes; 2 blocks a slab, 8192 bytes over */
     [CLASS_28672] = {
         .usable = 28672, .stride = 28672, .first = 0, .blocks = 2, .reciprocal = 153391690,
         .capacity = 9, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_28672, .stack = 9, .transfer = 1, .transfer_slot = 8483, .drain = array_stack_drain,
+        .slot = SLOT_28672, .stack = 9, .transfer = 1, .transfer_slot = 8483, .drain = stack_drain,
     },
     /* 32768: requests of 28673 to 32768 bytes; 2 blocks a slab, 0 bytes over */
     [CLASS_32768] = {
         .usable = 32768, .stride = 32768, .first = 0, .blocks = 2, .reciprocal = 134217729,
         .capacity = 8, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_32768, .stack = 8, .transfer = 1, .transfer_slot = 8487, .drain = array_stack_drain,
+        .slot = SLOT_32768, .stack = 8, .transfer = 1, .transfer_slot = 8487, .drain = stack_drain,
     },
 };
 

@@ -67,175 +67,175 @@ const struct class_plan hs_class[CLASS_COUNT] = {
     [CLASS_16] = {
         .usable = 16, .stride = 16, .first = 0, .blocks = 1024, .reciprocal = 274877906945,
         .capacity = 64, .list_capacity = 0, .refill = 32, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_16, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_16, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 32: requests of 17 to 32 bytes; 512 blocks a slab, 0 bytes over */
     [CLASS_32] = {
         .usable = 32, .stride = 32, .first = 0, .blocks = 512, .reciprocal = 137438953473,
         .capacity = 64, .list_capacity = 0, .refill = 32, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_32, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_32, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 48: requests of 33 to 48 bytes; 341 blocks a slab, 16 bytes over */
     [CLASS_48] = {
         .usable = 48, .stride = 48, .first = 0, .blocks = 341, .reciprocal = 91625968982,
         .capacity = 64, .list_capacity = 0, .refill = 32, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_48, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_48, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 64: requests of 49 to 64 bytes; 256 blocks a slab, 0 bytes over */
     [CLASS_64] = {
         .usable = 64, .stride = 64, .first = 0, .blocks = 256, .reciprocal = 68719476737,
         .capacity = 64, .list_capacity = 0, .refill = 32, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_64, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_64, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 80: requests of 65 to 80 bytes; 204 blocks a slab, 64 bytes over */
     [CLASS_80] = {
         .usable = 80, .stride = 80, .first = 0, .blocks = 204, .reciprocal = 54975581389,
         .capacity = 64, .list_capacity = 0, .refill = 32, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_80, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_80, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 96: requests of 81 to 96 bytes; 170 blocks a slab, 64 bytes over */
     [CLASS_96] = {
         .usable = 96, .stride = 96, .first = 0, .blocks = 170, .reciprocal = 45812984491,
         .capacity = 64, .list_capacity = 0, .refill = 32, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_96, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_96, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 112: requests of 97 to 112 bytes; 146 blocks a slab, 32 bytes over */
     [CLASS_112] = {
         .usable = 112, .stride = 112, .first = 0, .blocks = 146, .reciprocal = 39268272421,
         .capacity = 64, .list_capacity = 0, .refill = 32, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_112, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_112, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 128: requests of 113 to 128 bytes; 128 blocks a slab, 0 bytes over */
     [CLASS_128] = {
         .usable = 128, .stride = 128, .first = 0, .blocks = 128, .reciprocal = 34359738369,
         .capacity = 64, .list_capacity = 0, .refill = 32, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_128, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_128, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 160: requests of 129 to 160 bytes; 102 blocks a slab, 64 bytes over */
     [CLASS_160] = {
         .usable = 160, .stride = 160, .first = 0, .blocks = 102, .reciprocal = 27487790695,
         .capacity = 64, .list_capacity = 0, .refill = 25, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_160, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_160, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 192: requests of 161 to 192 bytes; 85 blocks a slab, 64 bytes over */
     [CLASS_192] = {
         .usable = 192, .stride = 192, .first = 0, .blocks = 85, .reciprocal = 22906492246,
         .capacity = 64, .list_capacity = 0, .refill = 21, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_192, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_192, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 224: requests of 193 to 224 bytes; 73 blocks a slab, 32 bytes over */
     [CLASS_224] = {
         .usable = 224, .stride = 224, .first = 0, .blocks = 73, .reciprocal = 19634136211,
         .capacity = 64, .list_capacity = 0, .refill = 18, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_224, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_224, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 256: requests of 225 to 256 bytes; 64 blocks a slab, 0 bytes over */
     [CLASS_256] = {
         .usable = 256, .stride = 256, .first = 0, .blocks = 64, .reciprocal = 17179869185,
         .capacity = 64, .list_capacity = 0, .refill = 16, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_256, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_256, .stack = 64, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 320: requests of 257 to 320 bytes; 51 blocks a slab, 64 bytes over */
     [CLASS_320] = {
         .usable = 320, .stride = 320, .first = 0, .blocks = 51, .reciprocal = 13743895348,
         .capacity = 51, .list_capacity = 0, .refill = 12, .flush = 25, .spill = 0, .promote = 0,
-        .slot = SLOT_320, .stack = 51, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_320, .stack = 51, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 384: requests of 321 to 384 bytes; 42 blocks a slab, 256 bytes over */
     [CLASS_384] = {
         .usable = 384, .stride = 384, .first = 0, .blocks = 42, .reciprocal = 11453246123,
         .capacity = 42, .list_capacity = 0, .refill = 10, .flush = 21, .spill = 0, .promote = 0,
-        .slot = SLOT_384, .stack = 42, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_384, .stack = 42, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 448: requests of 385 to 448 bytes; 36 blocks a slab, 256 bytes over */
     [CLASS_448] = {
         .usable = 448, .stride = 448, .first = 0, .blocks = 36, .reciprocal = 9817068106,
         .capacity = 36, .list_capacity = 0, .refill = 9, .flush = 18, .spill = 0, .promote = 0,
-        .slot = SLOT_448, .stack = 36, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_448, .stack = 36, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 512: requests of 449 to 512 bytes; 32 blocks a slab, 0 bytes over */
     [CLASS_512] = {
         .usable = 512, .stride = 512, .first = 0, .blocks = 32, .reciprocal = 8589934593,
         .capacity = 32, .list_capacity = 0, .refill = 8, .flush = 16, .spill = 0, .promote = 0,
-        .slot = SLOT_512, .stack = 32, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_512, .stack = 32, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 640: requests of 513 to 640 bytes; 25 blocks a slab, 384 bytes over */
     [CLASS_640] = {
         .usable = 640, .stride = 640, .first = 0, .blocks = 25, .reciprocal = 6871947674,
         .capacity = 25, .list_capacity = 0, .refill = 6, .flush = 12, .spill = 0, .promote = 0,
-        .slot = SLOT_640, .stack = 25, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_640, .stack = 25, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 768: requests of 641 to 768 bytes; 21 blocks a slab, 256 bytes over */
     [CLASS_768] = {
         .usable = 768, .stride = 768, .first = 0, .blocks = 21, .reciprocal = 5726623062,
         .capacity = 21, .list_capacity = 0, .refill = 5, .flush = 10, .spill = 0, .promote = 0,
-        .slot = SLOT_768, .stack = 21, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_768, .stack = 21, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 896: requests of 769 to 896 bytes; 18 blocks a slab, 256 bytes over */
     [CLASS_896] = {
         .usable = 896, .stride = 896, .first = 0, .blocks = 18, .reciprocal = 4908534053,
         .capacity = 18, .list_capacity = 0, .refill = 4, .flush = 9, .spill = 0, .promote = 0,
-        .slot = SLOT_896, .stack = 18, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_896, .stack = 18, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 1024: requests of 897 to 1024 bytes; 16 blocks a slab, 0 bytes over */
     [CLASS_1024] = {
         .usable = 1024, .stride = 1024, .first = 0, .blocks = 16, .reciprocal = 4294967297,
         .capacity = 16, .list_capacity = 0, .refill = 4, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_1024, .stack = 16, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_1024, .stack = 16, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 1280: requests of 1025 to 1280 bytes; 12 blocks a slab, 1024 bytes over */
     [CLASS_1280] = {
         .usable = 1280, .stride = 1280, .first = 0, .blocks = 12, .reciprocal = 3435973837,
         .capacity = 12, .list_capacity = 0, .refill = 3, .flush = 6, .spill = 0, .promote = 0,
-        .slot = SLOT_1280, .stack = 12, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_1280, .stack = 12, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 1536: requests of 1281 to 1536 bytes; 10 blocks a slab, 1024 bytes over */
     [CLASS_1536] = {
         .usable = 1536, .stride = 1536, .first = 0, .blocks = 10, .reciprocal = 2863311531,
         .capacity = 10, .list_capacity = 0, .refill = 2, .flush = 5, .spill = 0, .promote = 0,
-        .slot = SLOT_1536, .stack = 10, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_1536, .stack = 10, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 1792: requests of 1537 to 1792 bytes; 9 blocks a slab, 256 bytes over */
     [CLASS_1792] = {
         .usable = 1792, .stride = 1792, .first = 0, .blocks = 9, .reciprocal = 2454267027,
         .capacity = 9, .list_capacity = 0, .refill = 2, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_1792, .stack = 9, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_1792, .stack = 9, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 2048: requests of 1793 to 2048 bytes; 8 blocks a slab, 0 bytes over */
     [CLASS_2048] = {
         .usable = 2048, .stride = 2048, .first = 0, .blocks = 8, .reciprocal = 2147483649,
         .capacity = 8, .list_capacity = 0, .refill = 2, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_2048, .stack = 8, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_2048, .stack = 8, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 2720: requests of 2049 to 2720 bytes; 6 blocks a slab, 64 bytes over */
     [CLASS_2720] = {
         .usable = 2720, .stride = 2720, .first = 0, .blocks = 6, .reciprocal = 1616928865,
         .capacity = 6, .list_capacity = 0, .refill = 1, .flush = 3, .spill = 0, .promote = 0,
-        .slot = SLOT_2720, .stack = 6, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_2720, .stack = 6, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 3264: requests of 2721 to 3264 bytes; 5 blocks a slab, 64 bytes over */
     [CLASS_3264] = {
         .usable = 3264, .stride = 3264, .first = 0, .blocks = 5, .reciprocal = 1347440721,
         .capacity = 5, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_3264, .stack = 5, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_3264, .stack = 5, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 4096: requests of 3265 to 4096 bytes; 4 blocks a slab, 0 bytes over */
     [CLASS_4096] = {
         .usable = 4096, .stride = 4096, .first = 0, .blocks = 4, .reciprocal = 1073741825,
         .capacity = 4, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_4096, .stack = 4, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_4096, .stack = 4, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 5456: requests of 4097 to 5456 bytes; 3 blocks a slab, 16 bytes over */
     [CLASS_5456] = {
         .usable = 5456, .stride = 5456, .first = 0, .blocks = 3, .reciprocal = 806093569,
         .capacity = 3, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_5456, .stack = 3, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_5456, .stack = 3, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
     /* 8192: requests of 5457 to 8192 bytes; 2 blocks a slab, 0 bytes over */
     [CLASS_8192] = {
         .usable = 8192, .stride = 8192, .first = 0, .blocks = 2, .reciprocal = 536870913,
         .capacity = 2, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_8192, .stack = 2, .transfer = 0, .transfer_slot = 0, .drain = array_stack_drain,
+        .slot = SLOT_8192, .stack = 2, .transfer = 0, .transfer_slot = 0, .drain = stack_drain,
     },
 };
 

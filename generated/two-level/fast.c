@@ -4,6 +4,7 @@
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #include "api.h"
+#include "front/stack.h"
 #include "front/array_stack.h"
 #include "front/none.h"
 #include "front/two_level.h"

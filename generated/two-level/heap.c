@@ -26,6 +26,7 @@
 #include "stats.c"
 #include "object.c"
 #include "text.c"
+#include "front/stack.c"
 #include "front/array_stack.c"
 #include "front/none.c"
 #include "front/two_level.c"

@@ -88,7 +88,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int,
         _doc(
             "bytes of each class that wait in the transfer cache, flushed by one heap, for another's refill; 0: none. "
-            "Of classes with an array stack, with remote local_cache"
+            "Of classes whose fronts flush in batches, where heaps share the store"
         ),
     ] = 0
     thp: Annotated[

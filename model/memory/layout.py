@@ -31,7 +31,7 @@ SLABS = 37 * REGION
 MARKS = 38 * REGION
 """hs_marks: `bitmap_words` words per slab of the span."""
 SLAB_CLASS = 39 * (REGION + STAGGER)
-"""hs_slab_class (slab_map): a byte per slab of the span."""
+"""hs_slab_class: a byte per slab of the span."""
 CLASSES = 40 * (REGION + STAGGER)
 """hs_class: a row per class."""
 SIZE_CLASS = 41 * (REGION + STAGGER)
@@ -41,7 +41,7 @@ ALLOC_OF = 42 * (REGION + STAGGER)
 FREE_OF = 43 * (REGION + STAGGER)
 """free_of: a word per row."""
 STORE_AT = 44 * (REGION + STAGGER)
-"""The store that all heaps share (local_cache): two words per class."""
+"""The store that all heaps share, if they do: two words per class."""
 TRANSFERRED = 45 * (REGION + STAGGER)
 """The transfer cache's slots."""
 BATCHES = 46 * (REGION + STAGGER)

@@ -1,7 +1,7 @@
-/* Two levels, slow paths: level 0 an array stack (slot[0] the oldest), level 1 a LIFO list through the blocks. */
+/* Two levels, slow paths: level 0 a stack (slot[0] the oldest), level 1 a LIFO list through the blocks. */
 #include "front/two_level.h"
 
-#include "front/array_stack.h"
+#include "front/stack.h"
 #include "large.h"
 #include "links.h"
 #include "remote/remote.h"
@@ -47,8 +47,8 @@ void *two_level_refill(struct heap *heap, unsigned class)
     if (heap == NULL)
         return hs_alloc_run_for(class);
     if (remote_drain(heap) && stack_held(heap, class) > 0)
-        return array_stack_pop(heap, class);
-    return heap->front[class].listed > 0 ? promote(heap, class) : array_stack_fill(heap, class);
+        return stack_pop(heap, class);
+    return heap->front[class].listed > 0 ? promote(heap, class) : stack_fill(heap, class);
 }
 
 void two_level_spill(struct heap *heap, unsigned class, void *block)
@@ -83,6 +83,6 @@ void two_level_spill(struct heap *heap, unsigned class, void *block)
 
 void two_level_drain(struct heap *heap, unsigned class)
 {
-    array_stack_drain(heap, class);
+    stack_drain(heap, class);
     give_newest_listed(heap, class, heap->front[class].listed);
 }

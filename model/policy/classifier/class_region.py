@@ -5,10 +5,13 @@ from typing import Any
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory.state import State
 from heapsmith.model.policy import empties
+from heapsmith.model.policy.emitted import Hit, Question
 
 NAME = "class_region"
 HEADER_BYTES = 0
 REGIONS = True
+CODE = Question(Hit(3, 0, 1))
+"""The span's start and end, and a region's width; is the block in the span?"""
 
 
 def why_not_with(design: Any) -> str | None:

@@ -3,10 +3,13 @@
 from heapsmith.model.compile.kernel import hit_path
 from heapsmith.model.memory.state import State
 from heapsmith.model.policy.classifier.common import header_lines
+from heapsmith.model.policy.emitted import Hit, Question
 
 NAME = "header"
 HEADER_BYTES = 8
 REGIONS = False
+CODE = Question(Hit(3, 0, 2), (">= CLASS_COUNT",), ("hs_free_large",))
+"""The span's start and end, and the header; is the block in the span, and is there such a class?"""
 
 
 @hit_path

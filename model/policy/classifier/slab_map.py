@@ -4,11 +4,14 @@ from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory.layout import SLAB_CLASS, SLAB_SHIFT
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.emitted import Hit, Question
 
 NAME = "slab_map"
 DEFAULT = True
 HEADER_BYTES = 0
 REGIONS = False
+CODE = Question(Hit(3, 0, 1))
+"""The span's start and end, and the slab's byte; is the block in the span?"""
 
 
 @hit_path

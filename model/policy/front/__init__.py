@@ -1,7 +1,7 @@
 """Fronts: where a thread keeps the free blocks of a class (docs/machine.md section 4).
 
-A row has NAME, WORDS (a sentence of the emitted C), LEVELS, IS_STACK, BATCHED, Params (what a design states),
-`why_not_valid(params)`, `derive(params, stride)`, what codegen reads (model/policy/claims.py), and the kernels below;
+A row has NAME, DEFAULT where it is the default, LEVELS, IS_STACK, BATCHED, Params (what a design states),
+`why_not_valid(params)`, `derive(params, stride)`, CODE (model/policy/emitted.py), and the kernels below;
 `front` is the index of the heap's front of class `cls`, batches go through `state.moved`.
 """
 

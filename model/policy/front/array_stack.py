@@ -4,6 +4,7 @@ from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory.layout import CLASS_BYTES, CLASS_CAPACITY, CLASS_FLUSH, CLASS_TRANSFER, CLASSES
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.emitted import FrontCode, Function
 from heapsmith.model.policy.front.common import (
     FrontPlan,
     OneLevel,
@@ -23,6 +24,7 @@ IS_STACK = True
 """Level 0 is an array stack, of which malloc and free pop and push the top themselves."""
 BATCHED = True
 """A flush gives neighbours of one slab at once, and its batch may wait in the transfer cache."""
+CODE = FrontCode(Function("array_stack_refill"), Function("array_stack_flush"), "stack_drain")
 
 
 class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

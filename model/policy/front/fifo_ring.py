@@ -13,6 +13,7 @@ from heapsmith.model.memory.layout import (
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.emitted import FULL, SELF, FrontCode, Function, Hit, total
 from heapsmith.model.policy.front.common import (
     NO_BLOCK,
     FrontPlan,
@@ -27,6 +28,20 @@ NAME = "fifo_ring"
 LEVELS = 1
 IS_STACK = False
 BATCHED = False
+CODE = FrontCode(
+    # held, head and the slot read, held and head written
+    Function("fifo_ring_refill", FULL, frozenset({"count_checked", "word_set"}), total(SELF, Hit(3, 2, 1))),
+    # held and head read, slot and held written; a ring of capacity 1 has its head at 0
+    Function(
+        "fifo_ring_flush",
+        FULL,
+        frozenset({"count_checked", "word_set"}),
+        total(SELF, Hit(2, 2, 1)),
+        total(SELF, Hit(1, 2, 1)),
+    ),
+    "fifo_ring_drain",
+    has_slots=True,
+)
 
 
 class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

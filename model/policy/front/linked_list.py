@@ -12,6 +12,7 @@ from heapsmith.model.memory.layout import (
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.emitted import FULL, SELF, FrontCode, Function, Hit, total
 from heapsmith.model.policy.front.common import (
     FrontPlan,
     OneLevel,
@@ -29,6 +30,20 @@ NAME = "linked_list"
 LEVELS = 1
 IS_STACK = False
 BATCHED = False
+CODE = FrontCode(
+    # list, the block's link and held read, list and held written
+    Function(
+        "linked_list_refill",
+        "== NULL",
+        frozenset({"count_checked", "link_take", "word_subtract"}),
+        total(SELF, Hit(3, 2, 1)),
+    ),
+    # held and list read, all written
+    Function(
+        "linked_list_flush", FULL, frozenset({"count_checked", "link_set", "word_set"}), total(SELF, Hit(2, 3, 1))
+    ),
+    "linked_list_drain",
+)
 
 
 class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

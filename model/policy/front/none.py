@@ -4,12 +4,14 @@ import msgspec
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.state import State
+from heapsmith.model.policy.emitted import FrontCode, Function
 from heapsmith.model.policy.front.common import NO_BLOCK, FrontPlan
 
 NAME = "none"
 LEVELS = 0
 IS_STACK = False
 BATCHED = False
+CODE = FrontCode(Function("none_alloc"), Function("none_free"), "NULL")
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

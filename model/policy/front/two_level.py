@@ -17,6 +17,7 @@ from heapsmith.model.memory.layout import (
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.emitted import FrontCode, Function
 from heapsmith.model.policy.front.common import (
     NO_BLOCK,
     FrontPlan,
@@ -42,6 +43,7 @@ NAME = "two_level"
 LEVELS = 2
 IS_STACK = True
 BATCHED = False
+CODE = FrontCode(Function("two_level_refill"), Function("two_level_spill"), "two_level_drain")
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

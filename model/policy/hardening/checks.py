@@ -2,10 +2,13 @@
 
 import msgspec
 
+from heapsmith.model.policy.emitted import Guard
+
 NAME = "checks"
 TAIL_BYTES = 0
 LIVE_MAP = True
 ENCODES_LINKS = True
+CODE = Guard(frozenset({"hs_born"}), frozenset({"hs_dies"}))
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

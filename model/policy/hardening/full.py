@@ -2,11 +2,14 @@
 
 import msgspec
 
+from heapsmith.model.policy.emitted import Guard
+
 NAME = "full"
 TAIL_BYTES = 8
 LIVE_MAP = True
 ENCODES_LINKS = True
 MAX_QUARANTINE = 4096
+CODE = Guard(frozenset({"hs_hand_out"}), frozenset({"hs_take_back"}))
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

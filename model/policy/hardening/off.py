@@ -2,11 +2,14 @@
 
 import msgspec
 
+from heapsmith.model.policy.emitted import NO_CALLS, Guard
+
 NAME = "off"
 DEFAULT = True
 TAIL_BYTES = 0
 LIVE_MAP = False
 ENCODES_LINKS = False
+CODE = Guard(NO_CALLS, NO_CALLS)
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

@@ -2,11 +2,13 @@
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.state import State
+from heapsmith.model.policy.emitted import NOTHING, Question
 from heapsmith.model.policy.remote.common import TO_FRONT
 
 NAME = "local_cache"
 DEFAULT = True
 OWNED = False
+CODE = Question(NOTHING)
 
 
 @kernel

@@ -2,10 +2,13 @@
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.state import State
+from heapsmith.model.policy.emitted import SELF, Hit, Question, total
 from heapsmith.model.policy.remote.common import TO_FRONT, TO_OWNER
 
 NAME = "owner_list"
 OWNED = True
+CODE = Question(total(Hit(2, 0, 1), SELF), ("!= hs_self",), ("remote_free",), frozenset({"slab_of"}))
+"""The slab table's start, and the owner; is it this thread's heap?"""
 
 
 @kernel

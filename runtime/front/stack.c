@@ -1,0 +1,45 @@
+/* A level 0 that is a stack: stack_slots() up to heap->top, LIFO, slot[0] the oldest. */
+#include "front/stack.h"
+
+#include "large.h"
+#include "store.h"
+#include "transfer.h"
+
+/* Blocks of the store, so that they come out in the order it took them: how many. */
+static uint32_t take_in_order(struct heap *heap, unsigned class, void **slot)
+{
+    uint32_t taken = hs_take(heap, class, slot, hs_class[class].refill);
+    for (uint32_t low = 0; 2 * low + 1 < taken; low++) {
+        void *block = slot[low];
+        slot[low] = slot[taken - 1 - low];
+        slot[taken - 1 - low] = block;
+    }
+    return taken;
+}
+
+/* Fills the empty stack and returns the first block. */
+void *stack_fill(struct heap *heap, unsigned class)
+{
+    void **slot = stack_slots(heap, class);
+    uint32_t taken = hs_transfer_take(heap, class, slot);
+    if (taken == 0)
+        taken = take_in_order(heap, class, slot);
+    if (taken == 0)
+        return hs_alloc_run_for(class);
+    stack_hold(heap, class, taken - 1);
+    return slot[taken - 1];
+}
+
+void *stack_pop(struct heap *heap, unsigned class)
+{
+    count_checked(&heap->count[class].hit0);
+    void **top = heap->top[1 + class] - 1;
+    __atomic_store_n(&heap->top[1 + class], top, __ATOMIC_RELAXED);
+    return *top;
+}
+
+void stack_drain(struct heap *heap, unsigned class)
+{
+    hs_give_all(heap, class, stack_slots(heap, class), stack_held(heap, class));
+    stack_hold(heap, class, 0);
+}
