@@ -103,6 +103,17 @@ def test_every_module_says_its_purpose_and_is_short() -> None:
         assert path.read_text().count("\n") < 400, f"{path}: 400 lines or more"
 
 
+def test_a_template_reads_as_c() -> None:
+    """Its comments end where they begin, and no C is put together out of pieces of text."""
+    templates = sorted((ROOT / "templates").rglob("*.j2"))
+    assert templates
+    for path in templates:
+        text = path.read_text()
+        assert text.startswith("{# "), f"{path}: its first line is no comment that says its purpose"
+        assert text.count("/*") == text.count("*/"), f"{path}: a comment begins or ends in another file"
+        assert not re.search(r"\{[{%][^}]*~[^}]*[}%]\}", text), f"{path}: C as pieces of text"
+
+
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The wheel built from a copy of the tree, and the one built from its sdist."""
