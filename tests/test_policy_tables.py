@@ -14,13 +14,13 @@ from heapsmith.model.design.plan import make_plan
 from heapsmith.model.heap import loop
 
 NEEDED = {
-    "front": ("LEVELS", "IS_STACK", "BATCHED", "Params", "why_not_valid", "derive", "push", "push_lines", "drain"),
+    "front": ("LEVELS", "IS_STACK", "BATCHED", "Params", "derive", "push", "push_lines", "drain"),
     "classifier": ("HEADER_BYTES", "REGIONS", "class_lines"),
     "slab_choice": ("gives", "attach", "add", "remove", "lets_go", "members"),
     "empties": ("ONE_POOL", "pool"),
     "remote": ("OWNED", "where", "needs_heap"),
-    "release": ("BUDGETED", "Params", "why_not_valid", "goes", "grown"),
-    "hardening": ("LIVE_MAP", "TAIL_BYTES", "ENCODES_LINKS", "Params", "why_not_valid", "guard_slabs"),
+    "release": ("BUDGETED", "Params", "goes", "grown"),
+    "hardening": ("LIVE_MAP", "TAIL_BYTES", "ENCODES_LINKS", "GUARDED", "Params"),
     "foreign": (),
 }
 ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]

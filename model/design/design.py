@@ -127,8 +127,8 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             or _why_not_sizes(self)
             or _why_not_geometry(self)
             or _why_not_fronts(self)
-            or _prefixed("release", self.row("release").why_not_valid(self.release))
-            or _prefixed("hardening", self.row("hardening").why_not_valid(self.hardening))
+            or _why_not_params("release", self.release)
+            or _why_not_params("hardening", self.hardening)
         )
 
     def row(self, field: str) -> ModuleType:
@@ -161,7 +161,10 @@ def derive_front(params: Front, stride: int) -> FrontPlan:
     return plan
 
 
-def _prefixed(path: str, reason: str | None) -> str | None:
+def _why_not_params(path: str, params: msgspec.Struct) -> str | None:
+    """The reason why a policy cannot have these numbers, with the field's path; None if it can, or has no numbers."""
+    check = getattr(row_of(params), "why_not_valid", None)
+    reason = check(params) if check else None
     return f"{path}.{reason}" if reason else None
 
 
@@ -257,7 +260,7 @@ def tail_bytes(design: Design) -> int:
 def guard_slabs(design: Design) -> int:
     """The slabs at the end of each superslab that hardening keeps inaccessible; a huge page has no such end."""
     slabs = design.superslab_bytes // design.slab_bytes
-    return 0 if design.thp == "always" else int(design.row("hardening").guard_slabs(slabs))
+    return int(design.row("hardening").GUARDED and slabs > 1 and design.thp != "always")
 
 
 def asks_huge_pages(design: Design) -> bool:
@@ -275,9 +278,9 @@ def _why_not_fronts(design: Design) -> str | None:
             if size in seen:
                 return f"{path}.sizes: {size} has a front already"
             seen.add(size)
-        if reason := row_of(exception.front).why_not_valid(exception.front):
-            return f"{path}.front.{reason}"
-    return _prefixed("front", row_of(design.front).why_not_valid(design.front))
+        if reason := _why_not_params(f"{path}.front", exception.front):
+            return reason
+    return _why_not_params("front", design.front)
 
 
 def parse(text: str, source: str) -> Design:

@@ -1,7 +1,5 @@
 """The Plan: every number that follows from a Design, computed once; simulator and templates read nothing else."""
 
-from typing import Any
-
 import msgspec
 
 from heapsmith.model import policy
@@ -277,9 +275,3 @@ def _size_class(classes: list[ClassPlan], grain: int, bias: int) -> list[int]:
 def plan_json(plan: Plan) -> bytes:
     """The plan as indented JSON with a newline at its end: what `generate` writes and `design show --json` prints."""
     return msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n"
-
-
-def as_data(plan: Plan) -> dict[str, Any]:
-    """The plan as plain dicts and lists."""
-    data: dict[str, Any] = msgspec.to_builtins(plan)
-    return data

@@ -1,8 +1,11 @@
-"""The policy tables: a row is one module, and says all that is said about its policy in Python.
+"""The policy tables: a row is one module and holds all that Python says about its policy.
 
-Each room is a package; its own page says what a row has. Any row may have `why_not_with(design)`: the reason, with the
-field's name, why a design cannot have this policy together with its others, or None. The places of rows in a table are
-their codes in the state.
+Each room is a package; its page lists what its rows have. Every row has NAME, the word in a design
+file. One row of each table has DEFAULT: designs that say nothing have that policy. A row whose
+policy has numbers has Params, the struct that a design file fills, and `why_not_valid(params)`.
+Any row may have `why_not_with(design)`: the reason, with the field's name, why a design cannot
+have this policy together with its others, or None. The place of a row in its table is its code in
+the state.
 """
 
 from types import ModuleType

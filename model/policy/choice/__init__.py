@@ -1,6 +1,6 @@
 """Slab choice: which slab of a class serves a refill (docs/machine.md section 5).
 
-A row has NAME, DEFAULT where it is the default, `members` for tests, and the kernels below; `store` is the index of a
+A row has the kernels below, and `members(state, store)` for checks. `store` is the index of a
 store's class.
 """
 

@@ -1,6 +1,6 @@
 """Empty slabs: which pool keeps them (docs/machine.md section 6).
 
-A row has NAME, DEFAULT where it is the default, ONE_POOL (all classes have the same), and a kernel.
+A row has ONE_POOL (whether all classes share a pool) and the kernel below.
 """
 
 from heapsmith.model.compile.dispatch import dispatched, rows_of

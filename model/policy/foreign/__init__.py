@@ -1,7 +1,4 @@
-"""Foreign pointers: what free() does with a block of another malloc.
-
-A row has NAME, and DEFAULT where it is the default.
-"""
+"""Foreign pointers: what free() does with a block of another malloc. A row has NAME alone."""
 
 from heapsmith.model.compile.dispatch import rows_of
 

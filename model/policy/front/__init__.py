@@ -1,8 +1,8 @@
 """Fronts: where a thread keeps the free blocks of a class (docs/machine.md section 4).
 
-A row has NAME, DEFAULT where it is the default, LEVELS, IS_STACK, BATCHED, Params (what a design states),
-`why_not_valid(params)`, `derive(params, stride)`, CODE (model/policy/emitted.py), and the kernels below;
-`front` is the index of the heap's front of class `cls`, batches go through `state.moved`.
+A row has Params, `derive(params, stride)` (a FrontPlan), LEVELS, IS_STACK, BATCHED, CODE
+(model/policy/emitted.py), and the kernels below; most have a default in common.py. `front` is the
+index of the heap's front of class `cls`. Batches go through `state.moved`.
 """
 
 from heapsmith.model.compile.dispatch import dispatched, rows_of

@@ -18,11 +18,6 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     """No front: every allocation goes to the store."""
 
 
-def why_not_valid(params: Params) -> str | None:
-    """There is nothing to get wrong."""
-    return None
-
-
 def derive(params: Params, stride: int) -> FrontPlan:
     """The plan of a class without a front."""
     return FrontPlan(NAME)

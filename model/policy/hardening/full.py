@@ -6,6 +6,7 @@ from heapsmith.model.policy.emitted import Guard
 
 NAME = "full"
 TAIL_BYTES = 8
+GUARDED = True
 LIVE_MAP = True
 ENCODES_LINKS = True
 MAX_QUARANTINE = 4096
@@ -26,8 +27,3 @@ def why_not_valid(params: Params) -> str | None:
     if not 0 <= params.quarantine <= MAX_QUARANTINE:
         return f"quarantine: {params.quarantine} is out of range; expected 0 to {MAX_QUARANTINE} blocks"
     return None
-
-
-def guard_slabs(slabs_per_superslab: int) -> int:
-    """The slabs at the end of a superslab that are never handed out: one, if another is left."""
-    return 1 if slabs_per_superslab > 1 else 0

@@ -1,7 +1,7 @@
 """Page release: when pages go back to the OS (docs/machine.md sections 6 and 8).
 
-A row has NAME, DEFAULT where it is the default, BUDGETED (the age queues stay within a budget, and the library keeps
-them), Params (what a design states), `why_not_valid(params)`, and the kernels below.
+A row has Params, BUDGETED (whether the library keeps the age queues, within a budget), and the
+kernels below.
 """
 
 from heapsmith.model.compile.dispatch import dispatched, rows_of

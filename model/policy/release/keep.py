@@ -13,11 +13,6 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     """Pages are never given back."""
 
 
-def why_not_valid(params: Params) -> str | None:
-    """There is nothing to get wrong."""
-    return None
-
-
 @kernel
 def goes(state: State, aged_bytes: int, budget_bytes: int) -> bool:
     """Whether the oldest of an age queue with so many committed bytes gives its pages back."""

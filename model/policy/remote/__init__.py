@@ -1,7 +1,7 @@
 """Remote frees: where a block freed by another thread goes (docs/machine.md section 7).
 
-A row has NAME, DEFAULT where it is the default, OWNED (a slab's blocks go back to the heap that acquired it, which has
-a store of its own; else all heaps share one store), CODE (model/policy/emitted.py), and the kernels below.
+A row has OWNED, CODE (model/policy/emitted.py), and the kernels below. OWNED: a slab's blocks go
+back to the heap that acquired the slab, and each heap has a store; else all heaps share one store.
 """
 
 from heapsmith.model.compile.dispatch import dispatched, rows_of
