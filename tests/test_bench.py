@@ -23,7 +23,7 @@ from heapsmith.bench.suite.columns import Column
 from heapsmith.bench.suite.load import Clocks
 from heapsmith.bench.suite.results import BenchReport, Ratio, geometric_mean, make_column, make_row, ratio
 from heapsmith.bench.suite.rows import SUITES, Row, Runner, Sample, environment, rows
-from heapsmith.bench.suite.suite import bench, run_rounds
+from heapsmith.bench.suite.suite import Request, bench, run_rounds
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, CheckFailed
@@ -247,7 +247,7 @@ def test_what_glibc_cannot_run_is_left_out(monkeypatch: pytest.MonkeyPatch) -> N
         raise CheckFailed("the recorder failed")
 
     monkeypatch.setattr(suite, "rows", lambda *_, **__: [Row("one", "replay", "it", broken)])
-    report = bench(suites=[], only=[], libs=["glibc"], tuned=[])
+    report = bench(Request(libs=["glibc"]))
     assert (report.rows, report.skipped) == ([], {"one": "the recorder failed"})
     assert benchmark.notes(report)[1:] == ["one: left out: the recorder failed"]
 
@@ -259,8 +259,8 @@ def test_instructions_that_cannot_be_counted(monkeypatch: pytest.MonkeyPatch) ->
         return 135.0
 
     monkeypatch.setattr(suite, "per_operation", count)
-    options = {"suites": ["micro"], "only": ["pair-32"], "libs": ["default"], "tuned": []}
-    report = bench(**options, rounds=1, quick=True, instructions=True)
+    asked = Request(suites=["micro"], only=["pair-32"], libs=["default"], rounds=1, quick=True, instructions=True)
+    report = bench(asked)
     assert [cell.instructions for cell in report.rows[0].cells] == [135.0, *repeat(None, 4)]
     said = "pair-32 under default: instructions not counted: exit status 1 under valgrind: no memory"
     assert said in benchmark.notes(report)

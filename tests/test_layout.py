@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -36,6 +37,7 @@ ORDER = {
 """The packages of a part, leftmost first: each imports itself and packages to its left.
 
 A part's modules outside its packages stand leftmost of all."""
+KERNELS = {"kernel", "hit_path", "large_hit_path", "lowered"}
 PYTHON = [path for folder in ("src", *MAY_IMPORT, *DATA, "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
 C = [path for suffix in ("c", "h") for path in sorted((ROOT / "runtime").rglob(f"*.{suffix}"))]
 
@@ -89,6 +91,36 @@ def test_no_circle_of_modules_in_the_model() -> None:
 def module_name(path: Path) -> str:
     """The name by which a module is imported, without the prefix heapsmith."""
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """The functions of the product's modules, each with where it stands."""
+    for path in PYTHON:
+        if path.relative_to(ROOT).parts[0] != "tests":
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    yield f"{path}:{node.lineno}: {node.name}", node
+
+
+def decorators(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """The last names of a function's decorators: `command` for @app.command()."""
+    called = [node.func if isinstance(node, ast.Call) else node for node in function.decorator_list]
+    return {ast.unparse(node).rpartition(".")[2] for node in called}
+
+
+def test_functions_are_short_and_take_few_values() -> None:
+    """A kernel takes a state; a command of the command line has a parameter for each of its options."""
+    kernels = 0
+    for place, function in functions():
+        marks, arguments = decorators(function), function.args
+        taken = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        count = sum(parameter.arg not in ("self", "cls") for parameter in taken)
+        is_kernel = bool(marks & KERNELS)
+        kernels += is_kernel
+        most = 6 if is_kernel else 8
+        assert count <= most or "command" in marks, f"{place} has {count} parameters, {most} at most"
+        assert (function.end_lineno or 0) - function.lineno < 60, f"{place} is longer than 60 lines"
+    assert kernels > 100
 
 
 def test_every_module_says_its_purpose_and_is_short() -> None:

@@ -15,7 +15,7 @@ from heapsmith.bench.suite import rows as suite_rows
 from heapsmith.bench.suite import suite, training
 from heapsmith.bench.suite.columns import TUNED, Column
 from heapsmith.bench.suite.results import BenchReport
-from heapsmith.bench.suite.suite import bench
+from heapsmith.bench.suite.suite import Request, bench
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed
 
@@ -68,7 +68,7 @@ def test_what_can_go_wrong_in_training(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {name: suite_rows._micro_row(row, "micro", False) for name, row in TINY.items()}
     chosen = [found["large"]._replace(train=None), found["none"]._replace(train=broken)]
     monkeypatch.setattr(suite, "rows", lambda *_, **__: chosen)
-    report = bench(suites=[], only=[], libs=["glibc"], tuned=[], rounds=1, tune=True)
+    report = bench(Request(libs=["glibc"], rounds=1, tune=True))
     assert [row.failed["tuned"] for row in report.rows] == [
         "it has no other input to tune on",
         "exit status 5 under the recorder",

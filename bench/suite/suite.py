@@ -5,6 +5,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from heapsmith.bench.common.rounds import Progress, schedule
 from heapsmith.bench.programs.instructions import per_operation
 from heapsmith.bench.suite.columns import Column, columns
@@ -19,46 +21,54 @@ LEAST_LIMIT_S, TIMES_GLIBC = 10.0, 20.0
 """A run may take so long, or so many times what glibc took in the row's first round, whichever is longer."""
 
 
-def bench(
-    *,
-    suites: list[str],
-    only: list[str],
-    libs: list[str],
-    tuned: list[str],
-    rounds: int | None = None,
-    quick: bool = False,
-    instructions: bool = False,
-    tune: bool = False,
-    progress: Progress | None = None,
-) -> BenchReport:
-    """Run the rows of `suites` that match `only` (see rows.rows) under the columns of `libs` and `tuned` (columns).
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What a benchmark measures.
 
-    With `tune` each row has one more, TUNED: the design that our tuner makes of another input of the row's work. A
-    malloc that fails a row, or takes too long, is out of that row alone. Raises BadInput for what cannot be asked for,
-    Missing without a compiler (or valgrind, with `instructions`), without room in the temporary directory and, with
-    `tune`, where the recorder cannot run.
+    suites, only: its rows (rows.rows). libs, tuned: its columns (columns.columns). rounds: counted
+    rounds, None for the usual number. quick: fewer rows, less work. instructions: count them too.
+    tune: each row has one more column, TUNED, for the design that our tuner makes of another input
+    of the row's work.
     """
-    wanted = rounds or (QUICK_ROUNDS if quick else ROUNDS)
+
+    suites: list[str] = []
+    only: list[str] = []
+    libs: list[str] = []
+    tuned: list[str] = []
+    rounds: int | None = None
+    quick: bool = False
+    instructions: bool = False
+    tune: bool = False
+
+
+def bench(asked: Request, progress: Progress | None = None) -> BenchReport:
+    """Run the rows of a request under its columns.
+
+    A malloc that fails a row, or takes too long, is out of that row alone. Raises BadInput for a
+    request that cannot be met, Missing without a compiler (or valgrind, with `instructions`),
+    without room in the temporary directory and, with `tune`, where the recorder cannot run.
+    """
+    rounds = asked.rounds or (QUICK_ROUNDS if asked.quick else ROUNDS)
     try:
         folder = tempfile.TemporaryDirectory(prefix="heapsmith-bench-")
     except OSError as error:
         raise Missing(f"no temporary directory: {error.strerror}") from error
     with folder as name:
-        found = rows(suites, only, Path(name) / "inputs", quick=quick, tune=tune)
+        found = rows(asked.suites, asked.only, Path(name) / "inputs", quick=asked.quick, tune=asked.tune)
         if not found:
             raise BadInput("no row left: the programs of these suites are not installed")
-        across = columns(libs, tuned, tune=tune)
+        across = columns(asked.libs, asked.tuned, tune=asked.tune)
         done, skipped = [], {}
         for number, row in enumerate(found):
             own = Path(name) / f"row{number}"
             own.mkdir()
             say = _within(progress, number, len(found))
             try:
-                done.append(_bench_row(row, own, across, wanted, instructions, say))
+                done.append(_bench_row(row, own, across, rounds, asked.instructions, say))
             except CheckFailed as error:
                 skipped[row.name] = str(error)
     processors = len(os.sched_getaffinity(0))
-    return BenchReport(quick, wanted, processors, [make_column(one, done, across) for one in across], done, skipped)
+    described = [make_column(one, done, across) for one in across]
+    return BenchReport(asked.quick, rounds, processors, described, done, skipped)
 
 
 def _within(progress: Progress | None, number: int, rows: int) -> Callable[[str, int, int], None]:

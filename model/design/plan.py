@@ -56,8 +56,11 @@ class ClassPlan(msgspec.Struct, frozen=True):
     transfer_base: int
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """All numbers of one heap. Spans and sizes in bytes, counts in what their names say."""
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """All numbers of one heap. Spans and sizes in bytes, counts in what their names say.
+
+    A number with a default is the same for all designs.
+    """
 
     design: Design
     hash: str
@@ -85,16 +88,16 @@ class Plan(msgspec.Struct, frozen=True):
     region_slabs: int
     region_superslabs: int
     bitmap_words: int
-    reciprocal_shift: int
-    page_bytes: int
-    huge_page_bytes: int
+    reciprocal_shift: int = RECIPROCAL_SHIFT
+    page_bytes: int = PAGE
+    huge_page_bytes: int = HUGE_PAGE
     run_span_bytes: int
     run_span_pages: int
-    run_step_pages: int
-    run_bins: int
-    run_best_of: int
+    run_step_pages: int = RUN_STEP_PAGES
+    run_bins: int = RUN_BINS
+    run_best_of: int = RUN_BEST_OF
     smallest_slab_span_bytes: int
-    smallest_run_span_bytes: int
+    smallest_run_span_bytes: int = SMALLEST_RUN_SPAN_BYTES
     huge_bytes: int
     run_cache_bytes: int
     slab_budget_bytes: int
@@ -105,13 +108,13 @@ class Plan(msgspec.Struct, frozen=True):
     quarantine: int
     transfer_slots: int
     transfer_room: int
-    transfer_idle: int
+    transfer_idle: int = TRANSFER_IDLE
     dispatch: str
     inline_alloc: bool
     inline_free: bool
-    run_cache_slots: int
+    run_cache_slots: int = RUN_CACHE_SLOTS
     release_lazily: int
-    budget_growth: int
+    budget_growth: int = BUDGET_GROWTH
     thp_asked: int
     thp_slabs_from_bytes: int
     thp_runs_from_bytes: int
@@ -129,7 +132,7 @@ def make_plan(design: Design) -> Plan:
     classes = _classes(design, header, tail)
     grain_shift = design.grain.bit_length() - 1
     region = design.region_bytes() if design.row("classifier").REGIONS else 0
-    release, hardening = design.release, design.hardening
+    hardening = _hardening(design)
     transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
     dispatch = "stack" if any(row.stack for row in classes) else "table"
     inlines = dispatch == "stack" and not design.row("hardening").LIVE_MAP
@@ -154,7 +157,6 @@ def make_plan(design: Design) -> Plan:
         slab_shift=design.slab_bytes.bit_length() - 1,
         superslab_bytes=design.superslab_bytes,
         slabs_per_superslab=design.superslab_bytes // design.slab_bytes,
-        guard_slabs=guard_slabs(design),
         slab_span_bytes=design.slab_span_bytes,
         span_slabs=design.slab_span_bytes // design.slab_bytes,
         region_bytes=region,
@@ -162,56 +164,59 @@ def make_plan(design: Design) -> Plan:
         region_slabs=region // design.slab_bytes,
         region_superslabs=region // design.superslab_bytes,
         bitmap_words=max(row.bitmap_words for row in classes),
-        reciprocal_shift=RECIPROCAL_SHIFT,
-        page_bytes=PAGE,
-        huge_page_bytes=HUGE_PAGE,
         run_span_bytes=design.run_span_bytes,
         run_span_pages=design.run_span_bytes // PAGE,
-        run_step_pages=RUN_STEP_PAGES,
-        run_bins=RUN_BINS,
-        run_best_of=RUN_BEST_OF,
         smallest_slab_span_bytes=design.superslab_bytes * (len(classes) if region else 1),
-        smallest_run_span_bytes=SMALLEST_RUN_SPAN_BYTES,
         huge_bytes=design.huge_bytes,
         run_cache_bytes=design.run_cache_bytes,
-        slab_budget_bytes=getattr(release, "slab_budget_bytes", 0),
-        run_budget_bytes=getattr(release, "run_budget_bytes", 0),
-        most_budget_bytes=getattr(release, "most_budget_bytes", 0),
         hardening=design.row("hardening").NAME,
-        encode_links=int(design.row("hardening").ENCODES_LINKS),
-        quarantine=getattr(hardening, "quarantine", 0),
         transfer_slots=transfer_slots,
         transfer_room=max(1, transfer_slots),
-        transfer_idle=TRANSFER_IDLE,
         dispatch=dispatch,
         inline_alloc=inlines,
         inline_free=inlines and not design.row("remote").OWNED,
-        run_cache_slots=RUN_CACHE_SLOTS,
-        release_lazily=int(getattr(release, "advice", "dontneed") == "free"),
-        budget_growth=BUDGET_GROWTH,
-        thp_asked=int(asks_huge_pages(design)),
-        thp_slabs_from_bytes=_thp_slabs_from(design),
-        thp_runs_from_bytes=design.thp_runs_from_bytes if design.thp == "grown" else 0,
-        thp_never=int(design.thp == "never"),
-        guard_bytes=guard_slabs(design) * design.slab_bytes,
-        quarantine_slots=max(1, getattr(hardening, "quarantine", 0)),
-        zero_freed=int(tail > 0),
         layout=layout_of(
-            len(classes),
-            direct_limit,
-            RUN_CACHE_SLOTS,
-            max(1, getattr(hardening, "quarantine", 0)),
-            slots_per_heap,
-            PAGE,
+            len(classes), direct_limit, RUN_CACHE_SLOTS, hardening["quarantine_slots"], slots_per_heap, PAGE
         ),
+        **_release(design),
+        **hardening,
+        **_huge_pages(design),
     )
 
 
-def _thp_slabs_from(design: Design) -> int:
-    """Guard slabs are no part of a huge page: a superslab that ends in some lies on small ones."""
-    if guard_slabs(design) > 0:
-        return NEVER
-    return design.thp_slabs_from_bytes if design.thp == "grown" else 0
+def _release(design: Design) -> dict[str, int]:
+    """The plan's numbers of page release; 0 where the policy has no such number."""
+    budgets = ("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes")
+    lazily = int(getattr(design.release, "advice", "dontneed") == "free")
+    return {name: getattr(design.release, name, 0) for name in budgets} | {"release_lazily": lazily}
+
+
+def _hardening(design: Design) -> dict[str, int]:
+    """The plan's numbers of hardening."""
+    quarantine = getattr(design.hardening, "quarantine", 0)
+    return {
+        "guard_slabs": guard_slabs(design),
+        "guard_bytes": guard_slabs(design) * design.slab_bytes,
+        "encode_links": int(design.row("hardening").ENCODES_LINKS),
+        "quarantine": quarantine,
+        "quarantine_slots": max(1, quarantine),
+        "zero_freed": int(tail_bytes(design) > 0),
+    }
+
+
+def _huge_pages(design: Design) -> dict[str, int]:
+    """The plan's numbers of transparent huge pages.
+
+    Guard slabs are no part of a huge page: a superslab that ends in some lies on small ones.
+    """
+    grown = design.thp == "grown"
+    from_bytes = design.thp_slabs_from_bytes if grown else 0
+    return {
+        "thp_asked": int(asks_huge_pages(design)),
+        "thp_slabs_from_bytes": NEVER if guard_slabs(design) > 0 else from_bytes,
+        "thp_runs_from_bytes": design.thp_runs_from_bytes if grown else 0,
+        "thp_never": int(design.thp == "never"),
+    }
 
 
 def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:

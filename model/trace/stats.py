@@ -98,6 +98,20 @@ def _slot(keys: I64, size: int) -> int:
 
 
 @cached_njit
+def _rewind(before: I64, live: I64, came: I64, gone: I64) -> None:
+    """Live blocks by slot `before` events that made them `live`.
+
+    The block of event i came to the size in slot came[i] and left that in gone[i]; -1: it did not.
+    """
+    before[:] = live
+    for i in range(came.size):
+        if came[i] >= 0:
+            before[came[i]] -= 1
+        if gone[i] >= 0:
+            before[gone[i]] += 1
+
+
+@cached_njit
 def _count(
     op: npt.NDArray[np.uint8],
     thread: npt.NDArray[np.uint32],
@@ -156,12 +170,7 @@ def _count(
             peak_at = i
     totals[_EVENTS] += op.size
     if peak_at >= 0:
-        live_at_peak[:] = live
-        for i in range(peak_at + 1, op.size):
-            if came[i] >= 0:
-                live_at_peak[came[i]] -= 1
-            if gone[i] >= 0:
-                live_at_peak[gone[i]] += 1
+        _rewind(live_at_peak, live, came[peak_at + 1 :], gone[peak_at + 1 :])
     return new
 
 

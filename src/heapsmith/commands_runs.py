@@ -112,21 +112,21 @@ def bench(
     See docs/bench.md. The exit status is 1 if a library that is no peer fails a row or changes its output.
     """
     from heapsmith.bench.report import benchmark
-    from heapsmith.bench.suite.suite import bench as run_suites
+    from heapsmith.bench.suite import suite as suites
 
     path = take.writable_file(out) if out is not None else None
+    asked = suites.Request(
+        suites=suite or [],
+        only=only or [],
+        libs=lib or [],
+        tuned=tuned or [],
+        rounds=rounds,
+        quick=quick,
+        instructions=instructions,
+        tune=tune,
+    )
     with show.progress() as progress:
-        found = run_suites(
-            suites=suite or [],
-            only=only or [],
-            libs=lib or [],
-            tuned=tuned or [],
-            rounds=rounds,
-            quick=quick,
-            instructions=instructions,
-            tune=tune,
-            progress=progress,
-        )
+        found = suites.bench(asked, progress)
     if path is not None:
         benchmark.write(path, found)
     show.emit_json(found) if json else results.benched(found)
