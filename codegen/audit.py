@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from heapsmith.codegen.toolchain import Compiler, find_gcc
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import CheckFailed
+from heapsmith.model.files import scratch
 from heapsmith.model.policy.emitted import Hit
 
 BANNER_LINES = 5
@@ -70,8 +70,7 @@ def audit(design: Design, *, library: Path | None = None) -> AuditReport:
 
     Raises Missing without gcc or objdump.
     """
-    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
-        emitted = Path(folder)
+    with scratch() as emitted:
         generate(design, emitted)
         return audit_emitted(design, emitted, library=library)
 
@@ -120,9 +119,9 @@ def _machine_rows(plan: Plan, text: str, emitted: Path, library: Path | None, gc
 
     The functions of an only class are compiled into malloc and free.
     """
-    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
+    with scratch() as folder:
         try:
-            built = library or build_emitted(emitted, Path(folder) / "library.so")
+            built = library or build_emitted(emitted, folder / "library.so")
             listing = disassemble(built)
         except CheckFailed as error:
             return [_row("machine code", "library", "gcc builds it", [str(error)])]

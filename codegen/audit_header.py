@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 from heapsmith.codegen.claims import Row, header_hits, header_sentence
@@ -13,6 +12,7 @@ from heapsmith.codegen.generate import HEADER
 from heapsmith.codegen.toolchain import Compiler, compile_c
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import CheckFailed
+from heapsmith.model.files import scratch
 
 STRICT = ["-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 LANGUAGES = {"c11": ("gcc", "c"), "c++17": ("g++", "c++")}
@@ -63,12 +63,12 @@ def _warnings(probe: str, emitted: Path) -> list[Row]:
 def _machine(plan: Plan, probe: str, emitted: Path, gcc: Compiler) -> list[Row]:
     """The inlined hit paths, in a program's machine code, and what the header's comment claims of them."""
     wanted = dict(zip(("probe_alloc", "probe_free"), header_hits(plan), strict=True))
-    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
-        source = Path(folder) / "probe.c"
+    with scratch() as folder:
+        source = folder / "probe.c"
         source.write_text(probe)
         try:
             flags = ["-std=c11", "-O2", "-fPIC", "-shared"]
-            listing = disassemble(compile_c([source], Path(folder) / "probe.so", flags=flags, include=[emitted]))
+            listing = disassemble(compile_c([source], folder / "probe.so", flags=flags, include=[emitted]))
         except CheckFailed as error:
             return [Row("machine code", HEADER, "gcc compiles it", str(error), False)]
     rows = []

@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from heapsmith.codegen.generate import RUNTIME, UNIT, generate
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import Design
 from heapsmith.model.errors import CheckFailed, Missing
-from heapsmith.model.files import staged
+from heapsmith.model.files import scratch, staged
 
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wno-override-init"]
 
@@ -53,8 +52,7 @@ def build(
     Raises Missing without gcc (for archives also ar and objcopy) or where `out` cannot be written, CheckFailed with
     the compiler's first error.
     """
-    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
-        emitted = Path(folder)
+    with scratch() as emitted:
         generate(design, emitted)
         if static:
             return build_archive(emitted, out, checked=checked)

@@ -1,6 +1,5 @@
 """Conformance: a design's libraries and the model perform the same traces; all addresses and counters must agree."""
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -19,6 +18,7 @@ from heapsmith.codegen.generate import generate
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import Missing
+from heapsmith.model.files import scratch
 from heapsmith.model.heap.machine import Machine
 from heapsmith.model.trace.reader import Chunk, TraceReader
 
@@ -87,10 +87,10 @@ def verify(
     for trace in traces:
         with TraceReader(trace):
             pass  # a missing or foreign file is said before anything is built
-    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
-        emitted = Path(folder) / "emitted"
+    with scratch() as folder:
+        emitted = folder / "emitted"
         generate(design, emitted)
-        libraries = build_libraries(design, emitted, Path(folder), release)
+        libraries = build_libraries(design, emitted, folder, release)
         audited = audit_emitted(design, emitted, library=libraries[-1].path) if audit else None
         runs = [run for trace in traces for run in replay(make_plan(design), libraries, trace, tell)]
     ok = all(run.difference is None for run in runs) and (audited is None or audited.ok)

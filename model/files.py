@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: written under a temporary name, then renamed."""
+"""Files that appear whole or not at all: written under a temporary name, then renamed; and folders for a while."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from heapsmith.model.errors import BadInput, HeapsmithError
+from heapsmith.model.errors import BadInput, HeapsmithError, Missing
 
 
 @contextmanager
@@ -25,6 +25,17 @@ def staged(out: Path, failure: type[HeapsmithError] = BadInput) -> Iterator[Path
             written.replace(out)
     except OSError as error:
         raise failure(f"{out}: cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder that is removed at the end; Missing where the system gives none."""
+    try:
+        folder = TemporaryDirectory(prefix="heapsmith-")
+    except OSError as error:
+        raise Missing(f"no temporary directory: {error.strerror}") from error
+    with folder as name:
+        yield Path(name)
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -268,7 +268,7 @@ def test_replay_refuses_what_it_cannot_do(trace: Path, tmp_path: Path, monkeypat
         (["glibc", "glibc"], "glibc: named twice"),
         ([str(tmp_path / "text.so")], r"text.so: cannot stand in for malloc: .*cannot be preloaded"),
         ([str(tmp_path / "empty.so")], r"empty.so: cannot stand in for malloc: it replaces no malloc"),
-        ([str(tmp_path / "a b.so")], "no path with a space"),
+        ([str(tmp_path / "a b.so")], r"a b.so: cannot stand in for malloc: .*file too short"),
     ]:
         with pytest.raises(BadInput, match=complaint):
             replay(trace, libs)

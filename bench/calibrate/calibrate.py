@@ -1,7 +1,6 @@
 """Calibrate: what each kind of event costs on this machine, from micro-programs under designs of every policy."""
 
 import os
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from heapsmith.bench.replay.callgrind import replay_counts
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.errors import CheckFailed, Missing
-from heapsmith.model.files import write_text
+from heapsmith.model.files import scratch, write_text
 from heapsmith.model.memory.hardware import SYSTEM, Hardware, detected, load_hardware
 from heapsmith.model.predict.cost import kinds
 
@@ -68,12 +67,12 @@ def calibrate(
     chosen = list(designs) if designs is not None else [*map(load, builtin_names()), *bad_designs()]
     hardware = hardware_here()
     transfer = transfer_ns()
-    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
+    with scratch() as folder:
         libraries = libraries_of(chosen, progress)
         known: dict[bytes, list[Cell]] = {}
 
         def cells(name: str, events: int) -> Iterator[Cell]:
-            own = Path(folder) / name
+            own = folder / name
             own.mkdir()
             for trace in write_programs(own, programs, events):
                 content = trace.read_bytes()
@@ -86,7 +85,7 @@ def calibrate(
         instructions = counted[0].costs if counted else load_hardware().instructions
         alone = [cell for cell in cells("timed", TIMED_EVENTS) if cell.facts.threads == 1]
         costs = load_hardware().costs  # any machine's are good enough for the shares of memory
-        timing = time_cells(alone, instructions, costs, Path(folder), rounds, progress)
+        timing = time_cells(alone, instructions, costs, folder, rounds, progress)
     timed = fit(timing.spent, [one.ns.median for one in timing.timed])
     # Where a transfer cannot be measured it is taken to cost what a line out of the last level does.
     costs = {**timed.costs, "miss.transfer": timed.costs.get("miss.l2", 0.0) if transfer is None else transfer}

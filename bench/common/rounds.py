@@ -2,8 +2,11 @@
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import msgspec
+
+Run = TypeVar("Run")
 
 Progress = Callable[[str, int, int], None]
 """Called as progress(what, done, total) while something long runs."""
@@ -43,6 +46,23 @@ def schedule(entries: int, rounds: int) -> Iterator[tuple[int, int]]:
     for number in range(rounds + 1):
         for i in range(entries):
             yield number, (number + i) % entries
+
+
+def interleaved(
+    what: str, names: Sequence[str], rounds: int, run: Callable[[int], Run], progress: Progress | None
+) -> list[list[Run]]:
+    """By name, what `run` gave in each counted round when called with the place of the name."""
+    found: list[list[Run]] = [[] for _ in names]
+    total = (rounds + 1) * len(names)
+    for done, (number, entry) in enumerate(schedule(len(names), rounds)):
+        if progress is not None:
+            progress(f"{what} under {names[entry]}", done, total)
+        result = run(entry)
+        if number > 0:
+            found[entry].append(result)
+    if progress is not None:
+        progress(what, total, total)
+    return found
 
 
 def spread_note(figure: Figure, what: str) -> str:

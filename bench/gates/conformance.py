@@ -1,7 +1,6 @@
 """The big conformance table: real programs x built-in designs, library held against model; `make conformance`."""
 
 import sys
-import tempfile
 from pathlib import Path
 
 import msgspec
@@ -10,6 +9,7 @@ from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.codegen.verify import Run, verify
 from heapsmith.model.design.design import builtin_names, load
+from heapsmith.model.files import scratch
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -71,8 +71,8 @@ def _sums(cells: list[Cell]) -> list[str]:
 
 def main() -> None:
     """The designs named as arguments, all built-in ones by default; exit code 1 if anything differs."""
-    with tempfile.TemporaryDirectory(prefix="heapsmith-conformance-") as folder:
-        cells = conformance(Path(folder), sys.argv[1:] or builtin_names())
+    with scratch() as folder:
+        cells = conformance(folder, sys.argv[1:] or builtin_names())
     show(cells)
     for cell in cells:
         for difference in cell.differences:

@@ -1,7 +1,6 @@
 """The price of each level of hardening: instructions per malloc+free pair, time and memory of a real program."""
 
 import sys
-import tempfile
 from pathlib import Path
 
 import msgspec
@@ -14,6 +13,7 @@ from heapsmith.bench.programs.programs import programs
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.errors import HeapsmithError
+from heapsmith.model.files import scratch
 
 PROGRAM = "python"
 ROUNDS = 7
@@ -53,8 +53,8 @@ def _design(level: str) -> Design:
 def main() -> None:
     """The table; `--json` prints it as JSON."""
     try:
-        with tempfile.TemporaryDirectory(prefix="heapsmith-hardening-") as folder:
-            rows = prices(Path(folder))
+        with scratch() as folder:
+            rows = prices(folder)
     except HeapsmithError as error:
         print(f"heapsmith: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

@@ -1,7 +1,6 @@
 """What heapsmith.h saves: instructions of a pair of calls for constant sizes, inlined and by malloc and free."""
 
 import sys
-import tempfile
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from heapsmith.codegen.generate import HEADER, contents
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import HeapsmithError
+from heapsmith.model.files import scratch
 
 SOURCE = Path(__file__).with_name("inlined.c")
 
@@ -25,11 +25,11 @@ CALLING = "lean"
 def _program(header_of: Design, library: Path | None, dry: bool) -> Path:
     """inlined.c with the heapsmith.h of a design, linked with the library that this one needs."""
     link = [] if library is None else ["-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{library.parent}"]
-    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
-        (Path(folder) / HEADER).write_bytes(contents(header_of)[HEADER])
+    with scratch() as folder:
+        (folder / HEADER).write_bytes(contents(header_of)[HEADER])
         words = [*PROGRAM_FLAGS, f"-DDRY={int(dry)}", *link]
         sources = [SOURCE, MICRO_FOLDER / "micro.c"]
-        return build_tool("inlined", sources, words, include=[MICRO_FOLDER, Path(folder)])
+        return build_tool("inlined", sources, words, include=[MICRO_FOLDER, folder])
 
 
 @lru_cache

@@ -27,7 +27,7 @@ from heapsmith.bench.common.units import amount
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, CheckFailed, HeapsmithError
-from heapsmith.model.files import write_json
+from heapsmith.model.files import scratch, write_json
 
 PROGRAM = Path(__file__).with_name("soak.c")
 FLAGS = ["-std=gnu17", "-O2", "-g", "-Wall", "-Wextra", "-pthread"]
@@ -89,14 +89,12 @@ def soak(designs: list[str], how: Load) -> list[Soak]:
     """
     program = build_tool("soak", [PROGRAM], FLAGS)
     libraries = {name: library_of(load(name)) for name in designs}
-    with tempfile.TemporaryDirectory(prefix="heapsmith-soak-") as folder:
+    with scratch() as folder:
         running: dict[str, subprocess.Popen[bytes]] = {}
         try:
             for name in [*libraries, GLIBC]:
-                running[name] = _start(program, how, libraries.get(name), Path(folder) / str(len(running)))
-            return [
-                _finished(name, run, Path(folder) / str(place)) for place, (name, run) in enumerate(running.items())
-            ]
+                running[name] = _start(program, how, libraries.get(name), folder / str(len(running)))
+            return [_finished(name, run, folder / str(place)) for place, (name, run) in enumerate(running.items())]
         finally:
             for run in running.values():
                 run.kill()

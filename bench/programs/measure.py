@@ -4,7 +4,6 @@ import hashlib
 import os
 import shutil
 import signal
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,10 +12,11 @@ import msgspec
 from heapsmith.bench.common.elf import why_not_preloaded
 from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.common.rounds import Figure, Progress, ratios, schedule, spread_note
+from heapsmith.bench.common.rounds import Figure, Progress, interleaved, ratios, spread_note
 from heapsmith.bench.peers.peers import Library, find_libraries, find_library, preload, require_malloc_of, runtime_tool
 from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
 from heapsmith.model.errors import BadInput, Missing
+from heapsmith.model.files import scratch
 
 KEPT_ERRORS = 4096
 """Bytes of standard error that are kept of a run."""
@@ -191,27 +191,20 @@ def measure(
     libraries = find_libraries(libs)
     for library in libraries:
         require_malloc_of(library)
-    try:
-        folder = tempfile.TemporaryDirectory(prefix="heapsmith-")
-    except OSError as error:
-        raise Missing(f"no temporary directory for the command's output: {error.strerror}") from error
-    with folder as name:
+    with scratch() as folder:
         own = OwnMalloc([], [], operators=False)
         if any(library.path is None for library in libraries):
             if progress is not None:
                 progress(f"{command[0]}: whose malloc it uses", 0, 1)
-            own = own_malloc(program, command, environment, Path(name))
+            own = own_malloc(program, command, environment, folder)
         libraries = [one for each in libraries for one in (own.baselines() if each.path is None else [each])]
-        runs: list[list[Run]] = [[] for _ in libraries]
-        total = (rounds + 1) * len(libraries)
-        for done, (number, entry) in enumerate(schedule(len(libraries), rounds)):
-            if progress is not None:
-                progress(f"{command[0]} under {libraries[entry].name}", done, total)
-            run = run_once(program, command, libraries[entry], environment, Path(name))
-            if number > 0:
-                runs[entry].append(run)
-    if progress is not None:
-        progress(command[0], total, total)
+        runs = interleaved(
+            command[0],
+            [library.name for library in libraries],
+            rounds,
+            lambda entry: run_once(program, command, libraries[entry], environment, folder),
+            progress,
+        )
     rows = [_row(library, its, runs[0], own) for library, its in zip(libraries, runs, strict=True)]
     return MeasureTable(list(command), rounds, own.objects, rows)
 

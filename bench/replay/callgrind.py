@@ -1,7 +1,6 @@
 """Callgrind: what a replay costs in instructions and simulated cache misses, by object and function."""
 
 import re
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
@@ -14,6 +13,7 @@ from heapsmith.bench.common.valgrind import callgrind
 from heapsmith.bench.peers.peers import replay_driver
 from heapsmith.bench.replay.script import script_of_nothing
 from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.files import scratch
 
 LIMIT_S = 600.0
 MOVERS = re.compile("mem(set|cpy|move|cmp|chr)")
@@ -137,8 +137,8 @@ def _profile(script: Path, library: Path, caches: tuple[Geometry, Geometry] | No
     options, touch = [], "none"
     if caches is not None:
         options, touch = ["--cache-sim=yes", caches[0].option("D1"), caches[1].option("LL")], "all"
-    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
-        out = Path(folder) / "callgrind.out"
+    with scratch() as folder:
+        out = folder / "callgrind.out"
         try:
             callgrind(driver, [str(script), "--unsampled", "--touch", touch], library, out, LIMIT_S, options)
         except CheckFailed as error:
@@ -160,5 +160,5 @@ def replay_counts(script: Path, library: Path, caches: tuple[Geometry, Geometry]
 @lru_cache
 def _nothing(library: Path, caches: tuple[Geometry, Geometry] | None) -> Counted:
     """What a replay of no event costs."""
-    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
-        return _profile(script_of_nothing(Path(folder)), library, caches)
+    with scratch() as folder:
+        return _profile(script_of_nothing(folder), library, caches)

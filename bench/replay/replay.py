@@ -2,7 +2,6 @@
 
 import os
 import signal
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -10,10 +9,11 @@ from typing import Literal
 import msgspec
 
 from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.common.rounds import UNRELIABLE, Figure, Progress, ratios, schedule, spread_note
+from heapsmith.bench.common.rounds import UNRELIABLE, Figure, Progress, interleaved, ratios, spread_note
 from heapsmith.bench.peers.peers import Library, find_libraries, preload, replay_driver, require_malloc_of
 from heapsmith.bench.replay.script import write_script
-from heapsmith.model.errors import BadInput, CheckFailed, Missing
+from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.files import scratch
 
 Touch = Literal["none", "first", "all"]
 TOUCH = ("none", "first", "all")
@@ -138,22 +138,6 @@ def _notes(runs: list[Replayed], ns: Figure, rss: Figure) -> list[str]:
     return notes
 
 
-def _rounds(
-    script: Path, libraries: list[Library], rounds: int, touch: Touch, progress: Progress | None
-) -> list[list[Replayed]]:
-    runs: list[list[Replayed]] = [[] for _ in libraries]
-    total = (rounds + 1) * len(libraries)
-    for done, (number, entry) in enumerate(schedule(len(libraries), rounds)):
-        if progress is not None:
-            progress(f"replay under {libraries[entry].name}", done, total)
-        run = replay_once(script, libraries[entry], touch=touch)
-        if number > 0:
-            runs[entry].append(run)
-    if progress is not None:
-        progress("replay", total, total)
-    return runs
-
-
 def replay(
     trace: Path,
     libs: list[str],
@@ -177,15 +161,17 @@ def replay(
     libraries = find_libraries(libs)
     for library in libraries:
         require_malloc_of(library)
-    try:
-        folder = tempfile.TemporaryDirectory(prefix="heapsmith-")
-    except OSError as error:
-        raise Missing(f"no temporary directory for the replay script: {error.strerror}") from error
-    with folder as name:
-        script = Path(name) / "script"
+    with scratch() as folder:
+        script = folder / "script"
         facts = write_script(trace, script, progress)
         for library in libraries if check else []:
             replay_once(script, library, touch=touch, check=True)
-        runs = _rounds(script, libraries, rounds, touch, progress)
+        runs = interleaved(
+            "replay",
+            [library.name for library in libraries],
+            rounds,
+            lambda entry: replay_once(script, libraries[entry], touch=touch),
+            progress,
+        )
     rows = [_row(library, own, runs[0], check) for library, own in zip(libraries, runs, strict=True)]
     return ReplayTable(str(trace), facts.operations, facts.threads, facts.peak_live_bytes, touch, rounds, rows)

@@ -1,7 +1,6 @@
 """System calls of a replay for memory, counted by strace: mmap, munmap, mremap, mprotect and madvise."""
 
 import re
-import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.peers.peers import replay_driver
 from heapsmith.bench.replay.script import script_of_nothing
 from heapsmith.model.errors import Missing
+from heapsmith.model.files import scratch
 
 CALLS = "mmap,munmap,mremap,mprotect,madvise"
 LIMIT_S = 120.0
@@ -21,14 +21,14 @@ def memory_calls(script: Path, library: Path) -> int:
     Threads map their stacks: of scripts with several these count too. Raises Missing without strace, or where it may
     not look at a process.
     """
-    with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
-        return _counted(script, library, Path(name) / "strace") - _of_nothing(library)
+    with scratch() as folder:
+        return _counted(script, library, folder / "strace") - _of_nothing(library)
 
 
 @cache
 def _of_nothing(library: Path) -> int:
-    with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
-        return _counted(script_of_nothing(Path(name)), library, Path(name) / "strace")
+    with scratch() as folder:
+        return _counted(script_of_nothing(folder), library, folder / "strace")
 
 
 def _counted(script: Path, library: Path, out: Path) -> int:

@@ -17,6 +17,7 @@ from heapsmith.bench.peers.peers import PEERS, find_peer
 from heapsmith.codegen.toolchain import compile_c, find_gcc
 from heapsmith.model.cache_dir import cache_dir
 from heapsmith.model.errors import HeapsmithError, Missing
+from heapsmith.model.files import scratch
 
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")
@@ -64,11 +65,11 @@ def _tool(name: str, needed_for: str) -> Finding:
 def _gcc() -> Finding:
     """gcc, proved by compiling and linking a program that includes the C library's headers."""
     needed_for = "build, and the recorder, replayer and launcher"
-    with tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
-        source = Path(folder) / "probe.c"
+    with scratch() as folder:
+        source = folder / "probe.c"
         source.write_text("#include <pthread.h>\n#include <stdlib.h>\nint main(void) { return pthread_self() == 0; }\n")
         try:
-            compile_c([source], Path(folder) / "probe")
+            compile_c([source], folder / "probe")
             return Finding("gcc", find_gcc().version, True, True, needed_for)
         except HeapsmithError as error:
             return Finding("gcc", str(error), False, True, needed_for)

@@ -1,7 +1,6 @@
 """The benchmark: rows under every malloc in interleaved rounds, compared with glibc and the best peer."""
 
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +13,8 @@ from heapsmith.bench.suite.load import Clocks
 from heapsmith.bench.suite.results import BenchReport, BenchRow, Runs, make_column, make_row
 from heapsmith.bench.suite.rows import GLIBC_LIMIT_S, Row, Runner, rows
 from heapsmith.bench.suite.training import train, with_library
-from heapsmith.model.errors import BadInput, CheckFailed, Missing
+from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.files import scratch
 
 ROUNDS, QUICK_ROUNDS = 7, 3
 LEAST_LIMIT_S, TIMES_GLIBC = 10.0, 20.0
@@ -48,18 +48,14 @@ def bench(asked: Request, progress: Progress | None = None) -> BenchReport:
     without room in the temporary directory and, with `tune`, where the recorder cannot run.
     """
     rounds = asked.rounds or (QUICK_ROUNDS if asked.quick else ROUNDS)
-    try:
-        folder = tempfile.TemporaryDirectory(prefix="heapsmith-bench-")
-    except OSError as error:
-        raise Missing(f"no temporary directory: {error.strerror}") from error
-    with folder as name:
-        found = rows(asked.suites, asked.only, Path(name) / "inputs", quick=asked.quick, tune=asked.tune)
+    with scratch() as folder:
+        found = rows(asked.suites, asked.only, folder / "inputs", quick=asked.quick, tune=asked.tune)
         if not found:
             raise BadInput("no row left: the programs of these suites are not installed")
         across = columns(asked.libs, asked.tuned, tune=asked.tune)
         done, skipped = [], {}
         for number, row in enumerate(found):
-            own = Path(name) / f"row{number}"
+            own = folder / f"row{number}"
             own.mkdir()
             say = _within(progress, number, len(found))
             try:

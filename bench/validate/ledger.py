@@ -9,7 +9,6 @@ changes; then replays of the trace measure it. The calibration has seen neither.
 
 import argparse
 import sys
-import tempfile
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,7 +22,7 @@ from heapsmith.bench.calibrate.weather import Timed
 from heapsmith.bench.validate.validate import calibrated
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.errors import HeapsmithError
-from heapsmith.model.files import write_json
+from heapsmith.model.files import scratch, write_json
 from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.predict.cost import price_of
 
@@ -122,8 +121,7 @@ def findings() -> list[Finding]:
 
 def examine(hardware: Hardware, rounds: int, chosen: Sequence[Finding]) -> list[Row]:
     """Predict all findings, then measure them."""
-    with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
-        folder = Path(name)
+    with scratch() as folder:
         cells: list[Cell] = []
         for finding in chosen:
             place = folder / finding.name

@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from shutil import which
@@ -22,6 +21,7 @@ from heapsmith.bench.replay.syscalls import memory_calls
 from heapsmith.bench.validate.quality import Comparison, Quality, qualities
 from heapsmith.model.design.design import Design
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
+from heapsmith.model.files import scratch
 from heapsmith.model.memory.application import REPLAY
 from heapsmith.model.memory.hardware import Hardware, Level
 from heapsmith.model.memory.touched import Touches
@@ -81,12 +81,12 @@ def validate(
     Raises BadInput for hardware without costs and for bad traces, CheckFailed where a replay fails.
     """
     calibrated(hardware)
-    with tempfile.TemporaryDirectory(prefix="heapsmith-") as name:
-        subjects = list(_subjects(Path(name), traces, designs, hardware, progress))
+    with scratch() as folder:
+        subjects = list(_subjects(folder, traces, designs, hardware, progress))
         own = [subject.cell for subject in subjects]
         counted = _counted(own, hardware, progress) if which("valgrind") else [None] * len(own)
         calls, refused = _calls(own, progress)
-        timing = time_cells(own, hardware.instructions, hardware.costs, Path(name), rounds, progress)
+        timing = time_cells(own, hardware.instructions, hardware.costs, folder, rounds, progress)
         yards = timing.yards
         speed = Yards(
             yards.core / hardware.fit.get("core_yardstick_ns", yards.core),
@@ -100,9 +100,7 @@ def validate(
         for number, (subject, count, runs) in enumerate(zip(subjects, counted, timing.timed, strict=True)):
             if progress is not None:
                 progress("compare", number + 1, len(subjects))
-            observed = Observed(
-                _counters_of(subject.cell, Path(name) / f"stats-{number}.json"), calls[number], count, runs
-            )
+            observed = Observed(_counters_of(subject.cell, folder / f"stats-{number}.json"), calls[number], count, runs)
             cells += _compared(subject, observed, hardware, ns[number])
     return Validation(
         hardware.name,

@@ -130,19 +130,18 @@ def validate(
 
     Without --traces real programs are recorded now; without --design all built-in designs and deliberately bad ones.
     """
-    import tempfile
-
     from heapsmith.bench.calibrate.bad_designs import bad_designs
     from heapsmith.bench.report.scatter import write_scatter
     from heapsmith.bench.validate import validate as bench
     from heapsmith.model.design.design import builtin_names, load
+    from heapsmith.model.files import scratch
     from heapsmith.model.memory.hardware import load_hardware
 
     page = take.writable_file(out) if out is not None else None
     hardware = bench.calibrated(load_hardware(machine))
     designs = [load(name) for name in design] if design else [*map(load, builtin_names()), *bad_designs()]
-    with show.progress() as progress, tempfile.TemporaryDirectory(prefix="heapsmith-") as folder:
-        files = take.trace_files(traces) if traces else bench.recorded(Path(folder), progress)
+    with show.progress() as progress, scratch() as folder:
+        files = take.trace_files(traces) if traces else bench.recorded(folder, progress)
         found = bench.validate(files, designs, hardware, rounds=rounds, progress=progress)
     if page is not None:
         write_scatter(page, found)
