@@ -219,7 +219,6 @@ def struct_fields(plan: Plan) -> list[StructField]:
         },
         "front": {"held": layout.FRONT_HELD, "listed": layout.FRONT_LISTED, "list": layout.FRONT_LIST},
         "run_cache": {"length": layout.RUN_CACHE_HEAD},
-        "page": {"next": layout.PAGE_NEXT, "previous": layout.PAGE_PREVIOUS, "state": layout.PAGE_STATE},
     }
     return [StructField(name, field, at) for name, offsets in fields.items() for field, at in offsets.items()]
 

@@ -34,7 +34,7 @@ HEADER_PURPOSE = "malloc and free for sizes that the compiler knows, inlined int
 
 PARTS = (
     *("os.c", "lock.c", "store.c", "transfer.c", "slabs.c", "thread.c", "rows.c", "large.c", "huge.c"),
-    *("runs.c", "run_ages.c", "run_bins.c", "run_cache.c", "run_pages.c"),
+    *("runs.c", "run_ages.c", "run_bins.c", "run_cache.c", "run_extents.c", "run_pages.c"),
     *("api.c", "glibc.c", "operators.c", "inspect.c", "options.c", "stats.c", "object.c", "text.c"),
 )
 """The runtime's files that every library has."""

@@ -2,8 +2,8 @@
 #include "run_ages.h"
 
 #include "heap.h"
-#include "os.h"
 #include "release/release.h"
+#include "run_extents.h"
 #include "run_pages.h"
 
 /* 1 + first page, 0 when the queue is empty; runs are put in at `newest_run` and released from `oldest_run`. */
@@ -42,7 +42,7 @@ void ages_leave(uint32_t first)
     queued_pages -= run->dirty;
 }
 
-/* The run's pages are not committed any more: out of the queue, and counted. The bytes. */
+/* The run's pages are not committed any more: out of the queue. The bytes. */
 static size_t gave_back(uint32_t first)
 {
     struct page *run = &hs_runs.page[first];
@@ -51,7 +51,6 @@ static size_t gave_back(uint32_t first)
     run->dirty = 0;
     run->age = AGE_CLEAN;
     if (bytes > 0) {
-        count_shared(&hs_count.releases, 1);
         count_shared(&hs_count.released_bytes, bytes);
         count_committed(-(int64_t)bytes);
     }
@@ -62,10 +61,8 @@ static size_t gave_back(uint32_t first)
 static size_t give_back(uint32_t first, bool lazily)
 {
     struct page *run = &hs_runs.page[first];
-    if (os_release(hs_runs.start + (size_t)first * PAGE_BYTES, (size_t)run->length * PAGE_BYTES, lazily)) {
-        pages_forget(first, run->length, lazily);
+    if (extents_release(first, run->length, lazily))
         return gave_back(first);
-    }
     ages_leave(first);
     run->age = run->dirty > 0 ? AGE_REFUSED : AGE_CLEAN;
     return SIZE_MAX;
@@ -96,7 +93,7 @@ size_t ages_reclaim(size_t wanted)
     size_t bytes = 0;
     for (uint32_t first = 0; first < hs_runs.top && bytes < wanted; first += hs_runs.page[first].length) {
         uint32_t length = hs_runs.page[first].length;
-        if (run_state(first) != RUN_FREE || !pages_seal(first, length))
+        if (run_state(first) != RUN_FREE || !extents_seal(first, length))
             continue;
         gave_back(first);
         bytes += (size_t)length * PAGE_BYTES;

@@ -1,12 +1,10 @@
-/* The run span and its tables: reserved without access, made writable as top rises; which pages are committed. */
+/* The run span and its table: reserved without access, made writable as top rises. */
 #include "run_pages.h"
 
 #include "heap.h"
 #include "os.h"
 
-#include <string.h>
-
-enum { HUGE_PAGE_PAGES = HUGE_PAGE_BYTES / PAGE_BYTES, SMALL_PAGES = THP_RUNS_FROM_BYTES / PAGE_BYTES };
+enum { SMALL_PAGES = THP_RUNS_FROM_BYTES / PAGE_BYTES }; /* a multiple of HUGE_PAGE_PAGES */
 
 struct run_span hs_runs;
 
@@ -23,9 +21,8 @@ static bool reserve_pages(size_t count)
     struct run_span span = { .pages = count };
     span.start = os_reserve(count * PAGE_BYTES, HUGE_PAGE_BYTES);
     span.page = span.start == NULL ? NULL : os_reserve(count * sizeof *span.page, PAGE_BYTES);
-    span.content = span.page == NULL ? NULL : os_reserve(count, PAGE_BYTES);
     hs_runs = span;
-    if (span.content == NULL) {
+    if (span.page == NULL) {
         pages_unreserve();
         return false;
     }
@@ -49,8 +46,6 @@ void pages_unreserve(void)
         os_unmap(hs_runs.start, hs_runs.pages * PAGE_BYTES);
     if (hs_runs.page != NULL)
         os_unmap(hs_runs.page, hs_runs.pages * sizeof *hs_runs.page);
-    if (hs_runs.content != NULL)
-        os_unmap(hs_runs.content, hs_runs.pages);
     hs_runs = (struct run_span){ 0 };
 }
 
@@ -65,21 +60,17 @@ static bool make_writable(size_t end)
 {
     size_t from = hs_runs.writable;
     size_t more = end - from;
-    if (!os_commit(hs_runs.page + from, more * sizeof *hs_runs.page) || !os_commit(hs_runs.content + from, more) ||
+    if (!os_commit(hs_runs.page + from, more * sizeof *hs_runs.page) ||
         !os_commit(hs_runs.start + from * PAGE_BYTES, more * PAGE_BYTES))
         return false;
     hs_runs.writable = end;
     return true;
 }
 
-/* The bytes written lie in the table's writable part, whatever `writable` is: its pages hold 4,096 of them, a multiple of
- * HUGE_PAGE_PAGES, and are made writable whole. */
-static void commit_ahead(size_t from, size_t end)
+/* The pages below are committed, but for those of free runs, and none above. */
+static size_t committed_end(size_t top)
 {
-    for (size_t page = from; page < end; page++)
-        hs_runs.content[page] |= PAGE_COMMITTED;
-    if (end > from)
-        count_committed((int64_t)((end - from) * PAGE_BYTES));
+    return THP_ASKED && top > SMALL_PAGES ? round_up_capped(top, HUGE_PAGE_PAGES) : top;
 }
 
 bool pages_rise(uint32_t top)
@@ -88,68 +79,22 @@ bool pages_rise(uint32_t top)
         return false;
     if (top > hs_runs.writable && !make_writable(round_up_capped(top, RUN_STEP_PAGES)) && !make_writable(top))
         return false;
-    if (THP_ASKED) {
-        size_t huge = round_up_capped(hs_runs.top, HUGE_PAGE_PAGES);
-        commit_ahead(huge > SMALL_PAGES ? huge : SMALL_PAGES, round_up_capped(top, HUGE_PAGE_PAGES));
-    }
+    size_t more = committed_end(top) - committed_end(hs_runs.top);
+    if (more > 0)
+        count_committed((int64_t)(more * PAGE_BYTES));
     __atomic_store_n(&hs_runs.top, top, __ATOMIC_RELEASE); /* whoever sees it may read the records below */
-    return true;
-}
-
-uint32_t pages_committed(uint32_t first, uint32_t length)
-{
-    uint32_t committed = 0;
-    for (uint32_t page = first; page < first + length; page++)
-        committed += hs_runs.content[page] & PAGE_COMMITTED;
-    return committed;
-}
-
-uint32_t pages_touch(uint32_t first, uint32_t length, bool *zero)
-{
-    uint32_t committed = 0;
-    uint8_t any = 0;
-    for (uint32_t page = first; page < first + length; page++) {
-        committed += hs_runs.content[page] & PAGE_COMMITTED;
-        any |= hs_runs.content[page];
-    }
-    memset(hs_runs.content + first, PAGE_STALE | PAGE_COMMITTED, length);
-    if (committed < length)
-        count_committed((int64_t)(length - committed) * PAGE_BYTES);
-    *zero = (any & PAGE_STALE) == 0;
-    return committed;
-}
-
-void pages_forget(uint32_t first, uint32_t length, bool lazily)
-{
-    for (uint32_t page = first; page < first + length; page++)
-        hs_runs.content[page] &= PAGE_SEALED | (lazily ? PAGE_STALE : 0);
-}
-
-bool pages_seal(uint32_t first, uint32_t length)
-{
-    uint32_t sealed = 0;
-    for (uint32_t page = first; page < first + length; page++)
-        sealed += hs_runs.content[page] == PAGE_SEALED;
-    if (sealed == length || !os_decommit(hs_runs.start + (size_t)first * PAGE_BYTES, (size_t)length * PAGE_BYTES))
-        return false;
-    memset(hs_runs.content + first, PAGE_SEALED, length);
     return true;
 }
 
 bool pages_open(uint32_t first, uint32_t length)
 {
-    if (memchr(hs_runs.content + first, PAGE_SEALED, length) == NULL)
-        return true;
     if (!os_commit(hs_runs.start + (size_t)first * PAGE_BYTES, (size_t)length * PAGE_BYTES))
         return false;
     advise(first, length);
-    for (uint32_t page = first; page < first + length; page++)
-        hs_runs.content[page] &= (uint8_t)~PAGE_SEALED;
     return true;
 }
 
 uint32_t pages_ahead(void)
 {
-    bool huge = THP_ASKED && hs_runs.top > SMALL_PAGES;
-    return huge ? (uint32_t)round_up_capped(hs_runs.top, HUGE_PAGE_PAGES) - hs_runs.top : 0;
+    return (uint32_t)(committed_end(hs_runs.top) - hs_runs.top);
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plan.h"
+
 #pragma GCC visibility push(hidden)
 
 /* Of the run that begins at a page; RUN_NONE inside a run and at or above top.
@@ -33,6 +35,7 @@ enum run_age {
  * No two free runs are neighbours; a run in use or gone has all its pages committed. */
 struct page {
     uint32_t length;   /* at the first page of a run, and at the last page of a free run */
+    uint32_t extent;   /* at the first and the last page of an extent of a free run (run_extents.h): its pages */
     uint32_t dirty;    /* free: its committed pages */
     uint32_t next;     /* free: its bin, LIFO */
     uint32_t previous; /* likewise */
@@ -41,35 +44,26 @@ struct page {
     uint8_t state;
     uint8_t age;
     bool ends_free; /* a free run ends here */
+    uint8_t holds;  /* beside `extent`: the extent's kind */
 };
 
-/* What a page of the span holds: bits. */
-enum {
-    PAGE_COMMITTED = 1, /* handed out since it was last released, or on huge pages below round_up(top, 512) */
-    PAGE_STALE = 2,     /* handed out since the OS last gave it as zeros: MADV_FREE may leave its content */
-    PAGE_SEALED = 4,    /* below top, and address space only (pages_seal); then neither of the others */
-};
+enum { HUGE_PAGE_PAGES = HUGE_PAGE_BYTES / PAGE_BYTES };
 
-/* The span and its two tables, parallel to it. top <= writable <= pages. */
+/* The span and its table, parallel to it. top <= writable <= pages. */
 struct run_span {
     char *start;
     size_t pages;      /* reserved */
-    size_t writable;   /* pages below, and their entries in both tables, are writable; the rest is PROT_NONE */
+    size_t writable;   /* pages below, and their records, are writable; the rest is PROT_NONE */
     uint32_t top;      /* pages below were handed out at least once: a high-water mark. Read without the lock too */
     struct page *page;
-    uint8_t *content;
 };
 
 extern struct run_span hs_runs;
 
 bool pages_reserve(size_t span_limit); /* a smaller span where the system grants no more */
 void pages_unreserve(void);
-bool pages_rise(uint32_t top); /* to a top above the present one; false, and nothing changed, without memory */
-uint32_t pages_touch(uint32_t first, uint32_t length, bool *zero); /* handed out: how many were committed; *zero: none stale */
-void pages_forget(uint32_t first, uint32_t length, bool lazily);   /* released */
-bool pages_seal(uint32_t first, uint32_t length); /* free pages become address space only; false: they are already, or cannot */
-bool pages_open(uint32_t first, uint32_t length); /* writable again before they are handed out; false without memory */
-uint32_t pages_committed(uint32_t first, uint32_t length);
+bool pages_rise(uint32_t top); /* to a top above the present one, committed; false, and nothing changed, without memory */
+bool pages_open(uint32_t first, uint32_t length); /* writable again; false without memory */
 uint32_t pages_ahead(void); /* above top and committed all the same: the rest of a huge page */
 
 static inline enum run_state run_state(uint32_t page)

@@ -6,6 +6,7 @@
 #include "release/release.h"
 #include "run_ages.h"
 #include "run_bins.h"
+#include "run_extents.h"
 #include "run_pages.h"
 
 /* At most a quarter of a limit on address space. */
@@ -14,36 +15,42 @@ bool runs_init(void)
     return pages_reserve(os_address_space() / 4);
 }
 
-/* A free run's low pages are handed out, the rest is pushed on its bin. Nothing is to be marked in a run that is committed
- * throughout: a committed page below top was handed out before. */
+/* Pages below top are handed out that were free, so many of them committed. *zero: they read as zero. */
+static void hand_out(uint32_t length, uint32_t committed, bool *zero)
+{
+    size_t bytes = (size_t)(length - committed) * PAGE_BYTES;
+    *zero = committed == 0 && !RELEASE_LAZILY;
+    release_needed_runs(bytes);
+    if (bytes > 0)
+        count_committed((int64_t)bytes);
+}
+
+/* A free run's low pages are handed out, the rest is pushed on its bin. */
 static bool take_low(uint32_t first, uint32_t length, bool *zero)
 {
-    if (!pages_open(first, length))
+    if (!extents_open(first, length))
         return false;
     uint32_t rest = hs_runs.page[first].length - length;
     uint32_t dirty = hs_runs.page[first].dirty;
-    bool throughout = dirty == length + rest;
     bins_unlink(first);
-    *zero = false;
-    uint32_t committed = throughout ? length : pages_touch(first, length, zero);
-    release_needed_runs((size_t)(length - committed) * PAGE_BYTES);
-    dirty -= committed;
+    uint32_t committed = extents_take(first, length);
+    hand_out(length, committed, zero);
     if (rest > 0)
-        bins_push(first + length, rest, dirty);
+        bins_push(first + length, rest, dirty - committed);
     return true;
 }
 
 /* Pages from `first` on are handed out: the free run that begins there, if first is below top, and what it lacks from top. */
 static bool take_top(uint32_t first, uint32_t length, bool *zero)
 {
-    bool was_free = first < hs_runs.top;
-    if ((was_free && !pages_open(first, hs_runs.top - first)) || !pages_rise(first + length))
+    uint32_t below = hs_runs.top - first;
+    if (!extents_open(first, below) || !pages_rise(first + length))
         return false;
-    if (was_free) {
-        release_needed_runs((size_t)(hs_runs.page[first].length - hs_runs.page[first].dirty) * PAGE_BYTES);
+    *zero = true;
+    if (below > 0) {
         bins_unlink(first);
+        hand_out(below, hs_runs.page[first].dirty, zero);
     }
-    pages_touch(first, length, zero);
     return true;
 }
 
@@ -87,12 +94,15 @@ void runs_free(void *block)
     uint32_t end = first + length;
     count_own(&hs_count.run_free, 1);
     set_run_state(first, RUN_NONE);
+    extent_set(first, length, EXTENT_COMMITTED);
     if (first > 0 && hs_runs.page[first - 1].ends_free) {
+        extent_join(first);
         first -= hs_runs.page[first - 1].length;
         dirty += hs_runs.page[first].dirty;
         bins_unlink(first);
     }
     if (end < hs_runs.top && run_state(end) == RUN_FREE) {
+        extent_join(end);
         uint32_t behind = hs_runs.page[end].length;
         dirty += hs_runs.page[end].dirty;
         bins_unlink(end);
@@ -181,11 +191,10 @@ static void check_run(uint32_t first, bool free_before)
         check(run_state(page) == RUN_NONE, "no run begins inside another");
     for (uint32_t page = first; page < first + run->length; page++)
         check(hs_runs.page[page].ends_free == (is_free && page == first + run->length - 1), "free runs end where they say");
-    check(pages_committed(first, run->length) == (is_free ? run->dirty : run->length),
-          "dirty == committed pages of a free run; a run in use has all of them");
     if (!is_free)
         return;
     check(!free_before, "free neighbours are merged");
+    check(extents_check(first, run->length) == run->dirty, "dirty == committed pages of a free run");
     check(hs_runs.page[first + run->length - 1].length == run->length, "a free run's two tags agree");
     check((run->dirty > 0) == (run->age != AGE_CLEAN), "a free run with committed pages ages, unless the OS refused them");
 }

@@ -99,7 +99,6 @@ class Process:
             Region(self.word(known["hs_marks"]), slabs * layout.WORD * plan.bitmap_words, layout.MARKS),
             Region(runs, run_pages * plan.page_bytes, layout.RUNS),
             Region(self.word(known["hs_runs"] + 4 * layout.WORD), run_pages * layout.PAGE_BYTES, layout.PAGES),
-            Region(self.word(known["hs_runs"] + 5 * layout.WORD), run_pages, layout.CONTENT),
             *self.live_map(known, span_bytes // plan.grain),
             Region(known["hs_no_heap"], self.symbols["hs_no_heap"].size, -1),
         ]

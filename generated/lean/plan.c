@@ -46,15 +46,12 @@ _Static_assert(offsetof(struct front, held) == 0, "front.held");
 _Static_assert(offsetof(struct front, listed) == 8, "front.listed");
 _Static_assert(offsetof(struct front, list) == 16, "front.list");
 _Static_assert(offsetof(struct run_cache, length) == 8, "run_cache.length");
-_Static_assert(offsetof(struct page, next) == 8, "page.next");
-_Static_assert(offsetof(struct page, previous) == 12, "page.previous");
-_Static_assert(offsetof(struct page, state) == 24, "page.state");
 _Static_assert(sizeof(struct slab) == 80, "slab");
 _Static_assert(sizeof(struct class_plan) == 72, "class_plan");
 _Static_assert(sizeof(struct front) == 24, "front");
 _Static_assert(sizeof(struct class_slabs) == 16, "class_slabs");
 _Static_assert(sizeof(struct class_count) == 144, "class_count");
-_Static_assert(sizeof(struct page) == 28, "page");
+_Static_assert(sizeof(struct page) == 32, "page");
 
 const char hs_design[] = "lean 1c24ab41b973";
 

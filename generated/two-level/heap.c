@@ -18,6 +18,7 @@
 #include "run_ages.c"
 #include "run_bins.c"
 #include "run_cache.c"
+#include "run_extents.c"
 #include "run_pages.c"
 #include "api.c"
 #include "glibc.c"

@@ -12,6 +12,7 @@ from heapsmith.model.compile.kernel import Ints, Records
 from heapsmith.model.constants import RUN_BINS
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.events import DEAD
+from heapsmith.model.heap.extents import HUGE_PAGES
 from heapsmith.model.heap.large import pages_for
 from heapsmith.model.heap.records import (
     BATCHES,
@@ -31,7 +32,6 @@ from heapsmith.model.heap.records import (
     SLAB,
     STORE,
 )
-from heapsmith.model.heap.runs import HUGE_PAGES
 from heapsmith.model.memory.application import PARTS, Application
 from heapsmith.model.memory.layout import FRONT_BYTES, HEAPS, STORE_AT, STORE_BYTES, WORD
 from heapsmith.model.memory.state import State

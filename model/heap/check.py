@@ -8,9 +8,10 @@ from heapsmith.model.constants import PAGE, RUN_CACHE_SLOTS
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.heap.events import SMALL_END
+from heapsmith.model.heap.extents import huge_end
 from heapsmith.model.heap.heap import quarantine_base
 from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE, large_bytes
-from heapsmith.model.heap.runs import bin_of, huge_end
+from heapsmith.model.heap.runs import bin_of
 from heapsmith.model.memory.layout import CLASS_MASK, INDEX_MASK, INDEX_SHIFT, SLAB_SHIFT
 from heapsmith.model.memory.state import State
 
@@ -22,8 +23,8 @@ def check(state: State, plan: Plan) -> None:
     _check_available(state, plan, pooled)
     _check_blocks(state, plan)
     cached = _check_caches(state, plan)
-    _check_runs(state, plan, cached)
-    _check_committed(state, plan, cached)
+    given_back = _check_runs(state, plan, cached)
+    _check_committed(state, plan, given_back)
     _check_counters(state, pooled, len(cached))
 
 
@@ -197,19 +198,23 @@ def _check_caches(state: State, plan: Plan) -> set[int]:
     return set(cached)
 
 
-def _check_runs(state: State, plan: Plan, cached: set[int]) -> None:
-    """Runs tile the pages below the top; free ones are in their bins and apart from one another."""
+def _check_runs(state: State, plan: Plan, cached: set[int]) -> int:
+    """Runs tile the pages below the top; free ones are in their bins and apart from one another.
+
+    Returns the pages below the top that are not committed.
+    """
     live = cached | {int(handle) - RUN_CODE for handle in state.blocks["handle"] if RUN_CODE <= handle < HUGE_CODE}
     free: dict[int, int] = {}
-    page, after_free, top = 0, False, state.top
+    page, after_free, top, given_back = 0, False, state.top, 0
     while page < top:
         pages, is_free = int(state.pages[page]["run"]), bool(state.pages[page]["free"])
         _equal(f"run at page {page}: live", page in live, not is_free)
         _equal(f"free run at page {page} follows a free run", is_free and after_free, False)
         if is_free:
             free[page] = pages
-            committed = int(state.pages["committed"][page : page + pages].sum())
+            committed = _check_extents(state, page, page + pages)
             _equal(f"free run at page {page}: dirty", int(state.pages[page]["dirty"]), committed)
+            given_back += pages - committed
             _equal(f"free run at page {page}: tag at its end", int(state.pages[page + pages - 1]["back"]), pages)
         live.discard(page)
         page, after_free = page + pages, is_free
@@ -222,27 +227,36 @@ def _check_runs(state: State, plan: Plan, cached: set[int]) -> None:
             _equal(f"bin of the free run at page {run}", bin_of(free.pop(run, 0)), place)
             run = int(state.pages[run]["next"])
     _equal("free runs in no bin", free, {})
+    return given_back
 
 
-def _check_committed(state: State, plan: Plan, cached: set[int]) -> None:
-    """committed == slabs' + pages' + mappings', and a live or cached run is committed whole.
+def _check_extents(state: State, page: int, end: int) -> int:
+    """The extents of a free run fill it, differ from their neighbours and are tagged at both ends; committed pages."""
+    committed, before = 0, -1
+    while page < end:
+        extent, holds = int(state.pages[page]["extent"]), int(state.pages[page]["holds"])
+        _equal(f"extent at page {page} lies in its run", 0 < extent <= end - page, True)
+        last = state.pages[page + extent - 1]
+        _equal(f"extent at page {page}: tag at its end", (int(last["extent"]), int(last["holds"])), (extent, holds))
+        _equal(f"extent at page {page} is like the one before", holds == before, False)
+        committed += extent * holds
+        page, before = page + extent, holds
+    return committed
+
+
+def _check_committed(state: State, plan: Plan, given_back: int) -> None:
+    """committed == slabs' + pages' + mappings': of the pages below the top all but those that were given back.
 
     On huge pages: also slabs that no class has had yet, and the rest of the huge page that the top is in.
     """
     slabs = int(state.slabs["committed"][: state.slabs_made].sum())
     slabs += int((state.classes["left"] * state.classes["next_huge"]).sum()) * plan.slab_bytes
-    pages = int(state.pages["committed"].sum()) * PAGE
-    top = state.top
-    is_huge = plan.thp_asked and top * PAGE > plan.thp_runs_from_bytes
-    beyond = huge_end(top) - top if is_huge else 0
-    _equal("pages committed beyond the top", int(state.pages["committed"][top:].sum()), beyond)
-    live = [(int(handle), int(asked)) for handle, asked in state.blocks if handle >= SMALL_END]
-    huge = sum(large_bytes(state, handle, asked) for handle, asked in live if handle >= HUGE_CODE)
-    _equal("committed", state.committed, slabs + pages + huge)
+    is_huge = plan.thp_asked and state.top * PAGE > plan.thp_runs_from_bytes
+    pages = (huge_end(state.top) if is_huge else state.top) - given_back
+    live = [(int(handle), int(asked)) for handle, asked in state.blocks if handle >= HUGE_CODE]
+    huge = sum(large_bytes(state, handle, asked) for handle, asked in live)
+    _equal("committed", state.committed, slabs + pages * PAGE + huge)
     _equal("committed <= committed_peak", state.committed <= state.committed_peak, True)
-    for first in cached | {handle - RUN_CODE for handle, _ in live if handle < HUGE_CODE}:
-        run = state.pages["committed"][first : first + int(state.pages[first]["run"])]
-        _equal(f"run at page {first}: pages not committed", int((run == 0).sum()), 0)
 
 
 def _check_counters(state: State, pooled: set[int], cached: int) -> None:

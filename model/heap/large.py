@@ -9,14 +9,12 @@ from heapsmith.model.memory.layout import (
     COUNTS,
     HUGE,
     LARGE_LOCK,
-    PAGE_BYTES,
-    PAGE_STATE,
-    PAGES,
     RUNS,
     TOTAL_COMMITTED,
     TOTAL_MAP,
     TOTAL_REMAP,
     TOTAL_UNMAP,
+    page_at,
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, on_huge, touch
@@ -120,8 +118,7 @@ def free_large(state: State, heap: int, block: int, asked: int) -> None:
         return
     state.runs_freed += 1
     first = block - RUN_CODE
-    touch(state.touched, PAGES + first * PAGE_BYTES, 0)
-    touch(state.touched, PAGES + first * PAGE_BYTES + PAGE_STATE, 1)
+    touch(state.touched, page_at(first), 1)
     large_tail_lines(state, RUNS + first * PAGE, int(state.pages[first]["run"]), 0)
     if heap >= 0 and int(state.pages[first]["run"]) * PAGE <= state.run_cache_bytes:
         cache_run(state, heap, first)
@@ -144,8 +141,7 @@ def resize_large(state: State, block: int, asked: int, size: int) -> bool:
         return False
     first = block - RUN_CODE
     held = int(state.pages[first]["run"])
-    touch(state.touched, PAGES + first * PAGE_BYTES, 0)
-    touch(state.touched, PAGES + first * PAGE_BYTES + PAGE_STATE, 0)
+    touch(state.touched, page_at(first), 0)
     if wanted > held:
         large_tail_lines(state, RUNS + first * PAGE, held, 0)
         extended = extend_run(state, first, wanted)

@@ -116,8 +116,7 @@ WORK = (
     "runs_looked_at",  # in run caches, in vain
     "runs_freed",  # by the program
     "run_links",  # free runs linked to a bin or unlinked
-    "pages_touched",  # looked at one by one when they were handed out
-    "pages_forgotten",  # the same when they went back
+    "run_extents",  # of free runs, looked at when they were handed out or went back
     "visits",  # of slabs by takes
     "slabs_looked_at",  # by slab choice, one after the other
     "words",  # of marks that takes looked at
@@ -247,7 +246,7 @@ SLAB = record_type(
     "newer",
 )
 NODE = record_type("block", "next")
-PAGE_RECORD = record_type("run", "free", "back", "next", "prev", "older", "newer", "dirty", "committed")
+PAGE_RECORD = record_type("run", "free", "back", "next", "prev", "older", "newer", "dirty", "extent", "holds")
 BLOCK = record_type("handle", "asked")
 SAMPLE = record_type("event", "live_bytes", "committed", "resident")
 

@@ -6,15 +6,13 @@ from heapsmith.model.heap.age import join, leave
 from heapsmith.model.heap.runs import free_run
 from heapsmith.model.memory.layout import (
     COUNTS,
-    PAGE_BYTES,
-    PAGE_STATE,
-    PAGES,
     RUN_CACHE_BLOCK_BYTES,
     RUN_CACHE_HEAD,
     RUN_CACHE_LENGTH_BYTES,
     TOTAL_HIT,
     TOTAL_SPILL,
     heap_at,
+    page_at,
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
@@ -59,7 +57,7 @@ def cached_run(state: State, heap: int, pages: int) -> int:
         state.runs_looked_at += 1
     if first >= 0:
         shift_lines(state, heap, place)
-        touch(state.touched, PAGES + first * PAGE_BYTES + PAGE_STATE, 1)
+        touch(state.touched, page_at(first), 1)
         touch(state.touched, COUNTS + TOTAL_HIT, 1)
         uncache(state, heap, first)
         state.run_hit += 1

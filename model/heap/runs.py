@@ -3,63 +3,34 @@
 Page records, by page of the run span: `run` is the length of the run that begins there (free or not), `free` is 1 if
 that run is free, `back` is the length of the free run that ends there (0: none), `next` and `prev` link free runs in
 their bin, `older` and `newer` in the age queue (or runs in a heap's cache), `dirty` counts the free run's committed
-pages, `committed` is 1 for a page the OS has given. Only pages below `top` mean anything, but for `committed`.
+pages; `extent` and `holds` are those of model/heap/extents.py. Only pages below `top` mean anything.
 """
 
-from heapsmith.model.compile.kernel import hit_path, kernel
-from heapsmith.model.constants import HUGE_PAGE, PAGE, RUN_BEST_OF, RUN_BINS
+from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.constants import PAGE, RUN_BEST_OF, RUN_BINS
 from heapsmith.model.heap.age import join, leave
+from heapsmith.model.heap.extents import huge_end, join_extents, release_extents, set_extent, take_extents
 from heapsmith.model.heap.slabs import commit
 from heapsmith.model.memory.layout import (
     BINS,
-    CONTENT,
     COUNTS,
     LARGE_LOCK,
-    PAGE_BYTES,
-    PAGE_ELDER,
-    PAGE_NEWER,
-    PAGE_NEXT,
-    PAGE_PREVIOUS,
-    PAGE_STATE,
-    PAGES,
     RUNS,
     TOTAL_COMMITTED,
     TOTAL_EXTEND,
     TOTAL_FREE,
     TOTAL_GROW,
-    TOTAL_RELEASES,
     TOTAL_REUSE,
+    page_at,
 )
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import gone, on_huge, touch, touch_bytes
+from heapsmith.model.memory.touches import on_huge, touch
 from heapsmith.model.policy.release import release_goes, release_grown
 
 NO_RUN = -1
 BIN_BYTES = 4
 EXACT_BINS = 32
 LAST_BIN = RUN_BINS - 1
-
-HUGE_PAGES = HUGE_PAGE // PAGE
-"""Pages of a transparent huge page."""
-
-
-@hit_path
-def page_at(page: int) -> int:
-    """Where a page's record begins."""
-    return PAGES + page * PAGE_BYTES
-
-
-@hit_path
-def tag_lines(state: State, page: int) -> None:
-    """A run's length and state, in the record of its first page; or the same in that of a free run's last."""
-    touch(state.touched, page_at(page), 1)
-    touch(state.touched, page_at(page) + PAGE_STATE, 1)
-
-
-@kernel
-def record_lines(state: State, page: int) -> None:
-    """The whole record of the first page of a free run."""
-    touch_bytes(state.touched, page_at(page), PAGE_BYTES, 1)
 
 
 @kernel
@@ -77,11 +48,10 @@ def bin_of(pages: int) -> int:
 def leave_age_queue(state: State, first: int) -> None:
     """A free run with committed pages leaves the age queue of runs."""
     older, newer = int(state.pages[first]["older"]), int(state.pages[first]["newer"])
-    touch(state.touched, page_at(first) + PAGE_NEWER, 0)
     if older >= 0:
-        touch(state.touched, page_at(older) + PAGE_NEWER, 1)
+        touch(state.touched, page_at(older), 1)
     if newer >= 0:
-        touch(state.touched, page_at(newer) + PAGE_ELDER, 1)
+        touch(state.touched, page_at(newer), 1)
     leave(state.pages, first)
     if state.oldest_run == first:
         state.oldest_run = state.pages[first]["newer"]
@@ -96,11 +66,11 @@ def push_run(state: State, first: int, pages: int, dirty: int) -> None:
     state.run_links += 1
     place = bin_of(pages)
     head = int(state.bins[place])
-    record_lines(state, first)
-    tag_lines(state, first + pages - 1)
+    touch(state.touched, page_at(first), 1)
+    touch(state.touched, page_at(first + pages - 1), 1)
     touch(state.touched, BINS + place * BIN_BYTES, 1)
     if head >= 0:
-        touch(state.touched, page_at(head) + PAGE_PREVIOUS, 1)
+        touch(state.touched, page_at(head), 1)
     state.pages[first]["run"] = pages
     state.pages[first]["free"] = 1
     state.pages[first + pages - 1]["back"] = pages
@@ -113,7 +83,7 @@ def push_run(state: State, first: int, pages: int, dirty: int) -> None:
     if dirty > 0:
         newest = state.newest_run
         if newest >= 0:
-            touch(state.touched, page_at(newest) + PAGE_NEWER, 1)
+            touch(state.touched, page_at(newest), 1)
         join(state.pages, newest, first)
         state.newest_run = first
         if state.oldest_run < 0:
@@ -128,13 +98,13 @@ def unlink_run(state: State, first: int) -> int:
     pages = int(state.pages[first]["run"])
     after = int(state.pages[first]["next"])
     before = int(state.pages[first]["prev"])
-    record_lines(state, first)
-    touch(state.touched, page_at(first + pages - 1) + PAGE_STATE, 1)
+    touch(state.touched, page_at(first), 1)
+    touch(state.touched, page_at(first + pages - 1), 1)
     touch(state.touched, BINS + bin_of(pages) * BIN_BYTES, 1)
     if after >= 0:
-        touch(state.touched, page_at(after) + PAGE_PREVIOUS, 1)
+        touch(state.touched, page_at(after), 1)
     if before >= 0:
-        touch(state.touched, page_at(before) + PAGE_NEXT, 1)
+        touch(state.touched, page_at(before), 1)
     if after >= 0:
         state.pages[after]["prev"] = before
     if before >= 0:
@@ -156,7 +126,6 @@ def best_of_bin(state: State, first: int, pages: int) -> int:
         if first < 0:
             break
         touch(state.touched, page_at(first), 0)
-        touch(state.touched, page_at(first) + PAGE_NEXT, 0)
         length = int(state.pages[first]["run"])
         if length == pages:
             return first
@@ -189,40 +158,28 @@ def last_free(state: State) -> int:
     """The first page of the free run that ends at the top; the top if there is none."""
     top = state.top
     if top > 0:
-        touch(state.touched, page_at(top - 1) + PAGE_STATE, 0)
-        if state.pages[top - 1]["back"] > 0:
-            touch(state.touched, page_at(top - 1), 0)
+        touch(state.touched, page_at(top - 1), 0)
     return top - int(state.pages[top - 1]["back"]) if top > 0 else 0
 
 
 @kernel
-def commit_pages(state: State, first: int, end: int) -> int:
-    """The pages `first` .. `end - 1` are committed; the number of those that were not before."""
-    touch_bytes(state.touched, CONTENT + first, end - first, 1)
-    fresh = 0
-    for page in range(first, end):
-        fresh += 1 - int(state.pages[page]["committed"])
-        state.pages[page]["committed"] = 1
-    commit(state, fresh * PAGE)
-    return fresh
-
-
-@kernel
-def huge_end(page: int) -> int:
-    """The end, in pages, of the huge page that the pages below `page` reach into."""
-    return (page + HUGE_PAGES - 1) & -HUGE_PAGES
+def committed_end(state: State, top: int) -> int:
+    """The pages below are committed with this top, but for those of free runs, and none above."""
+    if state.thp_asked == 1 and top > state.thp_runs_from_bytes // PAGE:
+        return huge_end(top)
+    return top
 
 
 @kernel
 def raise_top(state: State, top: int) -> None:
     """`top` rises, with whole huge pages if they are asked for; the caller is told when the page records may not do
     for another event."""
+    end = committed_end(state, top)
+    commit(state, (end - committed_end(state, state.top)) * PAGE)
     if state.thp_asked == 1:
-        small = state.thp_runs_from_bytes // PAGE
-        ahead = max(small, huge_end(state.top))
-        if huge_end(top) > ahead:
-            on_huge(state.touched, RUNS + ahead * PAGE, (huge_end(top) - ahead) * PAGE)
-            commit_pages(state, ahead, huge_end(top))
+        ahead = max(state.thp_runs_from_bytes // PAGE, huge_end(state.top))
+        if end > ahead:
+            on_huge(state.touched, RUNS + ahead * PAGE, (end - ahead) * PAGE)
     if top > state.writable:
         step = state.run_step_pages
         state.writable = min((top + step - 1) & -step, state.run_span_pages)
@@ -233,9 +190,15 @@ def raise_top(state: State, top: int) -> None:
 
 
 @kernel
-def needed_again(state: State, pages: int) -> None:
-    """So many pages that had gone back are handed out: the run budget grows."""
-    state.run_budget_bytes = release_grown(state, state.run_budget_bytes, pages * PAGE)
+def hand_out(state: State, first: int, pages: int) -> int:
+    """The low pages of a run that was free are handed out: how many of them were committed. The run budget grows by
+    the others, which had gone back."""
+    committed = take_extents(state, first, pages)
+    state.clean = int(committed == 0 and state.release_lazily == 0)
+    size = (pages - committed) * PAGE
+    commit(state, size)
+    state.run_budget_bytes = release_grown(state, state.run_budget_bytes, size)
+    return committed
 
 
 @kernel
@@ -243,12 +206,9 @@ def split_run(state: State, first: int, pages: int) -> None:
     """The low `pages` of a free run leave it, committed; the rest, if any, is pushed on its bin."""
     length = unlink_run(state, first)
     dirty = int(state.pages[first]["dirty"])
-    fresh = commit_pages(state, first, first + pages)
-    state.clean = int(fresh == pages and state.release_lazily == 0)
-    state.pages_touched += pages if dirty < length else 0
-    needed_again(state, fresh)
+    committed = hand_out(state, first, pages)
     if length > pages:
-        push_run(state, first + pages, length - pages, dirty - (pages - fresh))
+        push_run(state, first + pages, length - pages, dirty - committed)
 
 
 @kernel
@@ -258,12 +218,8 @@ def grow_run(state: State, first: int, end: int) -> bool:
         return False
     state.clean = 1
     if first < state.top:
-        length = unlink_run(state, first)
-        state.clean = int(state.pages[first]["dirty"] == 0 and state.release_lazily == 0)
-        needed_again(state, length - int(state.pages[first]["dirty"]))
+        hand_out(state, first, unlink_run(state, first))
     raise_top(state, end)
-    state.pages_touched += end - first
-    commit_pages(state, first, end)
     return True
 
 
@@ -282,7 +238,7 @@ def allocate_run(state: State, pages: int) -> int:
             return NO_RUN
         state.run_grow += 1
     touch(state.touched, COUNTS + (TOTAL_REUSE if reused else TOTAL_GROW), 1)
-    tag_lines(state, first)
+    touch(state.touched, page_at(first), 1)
     state.pages[first]["run"] = pages
     return first
 
@@ -295,19 +251,20 @@ def free_run(state: State, first: int) -> None:
     state.run_free += 1
     touch(state.touched, LARGE_LOCK, 1)
     touch(state.touched, COUNTS + TOTAL_FREE, 1)
-    tag_lines(state, first)
+    set_extent(state, first, pages, 1)
     if first > 0:
-        touch(state.touched, page_at(first - 1) + PAGE_STATE, 0)
+        touch(state.touched, page_at(first - 1), 0)
     before = int(state.pages[first - 1]["back"]) if first > 0 else 0
     if before > 0:
-        touch(state.touched, page_at(first - 1), 0)
+        join_extents(state, first)
         first -= before
         pages += unlink_run(state, first)
         dirty += int(state.pages[first]["dirty"])
     after = first + pages
     if after < state.top:
-        touch(state.touched, page_at(after) + PAGE_STATE, 0)
+        touch(state.touched, page_at(after), 0)
     if after < state.top and state.pages[after]["free"] == 1:
+        join_extents(state, after)
         pages += unlink_run(state, after)
         dirty += int(state.pages[after]["dirty"])
     push_run(state, first, pages, dirty)
@@ -320,16 +277,10 @@ def release_run(state: State, first: int) -> None:
     """A free run leaves the age queue and its pages go back to the OS; it stays in its bin."""
     leave_age_queue(state, first)
     size = int(state.pages[first]["dirty"]) * PAGE
-    record_lines(state, first)
-    touch(state.touched, COUNTS + TOTAL_RELEASES, 1)
+    touch(state.touched, page_at(first), 1)
     touch(state.touched, COUNTS + TOTAL_COMMITTED, 1)
-    touch_bytes(state.touched, CONTENT + first, int(state.pages[first]["run"]), 1)
-    gone(state.touched, RUNS + first * PAGE, int(state.pages[first]["run"]) * PAGE)
+    release_extents(state, first, int(state.pages[first]["run"]))
     state.pages[first]["dirty"] = 0
-    state.pages_forgotten += state.pages[first]["run"]
-    for page in range(first, first + int(state.pages[first]["run"])):
-        state.pages[page]["committed"] = 0
-    state.releases += 1
     state.released_bytes += size
     state.committed -= size
 
@@ -342,10 +293,8 @@ def extend_run(state: State, first: int, pages: int) -> bool:
     touch(state.touched, LARGE_LOCK, 1)
     touch(state.touched, page_at(first), 1)
     if end < top:
-        touch(state.touched, page_at(end) + PAGE_STATE, 0)
-    free = int(state.pages[end]["run"]) if end < top and state.pages[end]["free"] == 1 else 0
-    if free > 0:
         touch(state.touched, page_at(end), 0)
+    free = int(state.pages[end]["run"]) if end < top and state.pages[end]["free"] == 1 else 0
     if free >= first + pages - end:
         split_run(state, end, first + pages - end)
     elif end + free < top or not grow_run(state, end, first + pages):

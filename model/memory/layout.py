@@ -50,8 +50,6 @@ IDLE = 47 * (REGION + STAGGER)
 """Its idle flushes per class, 4 bytes each."""
 PAGES = 48 * REGION
 """hs_runs.page: a record per page of the run span."""
-CONTENT = 49 * REGION
-"""hs_runs.content: a byte per page of the run span."""
 BINS = 50 * (REGION + STAGGER)
 """The heads of the bins of free runs, 4 bytes each."""
 COUNTS = 51 * (REGION + STAGGER)
@@ -105,9 +103,8 @@ TOTAL_EXTEND, TOTAL_FREE, TOTAL_HIT, TOTAL_SPILL, TOTAL_MAP, TOTAL_UNMAP, TOTAL_
 TOTAL_IN_PLACE, TOTAL_MOVED, TOTAL_COMMITTED = 120, 128, 136
 """hs_count, in the order of the page's section 10."""
 RUN_CACHE_HEAD, RUN_CACHE_LENGTH_BYTES, RUN_CACHE_BLOCK_BYTES = 8, 4, 8
-PAGE_BYTES = 28
-PAGE_NEXT, PAGE_PREVIOUS, PAGE_NEWER, PAGE_ELDER, PAGE_STATE = 8, 12, 16, 20, 24
-"""struct page; length and dirty come first."""
+PAGE_BYTES = 32
+"""struct page: each lies in a line."""
 
 
 class Layout(msgspec.Struct, frozen=True):
@@ -170,6 +167,12 @@ def heap_at(state: State, heap: int) -> int:
 def count_at(state: State, heap: int, cls: int) -> int:
     """Where a heap's counters of a class begin."""
     return heap_at(state, heap) + state.heap_count + cls * COUNT_BYTES
+
+
+@hit_path
+def page_at(page: int) -> int:
+    """Where the record of a page of the run span begins."""
+    return PAGES + page * PAGE_BYTES
 
 
 @hit_path

@@ -142,8 +142,7 @@ def _large(plan: Plan, simulation: Simulated) -> Counts:
     yield "run.looked_at", work["runs_looked_at"]
     yield "run.cached", work["runs_freed"] - (totals["run_free"] - totals["run_spill"])
     yield "run.link", work["run_links"]
-    yield "run.page.touched", work["pages_touched"]
-    yield "run.page.forgotten", work["pages_forgotten"]
+    yield "run.extent", work["run_extents"]
     for name in ("huge_map", "huge_unmap", "huge_remap"):
         yield f"huge.{name.removeprefix('huge_')}", totals[name]
     yield "release", totals["releases"]
@@ -223,10 +222,10 @@ def _misses(simulation: Simulated) -> Kinds:
 def system_calls(simulation: Simulated) -> int:
     """The library's calls of mmap, munmap, mremap, mprotect and madvise from the first event to the last.
 
-    A superslab is made accessible with its places in two tables, and so is a step of the run span.
+    A superslab is made accessible with its places in two tables, a step of the run span with its place in one.
     """
     totals, work = simulation.counters.totals, simulation.statistics.work
-    tables = 3 * (totals["superslabs"] + work["run_steps"])
+    tables = 3 * totals["superslabs"] + 2 * work["run_steps"]
     asked = sum(totals[name] for name in ("releases", "heaps", "huge_map", "huge_unmap", "huge_remap"))
     return tables + asked + work["advised"] + work["map_calls"]
 

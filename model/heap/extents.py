@@ -1,0 +1,89 @@
+"""Extents of free runs: neighbouring pages that are all committed or all not; docs/machine.md section 8.
+
+In the page records `extent` is the length of the extent of a free run that begins or ends there, and `holds` says
+beside it whether the extent is committed (1) or not (0).
+"""
+
+from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.constants import HUGE_PAGE, PAGE
+from heapsmith.model.memory.layout import COUNTS, RUNS, TOTAL_RELEASES, page_at
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import gone, touch
+
+HUGE_PAGES = HUGE_PAGE // PAGE
+"""Pages of a transparent huge page."""
+
+
+@kernel
+def set_extent(state: State, first: int, pages: int, holds: int) -> None:
+    """These pages are one extent, tagged at both ends."""
+    last = first + pages - 1
+    touch(state.touched, page_at(first), 1)
+    touch(state.touched, page_at(last), 1)
+    state.pages[first]["extent"] = pages
+    state.pages[first]["holds"] = holds
+    state.pages[last]["extent"] = pages
+    state.pages[last]["holds"] = holds
+
+
+@kernel
+def join_extents(state: State, page: int) -> None:
+    """The extents that end before a page and begin at it become one if they are alike."""
+    touch(state.touched, page_at(page - 1), 0)
+    touch(state.touched, page_at(page), 0)
+    before, behind = int(state.pages[page - 1]["extent"]), int(state.pages[page]["extent"])
+    if state.pages[page - 1]["holds"] == state.pages[page]["holds"]:
+        set_extent(state, page - before, before + behind, int(state.pages[page]["holds"]))
+
+
+@kernel
+def take_extents(state: State, first: int, pages: int) -> int:
+    """The low pages of a free run leave it: how many of them were committed."""
+    committed, page, end = 0, first, first + pages
+    while page < end:
+        touch(state.touched, page_at(page), 0)
+        state.run_extents += 1
+        holds, behind = int(state.pages[page]["holds"]), page + int(state.pages[page]["extent"])
+        committed += holds * (min(behind, end) - page)
+        if behind > end:
+            set_extent(state, end, behind - end, holds)
+        page = behind
+    return committed
+
+
+@kernel
+def release_extents(state: State, first: int, pages: int) -> None:
+    """The committed extents of a free run go back to the OS, those on neighbouring huge pages in one call."""
+    begin, end = first, first  # the piece so far
+    page = first
+    while page < first + pages:
+        touch(state.touched, page_at(page), 0)
+        state.run_extents += 1
+        behind = page + int(state.pages[page]["extent"])
+        if state.pages[page]["holds"]:
+            low = max(page & -HUGE_PAGES, first)
+            if low > end:
+                release_piece(state, begin, end)
+                begin = low
+            end = min(huge_end(behind), first + pages)
+            set_extent(state, page, behind - page, 0)
+        if page > first:
+            join_extents(state, page)
+        page = behind
+    release_piece(state, begin, end)
+
+
+@kernel
+def release_piece(state: State, first: int, end: int) -> None:
+    """Pages of a free run go back to the OS, unless there are none."""
+    if first == end:
+        return
+    touch(state.touched, COUNTS + TOTAL_RELEASES, 1)
+    gone(state.touched, RUNS + first * PAGE, (end - first) * PAGE)
+    state.releases += 1
+
+
+@kernel
+def huge_end(page: int) -> int:
+    """The end, in pages, of the huge page that the pages below `page` reach into."""
+    return (page + HUGE_PAGES - 1) & -HUGE_PAGES

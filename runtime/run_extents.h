@@ -1,0 +1,27 @@
+/* Extents of free runs: neighbouring pages that the system has given, or not, alike (docs/machine.md section 8). Under the
+ * large lock. */
+#ifndef HEAPSMITH_RUN_EXTENTS_H
+#define HEAPSMITH_RUN_EXTENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+enum extent_kind {
+    EXTENT_COMMITTED, /* handed out since it was last released, or on huge pages below round_up(top, 512) */
+    EXTENT_RELEASED,  /* reads as zero, unless released lazily */
+    EXTENT_SEALED,    /* released, and address space only */
+};
+
+void extent_set(uint32_t first, uint32_t length, enum extent_kind kind);
+void extent_join(uint32_t page); /* the extents that end before a page and begin at it become one if they are alike */
+uint32_t extents_take(uint32_t first, uint32_t length); /* a run's low pages leave it: how many were committed */
+bool extents_open(uint32_t first, uint32_t length); /* a run's low pages are made writable, if any are not; false without memory */
+bool extents_seal(uint32_t first, uint32_t length); /* a run becomes address space only; false: it is already, or cannot */
+bool extents_release(uint32_t first, uint32_t length, bool lazily); /* a run's pages go back; false, and as before, if the OS refuses */
+uint32_t extents_check(uint32_t first, uint32_t length); /* of a run: its committed pages */
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,68 @@
+"""What large blocks cost: as much for each, however many there are, how long, and in which order they are freed."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.replay.callgrind import replay_counts
+from heapsmith.bench.replay.script import write_script
+from heapsmith.model.design.design import load
+from heapsmith.model.predict.simulate import simulate
+from heapsmith.model.trace.reader import Chunk, Op
+from heapsmith.model.trace.writer import TraceWriter
+
+SHORT, LONG = (2_000_000, 3_600_000), (5_000_000, 9_000_000)
+CASES = ((128, LONG), (512, LONG), (512, SHORT))
+"""How many blocks are live at once, and from which to which size."""
+
+ORDERS = 4
+WORK = ("run_links", "run_extents", "runs_looked_at")
+"""What the model counts of the work on runs, besides calls."""
+
+
+def orders(count: int) -> list[list[int]]:
+    """In which order the blocks are freed, round by round."""
+    blocks = list(range(count))
+    drawn = np.random.default_rng(5).permutation(count).tolist()
+    return [blocks, blocks[::-1], drawn, blocks[::2] + blocks[1::2]]
+
+
+def trace(path: Path, count: int, sizes: tuple[int, int]) -> Path:
+    """A trace of rounds: so many blocks of these sizes are born, then all are freed."""
+    asked = np.random.default_rng(3).integers(*sizes, count, endpoint=True).tolist()
+    rows = []
+    for order in orders(count):
+        rows += [(Op.MALLOC, block, size) for block, size in enumerate(asked)]
+        rows += [(Op.FREE, block, 0) for block in order]
+    ops, blocks, wanted = zip(*rows, strict=True)
+    zeros = [0] * len(rows)
+    with TraceWriter(path, command=["test"], source="test") as writer:
+        writer.append(Chunk.of(ops, zeros, blocks, wanted, zeros, range(len(rows))))
+    return path
+
+
+def test_the_model_does_as_much_for_each_block(tmp_path: Path) -> None:
+    designs = [load(name) for name in ("lean", "bare", "keep")]  # whose budgets do not grow
+    done = []
+    for count, sizes in CASES:
+        rows = simulate(trace(tmp_path / f"{count}-{sizes[0]}.hst", count, sizes), designs).rows
+        work = [[*(row.statistics.work[name] for name in WORK), row.counters.totals["releases"]] for row in rows]
+        done.append(np.array(work) / (ORDERS * count))
+    assert done[1] == pytest.approx(done[0], rel=0.05, abs=0.05)
+    assert done[2] == pytest.approx(done[1], rel=0.05, abs=0.05)
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@pytest.mark.parametrize("name", ["default", "lean"])
+def test_the_library_does_as_much_for_each_block(name: str, tmp_path: Path) -> None:
+    library = library_of(load(name))
+    done = []
+    for count, sizes in CASES:
+        script = tmp_path / f"{count}-{sizes[0]}"
+        write_script(trace(script.with_suffix(".hst"), count, sizes), script)
+        done.append(replay_counts(script, library).instructions / (ORDERS * count))
+    assert done[1] == pytest.approx(done[0], rel=0.03)
+    assert done[2] == pytest.approx(done[1], rel=0.05)
