@@ -195,6 +195,28 @@ def test_make_help_lists_every_target() -> None:
     assert [line.split()[1] for line in make.stdout.splitlines()] == targets
 
 
+def prose(page: Path) -> list[str]:
+    """The lines of a page in Markdown without its code and tables; a link counts by its text."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return [re.sub(r"\]\([^)]*\)", "]", line) for line in text.splitlines() if not line.startswith("|")]
+
+
+def test_pages_fit_their_width() -> None:
+    readme = (ROOT / "README.md").read_text().splitlines()
+    assert len(readme) <= 150
+    assert max(map(len, readme)) <= 100
+    pages = [ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+    assert len(pages) > 15
+    for page in pages:
+        assert [line for line in prose(page) if len(line) > 100] == [], page
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page}: {link}"
+
+
 def test_kinds_of_policies_are_named_in_their_own_files_alone() -> None:
     names = [name for field in policy.TABLES for name in policy.names(field)]
     words = re.compile("|".join(name for name in names if "_" in name))

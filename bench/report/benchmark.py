@@ -3,13 +3,15 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from heapsmith.bench.common.tables import Words, section
+from heapsmith.bench.common.tables import Words, fold, section
 from heapsmith.bench.common.units import amount, duration
 from heapsmith.bench.suite.columns import TUNED
 from heapsmith.bench.suite.results import BenchCell, BenchReport, BenchRow, Ratio
 from heapsmith.model.files import write_json, write_text
 
 OURS = ("library", "tuned")
+PAGE = 98
+"""Columns of a page's prose, less the indentation of a list."""
 
 
 def tables(report: BenchReport) -> list[Words]:
@@ -26,7 +28,7 @@ def tables(report: BenchReport) -> list[Words]:
     )
     wall = _table(
         report,
-        "wall time per operation where threads share the work, to glibc",
+        "wall time per operation of rows with threads, to glibc",
         [row for row in report.rows if row.threads > 1],
         lambda row, cell: duration(cell.wall_ns.median / row.operations),
         lambda cell: cell.wall_to_glibc,
@@ -36,7 +38,7 @@ def tables(report: BenchReport) -> list[Words]:
     )
     rss = _table(
         report,
-        "peak RSS, to glibc; the leanest is that of the three fastest peers",
+        "peak RSS, to glibc and the leanest of the three fastest peers",
         report.rows,
         lambda row, cell: amount(cell.peak_rss_bytes.median),
         lambda cell: cell.rss_to_glibc,
@@ -58,7 +60,7 @@ def write(path: Path, report: BenchReport) -> None:
 def page(report: BenchReport) -> str:
     """The report in Markdown: every table, then the notes."""
     lines = [line for table in tables(report) for line in section(table)]
-    said = [f"- {note}" for note in notes(report)]
+    said = [fold(f"- {note}", PAGE).replace("\n", "\n  ") for note in notes(report)]
     return "\n".join(["# Benchmark", *lines, *(["", "## Notes", "", *said] if said else [])]) + "\n"
 
 
@@ -115,8 +117,7 @@ def _table(
     if means and lines:
         shown = [f"{mean:.3f}" if (mean := means[name]) is not None else "-" for name in names]
         lines.append((f"geometric mean of {report.columns[0].rows}", *shown, "", *("" for _ in ours)))
-    rounds = f"medians of {report.rounds} interleaved rounds"
-    return Words(f"{title} ({rounds}; * see the notes)", columns, lines)
+    return Words(f"{title} (medians of {report.rounds} rounds; * see notes)", columns, lines)
 
 
 def _with_interval(ratio: Ratio) -> str:
