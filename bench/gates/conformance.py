@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.codegen.verify import Run, verify
@@ -69,16 +70,16 @@ def _sums(cells: list[Cell]) -> list[str]:
     ]
 
 
-def main() -> None:
-    """The designs named as arguments, all built-in ones by default; exit code 1 if anything differs."""
+def main(words: list[str]) -> int:
+    """The designs named as arguments, all built-in ones by default; 1 if anything differs."""
     with scratch() as folder:
-        cells = conformance(folder, sys.argv[1:] or builtin_names())
+        cells = conformance(folder, words or builtin_names())
     show(cells)
     for cell in cells:
         for difference in cell.differences:
             print(f"{cell.design}, {cell.program}: {difference}", file=sys.stderr)
-    sys.exit(any(cell.differences for cell in cells))
+    return int(any(cell.differences for cell in cells))
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

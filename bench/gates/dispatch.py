@@ -1,13 +1,12 @@
 """Dispatch by row and by class: what a malloc and its free cost in instructions and mispredictions."""
 
-import sys
 from typing import NamedTuple
 
 from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.programs.instructions import BRANCH_SIM, events_per_operation
 from heapsmith.bench.programs.micro_rows import MICRO
 from heapsmith.model.design.design import load
-from heapsmith.model.errors import HeapsmithError
 
 FORMS = {row.name: row for row in MICRO if row.name in ("pair-32", "mixed", "skewed")}
 """One size in turn; all classes at random; mostly small sizes at random."""
@@ -33,17 +32,14 @@ def cost(form: str, design: str, *, operations: int = OPERATIONS) -> Cost:
     return Cost(instructions, jumps, branches_missed + jumps_missed)
 
 
-def main() -> None:
-    """The table of docs/dispatch.md."""
-    try:
-        for form in FORMS:
-            for design in DESIGNS:
-                found = "{:.1f} instructions, {:.1f} indirect jumps, {:.2f} mispredicted".format(*cost(form, design))
-                print(f"{form}, {design}: {found}")
-    except HeapsmithError as error:
-        print(f"heapsmith: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+def main(_: list[str]) -> int:
+    """Print the table of docs/dispatch.md."""
+    for form in FORMS:
+        for design in DESIGNS:
+            found = "{:.1f} instructions, {:.1f} indirect jumps, {:.2f} mispredicted".format(*cost(form, design))
+            print(f"{form}, {design}: {found}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

@@ -1,18 +1,17 @@
 """The price of each level of hardening: instructions per malloc+free pair, time and memory of a real program."""
 
-import sys
 from pathlib import Path
 
 import msgspec
 
 from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.programs.instructions import FORMS, per_operation
 from heapsmith.bench.programs.measure import measure
 from heapsmith.bench.programs.programs import programs
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design, changed, load
-from heapsmith.model.errors import HeapsmithError
 from heapsmith.model.files import scratch
 
 PROGRAM = "python"
@@ -50,17 +49,13 @@ def _design(level: str) -> Design:
     return changed(load("default"), f"default-{level}", {"hardening": {"kind": level}})
 
 
-def main() -> None:
+def main(words: list[str]) -> int:
     """The table; `--json` prints it as JSON."""
-    try:
-        with scratch() as folder:
-            rows = prices(folder)
-    except HeapsmithError as error:
-        print(f"heapsmith: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    if "--json" in sys.argv[1:]:
+    with scratch() as folder:
+        rows = prices(folder)
+    if "--json" in words:
         print(msgspec.json.encode(rows).decode())
-        return
+        return 0
     columns = ("level", *(f"instructions per pair, {form}" for form in FORMS), f"{PROGRAM}: time", "peak RSS")
     cells = [
         [
@@ -72,7 +67,8 @@ def main() -> None:
         for row in rows
     ]
     draw(Words("", columns, cells))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

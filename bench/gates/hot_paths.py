@@ -1,18 +1,18 @@
 """The gate of the hot paths: instructions per operation of the committed designs, and the file that allows them."""
 
-import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 
 from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.gates import inlined
 from heapsmith.bench.programs.instructions import FORMS, per_operation
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.errors import BadInput, HeapsmithError
+from heapsmith.model.errors import BadInput
 from heapsmith.model.files import write_text
 
 FILE = Path(__file__).with_name("hot_paths.toml")
@@ -95,16 +95,13 @@ def compare(found: Counts, permitted: Counts) -> list[str]:
     return wrong + [f"{what}: in {FILE.name}, but not counted any more: run `make hot-paths`" for what in gone]
 
 
-def main() -> None:
+def main(_: list[str]) -> int:
     """Count, write the file, and print it."""
-    try:
-        content = as_toml(find_gcc().version, count())
-        write_text(FILE, content)
-    except HeapsmithError as error:
-        print(f"heapsmith: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+    content = as_toml(find_gcc().version, count())
+    write_text(FILE, content)
     print(content.removeprefix(HEAD), end="")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

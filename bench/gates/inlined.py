@@ -1,16 +1,15 @@
 """What heapsmith.h saves: instructions of a pair of calls for constant sizes, inlined and by malloc and free."""
 
-import sys
 from functools import lru_cache
 from pathlib import Path
 
 from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.programs.instructions import PAIRS, between
 from heapsmith.bench.programs.micro_programs import MICRO_FOLDER, PROGRAM_FLAGS
 from heapsmith.codegen.generate import HEADER, contents
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import Design, load
-from heapsmith.model.errors import HeapsmithError
 from heapsmith.model.files import scratch
 
 SOURCE = Path(__file__).with_name("inlined.c")
@@ -47,17 +46,14 @@ def per_pair(form: str, design: Design, *, inlined: bool, operations: int = PAIR
     return (int(between(library, tool, FORMS[form], operations)[0]) - _loop(form, operations)) / operations
 
 
-def main() -> None:
+def main(words: list[str]) -> int:
     """A line for each form, of the design that the first argument names (`default` without one)."""
-    try:
-        design = load(*(sys.argv[1:2] or ["default"]))
-        for form in FORMS:
-            counts = (per_pair(form, design, inlined=inlined) for inlined in (False, True))
-            print("{}: malloc and free {:.1f}, heapsmith.h {:.1f} instructions".format(form, *counts))
-    except HeapsmithError as error:
-        print(f"heapsmith: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+    design = load(*(words[:1] or ["default"]))
+    for form in FORMS:
+        counts = (per_pair(form, design, inlined=inlined) for inlined in (False, True))
+        print("{}: malloc and free {:.1f}, heapsmith.h {:.1f} instructions".format(form, *counts))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

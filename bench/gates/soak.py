@@ -10,7 +10,6 @@ third is not looked at: a heap may take its time to find its size.
 
 import argparse
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from itertools import pairwise
@@ -21,12 +20,13 @@ from typing import NoReturn
 import msgspec
 
 from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.common.units import amount
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import load
-from heapsmith.model.errors import BadInput, CheckFailed, HeapsmithError
+from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch, write_json
 
 PROGRAM = Path(__file__).with_name("soak.c")
@@ -241,17 +241,5 @@ def run(words: list[str]) -> int:
     return int(any(verdict.grows for soak in found if soak.allocator != GLIBC for verdict in soak.verdicts))
 
 
-def main() -> None:
-    """Run and exit: 0 fine, 1 a check failed, 2 usage or bad input, 3 the machine lacks something."""
-    try:
-        status = run(sys.argv[1:])
-    except HeapsmithError as error:
-        print(f"heapsmith: {error}", file=sys.stderr)
-        status = error.exit_code
-    except KeyboardInterrupt:
-        status = 130
-    sys.exit(status)
-
-
 if __name__ == "__main__":
-    main()
+    exit_with(run)

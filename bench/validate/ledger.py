@@ -8,7 +8,6 @@ changes; then replays of the trace measure it. The calibration has seen neither.
 """
 
 import argparse
-import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,9 +18,9 @@ import msgspec
 from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, time_cells
 from heapsmith.bench.calibrate.micro_traces import KIB, Script, write_programs
 from heapsmith.bench.calibrate.weather import Timed
+from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.validate.validate import calibrated
 from heapsmith.model.design.design import Design, changed, load
-from heapsmith.model.errors import HeapsmithError
 from heapsmith.model.files import scratch, write_json
 from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.predict.cost import price_of
@@ -166,23 +165,19 @@ def text(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def main(words: list[str] | None = None) -> int:
+def main(words: list[str]) -> int:
     """The command."""
     parser = argparse.ArgumentParser(description="Findings of the ledger: predicted, then measured.")
     parser.add_argument("--machine", default="default")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(words)
-    try:
-        rows = examine(calibrated(load_hardware(options.machine)), max(1, options.rounds), findings())
-        if options.json:
-            write_json(options.json, rows)
-    except HeapsmithError as error:
-        print(f"heapsmith: {error}", file=sys.stderr)
-        return error.exit_code
+    rows = examine(calibrated(load_hardware(options.machine)), max(1, options.rounds), findings())
+    if options.json:
+        write_json(options.json, rows)
     print(text(rows))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)
