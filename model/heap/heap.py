@@ -1,7 +1,7 @@
 """Heaps: small blocks through what a thread owns, fronts and remote list; docs/machine.md sections 3, 4, 7 and 11."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
-from heapsmith.model.heap.lines import alloc_lines, drain_lines, fill_lines, free_lines, owner_lines, size_lines
+from heapsmith.model.heap.lines import alloc_lines, drain_lines, free_lines, owner_lines, size_lines
 from heapsmith.model.heap.run_cache import empty_cache
 from heapsmith.model.heap.store import give_batch, take
 from heapsmith.model.heap.transfer import keep_batch, take_batch
@@ -34,6 +34,7 @@ from heapsmith.model.policy.classifier.common import header_lines
 from heapsmith.model.policy.front import (
     front_drain,
     front_fill,
+    front_fill_lines,
     front_look_lines,
     front_pop,
     front_promote,
@@ -127,7 +128,7 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
         return NO_BLOCK
     touch(state.touched, count_at(state, heap, cls) + COUNT_REFILL, 1)
     touch(state.touched, count_at(state, heap, cls) + COUNT_REFILL + WORD, 1)
-    fill_lines(state, front, cls, taken)
+    front_fill_lines(state, front, cls, taken)
     front_fill(state, front, cls, 1, taken)
     return int(state.moved[0])
 

@@ -19,10 +19,8 @@ from heapsmith.model.memory.layout import (
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.classifier.common import header_lines
 from heapsmith.model.policy.front import (
     front_drain_lines,
-    front_fill_lines,
     front_overflow_lines,
     front_pop_lines,
     front_push_lines,
@@ -54,15 +52,6 @@ def size_lines(state: State, size: int) -> None:
     """Of the class of a size, looked up."""
     entry = (size + state.bias + state.grain - 1) >> state.grain_shift
     touch(state.touched, SIZE_CLASS + entry, 0)
-
-
-@kernel
-def fill_lines(state: State, front: int, cls: int, count: int) -> None:
-    """Of a refill of `count` blocks into the front, and of the headers that it writes."""
-    front_fill_lines(state, front, cls, count)
-    if state.header_bytes > 0:
-        for index in range(count):
-            header_lines(state, int(state.moved[index]), 1)
 
 
 @hit_path

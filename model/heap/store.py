@@ -26,6 +26,7 @@ from heapsmith.model.memory.layout import (
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
 from heapsmith.model.policy.choice import choice_add, choice_attach, choice_gives, choice_lets_go, choice_remove
+from heapsmith.model.policy.classifier.common import header_lines
 from heapsmith.model.policy.hardening.lines import given_lines
 
 DE_BRUIJN = 0x077CB531
@@ -67,6 +68,9 @@ def take(state: State, heap: int, cls: int) -> int:
             state.slab_removes += 1
     state.classes[cls]["refill"] += 1
     state.classes[cls]["refilled"] += want - left
+    if state.header_bytes > 0:
+        for index in range(want - left):
+            header_lines(state, int(state.moved[index]), 1)
     return want - left
 
 
