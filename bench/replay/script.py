@@ -4,7 +4,6 @@ The script's layout is documented in `runtime/replay/script.h`. The trace is rea
 chunk, the tables of live blocks and of threads, and 24 bytes per chunk and thread.
 """
 
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -178,9 +177,7 @@ def _name_slots(state: _Naming) -> None:
             state.blocks[block]["slot"] = -1
 
 
-@cache
-def _compiled_name_slots() -> Callable[..., None]:
-    return compiled(_name_slots)
+_compiled = cache(compiled)
 
 
 # ---- threads: which stream an event is in, and where stream 0 creates and joins the others
@@ -285,7 +282,7 @@ class _Writer:
         events["size_high"] = chunk.size >> 32 & 0xFFFF
         state.op, state.stream, state.block, state.size, state.out = chunk.op, stream, chunk.block, chunk.size, events
         state.peak_index = -1
-        _compiled_name_slots()(state)
+        _compiled(_name_slots)(state)
         return events
 
     def _append(self, events: Array, stream: Array) -> None:
