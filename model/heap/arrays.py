@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterable
+from mmap import MADV_NOHUGEPAGE, MAP_ANONYMOUS, MAP_PRIVATE, mmap
 
 import numpy as np
 
@@ -35,6 +36,9 @@ from heapsmith.model.heap.records import (
 from heapsmith.model.memory.application import PARTS, Application
 from heapsmith.model.memory.layout import FRONT_BYTES, HEAPS, STORE_AT, STORE_BYTES, WORD
 from heapsmith.model.memory.state import State
+
+COPIED_PAGES = 64
+"""Page records that are copied together: about a page of memory."""
 
 
 def scalars_of(plan: Plan, application: Application) -> Records:
@@ -135,6 +139,22 @@ def grown(records: Records, length: int, nothing: Iterable[str]) -> Records:
     longer[: len(records)] = records
     for field in nothing:
         longer[field][len(records) :] = -1
+    return longer
+
+
+def grown_pages(pages: Records, length: int) -> Records:
+    """The same page records and zeroed ones up to `length`; only what was ever written takes memory.
+
+    Kernels write the records of pages where a run or an extent begins or ends, so most are never written.
+    """
+    memory = mmap(-1, length * PAGE_RECORD.itemsize, flags=MAP_PRIVATE | MAP_ANONYMOUS)
+    memory.madvise(MADV_NOHUGEPAGE)
+    longer: Records = np.frombuffer(memory, PAGE_RECORD)
+    whole = len(pages) // COPIED_PAGES * COPIED_PAGES
+    parts, longer_parts = (records[:whole].reshape(-1, COPIED_PAGES) for records in (pages, longer))
+    written = np.flatnonzero(parts.view(np.int64).any(axis=1))
+    longer_parts[written] = parts[written]
+    longer[whole : len(pages)] = pages[whole:]
     return longer
 
 

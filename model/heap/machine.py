@@ -180,7 +180,7 @@ class Machine:
         if state.nodes_made + more_nodes > len(state.nodes):
             state.nodes = arrays.grown(state.nodes, max(256, 2 * (len(state.nodes) + more_nodes)), ())
         if state.top + more_pages > len(state.pages):
-            state.pages = arrays.grown(state.pages, 2 * (state.top + more_pages), ())
+            state.pages = arrays.grown_pages(state.pages, 2 * (state.top + more_pages))
         state.slab_room = len(state.slabs) - more_slabs
         state.heap_room = len(state.heaps) - 1
         state.node_room = len(state.nodes) - more_nodes
