@@ -11,6 +11,7 @@ from covering import covering_designs, soon
 from loaded import checked_library
 
 from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import Design, builtin_names, load
 
@@ -63,7 +64,7 @@ def start(
         for which, value in (limits or {}).items():
             resource.setrlimit(which, (value, value))
 
-    assignments = [f"LD_PRELOAD={':'.join(map(str, preloads))}"] if preloads else []
+    assignments = [f"LD_PRELOAD={':'.join(map(preloadable, preloads))}"] if preloads else []
     assignments += [f"{name}={value}" for name, value in (environment or {}).items()]
     return subprocess.run(
         ["env", *assignments, *map(str, command)],

@@ -11,6 +11,7 @@ from covering import all_designs, covering_designs, of_each_row, soon
 from loaded import checked_library, fast_library
 
 from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.design.design import Design, builtin_names, load
 
@@ -49,7 +50,7 @@ def fault(program: Path, library: Path | None) -> str | None:
     """What the program did other than end with status 0 in silence, in one line; None if that is what it did."""
     environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "HEAPSMITH")}
     if library is not None:
-        environment["LD_PRELOAD"] = str(library)
+        environment["LD_PRELOAD"] = preloadable(library)
     try:
         done = subprocess.run([program], env=environment, capture_output=True, timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired:

@@ -82,7 +82,7 @@ def test_load_from_elsewhere(tmp_path: Path) -> None:
 def test_a_limit_ends_all_that_was_started(tmp_path: Path) -> None:
     began = time.monotonic()
     with pytest.raises(CheckFailed, match=r"killed: it had not ended after 1 s"):
-        run_limited(["sh", "-c", f"sleep 60 & echo $! > {tmp_path / 'pid'}; wait"], 1.0)
+        run_limited(["sh", "-c", f"sleep 60 & echo $! > '{tmp_path}/pid'; wait"], 1.0)
     assert time.monotonic() - began < 20
     status = Path("/proc", (tmp_path / "pid").read_text().strip(), "stat")
     deadline = time.monotonic() + 10

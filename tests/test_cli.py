@@ -15,6 +15,7 @@ import typer
 from conftest import PROGRAM, Answer
 
 from heapsmith import cli
+from heapsmith.bench.common.preload import preloadable
 
 Call = Callable[..., Answer]
 
@@ -125,7 +126,7 @@ def test_from_trace_to_proved_library(call: Call, trace: Path, tmp_path: Path) -
     assert [run["difference"] for run in report["runs"]] == [None, None]
     replayed = answer_json(call("replay", trace, "--lib", "glibc", "--lib", library, "--rounds", "2", "--json"))
     assert [row["library"] for row in replayed["rows"]] == ["glibc", "libtuned.so"]
-    assert call("run", library, "--", "sh", "-c", "echo $LD_PRELOAD").out == f"{library}\n"
+    assert call("run", library, "--", "sh", "-c", "echo $LD_PRELOAD").out == f"{preloadable(library)}\n"
 
 
 def test_a_difference_fails_the_check(call: Call, trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 from loaded import FAST_TO_BUILD
 
 from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design, load
@@ -45,7 +46,7 @@ def design_of(level: str, *, listed: bool = False, classifier: str = "slab_map",
 def run(name: str, design: Design) -> subprocess.CompletedProcess[str]:
     """The program under the design's library."""
     tool = build_tool(name, [PROGRAMS / f"{name}.c"], ["-O1", "-fno-builtin", "-w", f"-I{PROGRAMS}"])
-    command = ["env", f"LD_PRELOAD={library_of(design, flags=FAST_TO_BUILD)}", str(tool)]
+    command = ["env", f"LD_PRELOAD={preloadable(library_of(design, flags=FAST_TO_BUILD))}", str(tool)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.programs.measure import MeasureTable, find_program, launcher, measure, run_under
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput, CheckFailed
@@ -92,7 +93,7 @@ def test_rows_ratios_and_order(built: Path) -> None:
 
 def test_the_first_round_warms_up_and_is_not_counted(built: Path, tmp_path: Path) -> None:
     marker = tmp_path / "marker"
-    script = f"test -e {marker} || {{ touch {marker}; exit 3; }}"
+    script = f"test -e '{marker}' || {{ touch '{marker}'; exit 3; }}"
     (row,) = measure(["sh", "-c", script], [str(built / "forward.so")], rounds=1).rows
     assert row.exit_status == 0
     assert marker.exists()
@@ -121,9 +122,9 @@ def test_output_is_compared_byte_for_byte(built: Path, script: str, same: tuple[
 def test_the_environment_given_is_the_programs(built: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.so"
     compile_c([built / "forward.c"], other, flags=["-shared", "-fPIC", "-fno-builtin"])
-    wanted = f"{built / 'forward.so'}:{other} blue"
+    wanted = f"{preloadable(built / 'forward.so')}:{preloadable(other)} blue"
     script = f'test "$LD_PRELOAD $COLOUR" = "{wanted}"'
-    env = {"PATH": os.environ["PATH"], "LD_PRELOAD": str(other), "COLOUR": "blue", "LOG": str(tmp_path / "log")}
+    env = {"PATH": os.environ["PATH"], "LD_PRELOAD": preloadable(other), "COLOUR": "blue", "LOG": str(tmp_path / "log")}
     (row,) = measure(["sh", "-c", script], [str(built / "forward.so")], rounds=1, env=env).rows
     assert row.exit_status == 0
     assert (tmp_path / "log").read_text().count("loaded") == 2 * 2  # two libraries, two rounds: not into the launcher
@@ -156,7 +157,7 @@ def test_programs_that_preloading_does_not_reach(built: Path, tmp_path: Path) ->
     with pytest.raises(BadInput, match="statically linked, so LD_PRELOAD has no effect"):
         find_program([str(program)])
     script = tmp_path / "script"
-    script.write_text(f"#!{program}\n")
+    script.write_text(f"#!{preloadable(program)}\n")  # the system takes no space in it either
     script.chmod(0o755)
     with pytest.raises(BadInput, match="statically linked"):
         run_under(built / "forward.so", [str(script)])
@@ -176,7 +177,7 @@ def test_run_passes_everything_through(built: Path) -> None:
     lib = built / "forward.so"
     assert run_under(lib, ["sh", "-c", "exit 9"]) == 9
     assert run_under(lib, ["sh", "-c", "kill -TERM $$"]) == 128 + signal.SIGTERM
-    assert run_under(lib, ["sh", "-c", f'test "$LD_PRELOAD" = "{lib}"']) == 0
+    assert run_under(lib, ["sh", "-c", f'test "$LD_PRELOAD" = "{preloadable(lib)}"']) == 0
     script = (
         "from pathlib import Path; from heapsmith.bench.programs.measure import run_under; "
         f"print(run_under(Path({str(lib)!r}), ['sh', '-c', 'read line; echo got $line $LD_PRELOAD; echo bad >&2']))"
@@ -185,7 +186,7 @@ def test_run_passes_everything_through(built: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], check=True, input="hello\n", capture_output=True, text=True, env=env
     )
-    assert done.stdout == f"got hello {lib}:libm.so.6\n0\n"
+    assert done.stdout == f"got hello {preloadable(lib)}:libm.so.6\n0\n"
     assert done.stderr == "bad\n"
 
 

@@ -15,6 +15,7 @@ from conftest import Answer
 from loaded import checked_library
 
 from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.build import FLAGS, build
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import load
@@ -34,7 +35,7 @@ def program() -> Path:
 
 def run(options: str, *words: str, library: Path | None = None) -> tuple[str, str]:
     """Output and errors of run_options under a library, by default that of the default design."""
-    environment = {"LD_PRELOAD": str(library or library_of(DESIGN)), "HEAPSMITH": options}
+    environment = {"LD_PRELOAD": preloadable(library or library_of(DESIGN)), "HEAPSMITH": options}
     command = [str(program()), *words]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 0, done.stderr
@@ -126,7 +127,7 @@ def test_the_report_at_exit_waits_for_another_threads(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     fifo = tmp_path / "r.json.tmp~"
     os.mkfifo(fifo)
-    environment = {"LD_PRELOAD": str(library_of(DESIGN)), "HEAPSMITH": f"stats={path},stats-on=USR1"}
+    environment = {"LD_PRELOAD": preloadable(library_of(DESIGN)), "HEAPSMITH": f"stats={path},stats-on=USR1"}
     with subprocess.Popen([program(), "slow"], env=environment, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ends\n"
@@ -153,7 +154,7 @@ def test_a_closed_stderr_still_gets_the_report() -> None:
 def test_a_report_goes_into_no_file_that_took_over_its_descriptor(tmp_path: Path) -> None:
     """Standard error being a file of the same file system as the one that the program opens under all descriptors."""
     data, errors = tmp_path / "data", tmp_path / "errors"
-    environment = {"LD_PRELOAD": str(library_of(DESIGN)), "HEAPSMITH": "stats"}
+    environment = {"LD_PRELOAD": preloadable(library_of(DESIGN)), "HEAPSMITH": "stats"}
     with errors.open("w") as file:
         subprocess.run([program(), "reopen", data], env=environment, stderr=file, check=True)
     assert (data.read_text(), errors.read_text()) == ("", "")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from preloaded import program
 
+from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.peers.peers import GLIBC, find_library, is_c_library, preload
 from heapsmith.bench.programs.measure import MeasureTable, find_program, measure
 from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
@@ -39,7 +40,7 @@ int main(void)
     void *operator = dlsym(RTLD_DEFAULT, "_Znwm");
     found.dli_fname = "none";
     if (operator != NULL) dladdr(operator, &found);
-    printf(" %s\\n", found.dli_fname);
+    printf("\\n%s\\n", found.dli_fname);
 }
 """
 
@@ -66,7 +67,7 @@ def found(command: list[str], folder: Path, env: Mapping[str, str] | None = None
 def said(command: Path, library_path: str) -> list[str]:
     """The names of the files that the program names under that LD_PRELOAD."""
     done = subprocess.run([command], env=os.environ | {"LD_PRELOAD": library_path}, capture_output=True, check=True)
-    return [Path(path).name for path in done.stdout.decode().split()]
+    return [Path(path).name for path in done.stdout.decode().splitlines()]
 
 
 def rows(table: MeasureTable) -> list[tuple[str, bool | None]]:
@@ -92,14 +93,14 @@ def test_glibc_beside_another_malloc_is_glibc(built: Path, tmp_path: Path, name:
 
 
 def test_any_process_of_the_command_counts(built: Path, tmp_path: Path) -> None:
-    command = ["sh", "-c", f"true; {built}/plain; {built}/linked; {built}/linked"]
+    command = ["sh", "-c", f"true; '{built}/plain'; '{built}/linked'; '{built}/linked'"]
     assert found(command, tmp_path).objects == [str(built / "libown.so")]
 
 
 def test_a_malloc_of_the_environment_is_the_commands_own(built: Path, tmp_path: Path) -> None:
-    environment = {"PATH": os.environ["PATH"], "LD_PRELOAD": str(built / "libown.so")}
+    environment = {"PATH": os.environ["PATH"], "LD_PRELOAD": preloadable(built / "libown.so")}
     own = found([str(built / "plain")], tmp_path, environment)
-    assert own.objects == [str(built / "libown.so")]
+    assert own.objects == [environment["LD_PRELOAD"]]
     assert is_c_library(said(built / "plain", preload(own.glibc(), environment))[0])
 
 

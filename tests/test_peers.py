@@ -185,6 +185,6 @@ def test_what_is_built_here_runs_a_program() -> None:
             continue  # `make peers` is not for every machine
         library = find_library(row.name)
         require_malloc_of(library)
-        environment = os.environ | {"LD_PRELOAD": str(library.path)}
+        environment = os.environ | {"LD_PRELOAD": peers.preload(library, {})}
         run = subprocess.run(["sh", "-c", script], env=environment, capture_output=True, check=True)
         assert run.stdout == b"abc", library

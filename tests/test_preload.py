@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from conftest import PROGRAM
@@ -28,8 +30,15 @@ def library(tmp_path: Path) -> Path:
     return copy
 
 
-def test_a_safe_path_is_named_as_it_is(tmp_path: Path) -> None:
-    assert preloadable(tmp_path / "lib.so") == f"{tmp_path}/lib.so"
+@pytest.fixture
+def safe() -> Iterator[Path]:
+    """A folder that LD_PRELOAD can name, wherever the tests' own are."""
+    with TemporaryDirectory(prefix="heapsmith-", dir="/tmp") as folder:
+        yield Path(folder)
+
+
+def test_a_safe_path_is_named_as_it_is() -> None:
+    assert preloadable(Path("/usr/lib/lib.so")) == "/usr/lib/lib.so"
     assert preload(["/a.so", "/b.so"], {}) == "/a.so:/b.so"
     assert preload(["/a.so"], {"LD_PRELOAD": "/c.so /d.so"}) == "/a.so:/c.so /d.so"
 
@@ -47,38 +56,36 @@ def test_the_loader_follows_the_link(library: Path) -> None:
     assert os.fsencode(library) in mapped.stdout
 
 
-def test_where_links_are(library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
-    assert Path(preloadable(library)).parent == tmp_path / "cache" / "heapsmith" / "links"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "my cache"))
-    assert Path(preloadable(library)).parent == tmp_path / "run" / "heapsmith"
-    (tmp_path / "run" / "heapsmith").chmod(0o777)
+def test_where_links_are(library: Path, safe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(safe / "cache"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(safe / "run"))
+    assert Path(preloadable(library)).parent == safe / "cache" / "heapsmith" / "links"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(safe / "my cache"))
+    assert Path(preloadable(library)).parent == safe / "run" / "heapsmith"
+    (safe / "run" / "heapsmith").chmod(0o777)
     assert Path(preloadable(library)).parent == Path(f"/tmp/heapsmith-{os.geteuid()}")
     assert Path(preloadable(library)).parent.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("trap", ["a file", "a link", "another's", "open to all"])
-def test_folders_that_others_may_change(
-    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trap: str
-) -> None:
-    folder = tmp_path / "cache" / "heapsmith" / "links"
+def test_folders_that_others_may_change(library: Path, safe: Path, monkeypatch: pytest.MonkeyPatch, trap: str) -> None:
+    folder = safe / "cache" / "heapsmith" / "links"
     folder.parent.mkdir(parents=True)
     if trap == "a file":
         folder.touch()
     elif trap == "a link":
-        folder.symlink_to(tmp_path)
+        folder.symlink_to(safe)
     else:
         folder.mkdir(mode=0o700)
     if trap == "another's":
         monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
     if trap == "open to all":
         folder.chmod(0o770)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(safe / "cache"))
     monkeypatch.setattr(links, "_folders", lambda: iter([folder]))
     with pytest.raises(Missing, match=r"LD_PRELOAD takes no path with .*links: (is not a directory|File exists)"):
         preloadable(library)
-    assert not list(tmp_path.glob("*-lib*"))
+    assert not list(safe.glob("*-lib*"))
 
 
 def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:

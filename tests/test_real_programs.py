@@ -12,6 +12,7 @@ from covering import soon
 from loaded import checked_library
 
 from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.programs.programs import JOBS, Program, programs, trace_of
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.search.tune import tune
@@ -57,7 +58,7 @@ def output_of(command: list[str], library: Path | None, *, checked: bool = False
     """Exit status and standard output; the library's own words would stand on standard error: there must be none."""
     environment = dict(os.environ)
     if library is not None:
-        environment["LD_PRELOAD"] = str(library)
+        environment["LD_PRELOAD"] = preloadable(library)
     if checked:
         environment["HEAPSMITH"] = "check"
     done = subprocess.run(command, env=environment, capture_output=True, timeout=300, check=False)
@@ -118,7 +119,7 @@ def test_blocks_are_freed_by_other_threads(runs: Runs, name: str, tmp_path: Path
 
 def rss_after_rounds(folder: Path, rounds: int, commands: int, library: Path | None) -> list[int]:
     """RSS of a redis-server after each round of load (jobs/redis_load.py), when the round's keys are gone."""
-    environment = os.environ | ({"LD_PRELOAD": str(library)} if library is not None else {})
+    environment = os.environ | ({"LD_PRELOAD": preloadable(library)} if library is not None else {})
     command = ["python3", str(JOBS / "redis_load.py"), str(folder), str(rounds), str(commands), "7919"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

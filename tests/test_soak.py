@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from sanitized import STRESS
 
+from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.gates.soak import FLAGS, GROWTH, LEAST_CYCLES, PHASES, PROGRAM, Soak, parse, run
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.errors import BadInput, CheckFailed
@@ -48,7 +49,8 @@ def test_twenty_seconds(tmp_path: Path) -> None:
 def test_memory_that_is_never_freed_is_found() -> None:
     program = build_tool("soak", [PROGRAM], FLAGS)
     broken = build_tool("broken.so", [STRESS / "broken.c"], ["-std=gnu17", "-O1", "-fno-builtin", "-fPIC", "-shared"])
-    command = ["env", f"LD_PRELOAD={broken}", "BROKEN=leaks", str(program), "--seconds", "2", "--live-mib", "4"]
+    preload = f"LD_PRELOAD={preloadable(broken)}"
+    command = ["env", preload, "BROKEN=leaks", str(program), "--seconds", "2", "--live-mib", "4"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     found = parse("leaks", done.stdout)
     assert found.cycles >= LEAST_CYCLES

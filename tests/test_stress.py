@@ -12,6 +12,7 @@ from loaded import fast_library
 from sanitized import ADDRESS_UNDEFINED, PROGRAM, STRESS, THREAD, Change, Sanitizer, build_sanitized, run_sanitized
 
 from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.design.plan import make_plan
@@ -61,7 +62,7 @@ def grain(design: Design) -> list[str]:
 
 def library(design: Design) -> str:
     """The checked library of a design."""
-    return str(fast_library(design))
+    return preloadable(fast_library(design))
 
 
 @pytest.mark.parametrize("design", soon(COVERING, of_each_row(4)), ids=named)
@@ -93,7 +94,7 @@ def test_one_thread_gets_the_same_addresses_every_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize("promise", BROKEN)
 def test_a_broken_promise_is_noticed(promise: str) -> None:
     broken = build_tool("broken.so", [STRESS / "broken.c"], ["-std=gnu17", "-O1", "-fno-builtin", "-fPIC", "-shared"])
-    done = run([*SHORT, "--seed", "9", "--threads", "2"], LD_PRELOAD=str(broken), BROKEN=promise)
+    done = run([*SHORT, "--seed", "9", "--threads", "2"], LD_PRELOAD=preloadable(broken), BROKEN=promise)
     assert done.returncode == 1
     assert done.stderr.startswith("stress: seed 9, thread ")
     assert BROKEN[promise] in done.stderr
@@ -200,7 +201,7 @@ class Spike(NamedTuple):
 
 def spike(design: Design, form: str, remainder: str, mib: int) -> Spike:
     tool = build_tool("spike", [STRESS / "spike.c"], ["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Wshadow"])
-    command = ["env", f"LD_PRELOAD={library_of(design)}", str(tool), form, remainder, str(mib)]
+    command = ["env", f"LD_PRELOAD={preloadable(library_of(design))}", str(tool), form, remainder, str(mib)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     words = done.stdout.split(": ")[1].split()
     said = dict(zip(words[::2], map(int, words[1::2]), strict=True))

@@ -19,6 +19,7 @@ from mutants import Mutant
 from nasty import exhausting_trace, nasty_trace
 from numpy.typing import NDArray
 
+from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.difference import counter_row
 from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.generate import PURPOSES, RUNTIME, generate, runtime_sources
@@ -282,7 +283,7 @@ def by_misuse(library: Path) -> str | None:
     for name, cells in test_hardening.table().items():
         flags = ["-O1", "-fno-builtin", "-w", f"-I{test_hardening.PROGRAMS}"]
         tool = build_tool(name, [test_hardening.PROGRAMS / f"{name}.c"], flags)
-        command = ["env", f"LD_PRELOAD={library}", str(tool)]
+        command = ["env", f"LD_PRELOAD={preloadable(library)}", str(tool)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         status, said = -signal.SIGABRT, f"heapsmith: {cells['full']}: {int(done.stdout or '0', 16):#018x}\n"
         if cells["full"] == "SIGSEGV":

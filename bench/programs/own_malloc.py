@@ -1,5 +1,6 @@
 """The malloc that a command has by itself: glibc's, or another malloc, beside which glibc's is measured."""
 
+import os
 import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
@@ -59,7 +60,8 @@ def own_malloc(
     void = subprocess.DEVNULL
     with suppress(OSError):
         run_limited([program, *command[1:]], limit_s, env=probed, stdout=void, stderr=void)
-    images = [line.split("\t") for line in listing.read_text(errors="surrogateescape").splitlines()]
+    strings = os.fsdecode(listing.read_bytes()).split("\0")
+    images = list(zip(*[iter(strings)] * 3, strict=False))  # nothing follows the last null byte
     own = [image for image in images if not is_c_library(image[0])]
     objects = [malloc for malloc, _, _ in own if malloc]
     return OwnMalloc(

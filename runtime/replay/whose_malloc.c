@@ -1,5 +1,5 @@
-/* Preloaded to a command that has its own malloc: each process image of the command adds a line to the file that
- * HEAPSMITH_WHOSE_MALLOC names. The line holds, with tabs between them, the path of the object that malloc comes from
+/* Preloaded to a command that has its own malloc: each process image of the command adds to the file that
+ * HEAPSMITH_WHOSE_MALLOC names three strings, each ended by a null byte: the path of the object that malloc comes from
  * (empty: from the executable), the same for operator new ("-": there is none), and the executable's path. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ static const char *object_of(const char *symbol)
     return object->l_name;
 }
 
-/* One write(2), so that the lines of processes that run at once do not mix. */
+/* One write(2), so that the strings of processes that run at once do not mix. */
 __attribute__((constructor)) static void tell(void)
 {
     char program[PATH_MAX] = "", line[3 * PATH_MAX];
@@ -28,7 +28,7 @@ __attribute__((constructor)) static void tell(void)
     int file = path != NULL ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
     if (file < 0 || readlink("/proc/self/exe", program, sizeof program - 1) < 0)
         return;
-    int length = snprintf(line, sizeof line, "%s\t%s\t%s\n", object_of("malloc"), object_of("_Znwm"), program);
+    int length = snprintf(line, sizeof line, "%s%c%s%c%s%c", object_of("malloc"), 0, object_of("_Znwm"), 0, program, 0);
     if (write(file, line, (size_t)length) != length)
         dprintf(2, "heapsmith: %s: cannot be written\n", path);
     close(file);
