@@ -32,12 +32,14 @@ UNIT_PURPOSE = "All of this heap but its hit paths: the tables and the parts of 
 HEADER = "heapsmith.h"
 HEADER_PURPOSE = "malloc and free for sizes that the compiler knows, inlined into the program: docs/header.md."
 
-PARTS = (
-    *("os.c", "lock.c", "store.c", "transfer.c", "slabs.c", "thread.c", "rows.c", "large.c", "huge.c"),
-    *("runs.c", "run_ages.c", "run_bins.c", "run_cache.c", "run_extents.c", "run_pages.c"),
-    *("api.c", "glibc.c", "operators.c", "inspect.c", "options.c", "stats.c", "object.c", "text.c"),
+RUNTIME_ORDER = (
+    *("text", "object", "os", "lock", "locks", "check", "counters", "api.h", "heap.h", "span", "rows"),
+    *("hardening", "links.h", "classifier", "choice", "empties", "release", "remote", "slabs", "store", "transfer"),
+    *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache", "huge", "thread", "large", "front"),
+    *("stats", "foreign", "api", "glibc", "inspect", "options", "operators"),
 )
-"""The runtime's files that every library has."""
+"""The runtime's files, .h and .c of a name together but for api, and its folders of policies. A file includes and calls
+only what stands before it (tests/test_layout.py)."""
 
 INCLUDED = re.compile(r'^#include "(.+)"$', re.MULTILINE)
 
@@ -52,41 +54,47 @@ class Generated(msgspec.Struct):
 
 
 def runtime_sources(plan: Plan) -> list[Path]:
-    """The hand-written C files that this design needs, in a fixed order."""
-    return [*(RUNTIME / part for part in PARTS), *kind_sources(plan)]
+    """The hand-written C files that this design needs, in the order that heap.c includes them."""
+    kinds = _kinds(plan)
+    sources: list[Path] = []
+    for part in RUNTIME_ORDER:
+        if part in kinds:
+            sources += _sources_of(kinds[part], RUNTIME / part)
+        elif not part.endswith(".h"):
+            sources.append(RUNTIME / f"{part}.c")
+    return sources
 
 
-def kind_sources(plan: Plan) -> list[Path]:
-    """Those of the kinds of policy that the design chose, each after the files of its room that it includes."""
+def _sources_of(kinds: list[str], room: Path) -> list[Path]:
+    """The files of these kinds of policy, each after the files beside it that it includes the headers of."""
+    sources: list[Path] = []
+    for kind in kinds:
+        source = room / f"{kind}.c"
+        headers = [RUNTIME / name for name in INCLUDED.findall(source.read_text())]
+        needed = [header.with_suffix(".c") for header in headers if header.parent == room and header.stem != kind]
+        sources += [file for file in (*needed, source) if file.exists() and file not in sources]
+    return sources
+
+
+def _kinds(plan: Plan) -> dict[str, list[str]]:
+    """The kinds of policy in use, by the folder of their files."""
     design = plan.design
-    kinds = [
-        *(("front", kind) for kind in _fronts(plan)),
-        ("choice", design.slab_choice),
-        ("classifier", design.classifier),
-        ("empties", design.empties),
-        ("remote", design.remote),
-        ("release", design.release.__struct_config__.tag),
-        ("foreign", design.foreign),
-        ("hardening", plan.hardening),
-    ]
-    sources: dict[Path, None] = {}
-    for room, kind in kinds:
-        source = RUNTIME / room / f"{kind}.c"
-        beside = [RUNTIME / header for header in INCLUDED.findall(source.read_text()) if header.startswith(f"{room}/")]
-        needed = [header.with_suffix(".c") for header in beside if header.with_suffix(".c").exists()]
-        sources |= dict.fromkeys([*(file for file in needed if file != source), source])
-    return list(sources)
-
-
-def _fronts(plan: Plan) -> list[str]:
-    """The kinds of front in use."""
-    return sorted({row.front.kind for row in plan.classes})
+    return {
+        "front": sorted({row.front.kind for row in plan.classes}),
+        "choice": [design.slab_choice],
+        "classifier": [design.classifier],
+        "empties": [design.empties],
+        "remote": [design.remote],
+        "release": [str(design.release.__struct_config__.tag)],
+        "foreign": [design.foreign],
+        "hardening": [plan.hardening],
+    }
 
 
 def includes(plan: Plan) -> dict[str, str | dict[str, str]]:
     """The templates of the design's policies, each by the name of its row."""
     return {
-        "fronts": {kind: f"front/{kind}.j2" for kind in _fronts(plan)},
+        "fronts": {kind: f"front/{kind}.j2" for kind in _kinds(plan)["front"]},
         "classifier": f"classifier/{plan.design.classifier}.j2",
         "remote": f"remote/{plan.design.remote}.j2",
         "hardening": f"hardening/{plan.hardening}.j2",
@@ -104,15 +112,16 @@ def render(plan: Plan) -> dict[str, str]:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    kind_headers = [file.with_suffix(".h") for file in kind_sources(plan) if file.with_suffix(".h").exists()]
+    sources = runtime_sources(plan)
+    kind_headers = [source.with_suffix(".h") for source in sources if source.parent != RUNTIME]
     values = {
         "plan": plan,
         "version": heapsmith.__version__,
         "includes": includes(plan),
         "hits": sentences(plan),
-        "parts": [str(source.relative_to(RUNTIME)) for source in runtime_sources(plan)],
-        "headers": [str(header.relative_to(RUNTIME)) for header in kind_headers],
-        "fronts": _fronts(plan),
+        "parts": [str(source.relative_to(RUNTIME)) for source in sources],
+        "headers": [str(header.relative_to(RUNTIME)) for header in kind_headers if header.exists()],
+        "fronts": _kinds(plan)["front"],
         "dispatches": dispatches(plan),
         "header_sentence": header_sentence(plan),
         "struct_fields": struct_fields(plan),

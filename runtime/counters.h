@@ -22,7 +22,17 @@ struct heap_count {
     uint64_t committed, committed_peak;
 };
 
-extern struct heap_count hs_count __attribute__((visibility("hidden")));
+#pragma GCC visibility push(hidden)
+
+extern struct heap_count hs_count;
+
+/* The counters' names, in the order of their structs. */
+enum {
+    HEAP_COUNTERS = sizeof(struct heap_count) / sizeof(uint64_t),
+    CLASS_COUNTERS = sizeof(struct class_count) / sizeof(uint64_t),
+};
+extern const char *const hs_heap_counter[HEAP_COUNTERS];
+extern const char *const hs_class_counter[CLASS_COUNTERS];
 
 /* Words that one thread at a time writes while others may read them (mallinfo, reports, at any moment): each of its updates is
  * one instruction on an aligned word, so that a reader gets the value before it or after it. That is a relaxed load and a
@@ -67,5 +77,7 @@ static inline void count_checked(uint64_t *counter)
 
 /* Bytes newly committed, or given back (negative); keeps the peak. */
 void count_committed(int64_t by);
+
+#pragma GCC visibility pop
 
 #endif

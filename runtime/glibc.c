@@ -3,6 +3,7 @@
 #include "slabs.h"
 #include "text.h"
 #include "thread.h"
+#include "transfer.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -244,6 +245,7 @@ int malloc_trim(size_t pad)
     if (hs_self != &hs_no_heap)
         hs_drain_fronts(hs_self);
     size_t bytes = hs_large_trim(hs_self);
+    hs_transfer_empty();
     bytes += hs_store_trim();
     errno = saved;
     return bytes > 0;

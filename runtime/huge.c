@@ -3,7 +3,7 @@
 
 #include "hardening/hardening.h"
 #include "heap.h"
-#include "large.h"
+#include "locks.h"
 #include "os.h"
 
 #include <string.h>

@@ -7,35 +7,10 @@
 #include "release/release.h"
 #include "remote/remote.h"
 #include "slabs.h"
-#include "stats.h"
 #include "thread.h"
+#include "transfer.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-struct heap_count hs_count;
-
-const char *const hs_heap_counter[] = {
-    "superslabs", "slabs", "releases", "released_bytes", "heaps", "adoptions",
-    "run_reuse", "run_grow", "run_extend", "run_free", "run_hit", "run_spill", "huge_map", "huge_unmap", "huge_remap",
-    "realloc_in_place", "realloc_moved", "committed", "committed_peak",
-};
-const char *const hs_class_counter[] = {
-    "hit0", "hit1", "refill", "refilled", "push", "spill", "flush", "flushed", "direct",
-    "carve", "reuse", "acquire", "retire", "remote", "drained", "transfer_in", "transfer_out", "transfer_back",
-};
-_Static_assert(sizeof hs_heap_counter / sizeof hs_heap_counter[0] == HEAP_COUNTERS, "a name per counter");
-_Static_assert(sizeof hs_class_counter / sizeof hs_class_counter[0] == CLASS_COUNTERS, "a name per counter");
-
-void count_committed(int64_t by)
-{
-    uint64_t now = __atomic_add_fetch(&hs_count.committed, (uint64_t)by, __ATOMIC_RELAXED);
-    uint64_t peak = __atomic_load_n(&hs_count.committed_peak, __ATOMIC_RELAXED);
-    while (by > 0 && now > peak &&
-           !__atomic_compare_exchange_n(&hs_count.committed_peak, &peak, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-}
 
 const char *heapsmith_design(void)
 {
@@ -73,17 +48,6 @@ int64_t heapsmith_locate(const void *block)
     return offset < hs_span_bytes ? (int64_t)offset : hs_large_locate(block);
 }
 
-void hs_broken(const char *equation)
-{
-    char line[TEXT_LINE];
-    struct text out = text_to(STDERR_FILENO, line, sizeof line);
-    text_string(&out, "heapsmith: this does not hold: ");
-    text_string(&out, equation);
-    text_string(&out, "\n");
-    text_end(&out);
-    abort();
-}
-
 static void check_fronts(struct heap *heap, void *with)
 {
     (void)with;
@@ -102,6 +66,7 @@ void heapsmith_check(void)
     if (!hs_started())
         return;
     hs_store_check();
+    hs_transfer_check();
     hs_visit_heaps(check_fronts, NULL);
     hs_large_check();
 }
@@ -119,6 +84,7 @@ void heapsmith_reset(void)
     memset(hs_no_heap.count, 0, sizeof hs_no_heap.count);
     hardening_reset();
     hs_store_reset();
+    hs_transfer_reset();
     if (!hs_large_reset())
         hs_broken("a reset heap finds its address space again");
 }

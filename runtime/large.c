@@ -1,4 +1,4 @@
-/* Large blocks: runs of pages up to HUGE_BYTES, above that (or for wide alignments) a mapping each; the large lock.
+/* Large blocks: runs of pages up to HUGE_BYTES, above that (or for wide alignments) a mapping each.
  *
  * Only an allocation starts the library: before that the span is empty and so is the table of huge blocks, and every
  * question about a pointer finds that it is no block of ours. */
@@ -6,49 +6,16 @@
 
 #include "hardening/hardening.h"
 #include "huge.h"
-#include "lock.h"
+#include "locks.h"
 #include "os.h"
 #include "run_ages.h"
 #include "run_cache.h"
 #include "runs.h"
 #include "slabs.h"
 #include "thread.h"
+#include "transfer.h"
 
 #include <errno.h>
-
-static struct lock large;
-
-void hs_large_lock(void)
-{
-    if (!hs_forking)
-        lock_acquire(&large);
-}
-
-void hs_large_unlock(void)
-{
-    if (!hs_forking)
-        lock_release(&large);
-}
-
-bool hs_large_trylock(void)
-{
-    return lock_try(&large);
-}
-
-bool hs_large_mine(void)
-{
-    return lock_mine(&large);
-}
-
-void hs_large_forget_lock(void)
-{
-    lock_forget(&large);
-}
-
-bool hs_large_init(void)
-{
-    return runs_init();
-}
 
 /* bytes <= PTRDIFF_MAX */
 static size_t pages_for(size_t bytes)
@@ -92,13 +59,20 @@ static void *try_alloc(size_t bytes, size_t alignment, bool *zero, bool *refused
 }
 
 /* Free runs become address space, at least so many bytes if there are; bytes. */
-static size_t reclaim(size_t wanted)
+static size_t reclaim_runs(size_t wanted)
 {
     run_cache_empty(hs_self);
     hs_large_lock();
     size_t bytes = ages_reclaim(wanted);
     hs_large_unlock();
     return bytes;
+}
+
+/* The same with empty slabs. */
+static size_t reclaim_slabs(size_t wanted)
+{
+    hs_transfer_empty();
+    return hs_store_reclaim(wanted);
 }
 
 /* The system refused: what is empty becomes address space that no limit on memory counts, free runs first, so much as the
@@ -112,9 +86,9 @@ static void *rescue(size_t bytes, size_t alignment, bool *zero)
     size_t wanted = bytes > RECLAIM_BYTES ? bytes : RECLAIM_BYTES;
     bool refused;
     void *block = NULL;
-    if (reclaim(wanted) > 0)
+    if (reclaim_runs(wanted) > 0)
         block = try_alloc(bytes, alignment, zero, &refused);
-    if (block == NULL && hs_store_reclaim(wanted) > 0)
+    if (block == NULL && reclaim_slabs(wanted) > 0)
         block = try_alloc(bytes, alignment, zero, &refused);
     return block;
 }

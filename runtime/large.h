@@ -10,7 +10,6 @@
 
 #pragma GCC visibility push(hidden)
 
-bool hs_large_init(void);
 void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero); /* sets errno */
 void *hs_malloc_large(size_t bytes);
 bool hs_large_free(void *block);                                  /* false: not a large block of ours */
@@ -20,11 +19,6 @@ void *hs_large_resize(void *block, size_t bytes);                 /* in place, o
 size_t hs_large_trim(struct heap *heap);                          /* its cache and all free runs give their pages back; bytes */
 int64_t hs_large_locate(const void *block);
 void hs_large_census(size_t *run_bytes, size_t *used_bytes, size_t *huge_bytes, size_t *huge_blocks);
-void hs_large_lock(void);
-void hs_large_unlock(void);
-bool hs_large_trylock(void); /* for the handlers of fork, which own both locks until it is over */
-bool hs_large_mine(void);    /* the calling thread holds it */
-void hs_large_forget_lock(void); /* in the child of fork: its holder stayed with the parent */
 void hs_large_check(void);
 bool hs_large_reset(void); /* checked build */
 

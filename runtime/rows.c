@@ -1,6 +1,7 @@
 /* The rows of a new heap: its stacks, empty, where their blocks lie, and the class of each request looked up by its bytes. */
+#include "rows.h"
+
 #include "span.h"
-#include "thread.h"
 
 void hs_rows_init(struct heap *heap)
 {

@@ -2,7 +2,7 @@
 #include "run_cache.h"
 
 #include "heap.h"
-#include "large.h"
+#include "locks.h"
 #include "runs.h"
 
 #include <string.h>

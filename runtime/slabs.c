@@ -5,24 +5,16 @@
 #include "classifier/classifier.h"
 #include "empties/empties.h"
 #include "hardening/hardening.h"
+#include "locks.h"
 #include "os.h"
 #include "release/release.h"
 #include "remote/remote.h"
-#include "thread.h"
-#include "transfer.h"
 
 #include <string.h>
 
-enum {
-    SUPERSLAB_SLABS = SUPERSLAB_BYTES / SLAB_BYTES,
-    NO_SPAN = UINTPTR_MAX - SLAB_SPAN_BYTES + 1, /* no program has an address so high */
-};
+enum { SUPERSLAB_SLABS = SUPERSLAB_BYTES / SLAB_BYTES };
 
-uintptr_t hs_span = NO_SPAN;
-size_t hs_span_bytes;
-struct slab *hs_slabs;
 static struct slab *last_slab; /* the slab handed out last, under the pool lock */
-uint64_t *hs_marks;
 
 /* Reserves a span and its tables: address space only, a superslab's part becomes memory when it is mapped. */
 static bool reserve_span(size_t bytes)
@@ -142,23 +134,6 @@ struct slab *hs_acquire_slab(struct heap *heap, unsigned class)
     return slab;
 }
 
-void hs_retire_slab(struct heap *heap, struct slab *slab)
-{
-    check(slab->freed == slab->carved, "a retired slab has all its blocks");
-    count_own(&heap->count[slab->class].retire, 1);
-    memset(marks_of(slab), 0, BITMAP_WORDS * sizeof *hs_marks);
-    slab->carved = slab->freed = 0;
-    remote_lock_pool();
-    remote_own(slab, NULL);
-    classifier_retire(slab);
-    slab->pooled = true;
-    release_slab(slab);
-    struct slab **pool = empties_pool(slab->class);
-    slab->next = *pool;
-    *pool = slab;
-    remote_unlock_pool();
-}
-
 /* An empty slab's pages went back. */
 static void count_release(struct slab *slab)
 {
@@ -169,12 +144,32 @@ static void count_release(struct slab *slab)
     word_set(&slab->committed, 0);
 }
 
-bool hs_release_slab(struct slab *slab, bool lazily)
+static bool give_pages_back(struct slab *slab, bool lazily)
 {
     if (!os_release(slab_start(slab), SLAB_BYTES, lazily))
         return false;
     count_release(slab);
     return true;
+}
+
+void hs_retire_slab(struct heap *heap, struct slab *slab)
+{
+    check(slab->freed == slab->carved, "a retired slab has all its blocks");
+    count_own(&heap->count[slab->class].retire, 1);
+    memset(marks_of(slab), 0, BITMAP_WORDS * sizeof *hs_marks);
+    slab->carved = slab->freed = 0;
+    remote_lock_pool();
+    remote_own(slab, NULL);
+    classifier_retire(slab);
+    slab->pooled = true;
+    release_retired(slab);
+    struct slab *due = release_due();
+    while (due != NULL && give_pages_back(due, RELEASE_LAZILY))
+        due = release_due();
+    struct slab **pool = empties_pool(slab->class);
+    slab->next = *pool;
+    *pool = slab;
+    remote_unlock_pool();
 }
 
 /* An empty slab's pages go back now, whatever the policy says; those that went lazily before as well. */
@@ -186,7 +181,7 @@ static size_t trim(struct slab *slab)
     if (committed == 0)
         return 0;
     release_reused(slab);
-    return hs_release_slab(slab, false) ? committed : 0;
+    return give_pages_back(slab, false) ? committed : 0;
 }
 
 static size_t seal(struct slab *slab)
@@ -213,13 +208,11 @@ static size_t to_pooled(size_t (*action)(struct slab *slab), size_t wanted)
 
 size_t hs_store_trim(void)
 {
-    hs_transfer_empty();
     return to_pooled(trim, SIZE_MAX);
 }
 
 size_t hs_store_reclaim(size_t wanted)
 {
-    hs_transfer_empty();
     return to_pooled(seal, wanted);
 }
 
@@ -263,14 +256,12 @@ void hs_store_check(void)
 {
     for (const struct slab *slab = last_slab; slab != NULL; slab = slab->older)
         check_marks(slab);
-    hs_transfer_check();
     release_check();
 }
 
 void hs_store_reset(void)
 {
     last_slab = NULL;
-    hs_transfer_reset();
     size_t slabs = hs_span_bytes / SLAB_BYTES;
     if (slabs > 0) {
         os_unmap((void *)hs_span, hs_span_bytes);

@@ -12,8 +12,7 @@
 void hs_store_init(void);
 struct slab *hs_acquire_slab(struct heap *heap, unsigned class); /* for the class; NULL without memory */
 void hs_retire_slab(struct heap *heap, struct slab *slab);       /* it is empty */
-bool hs_release_slab(struct slab *slab, bool lazily); /* an empty slab's pages go back; false if the system refuses */
-/* Both empty the transfer caches first, and return bytes. */
+/* Both return bytes. The transfer cache's blocks keep their slabs from being empty. */
 size_t hs_store_trim(void);             /* the pages of all empty slabs go back */
 size_t hs_store_reclaim(size_t wanted); /* empty slabs become address space: at least so many bytes, if there are */
 void hs_store_census(size_t *slab_bytes, size_t *out_bytes); /* committed to slabs; of that in blocks that are out */

@@ -32,7 +32,9 @@ struct slab {
     bool huge;             /* its superslab lies on huge pages */
 };
 
-extern uintptr_t hs_span;    /* its start; before it is reserved a value that keeps every pointer out */
+enum { NO_SPAN = UINTPTR_MAX - SLAB_SPAN_BYTES + 1 }; /* no program has an address so high: every pointer is outside */
+
+extern uintptr_t hs_span;    /* its start; NO_SPAN before it is reserved */
 extern size_t hs_span_bytes; /* reserved: at most SLAB_SPAN_BYTES; 0 before */
 extern struct slab *hs_slabs;
 extern uint64_t *hs_marks; /* BITMAP_WORDS per slab: bit i is set while block i is freed */

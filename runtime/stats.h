@@ -4,18 +4,9 @@
 
 #include <stdint.h>
 
-#include "counters.h"
 #include "text.h"
 
 #pragma GCC visibility push(hidden)
-
-/* The counters' names, in the order of their structs (defined in inspect.c). */
-enum {
-    HEAP_COUNTERS = sizeof(struct heap_count) / sizeof(uint64_t),
-    CLASS_COUNTERS = sizeof(struct class_count) / sizeof(uint64_t),
-};
-extern const char *const hs_heap_counter[HEAP_COUNTERS];
-extern const char *const hs_class_counter[CLASS_COUNTERS];
 
 /* One JSON object on one line (docs/api.md has its fields). Exact while no other thread allocates or frees. */
 void stats_json(struct text *out);

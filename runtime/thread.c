@@ -1,40 +1,26 @@
-/* The life of heaps: started at a thread's first allocation, drained and abandoned at its exit; fork; the pool lock. */
+/* The life of heaps: started at a thread's first allocation, drained and abandoned at its exit. */
 #include "thread.h"
 
 #include "hardening/hardening.h"
-#include "large.h"
-#include "lock.h"
+#include "locks.h"
 #include "os.h"
 #include "remote/remote.h"
+#include "rows.h"
 #include "run_cache.h"
+#include "runs.h"
 #include "slabs.h"
+#include "store.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 
-__thread bool hs_forking;
-
-static struct lock pool_lock;
 static bool heaps_usable; /* written under the pool lock */
 static bool has_exit_key;
 static pthread_key_t exit_key; /* its destructor runs at thread exit */
 static __thread uint8_t exits; /* how often it ran in this thread */
 static struct heap *abandoned; /* LIFO, under the pool lock */
 static struct heap *newest_heap; /* every heap ever created, under the pool lock */
-
-void hs_lock_pool(void)
-{
-    if (!hs_forking)
-        lock_acquire(&pool_lock);
-}
-
-void hs_unlock_pool(void)
-{
-    if (!hs_forking)
-        lock_release(&pool_lock);
-}
 
 void hs_drain_fronts(struct heap *heap)
 {
@@ -75,7 +61,7 @@ static void start(void)
         hs_store_init();
     if (!has_exit_key)
         has_exit_key = pthread_key_create(&exit_key, abandon) == 0;
-    __atomic_store_n(&heaps_usable, hs_large_init(), __ATOMIC_RELEASE);
+    __atomic_store_n(&heaps_usable, runs_init(), __ATOMIC_RELEASE);
 }
 
 bool hs_started(void)
@@ -123,13 +109,23 @@ struct heap *hs_heap_start(void)
     }
     if (heap != NULL) {
         hs_become(heap); /* the next line may allocate */
-        if (has_exit_key && pthread_setspecific(exit_key, &hs_no_heap) != 0) {
+        if (has_exit_key && pthread_setspecific(exit_key, &hs_no_heap) != 0)
             give_up(heap); /* nobody would see the thread's end; its next request tries again */
-            heap = NULL;
-        }
     }
     errno = saved;
-    return heap;
+    return hs_self;
+}
+
+void hs_free_without_heap(unsigned class, void *block)
+{
+    if (remote_takes(class, block))
+        return;
+    if (hs_heap_start() != &hs_no_heap) {
+        hs_free_small(block);
+        return;
+    }
+    count_shared(&hs_no_heap.count[class].direct, 1);
+    hs_give_all(&hs_no_heap, class, &block, 1);
 }
 
 void hs_visit_heaps(void (*visit)(struct heap *heap, void *with), void *with)
@@ -139,65 +135,11 @@ void hs_visit_heaps(void (*visit)(struct heap *heap, void *with), void *with)
         visit(heap, with);
 }
 
-/* fork: the thread that forks holds both locks, so that the child finds a whole heap; other libraries' handlers may run
- * between ours and allocate meanwhile (hs_forking).
- *
- * A signal handler may fork in the middle of malloc: what its thread holds stays its own. It must not wait for the other
- * lock for ever then, for another thread may be in the same case with the locks exchanged: after PATIENCE tries it forks
- * without. The child of a threaded process may not go on in malloc then anyway (POSIX, fork); it must not hang, though. */
-enum { POOL = 1, LARGE = 2, BOTH = POOL | LARGE, PATIENCE = 1000 };
-static __thread uint8_t held_before; /* by the code that the signal interrupted */
-static __thread uint8_t locks_taken;
-
-/* Both locks or none, so that nobody waits for the second while holding the first. */
-static bool take_both(void)
-{
-    if (!(held_before & POOL) && lock_try(&pool_lock))
-        locks_taken |= POOL;
-    if (!(held_before & LARGE) && hs_large_trylock())
-        locks_taken |= LARGE;
-    if ((held_before | locks_taken) == BOTH)
-        return true;
-    if (locks_taken & LARGE)
-        hs_large_unlock();
-    if (locks_taken & POOL)
-        lock_release(&pool_lock);
-    locks_taken = 0;
-    return false;
-}
-
-static void before_fork(void)
-{
-    held_before = (uint8_t)((lock_mine(&pool_lock) ? POOL : 0) | (hs_large_mine() ? LARGE : 0));
-    locks_taken = 0;
-    for (int tries = 0; !take_both() && (held_before == 0 || tries < PATIENCE); tries++)
-        sched_yield();
-    hs_forking = true;
-}
-
-static void after_fork(void)
-{
-    hs_forking = false;
-    if (locks_taken & LARGE)
-        hs_large_unlock();
-    if (locks_taken & POOL)
-        hs_unlock_pool();
-}
-
-static void after_fork_in_child(void)
-{
-    if (!((held_before | locks_taken) & LARGE))
-        hs_large_forget_lock();
-    if (!((held_before | locks_taken) & POOL))
-        lock_forget(&pool_lock);
-    after_fork();
-}
-
-/* Not inside start(): pthread_atfork may allocate. */
+/* Not inside start(): registering may allocate. */
 __attribute__((constructor)) static void register_fork(void)
 {
     hs_started();
-    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+    hs_locks_over_fork();
 }
 
 void hs_forget_heaps(void)

@@ -21,11 +21,11 @@ PROGRAMS = {
     "list": ("list_cases.c", "lock.c", "remote/owner_list.c", "classifier/slab_map.c"),
     "life": ("life_cases.c", "lock.c"),
     "run": ("run_cases.c", "lock.c", "runs.c", "run_pages.c"),
-    "peak": ("peak_cases.c", "inspect.c"),
+    "peak": ("peak_cases.c", "counters.c"),
 }
 """The sources under exploration; of `tests/interleave`, or else of the runtime."""
 
-BOUNDS = {"lock.c": ("LOCK_SPINS = 100", "LOCK_SPINS = 1"), "thread.c": ("PATIENCE = 1000", "PATIENCE = 2")}
+BOUNDS = {"lock.c": ("LOCK_SPINS = 100", "LOCK_SPINS = 1"), "locks.c": ("PATIENCE = 1000", "PATIENCE = 2")}
 """Loops that only bide time, cut short: each of their rounds does the same."""
 
 FLAGS = ("-std=gnu17", "-O2", "-Wall", "-Wextra", "-fno-stack-protector")
@@ -183,8 +183,8 @@ CASES = [
     ("run", "run_handed_on", [0, 1], 11_000),
     ("run", "run_freed_twice", [1], 420),
     ("life", "start_2", [1], 160),
-    ("life", "start_3", [1], 33_000),
-    ("life", "start_failing", [2], 120_000),
+    ("life", "start_3", [1], 29_000),
+    ("life", "start_failing", [2], 105_000),
     ("life", "live_2", [1, 2], 1_900),
     ("life", "fork_both", [0x22], 3_200),
     ("life", "fork_one", [0x22], 24_000),
@@ -293,13 +293,13 @@ MUTANTS = [
     Mutant("list", "recycle", LIST, "    hs_lock_pool();", "", "data race"),
     Mutant("run", "run_freed_twice", "runs.c", "&used, RUN_GONE, false", "&used, RUN_USED, false", "data race"),
     Mutant(
-        "peak", "peak_2x1", "inspect.c", "while (by > 0 && now > peak", "if (by > 0 && now > peak", "an increase has"
+        "peak", "peak_2x1", "counters.c", "while (by > 0 && now > peak", "if (by > 0 && now > peak", "an increase has"
     ),
-    Mutant("peak", "peak_2x1", "inspect.c", "by > 0 && now > peak", "by > 0", "the peak is not the greatest sum"),
+    Mutant("peak", "peak_2x1", "counters.c", "by > 0 && now > peak", "by > 0", "the peak is not the greatest sum"),
     Mutant(
         "peak",
         "peak_2x1",
-        "inspect.c",
+        "counters.c",
         "__atomic_add_fetch(&hs_count.committed, (uint64_t)by, __ATOMIC_RELAXED)",
         "hs_count.committed += (uint64_t)by",
         RACE,
@@ -309,16 +309,16 @@ MUTANTS = [
         *("life", "start_2", "thread.c"),
         *("__atomic_load_n(&heaps_usable, __ATOMIC_ACQUIRE)", "__atomic_load_n(&heaps_usable, 0)", RACE),
     ),
-    Mutant("life", "handlers_exchanged", "thread.c", "held_before == 0 || tries < PATIENCE", "true", "livelock"),
+    Mutant("life", "handlers_exchanged", "locks.c", "held_before == 0 || tries < PATIENCE", "true", "livelock"),
     Mutant(
         "life",
         "handler_large",
-        "thread.c",
-        "hs_forking = false;\n    if (locks_taken & LARGE)",
-        "hs_forking = false;\n    if (1)",
+        "locks.c",
+        "forking = false;\n    if (locks_taken & LARGE)",
+        "forking = false;\n    if (1)",
         "fork released a lock",
     ),
-    Mutant("life", "child_of_handler", "thread.c", "        lock_forget(&pool_lock);", "        ;", "deadlock"),
+    Mutant("life", "child_of_handler", "locks.c", "        lock_forget(&pool_lock);", "        ;", "deadlock"),
 ]
 
 

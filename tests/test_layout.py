@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from heapsmith.codegen.generate import INCLUDED, RUNTIME_ORDER
 from heapsmith.model import policy
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,6 +41,15 @@ A part's modules outside its packages stand leftmost of all."""
 KERNELS = {"kernel", "hit_path", "large_hit_path", "lowered"}
 PYTHON = [path for folder in ("src", *MAY_IMPORT, *DATA, "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
 C = [path for suffix in ("c", "h") for path in sorted((ROOT / "runtime").rglob(f"*.{suffix}"))]
+
+TOOLS = {"recorder", "replay", "verify"}
+LIBRARY = {name: path for path in C if (name := str(path.relative_to(ROOT / "runtime"))).partition("/")[0] not in TOOLS}
+"""The files of the runtime that libraries are made of, by name."""
+
+NO_CODE = re.compile(r'[ ]*/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|^#[^\n]*', re.MULTILINE | re.DOTALL)
+DECLARES = re.compile(r"^\w[^{}]*?;$", re.MULTILINE)
+DEFINES = re.compile(r"^(?!static (?!inline))\w[^;{}]*?(\w+)\([^;{}]*\)\n\{", re.MULTILINE)
+CALLS = re.compile(r"(?<![\w.>])(\w+)\(")
 
 
 def imported(path: Path) -> set[str]:
@@ -144,6 +154,37 @@ def test_a_template_reads_as_c() -> None:
         assert text.startswith("{# "), f"{path}: its first line is no comment that says its purpose"
         assert text.count("/*") == text.count("*/"), f"{path}: a comment begins or ends in another file"
         assert not re.search(r"\{[{%][^}]*~[^}]*[}%]\}", text), f"{path}: C as pieces of text"
+
+
+def uses() -> Iterator[tuple[str, str, str]]:
+    """Whenever a file of the library includes or calls what stands in another: both their names, and how."""
+    code = {name: DECLARES.sub("", NO_CODE.sub("", path.read_text())) for name, path in LIBRARY.items()}
+    defines = {name: set(DEFINES.findall(text)) for name, text in code.items()}
+    for name, text in code.items():
+        yield from ((name, header, "includes it") for header in INCLUDED.findall(LIBRARY[name].read_text()))
+        calls = set(CALLS.findall(text)) - defines[name]
+        for other, functions in defines.items():
+            yield from ((name, other, f"calls {function}") for function in calls & functions)
+
+
+def place(name: str) -> int:
+    """Where a file stands in RUNTIME_ORDER: by its name, its name without the suffix, or its folder's."""
+    parts = (name, name.rpartition(".")[0], name.partition("/")[0])
+    return RUNTIME_ORDER.index(next(part for part in parts if part in RUNTIME_ORDER))
+
+
+def test_the_runtime_is_used_one_way() -> None:
+    """Files of one folder may use each other, but not in a circle; plan.h and the functions of fast.c are emitted."""
+    neighbours: dict[str, set[str]] = {}
+    for name, other, how in uses():
+        if other == "plan.h":
+            continue
+        assert place(other) <= place(name), f"{name} {how}: {other} stands behind it"
+        if place(other) == place(name) and (one := name.rpartition(".")[0]) != (two := other.rpartition(".")[0]):
+            neighbours.setdefault(one, set()).add(two)
+    TopologicalSorter(neighbours).prepare()
+    assert len(neighbours) > 10
+    assert {place(name) for name in LIBRARY} == set(range(len(RUNTIME_ORDER))), "every part of RUNTIME_ORDER has a file"
 
 
 @pytest.fixture(scope="module")

@@ -243,7 +243,8 @@ BEHAVIOURS = {
     **dict.fromkeys(("runs.c", "run_ages.c", "run_cache.c", "run_pages.c"), ("malloc_trim", "memory_")),
     "glibc.c": ("mall", "errno_extras"),
     "operators.c": ("new_", "delete_"),
-    "thread.c": ("fork_", "thread_", "exit_", "memory_"),
+    "thread.c": ("thread_", "exit_", "memory_"),
+    "locks.c": ("fork_",),
 }
 """Files of which programs of tests/behaviours show what no trace does, and how the names of those begin."""
 

@@ -4,11 +4,12 @@
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #include "api.h"
+#include "classifier/slab_map.h"
 #include "front/stack.h"
 #include "front/array_stack.h"
-#include "classifier/slab_map.h"
 #include "large.h"
 #include "span.h"
+#include "thread.h"
 
 /* 16-byte blocks for requests of 0 to 16 bytes: at most 16 bytes unused inside, 4096 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.

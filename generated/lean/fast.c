@@ -4,10 +4,11 @@
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #include "api.h"
-#include "front/linked_list.h"
 #include "classifier/slab_map.h"
+#include "front/linked_list.h"
 #include "large.h"
 #include "span.h"
+#include "thread.h"
 
 /* 16-byte blocks for requests of 0 to 16 bytes: at most 16 bytes unused inside, 256 blocks a slab.
  * Linked list: LIFO through the blocks' first words, of the heap's thread alone.

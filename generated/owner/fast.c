@@ -4,12 +4,13 @@
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #include "api.h"
-#include "front/stack.h"
-#include "front/array_stack.h"
 #include "classifier/slab_map.h"
 #include "remote/owner_list.h"
+#include "front/stack.h"
+#include "front/array_stack.h"
 #include "large.h"
 #include "span.h"
+#include "thread.h"
 
 /* 16-byte blocks for requests of 0 to 16 bytes: at most 16 bytes unused inside, 1024 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.

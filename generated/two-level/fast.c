@@ -4,13 +4,14 @@
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #include "api.h"
+#include "classifier/slab_map.h"
 #include "front/stack.h"
 #include "front/array_stack.h"
 #include "front/none.h"
 #include "front/two_level.h"
-#include "classifier/slab_map.h"
 #include "large.h"
 #include "span.h"
+#include "thread.h"
 
 /* 16-byte blocks for requests of 0 to 16 bytes: at most 16 bytes unused inside, 4096 blocks a slab.
  * Array stack over a linked list, both LIFO and of the heap's thread alone.

@@ -3,21 +3,21 @@
 
 #include <string.h>
 
-static struct slab *pool[CLASS_COUNT]; /* LIFO each, under the pool lock */
-static struct superslab superslab[CLASS_COUNT];
+static struct slab *class_pool[CLASS_COUNT]; /* LIFO each, under the pool lock */
+static struct superslab class_superslab[CLASS_COUNT];
 
 struct slab **empties_pool(unsigned class)
 {
-    return &pool[class];
+    return &class_pool[class];
 }
 
 struct superslab *empties_superslab(unsigned class)
 {
-    return &superslab[class];
+    return &class_superslab[class];
 }
 
 void empties_reset(void)
 {
-    memset(pool, 0, sizeof pool);
-    memset(superslab, 0, sizeof superslab);
+    memset(class_pool, 0, sizeof class_pool);
+    memset(class_superslab, 0, sizeof class_superslab);
 }

@@ -1,23 +1,23 @@
 /* Empties "shared": one pool and one superslab for all classes. */
 #include "empties/empties.h"
 
-static struct slab *pool; /* LIFO, under the pool lock */
-static struct superslab superslab;
+static struct slab *shared_pool; /* LIFO, under the pool lock */
+static struct superslab shared_superslab;
 
 struct slab **empties_pool(unsigned class)
 {
     (void)class;
-    return &pool;
+    return &shared_pool;
 }
 
 struct superslab *empties_superslab(unsigned class)
 {
     (void)class;
-    return &superslab;
+    return &shared_superslab;
 }
 
 void empties_reset(void)
 {
-    pool = NULL;
-    superslab = (struct superslab){ 0 };
+    shared_pool = NULL;
+    shared_superslab = (struct superslab){ 0 };
 }

@@ -12,7 +12,7 @@
 void *array_stack_refill(struct heap *heap, unsigned class)
 {
     heap = hs_heap_of(heap);
-    if (heap == NULL)
+    if (heap == &hs_no_heap)
         return hs_alloc_run_for(class);
     if (remote_drain(heap) && stack_held(heap, class) > 0)
         return stack_pop(heap, class);
@@ -22,7 +22,7 @@ void *array_stack_refill(struct heap *heap, unsigned class)
 void array_stack_flush(struct heap *heap, unsigned class, void *block)
 {
     if (heap == &hs_no_heap) {
-        remote_orphan_free(class, block);
+        hs_free_without_heap(class, block);
         return;
     }
     const struct class_plan *plan = &hs_class[class];

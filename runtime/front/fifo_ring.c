@@ -36,7 +36,7 @@ static void give_oldest(struct heap *heap, unsigned class, uint32_t blocks)
 void *fifo_ring_refill(struct heap *heap, unsigned class)
 {
     heap = hs_heap_of(heap);
-    if (heap == NULL)
+    if (heap == &hs_no_heap)
         return hs_alloc_run_for(class);
     if (remote_drain(heap) && heap->front[class].held > 0) {
         count_checked(&heap->count[class].hit0);
@@ -52,7 +52,7 @@ void *fifo_ring_refill(struct heap *heap, unsigned class)
 void fifo_ring_flush(struct heap *heap, unsigned class, void *block)
 {
     if (heap == &hs_no_heap) {
-        remote_orphan_free(class, block);
+        hs_free_without_heap(class, block);
         return;
     }
     const struct class_plan *plan = &hs_class[class];

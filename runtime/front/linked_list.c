@@ -35,7 +35,7 @@ static void give_newest(struct heap *heap, unsigned class, uint32_t blocks)
 void *linked_list_refill(struct heap *heap, unsigned class)
 {
     heap = hs_heap_of(heap);
-    if (heap == NULL)
+    if (heap == &hs_no_heap)
         return hs_alloc_run_for(class);
     struct front *front = &heap->front[class];
     if (remote_drain(heap) && front->held > 0) {
@@ -54,7 +54,7 @@ void *linked_list_refill(struct heap *heap, unsigned class)
 void linked_list_flush(struct heap *heap, unsigned class, void *block)
 {
     if (heap == &hs_no_heap) {
-        remote_orphan_free(class, block);
+        hs_free_without_heap(class, block);
         return;
     }
     const struct class_plan *plan = &hs_class[class];

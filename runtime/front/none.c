@@ -9,7 +9,7 @@
 void *none_alloc(struct heap *heap, unsigned class)
 {
     heap = hs_heap_of(heap);
-    if (heap == NULL)
+    if (heap == &hs_no_heap)
         return hs_alloc_run_for(class);
     remote_drain(heap);
     void *block;
@@ -19,7 +19,7 @@ void *none_alloc(struct heap *heap, unsigned class)
 void none_free(struct heap *heap, unsigned class, void *block)
 {
     if (heap == &hs_no_heap) {
-        remote_orphan_free(class, block);
+        hs_free_without_heap(class, block);
         return;
     }
     count_own(&heap->count[class].direct, 1);

@@ -44,7 +44,7 @@ static void *promote(struct heap *heap, unsigned class)
 void *two_level_refill(struct heap *heap, unsigned class)
 {
     heap = hs_heap_of(heap);
-    if (heap == NULL)
+    if (heap == &hs_no_heap)
         return hs_alloc_run_for(class);
     if (remote_drain(heap) && stack_held(heap, class) > 0)
         return stack_pop(heap, class);
@@ -54,7 +54,7 @@ void *two_level_refill(struct heap *heap, unsigned class)
 void two_level_spill(struct heap *heap, unsigned class, void *block)
 {
     if (heap == &hs_no_heap) {
-        remote_orphan_free(class, block);
+        hs_free_without_heap(class, block);
         return;
     }
     const struct class_plan *plan = &hs_class[class];

@@ -3,7 +3,6 @@
 
 #include "hardening/hardening.h"
 #include "hardening/live.h"
-#include "remote/remote.h"
 
 #include <string.h>
 
@@ -75,16 +74,13 @@ static void *quarantined(struct quarantine *quarantine, void *block)
     return leaves;
 }
 
-void *hs_take_back(void *block)
+void *hs_take_back(struct heap *heap, void *block)
 {
     hs_dies(block);
     const struct class_plan *plan = plan_of(block);
     hardening_unseal(block, plan->usable);
     memset(block, 0, plan->usable + TAIL_BYTES);
-    if (QUARANTINE == 0)
-        return block;
-    struct heap *heap = remote_freeing_heap();
-    return heap != &hs_no_heap ? quarantined(&heap->quarantine, block) : block;
+    return QUARANTINE > 0 && heap != &hs_no_heap ? quarantined(&heap->quarantine, block) : block;
 }
 
 void hardening_empty(struct heap *heap)

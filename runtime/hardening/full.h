@@ -7,7 +7,7 @@
 #pragma GCC visibility push(hidden)
 
 void *hs_hand_out(void *block);
-void *hs_take_back(void *block); /* the block that leaves the quarantine for it; NULL if none does */
+void *hs_take_back(struct heap *heap, void *block); /* into its quarantine; the block that leaves that for it, or NULL */
 
 #pragma GCC visibility pop
 

@@ -1,8 +1,6 @@
 /* Release "budget": empty slabs keep so many bytes of committed pages together, free runs so many; the oldest go. */
 #include "release/release.h"
 
-#include "slabs.h"
-
 /* The age queue: empty slabs with committed pages, FIFO by retirement; under the pool lock.
  * aging_bytes == sum of `committed` over its slabs. */
 static struct slab *oldest_slab;
@@ -40,16 +38,19 @@ static void leave_queue(struct slab *slab)
     aging_bytes -= slab->committed;
 }
 
-void release_slab(struct slab *slab)
+void release_retired(struct slab *slab)
 {
     if (slab->committed > 0)
         join(slab);
-    while (aging_bytes > slab_budget) {
-        struct slab *goes = oldest_slab;
-        leave_queue(goes);
-        if (!hs_release_slab(goes, RELEASE_LAZILY))
-            break;
-    }
+}
+
+struct slab *release_due(void)
+{
+    if (aging_bytes <= slab_budget)
+        return NULL;
+    struct slab *due = oldest_slab;
+    leave_queue(due);
+    return due;
 }
 
 void release_reused(struct slab *slab)

@@ -1,8 +1,7 @@
 /* Remote free "local cache": one store for all heaps, under one lock; a block goes into the front of whoever frees it. */
 #include "remote/remote.h"
 
-#include "store.h"
-#include "thread.h"
+#include "locks.h"
 
 static struct store store; /* under the pool lock */
 
@@ -43,23 +42,12 @@ bool remote_drain(struct heap *heap)
     return false;
 }
 
-struct heap *remote_freeing_heap(void)
+/* There is no owner: the block goes into the front of whoever frees it. */
+bool remote_takes(unsigned class, void *block)
 {
-    struct heap *heap = hs_heap_of(hs_self);
-    return heap != NULL ? heap : &hs_no_heap;
-}
-
-/* Straight to the store only where the thread gets no heap: one that dies, or that lacks memory. */
-void remote_orphan_free(unsigned class, void *block)
-{
-    if (remote_freeing_heap() != &hs_no_heap) {
-        hs_free_small(block);
-        return;
-    }
-    count_shared(&hs_no_heap.count[class].direct, 1);
-    remote_lock_store();
-    hs_give(&hs_no_heap, class, block);
-    remote_unlock_store();
+    (void)class;
+    (void)block;
+    return false;
 }
 
 void remote_reset(void)

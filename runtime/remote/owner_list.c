@@ -6,8 +6,8 @@
 #include "remote/owner_list.h"
 
 #include "links.h"
+#include "locks.h"
 #include "remote/remote.h"
-#include "thread.h"
 
 struct store *remote_store(struct heap *heap)
 {
@@ -64,14 +64,10 @@ bool remote_drain(struct heap *heap)
     return true;
 }
 
-struct heap *remote_freeing_heap(void)
-{
-    return hs_self;
-}
-
-void remote_orphan_free(unsigned class, void *block)
+bool remote_takes(unsigned class, void *block)
 {
     remote_free(slab_of(block)->owner, class, block);
+    return true;
 }
 
 void remote_reset(void)

@@ -15,9 +15,8 @@ void remote_unlock_store(void);
 void remote_lock_pool(void); /* around pool work inside a store operation */
 void remote_unlock_pool(void);
 void remote_own(struct slab *slab, struct heap *heap);
-bool remote_drain(struct heap *heap);                 /* true if blocks came */
-struct heap *remote_freeing_heap(void);               /* the calling thread's, got now if it needs one to free; hs_no_heap: none */
-void remote_orphan_free(unsigned class, void *block); /* by a thread without a heap */
+bool remote_drain(struct heap *heap);           /* true if blocks came */
+bool remote_takes(unsigned class, void *block); /* a thread without a heap frees it: does its owner have it now? */
 void remote_reset(void);
 
 #pragma GCC visibility pop

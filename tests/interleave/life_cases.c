@@ -1,10 +1,10 @@
-/* The start of the library, heaps changing hands, and fork (runtime/thread.c, with the lock of large.c). */
+/* The start of the library, heaps changing hands, and fork (runtime/thread.c, locks.c). */
 #include "explore.h"
 
 #define constructor unused /* nothing starts before main */
 #include "thread.c"
 #undef constructor
-#include "large.c"
+#include "locks.c"
 
 static struct heap heaps[THREADS];
 static uint64_t made, inits, failing, pool_data, large_data, using[THREADS];
@@ -76,7 +76,7 @@ void run_cache_empty(struct heap *heap)
 static void setup_unstarted(void)
 {
     share("pool lock", &pool_lock, sizeof pool_lock);
-    share("large lock", &large, sizeof large);
+    share("large lock", &large_lock, sizeof large_lock);
     share("heaps_usable", &heaps_usable, sizeof heaps_usable);
     share("has_exit_key", &has_exit_key, sizeof has_exit_key);
     share("exit_key", &exit_key, sizeof exit_key);
@@ -132,7 +132,7 @@ static uint64_t started_once(void)
 static void live(int thread)
 {
     struct heap *heap = hs_heap_start();
-    expect(heap != NULL && hs_self == heap && exits == 0, "no heap");
+    expect(heap != &hs_no_heap && hs_self == heap && exits == 0, "no heap");
     using[thread] = 1;
     heap->front[0].held++;
     using[thread] = 0;
@@ -227,7 +227,7 @@ static void handler_large(int thread)
     if (thread == 0) {
         hs_large_lock();
         fork_in_handler(false);
-        expect(hs_large_mine(), "fork released a lock that it did not take");
+        expect(lock_mine(&large_lock), "fork released a lock that it did not take");
         hs_large_unlock();
     } else if (thread == 1) {
         fork_here(false);
@@ -267,7 +267,7 @@ static void child_of_handler(int thread)
 
 static uint64_t all_free(void)
 {
-    expect(pool_lock.word == 0 && large.word == 0, "a lock is left taken");
+    expect(pool_lock.word == 0 && large_lock.word == 0, "a lock is left taken");
     return pool_data << 4 | large_data;
 }
 

@@ -4,9 +4,9 @@
 #include "classifier/slab_map.h"
 #include "links.h"
 #include "lock.h"
+#include "locks.h"
 #include "remote/owner_list.h"
 #include "remote/remote.h"
-#include "thread.h"
 
 enum { PUSHES = 2, GRAIN_BYTES = 64, BLOCKS = THREADS * PUSHES };
 
@@ -193,7 +193,7 @@ static void recycle(int thread)
             retire();
     } else if (thread == 1 && __atomic_load_n(&handed, __ATOMIC_ACQUIRE) == 1) {
         expect(classifier_class(block_of(1)) == 0 && slab_of(block_of(1))->owner == &owner, "the slab changed under a block");
-        remote_orphan_free(0, block_of(1));
+        remote_takes(0, block_of(1));
     } else if (thread == 2) {
         remote_lock_pool();
         if (pool != NULL)

@@ -1,4 +1,4 @@
-/* count_committed and count_shared (runtime/inspect.c, counters.h): sums are exact; once an increase has returned the peak is
+/* count_committed and count_shared (runtime/counters.c, counters.h): sums are exact; once an increase has returned the peak is
  * not below the sum it made; when all have returned it is exactly the greatest sum there was. */
 #include "explore.h"
 

@@ -10,7 +10,7 @@ GUARDED = True
 LIVE_MAP = True
 ENCODES_LINKS = True
 MAX_QUARANTINE = 4096
-CODE = Guard(frozenset({"hs_hand_out"}), frozenset({"hs_take_back"}))
+CODE = Guard(frozenset({"hs_hand_out"}), frozenset({"hs_take_back", "hs_heap_of"}))
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

@@ -1,0 +1,93 @@
+/* The pool lock and the large lock, which a thread that forks holds over the fork. */
+#include "locks.h"
+
+#include "lock.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+static struct lock pool_lock, large_lock;
+static __thread bool forking; /* this thread is inside fork() and holds both */
+
+void hs_lock_pool(void)
+{
+    if (!forking)
+        lock_acquire(&pool_lock);
+}
+
+void hs_unlock_pool(void)
+{
+    if (!forking)
+        lock_release(&pool_lock);
+}
+
+void hs_large_lock(void)
+{
+    if (!forking)
+        lock_acquire(&large_lock);
+}
+
+void hs_large_unlock(void)
+{
+    if (!forking)
+        lock_release(&large_lock);
+}
+
+/* fork: the thread that forks holds both locks, so that the child finds a whole heap; other libraries' handlers may run
+ * between ours and allocate meanwhile (forking).
+ *
+ * A signal handler may fork in the middle of malloc: what its thread holds stays its own. It must not wait for the other
+ * lock for ever then, for another thread may be in the same case with the locks exchanged: after PATIENCE tries it forks
+ * without. The child of a threaded process may not go on in malloc then anyway (POSIX, fork); it must not hang, though. */
+enum { POOL = 1, LARGE = 2, BOTH = POOL | LARGE, PATIENCE = 1000 };
+static __thread uint8_t held_before; /* by the code that the signal interrupted */
+static __thread uint8_t locks_taken;
+
+/* Both locks or none, so that nobody waits for the second while holding the first. */
+static bool take_both(void)
+{
+    if (!(held_before & POOL) && lock_try(&pool_lock))
+        locks_taken |= POOL;
+    if (!(held_before & LARGE) && lock_try(&large_lock))
+        locks_taken |= LARGE;
+    if ((held_before | locks_taken) == BOTH)
+        return true;
+    if (locks_taken & LARGE)
+        lock_release(&large_lock);
+    if (locks_taken & POOL)
+        lock_release(&pool_lock);
+    locks_taken = 0;
+    return false;
+}
+
+static void before_fork(void)
+{
+    held_before = (uint8_t)((lock_mine(&pool_lock) ? POOL : 0) | (lock_mine(&large_lock) ? LARGE : 0));
+    locks_taken = 0;
+    for (int tries = 0; !take_both() && (held_before == 0 || tries < PATIENCE); tries++)
+        sched_yield();
+    forking = true;
+}
+
+static void after_fork(void)
+{
+    forking = false;
+    if (locks_taken & LARGE)
+        lock_release(&large_lock);
+    if (locks_taken & POOL)
+        lock_release(&pool_lock);
+}
+
+static void after_fork_in_child(void)
+{
+    if (!((held_before | locks_taken) & LARGE))
+        lock_forget(&large_lock);
+    if (!((held_before | locks_taken) & POOL))
+        lock_forget(&pool_lock);
+    after_fork();
+}
+
+void hs_locks_over_fork(void)
+{
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}

@@ -1,0 +1,17 @@
+/* The two locks of the process, and what becomes of them over fork. A thread that takes both takes the pool lock first. */
+#ifndef HEAPSMITH_LOCKS_H
+#define HEAPSMITH_LOCKS_H
+
+#pragma GCC visibility push(hidden)
+
+void hs_lock_pool(void); /* slabs without a class, superslabs, abandoned heaps */
+void hs_unlock_pool(void);
+void hs_large_lock(void); /* runs, huge blocks */
+void hs_large_unlock(void);
+
+/* From now on a thread that forks holds both locks until fork is over. It may allocate, as pthread_atfork(3) does. */
+void hs_locks_over_fork(void);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,7 @@
+/* The slab span, before it is reserved. */
+#include "span.h"
+
+uintptr_t hs_span = NO_SPAN;
+size_t hs_span_bytes;
+struct slab *hs_slabs;
+uint64_t *hs_marks;
