@@ -1,11 +1,11 @@
-"""The policy tables: a row is one module and holds all that Python says about its policy.
+"""The policy tables: each row is a module that holds all that Python knows about its policy.
 
-Each room is a package; its page lists what its rows have. Every row has NAME, the word in a design
-file. One row of each table has DEFAULT: designs that say nothing have that policy. A row whose
-policy has numbers has Params, the struct that a design file fills, and `why_not_valid(params)`.
-Any row may have `why_not_with(design)`: the reason, with the field's name, why a design cannot
-have this policy together with its others, or None. The place of a row in its table is its code in
-the state.
+Each room is a package; its docstring lists the names that its rows have. Every row has NAME, the
+word in a design file. One row of each table has DEFAULT: a design without a choice has that policy.
+A row whose policy has numbers has Params, the struct that a design file fills, and
+`why_not_valid(params)`. Any row may have `why_not_with(design)`: the reason, with the field's name,
+why a design cannot combine this policy with its others, or None. The place of a row in its table is
+its code in the state.
 """
 
 from types import ModuleType
@@ -24,24 +24,24 @@ TABLES: dict[str, Table] = {
     "hardening": hardening.ROWS,
     "foreign": foreign.ROWS,
 }
-"""The rows by the field of a design that names one."""
+"""The rows of each field of a design that names a policy."""
 
 
 def names(field: str) -> list[str]:
-    """The names of a table's rows, in the order of their codes."""
+    """Return the names of a table's rows, in the order of their codes."""
     return [row.NAME for row in TABLES[field]]
 
 
 def code(field: str, name: str) -> int:
-    """The code of the row called `name` (ValueError if there is none)."""
+    """Return the code of the row called `name` (ValueError if there is none)."""
     return names(field).index(name)
 
 
 def row(field: str, name: str) -> ModuleType:
-    """The row called `name` (ValueError if there is none)."""
+    """Return the row called `name` (ValueError if there is none)."""
     return TABLES[field][code(field, name)]
 
 
 def default(field: str) -> ModuleType:
-    """The row that a design has where it says nothing."""
+    """Return the row of a design that makes no choice."""
     return next(row for row in TABLES[field] if getattr(row, "DEFAULT", False))

@@ -1,16 +1,17 @@
-"""What a row says of the emitted C: the functions, calls, tests and machine instructions that the audit expects.
+"""The record of the emitted C that each row has: functions, calls, tests and instruction counts.
 
-A row's template and its runtime file have the row's name, in the folders of its room. A hit path is counted in machine
-instructions that read memory, write it, or branch on a condition; an instruction that updates memory is a load and a
-store. Addresses made without memory (lea), jumps always taken and the return are not counted. The figures are those of
-GCC 12 for x86-64 with codegen/build.py's flags.
+The audit holds the C against these records. A row's template and its runtime file have the row's
+name, in the folders of its room. A hit path is counted in machine instructions that read memory,
+write memory, or branch on a condition. An instruction that updates memory is a load and a store.
+Instructions that compute an address (lea), unconditional jumps and the return are not counted. The
+counts are for GCC 12 on x86-64 with codegen/build.py's flags.
 """
 
 from typing import NamedTuple
 
 
 class Hit(NamedTuple):
-    """Machine instructions of one hit path that read memory, write it, and branch on a condition."""
+    """Machine instructions of one hit path that read memory, write memory, and branch."""
 
     loads: int
     stores: int
@@ -25,14 +26,14 @@ class Hit(NamedTuple):
 
 
 def total(*parts: Hit) -> Hit:
-    """A path that is made of parts."""
+    """Return the sum of the parts of a path."""
     return Hit(*(sum(column) for column in zip(*parts, strict=True)))
 
 
 NOTHING = Hit(0, 0, 0)
 
 SELF = Hit(2, 0, 0)
-"""hs_self: where it lies from the thread's base (a word of the global offset table), then itself."""
+"""hs_self: its offset (a word of the global offset table), then its value."""
 
 NO_CALLS = frozenset[str]()
 
@@ -40,9 +41,10 @@ NO_CALLS = frozenset[str]()
 class Function(NamedTuple):
     """A function of a class: alloc_<size> or free_<size>.
 
-    leaves: the slow path that it leaves for; test: operator and right side of the condition for that, None where it
-    always leaves; calls: the inline functions that it calls; hit: its hit path; hit_of_one: the same with a capacity of
-    1, of which the compiler makes more.
+    leaves: the slow path that the function leaves for; test: operator and right side of the
+    condition for leaving, None if the function always leaves; calls: the inline functions that it
+    calls; hit: its hit path; hit_of_one: its hit path with a capacity of 1, which the compiler
+    simplifies more.
     """
 
     leaves: str
@@ -53,7 +55,7 @@ class Function(NamedTuple):
 
 
 class FrontCode(NamedTuple):
-    """A kind of front. drain: the function that empties it, as C; has_slots: whether its functions name their slots."""
+    """The code of a front. drain: the C function that empties it; has_slots: if it has slots."""
 
     allocate: Function
     free: Function
@@ -62,11 +64,11 @@ class FrontCode(NamedTuple):
 
 
 FULL = ">= {capacity}"
-"""The condition under which a front that counts its blocks takes no more."""
+"""The condition under which a front that counts its blocks is full."""
 
 
 class Question(NamedTuple):
-    """What free asks of a block, and where it leaves for if the answer is not the usual one: a path for each test."""
+    """The questions that free() asks about a block, and the slow path of each unusual answer."""
 
     hit: Hit
     tests: tuple[str, ...] = ()
@@ -75,7 +77,7 @@ class Question(NamedTuple):
 
 
 class Guard(NamedTuple):
-    """What stands between the program and the machine: the functions that malloc and free call."""
+    """The functions that malloc and free call to check, fill or hold back a block."""
 
     born: frozenset[str]
     dies: frozenset[str]

@@ -9,12 +9,12 @@ from heapsmith.model.compile.dispatch import dispatched, rows_of
 ROWS = rows_of(__name__, __path__)
 
 choice_gives = dispatched(ROWS, "gives", "state.choice_code")
-"""The slab that serves a take, -1 if none is available."""
+"""Return the slab that serves a take, or -1 if no slab is available."""
 choice_attach = dispatched(ROWS, "attach", "state.choice_code")
-"""A slab just acquired is available."""
+"""Make a slab available that was just acquired."""
 choice_add = dispatched(ROWS, "add", "state.choice_code")
-"""A slab without a free block has one again."""
+"""Make a slab available that had no free block and now has a free block again."""
 choice_remove = dispatched(ROWS, "remove", "state.choice_code")
-"""A slab is exhausted or retired."""
+"""Take away a slab that is exhausted or retired."""
 choice_lets_go = dispatched(ROWS, "lets_go", "state.choice_code")
-"""Whether an available slab of which no block is out may be retired."""
+"""Return whether an available slab that has no block out may be retired."""

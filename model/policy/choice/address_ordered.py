@@ -1,7 +1,8 @@
-"""Address order: refills come from the lowest slab that has a free block, so that high slabs drain empty.
+"""Address order: the lowest slab with a free block serves refills, so that high slabs drain.
 
-The available slabs of a class hang in a pairing heap through their own records (Fredman, Sedgewick, Sleator, Tarjan:
-"The pairing heap", Algorithmica 1986): the order that the page defines, without a walk along a list.
+The available slabs of a class form a pairing heap through their own records (Fredman, Sedgewick,
+Sleator, Tarjan: "The pairing heap", Algorithmica 1986). The heap gives the order that the page
+defines without a walk along a list.
 """
 
 from heapsmith.model.compile.kernel import kernel
@@ -15,14 +16,14 @@ NAME = "address_ordered"
 
 @kernel
 def gives(state: State, store: int) -> int:
-    """The available slab of the lowest address; -1 if there is none."""
+    """Return the available slab of the lowest address, or -1 if no slab is available."""
     touch(state.touched, int(state.stores[store]["at"]) + WORD, 0)
     return int(state.stores[store]["head"])
 
 
 @kernel
 def add(state: State, store: int, slab: int) -> None:
-    """A slab with a free block joins the others."""
+    """Put a slab with a free block into the heap."""
     touch(state.touched, int(state.stores[store]["at"]) + WORD, 1)
     touch(state.touched, slab_at(state, slab) + SLAB_NEXT, 1)
     touch(state.touched, slab_at(state, slab) + SLAB_PREVIOUS, 1)
@@ -38,7 +39,7 @@ attach = add
 
 @kernel
 def remove(state: State, store: int, slab: int) -> None:
-    """`slab` is available no longer."""
+    """Take `slab` out of the heap."""
     touch(state.touched, int(state.stores[store]["at"]) + WORD, 1)
     touch(state.touched, slab_at(state, slab) + SLAB_CHILD, 0)
     root = int(state.stores[store]["head"])
@@ -52,7 +53,7 @@ def remove(state: State, store: int, slab: int) -> None:
 
 @kernel
 def lets_go(state: State, store: int, slab: int) -> bool:
-    """Any empty slab may go unless no other is available."""
+    """Any empty slab may be retired unless no other slab is available."""
     touch(state.touched, int(state.stores[store]["at"]) + WORD, 0)
     if state.stores[store]["head"] == slab:
         touch(state.touched, slab_at(state, slab) + SLAB_CHILD, 0)
@@ -61,7 +62,7 @@ def lets_go(state: State, store: int, slab: int) -> bool:
 
 @kernel
 def meld(state: State, left: int, right: int) -> int:
-    """One heap of two roots, either of which may be -1: the lower address on top, the other its first child."""
+    """Meld two heaps (-1: an empty heap): the root with the higher address becomes a child."""
     if left < 0 or right < 0:
         return max(left, right)
     if state.slabs[right]["place"] < state.slabs[left]["place"]:
@@ -82,7 +83,7 @@ def meld(state: State, left: int, right: int) -> int:
 
 @kernel
 def cut(state: State, slab: int) -> None:
-    """`slab` leaves its siblings; `prev` of a first child is its parent."""
+    """Unlink `slab` from its siblings; the `prev` of a first child is its parent."""
     after = int(state.slabs[slab]["next"])
     before = int(state.slabs[slab]["prev"])
     touch(state.touched, slab_at(state, slab) + SLAB_NEXT, 0)
@@ -102,7 +103,7 @@ def cut(state: State, slab: int) -> None:
 
 @kernel
 def meld_siblings(state: State, first: int) -> int:
-    """One heap of a row of siblings, -1 of none: melded in pairs, then the pairs from the last to the first."""
+    """Meld a list of siblings (-1: an empty list) in pairs, then the pairs from last to first."""
     pairs = -1
     while first >= 0:
         touch(state.touched, slab_at(state, first) + SLAB_NEXT, 1)
@@ -129,7 +130,7 @@ def meld_siblings(state: State, first: int) -> int:
 
 
 def members(state: State, store: int) -> list[int]:
-    """The available slabs, for checks; CheckFailed where a child of the heap lies below its parent's address."""
+    """Return the available slabs, for checks; CheckFailed if a child lies below its parent."""
     found: list[int] = []
     roots = [int(state.stores[store]["head"])] if state.stores[store]["head"] >= 0 else []
     while roots:

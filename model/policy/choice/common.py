@@ -1,4 +1,4 @@
-"""The LIFO list of available slabs under several slab choices: doubly linked, through the slabs' records."""
+"""The doubly linked LIFO list of available slabs that several slab choices use."""
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import SLAB_NEXT, SLAB_PREVIOUS, WORD, slab_at
@@ -8,7 +8,7 @@ from heapsmith.model.memory.touches import touch
 
 @kernel
 def push(state: State, store: int, slab: int) -> None:
-    """`slab` becomes the head of the list."""
+    """Make `slab` the head of the list."""
     head = int(state.stores[store]["head"])
     touch(state.touched, int(state.stores[store]["at"]) + WORD, 1)
     touch(state.touched, slab_at(state, slab) + SLAB_NEXT, 1)
@@ -24,7 +24,7 @@ def push(state: State, store: int, slab: int) -> None:
 
 @kernel
 def unlink(state: State, store: int, slab: int) -> None:
-    """`slab` leaves the list (doubly linked, LIFO at the head)."""
+    """Unlink `slab` from the list."""
     after = int(state.slabs[slab]["next"])
     before = int(state.slabs[slab]["prev"])
     touch(state.touched, slab_at(state, slab) + SLAB_NEXT, 0)
@@ -44,7 +44,7 @@ def unlink(state: State, store: int, slab: int) -> None:
 
 
 def chain(state: State, slab: int) -> list[int]:
-    """The slabs of a list from this one on, for checks."""
+    """Return the slabs of a list from `slab` on, for checks."""
     found = []
     while slab >= 0:
         found.append(slab)

@@ -1,6 +1,7 @@
-"""Fullest first: refills come from the slab with the most blocks out, so that the emptiest slabs drain.
+"""Fullest first: the slab with the most blocks out serves refills, so that empty slabs appear.
 
-The available slabs of a class are on a LIFO list, of which each take looks at all: fragmentation is bought with time.
+The available slabs of a class are on a LIFO list. Each take looks at the whole list: it pays with
+time for less fragmentation.
 """
 
 from heapsmith.model.compile.kernel import kernel
@@ -17,7 +18,7 @@ remove = unlink
 
 @kernel
 def gives(state: State, store: int) -> int:
-    """The available slab with the most blocks out, of equals the nearest to the head; -1 if there is none."""
+    """Return the fullest available slab (the first of equals), or -1 if no slab is available."""
     touch(state.touched, int(state.stores[store]["at"]) + WORD, 0)
     slab = int(state.stores[store]["head"])
     fullest = slab
@@ -33,7 +34,7 @@ def gives(state: State, store: int) -> int:
 
 @kernel
 def lets_go(state: State, store: int, slab: int) -> bool:
-    """Any empty slab may go unless no other is available."""
+    """Any empty slab may be retired unless no other slab is available."""
     touch(state.touched, int(state.stores[store]["at"]) + WORD, 0)
     if state.stores[store]["head"] == slab:
         touch(state.touched, slab_at(state, slab) + SLAB_NEXT, 0)
@@ -41,5 +42,5 @@ def lets_go(state: State, store: int, slab: int) -> bool:
 
 
 def members(state: State, store: int) -> list[int]:
-    """The available slabs, for checks."""
+    """Return the available slabs, for checks."""
     return chain(state, int(state.stores[store]["head"]))

@@ -1,4 +1,4 @@
-"""Hot index: one slab per class serves refills until it is exhausted; the others wait on a LIFO list."""
+"""Hot index: one slab per class serves refills until it is exhausted; the others wait on a list."""
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import WORD
@@ -12,7 +12,7 @@ DEFAULT = True
 
 @kernel
 def gives(state: State, store: int) -> int:
-    """The hot slab; if there is none, the head of the list becomes hot; -1 if that is empty too."""
+    """Return the hot slab, or -1; without a hot slab, the head of the list becomes hot."""
     touch(state.touched, int(state.stores[store]["at"]), 1)
     hot = int(state.stores[store]["hot"])
     if hot < 0:
@@ -26,13 +26,13 @@ def gives(state: State, store: int) -> int:
 
 @kernel
 def attach(state: State, store: int, slab: int) -> None:
-    """A slab just acquired becomes hot (there is no other)."""
+    """Make a slab hot that was just acquired; the class has no hot slab at this time."""
     state.stores[store]["hot"] = slab
 
 
 @kernel
 def remove(state: State, store: int, slab: int) -> None:
-    """`slab` is hot or on the list no longer."""
+    """Take away the hot slab, or unlink a slab from the list."""
     touch(state.touched, int(state.stores[store]["at"]), 1)
     if state.stores[store]["hot"] == slab:
         state.stores[store]["hot"] = -1
@@ -45,12 +45,12 @@ add = push
 
 @kernel
 def lets_go(state: State, store: int, slab: int) -> bool:
-    """Any empty slab may go but the hot one."""
+    """Any empty slab except the hot slab may be retired."""
     touch(state.touched, int(state.stores[store]["at"]), 0)
     return bool(state.stores[store]["hot"] != slab)
 
 
 def members(state: State, store: int) -> list[int]:
-    """The available slabs, for checks."""
+    """Return the available slabs, for checks."""
     hot = int(state.stores[store]["hot"])
     return [hot] * (hot >= 0) + chain(state, int(state.stores[store]["head"]))

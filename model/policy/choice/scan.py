@@ -1,6 +1,6 @@
-"""Scan: the records of slabs are looked at one after the other, from the superslab that served last, round all.
+"""Scan: a refill looks at the records of all slabs in turn, from the last superslab that served.
 
-No list is kept: what a list of available slabs saves is what this costs.
+The policy keeps no list of available slabs: it saves the cost of a list and pays for the scan.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ NAME = "scan"
 
 
 def why_not_with(design: Any) -> str | None:
-    """Why a design cannot scan: superslabs must lie side by side."""
+    """Return why a design cannot scan: superslabs must be adjacent."""
     if design.row("classifier").REGIONS:
         return f"slab_choice: '{NAME}' cannot go with classifier '{design.classifier}', whose superslabs lie apart"
     return None
@@ -22,9 +22,9 @@ def why_not_with(design: Any) -> str | None:
 
 @kernel
 def gives(state: State, store: int) -> int:
-    """The first available slab on the way round the mapped superslabs; -1 if there is none.
+    """Return the first available slab from the last superslab on, or -1 if no slab is available.
 
-    Slabs are numbered in the order of their creation, so the one that is nearest on the way is searched for.
+    The number of a slab is the order of its creation, so the loop looks for the nearest place.
     """
     mapped = state.superslabs * state.slabs_per_superslab
     last = int(state.stores[store]["hot"])
@@ -48,7 +48,7 @@ def gives(state: State, store: int) -> int:
 
 @kernel
 def attach(state: State, store: int, slab: int) -> None:
-    """A slab just acquired serves."""
+    """Make a slab available that was just acquired; it becomes the slab that served last."""
     add(state, store, slab)
     touch(state.touched, int(state.stores[store]["at"]), 1)
     state.stores[store]["hot"] = slab
@@ -56,25 +56,25 @@ def attach(state: State, store: int, slab: int) -> None:
 
 @kernel
 def add(state: State, store: int, slab: int) -> None:
-    """The slab is marked as available to the store's class."""
+    """Mark the slab as available to the class."""
     touch(state.touched, slab_at(state, slab) + SLAB_CHILD, 1)
     state.slabs[slab]["child"] = store + 1
 
 
 @kernel
 def remove(state: State, store: int, slab: int) -> None:
-    """The slab's mark goes."""
+    """Clear the mark of the slab."""
     touch(state.touched, slab_at(state, slab) + SLAB_CHILD, 1)
     state.slabs[slab]["child"] = 0
 
 
 @kernel
 def lets_go(state: State, store: int, slab: int) -> bool:
-    """Any empty slab may go but the one that served last."""
+    """Any empty slab except the slab that served last may be retired."""
     touch(state.touched, int(state.stores[store]["at"]), 0)
     return bool(state.stores[store]["hot"] != slab)
 
 
 def members(state: State, store: int) -> list[int]:
-    """The available slabs, for checks."""
+    """Return the available slabs, for checks."""
     return [slab for slab in range(state.slabs_made) if state.slabs[slab]["child"] == store + 1]

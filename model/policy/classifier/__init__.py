@@ -10,8 +10,8 @@ from heapsmith.model.policy.classifier import common
 ROWS = rows_of(__name__, __path__)
 
 superslab_place = dispatched(ROWS, "superslab_place", "state.classifier_code", common.superslab_place)
-"""The first slab, in slabs from the span's start, of the next superslab; -1 if there is no room for it."""
+"""Return the place of the next superslab, in slabs from the span's start; -1: no room."""
 class_lines = dispatched(ROWS, "class_lines", "state.classifier_code", hit=True)
-"""Of the class of a block that comes back."""
+"""Touch what free() reads to find the class of a block."""
 slab_lines = dispatched(ROWS, "slab_lines", "state.classifier_code", common.no_slab_lines)
-"""Of a slab that gets a class or loses it."""
+"""Touch what is written when a slab gets or loses a class."""

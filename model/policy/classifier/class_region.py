@@ -1,4 +1,4 @@
-"""Region per class: the class is the address bits above the region; no table, but no slab changes its class."""
+"""Region per class: the address bits above the region give the class; slabs keep their class."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ NAME = "class_region"
 HEADER_BYTES = 0
 REGIONS = True
 CODE = Question(Hit(3, 0, 1))
-"""The span's start and end, and a region's width; is the block in the span?"""
+"""Loads: the span's start and end, and a region's width. Branch: is the block in the span?"""
 
 
 def why_not_with(design: Any) -> str | None:
-    """Why a design cannot have a region per class: a slab never changes its class, and each needs a superslab."""
+    """Return why a design cannot have regions: a slab keeps its class, each needs a superslab."""
     if design.row("empties").ONE_POOL:
         wanted = next(row.NAME for row in empties.ROWS if not row.ONE_POOL)
         return f"empties: '{design.empties}' cannot go with classifier '{NAME}'; expected '{wanted}'"
@@ -26,7 +26,7 @@ def why_not_with(design: Any) -> str | None:
 
 @kernel
 def superslab_place(state: State, cls: int, mapped: int) -> int:
-    """The first slab, in slabs from the span's start, of the class's superslab `mapped`; -1: its region is full."""
+    """Return the place of superslab `mapped` of the class, in slabs; -1: the region is full."""
     if mapped >= state.region_superslabs:
         return -1
     return cls * state.region_slabs + mapped * state.slabs_per_superslab
@@ -34,4 +34,4 @@ def superslab_place(state: State, cls: int, mapped: int) -> int:
 
 @hit_path
 def class_lines(state: State, block: int) -> None:
-    """The address alone tells the class."""
+    """Touch nothing: the address alone gives the class."""

@@ -1,4 +1,4 @@
-"""What classifiers share: superslabs one after the other, and headers."""
+"""Kernels that several classifiers share: adjacent superslabs, and headers."""
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import WORD, block_at
@@ -8,7 +8,7 @@ from heapsmith.model.memory.touches import touch
 
 @kernel
 def superslab_place(state: State, cls: int, mapped: int) -> int:
-    """The first slab, in slabs from the span's start, of the next superslab; -1: the span is full."""
+    """Return the place of the next superslab, in slabs of the span; -1: the span is full."""
     if state.superslabs >= state.span_superslabs:
         return -1
     return state.superslabs * state.slabs_per_superslab
@@ -16,10 +16,10 @@ def superslab_place(state: State, cls: int, mapped: int) -> int:
 
 @kernel
 def header_lines(state: State, block: int, write: int) -> None:
-    """Of a block's header, 8 bytes before it."""
+    """Touch a block's header, in the 8 bytes before the block."""
     touch(state.touched, block_at(state, block) - WORD, write)
 
 
 @kernel
 def no_slab_lines(state: State, slab: int) -> None:
-    """Nothing but the slab's record tells its class."""
+    """Touch nothing: only the slab's record holds its class."""

@@ -1,4 +1,4 @@
-"""Header: 8 bytes before each block hold its class, written at every allocation and read at every free."""
+"""Header: 8 bytes before each block hold its class; malloc writes them and free reads them."""
 
 from heapsmith.model.compile.kernel import hit_path
 from heapsmith.model.memory.state import State
@@ -9,10 +9,10 @@ NAME = "header"
 HEADER_BYTES = 8
 REGIONS = False
 CODE = Question(Hit(3, 0, 2), (">= CLASS_COUNT",), ("hs_free_large",))
-"""The span's start and end, and the header; is the block in the span, and is there such a class?"""
+"""Loads: the span's bounds and the header. Branches: block in the span? valid class?"""
 
 
 @hit_path
 def class_lines(state: State, block: int) -> None:
-    """The block's header is read."""
+    """Touch the block's header for a read."""
     header_lines(state, block, 0)

@@ -8,4 +8,4 @@ from heapsmith.model.compile.dispatch import dispatched, rows_of
 ROWS = rows_of(__name__, __path__)
 
 pool_of = dispatched(ROWS, "pool", "state.empties_code")
-"""The pool of empty slabs that serves a class."""
+"""Return the pool of empty slabs that serves a class."""

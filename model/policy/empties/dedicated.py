@@ -1,4 +1,4 @@
-"""Dedicated empties: superslabs and empty slabs belong to one class for ever."""
+"""Dedicated empties: superslabs and empty slabs always belong to one class."""
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.state import State
@@ -9,5 +9,5 @@ ONE_POOL = False
 
 @kernel
 def pool(state: State, cls: int) -> int:
-    """The pool that serves a class: its own."""
+    """Return the class's own pool."""
     return cls

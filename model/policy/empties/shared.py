@@ -10,5 +10,5 @@ ONE_POOL = True
 
 @kernel
 def pool(state: State, cls: int) -> int:
-    """The pool that serves a class: there is one."""
+    """Return 0: there is one pool."""
     return 0

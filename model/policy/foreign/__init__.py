@@ -1,4 +1,4 @@
-"""Foreign pointers: what free() does with a block of another malloc. A row has NAME alone."""
+"""Foreign pointers: what free() does with a block of another malloc. A row has only NAME."""
 
 from heapsmith.model.compile.dispatch import rows_of
 

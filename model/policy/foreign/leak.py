@@ -1,4 +1,4 @@
-"""Leak: a block of another malloc handed to free() is left alone; realloc() of one fails: its size is unknown."""
+"""Leak: free() ignores a block of another malloc, and realloc() of such a block fails."""
 
 NAME = "leak"
 DEFAULT = True

@@ -1,3 +1,3 @@
-"""Next: a block of another malloc handed to free() goes to the free() of the next library in the search order."""
+"""Next: free() passes a block of another malloc to the free() of the next library loaded."""
 
 NAME = "next"

@@ -14,27 +14,27 @@ NO_FRONT = next(row for row in ROWS if row.LEVELS == 0)
 _KIND = 'int(state.classes[cls]["front"])'
 
 front_pop = dispatched(ROWS, "pop", _KIND, common.stack_pop, hit=True)
-"""Allocate from level 0: a block, or NO_BLOCK if it is empty."""
+"""Allocate from level 0: return a block, or NO_BLOCK if level 0 is empty."""
 front_promote = dispatched(ROWS, "promote", _KIND, common.no_promotion)
-"""Allocate from level 1, level 0 being empty: a block, or NO_BLOCK if it is empty too or there is none."""
+"""Allocate from level 1 when level 0 is empty: return a block, or NO_BLOCK."""
 front_fill = dispatched(ROWS, "fill", _KIND, common.stack_fill)
-"""moved[first] to moved[count - 1], what a refill or a promotion brought, go into an empty level 0."""
+"""Put moved[first] to moved[count - 1], from a refill or a promotion, into an empty level 0."""
 front_push = dispatched(ROWS, "push", _KIND, hit=True)
-"""Free into the front; the number of blocks in `moved` that the store must take, in this order."""
+"""Free into the front; return how many blocks of `moved` the store must take, in this order."""
 front_drain = dispatched(ROWS, "drain", _KIND)
-"""Empty the front; the number of blocks in `moved`, in drain order."""
+"""Empty the front; return the number of blocks in `moved`, in drain order."""
 
 front_pop_lines = dispatched(ROWS, "pop_lines", _KIND, common.stack_pop_lines)
-"""Of the class's own alloc function."""
+"""Touch what the class's own alloc function touches."""
 front_look_lines = dispatched(ROWS, "look_lines", _KIND, common.look_lines)
-"""Of an allocation that looks into level 0 again, after a drain."""
+"""Touch what an allocation touches that looks into level 0 again after a drain."""
 front_promote_lines = dispatched(ROWS, "promote_lines", _KIND, common.no_promotion_lines)
-"""Of a promotion."""
+"""Touch what a promotion touches."""
 front_fill_lines = dispatched(ROWS, "fill_lines", _KIND, common.stack_fill_lines)
-"""Of a refill of `count` blocks."""
+"""Touch what a refill of `count` blocks touches."""
 front_push_lines = dispatched(ROWS, "push_lines", _KIND)
-"""Of the class's own free function."""
+"""Touch what the class's own free function touches."""
 front_overflow_lines = dispatched(ROWS, "overflow_lines", _KIND, common.overflow_lines)
-"""Of the counters of an overflow."""
+"""Touch the counters of an overflow."""
 front_drain_lines = dispatched(ROWS, "drain_lines", _KIND, common.stack_drain_lines)
-"""Of a front that is emptied at its thread's exit."""
+"""Touch what the drain of a front at its thread's exit touches."""

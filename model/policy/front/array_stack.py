@@ -1,4 +1,4 @@
-"""Array stack: a LIFO of pointers in an array; the freed block itself is never touched."""
+"""Array stack: a LIFO of pointers in an array; a free never touches the freed block."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory.layout import CLASS_BYTES, CLASS_CAPACITY, CLASS_FLUSH, CLASS_TRANSFER, CLASSES
@@ -6,10 +6,8 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import FrontCode, Function
 from heapsmith.model.policy.front.common import (
-    FrontPlan,
     OneLevel,
-    bounded,
-    one_level_plan,
+    one_level,
     slots_lines,
     stack_push,
     stack_push_lines,
@@ -21,9 +19,9 @@ NAME = "array_stack"
 DEFAULT = True
 LEVELS = 1
 IS_STACK = True
-"""Level 0 is an array stack, of which malloc and free pop and push the top themselves."""
+"""Level 0 is an array stack; malloc and free pop and push its top themselves."""
 BATCHED = True
-"""A flush gives neighbours of one slab at once, and its batch may wait in the transfer cache."""
+"""A flush may return neighbours of one slab, and its batch may wait in the transfer cache."""
 CODE = FrontCode(Function("array_stack_refill"), Function("array_stack_flush"), "stack_drain")
 
 
@@ -31,17 +29,13 @@ class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_fi
     """Array stack (a magazine): LIFO, pointers in an array."""
 
 
+derive = one_level
 why_not_valid = why_not_one_level
-
-
-def derive(params: Params, stride: int) -> FrontPlan:
-    """The plan of this front for a class of `stride` bytes."""
-    return one_level_plan(NAME, bounded(params.capacity, params.max_bytes, stride), params.refill, params.flush, stride)
 
 
 @kernel
 def push(state: State, front: int, cls: int, block: int) -> int:
-    """Free: `block` becomes the newest; from a full front the oldest go to `moved`, and their number is returned."""
+    """Free: `block` becomes the newest; a full front first flushes; return the number flushed."""
     flushed = 0
     if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
         flushed = stack_shift(state, front, int(state.classes[cls]["flush_batch"]), 0)
@@ -54,13 +48,13 @@ def push(state: State, front: int, cls: int, block: int) -> int:
 
 @kernel
 def drain(state: State, front: int, cls: int) -> int:
-    """All blocks leave for `moved`, oldest first; their number."""
+    """Move all blocks to `moved`, oldest first; return their number."""
     return stack_shift(state, front, int(state.fronts[front]["held"]), 0)
 
 
 @hit_path
 def push_lines(state: State, front: int, cls: int, block: int) -> None:
-    """Of a free; an overflow moves all slots."""
+    """Touch what a free touches; an overflow moves all slots."""
     capacity = int(state.classes[cls]["capacity"])
     stack_push_lines(state, front, int(state.fronts[front]["held"]), capacity)
     if state.fronts[front]["held"] == capacity:

@@ -1,4 +1,4 @@
-"""FIFO ring: a power-of-two ring of pointers; the block freed first is reused first."""
+"""FIFO ring: a power-of-two ring of pointers; the oldest free block is reused first."""
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import (
@@ -29,9 +29,9 @@ LEVELS = 1
 IS_STACK = False
 BATCHED = False
 CODE = FrontCode(
-    # held, head and the slot read, held and head written
+    # Reads held, head and the slot; writes held and head.
     Function("fifo_ring_refill", FULL, frozenset({"count_checked", "word_set"}), total(SELF, Hit(3, 2, 1))),
-    # held and head read, slot and held written; a ring of capacity 1 has its head at 0
+    # Reads held and head; writes slot and held. A ring of capacity 1 has its head at 0.
     Function(
         "fifo_ring_flush",
         FULL,
@@ -45,21 +45,21 @@ CODE = FrontCode(
 
 
 class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
-    """FIFO ring: the block freed first is reused first; the capacity is rounded down to a power of two."""
+    """FIFO ring: the oldest free block is reused first; the capacity is a power of two."""
 
 
 why_not_valid = why_not_one_level
 
 
 def derive(params: Params, stride: int) -> FrontPlan:
-    """The plan of this front for a class of `stride` bytes: the ring's index is a mask."""
+    """Return the plan for a class of `stride` bytes, with a power of two for an index mask."""
     capacity = 1 << (bounded(params.capacity, params.max_bytes, stride).bit_length() - 1)
     return one_level_plan(NAME, capacity, params.refill, params.flush, stride)
 
 
 @kernel
 def pop(state: State, front: int, cls: int) -> int:
-    """The oldest block, or NO_BLOCK."""
+    """Take the oldest block, or NO_BLOCK."""
     held = int(state.fronts[front]["held"])
     if held == 0:
         return NO_BLOCK
@@ -71,7 +71,7 @@ def pop(state: State, front: int, cls: int) -> int:
 
 @kernel
 def append(state: State, front: int, cls: int, block: int) -> None:
-    """`block` becomes the newest of a ring that has room."""
+    """Put `block` at the end of a ring that has room."""
     held = int(state.fronts[front]["held"])
     tail = (int(state.fronts[front]["head"]) + held) & (int(state.classes[cls]["capacity"]) - 1)
     state.slots[int(state.fronts[front]["base"]) + tail] = block
@@ -80,7 +80,7 @@ def append(state: State, front: int, cls: int, block: int) -> None:
 
 @kernel
 def fill(state: State, front: int, cls: int, first: int, count: int) -> None:
-    """moved[first] .. moved[count - 1] go into an empty ring, in places of these numbers, to come out in this order."""
+    """Put moved[first] to moved[count - 1] into an empty ring, each at the place of its index."""
     state.fronts[front]["head"] = first & (int(state.classes[cls]["capacity"]) - 1)
     for index in range(first, count):
         append(state, front, cls, int(state.moved[index]))
@@ -88,7 +88,7 @@ def fill(state: State, front: int, cls: int, first: int, count: int) -> None:
 
 @kernel
 def push(state: State, front: int, cls: int, block: int) -> int:
-    """Free: `block` becomes the newest; from a full ring the oldest go to `moved`, and their number is returned."""
+    """Free: `block` becomes the newest; a full ring first flushes; return the number flushed."""
     flushed = 0
     if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
         flushed = int(state.classes[cls]["flush_batch"])
@@ -103,7 +103,7 @@ def push(state: State, front: int, cls: int, block: int) -> int:
 
 @kernel
 def drain(state: State, front: int, cls: int) -> int:
-    """All blocks leave for `moved`, oldest first; their number."""
+    """Move all blocks to `moved`, oldest first; return their number."""
     held = int(state.fronts[front]["held"])
     for index in range(held):
         state.moved[index] = pop(state, front, cls)
@@ -113,7 +113,7 @@ def drain(state: State, front: int, cls: int) -> int:
 
 @kernel
 def pop_lines(state: State, front: int, cls: int) -> None:
-    """Of an allocation: the front's record, and the slot of the oldest."""
+    """Touch what an allocation touches: the front's record, and the slot of the oldest block."""
     touch(state.touched, int(state.fronts[front]["front_at"]), 1)
     if state.fronts[front]["held"] > 0:
         touch(state.touched, int(state.fronts[front]["slots_at"]) + WORD * int(state.fronts[front]["head"]), 0)
@@ -121,7 +121,7 @@ def pop_lines(state: State, front: int, cls: int) -> None:
 
 @kernel
 def look_lines(state: State, front: int, cls: int) -> None:
-    """Of another look into the ring, by code that reads its mask and its slots from the class's row."""
+    """Touch what another look touches: its code reads mask and slots from the class's row."""
     touch(state.touched, int(state.fronts[front]["front_at"]) + FRONT_HELD, 0)
     if state.fronts[front]["held"] > 0:
         pop_lines(state, front, cls)
@@ -131,7 +131,7 @@ def look_lines(state: State, front: int, cls: int) -> None:
 
 @kernel
 def drain_lines(state: State, front: int, cls: int) -> None:
-    """Of a ring that is emptied: its record, and the slots of its blocks."""
+    """Touch what a drain touches: the ring's record, and the slots of its blocks."""
     touch(state.touched, int(state.fronts[front]["front_at"]), 1)
     last = int(state.classes[cls]["capacity"]) - 1
     for index in range(int(state.fronts[front]["held"])):
@@ -141,7 +141,7 @@ def drain_lines(state: State, front: int, cls: int) -> None:
 
 @kernel
 def push_lines(state: State, front: int, cls: int, block: int) -> None:
-    """Of a free: the front's record, and the slot behind the newest; an overflow reads the slots of the oldest."""
+    """Touch what a free touches: the record and a slot; an overflow reads the oldest slots."""
     touch(state.touched, int(state.fronts[front]["front_at"]), 1)
     last = int(state.classes[cls]["capacity"]) - 1
     head, held = int(state.fronts[front]["head"]), int(state.fronts[front]["held"])
@@ -156,6 +156,6 @@ def push_lines(state: State, front: int, cls: int, block: int) -> None:
 
 @kernel
 def fill_lines(state: State, front: int, cls: int, count: int) -> None:
-    """Of a refill."""
+    """Touch what a refill touches."""
     touch(state.touched, int(state.fronts[front]["front_at"]), 1)
     slots_lines(state, front, cls, count, CLASS_REFILL)

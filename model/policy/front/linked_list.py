@@ -1,4 +1,4 @@
-"""Singly linked list through the free blocks' first words: LIFO, no array, but every pop reads the block."""
+"""Linked list through the free blocks' first words: LIFO, no array; every pop reads the block."""
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import (
@@ -14,12 +14,10 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import FULL, SELF, FrontCode, Function, Hit, total
 from heapsmith.model.policy.front.common import (
-    FrontPlan,
     OneLevel,
-    bounded,
     links_lines,
     list_lines,
-    one_level_plan,
+    one_level,
     slots_lines,
     stack_pop,
     stack_push,
@@ -31,14 +29,14 @@ LEVELS = 1
 IS_STACK = False
 BATCHED = False
 CODE = FrontCode(
-    # list, the block's link and held read, list and held written
+    # Reads list, the block's link and held; writes list and held.
     Function(
         "linked_list_refill",
         "== NULL",
         frozenset({"count_checked", "link_take", "word_subtract"}),
         total(SELF, Hit(3, 2, 1)),
     ),
-    # held and list read, all written
+    # Reads held and list; writes held, list and the block's link.
     Function(
         "linked_list_flush", FULL, frozenset({"count_checked", "link_set", "word_set"}), total(SELF, Hit(2, 3, 1))
     ),
@@ -50,17 +48,13 @@ class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_fi
     """Intrusive singly linked list: LIFO through the block's first word."""
 
 
+derive = one_level
 why_not_valid = why_not_one_level
-
-
-def derive(params: Params, stride: int) -> FrontPlan:
-    """The plan of this front for a class of `stride` bytes."""
-    return one_level_plan(NAME, bounded(params.capacity, params.max_bytes, stride), params.refill, params.flush, stride)
 
 
 @kernel
 def push(state: State, front: int, cls: int, block: int) -> int:
-    """Free: `block` becomes the newest; from a full list the newest go to `moved` first; their number."""
+    """Free: `block` becomes the newest; a full list first flushes; return the number flushed."""
     flushed = 0
     if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
         flushed = int(state.classes[cls]["flush_batch"])
@@ -75,7 +69,7 @@ def push(state: State, front: int, cls: int, block: int) -> int:
 
 @kernel
 def drain(state: State, front: int, cls: int) -> int:
-    """All blocks leave for `moved`, newest first; their number."""
+    """Move all blocks to `moved`, newest first; return their number."""
     held = int(state.fronts[front]["held"])
     for index in range(held):
         state.moved[index] = stack_pop(state, front, cls)
@@ -84,7 +78,7 @@ def drain(state: State, front: int, cls: int) -> int:
 
 @kernel
 def pop_lines(state: State, front: int, cls: int) -> None:
-    """Of an allocation: the front's record, and the newest block, whose link is read."""
+    """Touch what an allocation touches: the front's record, and the link of the newest block."""
     held = int(state.fronts[front]["held"])
     touch(state.touched, int(state.fronts[front]["front_at"]) + FRONT_LIST, 1)
     if held > 0:
@@ -94,7 +88,7 @@ def pop_lines(state: State, front: int, cls: int) -> None:
 
 @kernel
 def look_lines(state: State, front: int, cls: int) -> None:
-    """Of another look into the list."""
+    """Touch what another look into the list touches."""
     touch(state.touched, int(state.fronts[front]["front_at"]) + FRONT_HELD, 0)
     if state.fronts[front]["held"] > 0:
         pop_lines(state, front, cls)
@@ -102,14 +96,14 @@ def look_lines(state: State, front: int, cls: int) -> None:
 
 @kernel
 def drain_lines(state: State, front: int, cls: int) -> None:
-    """Of a list that is emptied: its record, and all links."""
+    """Touch what a drain touches: the list's record, and all links."""
     list_lines(state, front, FRONT_HELD)
     links_lines(state, state.slots, int(state.fronts[front]["base"]), int(state.fronts[front]["held"]), 0)
 
 
 @kernel
 def push_lines(state: State, front: int, cls: int, block: int) -> None:
-    """Of a free: the front's record, and the block, whose link is written; an overflow reads those of the newest."""
+    """Touch what a free touches: the record and the block; an overflow reads the newest links."""
     list_lines(state, front, FRONT_HELD)
     touch(state.touched, block_at(state, block), 1)
     held = int(state.fronts[front]["held"])
@@ -122,7 +116,7 @@ def push_lines(state: State, front: int, cls: int, block: int) -> None:
 
 @kernel
 def fill_lines(state: State, front: int, cls: int, count: int) -> None:
-    """Of a refill: blocks pass through the heap's slots, and all but the first are linked."""
+    """Touch what a refill touches: all blocks pass through slots; all but the first get links."""
     slots_lines(state, front, cls, count, CLASS_REFILL)
     if count > 1:
         list_lines(state, front, FRONT_HELD)

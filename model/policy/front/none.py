@@ -1,4 +1,4 @@
-"""No front: every allocation takes one block from the store, every free gives one back."""
+"""No front: every malloc takes a block from the store, and every free gives a block back."""
 
 import msgspec
 
@@ -19,30 +19,30 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
 
 
 def derive(params: Params, stride: int) -> FrontPlan:
-    """The plan of a class without a front."""
+    """Return the plan of a class without a front."""
     return FrontPlan(NAME)
 
 
 @kernel
 def pop(state: State, front: int, cls: int) -> int:
-    """There is nothing to allocate from."""
+    """Return NO_BLOCK: there is no level 0."""
     return NO_BLOCK
 
 
 @kernel
 def fill(state: State, front: int, cls: int, first: int, count: int) -> None:
-    """A refill brings the one block that is wanted."""
+    """Do nothing: a refill brings the one block that the allocation returns."""
 
 
 @kernel
 def drain(state: State, front: int, cls: int) -> int:
-    """There is nothing to empty."""
+    """Return 0: there is nothing to drain."""
     return 0
 
 
 @kernel
 def push(state: State, front: int, cls: int, block: int) -> int:
-    """Free: `block` goes straight to the store."""
+    """Free: send `block` to the store."""
     state.classes[cls]["direct"] += 1
     state.moved[0] = block
     return 1
@@ -50,7 +50,7 @@ def push(state: State, front: int, cls: int, block: int) -> int:
 
 @kernel
 def no_lines(state: State, front: int, cls: int) -> None:
-    """Nothing but what the store touches."""
+    """Touch nothing: only the store touches memory."""
 
 
 pop_lines = look_lines = drain_lines = no_lines
@@ -58,14 +58,14 @@ pop_lines = look_lines = drain_lines = no_lines
 
 @kernel
 def fill_lines(state: State, front: int, cls: int, count: int) -> None:
-    """Nothing but what the store touches."""
+    """Touch nothing: only the store touches memory."""
 
 
 @kernel
 def push_lines(state: State, front: int, cls: int, block: int) -> None:
-    """Nothing but what the store touches."""
+    """Touch nothing: only the store touches memory."""
 
 
 @kernel
 def overflow_lines(state: State, heap: int, front: int, cls: int) -> None:
-    """Nothing is flushed: each block goes to the store."""
+    """Touch nothing: there is no flush."""

@@ -1,4 +1,4 @@
-"""Two levels: an array stack over a linked list; overflow spills down in batches, misses promote up in batches."""
+"""Two levels: an array stack over a linked list; batches spill down and promote up."""
 
 import msgspec
 
@@ -35,9 +35,7 @@ from heapsmith.model.policy.front.common import (
     why_not_bytes,
     why_not_level,
 )
-from heapsmith.model.policy.front.common import (
-    overflow_lines as one_level_overflow_lines,
-)
+from heapsmith.model.policy.front.common import overflow_lines as one_level_overflow_lines
 
 NAME = "two_level"
 LEVELS = 2
@@ -49,9 +47,10 @@ CODE = FrontCode(Function("two_level_refill"), Function("two_level_spill"), "two
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
     """Array stack (level 0) over an intrusive linked list (level 1).
 
-    capacity, list_capacity: blocks each level may hold; max_bytes: bytes each may hold; refill: blocks a miss of both
-    takes from the store into level 0; spill: blocks an overflow of level 0 moves down (default: half of it); promote:
-    blocks a miss of level 0 brings up (default: half of it); flush: blocks an overflow of level 1 gives to the store
+    capacity, list_capacity: the most blocks of each level; max_bytes: the most bytes of each;
+    refill: blocks that a miss of both levels takes from the store; spill: blocks that an overflow
+    of level 0 moves down (default: half of level 0); promote: blocks that a miss of level 0 brings
+    up (default: half of level 0); flush: blocks that an overflow of level 1 gives to the store
     (default: half of level 1).
     """
 
@@ -65,7 +64,7 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
 
 
 def why_not_valid(params: Params) -> str | None:
-    """The reason why these parameters make no front, or None."""
+    """Return why these parameters make no front, or None."""
     return (
         why_not_level("capacity", params.capacity)
         or why_not_bytes(params.max_bytes)
@@ -78,10 +77,7 @@ def why_not_valid(params: Params) -> str | None:
 
 
 def derive(params: Params, stride: int) -> FrontPlan:
-    """The plan of this front for a class of `stride` bytes.
-
-    A spill always fits after a flush: spill <= flush <= list_capacity.
-    """
+    """Return the plan for a class of `stride` bytes; a spill fits after a flush: spill <= flush."""
     capacity = bounded(params.capacity, params.max_bytes, stride)
     list_capacity = bounded(params.list_capacity, params.max_bytes, stride)
     half = max(1, capacity // 2)
@@ -99,7 +95,7 @@ def derive(params: Params, stride: int) -> FrontPlan:
 
 @kernel
 def pop_below(state: State, front: int, cls: int) -> int:
-    """The newest block of a level 1 that is not empty."""
+    """Pop the newest block of a level 1 that is not empty."""
     below = int(state.fronts[front]["below"]) - 1
     state.fronts[front]["below"] = below
     return int(state.slots[int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"]) + below])
@@ -107,7 +103,7 @@ def pop_below(state: State, front: int, cls: int) -> int:
 
 @kernel
 def push_below(state: State, front: int, cls: int, block: int) -> None:
-    """`block` becomes the newest of a level 1 that has room."""
+    """Push `block` on a level 1 that has room."""
     below = int(state.fronts[front]["below"])
     state.slots[int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"]) + below] = block
     state.fronts[front]["below"] = below + 1
@@ -115,7 +111,7 @@ def push_below(state: State, front: int, cls: int, block: int) -> None:
 
 @kernel
 def promote(state: State, front: int, cls: int) -> int:
-    """Level 0 is empty: a batch comes up from level 1; its newest is returned, NO_BLOCK if level 1 is empty too."""
+    """Move a batch from level 1 to an empty level 0; return the newest, or NO_BLOCK."""
     batch = min(int(state.classes[cls]["promote_batch"]), int(state.fronts[front]["below"]))
     if batch == 0:
         return NO_BLOCK
@@ -128,7 +124,7 @@ def promote(state: State, front: int, cls: int) -> int:
 
 @kernel
 def make_room_below(state: State, front: int, cls: int) -> int:
-    """The newest of level 1 leave for `moved` if a spill would not fit; their number."""
+    """Move the newest of level 1 to `moved` if a spill would not fit; return their number."""
     held = int(state.fronts[front]["below"])
     if held + int(state.classes[cls]["spill_batch"]) <= int(state.classes[cls]["list_capacity"]):
         return 0
@@ -142,7 +138,7 @@ def make_room_below(state: State, front: int, cls: int) -> int:
 
 @kernel
 def push(state: State, front: int, cls: int, block: int) -> int:
-    """Free: `block` becomes the newest of level 0; if it is full its oldest spill first; the number in `moved`."""
+    """Free: `block` becomes the newest; a full level 0 first spills; return the number flushed."""
     flushed = 0
     if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
         flushed = make_room_below(state, front, cls)
@@ -157,7 +153,7 @@ def push(state: State, front: int, cls: int, block: int) -> int:
 
 @kernel
 def drain(state: State, front: int, cls: int) -> int:
-    """All blocks leave for `moved`: level 0 oldest first, then level 1 newest first; their number."""
+    """Move all blocks to `moved`, level 0 oldest first, level 1 newest first; return how many."""
     count = stack_shift(state, front, int(state.fronts[front]["held"]), 0)
     while state.fronts[front]["below"] > 0:
         state.moved[count] = pop_below(state, front, cls)
@@ -167,7 +163,7 @@ def drain(state: State, front: int, cls: int) -> int:
 
 @kernel
 def promote_lines(state: State, heap: int, front: int, cls: int) -> None:
-    """Of a promotion: the newest of level 1, whose links are read, and the slots of level 0."""
+    """Touch what a promotion touches: the newest links of level 1, and the slots of level 0."""
     below = int(state.fronts[front]["below"])
     batch = min(int(state.classes[cls]["promote_batch"]), below)
     touch(state.touched, int(state.fronts[front]["front_at"]) + FRONT_LISTED, 0)
@@ -181,7 +177,7 @@ def promote_lines(state: State, heap: int, front: int, cls: int) -> None:
 
 @kernel
 def drain_lines(state: State, front: int, cls: int) -> None:
-    """Of the stack and the list that are emptied."""
+    """Touch what a drain of the stack and the list touches."""
     below = int(state.fronts[front]["below"])
     stack_drain_lines(state, front, cls)
     touch(state.touched, int(state.fronts[front]["front_at"]) + FRONT_LISTED, 1)
@@ -193,7 +189,7 @@ def drain_lines(state: State, front: int, cls: int) -> None:
 
 @kernel
 def overflow_lines(state: State, heap: int, front: int, cls: int) -> None:
-    """Of an overflow of level 0: its spill is counted, and the flush where level 1 has no room for it."""
+    """Touch the counters of a spill, and of a flush if level 1 has no room for the spill."""
     touch(state.touched, count_at(state, heap, cls) + COUNT_SPILL, 1)
     spill = int(state.classes[cls]["spill_batch"])
     if state.fronts[front]["below"] + spill > state.classes[cls]["list_capacity"]:
@@ -202,7 +198,7 @@ def overflow_lines(state: State, heap: int, front: int, cls: int) -> None:
 
 @hit_path
 def push_lines(state: State, front: int, cls: int, block: int) -> None:
-    """Of a free; an overflow links the oldest blocks, moves all slots, and may read the newest links of level 1."""
+    """Touch what a free touches; an overflow also spills."""
     capacity = int(state.classes[cls]["capacity"])
     stack_push_lines(state, front, int(state.fronts[front]["held"]), capacity)
     if state.fronts[front]["held"] == capacity:
@@ -211,7 +207,7 @@ def push_lines(state: State, front: int, cls: int, block: int) -> None:
 
 @kernel
 def spill_lines(state: State, front: int, cls: int) -> None:
-    """Of an overflow of level 0."""
+    """Touch what a spill touches: links of the oldest, all slots, and links that a flush reads."""
     capacity, spill = int(state.classes[cls]["capacity"]), int(state.classes[cls]["spill_batch"])
     base, below = int(state.fronts[front]["base"]), int(state.fronts[front]["below"])
     slots_lines(state, front, cls, capacity, CLASS_SPILL)

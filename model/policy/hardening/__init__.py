@@ -1,8 +1,8 @@
-"""Hardening: what misuse is looked for, and what that costs.
+"""Hardening: what misuse the heap looks for, and what the checks cost.
 
 A row has Params, TAIL_BYTES (taken behind each block), ENCODES_LINKS, LIVE_MAP (whether a byte per
-grain of the slab span tells live blocks), GUARDED (whether an inaccessible slab ends each
-superslab), and CODE (model/policy/emitted.py). It changes the machine by numbers of the Plan.
+grain of the slab span marks live blocks), GUARDED (whether an inaccessible slab ends each
+superslab), and CODE (model/policy/emitted.py). A row changes numbers of the Plan, not the machine.
 """
 
 from heapsmith.model.compile.dispatch import rows_of

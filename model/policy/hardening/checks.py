@@ -1,4 +1,4 @@
-"""Checks: what the heap's own records can tell of a wrong free is looked at; no decision and no address changes."""
+"""Checks: compare each free with the heap's records; no decision and no address changes."""
 
 import msgspec
 
@@ -13,4 +13,4 @@ CODE = Guard(frozenset({"hs_born"}), frozenset({"hs_dies"}))
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
-    """Frees are held against the heap's records; links through free blocks are encoded."""
+    """Compare each free with the heap's records; encode the links through free blocks."""

@@ -1,4 +1,4 @@
-"""Full: checks, and a canary behind each block, a guard slab per superslab, and a quarantine for freed blocks."""
+"""Full: checks, a canary behind each block, a guard slab per superslab, and a quarantine."""
 
 import msgspec
 
@@ -14,16 +14,16 @@ CODE = Guard(frozenset({"hs_hand_out"}), frozenset({"hs_take_back", "hs_heap_of"
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
-    """All checks; blocks end in a canary.
+    """All checks, canaries and guards.
 
-    quarantine: small blocks that a heap holds back after they were freed, the oldest going first; 0: none.
+    quarantine: freed small blocks that a heap holds back; the oldest block leaves first; 0: none.
     """
 
     quarantine: int = 64
 
 
 def why_not_valid(params: Params) -> str | None:
-    """The reason why these parameters make no hardening, or None."""
+    """Return why these parameters make no hardening, or None."""
     if not 0 <= params.quarantine <= MAX_QUARANTINE:
         return f"quarantine: {params.quarantine} is out of range; expected 0 to {MAX_QUARANTINE} blocks"
     return None

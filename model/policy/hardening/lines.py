@@ -1,4 +1,4 @@
-"""Lines of hardening: what checks, canaries, zeroing and the quarantine touch (runtime/hardening)."""
+"""The cache lines that checks, canaries, zeroing and the quarantine touch (runtime/hardening)."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
@@ -21,7 +21,7 @@ from heapsmith.model.memory.touches import gone, touch, touch_bytes
 
 @hit_path
 def live_lines(state: State, block: int, write: int) -> None:
-    """Of a small block's byte in the live map."""
+    """Touch a small block's byte in the live map."""
     if state.live_map == 1:
         offset = block_at(state, block) - SPAN
         touch(state.touched, LIVE + (offset >> state.grain_shift), write)
@@ -29,7 +29,7 @@ def live_lines(state: State, block: int, write: int) -> None:
 
 @hit_path
 def born_lines(state: State, block: int) -> None:
-    """Of a small block that goes to the program."""
+    """Touch what the checks touch when a small block goes to the program."""
     if state.tail_bytes > 0:
         sealed_lines(state, block, 1)
     live_lines(state, block, 1)
@@ -37,7 +37,7 @@ def born_lines(state: State, block: int) -> None:
 
 @hit_path
 def dies_lines(state: State, block: int) -> None:
-    """Of a small block that the program frees."""
+    """Touch what the checks touch when the program frees a small block."""
     live_lines(state, block, 1)
     if state.tail_bytes > 0:
         sealed_lines(state, block, 0)
@@ -45,7 +45,7 @@ def dies_lines(state: State, block: int) -> None:
 
 @kernel
 def sealed_lines(state: State, block: int, is_born: int) -> None:
-    """Of a small block with a canary behind it: all of it is looked at when it is born, and cleared when it dies."""
+    """Touch a small block with a canary: malloc reads all of it, free clears all of it."""
     cls = block & CLASS_MASK
     at, usable = block_at(state, block), int(state.classes[cls]["usable"])
     touch(state.touched, slab_at(state, block >> SLAB_SHIFT) + SLAB_CLASS_NUMBER, 0)
@@ -57,14 +57,14 @@ def sealed_lines(state: State, block: int, is_born: int) -> None:
 
 @hit_path
 def given_lines(state: State, block: int) -> None:
-    """Of a small block that is given back to its slab: all of it must be zero, its header too."""
+    """Touch the header of a small block that returns to its slab: all of the block must be zero."""
     if state.tail_bytes > 0 and state.header_bytes > 0:
         touch(state.touched, block_at(state, block) - WORD, 1)
 
 
 @hit_path
 def large_tail_lines(state: State, at: int, pages: int, write: int) -> None:
-    """Of the canary behind a large block of so many pages."""
+    """Touch the canary behind a large block of `pages` pages."""
     tail = state.tail_bytes
     if tail > 0:
         touch(state.touched, at + pages * PAGE - tail, write)
@@ -72,7 +72,7 @@ def large_tail_lines(state: State, at: int, pages: int, write: int) -> None:
 
 @kernel
 def quarantine_lines(state: State, heap: int, place: int) -> None:
-    """Of a place of a heap's quarantine, and of its counts."""
+    """Touch a place of a heap's quarantine, and its counts."""
     at = heap_at(state, heap) + state.heap_quarantine
     touch(state.touched, at, 1)
     touch(state.touched, at + WORD + WORD * place, 1)
@@ -80,13 +80,13 @@ def quarantine_lines(state: State, heap: int, place: int) -> None:
 
 @kernel
 def map_is_committed(state: State) -> None:
-    """The live map of a superslab is made accessible."""
+    """Count the call that makes the live map of a superslab accessible."""
     state.map_calls += state.live_map
 
 
 @kernel
 def map_is_released(state: State, place: int) -> None:
-    """The live map of the slab at this place goes back to the OS where it has pages of its own."""
+    """Give the live map of the slab at `place` back to the OS if the map has pages of its own."""
     size = state.slab_bytes >> state.grain_shift
     if state.live_map == 1 and size >= PAGE:
         state.map_calls += 1

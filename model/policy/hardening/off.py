@@ -1,4 +1,4 @@
-"""Off: no misuse is looked for; the heap trusts the program."""
+"""Off: the heap looks for no misuse and trusts the program."""
 
 import msgspec
 
@@ -14,4 +14,4 @@ CODE = Guard(NO_CALLS, NO_CALLS)
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
-    """Nothing is looked for."""
+    """Look for no misuse."""

@@ -9,6 +9,6 @@ from heapsmith.model.compile.dispatch import dispatched, rows_of
 ROWS = rows_of(__name__, __path__)
 
 release_goes = dispatched(ROWS, "goes", "state.release_code")
-"""Whether the oldest of an age queue with so many committed bytes gives its pages back to the OS."""
+"""Return whether an age queue of `aged_bytes` committed bytes gives the oldest pages to the OS."""
 release_grown = dispatched(ROWS, "grown", "state.release_code")
-"""The budget of empty slabs or free runs after pages that had gone back to the OS were needed again."""
+"""Return the budget after the program needed pages again that had gone back to the OS."""

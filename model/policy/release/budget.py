@@ -1,4 +1,4 @@
-"""Budget: empty slabs and free runs keep so many bytes of pages each; beyond it the oldest give theirs back.
+"""Budget: empty slabs and free runs each keep some bytes of pages; the oldest give pages back.
 
 The age queues are FIFOs: age is counted in bytes freed since, not in seconds.
 """
@@ -17,11 +17,12 @@ MAX_BUDGET = 1 << 44
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
-    """Pages of the oldest empty slabs and free runs go back to the OS.
+    """The oldest empty slabs and free runs give their pages back to the OS.
 
-    slab_budget_bytes: committed bytes that empty slabs may keep; run_budget_bytes: that free runs may keep;
-    most_budget_bytes: what either grows to at most as pages that went back are needed again; advice: dontneed takes
-    pages at once (MADV_DONTNEED), free lets the system take them when it wants (MADV_FREE).
+    slab_budget_bytes: committed bytes that empty slabs keep; run_budget_bytes: committed bytes that
+    free runs keep; most_budget_bytes: the limit of either budget as it grows when released pages
+    are needed again; advice: dontneed releases pages at once (MADV_DONTNEED), free lets the OS take
+    pages when it wants (MADV_FREE).
     """
 
     slab_budget_bytes: int = 4_194_304
@@ -31,7 +32,7 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
 
 
 def why_not_valid(params: Params) -> str | None:
-    """The reason why these parameters make no release policy, or None."""
+    """Return why these parameters make no release policy, or None."""
     for field in ("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"):
         value = getattr(params, field)
         if not 0 <= value <= MAX_BUDGET:
@@ -41,11 +42,11 @@ def why_not_valid(params: Params) -> str | None:
 
 @kernel
 def grown(state: State, budget_bytes: int, needed_again_bytes: int) -> int:
-    """The budget after pages that had gone back were needed again."""
+    """Return the budget after released pages were needed again."""
     return max(budget_bytes, min(budget_bytes + BUDGET_GROWTH * needed_again_bytes, state.most_budget_bytes))
 
 
 @kernel
 def goes(state: State, aged_bytes: int, budget_bytes: int) -> bool:
-    """Whether the oldest of an age queue with so many committed bytes gives its pages back."""
+    """Return whether the age queue exceeds its budget."""
     return aged_bytes > budget_bytes

@@ -1,4 +1,4 @@
-"""The advice by which pages go back to the OS: a word of every release policy that gives pages back (madvise(2))."""
+"""The advice (madvise(2)) by which a release policy gives pages back to the OS."""
 
 from typing import Literal, get_args
 

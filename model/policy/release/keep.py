@@ -1,4 +1,4 @@
-"""Keep: pages once touched are never given back to the OS while the program runs."""
+"""Keep: touched pages never go back to the OS while the program runs."""
 
 import msgspec
 
@@ -10,16 +10,16 @@ BUDGETED = False
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
-    """Pages are never given back."""
+    """Pages never go back to the OS."""
 
 
 @kernel
 def goes(state: State, aged_bytes: int, budget_bytes: int) -> bool:
-    """Whether the oldest of an age queue with so many committed bytes gives its pages back."""
+    """Return False: no pages go back."""
     return False
 
 
 @kernel
 def grown(state: State, budget_bytes: int, needed_again_bytes: int) -> int:
-    """The budget after pages that had gone back were needed again: nobody asks for it."""
+    """Return the same budget: no pages are ever needed again."""
     return budget_bytes

@@ -1,4 +1,4 @@
-"""Local cache: a free by any thread goes into that thread's own front; the store is shared under a lock."""
+"""Local cache: a free by any thread goes into that thread's own front; a lock guards the store."""
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.state import State
@@ -13,11 +13,11 @@ CODE = Question(NOTHING)
 
 @kernel
 def where(state: State, heap: int, slab: int) -> int:
-    """Where a freed block goes: into the front of the thread's heap."""
+    """Return TO_FRONT: the block goes into the front of the freeing thread."""
     return TO_FRONT
 
 
 @kernel
 def needs_heap(state: State) -> bool:
-    """Whether a thread without a heap gets one when it frees a small block."""
+    """Return True: a free needs a front."""
     return True
