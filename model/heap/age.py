@@ -1,11 +1,11 @@
-"""Age queues: FIFO lists through the records' own `older` and `newer`; who keeps one knows its two ends and its sum."""
+"""Age queues: FIFO lists through the records' own `older` and `newer`; users keep both ends."""
 
 from heapsmith.model.compile.kernel import Records, kernel
 
 
 @kernel
 def join(records: Records, newest: int, item: int) -> None:
-    """`item` becomes the newest, behind `newest` (-1: the queue is empty)."""
+    """Put `item` behind `newest` (-1: the queue is empty)."""
     records[item]["older"] = newest
     records[item]["newer"] = -1
     if newest >= 0:
@@ -14,7 +14,7 @@ def join(records: Records, newest: int, item: int) -> None:
 
 @kernel
 def leave(records: Records, item: int) -> None:
-    """The neighbours of `item` become each other's; the caller moves the queue's ends."""
+    """Link the neighbours of `item` to each other; the caller updates the ends of the queue."""
     older = int(records[item]["older"])
     newer = int(records[item]["newer"])
     if older >= 0:

@@ -1,7 +1,4 @@
-"""The arrays that are a machine's whole state: how they begin, how they grow.
-
-`scalars` has one record; `classes` has one per size class (model/heap/records.py).
-"""
+"""The arrays of a machine's state: how they begin and how they grow (model/heap/records.py)."""
 
 from collections.abc import Iterable
 from mmap import MADV_NOHUGEPAGE, MAP_ANONYMOUS, MAP_PRIVATE, mmap
@@ -42,7 +39,7 @@ COPIED_PAGES = 64
 
 
 def scalars_of(plan: Plan, application: Application) -> Records:
-    """The scalars of a fresh machine: the Plan's numbers, what the program touches, counters at 0."""
+    """Return the scalars of a new machine: the Plan's numbers, the application, zero counters."""
     scalars = np.zeros(1, SCALARS)
     for field in PLAN_NUMBERS:
         scalars[field] = getattr(plan, field)
@@ -71,7 +68,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
 
 
 def class_records(plan: Plan) -> Records:
-    """The size classes and their fronts, counters at 0, pools empty."""
+    """Return the size classes and their fronts, with counters at 0 and empty pools."""
     classes = np.zeros(plan.class_count, CLASS)
     for record, row in zip(classes, plan.classes, strict=True):
         for field in CLASS_NUMBERS:
@@ -90,7 +87,7 @@ def class_records(plan: Plan) -> Records:
 
 
 def fresh_state(plan: Plan, application: Application) -> State:
-    """The state of a machine before its first event; arrays that grow are empty."""
+    """Return the state of a machine before its first event; arrays that grow are empty."""
     state = State()
     state.touched = state.threads = state.slots = state.marks = np.empty(0, np.int64)
     state.scalars = scalars_of(plan, application)
@@ -106,12 +103,12 @@ def fresh_state(plan: Plan, application: Application) -> State:
 
 
 def empty_bins() -> Ints:
-    """The heads of the bins of free runs."""
+    """Return the heads of the bins of free runs."""
     return np.full(RUN_BINS, -1, np.int64)
 
 
 def batch_room(plan: Plan) -> int:
-    """Blocks that the largest batch moves: a refill, a flush with a spill, or a whole front."""
+    """Return the blocks of the largest batch: a refill, a flush with a spill, or a whole front."""
     return max(
         max(row.front.refill, row.front.capacity + row.front.list_capacity, row.front.flush + row.front.spill)
         for row in plan.classes
@@ -119,22 +116,22 @@ def batch_room(plan: Plan) -> int:
 
 
 def slabs_per_event(plan: Plan) -> int:
-    """Slabs that one event may acquire at most: those of its refill."""
+    """Return how many slabs an event may acquire: the slabs of its refill."""
     return max(-(-row.front.refill // row.blocks) for row in plan.classes) + 1
 
 
 def nodes_per_event(plan: Plan) -> int:
-    """Remote list nodes that one event may need at most: for a block freed, or those of a quarantine."""
+    """Return how many remote list nodes an event may need: a freed block, or a whole quarantine."""
     return max(1, plan.quarantine)
 
 
 def pages_per_event(plan: Plan) -> int:
-    """Pages by which one event may raise the top at most, and the rest of a huge page."""
+    """Return by how many pages an event may raise the top, with the rest of a huge page."""
     return pages_for(plan.huge_bytes, plan.tail_bytes) + HUGE_PAGES
 
 
 def grown(records: Records, length: int, nothing: Iterable[str]) -> Records:
-    """The same records and zeroed ones up to `length`, but for the fields in `nothing`, which are -1."""
+    """Copy the records and add zeroed records up to `length`; fields in `nothing` begin at -1."""
     longer = np.zeros(length, records.dtype)
     longer[: len(records)] = records
     for field in nothing:
@@ -143,9 +140,10 @@ def grown(records: Records, length: int, nothing: Iterable[str]) -> Records:
 
 
 def grown_pages(pages: Records, length: int) -> Records:
-    """The same page records and zeroed ones up to `length`; only what was ever written takes memory.
+    """Copy the page records and add zeroed records up to `length`.
 
-    Kernels write the records of pages where a run or an extent begins or ends, so most are never written.
+    Kernels write only the records of pages where a run or an extent begins or ends. Records that no
+    kernel has written take no memory.
     """
     memory = mmap(-1, length * PAGE_RECORD.itemsize, flags=MAP_PRIVATE | MAP_ANONYMOUS)
     memory.madvise(MADV_NOHUGEPAGE)
@@ -159,14 +157,14 @@ def grown_pages(pages: Records, length: int) -> Records:
 
 
 def grown_ints(ints: Ints, length: int, value: int) -> Ints:
-    """The same numbers and `value` up to `length`."""
+    """Copy the numbers and add `value` up to `length`."""
     longer = np.full(length, value, np.int64)
     longer[: len(ints)] = ints
     return longer
 
 
 def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> Records:
-    """The same fronts and empty ones up to `heaps` heaps, each with its place in the slots and in the library."""
+    """Add fronts up to `heaps` heaps, each with its place in the slots and in the library."""
     longer = grown(fronts, heaps * len(classes), ())
     heap, cls = np.arange(heaps)[:, np.newaxis], np.arange(len(classes))[np.newaxis, :]
     first, layout = classes["slot_base"][np.newaxis, :], plan.layout
@@ -180,7 +178,7 @@ def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> R
 
 
 def grown_stores(stores: Records, classes: Records, heaps: int, plan: Plan) -> Records:
-    """The same stores and empty ones up to `heaps` heaps, each with its place in the library; one if all share it."""
+    """Add stores up to `heaps` heaps, each with its place in the library, or the shared store."""
     owned = plan.design.row("remote").OWNED
     longer = grown(stores, (heaps if owned else 1) * len(classes), ("hot", "head"))
     heap, cls = np.divmod(np.arange(len(longer)), len(classes))
@@ -190,7 +188,7 @@ def grown_stores(stores: Records, classes: Records, heaps: int, plan: Plan) -> R
 
 
 def grown_blocks(blocks: Records, length: int) -> Records:
-    """The same blocks and unborn ones up to `length`."""
+    """Copy the blocks and add unborn blocks up to `length`."""
     longer = grown(blocks, length, ())
     longer["handle"][len(blocks) :] = DEAD
     return longer

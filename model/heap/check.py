@@ -1,4 +1,4 @@
-"""The equations of docs/machine.md, held against the whole state of a machine; slow, for tests."""
+"""The equations of docs/machine.md, checked on the whole state of a machine; slow, for tests."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from heapsmith.model.memory.state import State
 
 
 def check(state: State, plan: Plan) -> None:
-    """Raise CheckFailed, naming the equation, at the first that does not hold."""
+    """Raise CheckFailed with the first equation that does not hold."""
     pooled = _check_pools(state, plan)
     _check_slabs(state, plan, pooled)
     _check_available(state, plan, pooled)
@@ -34,14 +34,14 @@ def _equal(what: str, found: object, expected: object) -> None:
 
 
 def _chain(state: State, head: int) -> Iterator[int]:
-    """The slabs of a list through `next`."""
+    """Yield the slabs of a list through `next`."""
     while head >= 0:
         yield head
         head = int(state.slabs[head]["next"])
 
 
 def _check_pools(state: State, plan: Plan) -> set[int]:
-    """Empty slabs are in one pool each; returned."""
+    """Check that each empty slab is in exactly one pool; return these slabs."""
     shared = plan.design.row("empties").ONE_POOL
     pooled: list[int] = []
     for cls, record in enumerate(state.classes):
@@ -63,7 +63,7 @@ def _check_pools(state: State, plan: Plan) -> set[int]:
 
 
 def _fifo(what: str, records: Records, oldest: int, newest: int) -> list[int]:
-    """The members of a FIFO through `older` and `newer`, the oldest first; both directions and both ends agree."""
+    """Return the members of a FIFO, oldest first; check both directions and both ends."""
     members, item, before = [], oldest, -1
     while item >= 0:
         _equal(f"{what}: older than {item}", int(records[item]["older"]), before)
@@ -74,12 +74,9 @@ def _fifo(what: str, records: Records, oldest: int, newest: int) -> list[int]:
 
 
 def _check_age_queue(state: State, plan: Plan, kind: str, records: Records, dirty: dict[int, int]) -> None:
-    """The age queue holds exactly the empty slabs, or free runs, with committed bytes: within the budget, if any."""
+    """Check that the age queue holds exactly the items with committed bytes, within any budget."""
     members = _fifo(
-        f"age queue of {kind}s",
-        records,
-        getattr(state, f"oldest_{kind}"),
-        getattr(state, f"newest_{kind}"),
+        f"age queue of {kind}s", records, getattr(state, f"oldest_{kind}"), getattr(state, f"newest_{kind}")
     )
     _equal(f"age queue of {kind}s", sorted(members), sorted(dirty))
     aged = getattr(state, f"aged_{kind}_bytes")
@@ -89,14 +86,14 @@ def _check_age_queue(state: State, plan: Plan, kind: str, records: Records, dirt
 
 
 def _marked(state: State, slab: int) -> set[int]:
-    """The indices of the freed blocks of a slab."""
+    """Return the indices of the freed blocks of a slab."""
     words = state.slab_words
     row = state.marks[slab * words : (slab + 1) * words]
     return {32 * place + bit for place, word in enumerate(row) if word for bit in range(32) if int(word) >> bit & 1}
 
 
 def _check_slabs(state: State, plan: Plan, pooled: set[int]) -> None:
-    """out + freed == carved <= blocks; marks tell the freed blocks; no two slabs share a place."""
+    """Check out + freed == carved <= blocks, the marks of freed blocks, and distinct places."""
     slabs = state.slabs[: state.slabs_made]
     in_superslab = plan.slabs_per_superslab - plan.guard_slabs
     _equal("guard slabs in use", int((slabs["place"] % plan.slabs_per_superslab >= in_superslab).sum()), 0)
@@ -112,7 +109,7 @@ def _check_slabs(state: State, plan: Plan, pooled: set[int]) -> None:
 
 
 def _check_available(state: State, plan: Plan, pooled: set[int]) -> None:
-    """The slabs that slab choice knows are the available ones."""
+    """Check that slab choice knows exactly the available slabs."""
     step = state.store_step
     listed: Counter[tuple[int, int]] = Counter()
     for store in range(len(state.stores)):
@@ -127,8 +124,7 @@ def _check_available(state: State, plan: Plan, pooled: set[int]) -> None:
 
 
 def _handles(state: State, plan: Plan) -> Iterator[int]:
-    """The handles of all blocks outside slabs: with the program, in fronts, in the transfer cache, on remote lists, in
-    quarantines."""
+    """Yield the handles of all blocks outside slabs: live, in fronts, on lists, in quarantines."""
     yield from (int(block) for block in state.blocks["handle"] if block >= 0)
     for row in state.classes:
         base, waiting = int(row["transfer_base"]), int(row["batches"] * row["flush_batch"])
@@ -153,7 +149,7 @@ def _handles(state: State, plan: Plan) -> Iterator[int]:
 
 
 def _quarantined(state: State, plan: Plan, heap: int) -> Iterator[int]:
-    """The handles of the blocks in a heap's quarantine, the oldest first."""
+    """Yield the handles of the blocks in a heap's quarantine, the oldest first."""
     limit, held = plan.quarantine, int(state.heaps[heap]["quarantined"])
     _equal(f"heap {heap}: quarantined <= quarantine", held <= limit, True)
     base = quarantine_base(state, heap)
@@ -162,7 +158,7 @@ def _quarantined(state: State, plan: Plan, heap: int) -> Iterator[int]:
 
 
 def _check_blocks(state: State, plan: Plan) -> None:
-    """Every block is in one place; `out` counts those outside slabs; what is live adds up."""
+    """Check that every block is in one place, the counts `out`, and the sums of live blocks."""
     handles = list(_handles(state, plan))
     _equal("blocks in two places", len(handles) - len(set(handles)), 0)
     small = [handle for handle in handles if handle < SMALL_END]
@@ -184,7 +180,7 @@ def _check_blocks(state: State, plan: Plan) -> None:
 
 
 def _check_caches(state: State, plan: Plan) -> set[int]:
-    """The runs in the caches of all heaps, by their first pages; each cache is within its bounds."""
+    """Check the bounds of each heap's run cache; return the first pages of all cached runs."""
     cached: list[int] = []
     for heap, record in enumerate(state.heaps):
         runs = _fifo(f"run cache {heap}", state.pages, int(record["oldest_run"]), int(record["newest_run"]))
@@ -199,9 +195,9 @@ def _check_caches(state: State, plan: Plan) -> set[int]:
 
 
 def _check_runs(state: State, plan: Plan, cached: set[int]) -> int:
-    """Runs tile the pages below the top; free ones are in their bins and apart from one another.
+    """Check that runs tile the pages below the top and that free runs are binned and not adjacent.
 
-    Returns the pages below the top that are not committed.
+    Returns the number of pages below the top that are not committed.
     """
     live = cached | {int(handle) - RUN_CODE for handle in state.blocks["handle"] if RUN_CODE <= handle < HUGE_CODE}
     free: dict[int, int] = {}
@@ -231,7 +227,7 @@ def _check_runs(state: State, plan: Plan, cached: set[int]) -> int:
 
 
 def _check_extents(state: State, page: int, end: int) -> int:
-    """The extents of a free run fill it, differ from their neighbours and are tagged at both ends; committed pages."""
+    """Check that extents fill a free run, alternate, have both tags; return the committed pages."""
     committed, before = 0, -1
     while page < end:
         extent, holds = int(state.pages[page]["extent"]), int(state.pages[page]["holds"])
@@ -245,9 +241,9 @@ def _check_extents(state: State, page: int, end: int) -> int:
 
 
 def _check_committed(state: State, plan: Plan, given_back: int) -> None:
-    """committed == slabs' + pages' + mappings': of the pages below the top all but those that were given back.
+    """Check that committed is the sum of slabs, runs and mappings, without pages that went back.
 
-    On huge pages: also slabs that no class has had yet, and the rest of the huge page that the top is in.
+    With huge pages, the sum includes slabs without a class yet and the rest of the top's huge page.
     """
     slabs = int(state.slabs["committed"][: state.slabs_made].sum())
     slabs += int((state.classes["left"] * state.classes["next_huge"]).sum()) * plan.slab_bytes
@@ -260,7 +256,7 @@ def _check_committed(state: State, plan: Plan, given_back: int) -> None:
 
 
 def _check_counters(state: State, pooled: set[int], cached: int) -> None:
-    """What came and went, by the counters, is what is there."""
+    """Check that the counters of arrivals and departures agree with the state."""
     counts, totals = state.classes, state.scalars[0]
     in_use = Counter(int(state.slabs[slab]["class"]) for slab in set(range(state.slabs_made)) - pooled)
     for cls, row in enumerate(counts):

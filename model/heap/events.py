@@ -1,4 +1,4 @@
-"""Events: what an allocation, a free and the end of an event do to the machine; docs/machine.md sections 2 and 9."""
+"""Events: an allocation, a free, and the end of an event; docs/machine.md sections 2 and 9."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
@@ -25,25 +25,25 @@ from heapsmith.model.trace.events import Op
 CALLOC, REALLOC, ALIGNED = int(Op.CALLOC), int(Op.REALLOC), int(Op.ALIGNED)
 FREE, FREE_SIZED = int(Op.FREE), int(Op.FREE_SIZED)
 THREAD_START, THREAD_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
-"""The operations that the loop tells apart; those below REALLOC are malloc and calloc."""
+"""The operations that the loop tells apart; codes below REALLOC are malloc and calloc."""
 
 DEAD = -2
-"""The handle of a block that is not born; NO_BLOCK is that of a block whose allocation failed (a null pointer)."""
+"""The handle of an unborn block; NO_BLOCK is the handle of a failed allocation (a null pointer)."""
 
 SMALL_END = 1 << 60
-"""Handles below this name small blocks."""
+"""Handles below this limit name small blocks."""
 
 ALREADY_LIVE = 1
 NOT_LIVE = 2
 NO_SUCH_OPERATION = 3
 NEGATIVE_SIZE = 4
 TOO_LARGE = 5
-"""Faults: why an event cannot be."""
+"""Faults: why an event is invalid."""
 
 
 @hit_path
 def class_for(state: State, size: int, align: int) -> int:
-    """The class that serves `size` bytes aligned to `align`; -1: the request is large."""
+    """Return the class that serves `size` bytes aligned to `align`; -1: the request is large."""
     if size > state.small_limit:
         return -1
     cls = int(state.lookup[(size + state.bias + state.grain - 1) >> state.grain_shift])
@@ -63,7 +63,7 @@ def class_for(state: State, size: int, align: int) -> int:
 
 @hit_path
 def allocate(state: State, thread: int, size: int, align: int) -> int:
-    """The handle of a new block, a run where no slab is to be had; NO_BLOCK if there is no room."""
+    """Return the handle of a new block, a run if no slab is available; NO_BLOCK without room."""
     cls = class_for(state, size, align)
     if align > state.grain:
         aligned_lines(state, cls, size, align)
@@ -86,14 +86,14 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
 
 @hit_path
 def free(state: State, thread: int, block: int, asked: int) -> None:
-    """The block of this handle, of `asked` bytes, dies; a null pointer is no block."""
+    """Free the block of this handle and of `asked` bytes; a null pointer is ignored."""
     heap = int(state.threads[thread])
     if block >= SMALL_END:
         free_large(state, heap, block, asked)
     elif block >= 0:
         dies_lines(state, block)
         if heap < 0 and needs_heap(state):
-            if state.quarantine == 0:  # else the quarantine needs the heap, before the block's class is asked
+            if state.quarantine == 0:  # a quarantine needs the heap earlier, without the class
                 touch(state.touched, FREE_OF + WORD * (1 + (block & CLASS_MASK)), 0)
             heap = heap_for(state, thread)
         free_small(state, heap, block)
@@ -101,7 +101,7 @@ def free(state: State, thread: int, block: int, asked: int) -> None:
 
 @kernel
 def fits_in_place(state: State, block: int, asked: int, size: int, align: int) -> bool:
-    """Whether a block of `asked` bytes serves as one of `size` bytes where it stands, large ones resized (align: 1)."""
+    """Return whether a block can serve `size` bytes in place; resize a large block (align: 1)."""
     if block >= SMALL_END:
         return resize_large(state, block, asked, size)
     cls = block & CLASS_MASK
@@ -116,7 +116,7 @@ def fits_in_place(state: State, block: int, asked: int, size: int, align: int) -
 
 @hit_path
 def block_bytes(state: State, block: int, asked: int) -> int:
-    """The bytes that a live block occupies: its class's stride, or whole pages."""
+    """Return the bytes that a live block occupies: its class's stride, or whole pages."""
     if block >= SMALL_END:
         return large_bytes(state, block, asked)
     return int(state.classes[block & CLASS_MASK]["stride"])
@@ -124,7 +124,7 @@ def block_bytes(state: State, block: int, asked: int) -> int:
 
 @hit_path
 def usable_of(state: State, block: int, asked: int) -> int:
-    """The bytes that a live block has for the program."""
+    """Return the bytes that the program may use of a live block."""
     if block >= SMALL_END:
         return large_bytes(state, block, asked) - state.tail_bytes
     return int(state.classes[block & CLASS_MASK]["usable"])
@@ -132,7 +132,7 @@ def usable_of(state: State, block: int, asked: int) -> int:
 
 @hit_path
 def place_of(state: State, block: int) -> int:
-    """The model address of a live block (model/memory/layout.py)."""
+    """Return the model address of a live block (model/memory/layout.py)."""
     if block >= HUGE_CODE:
         return huge_at(block)
     if block >= SMALL_END:
@@ -142,7 +142,7 @@ def place_of(state: State, block: int) -> int:
 
 @kernel
 def address_of(state: State, block: int) -> int:
-    """The address code of a handle (section 1); -1 for a null pointer."""
+    """Return the address code of a handle (section 1), or -1 for a null pointer."""
     if block < 0 or block >= SMALL_END:
         return block
     return block_at(state, block)
@@ -150,10 +150,7 @@ def address_of(state: State, block: int) -> int:
 
 @hit_path
 def note(state: State, is_death: bool) -> None:
-    """After an event: keep what was live and committed at the highest of each, and a point of the time line if due.
-
-    The death of a block raises neither.
-    """
+    """Update the peaks after an event and sample the time line when due; a death raises no peak."""
     event = state.events
     state.events = event + 1
     if not is_death:
@@ -173,7 +170,7 @@ def note(state: State, is_death: bool) -> None:
 
 @kernel
 def sample(state: State, event: int) -> None:
-    """One more point of the time line; when that is full, every other point goes and the stride doubles."""
+    """Add a point to the time line; a full line loses every other point and doubles its stride."""
     kept = state.samples
     if kept == len(state.timeline):
         kept = (kept + 1) // 2

@@ -1,7 +1,7 @@
-"""Extents of free runs: neighbouring pages that are all committed or all not; docs/machine.md section 8.
+"""Extents of free runs: adjacent pages in the same state; docs/machine.md section 8.
 
-In the page records `extent` is the length of the extent of a free run that begins or ends there, and `holds` says
-beside it whether the extent is committed (1) or not (0).
+A page record where an extent begins or ends has `extent`, the extent's length in pages, and
+`holds`: 1 if the extent is committed, 0 if not.
 """
 
 from heapsmith.model.compile.kernel import kernel
@@ -16,7 +16,7 @@ HUGE_PAGES = HUGE_PAGE // PAGE
 
 @kernel
 def set_extent(state: State, first: int, pages: int, holds: int) -> None:
-    """These pages are one extent, tagged at both ends."""
+    """Make an extent of these pages, with a tag at both ends."""
     last = first + pages - 1
     touch(state.touched, page_at(first), 1)
     touch(state.touched, page_at(last), 1)
@@ -28,7 +28,7 @@ def set_extent(state: State, first: int, pages: int, holds: int) -> None:
 
 @kernel
 def join_extents(state: State, page: int) -> None:
-    """The extents that end before a page and begin at it become one if they are alike."""
+    """Join the extents on both sides of the start of `page` if both are in the same state."""
     touch(state.touched, page_at(page - 1), 0)
     touch(state.touched, page_at(page), 0)
     before, behind = int(state.pages[page - 1]["extent"]), int(state.pages[page]["extent"])
@@ -38,7 +38,7 @@ def join_extents(state: State, page: int) -> None:
 
 @kernel
 def take_extents(state: State, first: int, pages: int) -> int:
-    """The low pages of a free run leave it: how many of them were committed."""
+    """Take the low pages out of a free run; return how many of the pages were committed."""
     committed, page, end = 0, first, first + pages
     while page < end:
         touch(state.touched, page_at(page), 0)
@@ -53,7 +53,7 @@ def take_extents(state: State, first: int, pages: int) -> int:
 
 @kernel
 def release_extents(state: State, first: int, pages: int) -> None:
-    """The committed extents of a free run go back to the OS, those on neighbouring huge pages in one call."""
+    """Give the committed extents of a free run to the OS, with one call for adjacent huge pages."""
     begin, end = first, first  # the piece so far
     page = first
     while page < first + pages:
@@ -75,7 +75,7 @@ def release_extents(state: State, first: int, pages: int) -> None:
 
 @kernel
 def release_piece(state: State, first: int, end: int) -> None:
-    """Pages of a free run go back to the OS, unless there are none."""
+    """Give pages of a free run to the OS, if any."""
     if first == end:
         return
     touch(state.touched, COUNTS + TOTAL_RELEASES, 1)
@@ -85,5 +85,5 @@ def release_piece(state: State, first: int, end: int) -> None:
 
 @kernel
 def huge_end(page: int) -> int:
-    """The end, in pages, of the huge page that the pages below `page` reach into."""
+    """Return the end, in pages, of the huge page that contains page `page` - 1."""
     return (page + HUGE_PAGES - 1) & -HUGE_PAGES

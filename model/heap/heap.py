@@ -1,4 +1,4 @@
-"""Heaps: small blocks through what a thread owns, fronts and remote list; docs/machine.md sections 3, 4, 7 and 11."""
+"""Heaps: fronts, remote lists and quarantines of small blocks; docs/machine.md 3, 4, 7 and 11."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.heap.lines import alloc_lines, drain_lines, free_lines, owner_lines, size_lines
@@ -51,7 +51,7 @@ NO_HEAP = -1
 
 @kernel
 def rows_lines(state: State, heap: int) -> None:
-    """Of a heap that is created: its rows, out of the classes' table and that of the sizes, and its place among all."""
+    """Touch what the creation of a heap touches: its rows, and the tables that fill them."""
     at = heap_at(state, heap)
     limit = state.direct_limit
     touch(state.touched, COUNTS + TOTAL_HEAPS, 1)
@@ -66,7 +66,7 @@ def rows_lines(state: State, heap: int) -> None:
 
 @hit_path
 def heap_for(state: State, thread: int) -> int:
-    """The heap of a thread that needs one: its own, else the last abandoned (adopt), else a new one (create)."""
+    """Return the thread's heap: its own, else the last abandoned (adopt), else a new heap."""
     heap = int(state.threads[thread])
     if heap >= 0:
         return heap
@@ -89,8 +89,7 @@ def heap_for(state: State, thread: int) -> int:
 
 @hit_path
 def allocate_small(state: State, heap: int, cls: int, size: int, is_new: bool) -> int:
-    """A block of the class, for a request of `size` bytes of this heap; NO_BLOCK if the span is full. is_new: the
-    thread gets the heap with it."""
+    """Allocate `size` bytes of class `cls`; NO_BLOCK: the span is full. is_new: the heap is new."""
     front = heap * state.class_count + cls
     alloc_lines(state, heap, front, cls, size, is_new)
     block = front_pop(state, front, cls)
@@ -105,7 +104,7 @@ def allocate_small(state: State, heap: int, cls: int, size: int, is_new: bool) -
 
 @kernel
 def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
-    """Level 0 is empty: drain and look again, else promote, else refill; NO_BLOCK if the span is full."""
+    """Allocate with an empty level 0: drain, promote, or refill; NO_BLOCK: the span is full."""
     block = NO_BLOCK
     if state.owned == 1:
         touch(state.touched, heap_at(state, heap) + state.heap_remote, 0)
@@ -135,8 +134,7 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
 
 @hit_path
 def free_small(state: State, heap: int, block: int) -> None:
-    """A block is freed by a thread of this heap (NO_HEAP if it has none): it, or the one that it drives out of the
-    quarantine, goes where it belongs."""
+    """Free a block by a thread of `heap` (NO_HEAP: none); a full quarantine lets its oldest out."""
     if state.quarantine > 0 and heap >= 0:
         block = hold_back(state, heap, block)
         if block < 0:
@@ -146,15 +144,14 @@ def free_small(state: State, heap: int, block: int) -> None:
 
 @kernel
 def quarantine_base(state: State, heap: int) -> int:
-    """Where the heap's quarantine begins in `slots`: behind its fronts."""
+    """Return where the heap's quarantine begins in `slots`: behind its fronts."""
     heap_base = state.transfer_slots + heap * state.heap_slots
     return heap_base + state.slots_per_heap
 
 
 @kernel
 def hold_back(state: State, heap: int, block: int) -> int:
-    """The heap's quarantine (a FIFO ring behind the heap's fronts) takes the block in; the oldest, which leaves it if
-    it is full, else NO_BLOCK."""
+    """Put a block in the heap's quarantine, a FIFO ring; return the oldest if the ring is full."""
     limit = state.quarantine
     base = quarantine_base(state, heap)
     held = int(state.heaps[heap]["quarantined"])
@@ -172,7 +169,7 @@ def hold_back(state: State, heap: int, block: int) -> int:
 
 @kernel
 def empty_quarantine(state: State, heap: int) -> None:
-    """All blocks of the heap's quarantine go where they belong, the oldest first."""
+    """Free all blocks of the heap's quarantine, the oldest first."""
     base = quarantine_base(state, heap)
     head = int(state.heaps[heap]["quarantine_head"])
     held = int(state.heaps[heap]["quarantined"])
@@ -186,7 +183,7 @@ def empty_quarantine(state: State, heap: int) -> None:
 
 @hit_path
 def put_back(state: State, heap: int, block: int) -> None:
-    """A freed block goes to a front or to its owner (sections 4 and 7)."""
+    """Send a freed block to a front or to its owner (sections 4 and 7)."""
     class_lines(state, block)
     owner_lines(state, block)
     place = where(state, heap, block >> SLAB_SHIFT)
@@ -205,7 +202,7 @@ def put_back(state: State, heap: int, block: int) -> None:
 
 @hit_path
 def free_to_front(state: State, heap: int, block: int) -> None:
-    """The heap's front takes the block in; what it flushes goes to the transfer cache or the store."""
+    """Free a block into the heap's front; a flush goes to the transfer cache or the store."""
     cls = block & CLASS_MASK
     front = heap * state.class_count + cls
     free_lines(state, heap, front, cls, block)
@@ -223,7 +220,7 @@ def free_to_front(state: State, heap: int, block: int) -> None:
 
 @kernel
 def push_remote(state: State, owner: int, block: int) -> None:
-    """The owner's remote list (LIFO; any thread pushes, its own thread takes all) gets the block."""
+    """Push a block on its owner's remote list (LIFO); only the owner's thread pops, all at once."""
     node = state.free_node
     if node >= 0:
         state.free_node = state.nodes[node]["next"]
@@ -239,7 +236,7 @@ def push_remote(state: State, owner: int, block: int) -> None:
 
 @kernel
 def drain_remote(state: State, heap: int) -> None:
-    """The whole remote list is freed into the heap's own fronts, the most recently pushed block first."""
+    """Free the whole remote list into the heap's own fronts, the block pushed last first."""
     node = int(state.heaps[heap]["remote"])
     state.heaps[heap]["remote"] = -1
     while node >= 0:
@@ -257,8 +254,7 @@ def drain_remote(state: State, heap: int) -> None:
 
 @kernel
 def exit_thread(state: State, thread: int) -> None:
-    """The thread's heap, if any, empties its quarantine, drains its remote list, gives its fronts to the store, frees
-    the runs of its cache and is abandoned (LIFO)."""
+    """Empty and abandon the thread's heap, if any: quarantine, remote list, fronts, cached runs."""
     heap = int(state.threads[thread])
     if heap < 0:
         return

@@ -1,4 +1,4 @@
-"""Large blocks: runs, from the heap's cache or the bins, and huge mappings; docs/machine.md sections 8 and 9."""
+"""Large blocks: runs from a heap's cache or the bins, and huge mappings; docs/machine.md 8, 9."""
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE
@@ -22,29 +22,32 @@ from heapsmith.model.policy.hardening.lines import large_tail_lines
 
 RUN_CODE = 1 << 60
 HUGE_CODE = 1 << 61
-"""A run's handle is RUN_CODE + its first page, a huge block's is HUGE_CODE + its ordinal: their address codes, too."""
+"""The handle of a run is RUN_CODE + its first page, the handle of a huge block HUGE_CODE + its
+ordinal; the handles are also the address codes.
+"""
 
 
 HUGE_SLOTS, HUGE_SLOT_BYTES = 2048, (1 << 33) - 37 * PAGE
-"""Huge blocks lie one after the other, each in a slot of the model's addresses, which are used again; slots do not all
-begin in the same sets of a cache."""
+"""Huge blocks take adjacent slots of the model's addresses in turn; the odd slot size varies the
+cache sets in which they begin.
+"""
 
 
 @kernel
 def huge_at(block: int) -> int:
-    """The model address of a huge block."""
+    """Return the model address of a huge block."""
     return HUGE + (block - HUGE_CODE) % HUGE_SLOTS * HUGE_SLOT_BYTES
 
 
 @kernel
 def pages_for(size: int, tail_bytes: int) -> int:
-    """The pages of a large block of `size` bytes."""
+    """Return the pages of a large block of `size` bytes."""
     return max(1, (size + tail_bytes + PAGE - 1) // PAGE)
 
 
 @kernel
 def allocate_huge(state: State, pages: int) -> int:
-    """The ordinal of a new mapping."""
+    """Map a huge block; return its ordinal."""
     touch(state.touched, LARGE_LOCK, 1)
     touch(state.touched, COUNTS + TOTAL_MAP, 1)
     ordinal = state.huge_map
@@ -57,14 +60,14 @@ def allocate_huge(state: State, pages: int) -> int:
 
 @kernel
 def advise_huge(state: State, block: int, pages: int) -> None:
-    """The mapping lies on huge pages where the first page of the run span does too."""
+    """Put the mapping on huge pages if the first page of the run span is on huge pages."""
     if state.thp_asked == 1 and state.thp_runs_from_bytes == 0:
         on_huge(state.touched, huge_at(block), pages * PAGE)
 
 
 @kernel
 def free_huge(state: State, pages: int) -> None:
-    """A mapping is unmapped."""
+    """Unmap a huge block."""
     touch(state.touched, LARGE_LOCK, 1)
     touch(state.touched, COUNTS + TOTAL_UNMAP, 1)
     touch(state.touched, COUNTS + TOTAL_COMMITTED, 1)
@@ -74,7 +77,7 @@ def free_huge(state: State, pages: int) -> None:
 
 @kernel
 def resize_huge(state: State, block: int, old: int, new: int) -> None:
-    """The mapping of a huge block of `old` pages is made `new` pages long."""
+    """Resize the mapping of a huge block from `old` to `new` pages."""
     if new < old:
         gone(state.touched, huge_at(block) + new * PAGE, (old - new) * PAGE)
     if old != new:
@@ -87,9 +90,9 @@ def resize_huge(state: State, block: int, old: int, new: int) -> None:
 
 @kernel
 def allocate_large(state: State, heap: int, size: int, align: int) -> int:
-    """The handle of a large block of `size` bytes for a thread of this heap (-1: none).
+    """Return the handle of a large block of `size` bytes for a thread of `heap` (-1: none).
 
-    Where no run is left a mapping serves, but for a small request, which gets NO_RUN.
+    A full run span makes a large request a mapping; a small request gets NO_RUN.
     """
     pages = pages_for(size, state.tail_bytes)
     if size > state.huge_bytes or align > PAGE:
@@ -110,7 +113,7 @@ def allocate_large(state: State, heap: int, size: int, align: int) -> int:
 
 @kernel
 def free_large(state: State, heap: int, block: int, asked: int) -> None:
-    """A large block of `asked` bytes is freed by a thread of this heap (-1: none)."""
+    """Free a large block of `asked` bytes by a thread of `heap` (-1: none)."""
     if block >= HUGE_CODE:
         pages = pages_for(asked, state.tail_bytes)
         gone(state.touched, huge_at(block), pages * PAGE)
@@ -128,7 +131,7 @@ def free_large(state: State, heap: int, block: int, asked: int) -> None:
 
 @kernel
 def resize_large(state: State, block: int, asked: int, size: int) -> bool:
-    """Whether a large block of `asked` bytes could be made `size` bytes where it stands (section 9)."""
+    """Return whether a large block of `asked` bytes could be resized in place (section 9)."""
     state.large_resizes += 1
     wanted = pages_for(size, state.tail_bytes)
     if block >= HUGE_CODE:
@@ -152,7 +155,7 @@ def resize_large(state: State, block: int, asked: int, size: int) -> bool:
 
 @kernel
 def large_bytes(state: State, block: int, asked: int) -> int:
-    """The bytes that a large block of `asked` bytes occupies."""
+    """Return the bytes that a large block of `asked` bytes occupies."""
     if block >= HUGE_CODE:
         return pages_for(asked, state.tail_bytes) * PAGE
     return int(state.pages[block - RUN_CODE]["run"]) * PAGE

@@ -1,4 +1,4 @@
-"""Lines: the cache lines that malloc and free touch on their way to a front; the front states its own."""
+"""The cache lines that malloc and free touch on their way to a front; fronts have their own."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
@@ -19,19 +19,16 @@ from heapsmith.model.memory.layout import (
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.front import (
-    front_drain_lines,
-    front_overflow_lines,
-    front_pop_lines,
-    front_push_lines,
-)
+from heapsmith.model.policy.front import front_drain_lines, front_overflow_lines, front_pop_lines, front_push_lines
 from heapsmith.model.policy.front.common import row_pop_lines, stack_push_lines
 
 
 @hit_path
 def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new: bool) -> None:
-    """Of an allocation of `size` bytes up to and in its front; a refill adds what it takes. is_new: the thread has just
-    got this heap, and has looked for a block in the rows of none."""
+    """Touch what an allocation touches up to and in its front.
+
+    is_new: the heap is new to the thread, so the thread has not looked into the heap's rows.
+    """
     if state.by_row == 1 and not is_new:
         if size <= state.direct_limit:
             touch(state.touched, heap_at(state, heap) + state.heap_row_of + size, 0)
@@ -49,21 +46,21 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
 
 @hit_path
 def size_lines(state: State, size: int) -> None:
-    """Of the class of a size, looked up."""
+    """Touch the entry of a size in the table of classes."""
     entry = (size + state.bias + state.grain - 1) >> state.grain_shift
     touch(state.touched, SIZE_CLASS + entry, 0)
 
 
 @hit_path
 def owner_lines(state: State, block: int) -> None:
-    """Of the owner of a block that is freed."""
+    """Touch the owner of a block that is freed."""
     if state.owned == 1:
         touch(state.touched, slab_at(state, block >> SLAB_SHIFT) + SLAB_OWNER, 0)
 
 
 @hit_path
 def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> None:
-    """Of a free into the front of its class, an overflow up to what it gives to the store."""
+    """Touch what a free into a front touches, and an overflow before the store takes its blocks."""
     if state.by_row == 1:
         capacity = int(state.classes[cls]["stack"])
         held = int(state.fronts[front]["held"]) if capacity > 0 else 0
@@ -78,14 +75,14 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> Non
 
 @kernel
 def drain_lines(state: State, front: int, cls: int) -> None:
-    """Of a front that is emptied at its thread's exit."""
+    """Touch what the drain of a front at its thread's exit touches."""
     touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_DRAIN, 0)
     front_drain_lines(state, front, cls)
 
 
 @kernel
 def aligned_lines(state: State, cls: int, size: int, align: int) -> None:
-    """Of the search for class `cls` (-1: none) that serves `size` bytes aligned to `align`."""
+    """Touch what the search for a class of aligned blocks touches; cls: the result, -1: none."""
     bias = state.bias
     least = ((size + bias + align - 1) & -align) - bias
     if least > state.small_limit or align > PAGE:

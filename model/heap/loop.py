@@ -1,4 +1,4 @@
-"""The loop: a chunk of a trace's events, one after the other, each accounted for; the entry of the compiled model."""
+"""The loop: the events of a chunk in order, each accounted for; the entry of the compiled model."""
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from heapsmith.model.memory.touches import NONE, SINK, acts, room_for, tick, tou
 from heapsmith.model.policy.front.common import NO_BLOCK
 
 SLACK_BYTES = 1 << 21
-"""What an event may touch for the first time besides its block: the library's own records, a superslab."""
+"""What an event may touch for the first time besides its block: records, and a superslab."""
 
 
 LINE = 64
@@ -45,7 +45,7 @@ LINE = 64
 
 @hit_path
 def fault_of(state: State, kind: int, name: int, size: int) -> int:
-    """Why the event cannot be, 0 if it can."""
+    """Return why the event is invalid, or 0."""
     if kind > THREAD_EXIT:
         return NO_SUCH_OPERATION
     if kind >= THREAD_START:
@@ -60,7 +60,7 @@ def fault_of(state: State, kind: int, name: int, size: int) -> int:
 
 @hit_path
 def account(state: State, name: int, handle: int, asked: int) -> None:
-    """Block `name` is born with this handle and size."""
+    """Record the birth of block `name` with this handle and size."""
     state.blocks[name]["handle"] = handle
     state.blocks[name]["asked"] = asked
     if handle >= 0:
@@ -71,7 +71,7 @@ def account(state: State, name: int, handle: int, asked: int) -> None:
 
 @hit_path
 def discount(state: State, name: int) -> None:
-    """Block `name` dies: to be called before its pages merge with others."""
+    """Record the death of block `name`; call this before its pages merge with others."""
     handle = int(state.blocks[name]["handle"])
     asked = int(state.blocks[name]["asked"])
     state.blocks[name]["handle"] = DEAD
@@ -83,7 +83,7 @@ def discount(state: State, name: int) -> None:
 
 @hit_path
 def birth(state: State, thread: int, name: int, size: int, align: int, kind: int) -> int:
-    """malloc, calloc, aligned: block `name` is born; its handle, NO_BLOCK if there is no room."""
+    """Do malloc, calloc or aligned for block `name`; return its handle, NO_BLOCK without room."""
     handle = allocate(state, thread, size, align)
     account(state, name, handle, size)
     if handle >= 0:
@@ -97,7 +97,7 @@ def birth(state: State, thread: int, name: int, size: int, align: int, kind: int
 
 @hit_path
 def death(state: State, thread: int, name: int) -> None:
-    """free, free_sized: block `name` dies."""
+    """Do free or free_sized for block `name`."""
     handle = int(state.blocks[name]["handle"])
     asked = int(state.blocks[name]["asked"])
     if handle >= 0:
@@ -108,7 +108,7 @@ def death(state: State, thread: int, name: int) -> None:
 
 @kernel
 def reallocate(state: State, thread: int, name: int, size: int, align: int) -> int:
-    """realloc (section 9; align: 1) of a block or a null pointer, size > 0; the handle, NO_BLOCK if none."""
+    """Do realloc (section 9; align: 1) with size > 0; return the handle, NO_BLOCK without room."""
     old = int(state.blocks[name]["handle"])
     asked = int(state.blocks[name]["asked"])
     discount(state, name)
@@ -139,7 +139,7 @@ def reallocate(state: State, thread: int, name: int, size: int, align: int) -> i
 
 @hit_path
 def tally(state: State, kind: int) -> None:
-    """One call of the operation."""
+    """Count a call of the operation."""
     if SINK != NONE:
         state.callocs += kind == CALLOC
         state.reallocs += kind == REALLOC
@@ -149,7 +149,7 @@ def tally(state: State, kind: int) -> None:
 
 @kernel
 def run(state: State, start: int) -> int:
-    """Events from `start` on, until the chunk ends or the arrays might not do for another; the index of the next."""
+    """Do events from `start` until the chunk ends or arrays must grow; return the next index."""
     tell = len(state.addresses) > 0
     for event in range(start, len(state.op)):
         kind = int(np.int64(state.op[event]))

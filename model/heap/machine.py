@@ -1,4 +1,4 @@
-"""The machine: a heap of one design, fed with the events of a trace; docs/machine.md is what it does."""
+"""The machine: a heap of one design that does the events of a trace, as docs/machine.md says."""
 
 import functools
 from time import thread_time_ns
@@ -24,7 +24,7 @@ FAULTS = {
     NOT_LIVE: "block {block} is not live",
     NO_SUCH_OPERATION: "operation {op} is not one of 0 to 7",
     NEGATIVE_SIZE: "size {size} is negative",
-    TOO_LARGE: "size {size} is too large for what is touched to be followed; expected at most 8 GiB",
+    TOO_LARGE: "size {size} is too large to follow what is touched; expected at most 8 GiB",
 }
 
 NO_ADDRESSES: Ints = np.empty(0, np.int64)
@@ -32,14 +32,14 @@ NO_TOUCHES: Ints = np.zeros(1, np.int64)
 
 
 class Counters(msgspec.Struct, frozen=True):
-    """The counters of docs/machine.md section 10 by name: one number per class, or one in all."""
+    """The counters of docs/machine.md section 10 by name: a number per class, or a total."""
 
     classes: dict[str, list[int]]
     totals: dict[str, int]
 
 
 class Peak(msgspec.Struct, frozen=True):
-    """The heap after one event: bytes asked for, bytes of the blocks that hold them, bytes committed."""
+    """The heap after an event: bytes asked for, bytes of the live blocks, bytes committed."""
 
     event: int
     live_bytes: int
@@ -50,45 +50,42 @@ class Peak(msgspec.Struct, frozen=True):
 
 
 class Statistics(msgspec.Struct, frozen=True):
-    """What the model alone knows, in bytes.
+    """What only the model knows, in bytes.
 
-    timeline: up to 1,024 points (event, live bytes, committed bytes, resident bytes), the last 0 without hardware.
+    timeline: up to 1,024 points (event, live bytes, committed bytes, resident bytes); resident
+    bytes are 0 without hardware.
     """
 
     events: int
     live_blocks: int
     live_bytes: int
     live_block_bytes: int
-    failed: int  # allocations for which there was no room
-    run_span_bytes: int  # of the run span, ever handed out
+    failed: int  # allocations without room
+    run_span_bytes: int  # bytes of the run span that were ever handed out
     peak_live: Peak
     peak_committed: Peak
     timeline: list[tuple[int, int, int, int]]
-    work: dict[str, int]  # what model/heap/records.py says of WORK
+    work: dict[str, int]  # WORK of model/heap/records.py
 
 
 @functools.cache
 def _run_with(compiled: bool, **constants: int) -> Any:
-    """The event loop with these constants of a listener to what is touched, none if there is no listener."""
+    """Return the event loop, specialised to the constants of a listener if there is a listener."""
     if compiled:
         return kernel.compiled(run, **constants)
     return kernel.specialised(run, **constants) if constants else run
 
 
 class Machine:
-    """One heap. Memory grows with the peak of what it holds, not with the number of events.
+    """A heap. Its memory grows with the peak of the live blocks, not with the number of events.
 
-    compiled: run the kernels through numba; False runs the same functions as plain Python. touched: what listens to the
-    memory that heap and program touch (nothing if None), of which `application` is the program's part.
+    compiled: run the kernels through numba; False runs the same functions as plain Python. touched:
+    the listener to the memory that heap and program touch, or None. application: the program's part
+    of it.
     """
 
     def __init__(
-        self,
-        plan: Plan,
-        *,
-        compiled: bool = True,
-        touched: Touched | None = None,
-        application: Application = PROGRAM,
+        self, plan: Plan, *, compiled: bool = True, touched: Touched | None = None, application: Application = PROGRAM
     ) -> None:
         self.plan = plan
         self.touched = touched
@@ -98,10 +95,11 @@ class Machine:
         self._make_room()
 
     def feed(self, chunk: Chunk, addresses: Ints | None = None) -> None:
-        """Do the events of a chunk; addresses[i] becomes the address code of the block event i returned, else -1.
+        """Do the events of a chunk; addresses[i] becomes the address code that event i returned, or
+        -1.
 
-        The processor time of the kernels, without what grows the arrays, is added to `kernel_ns`; it includes their
-        compilation if they are new to this process. Raises BadInput at an event that cannot be.
+        `kernel_ns` grows by the processor time of the kernels. It includes the compilation of new
+        kernels but not the growth of arrays. Raises BadInput at an invalid event.
         """
         self.state.follow(chunk)
         self.state.addresses = NO_ADDRESSES if addresses is None else addresses
@@ -118,20 +116,20 @@ class Machine:
             self._make_room()
 
     def step(self, op: int, thread: int, block: int, size: int = 0, align_log2: int = 0) -> int:
-        """Do one event; the address code of the block it returned, else -1."""
+        """Do an event; return the address code of its block, or -1."""
         address = np.full(1, -1, np.int64)
         self.feed(Chunk.of([op], [thread], [block], [size], [align_log2], [0]), address)
         return int(address[0])
 
     def counters(self) -> Counters:
-        """All counters as they stand."""
+        """Return all counters."""
         return Counters(
             {name: [int(count) for count in self.state.classes[name]] for name in records.COUNTS},
             {name: getattr(self.state, field) for name, field in records.TOTAL_FIELDS.items()},
         )
 
     def statistics(self) -> Statistics:
-        """All statistics as they stand."""
+        """Return all statistics."""
         now = {name: getattr(self.state, name) for name in records.STATISTICS}
         points = self.state.timeline[: self.state.samples]
         return Statistics(
@@ -155,11 +153,11 @@ class Machine:
         )
 
     def check(self) -> None:
-        """Hold the whole state against the equations of the page; CheckFailed names the first that does not hold."""
+        """Check the state against the page's equations; CheckFailed names the first failure."""
         check.check(self.state, self.plan)
 
     def _name(self, thread: int, block: int) -> None:
-        """Threads and blocks of these numbers can be named."""
+        """Make room for threads and blocks of these numbers."""
         state = self.state
         if thread >= len(state.threads):
             state.threads = arrays.grown_ints(state.threads, max(16, 2 * thread), -1)
@@ -169,7 +167,7 @@ class Machine:
             state.blocks = arrays.grown_blocks(state.blocks, max(1024, 2 * block))
 
     def _make_room(self) -> None:
-        """The arrays do for another event, whatever it is: those that might not are doubled."""
+        """Double the arrays that might be too short for another event."""
         state = self.state
         more_slabs, more_pages = arrays.slabs_per_event(self.plan), arrays.pages_per_event(self.plan)
         more_nodes = arrays.nodes_per_event(self.plan)

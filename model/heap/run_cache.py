@@ -1,4 +1,4 @@
-"""The run cache: freed runs that a heap keeps for its own thread, FIFO by age; docs/machine.md section 8."""
+"""The run cache: freed runs that a heap keeps for its own thread, FIFO; docs/machine.md 8."""
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE, RUN_CACHE_SLOTS
@@ -20,7 +20,7 @@ from heapsmith.model.memory.touches import touch, touch_bytes
 
 @kernel
 def shift_lines(state: State, heap: int, place: int) -> None:
-    """The lines of a run cache of which the run at `place` leaves: those behind it move up."""
+    """Touch what the removal of the run at `place` touches: the runs behind it move up."""
     at = heap_at(state, heap) + state.heap_runs
     behind = int(state.heaps[heap]["cached_runs"]) - place
     touch(state.touched, at, 1)
@@ -31,7 +31,7 @@ def shift_lines(state: State, heap: int, place: int) -> None:
 
 @kernel
 def uncache(state: State, heap: int, first: int) -> None:
-    """A run leaves the heap's cache."""
+    """Take a run out of the heap's cache."""
     leave(state.pages, first)
     if state.heaps[heap]["oldest_run"] == first:
         state.heaps[heap]["oldest_run"] = state.pages[first]["newer"]
@@ -43,7 +43,7 @@ def uncache(state: State, heap: int, first: int) -> None:
 
 @kernel
 def cached_run(state: State, heap: int, pages: int) -> int:
-    """The newest run of exactly so many pages leaves the heap's cache; -1 if there is none."""
+    """Take the newest run of exactly `pages` pages out of the heap's cache; -1 if there is none."""
     first = int(state.heaps[heap]["newest_run"])
     place = int(state.heaps[heap]["cached_runs"])
     at = heap_at(state, heap) + state.heap_runs
@@ -66,7 +66,7 @@ def cached_run(state: State, heap: int, pages: int) -> int:
 
 @kernel
 def cache_run(state: State, heap: int, first: int) -> None:
-    """A freed run that fits the heap's cache becomes its newest; the oldest are freed to make room."""
+    """Put a freed run that fits into the heap's cache; the oldest runs make room for it."""
     size = int(state.pages[first]["run"]) * PAGE
     limit = state.run_cache_bytes
     while state.heaps[heap]["cached_runs"] == RUN_CACHE_SLOTS or state.heaps[heap]["cached_bytes"] + size > limit:
@@ -88,7 +88,7 @@ def cache_run(state: State, heap: int, first: int) -> None:
 
 @kernel
 def spill_run(state: State, heap: int) -> None:
-    """The oldest run of the heap's cache is freed."""
+    """Free the oldest run of the heap's cache."""
     first = int(state.heaps[heap]["oldest_run"])
     shift_lines(state, heap, 0)
     touch(state.touched, COUNTS + TOTAL_SPILL, 1)
@@ -99,6 +99,6 @@ def spill_run(state: State, heap: int) -> None:
 
 @kernel
 def empty_cache(state: State, heap: int) -> None:
-    """All runs of the heap's cache are freed, the oldest first."""
+    """Free all runs of the heap's cache, the oldest first."""
     while state.heaps[heap]["oldest_run"] >= 0:
         spill_run(state, heap)

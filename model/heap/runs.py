@@ -1,9 +1,10 @@
-"""Runs of pages: boundary tags, bins by length, an age queue of the committed ones; docs/machine.md section 8.
+"""Runs of pages: boundary tags, bins by length, an age queue; docs/machine.md section 8.
 
-Page records, by page of the run span: `run` is the length of the run that begins there (free or not), `free` is 1 if
-that run is free, `back` is the length of the free run that ends there (0: none), `next` and `prev` link free runs in
-their bin, `older` and `newer` in the age queue (or runs in a heap's cache), `dirty` counts the free run's committed
-pages; `extent` and `holds` are those of model/heap/extents.py. Only pages below `top` mean anything.
+Fields of a page record: `run` is the length of the run that begins at the page; `free` is 1 if that
+run is free; `back` is the length of the free run that ends at the page (0: none). `next` and `prev`
+link free runs in their bin. `older` and `newer` link runs in the age queue or in a heap's cache.
+`dirty` is the number of committed pages of the free run. model/heap/extents.py defines `extent` and
+`holds`. Only the records of pages below `top` are valid.
 """
 
 from heapsmith.model.compile.kernel import kernel
@@ -35,7 +36,7 @@ LAST_BIN = RUN_BINS - 1
 
 @kernel
 def bin_of(pages: int) -> int:
-    """The bin of free runs of this length: one per length up to 32 pages, then four per doubling."""
+    """Return the bin of this length: one per length up to 32 pages, then four per doubling."""
     if pages <= EXACT_BINS:
         return pages - 1
     log2 = 5
@@ -46,7 +47,7 @@ def bin_of(pages: int) -> int:
 
 @kernel
 def leave_age_queue(state: State, first: int) -> None:
-    """A free run with committed pages leaves the age queue of runs."""
+    """Take a free run with committed pages out of the age queue."""
     older, newer = int(state.pages[first]["older"]), int(state.pages[first]["newer"])
     if older >= 0:
         touch(state.touched, page_at(older), 1)
@@ -62,7 +63,7 @@ def leave_age_queue(state: State, first: int) -> None:
 
 @kernel
 def push_run(state: State, first: int, pages: int, dirty: int) -> None:
-    """A free run becomes the head of its bin (doubly linked, LIFO), tagged at both ends; the newest if it is dirty."""
+    """Push a free run on its bin (doubly linked, LIFO) and, if dirty, on the age queue."""
     state.run_links += 1
     place = bin_of(pages)
     head = int(state.bins[place])
@@ -93,7 +94,7 @@ def push_run(state: State, first: int, pages: int, dirty: int) -> None:
 
 @kernel
 def unlink_run(state: State, first: int) -> int:
-    """A free run leaves its bin and the age queue and loses its tags; its length (`dirty` stays to be read)."""
+    """Take a free run out of its bin and the age queue; return its length (`dirty` stays valid)."""
     state.run_links += 1
     pages = int(state.pages[first]["run"])
     after = int(state.pages[first]["next"])
@@ -120,7 +121,7 @@ def unlink_run(state: State, first: int) -> int:
 
 @kernel
 def best_of_bin(state: State, first: int, pages: int) -> int:
-    """Of the first runs of a bin, from `first` on, the shortest that will do, of equals the first; else NO_RUN."""
+    """Return the shortest sufficient run of the first of a bin (of equals the first), or NO_RUN."""
     best = NO_RUN
     for _ in range(RUN_BEST_OF):
         if first < 0:
@@ -137,7 +138,7 @@ def best_of_bin(state: State, first: int, pages: int) -> int:
 
 @kernel
 def find_run(state: State, pages: int) -> int:
-    """The best run of the bin of this length, else of the next bin that has one; else NO_RUN."""
+    """Return the best run of the bin of this length or of the next bin with a run, or NO_RUN."""
     place = bin_of(pages)
     best = best_of_bin(state, int(state.bins[place]), pages)
     touch(state.touched, BINS + place * BIN_BYTES, 0)
@@ -155,7 +156,7 @@ def find_run(state: State, pages: int) -> int:
 
 @kernel
 def last_free(state: State) -> int:
-    """The first page of the free run that ends at the top; the top if there is none."""
+    """Return the first page of the free run that ends at the top; the top if there is none."""
     top = state.top
     if top > 0:
         touch(state.touched, page_at(top - 1), 0)
@@ -164,7 +165,7 @@ def last_free(state: State) -> int:
 
 @kernel
 def committed_end(state: State, top: int) -> int:
-    """The pages below are committed with this top, but for those of free runs, and none above."""
+    """Return the end of the committed pages below this top, apart from free runs."""
     if state.thp_asked == 1 and top > state.thp_runs_from_bytes // PAGE:
         return huge_end(top)
     return top
@@ -172,8 +173,7 @@ def committed_end(state: State, top: int) -> int:
 
 @kernel
 def raise_top(state: State, top: int) -> None:
-    """`top` rises, with whole huge pages if they are asked for; the caller is told when the page records may not do
-    for another event."""
+    """Raise the top, by whole huge pages if asked for; `full`: the page records may be too few."""
     end = committed_end(state, top)
     commit(state, (end - committed_end(state, state.top)) * PAGE)
     if state.thp_asked == 1:
@@ -191,8 +191,10 @@ def raise_top(state: State, top: int) -> None:
 
 @kernel
 def hand_out(state: State, first: int, pages: int) -> int:
-    """The low pages of a run that was free are handed out: how many of them were committed. The run budget grows by
-    the others, which had gone back."""
+    """Hand out the low pages of a free run; return how many were committed.
+
+    The run budget grows by the other pages, which had gone back to the OS.
+    """
     committed = take_extents(state, first, pages)
     state.clean = int(committed == 0 and state.release_lazily == 0)
     size = (pages - committed) * PAGE
@@ -203,7 +205,7 @@ def hand_out(state: State, first: int, pages: int) -> int:
 
 @kernel
 def split_run(state: State, first: int, pages: int) -> None:
-    """The low `pages` of a free run leave it, committed; the rest, if any, is pushed on its bin."""
+    """Take the low `pages` out of a free run and push the rest, if any, on its bin."""
     length = unlink_run(state, first)
     dirty = int(state.pages[first]["dirty"])
     committed = hand_out(state, first, pages)
@@ -213,7 +215,7 @@ def split_run(state: State, first: int, pages: int) -> None:
 
 @kernel
 def grow_run(state: State, first: int, end: int) -> bool:
-    """Whether the pages from `first`, the top or a free run that ends there, to the new top `end` could be had."""
+    """Extend the last free run, or the top, from `first` to `end`; False if the span is full."""
     if end > state.run_span_pages:
         return False
     state.clean = 1
@@ -225,7 +227,7 @@ def grow_run(state: State, first: int, end: int) -> bool:
 
 @kernel
 def allocate_run(state: State, pages: int) -> int:
-    """The first page of a run of `pages`; NO_RUN if the run span is full."""
+    """Return the first page of a run of `pages`; NO_RUN if the run span is full."""
     touch(state.touched, LARGE_LOCK, 1)
     first = find_run(state, pages)
     reused = first >= 0
@@ -245,7 +247,7 @@ def allocate_run(state: State, pages: int) -> int:
 
 @kernel
 def free_run(state: State, first: int) -> None:
-    """A run is merged with its free neighbours and given to its bin; then the oldest beyond the budget are released."""
+    """Merge a run with its free neighbours and push it; release the oldest beyond the budget."""
     pages = int(state.pages[first]["run"])
     dirty = pages
     state.run_free += 1
@@ -274,7 +276,7 @@ def free_run(state: State, first: int) -> None:
 
 @kernel
 def release_run(state: State, first: int) -> None:
-    """A free run leaves the age queue and its pages go back to the OS; it stays in its bin."""
+    """Give the pages of a free run to the OS; the run leaves the age queue and stays in its bin."""
     leave_age_queue(state, first)
     size = int(state.pages[first]["dirty"]) * PAGE
     touch(state.touched, page_at(first), 1)
@@ -287,7 +289,7 @@ def release_run(state: State, first: int) -> None:
 
 @kernel
 def extend_run(state: State, first: int, pages: int) -> bool:
-    """Whether the run at `first` could be made `pages` long (more than it is) where it stands."""
+    """Return whether the run at `first` could grow to `pages` pages in place."""
     end = first + int(state.pages[first]["run"])
     top = state.top
     touch(state.touched, LARGE_LOCK, 1)

@@ -1,4 +1,4 @@
-"""Slabs: out of superslabs or the pools to a class, back when they are empty, their pages to the OS; section 6."""
+"""Slabs: from superslabs or pools to a class, back when empty, pages to the OS; section 6."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.heap.age import join, leave
@@ -34,12 +34,12 @@ from heapsmith.model.policy.release import release_goes, release_grown
 
 WORD_SHIFT = 5
 WORD_MASK = 31
-"""Bitmaps keep 32 marks in each int64, so that plain Python and compiled code agree without unsigned arithmetic."""
+"""A bitmap keeps 32 marks per int64, because plain Python has no unsigned 64-bit numbers."""
 
 
 @kernel
 def commit(state: State, size: int) -> None:
-    """`size` more bytes are committed."""
+    """Add `size` to the committed bytes."""
     if size != 0:
         touch(state.touched, COUNTS + TOTAL_COMMITTED, 1)
     committed = state.committed + size
@@ -50,7 +50,7 @@ def commit(state: State, size: int) -> None:
 
 @kernel
 def acquire(state: State, heap: int, cls: int) -> int:
-    """An empty slab for the class: the last retired of its pool, else a new one; -1 if the span is full."""
+    """Return an empty slab for the class: the last retired, or a new slab; -1: the span is full."""
     pool = pool_of(state, cls)
     slab = int(state.classes[pool]["retired"])
     if slab >= 0:
@@ -84,7 +84,7 @@ def acquire(state: State, heap: int, cls: int) -> int:
 
 @kernel
 def new_slab(state: State, pool: int, cls: int) -> int:
-    """The next slab of the pool's superslab, mapping another if it has none left; -1 if the span is full."""
+    """Return the next slab of the pool's superslab, or of a new superslab; -1: the span is full."""
     if state.classes[pool]["left"] == 0:
         place = superslab_place(state, cls, int(state.classes[pool]["mapped"]))
         if place < 0:
@@ -120,8 +120,7 @@ def new_slab(state: State, pool: int, cls: int) -> int:
 
 @kernel
 def retire(state: State, heap: int, slab: int, cls: int) -> None:
-    """An empty slab goes to the pool of its class (LIFO) and the age queue; then the oldest beyond the budget are
-    released."""
+    """Move an empty slab to its pool and the age queue; release the oldest beyond the budget."""
     pool = pool_of(state, cls)
     touch(state.touched, count_at(state, heap, cls) + COUNT_RETIRE, 1)
     touch_bytes(state.touched, marks_at(state, slab), state.bitmap_words * WORD, 1)
@@ -138,8 +137,7 @@ def retire(state: State, heap: int, slab: int, cls: int) -> None:
 
 @kernel
 def join_age_queue(state: State, slab: int) -> None:
-    """An empty slab with committed bytes becomes the newest of the age queue (FIFO), which the library has where pages
-    are released."""
+    """Make an empty slab the newest of the age queue; the library has it only for a budget."""
     newest = state.newest_slab
     if state.budgeted == 1:
         touch(state.touched, slab_at(state, slab) + SLAB_NEWER, 1)
@@ -155,7 +153,7 @@ def join_age_queue(state: State, slab: int) -> None:
 
 @kernel
 def leave_age_queue(state: State, slab: int) -> None:
-    """An empty slab with committed bytes leaves the age queue."""
+    """Take an empty slab with committed bytes out of the age queue."""
     if state.budgeted == 1:
         older, newer = int(state.slabs[slab]["older"]), int(state.slabs[slab]["newer"])
         touch(state.touched, slab_at(state, slab) + SLAB_NEWER, 0)
@@ -175,7 +173,7 @@ def leave_age_queue(state: State, slab: int) -> None:
 
 @kernel
 def release_slab(state: State, slab: int) -> None:
-    """An empty slab leaves the age queue and its pages go back to the OS; it stays in its pool."""
+    """Give the pages of an empty slab to the OS; it leaves the age queue and stays in its pool."""
     leave_age_queue(state, slab)
     touch(state.touched, slab_at(state, slab), 1)
     touch(state.touched, COUNTS + TOTAL_RELEASES, 1)
@@ -190,13 +188,13 @@ def release_slab(state: State, slab: int) -> None:
 
 @hit_path
 def marks_at(state: State, slab: int) -> int:
-    """Where a slab's bitmap begins."""
+    """Return the address of a slab's bitmap."""
     return MARKS + int(state.slabs[slab]["place"]) * state.bitmap_words * WORD
 
 
 @kernel
 def class_of_slab_lines(state: State, slab: int) -> None:
-    """Of a slab that gets a class, or has none any more: its class and flags, its owner, and what free looks at."""
+    """Touch what a change of a slab's class touches: class, owner, and the classifier's byte."""
     touch(state.touched, slab_at(state, slab) + SLAB_CLASS_NUMBER, 1)
     if state.owned == 1:
         touch(state.touched, POOL_LOCK, 1)

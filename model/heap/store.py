@@ -1,4 +1,4 @@
-"""The store: slabs with free blocks, and blocks out of them and back; docs/machine.md section 5."""
+"""The store: slabs with free blocks, and blocks that leave and return; docs/machine.md 5."""
 
 import numpy as np
 
@@ -29,8 +29,8 @@ from heapsmith.model.policy.choice import choice_add, choice_attach, choice_give
 from heapsmith.model.policy.classifier.common import header_lines
 from heapsmith.model.policy.hardening.lines import given_lines
 
+# Leiserson, Prokop, Randall: "Using de Bruijn sequences to index a 1 in a computer word", 1998.
 DE_BRUIJN = 0x077CB531
-"""A de Bruijn sequence: Leiserson, Prokop, Randall: "Using de Bruijn sequences to index a 1 in a word", 1998."""
 
 LOWEST_BIT = np.zeros(32, np.int64)
 for _bit in range(32):
@@ -39,7 +39,7 @@ for _bit in range(32):
 
 @kernel
 def take(state: State, heap: int, cls: int) -> int:
-    """take(refill) of the heap's store into `moved`; the number of blocks taken, fewer if the span is full."""
+    """Take a refill from the heap's store into `moved`; return how many (fewer: full span)."""
     store = heap * state.store_step + cls
     want = int(state.classes[cls]["refill_batch"])
     left = want
@@ -76,7 +76,7 @@ def take(state: State, heap: int, cls: int) -> int:
 
 @hit_path
 def take_freed(state: State, slab: int, cls: int, at: int, want: int) -> int:
-    """Up to `want` freed blocks of the slab, lowest index first, from moved[at] on; their number."""
+    """Take up to `want` freed blocks of a slab, lowest first, to moved[at] on; return how many."""
     count = min(want, int(state.slabs[slab]["freed"]))
     if count == 0:
         return 0
@@ -105,7 +105,7 @@ def take_freed(state: State, slab: int, cls: int, at: int, want: int) -> int:
 
 @hit_path
 def take_fresh(state: State, slab: int, cls: int, at: int, want: int) -> int:
-    """Up to `want` blocks of the slab that were never out, in order, from moved[at] on; their number."""
+    """Take up to `want` fresh blocks of the slab, in order, to moved[at] on; return how many."""
     carved = int(state.slabs[slab]["carved"])
     count = min(want, int(state.classes[cls]["blocks"]) - carved)
     if count == 0:
@@ -126,7 +126,7 @@ def take_fresh(state: State, slab: int, cls: int, at: int, want: int) -> int:
 
 @hit_path
 def give(state: State, heap: int, block: int) -> None:
-    """give(block): it is freed in its slab, which is retired if it is empty then and slab choice lets it go."""
+    """Give a block back to its slab; an empty slab is retired if slab choice permits."""
     cls = block & CLASS_MASK
     slab = block >> SLAB_SHIFT
     index = (block >> INDEX_SHIFT) & INDEX_MASK
@@ -155,7 +155,7 @@ def give(state: State, heap: int, block: int) -> None:
 
 @kernel
 def tally_given(state: State, blocks: Ints, first: int, count: int) -> None:
-    """blocks[first] .. blocks[first + count - 1] are given: one by one, or neighbours of one slab at once."""
+    """Count `count` blocks from blocks[first] on as given: each alone, or neighbours at once."""
     state.given += count
     alone = count > 0 and state.classes[int(blocks[first]) & CLASS_MASK]["batched"] == 0
     for index in range(first, first + count):
@@ -165,7 +165,7 @@ def tally_given(state: State, blocks: Ints, first: int, count: int) -> None:
 
 @kernel
 def give_batch(state: State, heap: int, blocks: Ints, first: int, count: int) -> None:
-    """give(blocks[first]) .. give(blocks[first + count - 1])."""
+    """Give `count` blocks from blocks[first] on, in order."""
     tally_given(state, blocks, first, count)
     for index in range(first, first + count):
         give(state, heap, int(blocks[index]))

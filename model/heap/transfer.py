@@ -1,4 +1,4 @@
-"""The transfer cache: batches that one heap flushed wait for another's refill; docs/machine.md section 5."""
+"""The transfer cache: flushed batches wait for another heap's refill; docs/machine.md section 5."""
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import TRANSFER_IDLE
@@ -18,13 +18,12 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
 
 NUMBER_BYTES = 4
-"""Of a class's batches and idle flushes."""
+"""Bytes of a class's number of batches, and of its number of idle flushes."""
 
 
 @kernel
 def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
-    """Whether the class's transfer cache takes a flush's blocks, moved[0] to moved[count - 1]: it has room and is in
-    use. One that no refill has looked at for long is emptied."""
+    """Keep the flush in `moved` as a batch if there is room; an idle cache is emptied instead."""
     if state.classes[cls]["transfer"] == 0:
         return False
     touch(state.touched, IDLE + cls * NUMBER_BYTES, 1)
@@ -48,7 +47,7 @@ def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
 
 @kernel
 def empty_batches(state: State, heap: int, cls: int) -> None:
-    """All batches go to the store, the newest first, each in the order of its flush."""
+    """Give all batches to the store, the newest first, each in the order of its flush."""
     count = int(state.classes[cls]["flush_batch"])
     while state.classes[cls]["batches"] > 0:
         state.classes[cls]["batches"] -= 1
@@ -61,7 +60,7 @@ def empty_batches(state: State, heap: int, cls: int) -> None:
 
 @kernel
 def take_batch(state: State, heap: int, cls: int) -> int:
-    """The newest batch leaves for `moved`, the block flushed last first; the number of its blocks, 0 without any."""
+    """Take the newest batch into `moved`, the block flushed last first; return its length or 0."""
     if state.classes[cls]["transfer"] > 0:
         touch(state.touched, IDLE + cls * NUMBER_BYTES, int(state.classes[cls]["idle"] > 0))
         touch(state.touched, BATCHES + cls * NUMBER_BYTES, 0)
