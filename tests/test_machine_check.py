@@ -68,6 +68,7 @@ COMBINATIONS = [
     for number, ((classifier, empties), choice, remote, release, front) in enumerate(
         product(CLASSIFIERS, policy.names("slab_choice"), policy.names("remote"), RELEASES, FRONTS)
     )
+    if (classifier, choice) != ("class_region", "scan")  # a scan needs adjacent superslabs
 ]
 
 
