@@ -5,15 +5,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heapsmith.model.design.plan import Plan
+from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE
 from heapsmith.model.heap.machine import Counters
 from heapsmith.model.heap.records import COUNTS, TOTALS
 from heapsmith.model.trace.reader import Chunk, Op
 
 HIT_PATH = ("hit0", "push")
 """Counters that the release build leaves out (section 10)."""
-
-RUN_CODE = 1 << 60
-HUGE_CODE = 1 << 61
 
 
 class Difference(msgspec.Struct, frozen=True):

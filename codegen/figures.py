@@ -7,8 +7,6 @@ from heapsmith.codegen.emitted import Numbers, Unit
 from heapsmith.model import policy
 from heapsmith.model.design.plan import ClassPlan, Plan
 
-NO_CLASS = 255
-
 ENUMERATORS = {
     "CLASS_COUNT": "class_count",
     "GRAIN": "grain",
@@ -90,7 +88,7 @@ def _word(value: Any) -> str:
 
 def _enumerators(plan: Plan) -> Numbers:
     table: Numbers = {name: getattr(plan, field) for name, field in ENUMERATORS.items()}
-    table |= {"NO_CLASS": NO_CLASS, "SIZE_CLASS_COUNT": len(plan.size_class)}
+    table["SIZE_CLASS_COUNT"] = len(plan.size_class)
     table |= {f"CLASS_{row.size}": row.index for row in plan.classes}
     return table | {f"SLOT_{row.size}": row.slot_base for row in plan.classes}
 

@@ -21,7 +21,7 @@ struct slab {
     struct slab *next;     /* slab choice's list or heap, or the pool */
     struct slab *previous; /* slab choice's list or heap */
     struct slab *child;    /* slab choice's heap or mark */
-    struct slab *newer;    /* age queue of empty slabs (release `budget`): the one retired after this */
+    struct slab *newer;    /* age queue of empty slabs: the one retired after this */
     struct slab *elder;    /* age queue: the one retired before this */
     struct heap *owner;    /* the heap that acquired it where heaps own slabs, or NULL */
     struct slab *older;    /* the slab handed out before this one: every slab ever, under the pool lock */

@@ -26,12 +26,12 @@ TABLES = {
     "free_of": layout.FREE_OF,
     "store": layout.STORE_AT,
     "transferred": layout.TRANSFERRED,
-    "batches": layout.BATCHES,
+    "batches": layout.KEPT_BATCHES,
     "idle": layout.IDLE,
     "bin": layout.BINS,
     "hs_count": layout.COUNTS,
     "pool_lock": layout.POOL_LOCK,
-    "large": layout.LARGE_LOCK,
+    "large_lock": layout.LARGE_LOCK,
 }
 """The library's own tables, by symbol."""
 

@@ -9,7 +9,6 @@
 /* Sizes: a request of n bytes is of class hs_size_class[(n + SIZE_BIAS + GRAIN - 1) / GRAIN] while n <= SMALL_LIMIT. */
 enum {
     CLASS_COUNT = 40,
-    NO_CLASS = 255,
     GRAIN = 16,
     SIZE_BIAS = 0,
     SIZE_CLASS_COUNT = 2049,

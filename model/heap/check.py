@@ -7,7 +7,6 @@ from heapsmith.model.compile.kernel import Records
 from heapsmith.model.constants import PAGE, RUN_CACHE_SLOTS
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import CheckFailed
-from heapsmith.model.heap.events import SMALL_END
 from heapsmith.model.heap.extents import huge_end
 from heapsmith.model.heap.heap import quarantine_base
 from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE, large_bytes
@@ -161,7 +160,7 @@ def _check_blocks(state: State, plan: Plan) -> None:
     """Check that every block is in one place, the counts `out`, and the sums of live blocks."""
     handles = list(_handles(state, plan))
     _equal("blocks in two places", len(handles) - len(set(handles)), 0)
-    small = [handle for handle in handles if handle < SMALL_END]
+    small = [handle for handle in handles if handle < RUN_CODE]
     out = Counter(handle >> SLAB_SHIFT for handle in small)
     for slab in range(state.slabs_made):
         _equal(f"slab {slab}: out", int(state.slabs[slab]["out"]), out[slab])
@@ -172,7 +171,7 @@ def _check_blocks(state: State, plan: Plan) -> None:
         _equal(f"block {handle} is marked", index in _marked(state, handle >> SLAB_SHIFT), False)
     live = [(int(handle), int(asked)) for handle, asked in state.blocks if handle >= 0]
     held = sum(
-        int(state.classes[handle & CLASS_MASK]["stride"]) if handle < SMALL_END else large_bytes(state, handle, asked)
+        int(state.classes[handle & CLASS_MASK]["stride"]) if handle < RUN_CODE else large_bytes(state, handle, asked)
         for handle, asked in live
     )
     found = tuple(int(state.scalars[0][name]) for name in ("live_blocks", "live_bytes", "live_block_bytes"))

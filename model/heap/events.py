@@ -30,9 +30,6 @@ THREAD_START, THREAD_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
 DEAD = -2
 """The handle of an unborn block; NO_BLOCK is the handle of a failed allocation (a null pointer)."""
 
-SMALL_END = 1 << 60
-"""Handles below this limit name small blocks."""
-
 ALREADY_LIVE = 1
 NOT_LIVE = 2
 NO_SUCH_OPERATION = 3
@@ -88,7 +85,7 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
 def free(state: State, thread: int, block: int, asked: int) -> None:
     """Free the block of this handle and of `asked` bytes; a null pointer is ignored."""
     heap = int(state.threads[thread])
-    if block >= SMALL_END:
+    if block >= RUN_CODE:
         free_large(state, heap, block, asked)
     elif block >= 0:
         dies_lines(state, block)
@@ -102,7 +99,7 @@ def free(state: State, thread: int, block: int, asked: int) -> None:
 @kernel
 def fits_in_place(state: State, block: int, asked: int, size: int, align: int) -> bool:
     """Return whether a block can serve `size` bytes in place; resize a large block (align: 1)."""
-    if block >= SMALL_END:
+    if block >= RUN_CODE:
         return resize_large(state, block, asked, size)
     cls = block & CLASS_MASK
     usable = int(state.classes[cls]["usable"])
@@ -117,7 +114,7 @@ def fits_in_place(state: State, block: int, asked: int, size: int, align: int) -
 @hit_path
 def block_bytes(state: State, block: int, asked: int) -> int:
     """Return the bytes that a live block occupies: its class's stride, or whole pages."""
-    if block >= SMALL_END:
+    if block >= RUN_CODE:
         return large_bytes(state, block, asked)
     return int(state.classes[block & CLASS_MASK]["stride"])
 
@@ -125,7 +122,7 @@ def block_bytes(state: State, block: int, asked: int) -> int:
 @hit_path
 def usable_of(state: State, block: int, asked: int) -> int:
     """Return the bytes that the program may use of a live block."""
-    if block >= SMALL_END:
+    if block >= RUN_CODE:
         return large_bytes(state, block, asked) - state.tail_bytes
     return int(state.classes[block & CLASS_MASK]["usable"])
 
@@ -135,7 +132,7 @@ def place_of(state: State, block: int) -> int:
     """Return the model address of a live block (model/memory/layout.py)."""
     if block >= HUGE_CODE:
         return huge_at(block)
-    if block >= SMALL_END:
+    if block >= RUN_CODE:
         return RUNS + (block - RUN_CODE) * PAGE
     return block_at(state, block)
 
@@ -143,7 +140,7 @@ def place_of(state: State, block: int) -> int:
 @kernel
 def address_of(state: State, block: int) -> int:
     """Return the address code of a handle (section 1), or -1 for a null pointer."""
-    if block < 0 or block >= SMALL_END:
+    if block < 0 or block >= RUN_CODE:
         return block
     return block_at(state, block)
 

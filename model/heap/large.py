@@ -23,7 +23,7 @@ from heapsmith.model.policy.hardening.lines import large_tail_lines
 RUN_CODE = 1 << 60
 HUGE_CODE = 1 << 61
 """The handle of a run is RUN_CODE + its first page, the handle of a huge block HUGE_CODE + its
-ordinal; the handles are also the address codes.
+ordinal; the handles are also the address codes. The handles of small blocks are less.
 """
 
 

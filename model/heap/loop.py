@@ -14,7 +14,6 @@ from heapsmith.model.heap.events import (
     NO_SUCH_OPERATION,
     NOT_LIVE,
     REALLOC,
-    SMALL_END,
     THREAD_EXIT,
     THREAD_START,
     TOO_LARGE,
@@ -28,7 +27,7 @@ from heapsmith.model.heap.events import (
     usable_of,
 )
 from heapsmith.model.heap.heap import exit_thread
-from heapsmith.model.heap.large import HUGE_SLOT_BYTES
+from heapsmith.model.heap.large import HUGE_SLOT_BYTES, RUN_CODE
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
 from heapsmith.model.memory.layout import COUNTS, TOTAL_IN_PLACE, TOTAL_MOVED
 from heapsmith.model.memory.state import State
@@ -88,7 +87,7 @@ def birth(state: State, thread: int, name: int, size: int, align: int, kind: int
     account(state, name, handle, size)
     if handle >= 0:
         at = place_of(state, handle)
-        if kind == CALLOC and (handle < SMALL_END or state.clean == 0):
+        if kind == CALLOC and (handle < RUN_CODE or state.clean == 0):
             state.cleared_bytes += size
             touch_bytes(state.touched, at, size, 1)
         birth_lines(state, at, 0, size)

@@ -1,7 +1,6 @@
 """The store: slabs with free blocks, and blocks that leave and return; docs/machine.md 5."""
 
-import numpy as np
-
+from heapsmith.model.compile.bits import bit_index
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.slabs import WORD_MASK, WORD_SHIFT, acquire, commit, marks_at, retire
@@ -28,13 +27,6 @@ from heapsmith.model.memory.touches import touch, touch_bytes
 from heapsmith.model.policy.choice import choice_add, choice_attach, choice_gives, choice_lets_go, choice_remove
 from heapsmith.model.policy.classifier.common import header_lines
 from heapsmith.model.policy.hardening.lines import given_lines
-
-# Leiserson, Prokop, Randall: "Using de Bruijn sequences to index a 1 in a computer word", 1998.
-DE_BRUIJN = 0x077CB531
-
-LOWEST_BIT = np.zeros(32, np.int64)
-for _bit in range(32):
-    LOWEST_BIT[((1 << _bit) * DE_BRUIJN & 0xFFFFFFFF) >> 27] = _bit
 
 
 @kernel
@@ -89,7 +81,7 @@ def take_freed(state: State, slab: int, cls: int, at: int, want: int) -> int:
         bits = int(state.marks[base + word])
         lowest = bits & -bits
         state.marks[base + word] = bits - lowest
-        index = (word << WORD_SHIFT) + int(LOWEST_BIT[(lowest * DE_BRUIJN & 0xFFFFFFFF) >> 27])
+        index = (word << WORD_SHIFT) + bit_index(lowest)
         state.moved[at + number] = (slab << SLAB_SHIFT) | (index << INDEX_SHIFT) | cls
     touch_bytes(state.touched, marks_at(state, slab), (before >> 1) * WORD, 0)
     touch_bytes(

@@ -4,11 +4,11 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import TRANSFER_IDLE
 from heapsmith.model.heap.store import give_batch
 from heapsmith.model.memory.layout import (
-    BATCHES,
     COUNT_BACK,
     COUNT_IN,
     COUNT_OUT,
     IDLE,
+    KEPT_BATCHES,
     POOL_LOCK,
     TRANSFERRED,
     WORD,
@@ -27,7 +27,7 @@ def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
     if state.classes[cls]["transfer"] == 0:
         return False
     touch(state.touched, IDLE + cls * NUMBER_BYTES, 1)
-    touch(state.touched, BATCHES + cls * NUMBER_BYTES, 1)
+    touch(state.touched, KEPT_BATCHES + cls * NUMBER_BYTES, 1)
     state.classes[cls]["idle"] += 1
     if state.classes[cls]["idle"] > TRANSFER_IDLE:
         empty_batches(state, heap, cls)
@@ -63,7 +63,7 @@ def take_batch(state: State, heap: int, cls: int) -> int:
     """Take the newest batch into `moved`, the block flushed last first; return its length or 0."""
     if state.classes[cls]["transfer"] > 0:
         touch(state.touched, IDLE + cls * NUMBER_BYTES, int(state.classes[cls]["idle"] > 0))
-        touch(state.touched, BATCHES + cls * NUMBER_BYTES, 0)
+        touch(state.touched, KEPT_BATCHES + cls * NUMBER_BYTES, 0)
     state.classes[cls]["idle"] = 0
     held = int(state.classes[cls]["batches"])
     if held == 0:
@@ -71,7 +71,7 @@ def take_batch(state: State, heap: int, cls: int) -> int:
     count = int(state.classes[cls]["flush_batch"])
     base = int(state.classes[cls]["transfer_base"]) + (held - 1) * count
     touch(state.touched, POOL_LOCK, 1)
-    touch(state.touched, BATCHES + cls * NUMBER_BYTES, 1)
+    touch(state.touched, KEPT_BATCHES + cls * NUMBER_BYTES, 1)
     touch_bytes(state.touched, TRANSFERRED + base * WORD, count * WORD, 0)
     touch(state.touched, count_at(state, heap, cls) + COUNT_OUT, 1)
     for index in range(count):

@@ -44,7 +44,7 @@ STORE_AT = 44 * (REGION + STAGGER)
 """The store that all heaps share, if they do: two words per class."""
 TRANSFERRED = 45 * (REGION + STAGGER)
 """The transfer cache's slots."""
-BATCHES = 46 * (REGION + STAGGER)
+KEPT_BATCHES = 46 * (REGION + STAGGER)
 """Its batches per class, 4 bytes each."""
 IDLE = 47 * (REGION + STAGGER)
 """Its idle flushes per class, 4 bytes each."""

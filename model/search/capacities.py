@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from heapsmith.model.compile.bits import FULL, bit_index
 from heapsmith.model.compile.kernel import Ints, Records, compiled, kernel, one_record, record_type
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.design import Front, derive_front
 from heapsmith.model.design.plan import Plan
+from heapsmith.model.heap.records import BATCHES
 from heapsmith.model.policy.front import NO_FRONT
 from heapsmith.model.search.size_classes import FREE, REALLOC, THREAD_EXIT, THREAD_START
 from heapsmith.model.trace.columns import Columns
@@ -34,16 +36,6 @@ HELD, MOST, USED = range(WORDS, WORDS + 3)
 
 CAPACITIES = [*range(1, 64), *range(64, 128, 2), *range(128, 256, 4), *range(256, LEVELS + 1, 8)]
 """What is weighed against the budget: every capacity up to 64 blocks, then 32 per doubling."""
-
-FULL = (1 << WORD_BITS) - 1
-
-DE_BRUIJN = 0x077CB531
-"""A de Bruijn sequence, 32 bits that hold each 5-bit word once: Leiserson, Prokop and Randall, "Using de Bruijn
-sequences to index a 1 in a computer word", 1998."""
-
-BIT_INDEX = np.zeros(WORD_BITS, np.int64)
-for _bit in range(WORD_BITS):
-    BIT_INDEX[((DE_BRUIJN << _bit) & FULL) >> 27] = _bit
 
 CLASS_BITS = 8
 CLASS_MASK = (1 << CLASS_BITS) - 1
@@ -85,7 +77,7 @@ def _pop(state: _State, front: int) -> int:
         word += 1
     lowest = int(state.fronts[front, word]) & -int(state.fronts[front, word])
     state.fronts[front, word] -= lowest
-    return WORD_BITS * word + int(BIT_INDEX[((lowest * DE_BRUIJN) & FULL) >> 27])
+    return WORD_BITS * word + bit_index(lowest)
 
 
 @kernel
@@ -101,7 +93,7 @@ def _push(state: _State, front: int) -> int:
         word += 1
     lowest = ~int(state.fronts[front, word]) & (int(state.fronts[front, word]) + 1)
     state.fronts[front, word] += lowest
-    return WORD_BITS * word + int(BIT_INDEX[((lowest * DE_BRUIJN) & FULL) >> 27])
+    return WORD_BITS * word + bit_index(lowest)
 
 
 @kernel
@@ -255,7 +247,6 @@ class Share(NamedTuple):
 
 
 ROOMS = ("capacity", "list_capacity")
-BATCHES = ("refill", "flush", "spill", "promote")
 
 
 def _roomy(front: Front, blocks: int, stride: int) -> Front:

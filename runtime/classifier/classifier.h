@@ -16,7 +16,7 @@ void classifier_adopt(const struct slab *slab); /* the slab now has its class */
 void classifier_retire(const struct slab *slab); /* the slab has no class any more */
 void classifier_mark(void *const *blocks, uint32_t count, unsigned class); /* blocks that left their slab */
 void classifier_unmark(void *block);          /* it is back; what was marked is zero */
-unsigned classifier_class(const void *block); /* of a block in the slab span; NO_CLASS if it is none */
+unsigned classifier_class(const void *block); /* of a block in the slab span; CLASS_COUNT or more if it is none */
 void classifier_reset(void); /* checked build; before the counters are reset */
 
 #pragma GCC visibility pop

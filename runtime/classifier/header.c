@@ -43,7 +43,7 @@ void classifier_unmark(void *block)
 unsigned classifier_class(const void *block)
 {
     uint64_t class = ((const uint64_t *)block)[-1];
-    return class < CLASS_COUNT ? (unsigned)class : NO_CLASS;
+    return class < CLASS_COUNT ? (unsigned)class : CLASS_COUNT;
 }
 
 void classifier_reset(void)
