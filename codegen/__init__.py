@@ -1,1 +1,1 @@
-"""Code generation: Plan to C, its audit, the compiler, and the proof that library and model agree."""
+"""Code generation: from Plan to C and to a library, with the audit and the conformance check."""

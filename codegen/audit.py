@@ -1,4 +1,4 @@
-"""Audit of the emitted C: its shape, its numbers, its machine code and its style, each held against what it claims."""
+"""Audit of the emitted C: compares its shape, numbers, machine code and style with its claims."""
 
 import os
 import re
@@ -28,10 +28,10 @@ from heapsmith.model.policy.emitted import Hit
 BANNER_LINES = 5
 MAX_COLUMNS = 120
 MAX_LINES = 14
-"""Lines of a hot function's body, those that hold a brace only not counted."""
+"""Lines of a hot function's body; lines with only a brace do not count."""
 
 INLINED = ("pop", "push", "free_small")
-"""Parts of malloc and free that are no functions any more in the machine code."""
+"""Parts of malloc and free that the compiler must inline into them."""
 
 COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"
 DIRECTIVES = {
@@ -42,7 +42,7 @@ DIRECTIVES = {
         *("#elif defined(HS_REPLACE_MALLOC)", "#define malloc(bytes) hs_malloc(bytes)"),
     },
 }
-"""Lines for the preprocessor that the emitted headers may hold, beside #include."""
+"""Preprocessor lines that an emitted file may hold beside #include."""
 
 FOREIGN = (
     r"\b\d{4}-\d\d-\d\d\b|\b\d\d?:\d\d:\d\d\b|__(?:DATE|TIME|TIMESTAMP|FILE)__"
@@ -52,7 +52,7 @@ FOREIGN = (
 
 
 class AuditReport(msgspec.Struct, frozen=True):
-    """What the audit of one design found: every claim as a row, in the order of the checks."""
+    """The audit of one design: every claim as a row, in the order of the checks."""
 
     design: str
     hash: str
@@ -66,7 +66,7 @@ class AuditReport(msgspec.Struct, frozen=True):
 
 
 def audit(design: Design, *, library: Path | None = None) -> AuditReport:
-    """Emit the C of a design and hold it against its claims; `library`: its release build, if there is one already.
+    """Emit the C of a design and check its claims; `library` is its release build if it exists.
 
     Raises Missing without gcc or objdump.
     """
@@ -76,7 +76,7 @@ def audit(design: Design, *, library: Path | None = None) -> AuditReport:
 
 
 def audit_emitted(design: Design, emitted: Path, *, library: Path | None = None) -> AuditReport:
-    """The same for C that lies in the folder `emitted`."""
+    """Like `audit`, for C that is already in the folder `emitted`."""
     gcc = find_gcc()
     plan = make_plan(design)
     files = {name: (emitted / name).read_text() for name in (*PURPOSES, UNIT, HEADER)}
@@ -101,7 +101,7 @@ def _shape_rows(plan: Plan, emitted: Path) -> list[Row]:
 
 
 def claimed(text: str) -> dict[str, Hit | None]:
-    """By hot function of fast.c, the hit path that the comment above it claims, None for "No hit path"."""
+    """The hit paths that the comments in fast.c claim, by function; None: "No hit path"."""
     found: dict[str, Hit | None] = {}
     for comment, before in re.findall(r"/\*((?:(?!\*/).)*)\*/\n([^\n]*\()", text, re.DOTALL):
         name = before.rstrip("(").rpartition(" ")[2].lstrip("*")
@@ -115,9 +115,9 @@ def claimed(text: str) -> dict[str, Hit | None]:
 
 
 def _machine_rows(plan: Plan, text: str, emitted: Path, library: Path | None, gcc: Compiler) -> list[Row]:
-    """One row per hot function: the hit path in the machine code and the one that its comment claims.
+    """One row per hot function: its claimed hit path, and the one in the machine code.
 
-    The functions of an only class are compiled into malloc and free.
+    With a single class, its functions are compiled into malloc and free and get no rows.
     """
     with scratch() as folder:
         try:
@@ -161,7 +161,7 @@ def _measured(path: MachinePath) -> str:
 
 
 def _style_rows(plan: Plan, files: dict[str, str]) -> list[Row]:
-    """The house's rules for emitted text, one row per file; the design's name may be of any length and look."""
+    """One row per file for the style of emitted text; the design's name is exempt."""
     made = f'Emitted by heapsmith {heapsmith.__version__} from design "{plan.design.name}", content hash {plan.hash}.'
     claim = f"banner, {MAX_COLUMNS} columns, no macro, no date, host or absolute path"
     purposes = PURPOSES | {UNIT: UNIT_PURPOSE, HEADER: HEADER_PURPOSE}
@@ -175,7 +175,7 @@ def _style_rows(plan: Plan, files: dict[str, str]) -> list[Row]:
 
 
 def _line_faults(file: str, lines: list[tuple[int, str]]) -> list[str]:
-    """What is wrong with single lines: their length, what they tell, and the preprocessor."""
+    """The faults of single lines: length, forbidden facts, preprocessor directives."""
     allowed = DIRECTIVES.get(file, set())
     faults = []
     for number, line in lines:
@@ -189,7 +189,7 @@ def _line_faults(file: str, lines: list[tuple[int, str]]) -> list[str]:
 
 
 def _length_row(text: str) -> Row:
-    """Hot functions are short; lines that hold but a brace do not count."""
+    """The length of hot functions."""
     faults = []
     for name, body in re.findall(r"^[^\n#/]*?(\w+)\([^\n;]*\)\n\{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL):
         lines = sum(line.strip() not in {"", "{", "}"} for line in body.splitlines())
@@ -199,7 +199,7 @@ def _length_row(text: str) -> Row:
 
 
 def _warning_rows(emitted: Path, gcc: Compiler) -> list[Row]:
-    """No warning from gcc, nor from clang where there is one."""
+    """gcc, and clang where it is installed, must give no warning."""
     clang = shutil.which("clang")
     compilers = {"gcc": [gcc.path, *WARNINGS]} | ({"clang": [clang, "-Wall", "-Wextra"]} if clang else {})
     both = '#include "plan.c"\n#include "fast.c"\n'

@@ -1,4 +1,4 @@
-"""Audit of the emitted heapsmith.h: its rows are the Plan's, C and C++ compile it, and its hit paths are as claimed."""
+"""Audit of the emitted heapsmith.h: its table rows, its compilation as C and C++, its hit paths."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from heapsmith.model.files import scratch
 
 STRICT = ["-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 LANGUAGES = {"c11": ("gcc", "c"), "c++17": ("g++", "c++")}
-"""By standard: the compiler, and its name for the language."""
+"""By language standard: the compiler and its name for the language."""
 
 PROBE = """#include "{header}"
 void *probe_alloc(void);
@@ -27,7 +27,7 @@ void probe_free(void *block) {{ hs_free_{bytes}(block); }}
 
 
 def audit_header(plan: Plan, text: str, emitted: Path, gcc: Compiler) -> list[Row]:
-    """The rows for heapsmith.h in the folder `emitted`, whose content is `text`. Raises Missing without objdump."""
+    """Audit heapsmith.h in `emitted`; `text` is its content. Raises Missing without objdump."""
     stacks = [row.usable for row in plan.classes if row.stack]
     probe = PROBE.format(header=HEADER, bytes=(stacks or [plan.classes[0].usable])[-1])
     stated = header_sentence(plan) in text
@@ -38,7 +38,7 @@ def audit_header(plan: Plan, text: str, emitted: Path, gcc: Compiler) -> list[Ro
 
 
 def _numbers(plan: Plan, text: str) -> Row:
-    """The row of every size, and the stacks that the header sees."""
+    """The header's row for every size, and the number of its stacks."""
     wanted = [(row.usable, row.index + 1 if row.stack else 0) for row in plan.classes] if plan.inline_alloc else []
     found = [(int(usable), int(row)) for usable, row in re.findall(r"bytes <= (\d+) \? (\d+)\n", text)]
     lengths = {int(length) for length in re.findall(r"void \*\*(?:top|end)\[1 \+ (\d+)\];", text)}
@@ -47,7 +47,7 @@ def _numbers(plan: Plan, text: str) -> Row:
 
 
 def _warnings(probe: str, emitted: Path) -> list[Row]:
-    """No warning in C or C++, as far as there are compilers for them."""
+    """No warning in C or C++, for the compilers that are installed."""
     rows = []
     for standard, (compiler, language) in LANGUAGES.items():
         if path := shutil.which(compiler):
@@ -61,7 +61,7 @@ def _warnings(probe: str, emitted: Path) -> list[Row]:
 
 
 def _machine(plan: Plan, probe: str, emitted: Path, gcc: Compiler) -> list[Row]:
-    """The inlined hit paths, in a program's machine code, and what the header's comment claims of them."""
+    """Compares the inlined hit paths in a program's machine code with the header's comment."""
     wanted = dict(zip(("probe_alloc", "probe_free"), header_hits(plan), strict=True))
     with scratch() as folder:
         source = folder / "probe.c"

@@ -1,4 +1,4 @@
-"""C to library: GCC over the emitted files, which take in the runtime's parts that the design needs."""
+"""From C to a library: runs gcc on the emitted files, which include the runtime's parts."""
 
 import os
 import shutil
@@ -21,36 +21,37 @@ COMPILE = [
     "-fPIC",
     "-pthread",
     "-fvisibility=hidden",
-    "-ftls-model=initial-exec",  # one load reaches the thread's heap; some bytes of static TLS
+    "-ftls-model=initial-exec",  # one load reaches the heap; costs static TLS
     "-fno-builtin-malloc",  # malloc + memset must not become calloc inside calloc
     "-fno-builtin-calloc",
     "-fno-builtin-realloc",
     "-fno-builtin-free",
-    "-Werror=implicit",  # a function renamed on one side only is no library
+    "-Werror=implicit",  # a function that is renamed in only one source must fail to link
     *WARNINGS,
 ]
 
 FLAGS = [
     *COMPILE,
     "-shared",
-    "-Wl,-Bsymbolic-functions",  # our own calls of malloc and free reach ours without the PLT
+    "-Wl,-Bsymbolic-functions",  # the library's own calls of malloc and free bypass the PLT
     "-Wl,-z,now",
-    "-Wl,-z,nodelete",  # threads that used it call its exit handler even after a dlclose
+    "-Wl,-z,nodelete",  # threads that used the library call its exit handler even after a dlclose
 ]
 
 CHECKED = ["-DHEAPSMITH_CHECKED=1"]
 
 ARCHIVE = ["-DHEAPSMITH_ARCHIVE=1", "-r", "-nostdlib"]
-"""Without operators.c: a C++ program linked with an archive has its operators from libstdc++, which calls malloc."""
+"""Without operators.c: libstdc++ supplies the operators of a C++ program, and they call malloc."""
 
 
 def build(
     design: Design, out: Path, *, checked: bool = False, static: bool = False, flags: list[str] | None = None
 ) -> Path:
-    """The library of a design: shared, or with `static` an archive; `flags` replaces the shared one's compiler flags.
+    """Build the library of a design: shared, or an archive with `static`.
 
-    Raises Missing without gcc (for archives also ar and objcopy) or where `out` cannot be written, CheckFailed with
-    the compiler's first error.
+    `flags` replaces the compiler flags of the shared library. Raises Missing without gcc (for
+    archives also ar and objcopy) or where `out` cannot be written, CheckFailed with the compiler's
+    first error.
     """
     with scratch() as emitted:
         generate(design, emitted)
@@ -60,14 +61,14 @@ def build(
 
 
 def build_emitted(emitted: Path, out: Path, *, checked: bool = False, flags: list[str] | None = None) -> Path:
-    """The shared library of C that `generate` wrote to the folder `emitted`; its SONAME is the name of `out`."""
+    """Build the shared library of the C in `emitted`; its SONAME is the name of `out`."""
     chosen = (flags if flags is not None else FLAGS) + (CHECKED if checked else [])
     soname = ["-Xlinker", "-soname", "-Xlinker", out.name]
     return compile_c(_sources(emitted), out, flags=[*chosen, *soname], include=[emitted, RUNTIME])
 
 
 def build_archive(emitted: Path, out: Path, *, checked: bool = False) -> Path:
-    """The archive of C that `generate` wrote to the folder `emitted`: one object, in which only the API is global."""
+    """Build the archive of the C in the folder `emitted`: one object; only the API is global."""
     objcopy, ar = _binutil("objcopy"), _binutil("ar")
     flags = [*COMPILE, *(CHECKED if checked else []), *ARCHIVE]
     whole = compile_c(_sources(emitted), emitted / "heap.o", flags=flags, include=[emitted, RUNTIME])
@@ -82,7 +83,7 @@ def _sources(emitted: Path) -> list[Path]:
 
 
 def _binutil(name: str) -> str:
-    """The path of a program of GNU binutils; Missing if there is none."""
+    """The path of a GNU binutils program; raises Missing if it is not installed."""
     path = shutil.which(name)
     if path is None:
         raise Missing(f"{name} not found on PATH: install GNU binutils (Debian: apt install binutils)")
@@ -90,7 +91,7 @@ def _binutil(name: str) -> str:
 
 
 def _run(command: Sequence[str]) -> None:
-    """Run a program; CheckFailed with the first line of its complaint if it fails."""
+    """Run a program; CheckFailed with the first line of its message if it fails."""
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=os.environ | {"LC_ALL": "C"})
     if done.returncode != 0:
         first = next(iter(done.stderr.splitlines()), "no diagnostic")

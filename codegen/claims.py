@@ -1,7 +1,7 @@
-"""What the emitted comments claim of the hit paths, and the slow paths they may leave for; the audit proves both.
+"""The hit paths and slow paths that the emitted comments claim; the audit proves both.
 
-Claims add up from parts: those of the design's policies (model/policy), and those of malloc and free. Under
-another compiler than GCC 12 the audit says what it found.
+A claim is the sum of the parts of the design's policies (model/policy) and of malloc and free. The
+counts hold for GCC 12; under another compiler the audit reports the counts that it measures.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from heapsmith.model.policy.emitted import NOTHING, SELF, Function, Hit, total
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One claim of the emitted C held against what was found: `check` names the kind, `name` the function or table."""
+    """One claim about the emitted C: `check` names the kind, `name` the function or table."""
 
     check: str
     name: str
@@ -25,27 +25,27 @@ class Row(msgspec.Struct, frozen=True):
 
 
 STACK = (total(SELF, Hit(3, 1, 1)), total(SELF, Hit(3, 2, 1)))
-"""Allocate: top and the slot read, top updated. Free: top and end read, the slot written, top updated."""
+"""Allocate reads top and the slot and updates top; free also reads end and writes the slot."""
 
 HEADER_WRITE = Hit(0, 1, 0)
 
 MALLOC_TEST = Hit(0, 0, 1)
-"""Is the request small (malloc_above), or even smaller (malloc)?"""
+"""Is the request small (malloc_above), or below the direct limit (malloc)?"""
 
 MALLOC_TABLES = Hit(2, 0, 0)
-"""The class of the size, then its function."""
+"""Load the class of the size, then its function."""
 
 MALLOC_ROW = Hit(1, 0, 0)
-"""The row of the size."""
+"""Load the row of the size."""
 
 FREE_TABLE = Hit(1, 0, 0)
-"""The class's function."""
+"""Load the class's function."""
 
 UNCOUNTED = "Hardened: what the checks cost is measured (docs/hardening.md), not counted here."
 
 
 class Dispatch(NamedTuple):
-    """The hit path of malloc or free, and the words behind the counts in the emitted comment."""
+    """The hit path of malloc or free, and the rest of the sentence in the emitted comment."""
 
     hit: Hit | None
     tail: str = ""
@@ -65,7 +65,7 @@ ONLY_CLASS = ", the only class included"
 
 
 def functions(plan: Plan) -> dict[str, tuple[ClassPlan, Function]]:
-    """The functions of all classes, by name: the class, and the expected content."""
+    """The functions of all classes by name: the class and the expected content."""
     found: dict[str, tuple[ClassPlan, Function]] = {}
     for row in plan.classes:
         front = policy.row("front", row.front.kind).CODE
@@ -74,7 +74,7 @@ def functions(plan: Plan) -> dict[str, tuple[ClassPlan, Function]]:
 
 
 def hits(plan: Plan, row: ClassPlan) -> tuple[Hit, Hit] | None:
-    """The claimed hit paths of a class's own functions (allocate, free); None for a front whose functions have none."""
+    """The claimed hit paths (allocate, free) of a class; None if its front has no hit path."""
     front = policy.row("front", row.front.kind).CODE
     allocate, free = ((row.front.capacity == 1 and it.hit_of_one) or it.hit for it in (front.allocate, front.free))
     if allocate is None or free is None:
@@ -83,12 +83,12 @@ def hits(plan: Plan, row: ClassPlan) -> tuple[Hit, Hit] | None:
 
 
 def _with_header(plan: Plan, allocate: Hit) -> Hit:
-    """An allocation's path, with the store of the header if blocks have one."""
+    """The allocation's path, plus the store of the header if blocks have a header."""
     return total(allocate, HEADER_WRITE) if plan.header_bytes else allocate
 
 
 def sentences(plan: Plan) -> dict[int, str]:
-    """By class, what the comment above alloc and free says of their hit paths, for the fronts that have some."""
+    """By class, the sentence about the hit paths in the comment above alloc and free."""
     found = {row: hits(plan, row) for row in plan.classes}
     return {
         row.index: f"Hit path: alloc {both[0]}; free {both[1]}." if counted(plan, f"alloc_{row.size}") else UNCOUNTED
@@ -98,7 +98,10 @@ def sentences(plan: Plan) -> dict[int, str]:
 
 
 def counted(plan: Plan, name: str) -> bool:
-    """Whether the comment of a hot function counts its hit path: hardened, malloc, free and lists check too much."""
+    """Whether a hot function's comment counts its hit path.
+
+    Hardened builds add checks to malloc, free and lists that are not counted.
+    """
     if not plan.design.row("hardening").LIVE_MAP:
         return True
     follows_links = {name for name, (_, function) in functions(plan).items() if function.calls & LINK_CALLS}
@@ -109,18 +112,18 @@ LINK_CALLS = {"link_take", "link_set"}
 
 
 def dispatches(plan: Plan) -> dict[str, Dispatch]:
-    """The claimed hit paths of malloc and free. Hardened, both do more than pop and push: not counted."""
+    """The claimed hit paths of malloc and free; hardened builds claim none."""
     found = _stack_dispatches(plan) if plan.dispatch == "stack" else _table_dispatches(plan)
     return {name: it if counted(plan, name) else Dispatch(None, instead=UNCOUNTED) for name, it in found.items()}
 
 
 def _leave(plan: Plan) -> Hit:
-    """What free reads to know the class and the owner."""
+    """The loads by which free finds the class and the owner."""
     return total(plan.design.row("classifier").CODE.hit, plan.design.row("remote").CODE.hit)
 
 
 def _free_with(plan: Plan, push: Hit) -> Hit:
-    """free with the push compiled into it: where the owner was asked for, hs_self has been read."""
+    """free with the push compiled into it; the check of the owner has already read hs_self."""
     both = total(_leave(plan), push)
     return both if plan.design.row("remote").CODE.hit == NOTHING else both._replace(loads=both.loads - SELF.loads)
 
@@ -132,10 +135,10 @@ def _stack_dispatches(plan: Plan) -> dict[str, Dispatch]:
 
 
 def _table_dispatches(plan: Plan) -> dict[str, Dispatch]:
-    """malloc and free go to the class's function.
+    """malloc and free jump to the class's function.
 
-    With one class its table rows are constants: malloc, and free unless its row may also be "no class", hold that
-    class's own hit path, and read hs_self once.
+    With one class the table rows are constants. malloc holds the class's own hit path and reads
+    hs_self once; so does free unless its row may also be "no class".
     """
     free = Dispatch(total(_leave(plan), FREE_TABLE), THEN_CLASS)
     if plan.class_count > 1:
@@ -149,21 +152,21 @@ def _table_dispatches(plan: Plan) -> dict[str, Dispatch]:
 
 
 PAGE_TEST = Hit(0, 0, 1)
-"""heapsmith.h: does the block begin where a page begins?"""
+"""heapsmith.h: is the block at the start of a page?"""
 
 SPAN_TEST = Hit(2, 0, 1)
-"""If it does: the span's start and bytes; is it in the span?"""
+"""If so: load the span's start and its bytes; is the block in the span?"""
 
 
 def header_hits(plan: Plan) -> tuple[list[Hit], list[Hit]]:
-    """The claimed hit paths of heapsmith.h (allocate, free) for a class with an array stack; none where it calls."""
+    """The claimed hit paths of heapsmith.h (allocate, free) for an array stack, empty for calls."""
     free = total(STACK[1], PAGE_TEST)
     allocates = [_with_header(plan, STACK[0])] if plan.inline_alloc else []
     return allocates, [free, total(free, SPAN_TEST)] if plan.inline_free else []
 
 
 def header_sentence(plan: Plan) -> str:
-    """What heapsmith.h says of its hit paths."""
+    """The sentence about hit paths in heapsmith.h."""
     allocate, free = header_hits(plan)
     if not allocate:
         return "No hit path: calls of malloc and free."
@@ -172,7 +175,7 @@ def header_sentence(plan: Plan) -> str:
 
 
 def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
-    """The slow paths that each hot function may leave for, by function."""
+    """By hot function, the slow paths that it may call."""
     classifier, remote = plan.design.row("classifier").CODE.leaves, plan.design.row("remote").CODE.leaves
     table: dict[str, tuple[str, ...]] = {"malloc": ("malloc_above" if plan.has_above else "hs_malloc_large",)}
     table |= {"free": ("hs_free_large",), "free_small": (*classifier, *remote)}
@@ -184,7 +187,7 @@ def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
 
 
 class StructField(NamedTuple):
-    """Where a field of a structure of the runtime begins, in bytes."""
+    """The offset in bytes of a field of a structure of the runtime."""
 
     name: str
     field: str
@@ -192,7 +195,7 @@ class StructField(NamedTuple):
 
 
 def struct_fields(plan: Plan) -> list[StructField]:
-    """The offsets on which the touched lines of model/memory/layout.py rely; plan.c asserts them."""
+    """The offsets that model/memory/layout.py assumes; plan.c asserts them."""
     heap = {name: at for name, at in msgspec.structs.asdict(plan.layout).items() if name != "heap_bytes"}
     fields = {
         "heap": heap,
@@ -231,4 +234,4 @@ STRUCT_BYTES = {
     "class_count": layout.COUNT_BYTES,
     "page": layout.PAGE_BYTES,
 }
-"""The sizes that they count on."""
+"""The structure sizes that model/memory/layout.py assumes."""

@@ -1,4 +1,4 @@
-"""What library and model may differ in, in the words of docs/machine.md: addresses, counters, events."""
+"""Differences between library and model in addresses, counters and events (docs/machine.md)."""
 
 import msgspec
 import numpy as np
@@ -15,9 +15,10 @@ HIT_PATH = ("hit0", "push")
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """The first event after which library and model disagree, and about what.
+    """The first event after which library and model disagree.
 
-    event: its number in the trace, from 0; None if there was no event yet, or the library's end left no word of it.
+    event: its number in the trace, from 0; None before the first event, or if the library ended
+    without reporting its number. what: the quantity that differs.
     """
 
     event: int | None
@@ -32,7 +33,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def operation(chunk: Chunk, index: int) -> str:
-    """Event `index` of a chunk in words."""
+    """Describe event `index` of a chunk."""
     which = Op(int(chunk.op[index]))
     words = [which.name.lower(), f"thread {chunk.thread[index]}"]
     if which not in (Op.THREAD_START, Op.THREAD_EXIT):
@@ -45,7 +46,7 @@ def operation(chunk: Chunk, index: int) -> str:
 
 
 def place(plan: Plan, code: int, size: int) -> str:
-    """An address code in words; `size` is what the event asked for: its class gives the block's number in the slab."""
+    """Describe an address code; the class of the requested `size` gives the block's number."""
     if code < 0:
         return "no block"
     if code >= HUGE_CODE:
@@ -63,25 +64,25 @@ def place(plan: Plan, code: int, size: int) -> str:
 
 
 def counter_names(plan: Plan) -> list[str]:
-    """What each counter that a library reports is, in its order: the global ones, then all of class 0, all of 1, ..."""
+    """The names of a library's counters, in its order: totals, then the counters by class."""
     return [*TOTALS, *(f"{name} of class {row.size}" for row in plan.classes for name in COUNTS)]
 
 
 def counter_row(counters: Counters) -> NDArray[np.int64]:
-    """The model's counters in the order of counter_names: int64, [global + classes * counters per class]."""
+    """The model's counters in the order of counter_names: int64."""
     by_class = np.array([counters.classes[name] for name in COUNTS], np.int64).T
     return np.concatenate((np.array([counters.totals[name] for name in TOTALS], np.int64), by_class.ravel()))
 
 
 def counted(plan: Plan, *, checked: bool) -> NDArray[np.bool_]:
-    """Which counters a build keeps: the checked one all, the release build all but those of the hit path."""
+    """Which counters a build keeps: the checked build all, the release build all but HIT_PATH."""
     return np.array([checked or name.split()[0] not in HIT_PATH for name in counter_names(plan)])
 
 
 def by_address(
     plan: Plan, first: int, chunk: Chunk, expected: NDArray[np.int64], got: NDArray[np.int64]
 ) -> Difference | None:
-    """The first event of the chunk, which begins at event `first`, whose block is not where the model has it."""
+    """The first event whose address differs; `first` is the number of the chunk's first event."""
     differing = np.flatnonzero(expected != got)
     if not len(differing):
         return None
@@ -99,7 +100,7 @@ def by_counter(
     got: NDArray[np.int64],
     compared: NDArray[np.bool_],
 ) -> Difference | None:
-    """The first counter that differs after the chunk; the event named is the chunk's last."""
+    """The first counter that differs after the chunk, with the number of its last event."""
     differing = np.flatnonzero((expected != got) & compared)
     if not len(differing):
         return None

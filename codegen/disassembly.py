@@ -1,6 +1,6 @@
-"""Machine code of a built library: the hit path of a function, and its loads, stores and conditional branches.
+"""Machine code of a library: the hit path of a function, its loads, stores and branches.
 
-Reads objdump's AT&T syntax for x86-64 (binutils). Whatever it does not know raises Unreadable: nothing is guessed.
+Reads objdump's AT&T syntax for x86-64 (binutils). An unknown instruction form raises Unreadable.
 """
 
 import os
@@ -22,19 +22,19 @@ def _words(text: str) -> frozenset[str]:
 
 
 NEUTRAL = _words("lea nop endbr64 ret cltq cqto cltd cwtl cwtd")
-"""No memory read or written, whatever the operands say. (The return address is not the function's own data.)"""
+"""No memory traffic, whatever the operands. (The return address is not the function's data.)"""
 
 WRITES = _words(
     "mov movabs movzbl movzbw movzbq movzwl movzwq movsbl movsbw movsbq movswl movswq movslq"
     " movd movups movaps movupd movapd movdqu movdqa movlps movhps movlpd movhpd"
 )
-"""The last operand is written, the others are read."""
+"""Writes the last operand and reads the others."""
 
 UPDATES = _words("add sub and or xor adc sbb inc dec neg not shl shr sar sal rol ror")
-"""The last operand is read and written, the others are read."""
+"""Reads and writes the last operand and reads the others."""
 
 READS = _words("cmp test imul bt punpckldq punpcklqdq pshufd paddd paddq psubd psubq pand pandn por pxor xorps")
-"""All operands are read; what is written is a register or a flag."""
+"""Reads all operands and writes a register or a flag."""
 
 BRANCHES = _words(
     "ja jae jb jbe jc je jg jge jl jle jna jnae jnb jnbe jnc jne jng jnge jnl jnle jno jnp jns jnz jo jp jpe jpo js jz"
@@ -43,15 +43,15 @@ BRANCHES = _words(
 CONTROL = _words("jmp call push pop")
 
 PREFIXES = _words("bnd notrack data16 cs ds repz")
-"""Prefixes that change neither what is read nor what is written by the instructions of these tables."""
+"""Prefixes that change neither the reads nor the writes of these instructions."""
 
 
 class Unreadable(Exception):
-    """The machine code holds something that this module does not know how to count."""
+    """The machine code has a form that this module cannot count."""
 
 
 class Instruction(NamedTuple):
-    """One instruction; `following` is the address behind it."""
+    """One instruction; `following` is the address after it."""
 
     address: int
     mnemonic: str
@@ -63,7 +63,7 @@ class Instruction(NamedTuple):
 
 
 class MachinePath(NamedTuple):
-    """One way through a function: its instructions, and how it ends: 'ret', 'dispatch' or the name of a slow path."""
+    """One path through a function; `end` is 'ret', 'dispatch' or the name of a slow path."""
 
     instructions: tuple[Instruction, ...]
     end: str
@@ -79,18 +79,18 @@ class MachinePath(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """A disassembled library: code by address, function symbols by name (several names may share an address)."""
+    """A disassembled library: code by address, function symbols by name."""
 
     code: dict[int, Instruction]
     symbols: dict[str, int]
 
     def names_at(self, address: int) -> list[str]:
-        """The function symbols that begin at an address, without gcc's suffixes (.part.0, .isra.0, .cold)."""
+        """The function symbols at an address, without gcc's suffixes (.part.0, .isra.0, .cold)."""
         return [name.partition(".")[0] for name, start in self.symbols.items() if start == address]
 
 
 def disassemble(library: Path) -> Listing:
-    """The code of a shared library. Raises Missing without objdump, CheckFailed if it cannot read the file."""
+    """The code of a library. Raises Missing without objdump, CheckFailed if objdump fails."""
     objdump = shutil.which("objdump")
     if objdump is None:
         raise Missing("objdump not found on PATH: install binutils (Debian: apt install binutils)")
@@ -104,7 +104,7 @@ def disassemble(library: Path) -> Listing:
 
 
 def parse_listing(text: str) -> Listing:
-    """What `objdump -d -t -w --no-show-raw-insn` printed."""
+    """Parse the output of `objdump -d -t -w --no-show-raw-insn`."""
     symbols: dict[str, int] = {}
     found: list[tuple[int, str]] = []
     for line in text.splitlines():
@@ -120,7 +120,7 @@ def parse_listing(text: str) -> Listing:
 
 
 def _split(shown: str) -> tuple[str, tuple[str, ...]]:
-    """Mnemonic without harmless prefixes and operand size, and operands without the comment that objdump adds."""
+    """The mnemonic without harmless prefixes and operand size, and the operands."""
     words = shown.partition("#")[0].split(maxsplit=1)
     while len(words) > 1 and words[0] in PREFIXES:
         words = words[1].split(maxsplit=1)
@@ -129,10 +129,10 @@ def _split(shown: str) -> tuple[str, tuple[str, ...]]:
 
 
 def paths(listing: Listing, function: str, exits: frozenset[str], own: frozenset[str]) -> list[MachinePath]:
-    """Every way from the entry of `function` to its end: a return, an indirect jump, a jump or call to one of `exits`.
+    """Every path from the entry of `function` to a return, an indirect jump, or one of `exits`.
 
-    A jump into another function of `own`, or into a part that gcc split off, is followed.
-    Raises Unreadable for a loop, a call or jump to anything else, and code that cannot be followed.
+    Follows jumps into the functions of `own` and into parts that gcc split off. Raises Unreadable
+    for loops, for other calls and jumps, and for code that it cannot follow.
     """
     if function not in listing.symbols:
         raise Unreadable(f"the library has no function {function}")
@@ -170,7 +170,7 @@ def paths(listing: Listing, function: str, exits: frozenset[str], own: frozenset
 def _target(
     listing: Listing, instruction: Instruction, exits: frozenset[str], known: frozenset[str]
 ) -> tuple[int, str]:
-    """Where a direct jump or call goes, and the slow path's name if it is one of `exits`."""
+    """The target of a direct jump or call, and the slow path's name if it is one of `exits`."""
     direct = re.fullmatch(r"([0-9a-f]+) <([^>]+)>", instruction.operands[0])
     if direct is None:
         raise Unreadable(f"goes where it cannot be followed: {instruction}")
@@ -184,7 +184,7 @@ def _target(
 
 
 def memory_traffic(instruction: Instruction) -> tuple[int, int]:
-    """Loads and stores of one instruction. Raises Unreadable for a form that is not in the tables above."""
+    """Loads and stores of an instruction. Raises Unreadable for a form outside the tables."""
     mnemonic, operands = instruction.mnemonic, instruction.operands
     in_memory = [_is_memory(operand) for operand in operands]
     last = bool(in_memory and in_memory[-1])
@@ -206,11 +206,11 @@ def memory_traffic(instruction: Instruction) -> tuple[int, int]:
 
 
 def _plain(mnemonic: str) -> str:
-    """The mnemonic as it stands in the tables: without AT&T's operand size."""
+    """The mnemonic without AT&T's operand size."""
     known = NEUTRAL | WRITES | UPDATES | READS | CONTROL
     return mnemonic[:-1] if mnemonic not in known and mnemonic[:-1] in known and mnemonic[-1] in "bwlq" else mnemonic
 
 
 def _is_memory(operand: str) -> bool:
-    """Whether an AT&T operand is in memory: neither a register nor an immediate."""
+    """Whether an AT&T operand is neither a register nor an immediate."""
     return not operand.startswith("$") and not re.fullmatch(r"%[a-z0-9]+", operand)

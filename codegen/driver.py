@@ -1,4 +1,4 @@
-"""The conformance driver: a process that performs events on one library and answers with addresses and counters."""
+"""The conformance driver: a process that performs events on a library and returns its addresses."""
 
 import os
 import re
@@ -32,12 +32,12 @@ RECORD = np.dtype(
 
 RESET, BATCH = 254, 255
 LACKING = 3
-"""The driver's exit status if the system lacks memory."""
+"""The driver's exit status if the system is out of memory."""
 WORD = np.dtype("<i8")
 
 
 class DriverFailed(Exception):
-    """The driver ended before its time: `event` (None if it could not say) and `what` was wrong there."""
+    """The driver failed: `event` is the event's number if known, `what` the driver's message."""
 
     def __init__(self, event: int | None, what: str) -> None:
         super().__init__(what)
@@ -53,18 +53,19 @@ def driver_tool() -> Path:
 
 
 def _head(op: int, events: int) -> NDArray[np.void]:
-    """A head record, and room behind it for the events of a batch."""
+    """A head record, followed by empty records for the events of a batch."""
     records = np.zeros(1 + events, RECORD)
     records["op"][0], records["bytes"][0] = op, events
     return records
 
 
 class Driver:
-    """One driver process on one library. Context manager; leaving it kills what is left of the process.
+    """One driver process on one library. A context manager that kills the process at its end.
 
-    grain: least alignment of a block, bytes; counters: how many the library has; check_every: events from one
-    heapsmith_check to the next (0: never); timeout_s: for one batch; address_space: bytes that may be mapped beyond
-    the driver's own (None: as many as there are); under: a command that runs the driver. Raises Missing without gcc.
+    grain: least alignment of a block, bytes. counters: number of the library's counters.
+    check_every: events between two calls of heapsmith_check (0: never). timeout_s: limit for one
+    batch. address_space: bytes that may be mapped beyond the driver's own (None: no limit). under:
+    a command that runs the driver. Raises Missing without gcc.
     """
 
     def __init__(
@@ -95,7 +96,6 @@ class Driver:
 
     @property
     def pid(self) -> int:
-        """The process."""
         return self._process.pid
 
     def __enter__(self) -> Self:
@@ -106,11 +106,11 @@ class Driver:
         self._process.wait()
         self._out.close()
         self._stderr.close()
-        with suppress(BrokenPipeError):  # what was still buffered has no reader
+        with suppress(BrokenPipeError):  # the buffered input has no reader any more
             self._in.close()
 
     def send(self, chunk: Chunk) -> None:
-        """Have the events of a chunk performed; `receive` gives the answer. Raises DriverFailed."""
+        """Send the events of a chunk; `receive` returns the answer. Raises DriverFailed."""
         records = _head(BATCH, len(chunk.op))
         events = records[1:]
         events["op"], events["thread"], events["block"] = chunk.op, chunk.thread, chunk.block
@@ -118,24 +118,24 @@ class Driver:
         self._write(records)
 
     def reset(self) -> None:
-        """Checked build: end all threads and make the heap as new, for another trace. Raises DriverFailed."""
+        """Checked build: end all threads and reset the heap. Raises DriverFailed."""
         self._write(_head(RESET, 0))
 
     def receive(self, events: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Address code per event of the chunk sent (-1: no block), and all counters. Raises DriverFailed or Missing."""
+        """Address codes per event (-1: no block), and all counters. Raises DriverFailed, Missing."""
         words = self._words(events + self._counters + 1)
         self._refused_bytes = int(words[-1])
         return words[:events], words[events:-1]
 
     def refusal(self) -> str | None:
-        """Why the library may have had less memory than it asked for; None if nothing is known that says so."""
+        """Why the library may have got too little memory; None if no reason is known."""
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
         if limit != resource.RLIM_INFINITY:
             return f"the address space is limited to {limit:,} bytes (ulimit -v), and the library's spans with it"
         return f"the system refused it {self._refused_bytes:,} bytes of memory" if self._refused_bytes else None
 
     def close(self) -> None:
-        """End the input: the driver tries what no trace shows (facts, threads at once). Raises DriverFailed."""
+        """End the input; the driver then runs its own checks. Raises DriverFailed."""
         with suppress(BrokenPipeError):
             self._in.close()
         if self._process.wait() != 0:
@@ -155,10 +155,7 @@ class Driver:
         return np.frombuffer(data, WORD)
 
     def _failure(self) -> DriverFailed | Missing:
-        """What the driver said last; its end by a signal that it could not catch.
-
-        Missing if it had no memory, for which the system kills a process, too.
-        """
+        """The failure for the driver's last message or signal; Missing if it ran out of memory."""
         status = self._process.wait()
         self._stderr.seek(0)
         lines = [line for line in self._stderr.read().decode(errors="replace").splitlines() if line]

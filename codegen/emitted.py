@@ -1,4 +1,4 @@
-"""The emitted C as pycparser reads it: functions, tables and enums, and what a piece of it holds."""
+"""Reads the emitted C with pycparser: functions, tables, enumerators, and the facts of a node."""
 
 import os
 import re
@@ -23,13 +23,13 @@ PLAIN_C = [
     "-D__builtin_va_list=int",
     "-D_Noreturn=",
 ]
-"""GCC's words in the system's headers, taken away for pycparser, which reads C11."""
+"""Definitions that remove GCC's extensions from the system's headers for pycparser."""
 
 PLAIN_TABLE = re.compile(r"const uint8_t (\w+)\[\w+\] = \{([\d,\s]*)\};")
-"""A long table of plain integers: read without pycparser, which takes some 30 us for each."""
+"""A long table of integers; pycparser would take some 30 us for each of them."""
 
 Numbers = dict[Any, Any]
-"""A table or a row of one: by index or field, an integer, a name, None (NULL), a text, or Numbers."""
+"""A table or a table row: by index or field, an integer, name, None (NULL), text, or Numbers."""
 
 OPERATORS = {
     "+": int.__add__,
@@ -42,7 +42,7 @@ OPERATORS = {
 
 
 class Unit(NamedTuple):
-    """The emitted C after the preprocessor: its functions, the runtime's inline ones, its tables and enumerators."""
+    """The preprocessed C: functions, the runtime's inline functions, tables, enumerators."""
 
     functions: dict[str, c_ast.FuncDef]
     inline: dict[str, c_ast.FuncDef]
@@ -51,9 +51,9 @@ class Unit(NamedTuple):
 
 
 def parse(emitted: Path, runtime: Path) -> Unit:
-    """fast.c and plan.c of a folder with the headers of another.
+    """Parse fast.c and plan.c of the folder `emitted` with the headers of `runtime`.
 
-    Raises CheckFailed where the preprocessor or pycparser cannot read them, Missing without gcc.
+    Raises CheckFailed if the preprocessor or pycparser rejects them, Missing without gcc.
     """
     command = [find_gcc().path, "-E", "-std=gnu17", *PLAIN_C, f"-I{emitted}", f"-I{runtime}", "-x", "c", "-"]
     both = '#include "fast.c"\n#include "plan.c"\n'
@@ -64,7 +64,7 @@ def parse(emitted: Path, runtime: Path) -> Unit:
     plain = {name: dict(enumerate(map(int, re.findall(r"\d+", row)))) for name, row in PLAIN_TABLE.findall(done.stdout)}
     try:
         tree = CParser().parse(PLAIN_TABLE.sub("", done.stdout), "emitted C")
-    except Exception as error:  # its class differs between pycparser 2 and 3
+    except Exception as error:  # the exception's class differs between pycparser 2 and 3
         raise CheckFailed(f"pycparser cannot read the emitted C: {error}") from None
     unit = Unit({}, {}, plain, {})
     for node in tree.ext:
@@ -86,7 +86,7 @@ def _add_enum(node: c_ast.Enum, enums: dict[str, int]) -> None:
 
 
 def value(node: c_ast.Node, enums: dict[str, int]) -> Any:
-    """What an initialiser stands for: an integer, a text, a name, None for NULL, or Numbers; else its C text."""
+    """An initialiser's value: integer, text, name, None for NULL, or Numbers; else its C text."""
     if isinstance(node, c_ast.Constant):
         return int(node.value.rstrip("uUlL"), 0) if "int" in node.type else node.value.strip('"')
     if isinstance(node, c_ast.ID):
@@ -115,17 +115,16 @@ def _numbers(node: c_ast.InitList, enums: dict[str, int]) -> Numbers:
 
 
 def _designator(node: c_ast.Node) -> c_ast.Node:
-    """The field or index in a designator: bare in pycparser 2, wrapped in a node of its own in later ones."""
+    """The field or index of a designator; later versions than pycparser 2 wrap it in a node."""
     return getattr(node, "expr", node)
 
 
 def c_text(node: c_ast.Node) -> str:
-    """An expression as C."""
     return str(c_generator.CGenerator().visit(node))
 
 
 class Facts(c_ast.NodeVisitor):  # type: ignore[misc]
-    """What a piece of C holds: loops and other jumps, branches, calls (`table[]` for a call through a table), names."""
+    """Facts of a C node: jumps, branches, calls (`table[]` for a call through a table), names."""
 
     def __init__(self, node: c_ast.Node) -> None:
         self.jumps: list[str] = []

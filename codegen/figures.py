@@ -1,4 +1,4 @@
-"""Audit of the numbers in the emitted C: every enumerator and every table's row is the Plan's."""
+"""Audit of the numbers in the emitted C: every enumerator and table row must equal the Plan's."""
 
 from typing import Any
 
@@ -8,55 +8,28 @@ from heapsmith.model import policy
 from heapsmith.model.design.plan import ClassPlan, Plan
 
 ENUMERATORS = {
-    "CLASS_COUNT": "class_count",
-    "GRAIN": "grain",
+    field.upper(): field
+    for field in (
+        *("class_count", "grain", "small_limit", "direct_limit", "huge_bytes", "page_bytes", "slab_bytes"),
+        *("slab_shift", "superslab_bytes", "bitmap_words", "reciprocal_shift", "run_bins", "run_best_of"),
+        *("run_cache_slots", "run_cache_bytes", "slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"),
+        *("budget_growth", "release_lazily", "huge_page_bytes", "thp_asked", "thp_slabs_from_bytes"),
+        *("thp_runs_from_bytes", "thp_never", "tail_bytes", "guard_bytes", "quarantine", "transfer_idle"),
+        *("quarantine_slots", "encode_links", "zero_freed", "slab_span_bytes", "span_slabs", "region_bytes"),
+        *("region_shift", "run_span_pages", "run_step_pages"),
+    )
+} | {
     "SIZE_BIAS": "bias",
-    "SMALL_LIMIT": "small_limit",
-    "DIRECT_LIMIT": "direct_limit",
-    "HUGE_BYTES": "huge_bytes",
-    "PAGE_BYTES": "page_bytes",
-    "SLAB_BYTES": "slab_bytes",
-    "SLAB_SHIFT": "slab_shift",
-    "SUPERSLAB_BYTES": "superslab_bytes",
-    "BITMAP_WORDS": "bitmap_words",
-    "RECIPROCAL_SHIFT": "reciprocal_shift",
-    "RUN_BINS": "run_bins",
-    "RUN_BEST_OF": "run_best_of",
-    "RUN_CACHE_SLOTS": "run_cache_slots",
-    "RUN_CACHE_BYTES": "run_cache_bytes",
-    "SLAB_BUDGET_BYTES": "slab_budget_bytes",
-    "RUN_BUDGET_BYTES": "run_budget_bytes",
-    "MOST_BUDGET_BYTES": "most_budget_bytes",
-    "BUDGET_GROWTH": "budget_growth",
-    "RELEASE_LAZILY": "release_lazily",
-    "HUGE_PAGE_BYTES": "huge_page_bytes",
-    "THP_ASKED": "thp_asked",
-    "THP_SLABS_FROM_BYTES": "thp_slabs_from_bytes",
-    "THP_RUNS_FROM_BYTES": "thp_runs_from_bytes",
-    "THP_NEVER": "thp_never",
-    "TAIL_BYTES": "tail_bytes",
-    "GUARD_BYTES": "guard_bytes",
-    "QUARANTINE": "quarantine",
     "TRANSFER_SLOTS": "transfer_room",
-    "TRANSFER_IDLE": "transfer_idle",
-    "QUARANTINE_SLOTS": "quarantine_slots",
-    "ENCODE_LINKS": "encode_links",
-    "ZERO_FREED": "zero_freed",
-    "SLAB_SPAN_BYTES": "slab_span_bytes",
-    "SPAN_SLABS": "span_slabs",
-    "REGION_BYTES": "region_bytes",
-    "REGION_SHIFT": "region_shift",
-    "RUN_SPAN_PAGES": "run_span_pages",
-    "RUN_STEP_PAGES": "run_step_pages",
     "SMALLEST_SLAB_SPAN": "smallest_slab_span_bytes",
     "SMALLEST_RUN_SPAN": "smallest_run_span_bytes",
     "SLOT_COUNT": "slots_per_heap",
 }
-"""The field of the Plan that an enumerator of plan.h carries."""
+"""By enumerator of plan.h: the field of the Plan with its value."""
 
 
 def audit_figures(plan: Plan, unit: Unit) -> list[Row]:
-    """One row for the enumerators and one per table."""
+    """One row for the enumerators and one row per table."""
     rows = [_row("enumerators", _enumerators(plan), unit.enums)]
     return rows + [_row(name, wanted, unit.tables.get(name)) for name, wanted in _tables(plan).items()]
 
@@ -68,7 +41,7 @@ def _row(name: str, wanted: Any, found: Any) -> Row:
 
 
 def first_difference(path: str, wanted: Any, found: Any) -> str:
-    """The first place where two tables differ, in words; empty if they do not."""
+    """Describe the first place where two tables differ; empty if they are equal."""
     if not isinstance(wanted, dict) or not isinstance(found, dict):
         return "" if wanted == found else f"{path} is {_word(found)}, the plan says {_word(wanted)}"
     for key in [*wanted, *(key for key in found if key not in wanted)]:

@@ -1,4 +1,4 @@
-"""Plan to C: renders the templates, writes plan.json and a MANIFEST of hashes, or compares with what is there."""
+"""From Plan to C: renders the templates and writes plan.json and MANIFEST, or checks them."""
 
 import hashlib
 import re
@@ -38,14 +38,16 @@ RUNTIME_ORDER = (
     *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache", "huge", "thread", "large", "front"),
     *("stats", "foreign", "api", "glibc", "inspect", "options", "operators"),
 )
-"""The runtime's files, .h and .c of a name together but for api, and its folders of policies. A file includes and calls
-only what stands before it (tests/test_layout.py)."""
+"""The runtime's folders of policies and its pairs of .h and .c (api has no pair).
+
+A file includes and calls only files before it (tests/test_layout.py).
+"""
 
 INCLUDED = re.compile(r'^#include "(.+)"$', re.MULTILINE)
 
 
 class Generated(msgspec.Struct):
-    """What `generate` wrote, or found identical."""
+    """The result of `generate`: the files that it wrote or found equal."""
 
     design: str
     hash: str
@@ -54,7 +56,7 @@ class Generated(msgspec.Struct):
 
 
 def runtime_sources(plan: Plan) -> list[Path]:
-    """The hand-written C files that this design needs, in the order that heap.c includes them."""
+    """The runtime's C files that this design needs, in the order in heap.c."""
     kinds = _kinds(plan)
     sources: list[Path] = []
     for part in RUNTIME_ORDER:
@@ -66,7 +68,7 @@ def runtime_sources(plan: Plan) -> list[Path]:
 
 
 def _sources_of(kinds: list[str], room: Path) -> list[Path]:
-    """The files of these kinds of policy, each after the files beside it that it includes the headers of."""
+    """The files of these kinds of policy; each file follows the files whose headers it includes."""
     sources: list[Path] = []
     for kind in kinds:
         source = room / f"{kind}.c"
@@ -92,7 +94,7 @@ def _kinds(plan: Plan) -> dict[str, list[str]]:
 
 
 def includes(plan: Plan) -> dict[str, str | dict[str, str]]:
-    """The templates of the design's policies, each by the name of its row."""
+    """The templates of the design's policies, by the names of their rows."""
     return {
         "fronts": {kind: f"front/{kind}.j2" for kind in _kinds(plan)["front"]},
         "classifier": f"classifier/{plan.design.classifier}.j2",
@@ -103,7 +105,7 @@ def includes(plan: Plan) -> dict[str, str | dict[str, str]]:
 
 
 def render(plan: Plan) -> dict[str, str]:
-    """The emitted C by file name: the library's, and the header for programs."""
+    """The emitted C by file name: the library's files and the header for programs."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
@@ -139,7 +141,7 @@ def render(plan: Plan) -> dict[str, str]:
 
 
 def contents(design: Design) -> dict[str, bytes]:
-    """Every file that `generate` writes for a design, by name."""
+    """All files that `generate` writes for a design: content by name."""
     plan = make_plan(design)
     files = {name: text.encode() for name, text in render(plan).items()}
     files["plan.json"] = plan_json(plan)
@@ -149,7 +151,7 @@ def contents(design: Design) -> dict[str, bytes]:
 
 
 def _manifest(plan: Plan, files: dict[str, bytes]) -> bytes:
-    """One `sha256  name` line per emitted file and per runtime source it is built with (the format of sha256sum)."""
+    """One `sha256  name` line per emitted file and runtime source (the format of sha256sum)."""
     lines = [f"{hashlib.sha256(text).hexdigest()}  {name}" for name, text in sorted(files.items())]
     sources = runtime_sources(plan)
     for source in [*sorted(_headers(sources)), *sources]:
@@ -158,7 +160,7 @@ def _manifest(plan: Plan, files: dict[str, bytes]) -> bytes:
 
 
 def _headers(sources: list[Path]) -> set[Path]:
-    """The runtime's headers that its sources include, and those that these include."""
+    """The headers of the runtime that the sources include, directly or not."""
     found: set[Path] = set()
     waiting = list(sources)
     while waiting:
@@ -170,9 +172,9 @@ def _headers(sources: list[Path]) -> set[Path]:
 
 
 def generate(design: Design, out: Path, *, check: bool = False) -> Generated:
-    """Writes the C of a design to the folder `out`, or with `check` compares it with what is there.
+    """Write the C of a design to the folder `out`; with `check`, compare it with the files there.
 
-    Raises CheckFailed naming the first file that differs, BadInput if the folder cannot be written.
+    Raises CheckFailed for the first file that differs, BadInput if the folder cannot be written.
     """
     files = contents(design)
     if check:
@@ -192,7 +194,7 @@ def _compare(files: dict[str, bytes], out: Path) -> None:
 
 
 def _write(files: dict[str, bytes], out: Path) -> None:
-    """Each file under a temporary name first, then all renamed: a failure leaves the old files."""
+    """Write temporary files, then rename them all: a failure leaves the old files."""
     with ExitStack() as stack:
         for name, text in files.items():
             stack.enter_context(staged(out / name)).write_bytes(text)

@@ -1,4 +1,4 @@
-"""Audit of the shape of the emitted C: hot functions are straight lines that leave for declared slow paths only."""
+"""Audit of the emitted C's shape: hot functions have no loop and call only declared slow paths."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -17,18 +17,19 @@ HELPERS = frozenset(
     | {"hs_write_header", "link_set", "link_next", "link_take", "hs_born", "hs_dies", "hs_is_live"}
     | {"count_own", "word_set", "word_subtract"}
 )
-"""Inline functions that hot functions may call: no loop, and no call but of each other and of the last words."""
+"""Inline functions that hot functions may call. They have no loop and call only each other."""
 
 LAST_WORDS = frozenset({"hs_misuse", "hs_not_live"})
 NO_CALL = frozenset({"__atomic_store_n"})
-"""What looks like a call and is an instruction."""
+"""Calls that compile to one instruction."""
 
 
 class Expected(NamedTuple):
-    """What a hot function holds.
+    """The expected content of a hot function.
 
-    exits: the slow paths it calls, once each; tests: operator and right side of each conditional exit, in order; calls:
-    what else it may call; names: the enumerators of classes and slots in it; numbers: the integers it may hold.
+    exits: the slow paths, each called once. tests: operator and right side of each conditional
+    exit, in order. calls: other functions that it may call. names: its enumerators of classes and
+    slots. numbers: the integers that it may hold.
     """
 
     exits: tuple[str, ...]
@@ -43,14 +44,14 @@ class Expected(NamedTuple):
 
 
 def expected(plan: Plan) -> dict[str, Expected]:
-    """What every hot function holds, by its name."""
+    """The expected content of every hot function, by name."""
     leaves = exits(plan)
     table = {name: _of_class(plan, name, row, function) for name, (row, function) in functions(plan).items()}
     return table | _mallocs(plan, leaves) | _frees(plan, leaves)
 
 
 def _plain(exits: tuple[str, ...], tests: tuple[str, ...], calls: Iterable[str] = ()) -> Expected:
-    """Of a function that serves all classes."""
+    """The expected content of a function that serves all classes."""
     return Expected(exits, tests, frozenset(calls), frozenset(), frozenset({0, 1}))
 
 
@@ -93,12 +94,12 @@ def _frees(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expected
 
 
 def header_calls(plan: Plan) -> set[str]:
-    """The emitted function that an allocation calls where blocks have a header."""
+    """The emitted function that an allocation calls if blocks have a header."""
     return {"hs_write_header"} if plan.header_bytes else set()
 
 
 def _of_class(plan: Plan, name: str, row: ClassPlan, function: Function) -> Expected:
-    """Of a class's own function: no class or slot but its own, and no other number than its capacity."""
+    """The expected content of a class's function: its own class and slot, its own capacity."""
     own = frozenset({f"CLASS_{row.size}"})
     if function.test is None:
         return Expected((function.leaves,), (), frozenset(), own, frozenset())
@@ -109,7 +110,7 @@ def _of_class(plan: Plan, name: str, row: ClassPlan, function: Function) -> Expe
 
 
 def audit_shape(plan: Plan, unit: Unit) -> list[Row]:
-    """One row for the set of functions, one per hot function, one for the inline helpers they call."""
+    """Rows for the set of functions, for each hot function, and for the inline helpers."""
     wanted = expected(plan)
     return [
         _function_set(plan, unit, set(wanted)),
@@ -123,7 +124,7 @@ def _row(name: str, claim: str, faults: list[str]) -> Row:
 
 
 def _function_set(plan: Plan, unit: Unit, hot: set[str]) -> Row:
-    """The emitted C holds the hot functions and their helpers: no others."""
+    """The emitted C must hold exactly the hot functions and their helpers."""
     wanted = hot | {"hs_become"} | header_calls(plan)
     wanted |= {"hs_stack_popped", "hs_stack_pushed"} if plan.dispatch == "stack" else set()
     faults = [f"{name} is not declared" for name in sorted(set(unit.functions) - wanted)]
@@ -144,7 +145,7 @@ def _helpers(unit: Unit) -> Row:
 
 
 def _function(name: str, wanted: Expected, unit: Unit) -> Row:
-    """Whether a hot function holds what it should and nothing else."""
+    """Compare a hot function with its expected content."""
     if name not in unit.functions:
         return _row(name, str(wanted), ["missing"])
     facts = Facts(unit.functions[name].body)
@@ -175,7 +176,7 @@ def _test(condition: c_ast.Node) -> str:
 
 
 def _leaves(node: c_ast.If) -> list[str]:
-    """What a conditional exit calls before it returns; a word if it is no exit."""
+    """The calls of a conditional exit; a message if the branch does not return."""
     block = node.iftrue.block_items if isinstance(node.iftrue, c_ast.Compound) else [node.iftrue]
     if node.iffalse is not None or not block or not isinstance(block[-1], c_ast.Return):
         return ["a branch that does not return"]

@@ -1,4 +1,4 @@
-"""GCC: find it, run it with its complaint in one line, and keep the small C tools this package needs in a cache."""
+"""GCC: find it, run it, report its errors in one line, and cache the small C tools."""
 
 import hashlib
 import os
@@ -17,7 +17,7 @@ TOOL_FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra")
 
 
 class Compiler(NamedTuple):
-    """A C compiler: its absolute path and the first line of `--version`, which stands for it in cache keys."""
+    """A C compiler: its absolute path and the first line of `--version`, for cache keys."""
 
     path: str
     version: str
@@ -25,7 +25,7 @@ class Compiler(NamedTuple):
 
 @lru_cache(maxsize=8)
 def _version(path: str) -> str:
-    """First line of `path --version`; Missing if the program cannot run."""
+    """The first line of `path --version`; raises Missing if the program cannot run."""
     try:
         shown = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
@@ -34,7 +34,7 @@ def _version(path: str) -> str:
 
 
 def find_gcc() -> Compiler:
-    """The gcc on PATH. Raises Missing (exit code 3) when there is none."""
+    """The gcc on PATH. Raises Missing if there is none."""
     path = shutil.which("gcc")
     if path is None:
         raise Missing(
@@ -44,7 +44,7 @@ def find_gcc() -> Compiler:
 
 
 def _first_diagnostic(stderr: str) -> str:
-    """The compiler's or linker's first error line, or its first line of any kind."""
+    """The first error line of the compiler or linker, else its first line of any kind."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not line.startswith("collect2:")]
     for mark in ("error:", "undefined reference", "cannot find"):
         for line in lines:
@@ -54,7 +54,7 @@ def _first_diagnostic(stderr: str) -> str:
 
 
 def _run_gcc(gcc: Compiler, arguments: Sequence[str], what: str) -> None:
-    """Run gcc; CheckFailed with one line that holds the first diagnostic if it fails."""
+    """Run gcc; raises CheckFailed with the first diagnostic if it fails."""
     environment = os.environ | {"LC_ALL": "C"}
     environment.pop("LD_PRELOAD", None)
     try:
@@ -68,10 +68,10 @@ def _run_gcc(gcc: Compiler, arguments: Sequence[str], what: str) -> None:
 
 
 def compile_c(sources: Sequence[Path], out: Path, *, flags: Sequence[str] = (), include: Sequence[Path] = ()) -> Path:
-    """Compile and link `sources` into `out`, which is whole or not there at any time; returns `out`.
+    """Compile and link `sources` into `out`, which appears whole or not at all; returns `out`.
 
-    Flags that name libraries (`-l...`) go behind the sources, where the linker wants them, all others before.
-    Raises Missing without gcc or where `out` cannot be written, CheckFailed with gcc's first diagnostic.
+    Libraries (`-l...`) go behind the sources, as the linker requires; other flags go before. Raises
+    Missing without gcc or where `out` cannot be written, CheckFailed with gcc's first diagnostic.
     """
     gcc = find_gcc()
     before = [flag for flag in flags if not flag.startswith("-l")]
@@ -83,7 +83,7 @@ def compile_c(sources: Sequence[Path], out: Path, *, flags: Sequence[str] = (), 
 
 
 def _content_key(gcc: Compiler, sources: Sequence[Path], flags: Sequence[str], include: Sequence[Path]) -> str:
-    """Hash of all that decides the output: compiler, flags, sources, every header in their and `include`'s folders."""
+    """Hash of compiler, flags, sources, and the headers beside the sources and in `include`."""
     folders = sorted({source.parent for source in sources} | set(include))
     headers = [header for folder in folders for header in sorted(folder.glob("*.h"))]
     digest = hashlib.sha256(os.fsencode("\0".join([gcc.path, gcc.version, *flags])))
@@ -96,11 +96,11 @@ def _content_key(gcc: Compiler, sources: Sequence[Path], flags: Sequence[str], i
 def build_tool(
     name: str, sources: Sequence[Path], flags: Sequence[str] = TOOL_FLAGS, *, include: Sequence[Path] = ()
 ) -> Path:
-    """The executable or shared object (`flags` decide) made of `sources`, compiled only if the cache has none like it.
+    """The executable or shared object (by `flags`) of `sources`, from the cache or compiled.
 
-    The cache is `cache_dir()/tools`; its key is the content of the sources and of the headers beside them, the flags
-    and gcc's version, and entries are renamed into place, so any number of processes may ask at once. Raises Missing
-    (no gcc, cache not writable, source not installed) or CheckFailed with gcc's first diagnostic.
+    The cache is `cache_dir()/tools`. Its key is `_content_key`. Entries are renamed into place, so
+    several processes may build the same tool at once. Raises Missing (no gcc, cache not writable,
+    source not installed) or CheckFailed with gcc's first diagnostic.
     """
     gcc = find_gcc()
     try:

@@ -1,4 +1,4 @@
-"""Conformance: a design's libraries and the model perform the same traces; all addresses and counters must agree."""
+"""Conformance: a design's libraries and the model must agree on all addresses and counters."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,17 +23,17 @@ from heapsmith.model.heap.machine import Machine
 from heapsmith.model.trace.reader import Chunk, TraceReader
 
 Progress = Callable[[str, int, int], None]
-"""Called as (what is being done, events done, events in all)."""
+"""Called as (current step, events done, events in all)."""
 
 CHECK_EVERY = 4096
-"""Events from one walk of the checked build's heap to the next."""
+"""Events between two checks of the whole heap by the checked build."""
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One trace on one build. All counts are of what was done up to the first difference, if there is one.
+    """One trace on one build; counts end at the first difference.
 
-    addresses: blocks whose address was compared; counters: how many were compared after each chunk; walks: of the whole
-    heap, by the checked build.
+    addresses: number of blocks whose address was compared. counters: number compared after each
+    chunk. walks: checks of the whole heap by the checked build.
     """
 
     trace: str
@@ -48,7 +48,7 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class VerifyReport(msgspec.Struct, frozen=True):
-    """What `verify` found: the audit (None: not asked for), and a row per trace and build."""
+    """The result of `verify`: the audit (None: not requested), and a row per trace and build."""
 
     design: str
     hash: str
@@ -58,7 +58,10 @@ class VerifyReport(msgspec.Struct, frozen=True):
 
 
 class Library(NamedTuple):
-    """A build under test: its name, its file, how often its heap is walked (events; 0: never), its plan's counters."""
+    """A build under test; `compared` marks the counters that it keeps.
+
+    check_every: events between two checks of its heap (0: never).
+    """
 
     name: str
     path: Path
@@ -74,19 +77,19 @@ def verify(
     release: Path | None = None,
     progress: Progress | None = None,
 ) -> VerifyReport:
-    """Hold the emitted C of a design against its claims, and both builds against the model on each trace.
+    """Audit the emitted C of a design, and compare both builds with the model on each trace.
 
-    `release`: the release build, if there is one already.
-
-    Checked build: every address, every counter, its own assertions, and a walk of the heap every CHECK_EVERY events.
-    Release build: every address, and every counter but those of the hit path. Both: the contents of blocks, and the
-    facts of runtime/verify/facts.c. Differences are in the report. Raises BadInput for a trace that cannot be read,
-    Missing without gcc or objdump or where the system refuses memory, CheckFailed if the C does not compile.
+    `release` is the release build if it exists. Checked build: compares every address and counter,
+    runs its own assertions, and checks its heap every CHECK_EVERY events. Release build: compares
+    every address and the counters outside the hit path. Both: compare the contents of blocks and
+    check the facts of runtime/verify/facts.c. The report holds the differences. Raises BadInput for
+    a trace that cannot be read, Missing without gcc or objdump or memory, CheckFailed if the C does
+    not compile.
     """
     tell = progress or (lambda what, done, total: None)
     for trace in traces:
         with TraceReader(trace):
-            pass  # a missing or foreign file is said before anything is built
+            pass  # report a missing or foreign file before the builds
     with scratch() as folder:
         emitted = folder / "emitted"
         generate(design, emitted)
@@ -98,10 +101,7 @@ def verify(
 
 
 def build_libraries(design: Design, emitted: Path, folder: Path, release: Path | None = None) -> list[Library]:
-    """The checked and the release build, in `folder`, of C that `generate` wrote to the folder `emitted`.
-
-    `release`: the latter, if it is built already.
-    """
+    """Build the checked and the release library of the C in `emitted`; `release` if it exists."""
     plan = make_plan(design)
     checked = build_emitted(emitted, folder / "checked.so", checked=True)
     release = release or build_emitted(emitted, folder / "release.so")
@@ -112,7 +112,7 @@ def build_libraries(design: Design, emitted: Path, folder: Path, release: Path |
 
 
 class _Side:
-    """One library on its way through a trace, until its first difference."""
+    """One library during a trace, until its first difference."""
 
     def __init__(self, library: Library, driver: Driver) -> None:
         self.library = library
@@ -123,14 +123,14 @@ class _Side:
         self.at_counter = False
 
     def send(self, chunk: Chunk) -> None:
-        """Have the library perform a chunk."""
+        """Send a chunk to the driver."""
         try:
             self.driver.send(chunk)
         except DriverFailed as failure:
             self._end(failure, chunk)
 
     def compare(self, plan: Plan, chunk: Chunk, addresses: NDArray[np.int64], counters: NDArray[np.int64]) -> None:
-        """Hold the answer to a chunk against the model's."""
+        """Compare the driver's answer to a chunk with the model's."""
         if self.difference is not None:
             return
         try:
@@ -148,7 +148,7 @@ class _Side:
         self.addresses += int(np.count_nonzero(addresses >= 0))
 
     def close(self) -> None:
-        """After the last chunk."""
+        """End the driver after the last chunk."""
         if self.difference is None:
             try:
                 self.driver.close()
@@ -156,7 +156,7 @@ class _Side:
                 self._end(failure, None)
 
     def _end(self, failure: DriverFailed, chunk: Chunk | None) -> None:
-        """The library did not come through the chunk, or what follows the last one."""
+        """Record the failure of the library in the chunk or after the last one."""
         index = -1 if failure.event is None else failure.event - self.events
         inside = chunk is not None and 0 <= index < len(chunk.op)
         what = operation(chunk, index) if chunk is not None and inside else "after the last event"
@@ -164,7 +164,7 @@ class _Side:
 
 
 def replay(plan: Plan, libraries: list[Library], trace: Path, tell: Progress) -> list[Run]:
-    """One trace on several libraries beside one model: a row per library."""
+    """Run one trace on the model and on several libraries: a row per library."""
     begin = time.perf_counter()
     with TraceReader(trace) as reader:
         threads, events = reader.footer.threads, reader.footer.events
@@ -194,9 +194,9 @@ def replay(plan: Plan, libraries: list[Library], trace: Path, tell: Progress) ->
 def _side_by_side(
     plan: Plan, libraries: list[Library], chunks: Iterator[Chunk], tell: Callable[[int], None]
 ) -> list[_Side]:
-    """Libraries and model through the chunks, until the end or until no library is left without a difference.
+    """Run libraries and model through the chunks until all libraries have a difference.
 
-    While the drivers perform a chunk the model does too; no more than a chunk is in memory.
+    The drivers and the model perform a chunk at the same time; only one chunk is in memory.
     """
     machine = Machine(plan)
     with ExitStack() as stack:
@@ -224,14 +224,14 @@ def _side_by_side(
 
 
 def _first_event(plan: Plan, side: _Side, trace: Path) -> Difference | None:
-    """A counter differs after a chunk: the same way again with that chunk event by event tells which event it was."""
+    """Find the event of a counter's difference: repeat with the last chunk as single events."""
     with TraceReader(trace) as reader:
         again = _side_by_side(plan, [side.library], _last_chunk_split(reader, side.events), lambda done: None)
     return again[0].difference
 
 
 def _last_chunk_split(reader: TraceReader, stop: int) -> Iterator[Chunk]:
-    """The chunks up to the one that ends at event `stop`, and that one as chunks of one event."""
+    """The chunks before the chunk that ends at event `stop`, then that chunk as single events."""
     done = 0
     for chunk in reader:
         done += len(chunk.op)
