@@ -1,1 +1,1 @@
-"""What several rooms of the benchmark's need: libraries of designs, bounded commands, rounds, units, whole files."""
+"""Parts that several packages of bench/ use: cached libraries, commands, rounds, units, tables."""

@@ -1,4 +1,4 @@
-"""Libraries of designs, built once: any command that needs the .so of a design takes it from the user's cache."""
+"""Libraries of designs, each built once and kept in the user's cache."""
 
 import hashlib
 from pathlib import Path
@@ -11,10 +11,10 @@ from heapsmith.model.design.design import Design
 
 
 def library_of(design: Design, *, checked: bool = False, flags: list[str] = FLAGS) -> Path:
-    """`cache_dir()/libraries/<key>/lib<name>.so`, built if it is not there.
+    """`cache_dir()/libraries/<key>/lib<name>.so`, built if absent.
 
-    The key is the content of every emitted file and runtime source, the flags and gcc's version. Raises Missing or
-    CheckFailed as `codegen.build.build` does.
+    The key is the hash of the emitted files, the runtime's sources, the flags and gcc's version.
+    Raises Missing or CheckFailed as `codegen.build.build` does.
     """
     gcc = find_gcc()
     words = [*flags, *(CHECKED if checked else [])]

@@ -1,4 +1,4 @@
-"""How the commands that the Makefile runs end: as those of the command line do."""
+"""Ends the Makefile's commands like those of the command line."""
 
 import signal
 import sys
@@ -9,9 +9,9 @@ from heapsmith.model.errors import HeapsmithError
 
 
 def exit_with(run: Callable[[list[str]], int]) -> NoReturn:
-    """Run with the arguments of this process and exit; a failure is one line on standard error.
+    """Run with this process's arguments and exit; a failure is one line on standard error.
 
-    The status is 0 if all is well, 1 if a check failed, 2 for bad usage or input, 3 if the machine lacks something.
+    Status: 0 ok, 1 a check failed, 2 bad usage or input, 3 the machine lacks something.
     """
     try:
         status = run(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""What the system does to start a program: the interpreter of a script, the dynamic loader that an ELF file names."""
+"""How the system starts a program: a script's interpreter, an ELF file's dynamic loader."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from heapsmith.model.errors import BadInput
 
 
 def interpreter(program: Path) -> Path:
-    """The file whose loading decides about LD_PRELOAD: the program, or for a script the interpreter it names."""
+    """The file that decides whether LD_PRELOAD works: the program, or a script's interpreter."""
     with program.open("rb") as file:
         line = file.readline(256)
     words = line[2:].split() if line.startswith(b"#!") else []
@@ -21,7 +21,7 @@ def interpreter(program: Path) -> Path:
 def loader(program: Path) -> str | None:
     """The dynamic loader that an ELF file names (elf(5)); empty for any other file.
 
-    None: it names none, being linked statically.
+    None: the file is statically linked.
     """
     with program.open("rb") as file:
         try:
@@ -32,7 +32,7 @@ def loader(program: Path) -> str | None:
 
 
 def why_not_preloaded(found: Path) -> str | None:
-    """Why LD_PRELOAD does not reach a program (ld.so(8)); None if it does, for all that its file says."""
+    """Why LD_PRELOAD cannot reach a program (ld.so(8)); None if its file shows no obstacle."""
     try:
         program = interpreter(found)
         static, about = loader(program) is None, program.stat()
@@ -46,7 +46,7 @@ def why_not_preloaded(found: Path) -> str | None:
 
 
 def dynamic_loader(program: Path) -> str:
-    """The path of the dynamic loader that `program` names (ld.so(8)); BadInput if it is no program that has one."""
+    """The dynamic loader that `program` names (ld.so(8)); BadInput if it names no loader."""
     found = loader(program)
     if not found:
         raise BadInput(f"{program}: expected a program that names a dynamic loader")

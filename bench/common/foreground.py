@@ -1,4 +1,4 @@
-"""Run a command in the foreground as a shell would: its streams, its signals, its exit status."""
+"""Runs a command in the foreground like a shell: its streams, its signals, its exit status."""
 
 import signal
 import subprocess
@@ -18,10 +18,10 @@ def run_foreground(
     stdout: int | None = None,
     stderr: int | None = None,
 ) -> tuple[int, int]:
-    """Run `program` as `command` to its end; its pid and its exit status, 128 + n if signal n killed it.
+    """Run `program` as `command`; returns its pid and its exit status (128 + n after signal n).
 
-    Streams as for subprocess.Popen. SIGINT and SIGQUIT of the terminal are the command's to handle; SIGTERM and SIGHUP
-    are passed on to it. Raises BadInput if the system cannot execute it.
+    Streams as for subprocess.Popen. The terminal's SIGINT and SIGQUIT are left to the command;
+    SIGTERM and SIGHUP are passed on to it. Raises BadInput if the system cannot execute it.
     """
     with _signals_for_the_command() as started:
         try:
@@ -37,10 +37,10 @@ def run_foreground(
 
 @contextmanager
 def _signals_for_the_command() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
-    """Leave SIGINT and SIGQUIT to the command, which the terminal sends them too; pass on SIGTERM and SIGHUP.
+    """Ignore SIGINT and SIGQUIT, which the command gets too; pass on SIGTERM and SIGHUP.
 
-    Yields the function to call with the command's process; what came before that call is passed on by it. Without
-    effect outside the main thread, where signals cannot be handled.
+    Yields a function to call with the command's process; earlier signals are passed on by that
+    call. Has no effect outside the main thread, where signals cannot be handled.
     """
     processes: list[subprocess.Popen[bytes]] = []
     early: list[int] = []

@@ -1,4 +1,4 @@
-"""Run a command for at most so long: at its limit, or when we are interrupted, all processes it started are killed."""
+"""Runs a command with a time limit, and kills all its processes at the limit or on an interrupt."""
 
 import os
 import signal
@@ -20,10 +20,10 @@ def run_limited(
     stdout: Output = subprocess.PIPE,
     stderr: Output = subprocess.PIPE,
 ) -> subprocess.CompletedProcess[str]:
-    """The command's end and output, with /dev/null as its input. Without a limit as subprocess.run.
+    """Run the command with /dev/null as its input; without a limit this is subprocess.run.
 
-    With one it runs in a process group of its own (setpgid(2)), which is killed whole. Raises CheckFailed for a command
-    that did not end in time, OSError if it cannot be executed.
+    With a limit the command runs in a process group of its own (setpgid(2)), which is killed whole.
+    Raises CheckFailed for a command that exceeds the limit, OSError if it cannot be executed.
     """
     with subprocess.Popen(
         command,

@@ -1,4 +1,4 @@
-"""Work on many things at once, as many as there are processors."""
+"""Works on many items at once, one per processor."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 def in_parallel(
     what: str, work: Callable[[Item], Result], items: Sequence[Item], progress: Progress | None
 ) -> list[Result]:
-    """The results of `work` on each item, in order; `progress` hears of each as `what`. Raises what `work` raises."""
+    """The results of `work` on each item, in order; `progress` reports each item as `what`."""
     found: list[Result] = []
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for result in pool.map(work, items):

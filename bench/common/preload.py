@@ -1,4 +1,4 @@
-"""How LD_PRELOAD names a library whose path has characters that mean something there: by a link to it."""
+"""Gives LD_PRELOAD a path without special characters for any library, by a link if needed."""
 
 import hashlib
 import os
@@ -12,16 +12,16 @@ from heapsmith.model.errors import Missing
 from heapsmith.model.files import staged
 
 SPECIAL = re.compile(r"[ :$]")
-"""ld.so(8): spaces and colons separate names, a dollar sign begins a word that the loader replaces."""
+"""ld.so(8): spaces and colons separate names; a dollar sign begins a token that is replaced."""
 
 
 def preload(libraries: list[str], environment: Mapping[str, str]) -> str:
-    """The LD_PRELOAD of these names, in front of what the environment preloads already."""
+    """The value of LD_PRELOAD: these names, then the names in the environment's LD_PRELOAD."""
     return ":".join([*libraries, *filter(None, [environment.get("LD_PRELOAD", "")])])
 
 
 def preloadable(library: Path) -> str:
-    """A path by which LD_PRELOAD can name the library: its own, or that of a link in a folder of this user's.
+    """A path of the library for LD_PRELOAD: its own, or a link in a folder of this user.
 
     Raises Missing if there is no place for the link.
     """
@@ -41,7 +41,7 @@ def preloadable(library: Path) -> str:
 
 
 def _folders() -> Iterator[Path]:
-    """Where links may be, best first."""
+    """The folders for links, best first."""
     yield cache_dir() / "links"
     if runtime := os.environ.get("XDG_RUNTIME_DIR"):
         yield Path(runtime) / "heapsmith"
@@ -49,7 +49,7 @@ def _folders() -> Iterator[Path]:
 
 
 def _why_not_ours(folder: Path) -> str | None:
-    """Make the folder if it is absent; why it cannot be used: what this user loads only this user may change."""
+    """Create the folder if absent; the reason if other users could change its links, else None."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -62,7 +62,7 @@ def _why_not_ours(folder: Path) -> str | None:
 
 
 def _link(link: Path, target: str) -> Path:
-    """The link, made unless it is there; any number of processes may ask at once."""
+    """Create the link if absent; several processes may do so at once."""
     if not link.is_symlink():
         with staged(link, Missing) as made:
             made.symlink_to(target)

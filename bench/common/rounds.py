@@ -1,4 +1,4 @@
-"""Comparing on a shared machine: interleaved rounds in rotated order, and figures with their spread."""
+"""Comparisons on a shared machine: interleaved rounds in rotated order, figures with spread."""
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
@@ -9,14 +9,14 @@ import msgspec
 Run = TypeVar("Run")
 
 Progress = Callable[[str, int, int], None]
-"""Called as progress(what, done, total) while something long runs."""
+"""Called as progress(what, done, total) during long work."""
 
 UNRELIABLE = 0.05
 """A spread above which a row gets a note."""
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """One quantity over the rounds. `spread` is the distance between the quartiles, divided by the median."""
+    """One quantity over the rounds; `spread` is the distance of the quartiles over the median."""
 
     minimum: float
     median: float
@@ -24,7 +24,7 @@ class Figure(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Figure":
-        """Of at least one value; of a single one the spread is 0."""
+        """From at least one value; the spread of a single value is 0."""
         if len(values) < 2:
             return cls(values[0], values[0], 0.0)
         low, median, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -32,7 +32,7 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 def quotients(values: Sequence[float], first: Sequence[float]) -> list[float]:
-    """Round by round values / first: what drifts over the rounds is in both and cancels. 0 / 0 is 1."""
+    """Values / first, round by round: drift over the rounds is in both and cancels. 0 / 0 is 1."""
     return [1.0 if v == f else v / f if f else float("inf") for v, f in zip(values, first, strict=True)]
 
 
@@ -42,7 +42,7 @@ def ratios(values: Sequence[float], first: Sequence[float]) -> Figure:
 
 
 def schedule(entries: int, rounds: int) -> Iterator[tuple[int, int]]:
-    """(round, entry) in the order to run them: each round begins one entry later; round 0 warms up, uncounted."""
+    """(round, entry) in order: each round begins one entry later; round 0 is the warm-up."""
     for number in range(rounds + 1):
         for i in range(entries):
             yield number, (number + i) % entries
@@ -51,7 +51,7 @@ def schedule(entries: int, rounds: int) -> Iterator[tuple[int, int]]:
 def interleaved(
     what: str, names: Sequence[str], rounds: int, run: Callable[[int], Run], progress: Progress | None
 ) -> list[list[Run]]:
-    """By name, what `run` gave in each counted round when called with the place of the name."""
+    """By name, the results of the counted rounds; `run` is called with the name's index."""
     found: list[list[Run]] = [[] for _ in names]
     total = (rounds + 1) * len(names)
     for done, (number, entry) in enumerate(schedule(len(names), rounds)):
@@ -66,7 +66,7 @@ def interleaved(
 
 
 def spread_note(figure: Figure, what: str) -> str:
-    """A warning if the rounds differ too much, else nothing."""
+    """A warning if the rounds differ too much, else empty."""
     if figure.spread <= UNRELIABLE:
         return ""
     return f"{what} spreads {figure.spread:.0%} between quartiles: smaller differences mean nothing"

@@ -1,4 +1,4 @@
-"""Tables of words: as Markdown for a page, as text laid out to fit a terminal."""
+"""Tables of words: as Markdown for a page, or as text that fits the terminal."""
 
 import shutil
 import textwrap
@@ -7,15 +7,15 @@ from io import StringIO
 from typing import NamedTuple
 
 PIPED = 100
-"""Columns of text that goes to no terminal."""
+"""Columns of text that does not go to a terminal."""
 
 GAP = 2
 TIED = "\N{NO-BREAK SPACE}"
-"""Stands for the spaces of a figure, such as 12.3 MiB, while texts are folded."""
+"""Replaces the spaces of a figure, such as 12.3 MiB, while texts are folded."""
 
 
 class Words(NamedTuple):
-    """A table; the first column, and any whose name begins with '<', is text, the others are figures."""
+    """A table; the first column and columns named '<...' hold text, the others figures."""
 
     title: str
     columns: Sequence[str]
@@ -33,17 +33,17 @@ def section(words: Words) -> Iterator[str]:
 
 
 def width() -> int:
-    """Columns of the terminal that standard output is, or COLUMNS, or PIPED."""
+    """Columns of the terminal on standard output, or COLUMNS, or PIPED."""
     return shutil.get_terminal_size((PIPED, 24)).columns
 
 
 def fold(text: str, width: int) -> str:
-    """The text in lines of at most `width` columns that end between words; a longer word has a longer line."""
+    """Fold the text between words into lines of at most `width` columns; longer words overflow."""
     return textwrap.fill(text, max(1, width), break_long_words=False, break_on_hyphens=False)
 
 
 def draw(words: Words) -> None:
-    """Print the table, laid out for the terminal; before a title is an empty line."""
+    """Print the table for the terminal, after an empty line if it has a title."""
     print(("\n" if words.title else "") + text(words, width()))
 
 
@@ -59,20 +59,20 @@ class _Column(NamedTuple):
         return max(map(len, [self.name, *self.cells]))
 
     def least(self) -> int:
-        """The width below which a word or a figure would be broken."""
+        """The least width at which no word or figure is broken."""
         return max((len(word) for cell in [self.name, *self.cells] for word in cell.split(" ")), default=0)
 
 
 _Layout = list[list[_Column]]
-"""Tables to print one under the other."""
+"""Tables to print below each other."""
 
 
 def text(words: Words, width: int) -> str:
-    """The table under its title, in lines of at most `width` columns; no line ends with a space.
+    """The table under its title, in lines of at most `width` columns without trailing spaces.
 
-    A table that is too wide has its headers and texts folded, or its rows and columns exchanged, or is drawn in parts
-    of some columns each, with the first column before them: whichever takes the fewest lines. No word and no figure is
-    broken: a line is longer where they leave no choice.
+    A table that is too wide gets its headers and texts folded, or its rows and columns exchanged,
+    or is split into several tables that repeat the first column: the layout with the fewest lines
+    wins. Words and figures are never broken, so a line may still be longer.
     """
     columns = _columns(words)
     layouts = [[columns]]
@@ -95,7 +95,7 @@ def _columns(words: Words) -> list[_Column]:
 
 
 def _exchanged(columns: list[_Column]) -> list[_Column]:
-    """A row for each column, a column for each row."""
+    """Exchange rows and columns."""
     first, *rest = columns
     rows = zip(*(column.cells for column in rest), strict=True)
     is_text = any(column.is_text for column in rest)
@@ -104,7 +104,7 @@ def _exchanged(columns: list[_Column]) -> list[_Column]:
 
 
 def _parts(columns: list[_Column], width: int, of: Callable[[_Column], int]) -> _Layout:
-    """As many columns in each table as fit by this width of theirs, but at least two; the first is in all."""
+    """Split into tables that fit by the width `of` each column; each has the first and one more."""
     first, *rest = columns
     parts = [[first]]
     for column in rest:
@@ -119,7 +119,7 @@ def _total(columns: list[_Column], of: Callable[[_Column], int]) -> int:
 
 
 def _widths(columns: list[_Column], width: int) -> list[int]:
-    """Of each column, so that they fit as far as that goes: headers of figures are folded before texts."""
+    """The widths of the columns to fit `width`: headers of figures are folded before texts."""
     widths, least = [column.natural() for column in columns], [column.least() for column in columns]
     while sum(widths) + GAP * (len(columns) - 1) > width and widths != least:
         loose = [index for index in range(len(columns)) if widths[index] > least[index]]
@@ -135,13 +135,13 @@ def _folded(columns: list[_Column], width: int) -> list[_Column]:
 
 
 def _height(folded: list[_Column]) -> int:
-    """Lines that the table takes, with the rule below its head and an empty line."""
+    """Lines of the table, with the rule below its head and an empty line."""
     cells: list[tuple[str, ...]] = list(zip(*([column.name, *column.cells] for column in folded), strict=True))
     return sum(1 + max(cell.count("\n") for cell in row) for row in cells) + 2
 
 
 def _drawn(folded: list[_Column]) -> str:
-    from rich.console import Console  # a command without a table does not wait for these
+    from rich.console import Console  # imported here: only commands with a table wait for it
     from rich.table import Table
     from rich.text import Text
 

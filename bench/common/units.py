@@ -1,4 +1,4 @@
-"""Quantities in units that people read."""
+"""Formats quantities with units for people."""
 
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
 

@@ -1,4 +1,4 @@
-"""Running a program under callgrind: exact counts of instructions and, if asked for, simulated caches."""
+"""Runs a program under callgrind: exact instruction counts and optional simulated caches."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +11,10 @@ from heapsmith.model.errors import CheckFailed, Missing
 def callgrind(
     program: Path, words: Sequence[str], library: Path | None, out: Path, limit_s: float, options: Sequence[str] = ()
 ) -> str:
-    """Run `program` with `library` preloaded; its profile goes to `out`; what callgrind said on standard error.
+    """Run `program` with `library` preloaded; the profile goes to `out`; returns the messages.
 
-    The loader preloads it, since valgrind itself must not run on the library. Raises Missing without valgrind,
-    CheckFailed if the run fails or takes longer: what a program did that ended early is no figure.
+    The loader preloads the library, since valgrind itself must not run on it. Raises Missing
+    without valgrind, CheckFailed if the run fails or exceeds the limit.
     """
     tool = ["valgrind", "--tool=callgrind", *options, f"--callgrind-out-file={out}", dynamic_loader(program)]
     preload = ["--preload", str(library)] if library else []

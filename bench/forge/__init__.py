@@ -1,1 +1,1 @@
-"""The forge: from a command to a library made for it."""
+"""The forge: from a command to an allocator library for it."""

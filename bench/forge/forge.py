@@ -1,4 +1,4 @@
-"""The forge: from a command to a library made for it, proved equal to its model and measured against its own malloc."""
+"""The forge: makes a library for a command, verifies it, and measures it against other mallocs."""
 
 import signal
 import subprocess
@@ -26,7 +26,7 @@ from heapsmith.model.trace.stats import trace_info
 STEPS = 9
 
 Say = Callable[[int, str], None]
-"""Called with the number of the step that begins, from 1 to STEPS, and what it does."""
+"""Called with the number of the step that begins, from 1 to STEPS, and its description."""
 
 
 def forge(
@@ -40,11 +40,11 @@ def forge(
     say: Say,
     progress: Progress,
 ) -> ForgeReport:
-    """All steps for `command` into the folder `out`, which exists: trace, design, C, library, proof, measurements.
+    """Run all steps for `command`: trace, design, C, library, proof, times, in the folder `out`.
 
-    The command runs with /dev/null as its input; what it prints is dropped, but for its errors while it is recorded.
-    Each file appears whole or not at all, report.json last. Raises what the steps raise, and CheckFailed if
-    the command is killed or if library and model differ.
+    The command's input is /dev/null; its output is dropped, except for errors during recording.
+    Each file appears whole or not at all, report.json last. Raises the errors of the steps, and
+    CheckFailed if the command is killed or library and model differ.
     """
     trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
     for stale in ("report.json", "report.md"):
@@ -92,7 +92,7 @@ def forge(
 
 
 def _record(command: list[str], trace: Path, progress: Progress) -> RecordResult:
-    """The recording of the command's busiest process, of which no event is lost."""
+    """Record the command; its busiest process must have lost no event."""
     result = record(
         command,
         trace,
@@ -112,7 +112,7 @@ def _record(command: list[str], trace: Path, progress: Progress) -> RecordResult
 
 
 def _stands_in(path: str) -> bool:
-    """Whether a replay can preload the command's own malloc: it may need what only the command loads."""
+    """Whether a replay can preload the command's malloc, which may need the command's libraries."""
     try:
         require_malloc_of(find_library(path))
     except BadInput:
@@ -121,7 +121,7 @@ def _stands_in(path: str) -> bool:
 
 
 def _require(verified: VerifyReport) -> None:
-    """CheckFailed with the first difference, if there is one."""
+    """Raise CheckFailed with the first difference, if any."""
     if verified.ok:
         return
     differences = [f"{run.trace}, {run.build} build: {run.difference}" for run in verified.runs if run.difference]

@@ -1,4 +1,4 @@
-"""The forge's report: all results as one value, the tables that sum it up, and the page that shows them."""
+"""The forge's report: all results, the tables of the summary, and the page."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from heapsmith.model.trace.stats import TraceInfo
 
 
 class ForgeReport(msgspec.Struct, frozen=True):
-    """What the forge did and found. `files`: what it wrote, report.json last."""
+    """The results of the forge. `files`: the files that it wrote, report.json last."""
 
     command: list[str]
     exit_status: int
@@ -43,7 +43,7 @@ def summary(report: ForgeReport) -> list[Words]:
 
 
 def verdict(report: ForgeReport) -> str:
-    """What the program won or lost under the forged library against the malloc that it has by itself, in one line."""
+    """In one line, the program under the forged library compared with it under its own malloc."""
     row, own = report.measured.rows[-1], report.measured.rows[0].library
     if row.signal or row.same_output is False:
         return f"{row.library}: does NOT behave as under {own}; do not use it"
@@ -53,7 +53,7 @@ def verdict(report: ForgeReport) -> str:
 
 
 def _change(what: str, ratio: Figure) -> str:
-    """One quantity's change, unless it is smaller than its own spread."""
+    """The change of one quantity, or that it is within its spread."""
     change = ratio.median - 1
     if abs(change) <= ratio.spread:
         return f"{what} no different within its spread ({change:+.1%} ±{ratio.spread:.1%})"
@@ -61,7 +61,7 @@ def _change(what: str, ratio: Figure) -> str:
 
 
 def markdown(report: ForgeReport) -> str:
-    """The report as a page: commands to use the library, then every table, the reasons and the warnings."""
+    """The report as a page: commands to use the library, tables, reasons and warnings."""
     return "\n".join(_lines(report)) + "\n"
 
 

@@ -1,1 +1,1 @@
-"""Recording: a command under the recorder, and its spools made traces."""
+"""Recording: run a command under the recorder and convert its spools to traces."""

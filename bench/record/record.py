@@ -1,4 +1,4 @@
-"""Run a command under the recorder and make its spools traces, one per process image (docs/recorder.md)."""
+"""Records a command and converts its spools to traces, one per process image (docs/recorder.md)."""
 
 import ctypes
 import os
@@ -21,52 +21,52 @@ from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.trace.reader import TraceWriter
 
-SPOOL_VARIABLE = "HEAPSMITH_RECORD"  # the recorder's own: the directory for spools
+SPOOL_VARIABLE = "HEAPSMITH_RECORD"  # names the directory for spools to the recorder
 HEADER_WORD = b"\0hs_heap_"
 _LIBRARY_FLAGS = ("-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-fno-builtin", "-lpthread")
 _NEEDED_CPU_FLAGS = ("constant_tsc", "rdtscp")
 
 Progress = Callable[[int, int], None]
-"""Called with the records converted so far and all there are."""
+"""Called with the records converted so far and the number of all records."""
 
 
 class RecordedTrace(msgspec.Struct, frozen=True):
-    """One process image: its trace, and what its recording lost or could not know."""
+    """One process image: its trace, and the losses of its recording."""
 
     path: str
     pid: int
     parent_pid: int
-    sequence: int  # of the images of this pid: 0, then 1 more with each exec
+    sequence: int  # number of the image in its process: 0, then 1 more with each exec
     program: list[str]
     events: int
     max_blocks: int
     drops: int  # events lost because the spool could not grow
-    foreign_frees: int  # frees of blocks that were not seen being allocated: in a child, its parent's
-    lost_frees: int  # blocks whose free was not seen, freed in the trace when their address was given out again
-    nested: int  # calls within a call of the same thread, not recorded
+    foreign_frees: int  # frees of blocks with no recorded allocation: a parent's blocks
+    lost_frees: int  # blocks with no recorded free; freed when their address is reused
+    nested: int  # calls inside another call of the same thread; they are not recorded
 
 
 class Running(msgspec.Struct, frozen=True):
-    """A process."""
+    """A process that is still running."""
 
     pid: int
-    name: str  # as ps(1) has it
+    name: str  # as ps(1) shows it
 
 
 class RecordResult(msgspec.Struct, frozen=True):
-    """What a run under the recorder gave."""
+    """The result of a run under the recorder."""
 
-    exit_status: int  # as shells say it: 128 + the signal's number for a death by signal
+    exit_status: int  # 128 + the signal's number after a death by signal
     wall_ns: int
-    record_ns: float  # the hot path's own cost per record, measured here
-    traces: list[RecordedTrace]  # the one at the path asked for first, then by descending events
-    spool: str | None  # the directory of spools, if kept
-    inlines: bool  # CMD has heapsmith.h or an archive in it: what they serve is not in the trace
-    running: list[Running]  # processes that went on after CMD's end: what they did then is in no trace
-    unwritten: list[int]  # pids of images without a trace: their spools could not be begun
+    record_ns: float  # cost of the hot path per record, measured on this machine
+    traces: list[RecordedTrace]  # the trace at the requested path first, then by descending events
+    spool: str | None  # the directory of spools, if it was kept
+    inlines: bool  # CMD contains heapsmith.h or an archive, whose blocks are not in the trace
+    running: list[Running]  # processes that ran on after CMD's end; later events are in no trace
+    unwritten: list[int]  # pids of images without a trace: no spool could be created
 
     def warnings(self) -> list[str]:
-        """What the traces lack, in words."""
+        """One line for each part of the run that the traces lack."""
         found = []
         if self.inlines:
             found.append(
@@ -89,7 +89,7 @@ class _Moment(NamedTuple):
 
 
 class _Probe:
-    """The recorder as a library of this process: the clock of its stamps, and what a record costs."""
+    """The recorder loaded into this process: the clock of its stamps, and the cost of a record."""
 
     def __init__(self, recorder: str) -> None:
         library = ctypes.CDLL(recorder)
@@ -104,9 +104,9 @@ class _Probe:
 
 
 def build_recorder() -> Path:
-    """The recorder's shared library, made from runtime/recorder and kept in the tools' cache.
+    """Build the recorder's shared library from runtime/recorder in the tools' cache.
 
-    Raises Missing without gcc, or where the processor has no TSC that runs at one rate.
+    Raises Missing without gcc, or if the processor's TSC does not run at a constant rate.
     """
     _check_processor()
     sources = sorted(Path(str(files("heapsmith.runtime"))).joinpath("recorder").glob("*.c"))
@@ -137,11 +137,12 @@ def record(
 ) -> RecordResult:
     """Run `command` under the recorder; the image with the most records becomes the trace `out`.
 
-    The others (of children, and before and after an exec) become `<out's stem>.<pid>.<sequence>.hst` beside it, if
-    `all_processes`. Standard streams (or `stdin`, `stdout`, `stderr`, as for subprocess.Popen) and signals are the
-    command's. What background children do after the command's end is not waited for. Raises BadInput (no such command,
-    `out` cannot be written), Missing (see build_recorder; the disk was full before the first event) or CheckFailed (the
-    command never loaded the recorder).
+    With `all_processes`, the other images (of children, and before and after an exec) become
+    `<out's stem>.<pid>.<sequence>.hst` beside it. The command gets the standard streams (or
+    `stdin`, `stdout`, `stderr`, as for subprocess.Popen) and the signals. Background children are
+    not waited for. Raises BadInput (no such command, `out` cannot be written), Missing (see
+    build_recorder; the disk was full before the first event) or CheckFailed (the command never
+    loaded the recorder).
     """
     program = shutil.which(command[0]) if command else None
     if program is None:
@@ -173,16 +174,16 @@ def record(
 
 
 def _inlines(program: Path) -> bool:
-    """Whether the program's string table has the word that heapsmith.h reads and that archives define."""
+    """Whether the program contains the variable of heapsmith.h and of archives."""
     try:
         with program.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
             return content.find(HEADER_WORD) >= 0
-    except (OSError, ValueError):  # it cannot be read, or is empty by now
+    except (OSError, ValueError):  # it cannot be read, or is empty
         return False
 
 
 class _Run(NamedTuple):
-    """The run as a whole."""
+    """The facts of the whole run."""
 
     began: _Moment
     ended: _Moment
@@ -204,7 +205,7 @@ class _Run(NamedTuple):
 
 
 def _make_spool(out: Path) -> Path:
-    """A directory beside `out`: spools are large, and the trace's own file system is where there must be room."""
+    """Make a directory beside `out`: spools are large, and their file system is the trace's."""
     folder = out.absolute().parent
     try:
         spool = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".spool", dir=folder))
@@ -224,7 +225,7 @@ def _still_running(spool: Path) -> list[Running]:
     mapped = os.fsencode(spool).replace(b"\n", rb"\012") + b"/"  # proc_pid_maps(5)
     found = []
     for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it has ended, or is another user's
+        with suppress(OSError):  # the process ended or is another user's
             if mapped in (process / "maps").read_bytes():
                 found.append(Running(int(process.name), (process / "comm").read_text(errors="replace").strip()))
     return found
@@ -233,7 +234,10 @@ def _still_running(spool: Path) -> list[Running]:
 def _convert_all(
     records: dict[Path, int], out: Path, run: _Run, all_processes: bool, progress: Progress | None
 ) -> list[RecordedTrace]:
-    """The traces of all spools, of which `records` tells the sizes, or only of the one with the most records."""
+    """The traces of all spools, or only of the spool with the most records.
+
+    records: the number of records of each spool.
+    """
     heaviest_first = sorted(records, key=lambda path: -records[path])[: None if all_processes else 1]
     report = _Report(sum(records[path] for path in heaviest_first), progress)
     last_of_command = max((path for path in records if _image(path)[0] == run.pid), key=_image, default=None)
@@ -246,13 +250,13 @@ def _convert_all(
 
 
 def _image(path: Path) -> tuple[int, int]:
-    """(pid, sequence) of a spool, which its name says."""
+    """The pid and the sequence in a spool's name."""
     pid, sequence, _ = path.name.split(".")
     return int(pid), int(sequence)
 
 
 def _count_records(directory: Path) -> tuple[dict[Path, int], list[int]]:
-    """Records of each spool, and the pids of spools without a header, which hold nothing."""
+    """Records of each spool, and the pids of spools without a header, which are empty."""
     records, unwritten = {}, []
     for path in sorted(directory.glob("*.spool"), key=_image):
         try:
@@ -264,7 +268,7 @@ def _count_records(directory: Path) -> tuple[dict[Path, int], list[int]]:
 
 
 class _Report:
-    """Progress over all spools; foreign frees are records but no events, so that it may end early."""
+    """Progress over all spools; foreign frees are records but no events, so it may end early."""
 
     def __init__(self, total: int, progress: Progress | None) -> None:
         self._done, self._total, self._progress = 0, total, progress
@@ -298,7 +302,7 @@ def _convert(path: Path, to: Path, run: _Run, exit_status: int | None, report: _
 
 
 def _extra(spool: Spool, run: _Run, exit_status: int | None) -> dict[str, Any]:
-    """What the footer says besides the trace's own figures (docs/recorder.md, section 5)."""
+    """The metadata for the trace's footer (docs/recorder.md, section 5)."""
     head, totals = spool.header, spool.totals
     spool_ns = round(head.spool_ticks * run.ns_per_tick)
     return {

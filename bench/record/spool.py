@@ -1,4 +1,4 @@
-"""From spool to trace: one process image's spool (runtime/recorder/spool.h) becomes chunks in the order of time."""
+"""From spool to trace: reads a process image's spool (runtime/recorder/spool.h) by time."""
 
 import mmap
 import os
@@ -22,20 +22,20 @@ _HEADER = struct.Struct("<Q6I4Q")
 _HEADER_BYTES = 4096
 _UNIT_BYTES = 8 * m.UNIT_WORDS
 FIRST_BYTES = _HEADER_BYTES + _UNIT_BYTES
-"""A spool before its first event, at least."""
-_STAMP_SLACK = 1 << 40  # ticks by which another core's first stamp may seem to precede the image's start
+"""The least size of a spool that holds an event."""
+_STAMP_SLACK = 1 << 40  # ticks by which another core's first stamp may precede the image's start
 _FIRST_TABLE = 1 << 12
-_RELEASE_UNITS = 1024  # read before their pages leave this process's memory
-_RELEASE_CHUNKS = 64  # as many, about
+_RELEASE_UNITS = 1024  # units to read before their pages are released
+_RELEASE_CHUNKS = 64  # chunks to read before that, about
 
 
 class SpoolHeader(NamedTuple):
-    """What a spool says of its process image; stamps and ticks are of the TSC."""
+    """The header of a spool; stamps and ticks are of the TSC."""
 
     pid: int
     parent_pid: int
-    sequence: int  # of the images of this pid
-    forked: bool  # began by fork, not by exec
+    sequence: int  # number of the image in its process
+    forked: bool  # started by fork, not by exec
     start_stamp: int
     drops: int
     nested: int
@@ -44,19 +44,19 @@ class SpoolHeader(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """What the merge met."""
+    """The counts of a merge."""
 
-    records: int  # written by the recorder: what its hot path was paid for
-    foreign_frees: int  # frees and reallocs of addresses that no recorded event gave
-    lost_frees: int  # allocations at an address still live: its free was not seen, and is put just before
-    backsteps: int  # records stamped before the one before them in their stream
+    records: int  # records in the spool, each of which ran the recorder's hot path
+    foreign_frees: int  # frees and reallocs of addresses that no recorded event returned
+    lost_frees: int  # allocations at a live address: its block's free was lost and is added
+    backsteps: int  # records stamped before the previous record of their stream
 
 
 class Spool:
-    """One spool file, mapped; what is written to it later is not seen. Context manager.
+    """One spool file, mapped; later writes to it are not seen. Context manager.
 
-    Raises BadInput if it is not a whole spool of this version. Memory: a table of the live blocks, one chunk, and pages
-    of the file that the kernel may take back.
+    Raises BadInput for a file that is not a whole spool of this version. Memory: a table of live
+    blocks, one chunk, and pages of the file that the kernel may reclaim.
     """
 
     def __init__(self, path: Path) -> None:
@@ -73,10 +73,10 @@ class Spool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        del self._words, self._map  # unmapped with the last of the arrays that look into it
+        del self._words, self._map  # the map closes with the last array that uses it
 
     def count_records(self) -> int:
-        """About as many as events: a realloc is one, a free that proves foreign is one too."""
+        """The number of records; a realloc counts once. Foreign frees give no event."""
         records = 0
         for first in range(0, self._windows.size, _RELEASE_UNITS):
             records += m.fast_count_records(self._words, self._windows[first : first + _RELEASE_UNITS])
@@ -84,7 +84,7 @@ class Spool:
         return records
 
     def chunks(self, ns_per_tick: float) -> Iterator[Chunk]:
-        """The events in the order of time; sets `totals` at the end."""
+        """The events in order of time; sets `totals` at the end."""
         state = m.Merge(
             words=self._words,
             windows=self._windows,
@@ -119,7 +119,7 @@ class Spool:
         return trailers
 
     def _release(self) -> None:
-        """Let go of the pages read so far; any can be read again."""
+        """Release the pages read so far; they can be read again."""
         self._map.madvise(mmap.MADV_DONTNEED)
 
 
@@ -136,10 +136,10 @@ def _parse_header(path: Path, page: bytes) -> SpoolHeader:
 
 
 def _written_units(file: int, units: int) -> Ints:
-    """Which of the file's first `units` have no hole: a hole that is read needs memory, and a full tmpfs has none."""
+    """The units that have no hole; to read a hole takes memory, which a full tmpfs lacks."""
     whole = np.zeros(units, np.bool_)
     end = 0
-    with suppress(OSError):  # ENXIO: no data from there on (lseek(2), SEEK_DATA)
+    with suppress(OSError):  # ENXIO: no data after this offset (lseek(2), SEEK_DATA)
         while end < units * _UNIT_BYTES:
             start = os.lseek(file, end, os.SEEK_DATA)
             end = os.lseek(file, start, os.SEEK_HOLE)
@@ -148,11 +148,11 @@ def _written_units(file: int, units: int) -> Ints:
 
 
 def _order_windows(places: Ints, trailers: Ints) -> tuple[Ints, Records]:
-    """First words of all windows, in order by stream and within it, and the streams at their first windows."""
+    """The indexes of all windows in order by stream, and the streams at their first windows."""
     windows = trailers[:, -1] == WINDOW_MAGIC
     places, trailers = places[windows], trailers[windows]
     ordinal, stream, home = trailers[:, 0], trailers[:, 1] & 0xFFFFFFFF, trailers[:, 1] >> 32
-    order = np.lexsort((home == places, ordinal, stream))  # a live window after the copy it may repeat
+    order = np.lexsort((home == places, ordinal, stream))  # after its own older copy
     places, ordinal, stream = places[order], ordinal[order], stream[order]
     repeats = np.zeros(places.size, np.bool_)
     repeats[1:] = (stream[1:] == stream[:-1]) & (ordinal[1:] == ordinal[:-1])
@@ -167,13 +167,13 @@ def _order_windows(places: Ints, trailers: Ints) -> tuple[Ints, Records]:
 
 
 def _table(places: int) -> tuple[Ints, Ints, Ints]:
-    """An empty address table of at least `places` places, and the stack of spare numbers that goes with it."""
+    """An empty address table of at least `places` places, and the stack of spare numbers for it."""
     size = 1 << (places - 1).bit_length()
     return np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64)
 
 
 def _grow(state: m.Merge) -> None:
-    """The same table and stack get twice the room."""
+    """Double the table and the stack."""
     keys, blocks, spare = _table(2 * state.keys.size)
     m.fast_rehash(state.keys, state.blocks, keys, blocks)
     spare[: state.spare.size] = state.spare

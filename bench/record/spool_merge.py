@@ -1,6 +1,7 @@
-"""The merge of a spool's streams by time: records in, events of a trace out (docs/recorder.md, section 4).
+"""Merges a spool's streams by time: from records to events (docs/recorder.md, section 4).
 
-Kernels over flat arrays of int64. A spool's words are read as signed ones, which only the stamps' mask has to know of.
+The kernels work on flat arrays of int64. A spool's words are unsigned; only STAMP_MASK must remove
+the sign.
 """
 
 import numpy as np
@@ -8,56 +9,56 @@ import numpy as np
 from heapsmith.model.compile.kernel import Arrays, Ints, Records, compiled, hit_path, kernel, record_type
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Op
 
-# Records, as runtime/recorder/spool.h lays them out.
+# The layout of records in runtime/recorder/spool.h.
 UNIT_WORDS = 64 * 1024 // 8
-WINDOW_WORDS = UNIT_WORDS - 6  # of a unit, for records
+WINDOW_WORDS = UNIT_WORDS - 6  # per unit, for records
 MALLOC, CALLOC, ALIGNED, FREE, FREE_SIZED, REALLOC_FROM, REALLOC_TO, THREAD_START, THREAD_EXIT = range(1, 10)
 OPERATION_MASK, LONG = 15, 16
 STAMP_SHIFT, STAMP_MASK = 5, (1 << 59) - 1
 ADDRESS_BITS, ADDRESS_MASK, SIZE_MASK = 48, (1 << 48) - 1, (1 << 16) - 1
 ALIGN_BITS, ALIGN_MASK = 8, (1 << 8) - 1
 
-TRACE_OP = np.array([0, Op.MALLOC, Op.CALLOC, Op.ALIGNED, Op.FREE, Op.FREE_SIZED])  # by the spool's operation
+TRACE_OP = np.array([0, Op.MALLOC, Op.CALLOC, Op.ALIGNED, Op.FREE, Op.FREE_SIZED])  # by operation
 T_MALLOC, T_REALLOC, T_FREE = int(Op.MALLOC), int(Op.REALLOC), int(Op.FREE)
 T_START, T_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
 
 
 STREAM = record_type(
-    "word",  # index of its next record
-    "stamp",  # of that record
-    "window",  # where in `windows` that is
-    "windows_end",  # where in `windows` the stream ends
+    "word",  # index of the stream's next record
+    "stamp",  # of the next record
+    "window",  # index in `windows` of the current window
+    "windows_end",  # index in `windows` of the stream's end
     "thread",
-    "held",  # the block of a realloc under way; -1: none that is known
+    "held",  # the block of a realloc in progress; -1: unknown
     "held_address",
 )
 SCALARS = record_type(
-    "base",  # the stamp from which the streams' stamps count
-    "events",  # put out
-    "live",  # blocks
-    "numbers",  # of blocks, used so far
-    "spares",  # numbers to use again
+    "base",  # the stamp that counts as 0
+    "events",  # emitted
+    "live",  # live blocks
+    "numbers",  # block numbers used so far
+    "spares",  # block numbers to use again
     "threads",
     "now_ns",
     "first_stamp",
     "heaped",  # streams in the heap
-    "records",  # merged
+    "records",  # merged records
     "foreign",  # frees and reallocs of unknown addresses
-    "lost",  # frees not seen
-    "backsteps",  # stamps before the one before them in their stream
+    "lost",  # frees that were not recorded
+    "backsteps",  # stamps before the previous stamp of their stream
 )
 
-EVENTS_PER_RECORD = 3  # at most: a lost free, and a realloc to size 0 that freed one block and gave another
-DONE, FULL, GROW = range(3)  # why the merge returned: no record left, chunk full, table half full
+EVENTS_PER_RECORD = 3  # at most: a lost free, and a realloc to size 0 that returned another block
+DONE, FULL, GROW = range(3)  # why `merge` returned: no record left, chunk full, table half full
 
 
 class Merge(Arrays):
     """The state of a merge.
 
-    words: the spool. windows: the first words of all windows, in order by stream and within it.
-    heap: the streams that have a record, the least stamp first. keys, blocks: address -> block
-    number, by open addressing. spare: numbers to use again, a stack as long as the table. out: a
-    row per field of Chunk, and room for CHUNK_EVENTS + EVENTS_PER_RECORD events.
+    words: the spool. windows: the index of each window's first word, in order by stream. heap: the
+    streams that have a record, the least stamp first. keys, blocks: a hash table from address to
+    block number, by open addressing. spare: a stack of block numbers to use again, as long as the
+    table. out: a row per field of Chunk; CHUNK_EVENTS + EVENTS_PER_RECORD columns.
     """
 
     words: Ints
@@ -73,7 +74,7 @@ class Merge(Arrays):
 
 @kernel
 def count_records(words: Ints, windows: Ints) -> int:
-    """Records in `windows`, the two halves of a realloc counted once."""
+    """The number of records in `windows`; the two halves of a realloc count once."""
     count = 0
     for first in windows:
         at = first
@@ -86,13 +87,13 @@ def count_records(words: Ints, windows: Ints) -> int:
 
 @hit_path
 def home(keys: Ints, address: int) -> int:
-    """Where a search for `address` begins."""
+    """The place where the search for `address` begins."""
     return ((((address >> 4) ^ (address >> 35)) & 0x7FFFFFFF) * 0x9E3779B1 >> 31) & (keys.size - 1)
 
 
 @hit_path
 def find(keys: Ints, address: int) -> int:
-    """Where `address` is, or the empty place (0) where it would go; linear probing (Knuth vol. 3, 6.4, algorithm L)."""
+    """The place of `address`, or its empty place; linear probing (Knuth vol. 3, 6.4, algorithm L)."""
     at = home(keys, address)
     while keys[at] != 0 and keys[at] != address:
         at = (at + 1) & (keys.size - 1)
@@ -101,7 +102,7 @@ def find(keys: Ints, address: int) -> int:
 
 @hit_path
 def remove(keys: Ints, blocks: Ints, gap: int) -> None:
-    """Empty place `gap` and move up what would no longer be found (Knuth vol. 3, 6.4, algorithm R)."""
+    """Empty place `gap` and close its probe sequence (Knuth vol. 3, 6.4, algorithm R)."""
     mask = keys.size - 1
     at = (gap + 1) & mask
     while keys[at] != 0:
@@ -115,7 +116,7 @@ def remove(keys: Ints, blocks: Ints, gap: int) -> None:
 
 @kernel
 def rehash(keys: Ints, blocks: Ints, new_keys: Ints, new_blocks: Ints) -> None:
-    """Put all of a table into a larger empty one; sizes are powers of two."""
+    """Move a table's entries into a larger empty table; sizes are powers of two."""
     for i in range(keys.size):
         if keys[i] != 0:
             at = find(new_keys, keys[i])
@@ -125,7 +126,7 @@ def rehash(keys: Ints, blocks: Ints, new_keys: Ints, new_blocks: Ints) -> None:
 
 @hit_path
 def emit(state: Merge, op: int, thread: int, block: int, size: int, align_log2: int) -> None:
-    """Put an event out."""
+    """Append an event to the chunk."""
     i = state.events
     state.out[0, i] = op
     state.out[1, i] = thread
@@ -138,7 +139,7 @@ def emit(state: Merge, op: int, thread: int, block: int, size: int, align_log2: 
 
 @hit_path
 def bury(state: Merge, op: int, thread: int, block: int, size: int, align: int) -> None:
-    """The death of `block`: its number goes on the stack of numbers to use again."""
+    """`block` dies: its number goes on the stack of spare numbers."""
     emit(state, op, thread, block, size, align)
     state.spare[state.spares] = block
     state.spares += 1
@@ -146,7 +147,7 @@ def bury(state: Merge, op: int, thread: int, block: int, size: int, align: int) 
 
 @hit_path
 def take(state: Merge, address: int) -> int:
-    """Unbind `address`; the block it had, or -1."""
+    """Remove `address` from the table; returns its block, or -1."""
     at = find(state.keys, address)
     if state.keys[at] == 0:
         return -1
@@ -158,7 +159,7 @@ def take(state: Merge, address: int) -> int:
 
 @hit_path
 def bind(state: Merge, address: int, block: int) -> None:
-    """Give `address`, which no block has, to `block`."""
+    """Bind `block` to `address`, which has no block."""
     at = find(state.keys, address)
     state.keys[at] = address
     state.blocks[at] = block
@@ -167,7 +168,7 @@ def bind(state: Merge, address: int, block: int) -> None:
 
 @hit_path
 def vacate(state: Merge, thread: int, address: int) -> None:
-    """Before a block gets `address`: one that is still there was freed unseen, and dies here."""
+    """Before a block gets `address`: the block still there was freed unseen and dies now."""
     unseen = take(state, address)
     if unseen >= 0:
         bury(state, T_FREE, thread, unseen, 0, 0)
@@ -176,7 +177,7 @@ def vacate(state: Merge, thread: int, address: int) -> None:
 
 @hit_path
 def bear(state: Merge, op: int, thread: int, address: int, size: int, align: int) -> None:
-    """A new block, with the number freed last or the next one."""
+    """A new block, with the number that was freed last or a new number."""
     vacate(state, thread, address)
     if state.spares > 0:
         state.spares -= 1
@@ -190,16 +191,16 @@ def bear(state: Merge, op: int, thread: int, address: int, size: int, align: int
 
 @kernel
 def end_realloc(state: Merge, i: int, address: int, size: int) -> None:
-    """The second half: the block held since the first gets its new address - or has died, or is where it was."""
+    """The second half of a realloc: the block gets its new address, dies, or keeps its address."""
     thread, held = int(state.streams[i]["thread"]), int(state.streams[i]["held"])
-    if address == 0 and size != 0:  # failed
+    if address == 0 and size != 0:  # the realloc failed
         if held >= 0:
             bind(state, int(state.streams[i]["held_address"]), held)
     elif held >= 0 and size != 0:
         vacate(state, thread, address)
         bind(state, address, held)
         emit(state, T_REALLOC, thread, held, size, 0)
-    else:  # size 0 frees, though some allocators return another block; an unknown block is as good as freed
+    else:  # size 0 frees; a block that it returned and unknown blocks count as freed
         if held >= 0:
             bury(state, T_FREE, thread, held, 0, 0)
         else:
@@ -210,7 +211,7 @@ def end_realloc(state: Merge, i: int, address: int, size: int) -> None:
 
 @hit_path
 def free(state: Merge, op: int, thread: int, address: int, size: int, align: int) -> None:
-    """The death of the block at `address`, if one is known there."""
+    """The block at `address` dies if it is known."""
     block = take(state, address)
     if block >= 0:
         bury(state, op, thread, block, size, align)
@@ -220,7 +221,7 @@ def free(state: Merge, op: int, thread: int, address: int, size: int, align: int
 
 @hit_path
 def apply(state: Merge, i: int) -> None:
-    """The next record of stream `i`: at most EVENTS_PER_RECORD events."""
+    """Apply the next record of stream `i`: at most EVENTS_PER_RECORD events."""
     at, thread = int(state.streams[i]["word"]), int(state.streams[i]["thread"])
     operation, place = int(state.words[at]) & OPERATION_MASK, int(state.words[at + 1])
     address, size, align = place & ADDRESS_MASK, (place >> ADDRESS_BITS) & SIZE_MASK, 0
@@ -246,7 +247,7 @@ def apply(state: Merge, i: int) -> None:
 
 @hit_path
 def find_record(state: Merge, i: int) -> int:
-    """1, and stream `i` is past the end of a window if it was at one; 0 at the end of the stream."""
+    """Move stream `i` on to its next window at a window's end; returns 0 at the stream's end."""
     word, window = int(state.streams[i]["word"]), int(state.streams[i]["window"])
     while word >= state.windows[window] + WINDOW_WORDS or state.words[word] == 0:
         window += 1
@@ -259,13 +260,13 @@ def find_record(state: Merge, i: int) -> int:
 
 @hit_path
 def stamp_of(state: Merge, i: int) -> int:
-    """The stamp of the next record of stream `i`, in ticks since the stamp `base`."""
+    """The stamp of the next record of stream `i`, in ticks since `base`."""
     return ((int(state.words[state.streams[i]["word"]]) >> STAMP_SHIFT) - state.base) & STAMP_MASK
 
 
 @hit_path
 def sift(state: Merge, at: int) -> None:
-    """Put the stream at place `at` of the heap (least stamp first) where it belongs at or below."""
+    """Sift the stream at place `at` of the heap down (least stamp first)."""
     moving = int(state.heap[at])
     while 2 * at + 1 < state.heaped:
         child = 2 * at + 1
@@ -283,7 +284,7 @@ def sift(state: Merge, at: int) -> None:
 
 @kernel
 def start_heap(state: Merge) -> None:
-    """Heap the streams that have a record."""
+    """Build the heap of the streams that have a record."""
     for i in range(state.streams.size):
         if find_record(state, i):
             state.streams[i]["stamp"] = stamp_of(state, i)
@@ -297,7 +298,7 @@ def start_heap(state: Merge) -> None:
 
 @hit_path
 def advance(state: Merge) -> None:
-    """The first stream of the heap moves to its next record, or leaves."""
+    """Move the heap's first stream to its next record, or remove the stream."""
     i = int(state.heap[0])
     state.streams[i]["word"] += 4 if state.words[state.streams[i]["word"]] & LONG else 2
     if find_record(state, i):
@@ -314,7 +315,7 @@ def advance(state: Merge) -> None:
 
 @kernel
 def merge(state: Merge, ns_per_tick: float) -> int:
-    """Records in the order of their stamps until DONE, FULL (CHUNK_EVENTS are out) or GROW (the table is half full)."""
+    """Merge records by stamp until DONE, FULL (CHUNK_EVENTS) or GROW (the table is half full)."""
     while state.heaped > 0:
         if state.events >= CHUNK_EVENTS:
             return FULL

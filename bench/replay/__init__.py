@@ -1,1 +1,1 @@
-"""Replaying a trace: its script, rounds against several mallocs, instructions and system calls."""
+"""Replays of a trace: scripts, rounds under several mallocs, instructions and system calls."""

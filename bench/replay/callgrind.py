@@ -1,4 +1,4 @@
-"""Callgrind: what a replay costs in instructions and simulated cache misses, by object and function."""
+"""Callgrind: a replay's instructions and simulated cache misses, by object and function."""
 
 import re
 from collections import defaultdict
@@ -17,13 +17,13 @@ from heapsmith.model.files import scratch
 
 LIMIT_S = 600.0
 MOVERS = re.compile("mem(set|cpy|move|cmp|chr)")
-"""Functions of libc that work on a block's bytes: those that a library calls are counted, apart from its own."""
+"""Functions of libc for a block's bytes; the calls from the library are counted separately."""
 
 NO_LOOP = frozenset({"rss_anon_bytes", "clock_ns"})
-"""Functions of the replay driver that are no part of its loop: what its pauses do."""
+"""Functions of the replay driver that run in its pauses, outside its loop."""
 
 Costs = list[int]
-"""In the order of the profile's events."""
+"""Costs in the order of the profile's events."""
 
 
 class Geometry(NamedTuple):
@@ -39,23 +39,23 @@ class Geometry(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """A callgrind.out file. own: cost by (object, function); called: inclusive cost by (calling object, function)."""
+    """A callgrind.out file: costs by (object, function) and inclusive by (caller, function)."""
 
     events: list[str]
     own: dict[tuple[str, str], Costs]
     called: dict[tuple[str, str], Costs]
 
     def cost(self, costs: Costs, *events: str) -> int:
-        """The sum of these events; 0 for those that were not counted."""
+        """The sum of these events; 0 for events that were not counted."""
         return sum(costs[self.events.index(event)] for event in events if event in self.events)
 
 
 class Counted(msgspec.Struct, frozen=True):
-    """What one replay costs; the same process with no event to replay is subtracted.
+    """The cost of one replay, minus the cost of a replay without events.
 
-    instructions: inside the library. d1_misses, ll_misses: lines that data accesses of the library, of libc's memset,
-    memcpy and memmove that it calls and of the replay's loop miss in the first and the last of two levels of cache (0
-    if no cache was simulated).
+    instructions: inside the library. d1_misses, ll_misses: lines missed in the first and the last
+    of two cache levels by data accesses of the library, of the libc functions (memset, memcpy,
+    memmove) that it calls, and of the replay's loop; 0 if no cache was simulated.
     """
 
     instructions: int
@@ -68,10 +68,10 @@ class Counted(msgspec.Struct, frozen=True):
 
 
 def parse(lines: Iterable[str]) -> Profile:
-    """The profile of a callgrind.out file of one part; BadInput for anything else.
+    """Parse a callgrind.out file of one part; BadInput for any other file.
 
-    Names are written out where they first occur: `fn=(7) malloc`, later `fn=(7)`; a call's object is the caller's
-    unless the file says otherwise; zeros at the end of a row of costs are left out.
+    The format defines a name at its first use: `fn=(7) malloc`, later `fn=(7)`. A call's object is
+    the caller's object by default. Trailing zeros of a row of costs are omitted.
     """
     events: list[str] = []
     names: dict[tuple[str, str], str] = {}
@@ -109,7 +109,7 @@ def _name(names: dict[tuple[str, str], str], table: str, value: str) -> str:
 
 
 def counted(profile: Profile, library: Path, driver: Path) -> Counted:
-    """The figures of a profile of a replay: all that the process did, its start and end too."""
+    """The figures of a profile of a whole replay process, including its start and end."""
     own: dict[str, Costs] = defaultdict(lambda: [0] * len(profile.events))
     for (where, function), costs in profile.own.items():
         part = {str(library): "library", str(driver): "loop"}.get(where)
@@ -148,17 +148,18 @@ def _profile(script: Path, library: Path, caches: tuple[Geometry, Geometry] | No
 
 
 def replay_counts(script: Path, library: Path, caches: tuple[Geometry, Geometry] | None = None) -> Counted:
-    """What a replay of `script` (of write_script) costs under `library`; `caches`: simulate first level and last too.
+    """The cost of a replay of `script` (of write_script) under `library`.
 
-    Blocks are written to, a byte of each line, only where caches are simulated. RSS is not sampled: that would push
-    lines out of the caches. The start of the process, of the library and its end are excluded: a replay of a script
-    without events is subtracted. Raises Missing without valgrind, CheckFailed if the replay fails.
+    `caches`: the first and last level to simulate; the replay writes a byte of each line of blocks
+    only with them. RSS is not sampled, since this would evict lines. A replay of an empty script is
+    subtracted: it holds the start and end of the process and the library. Raises Missing without
+    valgrind, CheckFailed if the replay fails.
     """
     return _profile(script, library, caches).less(_nothing(library, caches))
 
 
 @lru_cache
 def _nothing(library: Path, caches: tuple[Geometry, Geometry] | None) -> Counted:
-    """What a replay of no event costs."""
+    """The cost of a replay without events."""
     with scratch() as folder:
         return _profile(script_of_nothing(folder), library, caches)

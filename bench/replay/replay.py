@@ -1,4 +1,4 @@
-"""Replay a trace against several mallocs in interleaved rounds: ns per operation and peak RSS, with their spread."""
+"""Replays a trace under several mallocs in interleaved rounds: ns per operation and peak RSS."""
 
 import os
 import signal
@@ -20,12 +20,12 @@ TOUCH = ("none", "first", "all")
 
 
 class Replayed(msgspec.Struct, frozen=True):
-    """What the driver reports of one replay.
+    """The driver's report of one replay.
 
-    RSS is the process's anonymous memory without the replayer's own tables and script: at the start (before the first
-    event: what the library took when it was loaded), at most (of samples), on average over the events (of samples and
-    the end), at the trace's peak of live bytes, at the end. `stalls` counts the events that had to wait for another
-    thread.
+    RSS is the process's anonymous memory without the replayer's own tables and script. It is given
+    at the start (after the library was loaded, before the first event), at most (of samples), on
+    average over the events (of samples and the end), at the trace's peak of live bytes, and at the
+    end. `stalls` counts the events that waited for another thread.
     """
 
     operations: int
@@ -43,7 +43,7 @@ class Replayed(msgspec.Struct, frozen=True):
 
 
 class ReplayRow(msgspec.Struct, frozen=True):
-    """One library. Ratios are to the table's first library, round by round; `note` warns of figures not to trust."""
+    """One library; ratios to the table's first library by round; `note` warns of bad figures."""
 
     library: str
     path: str | None
@@ -63,7 +63,7 @@ class ReplayRow(msgspec.Struct, frozen=True):
 
 
 class ReplayTable(msgspec.Struct, frozen=True):
-    """A replay of one trace: `operations` calls by `threads` threads, `peak_live_bytes` of requested bytes at most."""
+    """A replay of a trace: `operations` calls, and at most `peak_live_bytes` requested bytes."""
 
     trace: str
     operations: int
@@ -83,11 +83,11 @@ def replay_once(
     env: Mapping[str, str] | None = None,
     limit_s: float | None = None,
 ) -> Replayed:
-    """One process that replays `script` (of write_script) under `library`, in at most `limit_s`.
+    """One process that replays `script` (of write_script) under `library`, within `limit_s`.
 
-    `env` replaces the environment, of which LD_PRELOAD is never taken. With `check` every block's contents and
-    alignment are checked. Raises CheckFailed if the malloc fails, breaks a block, crashes or takes too long, BadInput
-    for a script that cannot be read.
+    `env` replaces the environment; LD_PRELOAD is never taken from it. `check` checks every block's
+    contents and alignment. Raises CheckFailed if the malloc fails, breaks a block, crashes or
+    exceeds the limit, BadInput for a script that cannot be read.
     """
     given = os.environ if env is None else env
     environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"}
@@ -127,7 +127,7 @@ def _row(library: Library, runs: list[Replayed], first: list[Replayed], checked:
 
 
 def _notes(runs: list[Replayed], ns: Figure, rss: Figure) -> list[str]:
-    """Why not to trust the row: rounds that differ, a processor shared with others or among the threads."""
+    """Why not to trust the row: rounds that differ, or a lack of processors."""
     notes = [spread_note(ns, "time"), spread_note(rss, "peak RSS")]
     waited = Figure.of([1 - run.cpu_ns / max(1, run.wall_ns) for run in runs]).median
     cores = len(os.sched_getaffinity(0))
@@ -147,12 +147,13 @@ def replay(
     check: bool = False,
     progress: Progress | None = None,
 ) -> ReplayTable:
-    """Replay `trace` as fast as it goes under each library of `libs` (see find_library), in interleaved rounds.
+    """Replay `trace` at full speed under each library of `libs`, in interleaved rounds.
 
-    `touch` is what the replay writes to each new block: nothing, its first and last word, or a byte of each cache line.
-    With `check` one more replay per library, before the rounds, checks alignment and contents of every block. A round
-    that warms up is not counted. Raises BadInput for unknown libraries and bad traces, CheckFailed where a library
-    breaks, Missing without a compiler or room for the script (16 bytes per event, in the temporary directory).
+    `libs`: see find_library. `touch`: what the replay writes to each new block: nothing, its first
+    and last word, or a byte of each cache line. `check`: one more replay per library, before the
+    rounds, checks alignment and contents of every block. A warm-up round is not counted. Raises
+    BadInput for unknown libraries and bad traces, CheckFailed where a library breaks, Missing
+    without a compiler or room for the script (16 bytes per event, in the temporary directory).
     """
     if rounds < 1:
         raise BadInput(f"rounds: expected at least 1, not {rounds}")

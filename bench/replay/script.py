@@ -1,7 +1,7 @@
-"""From a trace to the replay driver's script: a stream of flat events per thread, with the order between threads kept.
+"""From a trace to the replay driver's script: a stream of events per thread, with their order.
 
-The script's layout is documented in `runtime/replay/script.h`. The trace is read once, chunk by chunk; memory holds one
-chunk, the tables of live blocks and of threads, and 24 bytes per chunk and thread.
+`runtime/replay/script.h` documents the layout. The trace is read once, chunk by chunk. Memory holds
+one chunk, the tables of live blocks and of threads, and 24 bytes per chunk and thread.
 """
 
 from functools import cache
@@ -42,13 +42,13 @@ SPAWN, JOIN = 6, 7  # operations that only scripts have; 0 to 5 are the trace's
 
 REALLOC, FREE, THREAD_START, THREAD_EXIT = int(Op.REALLOC), int(Op.FREE), int(Op.THREAD_START), int(Op.THREAD_EXIT)
 
-RUN = 64  # fresh slots a stream takes at a time, so that streams do not share cache lines of the driver's table
-REUSE_LAG = 4096  # events before a slot freed by another stream is born again: by then that free needs no waiting for
+RUN = 64  # fresh slots taken at once: streams share no cache lines of the driver's table
+REUSE_LAG = 4096  # events before another stream's freed slot is reused; that free is then long done
 MAX_BYTES = (1 << 48) - 1
 
 
 class ScriptFacts(NamedTuple):
-    """What a script holds: calls of the malloc family, threads, slots of the block table, peak of requested bytes."""
+    """The counts of a script: calls, threads, slots of the block table, peak of requested bytes."""
 
     operations: int
     threads: int
@@ -58,18 +58,19 @@ class ScriptFacts(NamedTuple):
 
 # ---- slots: the names of blocks in the script
 #
-# The trace recycles block ids among all threads. Taken over as they are, they would make the thread that gets an id
-# wait for the one that freed it, which the program did not do. So each stream has slots of its own: those it freed
-# itself (LIFO, linked from streams[s].free) before fresh ones (runs of RUN). A slot freed by another stream than
-# that it was born in, and the slots of a thread that has ended, go to one FIFO list (state.head .. state.tail) from
-# which any stream takes a slot once it has lain there for REUSE_LAG events. All lists are linked through slots[].next.
+# The trace recycles block ids among all threads. With these ids, a thread that gets an id would
+# wait for the thread that freed it, as the program did not. So each stream has its own slots. It
+# prefers slots that it freed itself (LIFO, from streams[s].free) to fresh slots (runs of RUN). Two
+# kinds of slots go to one FIFO list (state.head .. state.tail): a slot freed by another stream
+# than its block's, and the slots of an ended thread. Any stream may take a slot after REUSE_LAG
+# events in that list. All lists are linked through slots[].next.
 
 
 class _Naming(Arrays):
     """The tables that grow with the trace, and the columns of the chunk whose events get slots.
 
-    blocks: slot and bytes of each live block. streams: slots that each has for itself, `free` the
-    first of those it freed, `fresh` to `fresh_end` those never used. out: the chunk's events.
+    blocks: slot and bytes of each live block. streams: the free slots of each stream: `free` is the
+    slot that it freed last, `fresh` to `fresh_end` were never used. out: the chunk's events.
     """
 
     op: Bytes
@@ -85,7 +86,7 @@ class _Naming(Arrays):
 
 @kernel
 def _append(state: _Naming, slot: int) -> None:
-    """Put a slot at the end of the list for all streams."""
+    """Append a slot to the list for all streams."""
     state.slots[slot]["next"] = -1
     state.slots[slot]["since"] = state.events
     if state.head < 0:
@@ -97,7 +98,7 @@ def _append(state: _Naming, slot: int) -> None:
 
 @kernel
 def _take(state: _Naming, stream: int) -> int:
-    """The slot for a block born in this stream."""
+    """Take a slot for a new block of this stream."""
     slot = int(state.streams[stream]["free"])
     if slot >= 0:
         state.streams[stream]["free"] = state.slots[slot]["next"]
@@ -118,7 +119,7 @@ def _take(state: _Naming, stream: int) -> int:
 
 @kernel
 def _give(state: _Naming, stream: int, slot: int) -> None:
-    """The slot of a block freed in this stream."""
+    """Return the slot of a block that this stream freed."""
     if state.slots[slot]["owner"] == stream:
         state.slots[slot]["next"] = state.streams[stream]["free"]
         state.streams[stream]["free"] = slot
@@ -128,7 +129,7 @@ def _give(state: _Naming, stream: int, slot: int) -> None:
 
 @kernel
 def _give_up(state: _Naming, stream: int) -> None:
-    """A thread ends: its free slots are for all."""
+    """A thread ends: move its free slots to the list for all streams."""
     slot = int(state.streams[stream]["free"])
     while slot >= 0:
         following = int(state.slots[slot]["next"])
@@ -139,7 +140,7 @@ def _give_up(state: _Naming, stream: int) -> None:
 
 @kernel
 def _count_live(state: _Naming, change: int, index: int) -> None:
-    """Follow the requested bytes that are live; index is the event's in its chunk."""
+    """Add to the live requested bytes; `index` is the event's index in its chunk."""
     state.live_bytes += change
     if state.live_bytes > state.peak_bytes:
         state.peak_bytes = state.live_bytes
@@ -150,7 +151,7 @@ def _count_live(state: _Naming, change: int, index: int) -> None:
 def _name_slots(state: _Naming) -> None:
     """Fill slot and after of out[i] for each event i of a chunk.
 
-    `after` is the number of operations on the slot so far if the last of them was made in another
+    `after` is the number of operations on the slot so far if the last of them was in another
     stream, else 0.
     """
     for i in range(state.op.size):
@@ -184,16 +185,16 @@ _compiled = cache(compiled)
 
 
 class _Lives:
-    """The threads' lives. Stream 0 creates each thread where its first event is, after joining those ended by then."""
+    """Threads' lives: stream 0 starts a thread at its first event, after joining ended threads."""
 
     def __init__(self, threads: int) -> None:
         self.born = np.zeros(threads, dtype=bool)
         self.born[0] = True
-        self.stream_of = np.arange(threads)  # 0 for a thread that has been joined: what it still does, stream 0 does
+        self.stream_of = np.arange(threads)  # 0 for a joined thread: then stream 0
         self.ended: list[int] = []
 
     def follow(self, op: Array, thread: Array) -> tuple[Array, list[tuple[int, int, int]]]:
-        """The stream of each event of a chunk, and stream 0's own events (before index, SPAWN or JOIN, thread)."""
+        """The stream of each event, and stream 0's events (before index, SPAWN or JOIN, thread)."""
         stream = self.stream_of[thread]
         births = [] if self.born[thread].all() else self._births(thread)
         ends = [(int(i), False, int(thread[i])) for i in np.flatnonzero(op == THREAD_EXIT)]
@@ -245,7 +246,7 @@ class _Writer:
         self.segments: list[Array] = []  # rows of stream, first event, count
 
     def add(self, chunk: Chunk) -> None:
-        """Append one chunk. Raises BadInput for a size that a script event cannot hold."""
+        """Append a chunk. Raises BadInput for a size that a script event cannot hold."""
         if chunk.size.max(initial=0) > MAX_BYTES:
             index = self.state.events + int(np.argmax(chunk.size))
             raise BadInput(
@@ -268,7 +269,7 @@ class _Writer:
         self._append(events, stream)
 
     def _events(self, chunk: Chunk, stream: Array) -> Array:
-        """The chunk's events as script events, one for one (those of thread lives mean nothing)."""
+        """Convert the chunk's events to script events; starts and exits of threads mean nothing."""
         state, slots = self.state, self.state.slots
         room = state.slots_used + chunk.op.size + RUN * self.threads
         if room > slots.size:
@@ -288,7 +289,7 @@ class _Writer:
     def _append(self, events: Array, stream: Array) -> None:
         counts = np.bincount(stream, minlength=self.threads)
         if np.count_nonzero(counts) > 1:
-            narrow = stream.astype(np.uint16) if self.threads <= 0x10000 else stream  # 16 bits sort by radix
+            narrow = stream.astype(np.uint16) if self.threads <= 0x10000 else stream  # radix sort
             events = events[np.argsort(narrow, kind="stable")]
         present = np.flatnonzero(counts)
         first = int(self.written.sum()) + np.cumsum(counts[present]) - counts[present]
@@ -319,7 +320,7 @@ class _Writer:
 def write_script(trace: Path, out: Path, progress: Progress | None = None) -> ScriptFacts:
     """Write `trace` as a replay script to `out`, a scratch file of 16 bytes per event.
 
-    Raises BadInput for a trace that cannot be read or replayed, Missing where `out` cannot be written.
+    Raises BadInput for a trace that cannot be read or replayed, Missing if `out` cannot be written.
     """
     with TraceReader(trace) as reader:
         footer = reader.footer
@@ -337,7 +338,7 @@ def write_script(trace: Path, out: Path, progress: Progress | None = None) -> Sc
 
 
 def script_of_nothing(folder: Path) -> Path:
-    """A script without events, in the folder: its replay does what any replay does besides."""
+    """Write a script without events to the folder: its replay costs only the fixed work."""
     trace, script = folder / "nothing.hst", folder / "nothing"
     with TraceWriter(trace, command=[], source="nothing"):
         pass

@@ -1,4 +1,4 @@
-"""System calls of a replay for memory, counted by strace: mmap, munmap, mremap, mprotect and madvise."""
+"""A replay's system calls for memory, counted by strace: mmap, munmap, mremap and more."""
 
 import re
 from functools import cache
@@ -16,10 +16,10 @@ LIMIT_S = 120.0
 
 
 def memory_calls(script: Path, library: Path) -> int:
-    """Such calls of a replay of the script with the library preloaded, less those of a replay of nothing.
+    """The memory calls of a replay of the script under the library, minus those of an empty replay.
 
-    Threads map their stacks: of scripts with several these count too. Raises Missing without strace, or where it may
-    not look at a process.
+    Includes the maps of the stacks of threads. Raises Missing without strace, or where strace may
+    not trace a process.
     """
     with scratch() as folder:
         return _counted(script, library, folder / "strace") - _of_nothing(library)

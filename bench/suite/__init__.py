@@ -1,1 +1,1 @@
-"""The benchmark: rows under every column, compared."""
+"""The benchmark: its rows, columns and results."""

@@ -1,4 +1,4 @@
-"""The columns of the benchmark: glibc, the peers, libraries of ours, tuned ones and on what, ceilings."""
+"""The columns of the benchmark: glibc, peers, own and tuned libraries, ceilings."""
 
 import re
 from pathlib import Path
@@ -14,10 +14,10 @@ from heapsmith.model.errors import BadInput
 DEFAULT = "default"
 
 TUNED = "tuned"
-"""The column whose library is made row by row (bench/suite/training.py)."""
+"""The column whose library is built for each row (bench/suite/training.py)."""
 
 Kind = Literal["peer", "library", "tuned", "ceiling"]
-"""`peer` is glibc too; a `library` is any other than peers, mostly one of ours."""
+"""`peer` includes glibc; `library` is any other library, usually of a design."""
 
 
 class Column(NamedTuple):
@@ -28,10 +28,10 @@ class Column(NamedTuple):
     kind: Kind
     tuned_on: str = ""
     unusable: str = ""
-    """Why it cannot stand in for malloc, though it was found; empty otherwise."""
+    """Why it cannot replace malloc although it was found; else empty."""
 
     is_by_row: bool = False
-    """Each row has a library of its own for it (bench/suite/training.py); `library` has no path before that."""
+    """Each row has its own library (bench/suite/training.py); until then `library` has no path."""
 
     @property
     def name(self) -> str:
@@ -39,7 +39,7 @@ class Column(NamedTuple):
 
 
 def _column(spec: str) -> Column:
-    """A built-in design, glibc, a peer, or a library's or design's path."""
+    """A built-in design, glibc, a peer, or a path of a library or design."""
     if spec in builtin_names() or Path(spec).suffix == ".toml":
         design = load(spec)
         return Column(Library(design.name, library_of(design), design.hash()), "library")
@@ -54,7 +54,7 @@ def _short(file: str) -> str:
 
 
 def _tuned(spec: str) -> Column:
-    """PATH[=TUNED_ON]."""
+    """A column from PATH[=TUNED_ON]."""
     path, _, tuned_on = spec.partition("=")
     column = _column(path)
     if column.kind == "peer":
@@ -63,7 +63,7 @@ def _tuned(spec: str) -> Column:
 
 
 def _installed_peers() -> list[str]:
-    """Names of the peers that are found; of two names for one file the first."""
+    """Names of the installed peers; if two names have the same file, only the first."""
     found: dict[Path, str] = {}
     for name in PEERS:
         path = find_peer(name)
@@ -73,11 +73,11 @@ def _installed_peers() -> list[str]:
 
 
 def columns(libs: list[str], tuned: list[str], *, tune: bool = False) -> list[Column]:
-    """glibc first, then what `libs` name (if empty: every peer that is installed and the default design), `tuned`
-    (PATH[=TUNED_ON]), with `tune` the column TUNED, whose library each row has yet to get, and the ceilings.
+    """The columns: glibc, `libs`, `tuned` (PATH[=TUNED_ON]), TUNED if `tune`, and the ceilings.
 
-    Raises BadInput for unknown libraries, for two columns of one name and for what was asked for by name and cannot
-    stand in for malloc, and what building raises. A peer that nobody asked for is marked as unusable instead.
+    Empty `libs` means every installed peer and the default design. Raises BadInput for unknown
+    libraries, for two columns with the same name and for a named library that cannot replace
+    malloc, and the errors of builds. A peer that was not named is marked as unusable instead.
     """
     specs = [spec for spec in libs or [DEFAULT] if spec != GLIBC]
     asked = [*map(_column, [GLIBC, *specs]), *map(_tuned, tuned)]

@@ -1,4 +1,4 @@
-"""The results of the benchmark: ratios with their intervals, cells, rows and columns, made of the samples of rounds."""
+"""The benchmark's results from samples of rounds: ratios with intervals, cells, rows, columns."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from heapsmith.bench.suite.rows import Row, Sample
 from heapsmith.bench.suite.training import Tuning
 
 FASTEST = 3
-"""Among so many fastest peers of a row the leanest is looked for."""
+"""The leanest peer is the leanest of this number of fastest peers."""
 RESAMPLES = 2000
 SEED = 20260101
 
@@ -21,9 +21,9 @@ SEED = 20260101
 class Ratio(msgspec.Struct, frozen=True):
     """The median over the rounds of value / reference, and its interval.
 
-    `low` and `high` bound 95 % of the medians of 2,000 resamplings of the rounds with replacement (percentile
-    bootstrap: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13), from a fixed seed. Of one
-    round both are the median.
+    `low` and `high` bound 95 % of the medians of 2,000 resamplings of the rounds with replacement
+    (percentile bootstrap: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter
+    13), from a fixed seed. With one round both equal the median.
     """
 
     median: float
@@ -32,12 +32,11 @@ class Ratio(msgspec.Struct, frozen=True):
 
 
 class BenchColumn(msgspec.Struct, frozen=True):
-    """A malloc. `path` is None for glibc; `tuned_on` says on what a tuned one was tuned, empty for all others.
+    """A malloc; `path` is None for glibc, `tuned_on` names the input of a tuned library.
 
-    `version`: a peer's release, the hash of a design that was built for the benchmark, else empty.
-
-    `cpu_mean` and `rss_mean`: geometric means of CPU time and peak RSS to glibc's over `rows`, those rows that ran
-    under every column but the ceilings; None for ceilings, and where there is no such row.
+    `version`: a peer's release, or the hash of a design built for the benchmark, else empty.
+    `cpu_mean` and `rss_mean`: geometric means of CPU time and peak RSS to glibc's over the `rows`
+    that ran under every column except ceilings; None for ceilings and without such rows.
     """
 
     name: str
@@ -51,10 +50,11 @@ class BenchColumn(msgspec.Struct, frozen=True):
 
 
 class BenchCell(msgspec.Struct, frozen=True):
-    """A row under a column; times are of the row's whole work, all threads together for `cpu_ns`.
+    """A row under a column; times are of the row's whole work, `cpu_ns` of all threads together.
 
-    Ratios are to glibc (`..._to_glibc`) and to the row's best peer by that quantity (`..._to_best`), round by round.
-    `rss_to_lean`: to the leanest of the three peers of least CPU time. `instructions`: per operation, by callgrind.
+    Ratios are to glibc (`..._to_glibc`) and to the row's best peer by that quantity
+    (`..._to_best`), round by round. `rss_to_lean`: to the leanest of the three peers with the least
+    CPU time. `instructions`: per operation, by callgrind.
     """
 
     column: str
@@ -71,12 +71,13 @@ class BenchCell(msgspec.Struct, frozen=True):
 
 
 class BenchRow(msgspec.Struct, frozen=True):
-    """A row: `operations` units of work (pairs, appends, runs, calls), done by `threads` threads at once.
+    """A row: `operations` units of work (pairs, appends, runs, calls) by `threads` threads.
 
-    `best_cpu`, `best_wall`: the peers of least median time, glibc among them; `lean`: the leanest of the three of least
-    CPU time. By column, `failed`: why it has no cell; `uncounted`: why no instructions. `load` and `stolen`: processors
-    that other programs and other virtual machines took while the row ran. `note` says why not to trust the row; empty:
-    nothing was seen. `tuning`: what the row's column `tuned` is, if tuning was asked for.
+    `best_cpu`, `best_wall`: the peers of least median time, including glibc. `lean`: the leanest of
+    the three peers with the least CPU time. By column, `failed`: why it has no cell; `uncounted`:
+    why it has no instruction count. `load` and `stolen`: processors that other programs and other
+    virtual machines took during the row. `note`: why not to trust the row; empty without a reason.
+    `tuning`: the row's tuned design, if tuning was requested.
     """
 
     name: str
@@ -96,14 +97,14 @@ class BenchRow(msgspec.Struct, frozen=True):
     tuning: Tuning | None
 
     def cell(self, column: str) -> BenchCell | None:
-        """The row under a column, if it ran there."""
+        """The row's cell under a column, or None."""
         return next((cell for cell in self.cells if cell.column == column), None)
 
 
 class BenchReport(msgspec.Struct, frozen=True):
-    """All of a benchmark; every row of `rounds` counted rounds after one that warmed up.
+    """The whole benchmark; each row has `rounds` counted rounds after a warm-up round.
 
-    `skipped`: by name, why a row could not run at all, not even under glibc.
+    `skipped`: by name, why a row could not run even under glibc.
     """
 
     quick: bool
@@ -128,7 +129,7 @@ def make_row(
     uncounted: dict[str, str],
     tuning: Tuning | None = None,
 ) -> BenchRow:
-    """The figures of a row from its samples; the first of `across` is glibc."""
+    """The results of a row from its samples; the first of `across` is glibc."""
     peers = [column.name for column in across if column.kind == "peer" and column.name in runs]
     fastest = sorted(peers, key=lambda name: Figure.of([run.cpu_ns for run in runs[name]]).median)
     best_wall = min(peers, key=lambda name: Figure.of([run.wall_ns for run in runs[name]]).median)
@@ -190,13 +191,13 @@ def _cell(
 
 
 def _spreads(cells: list[BenchCell]) -> str:
-    """Which columns' CPU time differs too much from round to round."""
+    """The columns whose CPU time differs too much from round to round."""
     wide = [f"{cell.column} {cell.cpu_ns.spread:.0%}" for cell in cells if cell.cpu_ns.spread > UNRELIABLE]
     return f"CPU time spreads between quartiles: {', '.join(wide)}" if wide else ""
 
 
 def make_column(column: Column, done: list[BenchRow], across: list[Column]) -> BenchColumn:
-    """A column and its geometric means over the rows that ran under all columns but the ceilings."""
+    """A column and its geometric means over the rows that ran under all columns except ceilings."""
     names = [one.name for one in across if one.kind != "ceiling"]
     common = [row for row in done if all(row.cell(name) for name in names)]
     cells = [cell for row in common if (cell := row.cell(column.name))]
@@ -214,18 +215,18 @@ def make_column(column: Column, done: list[BenchRow], across: list[Column]) -> B
 
 
 def ratio(values: Sequence[float], reference: Sequence[float]) -> Ratio:
-    """Of the quotients (rounds.quotients); both of the same length, at least 1."""
-    from scipy.stats import bootstrap  # its import takes longer than that of all else that a benchmark's tables need
+    """The ratio of two series of equal length, at least 1 (rounds.quotients)."""
+    from scipy.stats import bootstrap  # imported here: the import is slow
 
     each = np.array(quotients(values, reference))
     median = float(np.median(each))
     if len(each) == 1:
         return Ratio(median, median, median)
-    with np.errstate(invalid="ignore"):  # a quotient may be infinite; the standard error is not used
+    with np.errstate(invalid="ignore"):  # a quotient may be infinite
         found = bootstrap((each,), np.median, n_resamples=RESAMPLES, method="percentile", rng=SEED)
     return Ratio(median, float(found.confidence_interval.low), float(found.confidence_interval.high))
 
 
 def geometric_mean(values: Sequence[float]) -> float | None:
-    """Of positive values; None if there is none."""
+    """The geometric mean of positive values; None without values."""
     return math.exp(math.fsum(map(math.log, values)) / len(values)) if values else None

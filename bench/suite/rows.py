@@ -1,4 +1,4 @@
-"""The four suites of the benchmark: rows by name, and how a row is made ready to run under any malloc."""
+"""The four suites of the benchmark: rows by name, and the preparation of each row."""
 
 import difflib
 import fnmatch
@@ -23,65 +23,68 @@ from heapsmith.model.errors import BadInput, CheckFailed
 MICRO_SUITES = {"micro": MICRO, "threads": THREADS}
 SUITES = (*MICRO_SUITES, "programs", "replay")
 SETTINGS = ("LD_PRELOAD", "HEAPSMITH", "MALLOC_", "GLIBC_TUNABLES", "MIMALLOC_", "TCMALLOC_", "SNMALLOC_")
-"""How names of environment variables begin that change what a malloc does."""
+"""Prefixes of environment variables that change a malloc's behaviour."""
 GLIBC_LIMIT_S = 600.0
-"""The first runs of a row, which are under glibc, may take so long."""
+"""The limit for the first runs of a row, which are under glibc."""
 TRAINING_SCALE = 0.7
-"""The size of a real program's training input to that of the measured one; its seed is 2."""
+"""Size of a program's training input relative to the measured input; its seed is 2."""
 QUICK_PROGRAMS = ("sqlite3", "perl")
 """Programs of the suites `programs` and `replay` with --quick."""
 
 
 class Sample(NamedTuple):
-    """One run of a row. `wall_ns` and `cpu_ns` are those of the row's work (docs/bench.md says which part that is)."""
+    """One run of a row; the times are of the row's work (docs/bench.md)."""
 
     wall_ns: int
     cpu_ns: int
     peak_rss_bytes: int
     output: str
-    """What must be the same under every malloc; empty where nothing is to be compared."""
+    """Must be the same under every malloc; empty if there is no output to compare."""
     operations: int
 
 
 Runner = Callable[[Library, float], Sample]
-"""Runs a row once, for at most so many seconds; raises CheckFailed where the malloc breaks it."""
+"""Runs a row once within a limit in seconds; raises CheckFailed if the malloc breaks it."""
 
 
 class Training(NamedTuple):
-    """The trace of another input of a row's work, and which input that was."""
+    """The trace of another input of a row's work, and a description of that input."""
 
     trace: Path
     on: str
 
 
 Trainer = Callable[[Path], Training]
-"""Records the training input of a row into a folder of its own; raises what `record` does, CheckFailed if it fails."""
+"""Records a row's training input into a folder; raises what `record` does, or CheckFailed."""
 
 
 class Row(NamedTuple):
-    """A row of the benchmark; `prepare` writes inputs to a folder of its own and gives the row's runner."""
+    """A row of the benchmark; `prepare` writes inputs to a folder and returns the row's runner."""
 
     name: str
     suite: str
     shows: str
     prepare: Callable[[Path], Runner]
-    """Each row gets a folder of its own, which exists."""
+    """Called with the row's own folder, which exists."""
     threads: int = 1
-    """Threads or processes that work at once, as far as it is the row's matter; more than 1: wall time counts too."""
+    """Threads or processes that work at once; with more than 1, wall time counts too."""
     ceilings: tuple[str, ...] = ()
     micro: MicroRow | None = None
     train: Trainer | None = None
-    """None: there is no input but the measured one."""
+    """None: there is no input except the measured input."""
     touches_all: bool = True
-    """It touches what it asks for, which a trace does not tell: its tuned design may lie on huge pages. (Buffers that
-    grow by half have a third at most in reserve.)"""
+    """The program touches all the memory that it requests, so its tuned design may use huge pages.
+
+    A trace does not show this. (Buffers that grow by half hold at most a third in reserve.)
+    """
 
 
 def rows(suites: list[str], only: list[str], inputs: Path, *, quick: bool, tune: bool = False) -> list[Row]:
-    """The rows of `suites` (all four if empty) whose names match one of the patterns of `only` (all if empty).
+    """The rows of `suites` (all if empty) whose names match a pattern of `only` (all if empty).
 
-    The inputs of programs are written to the folder `inputs`, with `tune` those of their training too; programs that
-    lack an executable are left out. Raises BadInput for an unknown suite and for a pattern that no row matches.
+    Writes the inputs of programs to the folder `inputs`, with `tune` also their training inputs.
+    Leaves out programs that lack an executable. Raises BadInput for an unknown suite, and for a
+    pattern that matches no row.
     """
     for suite in suites:
         if suite not in SUITES:
@@ -175,7 +178,7 @@ def _replay_row(one: Program, other: Program | None) -> Row:
 
 
 def _trainer(other: Program | None) -> Trainer | None:
-    """Records the program over its training input."""
+    """Records the program with its training input."""
     if other is None:
         return None
 
@@ -195,5 +198,5 @@ def _run(path: str, command: list[str], library: Library, folder: Path, limit_s:
 
 
 def environment() -> dict[str, str]:
-    """This process's, without what would preload a malloc or set one up otherwise than it comes."""
+    """This process's environment without variables that preload or configure a malloc."""
     return {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}

@@ -1,4 +1,4 @@
-"""The benchmark: rows under every malloc in interleaved rounds, compared with glibc and the best peer."""
+"""The benchmark: runs rows in interleaved rounds; compares with glibc and the best peer."""
 
 import os
 from collections.abc import Callable
@@ -18,16 +18,16 @@ from heapsmith.model.files import scratch
 
 ROUNDS, QUICK_ROUNDS = 7, 3
 LEAST_LIMIT_S, TIMES_GLIBC = 10.0, 20.0
-"""A run may take so long, or so many times what glibc took in the row's first round, whichever is longer."""
+"""The limit of a run: this many seconds, or this many times glibc's first run if that is longer."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What a benchmark measures.
+    """The parameters of a benchmark.
 
     suites, only: its rows (rows.rows). libs, tuned: its columns (columns.columns). rounds: counted
     rounds, None for the usual number. quick: fewer rows, less work. instructions: count them too.
-    tune: each row has one more column, TUNED, for the design that our tuner makes of another input
-    of the row's work.
+    tune: one more column, TUNED, for the design that the tuner makes from another input of each
+    row.
     """
 
     suites: list[str] = []
@@ -43,8 +43,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 def bench(asked: Request, progress: Progress | None = None) -> BenchReport:
     """Run the rows of a request under its columns.
 
-    A malloc that fails a row, or takes too long, is out of that row alone. Raises BadInput for a
-    request that cannot be met, Missing without a compiler (or valgrind, with `instructions`),
+    A malloc that fails in a row, or exceeds the limit, is left out of that row alone. Raises
+    BadInput for an invalid request, Missing without a compiler (or valgrind, with `instructions`),
     without room in the temporary directory and, with `tune`, where the recorder cannot run.
     """
     rounds = asked.rounds or (QUICK_ROUNDS if asked.quick else ROUNDS)
@@ -68,7 +68,7 @@ def bench(asked: Request, progress: Progress | None = None) -> BenchReport:
 
 
 def _within(progress: Progress | None, number: int, rows: int) -> Callable[[str, int, int], None]:
-    """Progress within one row as progress within all."""
+    """Converts progress within a row to progress over all rows."""
 
     def say(what: str, done: int, total: int) -> None:
         if progress is not None:
@@ -80,7 +80,7 @@ def _within(progress: Progress | None, number: int, rows: int) -> Callable[[str,
 def _bench_row(
     row: Row, folder: Path, across: list[Column], rounds: int, instructions: bool, progress: Progress
 ) -> BenchRow:
-    """One row under all; CheckFailed where it cannot be prepared or fails under glibc."""
+    """One row under all columns; CheckFailed if its preparation fails or glibc fails in it."""
     tuning = None
     if any(column.is_by_row for column in across):
         tuning = train(row, folder / "training", progress)
@@ -104,9 +104,9 @@ def _bench_row(
 def run_rounds(
     name: str, runner: Runner, fit: list[Column], rounds: int, progress: Progress
 ) -> tuple[Runs, dict[str, str], Clocks]:
-    """Interleaved rounds in rotated order; a column that fails once, or gives another output, is out of the row.
+    """Interleaved rounds in rotated order; a column that fails or changes the output is out.
 
-    The first of `fit` is glibc, which runs first. Raises CheckFailed where it fails itself.
+    The first of `fit` is glibc, which runs first. Raises CheckFailed if glibc fails.
     """
     runs: Runs = {column.name: [] for column in fit}
     failed = {column.name: column.unusable for column in fit if column.unusable}

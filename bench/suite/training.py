@@ -1,4 +1,4 @@
-"""Training: for one row the design tuned on another input of its work, and its library: the row's column `tuned`."""
+"""Training: tunes a design for one row on another input, for the row's column `tuned`."""
 
 import shutil
 from pathlib import Path
@@ -16,10 +16,10 @@ from heapsmith.model.search.tune import tune
 
 
 class Tuning(msgspec.Struct, frozen=True):
-    """What a row's column `tuned` is: the design, and the training input that it was tuned `on`, so many calls.
+    """The design of a row's column `tuned`: tuned `on` the training input, which has `operations`.
 
-    `kept_base`: the search found nothing better than the default design, which the column then is. `why_not`: why there
-    is no design; `design` is None and the other fields are empty then.
+    `kept_base`: the search found no better design than the default. `why_not`: why there is no
+    design; `design` is then None and the other fields are empty.
     """
 
     on: str
@@ -35,9 +35,10 @@ def _without(why: str) -> Tuning:
 
 
 def train(row: Row, folder: Path, progress: Progress) -> Tuning:
-    """Record the row's training input, which is never the measured one, and tune the default design on it.
+    """Record the row's training input, never the measured input, and tune for it.
 
-    `folder` is made and removed again. Raises what `record` raises if it cannot record at all (Missing).
+    `folder` is created and removed again. Raises what `record` raises if it cannot record
+    (Missing).
     """
     if row.train is None:
         return _without("it has no other input to tune on")
@@ -57,7 +58,7 @@ def train(row: Row, folder: Path, progress: Progress) -> Tuning:
 
 
 def with_library(column: Column, tuning: Tuning) -> Column:
-    """The column TUNED with the library of this tuning, built once (common/built.py); unusable if there is none."""
+    """The column TUNED with this tuning's library (common/built.py); unusable without a design."""
     if tuning.design is None:
         return column._replace(unusable=tuning.why_not)
     try:
