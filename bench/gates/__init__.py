@@ -1,1 +1,1 @@
-"""Gates: programs that the Makefile runs and that fail when a property of the libraries is lost."""
+"""Gates: programs that the Makefile runs, and that fail when the libraries lose a property."""

@@ -1,4 +1,4 @@
-"""The big conformance table: real programs x built-in designs, library held against model; `make conformance`."""
+"""The large conformance table: real programs x built-in designs, library against model."""
 
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ from heapsmith.model.files import scratch
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """One design on one program's trace; events, addresses and counters of both builds added up."""
+    """One design on one program's trace; the counts are sums over both builds."""
 
     design: str
     program: str
@@ -24,7 +24,7 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 def traces(folder: Path) -> dict[str, Path]:
-    """A trace of each program that this machine has, recorded now."""
+    """A new trace of each program that this machine has."""
     recorded: dict[str, Path] = {}
     for program in programs(folder / "inputs", scale=1):
         if lacks := program.lacks():
@@ -35,7 +35,7 @@ def traces(folder: Path) -> dict[str, Path]:
 
 
 def conformance(folder: Path, designs: list[str]) -> list[Cell]:
-    """Every design on every trace. Raises what `record` and `verify` raise; differences are in the cells."""
+    """Every design on every trace. Raises like `record` and `verify`; cells hold differences."""
     recorded = traces(folder)
     cells: list[Cell] = []
     for name in designs:
@@ -55,7 +55,7 @@ def _cell(design: str, program: str, runs: list[Run]) -> Cell:
 
 
 def show(cells: list[Cell]) -> None:
-    """Two tables, a row per program and a row per design; events are those of both builds together."""
+    """Print two tables: a row per program and a row per design; events are those of both builds."""
     for head in ("program", "design"):
         names = dict.fromkeys(getattr(cell, head) for cell in cells)
         rows = [[name, *_sums([cell for cell in cells if getattr(cell, head) == name])] for name in names]
@@ -71,7 +71,7 @@ def _sums(cells: list[Cell]) -> list[str]:
 
 
 def main(words: list[str]) -> int:
-    """The designs named as arguments, all built-in ones by default; 1 if anything differs."""
+    """Run the designs named as arguments, by default all built-in ones; 1 if anything differs."""
     with scratch() as folder:
         cells = conformance(folder, words or builtin_names())
     show(cells)

@@ -1,4 +1,4 @@
-"""Dispatch by row and by class: what a malloc and its free cost in instructions and mispredictions."""
+"""Dispatch by row and by class: the instructions and mispredictions of a malloc and its free."""
 
 from typing import NamedTuple
 
@@ -12,13 +12,13 @@ FORMS = {row.name: row for row in MICRO if row.name in ("pair-32", "mixed", "ske
 """One size in turn; all classes at random; mostly small sizes at random."""
 
 DESIGNS = ("default", "ring", "sll")
-"""The same classes over the same slabs: array stacks by row; rings and lists by class."""
+"""Equal classes and slabs: array stacks dispatch by row; rings and lists by class."""
 
 OPERATIONS = 20_000
 
 
 class Cost(NamedTuple):
-    """Of a malloc and its free, call and PLT included; `jumps` are indirect, two of them those of the PLT."""
+    """A malloc and its free with call and PLT; of the indirect `jumps`, two are the PLT's."""
 
     instructions: float
     jumps: float
@@ -26,7 +26,7 @@ class Cost(NamedTuple):
 
 
 def cost(form: str, design: str, *, operations: int = OPERATIONS) -> Cost:
-    """What a pair costs in a row of FORMS under a built-in design. Raises Missing without valgrind."""
+    """The cost of a pair in a row of FORMS under a design. Raises Missing without valgrind."""
     counted = events_per_operation(FORMS[form], library_of(load(design)), operations, (BRANCH_SIM,))
     instructions, _, branches_missed, jumps, jumps_missed = map(float, counted)
     return Cost(instructions, jumps, branches_missed + jumps_missed)

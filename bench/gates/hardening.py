@@ -1,4 +1,4 @@
-"""The price of each level of hardening: instructions per malloc+free pair, time and memory of a real program."""
+"""The cost of each level of hardening: instructions per pair, time and memory of a real program."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ ROUNDS = 7
 
 
 class Price(msgspec.Struct, frozen=True):
-    """One level; instructions per pair by form, time and peak RSS of the program as ratios to glibc's."""
+    """One level: instructions per pair by form; time and peak RSS of the program to glibc's."""
 
     level: str
     instructions: dict[str, float]
@@ -28,7 +28,7 @@ class Price(msgspec.Struct, frozen=True):
 
 
 def prices(folder: Path) -> list[Price]:
-    """Every level of the default design, and glibc's row first."""
+    """Every level of the default design; glibc's row is first."""
     libraries = {"glibc": None} | {level: library_of(_design(level)) for level in policy.names("hardening")}
     program = next(row for row in programs(folder) if row.name == PROGRAM)
     names = [str(path) if path else "glibc" for path in libraries.values()]
@@ -50,7 +50,7 @@ def _design(level: str) -> Design:
 
 
 def main(words: list[str]) -> int:
-    """The table; `--json` prints it as JSON."""
+    """Print the table; `--json` prints it as JSON."""
     with scratch() as folder:
         rows = prices(folder)
     if "--json" in words:

@@ -1,4 +1,4 @@
-"""The gate of the hot paths: instructions per operation of the committed designs, and the file that allows them."""
+"""The gate of the hot paths: instructions per operation of the committed designs."""
 
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -17,16 +17,16 @@ from heapsmith.model.files import write_text
 
 FILE = Path(__file__).with_name("hot_paths.toml")
 GATED = ("pair-32", "mixed")
-"""One size is as another on the hit path; `mixed` has the slow paths' share too."""
+"""All sizes cost the same on the hit path; `mixed` also includes a share of slow paths."""
 
 OPERATIONS = 4000
-"""Few, for the sake of speed, yet ten times as many as blocks are live."""
+"""Few for speed, yet ten times the number of live blocks."""
 
 HEAD = """\
-# Instructions per operation of the hot paths: release build, callgrind, call and PLT included, the loop subtracted
-# (bench/programs/instructions.py); header-: inlined by heapsmith.h (bench/gates/inlined.py). Exact for one compiler.
-# Written by `make hot-paths`; tests/test_hot_paths.py fails on any other count. Raise a figure only with its reason
-# in the commit.
+# Instructions per operation of the hot paths, by callgrind: release build, with call and PLT, without
+# the loop (bench/programs/instructions.py); header-: inlined by heapsmith.h (bench/gates/inlined.py).
+# Exact for one compiler. `make hot-paths` writes the file; tests/test_hot_paths.py fails on any other
+# count. Raise a figure only with its reason in the commit.
 """
 
 Counts = dict[str, dict[str, float]]
@@ -39,7 +39,7 @@ def committed() -> list[str]:
 
 
 def count() -> Counts:
-    """The counts now, to a tenth. Raises what building and counting raise (Missing without valgrind)."""
+    """The current counts, to a tenth. Raises like builds and counts (Missing without valgrind)."""
     designs = {name: load(name) for name in committed()}
     for design in designs.values():
         library_of(design)  # once, not by both threads
@@ -51,7 +51,7 @@ def count() -> Counts:
 
 
 def forms_of(design: Design) -> list[str]:
-    """What is counted of a design: heapsmith.h too, if it inlines anything."""
+    """The forms to count for a design: with those of heapsmith.h if it inlines anything."""
     return [*GATED, *(inlined.FORMS if make_plan(design).inline_alloc else ())]
 
 
@@ -62,7 +62,7 @@ def _count(design: Design, form: str) -> float:
 
 
 def allowed(file: Path = FILE) -> tuple[str, Counts]:
-    """The compiler that the file is for, and its counts; BadInput if it is no such file."""
+    """The compiler that the file names, and its counts; BadInput for another kind of file."""
     try:
         content = tomllib.loads(file.read_text())
         return content.pop("gcc"), content
@@ -79,7 +79,7 @@ def as_toml(gcc: str, counts: Counts) -> str:
 
 
 def compare(found: Counts, permitted: Counts) -> list[str]:
-    """What is wrong, a line for each: too many instructions, fewer than the file says, or a figure that lacks."""
+    """One line per fault: too many instructions, fewer than the file says, or a missing figure."""
     wrong = []
     for name, row in found.items():
         for form, now in row.items():

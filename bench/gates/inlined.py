@@ -1,4 +1,4 @@
-"""What heapsmith.h saves: instructions of a pair of calls for constant sizes, inlined and by malloc and free."""
+"""The gain of heapsmith.h: instructions of a pair of calls for constant sizes, inlined or not."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -18,11 +18,11 @@ FORMS = {"header-32": "1 1", "header-mixed": "400 8"}
 """Arguments of inlined.c: 32 bytes in pairs, and 400 live objects of 8 types of 16 to 512 bytes."""
 
 CALLING = "lean"
-"""Its header calls malloc and free: the same programs without anything inlined."""
+"""The header of this design calls malloc and free, so the same programs inline nothing."""
 
 
 def _program(header_of: Design, library: Path | None, dry: bool) -> Path:
-    """inlined.c with the heapsmith.h of a design, linked with the library that this one needs."""
+    """inlined.c with the heapsmith.h of a design, linked with the library that the header needs."""
     link = [] if library is None else ["-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{library.parent}"]
     with scratch() as folder:
         (folder / HEADER).write_bytes(contents(header_of)[HEADER])
@@ -37,7 +37,7 @@ def _loop(form: str, operations: int) -> int:
 
 
 def per_pair(form: str, design: Design, *, inlined: bool, operations: int = PAIRS) -> float:
-    """Instructions of a pair under a design's library, the loop subtracted: by its heapsmith.h, or by malloc and free.
+    """Instructions of a pair under a design's library, without the loop: inlined, or by calls.
 
     Raises what bench.instructions raises.
     """

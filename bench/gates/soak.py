@@ -1,11 +1,12 @@
-"""The soak: a load whose phases come round again, under designs and glibc; fragmentation must not creep up.
+"""The soak: a load of repeating phases, under designs and glibc; fragmentation must not grow.
 
-    python -m heapsmith.bench.gates.soak [--minutes 30] [--design default ...] [--json FILE]      (or: make soak)
+python -m heapsmith.bench.gates.soak [--minutes 30] [--design default ...] [--json FILE]      (or:
+make soak)
 
-Fragmentation is RSS / live bytes, where RSS is what came on top of the program's own tables and live bytes are those
-asked for. It is judged where the load is the same again and the program at rest, at the ends of phases: for each kind
-of phase, the median of the last third of the cycles must not exceed GROWTH times that of the second third. The first
-third is not looked at: a heap may take its time to find its size.
+Fragmentation is RSS / live bytes: RSS beyond the program's own tables, and requested live bytes. It
+is compared at the ends of phases, when the load is the same as in other cycles and the program is
+at rest. For each kind of phase, the median of the last third of the cycles must not exceed GROWTH
+times that of the second third. The first third is ignored: a heap may need time to reach its size.
 """
 
 import argparse
@@ -39,7 +40,7 @@ ROWS = 15  # of the table over time
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """The program at one moment. `at_rest`: at the end of the phase, while no thread allocates or frees."""
+    """The program at one moment. `at_rest`: at the end of the phase, while no thread allocates."""
 
     elapsed_ms: int
     cycle: int
@@ -52,7 +53,7 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """One kind of phase: the median fragmentation of each third of the cycles, and whether the last is too high."""
+    """One kind of phase: the median fragmentation of each third of the cycles, and the verdict."""
 
     phase: str
     first_third: float
@@ -62,7 +63,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Soak(msgspec.Struct, frozen=True):
-    """One allocator: `base_bytes` is the RSS before the first block, which is taken off each sample's."""
+    """One allocator; its samples' RSS includes `base_bytes`, the RSS before the first block."""
 
     allocator: str
     base_bytes: int
@@ -72,7 +73,7 @@ class Soak(msgspec.Struct, frozen=True):
 
 
 class Load(msgspec.Struct, frozen=True):
-    """What the program is told; `duty_percent` of the time its threads work, the rest they sleep."""
+    """The program's arguments; its threads work `duty_percent` of the time and sleep the rest."""
 
     seconds: int
     threads: int
@@ -82,10 +83,10 @@ class Load(msgspec.Struct, frozen=True):
 
 
 def soak(designs: list[str], how: Load) -> list[Soak]:
-    """The load under each design and under glibc, all side by side, so that all see the same machine.
+    """Run the load under each design and under glibc at once, so that all see the same machine.
 
-    Raises BadInput for a design that is none, Missing and CheckFailed as `build` does, and CheckFailed if the program
-    fails under an allocator or if there were too few cycles to judge.
+    Raises BadInput for an unknown design, Missing and CheckFailed as `build` does, and CheckFailed
+    if the program fails under an allocator or runs too few cycles to judge.
     """
     program = build_tool("soak", [PROGRAM], FLAGS)
     libraries = {name: library_of(load(name)) for name in designs}
@@ -119,7 +120,7 @@ def _finished(name: str, run: subprocess.Popen[bytes], out: Path) -> Soak:
 
 
 def parse(name: str, text: str) -> Soak:
-    """What the soak program printed. Raises CheckFailed if it holds fewer than LEAST_CYCLES whole cycles."""
+    """Parse the soak program's output. Raises CheckFailed for fewer than LEAST_CYCLES cycles."""
     head, *lines = text.splitlines()
     base = int(head.removeprefix("base "))
     samples = [_sample(line.split(), base) for line in lines]
@@ -144,7 +145,7 @@ def _verdict(phase: str, at_rest: list[Sample]) -> Verdict:
 
 
 def show(found: list[Soak]) -> None:
-    """Two tables: RSS and fragmentation over time, and what was made of them."""
+    """Print two tables: RSS and fragmentation over time, and the verdicts."""
     heads = [f"{soak.allocator} {what}" for soak in found for what in ("RSS", "RSS/live")]
     over_time = []
     end_ms = max(soak.samples[-1].elapsed_ms for soak in found) + 1
@@ -165,7 +166,7 @@ def show(found: list[Soak]) -> None:
 
 
 def _slice(soak: Soak, slice_ms: range) -> tuple[str, str]:
-    """Medians of the samples of that time, one per row of the table; dashes if there are none."""
+    """Medians of the samples in that time, one per row of the table; dashes without samples."""
     within = [sample for sample in soak.samples if sample.elapsed_ms in slice_ms]
     if not within:
         return "-", "-"
@@ -173,7 +174,7 @@ def _slice(soak: Soak, slice_ms: range) -> tuple[str, str]:
 
 
 def _check_writable(out: Path) -> None:
-    """Before the long run: BadInput if a file cannot be put there."""
+    """Raise BadInput before the long run if the file cannot be written."""
     try:
         with tempfile.TemporaryFile(dir=out.absolute().parent):
             pass
@@ -225,7 +226,7 @@ def _parse_arguments(words: list[str]) -> argparse.Namespace:
 
 
 def run(words: list[str]) -> int:
-    """The soak that the arguments ask for; 1 if memory creeps up under a design (glibc is only shown)."""
+    """Run the soak of the arguments; returns 1 if fragmentation grows under a design."""
     asked = _parse_arguments(words)
     if GLIBC in asked.design or len(set(asked.design)) < len(asked.design):
         raise BadInput("--design: expected designs, each once; glibc is always run")

@@ -1,1 +1,1 @@
-"""Programs to measure with: real ones, small C ones and their rows, and how a run of one is measured."""
+"""Programs for measurements: real programs, small C programs and their rows, and single runs."""

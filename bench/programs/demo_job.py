@@ -1,7 +1,8 @@
-"""The program that `make demo` forges for: an access log is written, parsed, joined with JSON profiles and summed up.
+"""The program of `make demo`: parses an access log and joins it with JSON profiles.
 
-Plain standard library, no input, the same output on every run. Under `PYTHONMALLOC=malloc` each object of the
-interpreter is a malloc of its own: short-lived strings and tuples from the parsing, long-lived dicts and lists.
+It uses the standard library alone, has no input, and prints the same output on every run. Under
+`PYTHONMALLOC=malloc` each object of the interpreter is a malloc of its own: parsing makes
+short-lived strings and tuples, the rest long-lived dicts and lists.
 """
 
 import argparse
@@ -44,14 +45,14 @@ def log_lines(count: int, rng: random.Random) -> Iterator[str]:
 
 
 def profile(number: int, rng: random.Random) -> dict[str, Any]:
-    """One user as a service would send it."""
+    """One user in the form of a service's reply."""
     orders = [{"sku": f"s{rng.randrange(10**6)}", "count": rng.randrange(1, 5)} for _ in range(rng.randrange(12))]
     address = {"street": f"{rng.randrange(99)} {rng.choice(TITLES)} road", "code": f"{rng.randrange(10**5):05}"}
     return {"id": f"u{number}", "tags": rng.sample(TITLES, 4), "address": address, "orders": orders}
 
 
 def parse(lines: Iterable[str]) -> list[Hit]:
-    """The log's requests; every line must match."""
+    """The requests in the log; every line must match."""
     hits = []
     for line in lines:
         found = LINE.match(line)
@@ -62,7 +63,7 @@ def parse(lines: Iterable[str]) -> list[Hit]:
 
 
 def sessions(hits: Iterable[Hit]) -> dict[str, list[str]]:
-    """Per user the last 32 paths, in order."""
+    """The last 32 paths of each user, in order."""
     recent: defaultdict[str, deque[str]] = defaultdict(lambda: deque(maxlen=32))
     for hit in hits:
         recent[hit.user].append(hit.path)
@@ -70,7 +71,7 @@ def sessions(hits: Iterable[Hit]) -> dict[str, list[str]]:
 
 
 def rendered(hits: list[Hit], limit: int) -> int:
-    """Characters of the pages a cache of `limit` entries (least recently used leaves first) had to make."""
+    """Characters of the pages that a cache of `limit` entries (LRU) had to render."""
     cache: OrderedDict[str, str] = OrderedDict()
     made = 0
     for hit in hits:
@@ -86,7 +87,7 @@ def rendered(hits: list[Hit], limit: int) -> int:
 
 
 def job(size: int, seed: int) -> dict[str, Any]:
-    """The whole job over `size` log lines; a summary that depends on every step."""
+    """Run the whole job over `size` log lines; the summary depends on every step."""
     rng = random.Random(seed)
     hits = parse(log_lines(size, rng))
     users = {row["id"]: row for row in json.loads(json.dumps([profile(number, rng) for number in range(500)]))}

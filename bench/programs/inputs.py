@@ -1,6 +1,6 @@
-"""The inputs of the real programs: files that are the same on every machine, written to a folder when asked for.
+"""The inputs of the real programs: generated files that are the same on every machine.
 
-Sizes decide, and `seed` or the `first` number of what is numbered: with others it is another input of the same kind.
+Their content depends only on sizes and on `seed`, or on the `first` number of numbered items.
 """
 
 import os
@@ -49,12 +49,12 @@ program: $(parts) ; @$(CC) -o $@ $^
 
 
 def factor(seed: int) -> int:
-    """What inputs multiply their numbers by, modulo primes below 10,000."""
+    """The factor of an input's numbers, modulo primes below 10,000."""
     return 7819 + 100 * seed
 
 
 def text(path: Path, lines: int, seed: int = 1) -> Path:
-    """Lines of eight words each, one in five of them the line's own."""
+    """Lines of eight words each; one word in five is the line's own."""
     words = random.Random(seed)
     path.write_text(
         "".join(" ".join(words.choice((*WORDS, f"n{line}")) for _ in range(8)) + "\n" for line in range(lines))
@@ -63,7 +63,7 @@ def text(path: Path, lines: int, seed: int = 1) -> Path:
 
 
 def tree(folder: Path, files: int, seed: int = 1) -> Path:
-    """Folders of ten files of text each."""
+    """Folders of ten text files each."""
     for number in range(files):
         branch = folder / f"branch{number // 10}"
         branch.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ def sql(path: Path, rows: int, seed: int = 1) -> Path:
 
 
 def c_source(path: Path, functions: int, first: int = 0) -> Path:
-    """C: functions with a loop, a branch and a string each."""
+    """C functions with a loop, a branch and a string each."""
     path.write_text(
         "".join(
             f"int f{k}(int a, int b) {{ int s = 0; "
@@ -91,7 +91,7 @@ def c_source(path: Path, functions: int, first: int = 0) -> Path:
 
 
 def cxx_source(path: Path, classes: int, first: int = 0) -> Path:
-    """C++: a chain of classes, each of which instantiates containers, algorithms and lambdas anew."""
+    """C++: a chain of classes with their own instances of containers, algorithms and lambdas."""
     head = "".join(f"#include <{name}>\n" for name in HEADERS.split())
     base = f"struct T{first} {{}};\ntemplate <int> struct Job;\n"
     base += (
@@ -105,7 +105,7 @@ def cxx_source(path: Path, classes: int, first: int = 0) -> Path:
 
 
 def make_project(folder: Path, parts: int, first: int = 0) -> Path:
-    """A makefile, sources whose objects it links, and a program that prints what their functions give."""
+    """A makefile, sources to compile and link, and a program that prints the functions' results."""
     folder.mkdir(exist_ok=True)
     for part in range(parts):
         c_source(folder / f"part{part:02}.c", 5, first + 5 * part)
@@ -129,7 +129,7 @@ def xml(path: Path, items: int, seed: int = 1) -> Path:
 
 
 def smt(path: Path, queens: int, bits: int, seed: int = 1) -> Path:
-    """SMT-LIB: queens on a board (integers), a product taken apart (bit vectors), arrays that cannot be equal."""
+    """SMT-LIB: queens on a board (integers), a product to factor (bit vectors), unequal arrays."""
     columns = [f"q{k}" for k in range(queens)]
     board = "".join(f"(declare-const {q} Int)(assert (and (<= 0 {q}) (< {q} {queens})))\n" for q in columns)
     board += f"(assert (distinct {' '.join(columns)}))\n"
@@ -153,9 +153,9 @@ def smt(path: Path, queens: int, bits: int, seed: int = 1) -> Path:
 
 
 def repository(folder: Path, commits: int, seed: int = 1) -> Path:
-    """A git repository whose hashes are always the same: fixed names and dates, no configuration of the user.
+    """A git repository with constant hashes: fixed names and dates, no configuration of the user.
 
-    Each commit changes one of 11 files of 200 lines; git-fast-import(1) makes them from one stream.
+    Each commit changes one of 11 files of 200 lines; git-fast-import(1) reads them as one stream.
     """
     if folder.exists() or shutil.which("git") is None:
         return folder

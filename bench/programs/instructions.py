@@ -1,4 +1,4 @@
-"""Instructions per malloc+free pair, by callgrind: exact, repeatable, the benchmark's own loop subtracted."""
+"""Instructions per malloc+free pair, by callgrind: exact, repeatable, without the loop."""
 
 import os
 import re
@@ -16,13 +16,13 @@ from heapsmith.model.errors import CheckFailed
 PAIRS = 100_000
 LIMIT_S = 120.0
 FORMS: dict[str, MicroRow] = {row.name: row for row in MICRO if row.hot}
-"""The rows whose instructions are worth counting."""
+"""The rows whose instructions are counted."""
 
 BRANCH_SIM = "--branch-sim=yes"
-"""An option: behind the instructions come branches, those mispredicted, indirect jumps, and those mispredicted."""
+"""Adds branches, mispredicted branches, indirect jumps and mispredicted indirect jumps."""
 
 Events = NDArray[np.int64]
-"""What callgrind counted: instructions, and what its options add."""
+"""Counts of callgrind: instructions, then the counts that its options add."""
 
 
 def events(library: Path | None, tool: Path, *arguments: str, options: tuple[str, ...] = ()) -> Events:
@@ -35,11 +35,11 @@ def events(library: Path | None, tool: Path, *arguments: str, options: tuple[str
 
 
 def per_operation(row: MicroRow, library: Path | None, *, operations: int = PAIRS) -> float:
-    """Instructions of one operation of a row of micro/, most of them pairs of malloc and free.
+    """Instructions of one operation of a row of micro/, usually a pair of malloc and free.
 
-    Call and PLT are included; subtracted are the process's start (twice as many operations less once as many) and the
-    loop (the dry form). A branch to the calls may fall into either part: two forms of a loop differ by 1 or 2. Raises
-    what `callgrind` raises.
+    Call and PLT are included. The process's start is subtracted (twice as many operations less once
+    as many), and so is the loop (the dry form). A branch to the calls may fall into either part:
+    two forms of a loop differ by 1 or 2. Raises what `callgrind` raises.
     """
     return float(events_per_operation(row, library, operations)[0])
 
@@ -47,7 +47,7 @@ def per_operation(row: MicroRow, library: Path | None, *, operations: int = PAIR
 def events_per_operation(
     row: MicroRow, library: Path | None, operations: int, options: tuple[str, ...] = ()
 ) -> NDArray[np.float64]:
-    """The same of all events."""
+    """Like `per_operation`, for all events."""
     whole = between(library, program(row.program), row.arguments, operations, options)
     return (whole - _loop(row, operations, options)) / operations
 
@@ -58,6 +58,6 @@ def _loop(row: MicroRow, operations: int, options: tuple[str, ...]) -> Events:
 
 
 def between(library: Path | None, tool: Path, arguments: str, operations: int, options: tuple[str, ...] = ()) -> Events:
-    """The events of twice as many operations less those of once as many."""
+    """The events of twice as many operations minus those of once as many."""
     once, twice = (events(library, tool, str(n * operations), *arguments.split(), options=options) for n in (1, 2))
     return twice - once

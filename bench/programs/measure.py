@@ -1,4 +1,4 @@
-"""A real program under each of several mallocs: time, CPU time, peak RSS, and whether its output stays the same."""
+"""A real program under several mallocs: time, CPU time, peak RSS, and changes of its output."""
 
 import hashlib
 import os
@@ -19,11 +19,11 @@ from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import scratch
 
 KEPT_ERRORS = 4096
-"""Bytes of standard error that are kept of a run."""
+"""Bytes of standard error to keep of a run."""
 
 
 class Launched(msgspec.Struct, frozen=True):
-    """What heapsmith-launch reports of one run (`runtime/replay/launch.c`)."""
+    """The report of heapsmith-launch on one run (`runtime/replay/launch.c`)."""
 
     exec_errno: int
     exit_status: int
@@ -37,11 +37,11 @@ class Launched(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One run of a command: what it used, and what it wrote."""
+    """One run of a command: its resources and its output."""
 
     used: Launched
     output: str
-    """Hash of standard output, and how the program ended."""
+    """Hash of standard output, and the program's end."""
     errors: str
     """The end of standard error."""
 
@@ -49,9 +49,9 @@ class Run(msgspec.Struct, frozen=True):
 class MeasureRow(msgspec.Struct, frozen=True):
     """One library. Ratios are to the table's first library, round by round.
 
-    `peak_rss_bytes` is that of the largest process among the command and the descendants it waited for; `cpu_ns` is
-    their sum, user and system. `same_output`: standard output and exit status are those under the first library, byte
-    for byte, in every round; None if they differ from round to round under the first library itself.
+    `peak_rss_bytes`: of the largest process among the command and the descendants it waited for.
+    `cpu_ns`: their sum, user and system. `same_output`: standard output and exit status equal those
+    under the first library in every round; None if the first library's own rounds differ.
     """
 
     library: str
@@ -70,10 +70,10 @@ class MeasureRow(msgspec.Struct, frozen=True):
 
 
 class MeasureTable(msgspec.Struct, frozen=True):
-    """A command run `rounds` times under each library, interleaved.
+    """A command that ran `rounds` times under each library, interleaved.
 
-    `own`: paths of the shared objects that the command takes malloc from when nothing is preloaded, but for the C
-    library; known where glibc was asked for.
+    `own`: paths of the shared objects of the command's own malloc, without the C library; known if
+    glibc was requested.
     """
 
     command: list[str]
@@ -83,9 +83,10 @@ class MeasureTable(msgspec.Struct, frozen=True):
 
 
 def find_program(command: list[str], env: Mapping[str, str] | None = None) -> str:
-    """The path of the command's program, which LD_PRELOAD affects: neither static nor set-user-ID (ld.so(8)).
+    """The path of the command's program; LD_PRELOAD must affect it (ld.so(8)).
 
-    Raises BadInput if there is no command, no such program, or none that LD_PRELOAD affects.
+    Raises BadInput without a command, for an unknown program, and for a static or set-user-ID
+    program.
     """
     if not command:
         raise BadInput("no command: expected -- CMD [ARG]...")
@@ -98,7 +99,7 @@ def find_program(command: list[str], env: Mapping[str, str] | None = None) -> st
 
 
 def launcher() -> Path:
-    """The program heapsmith-launch, which runs a command from a small process (see there why)."""
+    """heapsmith-launch, which runs a command from a small process (launch.c says why)."""
     return runtime_tool("heapsmith-launch", "launch.c")
 
 
@@ -113,10 +114,10 @@ def run_once(
 ) -> Run:
     """One run with /dev/null as standard input; its output passes through files in `folder`.
 
-    Raises BadInput if the system cannot execute `program`, Missing if the launcher cannot run, CheckFailed for a run
-    of more than `limit_s`, which is killed.
+    Raises BadInput if the system cannot execute `program`, Missing if the launcher cannot run,
+    CheckFailed for a run that exceeds `limit_s`, which is killed.
     """
-    outside = {name: value for name, value in env.items() if name != "LD_PRELOAD"}  # not for the launcher itself
+    outside = {name: value for name, value in env.items() if name != "LD_PRELOAD"}  # the launcher must not have it
     report, output = folder / "report", folder / "output"
     launch = [str(launcher()), str(report), preload(library, env), program, *command]
     with output.open("wb") as stdout, (folder / "errors").open("wb") as stderr:
@@ -176,13 +177,14 @@ def measure(
     env: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> MeasureTable:
-    """Run `command` `rounds` times under each library of `libs` (see find_library), interleaved, after a warm-up round.
+    """Run `command` `rounds` times under each library, interleaved, after a warm-up round.
 
-    Standard input is /dev/null; standard output and error are kept from the terminal. `env` replaces the environment;
-    an LD_PRELOAD in it stays, behind the library. Wall time is from fork to the command's end, loading included.
-    For `glibc` one more run finds out which malloc the command has by itself. If that is another than the C library's
-    there are two rows: `own (...)`, with nothing preloaded, and `glibc`, the C library's malloc preloaded.
-    Raises BadInput for a missing command or library, or a command that LD_PRELOAD does not reach.
+    `libs`: see find_library. Standard input is /dev/null; standard output and error do not reach
+    the terminal. `env` replaces the environment; its LD_PRELOAD stays, behind the library. Wall
+    time is from fork to the command's end, with loading. For `glibc`, one more run finds the
+    command's own malloc. If this is not the C library's there are two rows: `own (...)`, with
+    nothing preloaded, and `glibc`, with the C library's malloc preloaded. Raises BadInput for a
+    missing command or library, or a command that LD_PRELOAD does not reach.
     """
     if rounds < 1:
         raise BadInput(f"rounds: expected at least 1, not {rounds}")
@@ -210,11 +212,11 @@ def measure(
 
 
 def run_under(lib: Path, command: list[str]) -> int:
-    """Run `command` with `lib` preloaded and the standard streams of this process; returns its exit status.
+    """Run `command` with `lib` preloaded and this process's standard streams; returns its status.
 
-    128 + n if signal n killed it, as shells have it. SIGINT and SIGQUIT of the terminal are the command's to handle;
-    SIGTERM and SIGHUP are passed on to it. Raises BadInput for a missing library or command, or one that LD_PRELOAD
-    does not reach.
+    The status is 128 + n if signal n killed it. The terminal's SIGINT and SIGQUIT are left to the
+    command; SIGTERM and SIGHUP are passed on to it. Raises BadInput for a missing library or
+    command, or a command that LD_PRELOAD does not reach.
     """
     library = find_library(str(lib.absolute()))
     program = find_program(command)

@@ -12,16 +12,16 @@ from heapsmith.model.errors import CheckFailed
 HERE = Path(__file__).resolve().parent
 MICRO_FOLDER = HERE / "micro"
 PROGRAM_FLAGS = (*TOOL_FLAGS, "-fno-builtin", "-pthread")
-"""-fno-builtin: else GCC takes pairs of malloc and free out."""
+"""-fno-builtin: otherwise GCC removes pairs of malloc and free."""
 SEED = 2463534242
-"""Begins what the programs draw at random when they are measured: the example of Marsaglia, "Xorshift RNGs"."""
+"""The random seed of measurements: the example of Marsaglia, "Xorshift RNGs"."""
 TRAINING_SEED = 88172645
-"""The same when what they do is recorded to tune for."""
+"""The random seed of recordings to tune for."""
 CEILING_FLAGS = (*TOOL_FLAGS, "-fno-builtin", "-shared", "-fPIC", "-ftls-model=initial-exec")
 
 
 class Took(msgspec.Struct, frozen=True):
-    """What a program says of its own loop, without loading, thread tables and exit (`micro/micro.c`)."""
+    """A program's report of its own loop, without loading, tables and exit (`micro/micro.c`)."""
 
     operations: int
     wall_ns: int
@@ -29,7 +29,7 @@ class Took(msgspec.Struct, frozen=True):
 
 
 def program(name: str, *, dry: bool = False, seed: int = SEED) -> Path:
-    """`micro/<name>.c`, built; `dry`: the same loop without malloc and free; `seed`: any 32 bits but 0.
+    """`micro/<name>.c`, built; `dry`: the loop without malloc and free; `seed`: any 32 bits but 0.
 
     Raises what build_tool raises.
     """

@@ -1,17 +1,17 @@
-"""The rows of the benchmark on the programs of micro/: their arguments, what each is to show, which ceilings hold."""
+"""The rows of the benchmark on the programs of micro/: arguments, purposes and ceilings."""
 
 from typing import NamedTuple
 
 EMPTY, STACK, BUMP = "empty", "stack", "bump"
 CEILINGS = (EMPTY, STACK, BUMP)
 FULL_TO_QUICK, QUICK_TO_TRAINING = 5, 3
-"""Work of a full row to that with --quick, about, and of that to its training input."""
+"""Approximate work of a full row to that with --quick, and of that to its training input."""
 SHORT = (STACK, BUMP)
-"""Ceilings that hold for small blocks that die soon, in one thread."""
+"""Ceilings for small short-lived blocks in one thread."""
 
 
 class MicroRow(NamedTuple):
-    """A row: `program` of micro/ with `work` to do (with --quick `quick`; 0: not there) and `arguments`."""
+    """A row: `program` with `arguments` and `work` units (with --quick `quick`; 0: left out)."""
 
     name: str
     program: str
@@ -22,16 +22,16 @@ class MicroRow(NamedTuple):
     threads: int = 1
     ceilings: tuple[str, ...] = ()
     hot: bool = False
-    """Instructions per operation are counted: with --instructions, in hot_paths.toml and by `make hardening`."""
+    """Count its instructions per operation: --instructions, hot_paths.toml, `make hardening`."""
     training: str = ""
-    """The arguments of its training input, if not its own: those of a program that draws nothing at random."""
+    """The training input's arguments if they differ: for programs that draw nothing at random."""
 
     def words(self, quick: bool) -> list[str]:
         """The program's arguments."""
         return [str(self.quick if quick else self.work), *self.arguments.split()]
 
     def training_words(self) -> list[str]:
-        """The program's arguments in training: less work than in either form, recorded in a second or so."""
+        """The program's arguments in training: less work, recorded in about a second."""
         work = max(1, (self.quick or self.work // FULL_TO_QUICK) // QUICK_TO_TRAINING)
         return [str(work), *(self.training or self.arguments).split()]
 

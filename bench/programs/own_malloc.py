@@ -1,4 +1,4 @@
-"""The malloc that a command has by itself: glibc's, or another malloc, beside which glibc's is measured."""
+"""Finds a command's own malloc: glibc's, or another malloc to compare beside glibc's."""
 
 import os
 import subprocess
@@ -18,10 +18,10 @@ VARIABLE = "HEAPSMITH_WHOSE_MALLOC"
 
 
 class OwnMalloc(NamedTuple):
-    """Where the processes of a command take malloc from, those left out that take it from the C library.
+    """The sources of malloc in a command's processes, except the C library.
 
-    `objects`: paths of shared objects. `inside`: paths of executables that define malloc, which no preloaded library
-    replaces. `operators`: operator new comes from one of `objects` too.
+    `objects`: paths of shared objects. `inside`: paths of executables that define malloc, which no
+    preloaded library replaces. `operators`: one of `objects` also provides operator new.
     """
 
     objects: list[str]
@@ -29,28 +29,28 @@ class OwnMalloc(NamedTuple):
     operators: bool
 
     def glibc(self) -> Library:
-        """The C library's malloc, preloaded where the command has another; so are libstdc++'s operators."""
+        """The C library's malloc, preloaded (with libstdc++'s operators) if the command has another."""
         standard = ("libstdc++.so.6", "libc.so.6") if self.operators else ("libc.so.6",)
         return msgspec.structs.replace(find_library(GLIBC), standard=standard if self.objects else ())
 
     def baselines(self) -> list[Library]:
-        """What stands for `glibc` in a comparison: the command's own malloc and glibc, as far as they differ."""
+        """The rows for `glibc` in a comparison: the command's own malloc, and glibc if it differs."""
         names = ", ".join(Path(path).name for path in self.objects + self.inside)
         own = [Library(f"own ({names})", None)] if names else []
         return own if self.inside and not self.objects else [*own, self.glibc()]
 
     def note(self) -> str:
-        """A warning of executables in which no library replaces malloc, or nothing."""
+        """A warning of executables in which no library replaces malloc, else empty."""
         return f"no preloaded library replaces the malloc inside {', '.join(self.inside)}" if self.inside else ""
 
 
 def own_malloc(
     program: str, command: list[str], env: Mapping[str, str], folder: Path, *, limit_s: float | None = None
 ) -> OwnMalloc:
-    """Run the command once; in each of its processes a preloaded probe asks the dynamic linker where malloc is.
+    """Run the command once with a preloaded probe that asks the dynamic linker for malloc's place.
 
-    `folder` is for the probe's file. A command that cannot be executed has no malloc of its own. Raises Missing without
-    a compiler, CheckFailed for a run of more than `limit_s`.
+    `folder` is for the probe's file. A command that cannot be executed has no malloc of its own.
+    Raises Missing without a compiler, CheckFailed for a run that exceeds `limit_s`.
     """
     listing = folder / "whose-malloc"
     listing.write_bytes(b"")

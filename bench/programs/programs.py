@@ -1,4 +1,4 @@
-"""Real programs whose output never changes: the jobs that libraries must run unchanged and traces are recorded from."""
+"""Real programs with constant output: libraries must run them unchanged; traces record them."""
 
 import shutil
 import subprocess
@@ -20,16 +20,16 @@ SEARCH = 'rg --no-config -j4 -n "(alpha|delta) n[0-9]+7" "$0" | LC_ALL=C sort'
 
 
 class Program(NamedTuple):
-    """A command with an output that depends on its inputs alone."""
+    """A command whose output depends on its inputs alone."""
 
     name: str
     image: str
-    """Of the executables that the command runs, the one that the program is about."""
+    """The main executable among those that the command runs."""
     command: list[str]
     needs: tuple[str, ...]
     """Executables that must be on PATH."""
     hands_over: bool = False
-    """Every run frees blocks on another thread than the one that allocated them."""
+    """Every run frees blocks on another thread than the allocating thread."""
 
     def lacks(self) -> list[str]:
         """The executables that are not on PATH."""
@@ -37,7 +37,7 @@ class Program(NamedTuple):
 
 
 def programs(folder: Path, *, scale: float = 1, seed: int = 1) -> list[Program]:
-    """The programs over inputs written to `folder`; `scale` multiplies their size, another `seed` makes other ones."""
+    """The programs over inputs in `folder`; `scale` sets the inputs' size, `seed` varies them."""
     folder.mkdir(parents=True, exist_ok=True)
 
     def size(full: int) -> int:
@@ -90,9 +90,9 @@ def _job(name: str, *arguments: object) -> list[str]:
 
 
 def trace_of(program: Program, folder: Path) -> Path:
-    """The trace of the program's image, recorded now to `folder`, which is made; others of the run lie beside it.
+    """Record the trace of the program's image into the new folder; other traces lie beside it.
 
-    Raises what `record` raises, and CheckFailed where the command failed or never ran the image.
+    Raises what `record` raises, and CheckFailed if the command failed or never ran the image.
     """
     folder.mkdir(parents=True)
     void = subprocess.DEVNULL

@@ -190,7 +190,7 @@ class _Lives:
     def __init__(self, threads: int) -> None:
         self.born = np.zeros(threads, dtype=bool)
         self.born[0] = True
-        self.stream_of = np.arange(threads)  # 0 for a joined thread: then stream 0
+        self.stream_of = np.arange(threads)  # 0 once joined: stream 0 goes on for it
         self.ended: list[int] = []
 
     def follow(self, op: Array, thread: Array) -> tuple[Array, list[tuple[int, int, int]]]:

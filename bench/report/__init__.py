@@ -1,1 +1,1 @@
-"""Reports: results as tables, pages and plots, and what this machine has."""
+"""Reports: results as tables, pages and plots, and the facts of this machine."""

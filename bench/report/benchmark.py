@@ -1,4 +1,4 @@
-"""The benchmark's report as tables of words: CPU time, wall time, peak RSS, instructions; a column per malloc."""
+"""The benchmark's tables: CPU time, wall time, peak RSS, instructions; a column per malloc."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +11,11 @@ from heapsmith.model.files import write_json, write_text
 
 OURS = ("library", "tuned")
 PAGE = 98
-"""Columns of a page's prose, less the indentation of a list."""
+"""Columns of a page's prose without the indentation of a list."""
 
 
 def tables(report: BenchReport) -> list[Words]:
-    """Ratios to glibc, whose own column holds the figure itself; behind them those of ours to the best peer."""
+    """Ratios to glibc, then ratios to the best peer; glibc's column holds absolute figures."""
     cpu = _table(
         report,
         "CPU time per operation, to glibc",
@@ -50,7 +50,7 @@ def tables(report: BenchReport) -> list[Words]:
 
 
 def write(path: Path, report: BenchReport) -> None:
-    """The report as the file `path`: JSON, or a page if its name ends in .md; BadInput if that cannot be written."""
+    """Write the report to `path`: a page for .md, else JSON; BadInput if it cannot be written."""
     if path.suffix == ".md":
         write_text(path, page(report))
     else:
@@ -65,7 +65,7 @@ def page(report: BenchReport) -> str:
 
 
 def notes(report: BenchReport) -> list[str]:
-    """Releases, what tuned columns were tuned on, which cells are missing and why, which rows not to trust."""
+    """Releases, inputs of tuned columns, missing cells with reasons, unreliable rows."""
     versions = [f"{one.name} {one.version}" for one in report.columns if one.version]
     said = [f"versions: {', '.join(versions)}"] if versions else []
     said += [f"{one.name}: tuned on {one.tuned_on}" for one in report.columns if one.kind == "tuned"]
@@ -82,7 +82,7 @@ def notes(report: BenchReport) -> list[str]:
 
 
 def broken(report: BenchReport) -> list[str]:
-    """Rows that a library other than the peers and the ceilings failed; having nothing to be tuned on is no failure."""
+    """Rows in which an own library failed; a row without an input to tune on is no failure."""
     ours = [column.name for column in report.columns if column.kind in OURS]
     return [row.name for row in report.rows for name in ours if name in row.failed and not _is_untuned(row, name)]
 
@@ -125,7 +125,7 @@ def _with_interval(ratio: Ratio) -> str:
 
 
 def _instructions(report: BenchReport) -> Words:
-    """Instructions per operation, of rows in which they were counted."""
+    """Instructions per operation of the rows that have counts."""
     names = [column.name for column in report.columns]
     lines = []
     for row in report.rows:
@@ -137,7 +137,7 @@ def _instructions(report: BenchReport) -> Words:
 
 
 def _tunings(report: BenchReport) -> Words:
-    """The column `tuned`, row by row: on what, and what the tuner made of it."""
+    """The column `tuned` by row: its training input and the tuner's result."""
     columns = ("row", "design", "classes", "slab", "<tuned on another input", "calls")
     lines = [
         (

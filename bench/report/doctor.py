@@ -1,4 +1,4 @@
-"""What this machine has and lacks for heapsmith: tools, kernel settings, hardware facts, peers, the cache directory."""
+"""What this machine has and lacks: tools, kernel settings, hardware, peers, the cache directory."""
 
 import os
 import platform
@@ -26,10 +26,10 @@ CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing looked for: what was found, whether that will do, what heapsmith needs it for.
+    """One item: its state, whether that suffices, and the use that heapsmith has for it.
 
-    `essential` means that no work can be done without it; the rest is needed by the commands that `needed_for` names,
-    or is a fact that measurements depend on.
+    Nothing works without an `essential` item. Other items are needed by the commands in
+    `needed_for`, or are facts on which measurements depend.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class DoctorReport(msgspec.Struct, frozen=True):
-    """All findings; `lacking` names the essential ones that are not ok (the command then exits with 3)."""
+    """All findings; `lacking` names the essential findings that are not ok (exit status 3)."""
 
     findings: list[Finding]
     lacking: list[str]
@@ -63,7 +63,7 @@ def _tool(name: str, needed_for: str) -> Finding:
 
 
 def _gcc() -> Finding:
-    """gcc, proved by compiling and linking a program that includes the C library's headers."""
+    """gcc, tested by compiling and linking a program that includes the C library's headers."""
     needed_for = "build, and the recorder, replayer and launcher"
     with scratch() as folder:
         source = folder / "probe.c"
@@ -82,7 +82,7 @@ def _machine() -> Finding:
 
 
 def _tsc() -> Finding:
-    """The CPU flags constant_tsc and nonstop_tsc: together the invariant TSC (Intel SDM vol. 3, 18.17.1)."""
+    """The CPU flags constant_tsc and nonstop_tsc: an invariant TSC (Intel SDM vol. 3, 18.17.1)."""
     flags = set(re.findall(r"^flags\s*:(.*)$", _read(Path("/proc/cpuinfo")) or "", re.M)[:1] or [""])
     words = " ".join(flags).split()
     missing = [flag for flag in ("constant_tsc", "nonstop_tsc") if flag not in words]
@@ -128,7 +128,7 @@ def _python() -> Finding:
 
 
 def _packages() -> list[str]:
-    """The packages that the installed distribution requires, extras left out."""
+    """The packages that the installed distribution requires, without extras."""
     required = [line for line in requires("heapsmith") or [] if "extra ==" not in line]
     return [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required]
 
@@ -149,7 +149,7 @@ def _peers() -> Finding:
 
 
 def _cache_directory() -> Finding:
-    """The cache directory, proved by making it and a file in it."""
+    """The cache directory, tested by creating it and a file in it."""
     try:
         folder = cache_dir()
         folder.mkdir(parents=True, exist_ok=True)
@@ -163,7 +163,7 @@ def _cache_directory() -> Finding:
 
 
 def _looks() -> list[Callable[[], Finding]]:
-    """What is looked for, in the order of the report."""
+    """The functions of the findings, in the order of the report."""
     return [
         _machine,
         _python,
@@ -183,6 +183,6 @@ def _looks() -> list[Callable[[], Finding]]:
 
 
 def doctor() -> DoctorReport:
-    """Look for everything; never raises for something absent, that is what the report is for."""
+    """Examine the machine; a missing item is a finding, never an error."""
     findings = [look() for look in _looks()]
     return DoctorReport(findings, [finding.name for finding in findings if finding.essential and not finding.ok])

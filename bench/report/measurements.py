@@ -1,4 +1,4 @@
-"""What was measured and verified, as tables: programs and replays under several libraries, libraries against models."""
+"""Tables of measurements: programs and replays under several libraries, library against model."""
 
 from heapsmith.bench.common.rounds import Figure
 from heapsmith.bench.common.tables import Words
@@ -54,7 +54,7 @@ def replayed(table: ReplayTable) -> Words:
 
 
 def verified(report: VerifyReport) -> Words:
-    """Traces on which library and model were compared."""
+    """The traces on which library and model were compared."""
     columns = ("trace", "<build", "events", "threads", "addresses", "counters", "heap walks", "<difference")
     rows = [
         (

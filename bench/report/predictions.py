@@ -1,4 +1,4 @@
-"""What the model says, as tables: designs on a trace, caches, the search, and how far predictions are off."""
+"""Tables of the model's results: designs on a trace, caches, the search, prediction errors."""
 
 from heapsmith.bench.common.tables import Words
 from heapsmith.bench.common.units import amount, duration
@@ -10,7 +10,7 @@ from heapsmith.model.search.tune import Tuned
 
 
 def simulated(table: SimulationTable) -> Words:
-    """Designs on one trace: how often the slow ways are taken, and the bytes; fragmentation at the live peak."""
+    """Designs on one trace: rates of slow paths, bytes, and fragmentation at the live peak."""
     columns = (
         *("design", "classes", "hits", "refills per M", "flushes per M", "superslabs"),
         *("committed peak", "to live", "internal", "external", "model speed"),
@@ -37,7 +37,7 @@ def simulated(table: SimulationTable) -> Words:
 
 
 def touched(table: SimulationTable) -> Words:
-    """What designs would cost on the simulated machine: misses, pages and, if it has costs, instructions and time."""
+    """Designs on the simulated machine: misses, pages and, with costs, instructions and time."""
     columns = ["design", "L1 misses", "LLC misses", "TLB misses", "page faults", "resident peak", "resident average"]
     if table.rows[0].price:
         columns += ["instructions", "time", "of the allocator"]
@@ -58,7 +58,7 @@ def _touched(row: Simulation) -> list[str]:
 
 
 def reused(table: ReuseTable) -> Words:
-    """Miss ratios of fully associative caches by their size, and how many lines designs touch."""
+    """Miss ratios of fully associative caches by size, and the lines that designs touch."""
     rows = [
         (amount(size), *(f"{row.miss_ratios[index]:.3%}" for row in table.rows))
         for index, size in enumerate(table.cache_bytes)
@@ -77,7 +77,7 @@ def _application(application: Application) -> str:
 
 
 def counters(table: SimulationTable) -> Words:
-    """Every counter of docs/machine.md section 10, a column per design; those per class are summed."""
+    """The counters of docs/machine.md section 10, a column per design; sums over the classes."""
     first = table.rows[0].counters
     rows = [(name, *(f"{sum(row.counters.classes[name]):,}" for row in table.rows)) for name in first.classes]
     rows += [(name, *(f"{row.counters.totals[name]:,}" for row in table.rows)) for name in first.totals]
@@ -85,7 +85,7 @@ def counters(table: SimulationTable) -> Words:
 
 
 def tuned(result: Tuned) -> Words:
-    """The designs that the search simulated: the base, one per slab size, and which it chose."""
+    """The designs that the search simulated: the base, one per slab size, and the chosen one."""
     columns = (
         "design",
         "classes",
@@ -121,7 +121,7 @@ def tuned(result: Tuned) -> Words:
 
 
 def predicted(found: Validation) -> Words:
-    """How far predictions are from measurements, and how well they rank the designs of a trace."""
+    """The errors of predictions, and how well they rank the designs of a trace."""
     columns = ("quantity", "cells", "median error", "90 % within", "worst", "tau", "least tau")
     rows = [
         (
@@ -141,7 +141,7 @@ def predicted(found: Validation) -> Words:
 
 
 def worst(found: Validation) -> Words:
-    """The cells of each quantity that are furthest off."""
+    """For each quantity, the cells with the largest errors."""
     columns = ("quantity", "<trace", "<design", "predicted", "measured", "error")
     rows = [
         (

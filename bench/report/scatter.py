@@ -1,4 +1,4 @@
-"""Scatter plots of predicted against measured, one per quantity: a page of HTML that opens anywhere."""
+"""Scatter plots of predicted against measured values, one per quantity, as one HTML page."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ HEIGHT = 480
 
 
 def write_scatter(path: Path, found: Validation) -> None:
-    """The page, plotly's code in it; BadInput if it cannot be written. A point is a design on a trace."""
+    """Write the page with plotly's code; a point is a design on a trace. BadInput on failure."""
     names = [one.quantity for one in found.qualities]
     rows = -(-len(names) // COLUMNS)
     figure = make_subplots(rows=rows, cols=COLUMNS, subplot_titles=names)

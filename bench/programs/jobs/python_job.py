@@ -1,4 +1,4 @@
-"""A JSON and regular-expression job with threads and a child process; its output is always the same."""
+"""JSON, regular expressions, threads and a child process; the output is always the same."""
 
 import json
 import re

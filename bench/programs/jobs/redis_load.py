@@ -1,7 +1,8 @@
-"""redis-server lives through rounds of concurrent clients, expiry and lazy frees; the replies are always the same.
+"""Runs redis-server through rounds of concurrent clients, expiry and lazy frees.
 
-argv: a folder for the socket, rounds, commands of each kind per client and round, what numbers are multiplied by. On
-standard error, for each round: used bytes and RSS of the server under load, then both when all its keys are gone.
+argv: a folder for the socket, rounds, commands of each kind per client and round, a factor of the
+values. Standard output is always the same. Standard error has, for each round, the server's used
+bytes and RSS under load, and both again after all keys are gone.
 """
 
 import hashlib
@@ -39,7 +40,7 @@ class Client:
 
 
 def batch(me: int, turn: int, commands_of_a_kind: int, factor: int) -> list[str]:
-    """What client `me` says in one round: keys of its own that expire, and large values, unlinked at the end."""
+    """The commands of client `me` in one round: keys that expire, and large values."""
     commands = []
     for i in range(commands_of_a_kind):
         text = f"{i * factor + turn:x}" * (i * i % 61 + 1)
@@ -55,7 +56,7 @@ def batch(me: int, turn: int, commands_of_a_kind: int, factor: int) -> list[str]
 
 
 def first_client(path: Path, server: subprocess.Popen[bytes]) -> Client:
-    """A connection to the server that starts. The socket's file is there before it listens: until then it refuses."""
+    """Connect to the starting server, which refuses connections until it listens."""
     while True:
         try:
             return Client(path)
@@ -65,36 +66,22 @@ def first_client(path: Path, server: subprocess.Popen[bytes]) -> Client:
 
 
 def memory(client: Client) -> tuple[int, int]:
-    """The server's used bytes, as it counts them itself, and its RSS."""
+    """The server's used bytes, by its own count, and its RSS."""
     rows = client("info memory")[0].decode().splitlines()
     figures = dict(row.split(":", 1) for row in rows if ":" in row)
     return int(figures["used_memory"]), int(figures["used_memory_rss"])
 
 
 def load(path: Path, turn: int, commands: int, factor: int) -> str:
-    """One round: our clients at once, and redis-benchmark's fifty beside them; the digest of our replies."""
+    """One round: all clients at once, beside redis-benchmark's 50; returns the replies' digest."""
     digests = [""] * CLIENTS
 
     def work(me: int) -> None:
         digests[me] = hashlib.sha256(b"".join(Client(path)(*batch(me, turn, commands, factor)))).hexdigest()
 
     threads = [threading.Thread(target=work, args=(me,)) for me in range(CLIENTS)]
-    beside = [
-        "redis-benchmark",
-        "-s",
-        str(path),
-        "-c",
-        "50",
-        "-P",
-        "16",
-        "-n",
-        "10000",
-        "-r",
-        "5000",
-        "-d",
-        "300",
-        "-q",
-    ]
+    options = "-c 50 -P 16 -n 10000 -r 5000 -d 300 -q"
+    beside = ["redis-benchmark", "-s", str(path), *options.split()]
     expiring = ["set", "b:__rand_int__", "__data__", "px", str(EXPIRY_MS)]
     with subprocess.Popen([*beside, *expiring], stdout=subprocess.DEVNULL) as benchmark:
         for thread in threads:
@@ -106,7 +93,7 @@ def load(path: Path, turn: int, commands: int, factor: int) -> str:
 
 
 def settle(client: Client) -> None:
-    """Until every key has expired and the background thread has freed what was unlinked."""
+    """Wait until all keys have expired and the background thread has freed the unlinked keys."""
     client(*(f"unlink c{me}:{kind}" for me in range(CLIENTS) for kind in ("hash", "log", "list")))
     deadline = time.monotonic() + 30
     while client("dbsize") != [b":0\r\n"] or b"lazyfree_pending_objects:0" not in client("info memory")[0]:
@@ -115,7 +102,7 @@ def settle(client: Client) -> None:
 
 
 def main() -> None:
-    """The rounds, between the server's start and its orderly end."""
+    """Start the server, run the rounds, and stop the server."""
     folder, (rounds, commands, factor) = Path(sys.argv[1]), map(int, sys.argv[2:])
     path = folder / f"redis-load-{os.getpid()}.sock"
     options = "--port 0 --appendonly no --hz 100 --io-threads 3 --io-threads-do-reads yes --lazyfree-lazy-expire yes"
