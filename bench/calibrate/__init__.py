@@ -1,1 +1,1 @@
-"""Calibration: what each kind of event costs on this machine."""
+"""Calibration: the cost of each kind of event on this machine."""

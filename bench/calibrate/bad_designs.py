@@ -1,4 +1,4 @@
-"""Deliberately bad designs: each does one thing as nobody should, so that a prediction has something to tell apart."""
+"""Deliberately bad designs, so that predictions have large differences to distinguish."""
 
 import tomllib
 from pathlib import Path
@@ -9,6 +9,6 @@ CHANGES = Path(__file__).with_name("bad_designs.toml")
 
 
 def bad_designs() -> list[Design]:
-    """The default design with the changes of each table of the file; all are legal, and named for what is bad."""
+    """The default design with each table's changes; all are legal, and named after their fault."""
     base = load("default")
     return [changed(base, name, fields) for name, fields in tomllib.loads(CHANGES.read_text(encoding="utf-8")).items()]

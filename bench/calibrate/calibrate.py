@@ -1,4 +1,4 @@
-"""Calibrate: what each kind of event costs on this machine, from micro-programs under designs of every policy."""
+"""Calibrate: the cost of each kind of event on this machine, from micro-programs under designs."""
 
 import os
 import time
@@ -26,10 +26,10 @@ from heapsmith.model.predict.cost import kinds
 
 ROUNDS = 5
 COUNTED = 4
-"""Of the pairs of a design and a micro-program one in so many has its instructions counted."""
+"""Of this many pairs of a design and a micro-program, one has its instructions counted."""
 
 TIMED_EVENTS = 120_000
-"""Of a micro-program that is timed: long enough that its start does not tell."""
+"""Events of a timed micro-program: enough that its start does not matter."""
 
 TRANSFER_LIMIT_S = 60
 
@@ -37,10 +37,11 @@ Say = Progress | None
 
 
 class Calibration(msgspec.Struct, frozen=True):
-    """The machine with its costs, and how they were found.
+    """The machine with its costs, and the quality of their fit.
 
-    counted: replays whose instructions were counted (0: there is no valgrind, they are those that are shipped); timed:
-    replays timed in each round. The errors are of these replays, by the costs that were fitted to them.
+    counted: replays with counted instructions (0: no valgrind; the costs are the shipped ones).
+    timed: timed replays in each round. The errors are those of these replays under the fitted
+    costs.
     """
 
     hardware: Hardware
@@ -58,10 +59,10 @@ def calibrate(
     rounds: int = ROUNDS,
     progress: Say = None,
 ) -> Calibration:
-    """Count and time the micro-programs under the designs (without them the built-in ones and bad ones); fit costs.
+    """Count and time the micro-programs under the designs (or built-in and bad ones); fit costs.
 
-    Times are the medians of interleaved rounds, of programs with one thread. Raises Missing without gcc or room for the
-    scripts, and what a replay raises.
+    Times are medians over interleaved rounds, of programs with one thread. Raises Missing without
+    gcc or room for the scripts, and the errors of replays.
     """
     begin = time.perf_counter()
     chosen = list(designs) if designs is not None else [*map(load, builtin_names()), *bad_designs()]
@@ -76,7 +77,7 @@ def calibrate(
             own.mkdir()
             for trace in write_programs(own, programs, events):
                 content = trace.read_bytes()
-                if content not in known:  # some are the same whatever the events
+                if content not in known:  # some programs ignore the number of events
                     say = _saying(f"simulate {trace.stem}", progress)
                     known[content] = cells_of(trace, trace.with_suffix(""), chosen, libraries, hardware, say)
                 yield from known[content]
@@ -84,10 +85,10 @@ def calibrate(
         counted = _counted(list(cells("counted", EVENTS)), len(chosen), progress) if which("valgrind") else None
         instructions = counted[0].costs if counted else load_hardware().instructions
         alone = [cell for cell in cells("timed", TIMED_EVENTS) if cell.facts.threads == 1]
-        costs = load_hardware().costs  # any machine's are good enough for the shares of memory
+        costs = load_hardware().costs  # any machine's costs will do for the shares of memory
         timing = time_cells(alone, instructions, costs, folder, rounds, progress)
     timed = fit(timing.spent, [one.ns.median for one in timing.timed])
-    # Where a transfer cannot be measured it is taken to cost what a line out of the last level does.
+    # If a transfer cannot be measured, its cost is that of a miss in the last level.
     costs = {**timed.costs, "miss.transfer": timed.costs.get("miss.l2", 0.0) if transfer is None else transfer}
     residuals = {
         "core_yardstick_ns": timing.yards.core,
@@ -111,12 +112,12 @@ def calibrate(
 
 
 def _saying(what: str, progress: Say) -> Say:
-    """The progress of a simulation, under another name."""
+    """Report the progress of a simulation under another name."""
     return progress and (lambda _, done, total: progress(what, done, total))
 
 
 def hardware_here() -> Hardware:
-    """This machine's caches, or the default ones where the system does not describe them; without costs."""
+    """This machine's caches, or the default caches if the system hides them; without costs."""
     try:
         return detected()
     except Missing:
@@ -124,7 +125,7 @@ def hardware_here() -> Hardware:
 
 
 def _counted(cells: Sequence[Cell], designs: int, progress: Say) -> tuple[Fit, int]:
-    """The fit of instructions, and how many replays it is of: along diagonals of programs by designs."""
+    """Fit the instructions of a sample of replays; returns the fit and the number of replays."""
     chosen = [cell for i, cell in enumerate(cells) if (i // designs + i % designs) % min(COUNTED, designs) == 0]
     counts = in_parallel("count instructions", lambda cell: replay_counts(cell.script, cell.library), chosen, progress)
     runs = [kinds(cell.plan, cell.simulation) for cell in chosen]
@@ -132,7 +133,7 @@ def _counted(cells: Sequence[Cell], designs: int, progress: Say) -> tuple[Fit, i
 
 
 def transfer_ns() -> float | None:
-    """What a line that another core wrote costs beyond one in L1 (transfer.c); None where that cannot be had."""
+    """Cost of a line that another core wrote, beyond a hit in L1 (transfer.c); None if unknown."""
     cores = {_siblings(processor): processor for processor in sorted(os.sched_getaffinity(0))}
     if len(cores) < 2:
         return None
@@ -145,7 +146,7 @@ def transfer_ns() -> float | None:
 
 
 def _siblings(processor: int) -> str:
-    """The processors that share a core with this one, as the system lists them."""
+    """The processors that share a core with this processor, as the system lists them."""
     try:
         return (SYSTEM.parent.parent / f"cpu{processor}/topology/thread_siblings_list").read_text().strip()
     except OSError:

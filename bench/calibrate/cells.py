@@ -1,4 +1,4 @@
-"""Cells: traces under designs, simulated and then timed in replays; calibration, validation and findings share them."""
+"""Cells: traces under designs, simulated and timed; for calibration, validation and findings."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,12 +18,15 @@ from heapsmith.model.predict.cost import Kinds, memory_share, time_kinds
 from heapsmith.model.predict.simulate import Simulation, simulate
 
 WRITES = Application(births="all", deaths="none")
-"""What a replay does to blocks. Its script and its table are no part of the heap's memory: they are resident before it
-begins, and what they cost is a constant of each operation."""
+"""The writes of a replay to blocks.
+
+The script and the table are not part of the heap's memory: they are resident before the replay
+begins, and their cost is a constant per operation.
+"""
 
 
 class Cell(NamedTuple):
-    """A trace under a design: what is replayed, and what the model says of it."""
+    """A trace under a design: its replay and its simulation."""
 
     script: Path
     facts: ScriptFacts
@@ -33,8 +36,10 @@ class Cell(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """Of each cell the kinds of time it spends, the share of its time that follows the memory yardstick, and its
-    replays; then what the yardsticks took."""
+    """For each cell: its kinds of time, the share that follows the memory yardstick, its replays.
+
+    Then the times of the yardsticks.
+    """
 
     spent: list[Kinds]
     shares: list[float]
@@ -43,7 +48,7 @@ class Timing(NamedTuple):
 
 
 def libraries_of(designs: Sequence[Design], progress: Progress | None) -> list[Path]:
-    """The libraries of the designs, built where they are not there yet."""
+    """The libraries of the designs, built if absent."""
     return in_parallel("build libraries", library_of, designs, progress)
 
 
@@ -55,7 +60,7 @@ def cells_of(
     hardware: Hardware,
     progress: Progress | None = None,
 ) -> list[Cell]:
-    """The trace under every design, simulated; writes its script."""
+    """Simulate the trace under every design, and write its script."""
     facts = write_script(trace, script)
     table = simulate(trace, designs, hardware=hardware, application=WRITES, progress=progress)
     return [
@@ -72,7 +77,10 @@ def time_cells(
     rounds: int,
     progress: Progress | None,
 ) -> Timing:
-    """Replay the cells in interleaved rounds; yardsticks lie in `folder`. Shares of memory follow from the costs."""
+    """Replay the cells in interleaved rounds. Shares of memory follow from the costs.
+
+    `folder` holds the scripts of the yardsticks.
+    """
     spent = [time_kinds(cell.plan, cell.simulation, instructions, cell.facts.operations) for cell in cells]
     shares = [memory_share(one, costs) for one in spent]
     replays = [

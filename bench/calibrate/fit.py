@@ -1,4 +1,4 @@
-"""Fits: the cost of each kind of event, never negative, from what many runs cost in all; and how far off they are."""
+"""Fits non-negative costs of kinds of events to the total costs of many runs, with their errors."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,10 +10,10 @@ from heapsmith.model.predict.cost import price
 
 ROUNDS = 20
 CLOSE = 1e-3
-"""A relative error below which a run weighs no more for being closer."""
+"""The relative error below which a run's weight stops growing."""
 
 PULL = 3.0
-"""The weight of the prior cost of a kind, beside a run of nothing but that kind."""
+"""The weight of a kind's prior cost, relative to a run of this kind alone."""
 
 
 class Errors(msgspec.Struct, frozen=True):
@@ -25,7 +25,7 @@ class Errors(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, predicted: Sequence[float], measured: Sequence[float]) -> "Errors":
-        """Of at least one pair; a measured 0 counts as no error if it was predicted, else as one of 100 %."""
+        """From at least one pair; a measured 0 is no error if predicted, else an error of 100 %."""
         errors = [relative(a, b) for a, b in zip(predicted, measured, strict=True)]
         return cls(float(np.median(errors)), float(np.quantile(errors, 0.9)), max(errors))
 
@@ -38,7 +38,7 @@ def relative(predicted: float, measured: float) -> float:
 
 
 class Fit(msgspec.Struct, frozen=True):
-    """The cost of each kind, and the errors of the runs that it was fitted to."""
+    """The cost of each kind, and the errors of the fitted runs."""
 
     costs: dict[str, float]
     errors: Errors
@@ -47,11 +47,11 @@ class Fit(msgspec.Struct, frozen=True):
 def fit(
     runs: Sequence[Mapping[str, float]], measured: Sequence[float], prior: Mapping[str, float] | None = None
 ) -> Fit:
-    """The costs, none below 0, for which price(run, costs) comes closest to what was measured of each run, above 0.
+    """Fit the costs, none below 0, so that price(run, costs) is close to each run's measurement.
 
-    The sum of the absolute relative errors is minimised, by non-negative least squares whose rows are weighted anew
-    by the errors left (iteratively reweighted least squares): a run that no kinds explain does not bend the others.
-    `prior`: costs to keep near to where the runs say little, and for kinds that none of them has.
+    Minimises the sum of the absolute relative errors by iteratively reweighted non-negative least
+    squares: a run that no kind explains does not distort the others. Measurements are above 0.
+    `prior`: costs for kinds on which the runs say little or nothing.
     """
     known = prior or {}
     names = sorted({name for run in runs for name in run})
@@ -65,8 +65,8 @@ def fit(
 
 
 def _reweighted(rows: NDArray[np.float64], aims: NDArray[np.float64], runs: int) -> NDArray[np.float64]:
-    """x >= 0 with rows @ x near the aims, the first `runs` in the sum of absolute differences, the rest of squares."""
-    from scipy.optimize import nnls  # its import takes longer than a simulation, whose tables import this module
+    """x >= 0 with rows @ x near the aims, by absolute differences in the first `runs`."""
+    from scipy.optimize import nnls  # imported here: the import takes longer than a simulation
 
     weight = np.ones(len(rows))
     for _ in range(ROUNDS):

@@ -1,7 +1,6 @@
-"""Micro-programs for calibration, written as traces: each is mostly one kind of event, together they hold every kind.
+"""Micro-programs for calibration, as traces: each is mostly one kind of event.
 
-Where there are threads they hand on a baton, a block that one resizes after the other: a replay then keeps the trace's
-order.
+Threads pass a baton, a block that they resize in turn, so that a replay keeps the trace's order.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,15 +12,15 @@ from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 SEED = 20
 EVENTS = 24_000
-"""About how many events a micro-program has; those whose events are long have fewer, however many are asked for."""
+"""Approximate events of a micro-program; programs with long events have fewer in any case."""
 
 KIB, MIB = 1 << 10, 1 << 20
 
 
 class Script:
-    """The events of a trace as they are made; block numbers are used again, the one freed last first.
+    """The events of a trace under construction; the block number freed last is used again first.
 
-    events: about how many there are to be.
+    events: the approximate number of events to generate.
     """
 
     def __init__(self, events: int = EVENTS) -> None:
@@ -34,7 +33,7 @@ class Script:
         self._threads = 1
 
     def allocate(self, size: int, op: Op = Op.MALLOC, thread: int = 0, align_log2: int = 0) -> int:
-        """A new block of `size` bytes; its number."""
+        """Allocate a block of `size` bytes; returns its number."""
         block = self._free.pop() if self._free else len(self._sizes)
         if block == len(self._sizes):
             self._sizes.append(0)
@@ -49,7 +48,7 @@ class Script:
         self.rows.append((int(Op.REALLOC), thread, block, size, 0))
 
     def free(self, place: int = -1, thread: int = 0, sized: bool = False) -> None:
-        """The live block at `place` of `live` dies."""
+        """Free the live block at `place` of `live`."""
         block = self.live[place]
         self.live[place] = self.live[-1]
         self.live.pop()
@@ -58,7 +57,7 @@ class Script:
         self.rows.append((int(Op.FREE_SIZED if sized else Op.FREE), thread, block, size, 0))
 
     def start_thread(self) -> int:
-        """A new thread; its number."""
+        """Start a thread; returns its number."""
         self._threads += 1
         self.rows.append((int(Op.THREAD_START), self._threads - 1, 0, 0, 0))
         return self._threads - 1
@@ -68,12 +67,12 @@ class Script:
         self.rows.append((int(Op.THREAD_EXIT), thread, 0, 0, 0))
 
     def sizes(self, low: int, high: int, count: int) -> list[int]:
-        """Sizes from `low` to `high`, as many in each doubling."""
+        """Sizes from `low` to `high`, equally many in each doubling."""
         drawn: list[int] = np.exp(self.random.uniform(np.log(low), np.log(high), count)).astype(np.int64).tolist()
         return drawn
 
     def churn(self, sizes: list[int], live: int) -> None:
-        """A block of each size is born; from `live` live blocks on, a random one dies for each."""
+        """Allocate a block of each size; with `live` live blocks, free a random block for each."""
         places = self.random.random(len(sizes)).tolist()
         for size, place in zip(sizes, places, strict=True):
             self.allocate(size)
@@ -81,7 +80,7 @@ class Script:
                 self.free(int(place * len(self.live)))
 
     def write(self, path: Path) -> None:
-        """The events as a trace."""
+        """Write the events as a trace."""
         op, thread, block, size, align = zip(*self.rows, strict=True)
         with TraceWriter(path, command=["calibrate"], source="calibrate") as writer:
             writer.append(Chunk.of(op, thread, block, size, align, range(len(op))))
@@ -93,7 +92,7 @@ def pairs(script: Script) -> None:
 
 
 def pairs_above(script: Script) -> None:
-    """The same of larger small blocks."""
+    """Each block dies at once; larger small blocks."""
     script.churn(script.sizes(1025, 32 * KIB, script.events // 2), 0)
 
 
@@ -103,12 +102,12 @@ def mixed(script: Script) -> None:
 
 
 def leaks(script: Script) -> None:
-    """Nothing dies."""
+    """No block dies."""
     script.churn(script.sizes(8, 512, script.events), script.events)
 
 
 def bursts(script: Script) -> None:
-    """Many blocks of one size are born and die, the newest first, the oldest first, or at random."""
+    """Many blocks of one size are born and die: newest first, oldest first, or at random."""
     for number in range(30):
         size = (24, 64, 200, 600, 3000)[number % 5]
         for _ in range(script.events // 60):
@@ -118,7 +117,7 @@ def bursts(script: Script) -> None:
 
 
 def sawtooth(script: Script) -> None:
-    """Three blocks in four die and are born again, over and over: what fronts hold flows to the store and back."""
+    """Three quarters of the blocks die and are born again: blocks flow to the store and back."""
     for _ in range(40):
         for size in script.sizes(16, 256, script.events // 80):
             script.allocate(size)
@@ -127,7 +126,7 @@ def sawtooth(script: Script) -> None:
 
 
 def phases(script: Script) -> None:
-    """The heap grows with sizes of its own in each phase and dies down at random: slabs change their class."""
+    """The heap grows with new sizes in each phase and shrinks: slabs change their class."""
     for phase in range(8):
         for size in script.sizes(16 << (phase % 4), 64 << (phase % 4), script.events // 16):
             script.allocate(size)
@@ -136,7 +135,7 @@ def phases(script: Script) -> None:
 
 
 def holes(script: Script) -> None:
-    """Every other block dies, then as many are born: refills from slabs with few marks."""
+    """Every other block dies, then as many are born: refills from slabs with few free blocks."""
     for size in (48, 160, 1000):
         for _ in range(script.events // 12):
             script.allocate(size)
@@ -157,12 +156,12 @@ def run_pairs(script: Script) -> None:
 
 
 def huge(script: Script) -> None:
-    """Mappings of their own."""
+    """Huge blocks: mappings of their own."""
     script.churn(script.sizes(2 * MIB, 8 * MIB, 60), 4)
 
 
 def buffers(script: Script) -> None:
-    """Buffers grow by realloc, small ones to large ones, and die."""
+    """Buffers grow by realloc from small to large blocks, and die."""
     for size in script.sizes(16, 2000, EVENTS // 80):
         block = script.allocate(size)
         grown = size
@@ -196,7 +195,7 @@ def calls(script: Script) -> None:
 
 
 def large_calloc(script: Script) -> None:
-    """calloc of runs, fresh and used ones."""
+    """calloc of fresh and used runs."""
     for size in script.sizes(40 * KIB, 400 * KIB, 600):
         script.allocate(size, Op.CALLOC)
         if len(script.live) > 12:
@@ -218,7 +217,7 @@ def handover(script: Script) -> None:
 
 
 def churning_threads(script: Script) -> None:
-    """Threads come, allocate, free and go."""
+    """Threads start, allocate, free and exit."""
     baton = script.allocate(16)
     for _ in range(60):
         script.resize(baton, 16)
@@ -233,7 +232,7 @@ def churning_threads(script: Script) -> None:
 
 
 def cold(script: Script) -> None:
-    """A working set that no cache holds."""
+    """A working set larger than any cache."""
     script.churn(script.sizes(256, 2 * KIB, script.events), script.events // 2)
 
 
@@ -262,7 +261,7 @@ PROGRAMS: tuple[Program, ...] = (
 
 
 def write_programs(folder: Path, programs: Sequence[Program] = PROGRAMS, events: int = EVENTS) -> list[Path]:
-    """The micro-programs of about so many events, each as `folder`/<name>.hst, the same bytes whenever it is called."""
+    """Write the micro-programs as `folder`/<name>.hst, of about `events` events each."""
     paths = []
     for program in programs:
         script = Script(events)

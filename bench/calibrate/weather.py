@@ -1,4 +1,4 @@
-"""Weather: replays timed on a machine that others use too, which runs now faster, now slower."""
+"""Weather: replays timed on a shared machine, whose speed varies."""
 
 import os
 from collections.abc import Sequence
@@ -16,15 +16,15 @@ from heapsmith.bench.replay.script import write_script
 
 YARDSTICK_EVENTS = 600_000
 FIRST_TOUCHES = {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=131072"}
-"""Under this each large block is a mapping of its own; else glibc soon takes them from what it has."""
+"""With this, each large block is a new mapping; by default glibc soon reuses its own memory."""
 MANY = 3
-"""So many replays of a script tell what a round did to all of them."""
+"""Replays of a script that suffice to show a round's effect on all of them."""
 BETWEEN = 12
-"""Replays from one pair of yardsticks to the next."""
+"""Replays between two pairs of yardsticks."""
 
 
 class Replay(NamedTuple):
-    """What is timed. memory: the share of its time that follows the memory yardstick (model/predict/cost.py)."""
+    """A timed replay; `memory` is the share of its time that follows the memory yardstick."""
 
     script: Path
     library: Library
@@ -32,29 +32,32 @@ class Replay(NamedTuple):
 
 
 class Timed(NamedTuple):
-    """One replay over the rounds, without the one that warmed up."""
+    """One replay over the counted rounds."""
 
     ns: Figure
     runs: list[Replayed]
 
 
 class Yardsticks(NamedTuple):
-    """Two replays under glibc that tell how fast the machine runs just now: what a core does alone, and first touches
-    of memory, whose time is the system's and of the memory behind it. They do not drift alike."""
+    """Two replays under glibc that measure the machine's present speed.
+
+    One measures the core alone; the other measures first touches of memory, which depend on the
+    system and the memory. The two speeds drift separately.
+    """
 
     core: Path
     memory: Path
 
 
 class Yards(msgspec.Struct, frozen=True):
-    """What both took, nanoseconds of processor time; or that over what they took once."""
+    """Processor time of both in nanoseconds, or relative to earlier times."""
 
     core: float
     memory: float
 
 
 def yardsticks(folder: Path) -> Yardsticks:
-    """Their scripts."""
+    """Write the scripts of the yardsticks."""
     scripts = []
     for trace in write_programs(folder, [pairs, huge], YARDSTICK_EVENTS):
         scripts.append(trace.with_suffix(".yardstick"))
@@ -65,11 +68,12 @@ def yardsticks(folder: Path) -> Yardsticks:
 def times(
     replays: Sequence[Replay], sticks: Yardsticks, rounds: int, progress: Progress | None
 ) -> tuple[list[Timed], Yards]:
-    """Each replay, interleaved in rounds, and the medians of the yardsticks, which are run after every few replays.
+    """Time each replay in interleaved rounds, with yardsticks after every few replays.
 
-    What a replay took is scaled to those medians by the yardsticks before and after it. Then the replays of one script
-    are scaled round by round to what they took over all rounds, by the median of their ratios (median polish), if there
-    are MANY: they run one after the other, in the same weather.
+    Also returns the yardsticks' medians. Each replay's time is scaled to these medians by the
+    yardsticks before and after it. Then replays of one script, which run one after the other, are
+    scaled round by round to their times over all rounds, by the median of their ratios (median
+    polish), if there are MANY.
     """
     plain = find_library("glibc")
     yards: list[Yards] = []
@@ -105,7 +109,7 @@ def _measured(sticks: Yardsticks, plain: Library) -> Yards:
 
 
 def polish(rows: Sequence[list[float]]) -> None:
-    """The rows, a value per round each, lose what a round did to all of them; nothing happens to fewer than MANY."""
+    """Remove each round's effect on all rows (a value per round), if there are MANY rows."""
     if len(rows) < MANY:
         return
     medians = [median(row) for row in rows]

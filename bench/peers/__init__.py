@@ -1,1 +1,1 @@
-"""The mallocs to compare with: how each is found, built and preloaded."""
+"""The mallocs for comparisons: finding, building and preloading them."""

@@ -1,4 +1,4 @@
-"""Build the peers at their current releases into the cache: `python -m heapsmith.bench.peers.builds [NAME...]`."""
+"""Build the peers' releases in the cache: python -m heapsmith.bench.peers.builds [NAME...]."""
 
 import os
 import platform
@@ -26,7 +26,7 @@ DEB_GLIBC = "2.38"
 
 
 class Crate(NamedTuple):
-    """A crate that carries the peer's sources."""
+    """A crate with the peer's sources."""
 
     name: str
     version: str
@@ -36,7 +36,7 @@ class Crate(NamedTuple):
 
 
 class Deb(NamedTuple):
-    """A binary package of Debian (amd64): its path in the pool without the ending, and the SHA-256 of the file."""
+    """A Debian package (amd64): its path in the pool without the suffix, and its SHA-256."""
 
     path: str
     sha256: str
@@ -46,17 +46,17 @@ class Deb(NamedTuple):
 
 
 class Build(NamedTuple):
-    """A peer: its release, where it comes from, and how the shared object is made of the unpacked source."""
+    """A peer: its release, its origin, and the function that builds its shared object."""
 
     name: str
     version: str
     origin: Crate | Deb
     make: Callable[[Path, Path], tuple[str, Path]]
-    """(source, scratch folder) -> (version that the source states, shared object in the scratch folder)."""
+    """(source, scratch folder) -> (version in the source, shared object in the scratch folder)."""
 
 
 def _run(command: Sequence[str], folder: Path) -> str:
-    """Output of `command` run in `folder`; Missing if its program is not there, CheckFailed with a line of its own."""
+    """The output of `command` in `folder`. Raises Missing without its program, CheckFailed."""
     program = command[0]
     if shutil.which(program) is None:
         raise Missing(f"{program} not found on PATH (Debian: apt install {DEBIAN_PACKAGE.get(program, program)})")
@@ -78,7 +78,7 @@ def _jobs() -> str:
 
 
 def jemalloc(source: Path, scratch: Path) -> tuple[str, Path]:
-    """configure and make as its INSTALL.md says; the crate keeps configure apart and the version in its own name."""
+    """configure and make by INSTALL.md; the crate keeps configure in another place."""
     stated = source.name.partition("+")[2]
     shutil.copytree(source / "jemalloc", scratch, dirs_exist_ok=True)
     shutil.copy(source / "configure" / "configure", scratch)
@@ -89,7 +89,7 @@ def jemalloc(source: Path, scratch: Path) -> tuple[str, Path]:
 
 
 def _cmake(source: Path, scratch: Path, target: str, *options: str) -> None:
-    """Its own CMakeLists.txt in the release form."""
+    """Build with CMakeLists.txt in the release configuration."""
     _run(["g++", "--version"], scratch)
     _run(["cmake", "-S", str(source), "-B", str(scratch), "-DCMAKE_BUILD_TYPE=Release", *options], scratch)
     _run(["cmake", "--build", str(scratch), "--target", target, "--parallel", _jobs()], scratch)
@@ -113,13 +113,13 @@ def mimalloc3(source: Path, scratch: Path) -> tuple[str, Path]:
 
 
 def snmalloc(source: Path, scratch: Path) -> tuple[str, Path]:
-    """Its shim for LD_PRELOAD, without the checks of snmallocshim-checks; the crate is part of its repository."""
+    """The shim for LD_PRELOAD without snmallocshim-checks; the crate is part of its repository."""
     _cmake(source / "upstream", scratch, "snmallocshim", "-DSNMALLOC_BUILD_TESTING=OFF")
     return source.name.rpartition("-")[2], scratch / "libsnmallocshim.so"
 
 
 def _packaged(source: Path, scratch: Path, pattern: str) -> tuple[str, Path]:
-    """The shared object of an unpacked Debian package, made to run here if the C library is older than Debian's."""
+    """The shared object of an unpacked Debian package, adapted to an older C library."""
     found = sorted(path for path in (source / "usr" / "lib").rglob(pattern) if not path.is_symlink())
     if len(found) != 1:
         raise CheckFailed(f"{source}: expected one file {pattern} in the package, not {len(found)}")
@@ -179,9 +179,9 @@ BUILDS = (
 
 
 def fetch_crate(crate: Crate, folder: Path) -> Path:
-    """The folder with the crate's sources, fetched by cargo, which checks them against the registry's checksum."""
+    """The folder of the crate's sources; cargo fetches them and checks the registry's checksum."""
     manifest = folder / "Cargo.toml"
-    version = crate.version.partition("+")[0]  # cargo takes no build metadata in a requirement
+    version = crate.version.partition("+")[0]  # a requirement of cargo has no build metadata
     package = '[package]\nname = "peers"\nversion = "0.0.0"\nedition = "2021"\n[lib]\npath = "lib.rs"\n'
     manifest.write_text(f'{package}[dependencies]\n{crate.name} = "={version}"\n')
     (folder / "lib.rs").touch()
@@ -193,12 +193,12 @@ def fetch_crate(crate: Crate, folder: Path) -> Path:
 
 
 def fetch_deb(deb: Deb, folder: Path) -> Path:
-    """The unpacked package, its version in the file `version`; fetched by apt, which checks the SHA-256."""
+    """The unpacked package, with a file `version`; apt fetches it and checks the SHA-256."""
     if platform.machine() != "x86_64":
         raise Missing(f"{deb} is for x86-64, this machine is {platform.machine()}")
     archive, unpacked = folder / "package.deb", folder / "package"
     url = f"{DEBIAN_POOL}/{deb.path}.deb"
-    unsandboxed = ["-o", "APT::Sandbox::User="]  # apt's own user may not write into a home directory
+    unsandboxed = ["-o", "APT::Sandbox::User="]  # apt's own user may not write to a home directory
     _run([APT_HELPER, *unsandboxed, "download-file", url, str(archive), f"SHA256:{deb.sha256}"], folder)
     _run(["dpkg-deb", "-x", str(archive), str(unpacked)], folder)
     (unpacked / "version").write_text(_run(["dpkg-deb", "-f", str(archive), "Version"], folder))
@@ -206,10 +206,10 @@ def fetch_deb(deb: Deb, folder: Path) -> Path:
 
 
 def build(row: Build, folder: Path) -> Path:
-    """Fetch, make and check one peer; the shared object goes to `folder` as NAME-VERSION.so, older ones of it go.
+    """Fetch, build and check one peer; it replaces older NAME-VERSION.so files in `folder`.
 
-    Raises Missing if a tool is not there, CheckFailed if a step fails, the source states another version, or the
-    library does not stand in for malloc.
+    Raises Missing if a tool is absent, CheckFailed if a step fails, the source has another version,
+    or the library cannot replace malloc.
     """
     with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as work:
         got, scratch = Path(work) / "got", Path(work) / "made"
@@ -229,7 +229,7 @@ def build(row: Build, folder: Path) -> Path:
 
 
 def _report(row: Build, folder: Path) -> int:
-    """Build one peer unless it is there, and say so in one line; the exit code."""
+    """Build one peer if absent, and report it in one line; returns the exit status."""
     name, place = f"{row.name} {row.version}", folder / f"{row.name}-{row.version}.so"
     if place.exists():
         print(f"{name}: already built, {place}", flush=True)
@@ -245,7 +245,7 @@ def _report(row: Build, folder: Path) -> int:
 
 
 def main(names: Sequence[str]) -> int:
-    """Build all peers or those named, one line for each; the exit code is the highest of theirs (3: a tool lacks)."""
+    """Build all or the named peers, one line for each; returns the highest exit status."""
     known = {row.name: row for row in BUILDS}
     if wrong := [name for name in names if name not in known]:
         print(f"heapsmith: {wrong[0]}: expected one of {', '.join(known)}", file=sys.stderr)

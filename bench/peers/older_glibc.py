@@ -1,4 +1,4 @@
-"""Let a shared object made for glibc 2.38 or newer run on an older one: its C23 number parsers become the C17 ones."""
+"""Makes a shared object for glibc 2.38 run on older ones, with the C17 parsers of numbers."""
 
 import struct
 from io import BytesIO
@@ -16,7 +16,7 @@ PARSERS = ("strtol", "strtoll", "strtoul", "strtoull")
 
 
 def _records(need: GNUVerNeedSection) -> dict[str, tuple[int, Container]]:
-    """Where each version record lies in the file, and its fields, by the version's name."""
+    """By version name: the offset of its version record in the file, and its fields."""
     found = {}
     library = need["sh_offset"]
     for needed, records in need.iter_versions():
@@ -29,11 +29,11 @@ def _records(need: GNUVerNeedSection) -> dict[str, tuple[int, Container]]:
 
 
 def bind_to_older(path: Path, version: str, base: str = "GLIBC_2.2.5") -> None:
-    """Rewrite the file in place so that it no longer needs `version` of the C library, such as GLIBC_2.38.
+    """Rewrite the file in place so that it no longer needs `version` of the C library (GLIBC_2.38).
 
-    Each undefined `__isoc23_strtol` and the like of that version becomes `strtol` of `base`; they differ in one thing,
-    the prefix 0b of binary numbers (C23 7.24.1.7). The code is not touched. Raises BadInput if the file needs more
-    of `version` than these functions.
+    Each undefined `__isoc23_strtol` and the like of that version becomes `strtol` of `base`. The
+    only difference is the prefix 0b of binary numbers (C23 7.24.1.7). The code does not change.
+    Raises BadInput if the file needs other symbols of `version`.
     """
     image = bytearray(path.read_bytes())
     elf = ELFFile(BytesIO(image))

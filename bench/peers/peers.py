@@ -1,4 +1,4 @@
-"""The mallocs that a measurement compares: from the name or path a user gives to the file that LD_PRELOAD takes."""
+"""The mallocs of a measurement: from a user's name or path to the file that LD_PRELOAD takes."""
 
 import difflib
 import os
@@ -31,10 +31,10 @@ PEERS: dict[str, tuple[str, ...]] = {
     "rpmalloc": ("librpmallocwrap.so", "librpmalloc.so"),
     "tbbmalloc": ("libtbbmalloc_proxy.so",),
 }
-"""Peers by name, in the order of columns (docs/peers.md), and the shared objects that replace malloc, best first."""
+"""Peers in the order of columns (docs/peers.md), with their shared objects, best first."""
 
 START_LIMIT_S = 10.0
-"""A malloc under which an empty program has not ended by then is broken."""
+"""A malloc under which an empty program runs longer is broken."""
 
 BUILT_AS = {"mimalloc": "mimalloc3"}
 """Peers that `make peers` builds under another name."""
@@ -43,10 +43,10 @@ FOLDERS = tuple(Path(folder) for folder in ("/usr/local/lib", "/usr/lib/x86_64-l
 
 
 class Library(msgspec.Struct, frozen=True):
-    """A malloc: what tables call it, the shared object to preload (None: none of ours), its release.
+    """A malloc: its name in tables, the shared object to preload (None: none), its release.
 
-    `version` is empty where nobody states one: for a file that a user names. `standard`: for glibc, the names of the
-    system's libraries to preload, so that a program that is linked to another malloc uses the C library's.
+    `version` is empty for a file that a user names. `standard`: for glibc, the names of the
+    system's libraries to preload, so that a program linked to another malloc uses the C library's.
     """
 
     name: str
@@ -56,13 +56,13 @@ class Library(msgspec.Struct, frozen=True):
 
 
 def built_folder() -> Path:
-    """Where `make peers` puts shared objects, each as NAME-VERSION.so; not created here."""
+    """The folder of `make peers` for shared objects, each as NAME-VERSION.so; not created here."""
     return cache_dir() / "peers"
 
 
 @lru_cache(maxsize=1)
 def _linker_cache() -> tuple[Path, ...]:
-    """The shared objects that ldconfig(8) knows; empty where it cannot be asked."""
+    """The shared objects that ldconfig(8) knows; empty if it cannot run."""
     search = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
     try:
         listed = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False, env={"PATH": search})
@@ -72,13 +72,13 @@ def _linker_cache() -> tuple[Path, ...]:
 
 
 def _built(name: str) -> Path | None:
-    """The newest that `make peers` built of a peer."""
+    """The newest release of a peer that `make peers` built."""
     built = built_folder().glob(f"{BUILT_AS.get(name, name)}-*.so")
     return max(built, key=lambda path: path.stat().st_mtime, default=None)
 
 
 def find_peer(name: str) -> Path | None:
-    """The shared object of a peer: the one built, else by ldconfig's cache and the usual folders; None without any."""
+    """A peer's shared object: built, or from ldconfig's cache or usual folders; None if absent."""
     return _built(name) or _installed(name)
 
 
@@ -94,7 +94,7 @@ def _installed(name: str) -> Path | None:
 
 @lru_cache(maxsize=32)
 def version_of(path: Path) -> str:
-    """The release of a peer's shared object: for one built here in its name, else its Debian package's, or empty."""
+    """The release in a built peer's name, or of its Debian package, or empty."""
     if path.parent == built_folder():
         return path.stem.partition("-")[2]
     try:
@@ -126,9 +126,9 @@ def _file(spec: str) -> Library:
 
 
 def find_library(spec: str) -> Library:
-    """`glibc`, the name of a peer built or installed (PEERS), or the path of a shared object.
+    """`glibc`, the name of a built or installed peer (PEERS), or the path of a shared object.
 
-    Raises BadInput, with what was looked for, if there is no such thing.
+    Raises BadInput, with the places of the search, if it does not exist.
     """
     if spec == GLIBC:
         return Library(GLIBC, None, platform.libc_ver()[1])
@@ -142,9 +142,9 @@ def find_library(spec: str) -> Library:
 
 
 def find_libraries(specs: list[str]) -> list[Library]:
-    """As find_library for each, with names that differ: files of one name go by their whole path.
+    """Like find_library for each, with distinct names: files with equal names get their whole path.
 
-    Raises BadInput also if there is none, or one is named twice.
+    Raises BadInput also without specs, or if two are equal.
     """
     found = [find_library(spec) for spec in specs]
     if not found:
@@ -160,13 +160,13 @@ def find_libraries(specs: list[str]) -> list[Library]:
 
 
 def preload(library: Library, environment: Mapping[str, str]) -> str:
-    """The LD_PRELOAD under which a program uses `library`: in front of what the environment preloads already."""
+    """The LD_PRELOAD for `library`, in front of the environment's LD_PRELOAD."""
     names = [preloadable(library.path)] if library.path is not None else list(library.standard)
     return preload_names(names, environment)
 
 
 def runtime_tool(name: str, *sources: str, flags: Sequence[str] = ()) -> Path:
-    """A tool made of C files of `runtime/replay`, from the cache or compiled now (see build_tool for errors)."""
+    """A tool of C files of `runtime/replay`, cached or compiled (see build_tool for errors)."""
     with as_file(files("heapsmith.runtime") / "replay") as folder:
         return build_tool(name, [folder / source for source in sources], [*TOOL_FLAGS, *flags])
 
@@ -182,9 +182,10 @@ def is_c_library(path: str) -> bool:
 
 
 def require_malloc_of(library: Library) -> None:
-    """Raise BadInput unless a process preloading `library` has its malloc from there (for glibc: from the C library).
+    """Raise BadInput unless a process that preloads `library` has its malloc from there.
 
-    A library that the loader refuses is ignored with a warning, and glibc would be measured in its name.
+    For glibc: from the C library. The loader ignores an unsuitable library with a warning, and
+    glibc would be measured in its place.
     """
     environment = os.environ | {"LD_PRELOAD": preload(library, {}), "HEAPSMITH": ""}
     command = [str(replay_driver()), "--malloc"]

@@ -29,12 +29,12 @@ class OwnMalloc(NamedTuple):
     operators: bool
 
     def glibc(self) -> Library:
-        """The C library's malloc, preloaded (with libstdc++'s operators) if the command has another."""
+        """The C library's malloc; preloaded, with libstdc++'s operators, beside another malloc."""
         standard = ("libstdc++.so.6", "libc.so.6") if self.operators else ("libc.so.6",)
         return msgspec.structs.replace(find_library(GLIBC), standard=standard if self.objects else ())
 
     def baselines(self) -> list[Library]:
-        """The rows for `glibc` in a comparison: the command's own malloc, and glibc if it differs."""
+        """The rows of a comparison with glibc: the command's own malloc, and glibc if it differs."""
         names = ", ".join(Path(path).name for path in self.objects + self.inside)
         own = [Library(f"own ({names})", None)] if names else []
         return own if self.inside and not self.objects else [*own, self.glibc()]

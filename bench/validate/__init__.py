@@ -1,1 +1,1 @@
-"""Validation: predictions held against measurements of libraries."""
+"""Validation: predictions compared with measurements of libraries."""

@@ -1,10 +1,10 @@
-"""Findings of an allocator's log book, predicted before they are measured: prediction, measurement, the log's figure.
+"""Findings of an allocator's log book: prediction, measurement, and the log's figure.
 
-    python -m heapsmith.bench.validate.ledger [--machine machine.toml] [--rounds 5] [--json FILE]
+python -m heapsmith.bench.validate.ledger [--machine machine.toml] [--rounds 5] [--json FILE]
 
-The log is that of a research allocator of 2025; its figures are of its machine, its names its own. Each finding is two
-designs that differ in one policy, A and B, on a workload of the log's kind, written as a trace. The model says what B
-changes; then replays of the trace measure it. The calibration has seen neither.
+The log is of a research allocator of 2025, with its own machine and names. A finding compares two
+designs, A and B, that differ in one policy, on a workload of the log's kind, written as a trace.
+The model predicts B's change, then replays measure it. The calibration saw neither design.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def random_mixed(script: Script) -> None:
 
 
 def shifting(script: Script) -> None:
-    """A heap of some MiB whose sizes change from phase to phase: what one size leaves another needs."""
+    """A heap of some MiB whose sizes change by phase and need memory of the previous sizes."""
     for phase in range(16):
         sizes = script.sizes(16 << phase % 6, 32 << phase % 6, OPERATIONS // 32)
         for size in sizes:
@@ -61,7 +61,7 @@ class Finding(NamedTuple):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What B changes of one quantity, as a ratio to A: predicted and measured."""
+    """B's change of one quantity as a ratio to A: predicted and measured."""
 
     quantity: str
     predicted: float
@@ -78,7 +78,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 def findings() -> list[Finding]:
-    """Those that are predicted here."""
+    """The findings to predict."""
     base = load("default")
     changes = tomllib.loads(DESIGNS.read_text(encoding="utf-8"))
     designs = {name: changed(base, name, fields) for name, fields in changes.items()}
@@ -166,7 +166,7 @@ def text(rows: list[Row]) -> str:
 
 
 def main(words: list[str]) -> int:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description="Findings of the ledger: predicted, then measured.")
     parser.add_argument("--machine", default="default")
     parser.add_argument("--rounds", type=int, default=5)

@@ -1,4 +1,4 @@
-"""Validation: how far predictions are from what was measured, and whether they rank designs as measurements do."""
+"""The quality of predictions: their errors, and whether they rank designs like measurements."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -11,7 +11,7 @@ WORST = 5
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """One quantity of one design on one trace. spread: of what was measured, between the quartiles, over its median."""
+    """One quantity of a design on a trace; `spread` is the quartile distance over the median."""
 
     trace: str
     design: str
@@ -22,8 +22,11 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class Quality(msgspec.Struct, frozen=True):
-    """How well one quantity is predicted. tau: Kendall's, of the designs of each trace by `tau_of`, the median and the
-    least over the traces; None if no two designs differ."""
+    """The quality of one quantity's predictions.
+
+    tau: Kendall's tau of each trace's designs (`tau_of`), the median and the least over the traces;
+    None if no two designs differ.
+    """
 
     quantity: str
     cells: int
@@ -36,8 +39,8 @@ class Quality(msgspec.Struct, frozen=True):
 def tau_of(cells: Sequence[Comparison]) -> float | None:
     """Kendall's tau of the predicted and the measured order: (concordant - discordant) / pairs.
 
-    Of the pairs whose measurements differ by more than the spread of either; None if there is none. A pair that is
-    predicted to be equal is neither.
+    Counts only pairs whose measurements differ by more than either spread; None without such pairs.
+    A pair with equal predictions is neither concordant nor discordant.
     """
     agree = pairs = 0
     for i, one in enumerate(cells):
@@ -53,12 +56,12 @@ def tau_of(cells: Sequence[Comparison]) -> float | None:
 
 
 def quality(quantity: str, cells: Sequence[Comparison]) -> Quality:
-    """Of the cells of one quantity, at least one."""
+    """The quality of a quantity in its cells, at least one."""
     errors = Errors.of([cell.predicted for cell in cells], [cell.measured for cell in cells])
     by_trace: dict[str, list[Comparison]] = {}
     for cell in cells:
         by_trace.setdefault(cell.trace, []).append(cell)
-    ranked = by_trace.values() if quantity != "counters" else []  # there are many of a design
+    ranked = by_trace.values() if quantity != "counters" else []  # a trace has many designs
     taus = [tau for one in ranked if (tau := tau_of(one)) is not None]
     worst = sorted(cells, key=lambda cell: -relative(cell.predicted, cell.measured))[:WORST]
     return Quality(
@@ -72,6 +75,6 @@ def quality(quantity: str, cells: Sequence[Comparison]) -> Quality:
 
 
 def qualities(cells: Sequence[Comparison]) -> list[Quality]:
-    """Of every quantity there is, in the order of their first cells."""
+    """The quality of every quantity, in the order of their first cells."""
     names = dict.fromkeys(cell.quantity for cell in cells)
     return [quality(name, [cell for cell in cells if cell.quantity == name]) for name in names]

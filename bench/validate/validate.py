@@ -1,4 +1,4 @@
-"""Validate: what the model predicts for designs on traces, beside what their libraries do in a replay of the same."""
+"""Validate: predictions for designs on traces, compared with replays under their libraries."""
 
 import json
 import os
@@ -29,11 +29,11 @@ from heapsmith.model.predict.cost import kinds, price, system_calls
 from heapsmith.model.predict.simulate import Simulation, simulate
 
 SCALE = 0.3
-"""Of the inputs of programs that are recorded here."""
+"""Scale of the inputs of recorded programs."""
 
 LEAST_TRACES = 8
 OPERATIONS = 2000
-"""Programs with fewer allocations tell nothing about time."""
+"""With fewer allocations a program's time says nothing."""
 
 HIT_PATH = ("hit0", "push")
 """Counters that libraries do not count (docs/machine.md section 10)."""
@@ -42,7 +42,7 @@ Say = Progress | None
 
 
 class Validation(msgspec.Struct, frozen=True):
-    """Predicted beside measured. speed: how much slower the machine ran its yardsticks than when it was calibrated."""
+    """Predictions and measurements. speed: time of the yardsticks relative to the calibration."""
 
     machine: str
     speed: Yards
@@ -65,7 +65,7 @@ class Subject(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """What replays of a subject did; `counted`: None without valgrind."""
+    """The measurements of a subject's replays; `counted`: None without valgrind."""
 
     counters: dict[str, int]
     calls: int | None
@@ -76,7 +76,7 @@ class Observed(NamedTuple):
 def validate(
     traces: Sequence[Path], designs: Sequence[Design], hardware: Hardware, *, rounds: int = 15, progress: Say = None
 ) -> Validation:
-    """Hold the model against replays of every trace under every design; `hardware` has been calibrated.
+    """Compare the model with replays of every trace under every design; `hardware` needs costs.
 
     Raises BadInput for hardware without costs and for bad traces, CheckFailed where a replay fails.
     """
@@ -115,14 +115,14 @@ def validate(
 
 
 def calibrated(hardware: Hardware) -> Hardware:
-    """The hardware; BadInput if nobody has measured what things cost on it."""
+    """The hardware; BadInput if it has no measured costs."""
     if not hardware.costs:
         raise BadInput(f"{hardware.name}: this machine has no costs; run: heapsmith calibrate -o machine.toml")
     return hardware
 
 
 def recorded(folder: Path, progress: Say = None, *, scale: float = SCALE) -> list[Path]:
-    """Traces of the real programs that are installed here, recorded now; BadInput for fewer than LEAST_TRACES."""
+    """Record traces of the installed programs; BadInput for fewer than LEAST_TRACES."""
     found = []
     all_of_them = programs(folder / "inputs", scale=scale)
     for number, program in enumerate(all_of_them):
@@ -156,7 +156,7 @@ def _subjects(
 
 
 def _counted(cells: Sequence[Cell], hardware: Hardware, progress: Say) -> list[Counted]:
-    """Instructions, and misses of caches that are as the hardware's first and last level."""
+    """Instructions, and misses of caches like the hardware's first and last level."""
     caches = (_geometry(hardware.l1, hardware.line_bytes), _geometry(hardware.llc, hardware.line_bytes))
     return in_parallel(
         "count instructions and misses", lambda cell: replay_counts(cell.script, cell.library, caches), cells, progress
@@ -164,7 +164,7 @@ def _counted(cells: Sequence[Cell], hardware: Hardware, progress: Say) -> list[C
 
 
 def _calls(cells: Sequence[Cell], progress: Say) -> tuple[list[int | None], list[str]]:
-    """System calls of each cell with one thread, None if they cannot be counted; and then why not."""
+    """System calls of each cell with one thread, or None; and why they are not counted."""
     found: list[int | None] = []
     try:
         for cell in cells:
@@ -177,7 +177,7 @@ def _calls(cells: Sequence[Cell], progress: Say) -> tuple[list[int | None], list
 
 
 def _as_callgrind(hardware: Hardware) -> Hardware:
-    """The caches that callgrind simulates: the first level and the last, of one core, without the kernel's zeroing."""
+    """The caches that callgrind simulates: one core's first and last level, without the kernel."""
     first, last = (_geometry(level, hardware.line_bytes) for level in (hardware.l1, hardware.llc))
     return msgspec.structs.replace(
         hardware,
@@ -190,13 +190,13 @@ def _as_callgrind(hardware: Hardware) -> Hardware:
 
 
 def _geometry(level: Level, line: int) -> Geometry:
-    """callgrind's caches have a power of two of sets: the nearest that is no larger."""
+    """callgrind needs a power of two of sets: the largest that fits."""
     sets = 1 << (level.bytes // (level.ways * line)).bit_length() - 1
     return Geometry(sets * level.ways * line, level.ways, line)
 
 
 def _counters_of(cell: Cell, stats: Path) -> dict[str, int]:
-    """The library's counters at the end of one more replay, those per class summed."""
+    """The library's counters at the end of another replay; counters of classes are summed."""
     environment = {**os.environ, "HEAPSMITH": f"stats={stats}"}
     library = Library(cell.plan.design.name, cell.library, "")
     replay_once(cell.script, library, env=environment)
@@ -215,7 +215,7 @@ def _predicted_counters(simulation: Simulation) -> dict[str, int]:
 
 
 def _compared(subject: Subject, observed: Observed, hardware: Hardware, ns: float) -> Iterator[Comparison]:
-    """Every quantity of one subject, which is predicted to take so many nanoseconds."""
+    """Compare every quantity of a subject, whose predicted time is `ns`."""
     facts, plan, simulation = subject.cell.facts, subject.cell.plan, subject.cell.simulation
     timed, counted, operations = observed.timed, observed.counted, facts.operations
     touches = simulation.touches
