@@ -1,5 +1,5 @@
-"""Measuring: recording programs, replaying traces against any malloc, the forge and its report.
+"""Measurements: recordings, replays of traces under any malloc, the forge and its report.
 
-Each package imports only packages to its left: common, peers, record, programs, replay, calibrate, validate, suite,
-report, forge, gates.
+Each package imports only packages to its left: common, peers, record, programs, replay, calibrate,
+validate, suite, report, forge, gates.
 """

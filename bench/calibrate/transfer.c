@@ -1,8 +1,10 @@
-/* heapsmith-transfer A B: what a line that another core wrote costs beyond one in the own first level; ns on stdout.
+/* heapsmith-transfer A B: the cost of a line that another core wrote, beyond a hit in the own
+ * first level; ns on stdout.
  *
- * Two threads on processors A and B, which must not share a core, take turns. One writes all lines; the other writes each
- * of them twice, in an order that no prefetcher knows, and times both passes: of the first every line comes out of the
- * other core, of the second none does. The median over the rounds. Exit 3 if a thread cannot run where it should. */
+ * Two threads on processors A and B, which must not share a core, take turns. One writes all
+ * lines; the other writes each line twice, in an order that no prefetcher knows, and times both
+ * passes. In the first pass every line comes from the other core, in the second none does. The
+ * result is the median over the rounds. Exit 3 if a thread cannot run on its processor. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -16,7 +18,7 @@ enum { LINES = 256, WORDS = 8, ROUNDS = 2001, CANNOT_RUN = 3 };
 
 static _Alignas(64) volatile uint64_t lines[LINES][WORDS];
 static uint16_t order[LINES];
-static _Alignas(64) atomic_int turn; /* whose it is: 0 writes, 1 measures */
+static _Alignas(64) atomic_int turn; /* the thread that runs: 0 writes, 1 measures */
 
 static void pin(int processor)
 {

@@ -1,5 +1,6 @@
-/* inlined PAIRS LIVE KINDS: objects of KINDS types, each of a size that the compiler knows, LIVE of them live; a random one is
- * freed and one of its type made, by heapsmith.h of the design that is looked at, or of one that calls malloc and free. */
+/* inlined PAIRS LIVE KINDS: LIVE live objects of KINDS types with constant sizes; each new
+ * object replaces a random object of its type. Uses heapsmith.h of the measured design, or of a
+ * design whose header calls malloc and free. */
 #include "micro.h"
 
 #include <heapsmith.h>
@@ -13,7 +14,7 @@ static inline __attribute__((always_inline)) uint64_t renew(void **place, size_t
         hs_free_sized(*place, bytes);
     *place = hidden(is_dry ? scratch : hs_malloc(bytes));
     touch(*place, bytes, value);
-    __asm__ volatile("" : : "i"(bytes)); /* no two types are one to the compiler */
+    __asm__ volatile("" : : "i"(bytes)); /* keeps the types apart */
     return was;
 }
 

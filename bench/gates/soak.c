@@ -1,12 +1,13 @@
-/* A load whose phases come round again, for as long as asked: does memory in use follow the live bytes, or creep away?
+/* A load of repeating phases: does memory in use follow the live bytes, or grow?
  *
- * A cycle has five phases: steady, growth, shrink, shift (another mix of sizes), churn (threads end and start all the
- * time). Workers live as long as the program; between phases all wait, so that main looks at a heap at rest. Each phase
- * is a fixed number of operations, so that each phase of a kind asks the same of memory. Blocks are written in full.
- * Tables are mapped and touched before the first block: they are part of `base`.
+ * A cycle has five phases: steady, growth, shrink, shift (another mix of sizes), churn (threads
+ * end and start all the time). Workers live as long as the program. Between phases all wait, so
+ * that main sees a heap at rest. A phase is a fixed number of operations, so all phases of a
+ * kind ask the same of memory. Blocks are written in full. Tables are mapped and touched before
+ * the first block: they are part of `base`.
  *
- * Output: "base RSS", then a line per sample: milliseconds, cycle, phase, live bytes, live blocks, RSS, and 1 if all
- * workers were at rest (the end of a phase). */
+ * Output: "base RSS", then a line per sample: milliseconds, cycle, phase, live bytes, live
+ * blocks, RSS, and 1 if all workers were at rest (the end of a phase). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,7 @@
 
 enum {
     SHARED_PLACES = 256,
-    BYTES_PER_PLACE = 1024, /* of a worker's most live bytes; a block has 2 KiB or more on average */
+    BYTES_PER_PLACE = 1024, /* of a worker's most live bytes; blocks average 2 KiB or more */
     TURNS = 4,              /* operations of a phase per place */
     SLICE = 256,            /* operations between sleeps */
     CHURN_THREADS = 16,     /* per worker and phase */
@@ -67,7 +68,7 @@ struct worker {
     size_t places;
     struct piece *place;
     _Atomic(size_t) live_bytes, live_blocks; /* written by the worker alone */
-    uint64_t begin, end;                     /* operations of the phase that a churning thread performs */
+    uint64_t begin, end;                     /* operations of a churning thread */
     sem_t go;
 };
 
@@ -172,7 +173,7 @@ static void swap(struct worker *worker, struct piece *piece)
     count(worker, piece, true);
 }
 
-/* One place changes; then blocks are born, as many as it takes to come near the target. */
+/* Replace the block of a place; then allocate up to the target. */
 static void perform(struct worker *worker, size_t target)
 {
     uint64_t random = draw(worker);
@@ -202,7 +203,7 @@ static uint64_t cpu_time_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Sleeps so long that the time used since `began` is the duty's percentage of all. */
+/* Sleep until the work since `began` is the duty's percentage of the time. */
 static void rest(uint64_t began_ns)
 {
     if (options.duty >= 100)
@@ -238,7 +239,7 @@ static void *churning(void *with)
     return NULL;
 }
 
-/* The phase in parts, each by a thread that is started for it. */
+/* Run the phase in parts, each in a new thread. */
 static void churn(struct worker *worker)
 {
     uint64_t operations = TURNS * worker->places;
@@ -300,7 +301,7 @@ static void sample(uint64_t cycle, const struct phase *phase, bool at_rest)
     printf("%ju %ju %s %zu %zu %zu %d\n", elapsed_ms(), cycle, phase->name, bytes, blocks, resident_bytes(), at_rest);
 }
 
-/* All workers through one phase, with samples meanwhile and one at its end. */
+/* Run one phase on all workers, with samples during it and at its end. */
 static void perform_phase(uint64_t cycle, const struct phase *phase)
 {
     for (uint64_t number = 0; number < options.threads; number++) {

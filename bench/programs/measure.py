@@ -117,7 +117,7 @@ def run_once(
     Raises BadInput if the system cannot execute `program`, Missing if the launcher cannot run,
     CheckFailed for a run that exceeds `limit_s`, which is killed.
     """
-    outside = {name: value for name, value in env.items() if name != "LD_PRELOAD"}  # not for the launcher
+    outside = {name: value for name, value in env.items() if name != "LD_PRELOAD"}
     report, output = folder / "report", folder / "output"
     launch = [str(launcher()), str(report), preload(library, env), program, *command]
     with output.open("wb") as stdout, (folder / "errors").open("wb") as stderr:

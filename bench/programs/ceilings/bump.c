@@ -1,5 +1,6 @@
-/* Ceiling `bump`: malloc is an addition, free does nothing; at its end the pointer begins anew, whatever lives there.
- * Holds for one thread with up to 1 MiB live in blocks that are freed soon, so that what is overwritten is dead. */
+/* Ceiling `bump`: malloc adds, free does nothing; at the end of its memory the pointer starts
+ * again over older blocks. Valid for one thread with up to 1 MiB live in blocks that are freed
+ * soon, so that overwritten blocks are dead. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,5 +1,6 @@
-/* Ceiling `empty`: malloc gives one static buffer and free does nothing: what the call alone costs.
- * Holds only where one block is live at a time (pairs); a request beyond the buffer is not looked at. */
+/* Ceiling `empty`: malloc returns one static buffer and free does nothing: the cost of the call
+ * alone. Valid only with one live block (pairs); requests larger than the buffer are not
+ * checked. */
 #include <stddef.h>
 
 enum { BYTES = 1 << 20 };

@@ -1,6 +1,7 @@
-/* Ceiling `stack`: a stack of blocks per 16-byte class, no test of a request's size and none whether the stack is full.
- * Holds for one thread and requests of up to 1,024 bytes. A class is a range of addresses, so that free() learns it from
- * the address; the stacks (LIFO; the one thread reads and writes) lie in memory that is reserved whole at load. */
+/* Ceiling `stack`: a stack of blocks per 16-byte class, without tests of the request's size or
+ * of a full stack. Valid for one thread and requests of up to 1,024 bytes. A class is a range of
+ * addresses, so that free() finds it from the address. The stacks (LIFO; only one thread reads
+ * and writes) lie in memory that is reserved whole at load. */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <stdint.h>
@@ -9,8 +10,8 @@
 
 enum { GRAIN = 16, CLASSES = 65, RANGE_SHIFT = 28, STACK_BLOCKS = 1 << 20, CARVED = 64, COLOUR = 65 * 64 };
 
-static __thread void **top[CLASSES]; /* of each stack; below its lowest block lies a NULL */
-static char *base, *fresh[CLASSES];  /* the ranges; the first byte of each that was never handed out */
+static __thread void **top[CLASSES]; /* by class; a NULL lies below the lowest block */
+static char *base, *fresh[CLASSES];  /* the ranges; the first unused byte of each */
 
 static void *reserve(size_t bytes)
 {
@@ -27,11 +28,11 @@ __attribute__((constructor)) static void begin(void)
     base = reserve((size_t)CLASSES << RANGE_SHIFT);
     for (size_t class = 0; class < CLASSES; class ++) {
         top[class] = stacks + class * STACK_BLOCKS;
-        fresh[class] = base + (class << RANGE_SHIFT) + class * COLOUR; /* else all begin in one set of the caches */
+        fresh[class] = base + (class << RANGE_SHIFT) + class * COLOUR; /* another cache set */
     }
 }
 
-/* The stack of `class` is empty: CARVED new blocks, one of them handed out. Before begin(): a first call begins. */
+/* Refill the empty stack of `class` with CARVED blocks and return a block; may call begin(). */
 static __attribute__((noinline)) void *carve(size_t class)
 {
     size_t bytes = class ? class * GRAIN : GRAIN;

@@ -1,5 +1,6 @@
-/* aligned PAIRS LIVE LEAST MOST uniform|skewed: posix_memalign and aligned_alloc in turn, 32 to 4,096-aligned.
- * A random block of LIVE is freed for each new one; the checksum holds each address modulo the alignment asked for. */
+/* aligned PAIRS LIVE LEAST MOST uniform|skewed: posix_memalign and aligned_alloc in turn,
+ * aligned to 32 to 4,096. Each new block replaces a random block of LIVE. The checksum holds
+ * each address modulo the requested alignment. */
 #define _GNU_SOURCE
 #include "micro.h"
 

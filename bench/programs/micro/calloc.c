@@ -1,5 +1,5 @@
-/* calloc PAIRS LIVE LEAST MOST uniform|skewed: zeroed blocks; a random one of LIVE is freed, one of random size made.
- * The checksum holds the words that must be zero. */
+/* calloc PAIRS LIVE LEAST MOST uniform|skewed: zeroed blocks of random size; each new block
+ * replaces a random block of LIVE. The checksum holds the words that must be zero. */
 #include "micro.h"
 
 static uint32_t sizes[SIZES];

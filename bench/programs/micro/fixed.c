@@ -1,4 +1,5 @@
-/* fixed PAIRS BYTES LIVE: blocks of one size, LIVE of them live, the oldest freed for each new one; 1: in pairs. */
+/* fixed PAIRS BYTES LIVE: blocks of one size; each new block replaces the oldest of LIVE. With
+ * LIVE 1, malloc and free come in pairs. */
 #include "micro.h"
 
 int main(int count, char **value)

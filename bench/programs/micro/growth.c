@@ -1,5 +1,6 @@
-/* growth APPENDS LIVE LIMIT PERCENT: LIVE buffers, a random one gets 1 to 64 bytes more, by realloc when it is full.
- * A full buffer grows by PERCENT percent (0: by what is lacking); one of LIMIT bytes is freed and begins anew. */
+/* growth APPENDS LIVE LIMIT PERCENT: LIVE buffers; a random buffer gets 1 to 64 more bytes, by
+ * realloc if it is full. A full buffer grows by PERCENT percent (0: by the missing bytes). A
+ * buffer of LIMIT bytes is freed and starts again. */
 #include "micro.h"
 
 enum { MOST_APPENDED = 64 };
@@ -18,7 +19,7 @@ static void grow(struct buffer *buffer, uint32_t lacking)
     buffer->bytes = hidden(is_dry ? scratch : realloc(buffer->bytes, buffer->room));
 }
 
-/* Returns the buffer's last byte as it was before. */
+/* Returns the buffer's last byte before the append. */
 static uint32_t append(struct buffer *buffer, uint32_t bytes, char value)
 {
     if (buffer->used + bytes > buffer->room)

@@ -1,5 +1,6 @@
-/* handover BATCHES LEAST MOST PRODUCERS CONSUMERS: what some threads allocate, others free; a bounded queue between.
- * Each producer makes BATCHES batches. The queue is a ring (FIFO) of batches under one lock. */
+/* handover BATCHES LEAST MOST PRODUCERS CONSUMERS: some threads allocate, others free; a bounded
+ * queue is between them. Each producer makes BATCHES batches. The queue is a ring (FIFO) of
+ * batches under one lock. */
 #define _GNU_SOURCE
 #include "micro.h"
 #include <pthread.h>
@@ -17,7 +18,7 @@ struct worker {
     uint64_t checksum;
 };
 
-static long batches, left; /* left: batches that no consumer has claimed; the lock's */
+static long batches, left; /* left: unclaimed batches, under the lock */
 static uint32_t sizes[SIZES];
 static struct batch queue[QUEUE];
 static unsigned first, held;
@@ -34,7 +35,7 @@ static void put(const struct batch *batch)
     pthread_mutex_unlock(&lock);
 }
 
-/* 0 when all batches are claimed. */
+/* Returns 0 when all batches are claimed. */
 static int get(struct batch *batch)
 {
     pthread_mutex_lock(&lock);

@@ -1,7 +1,8 @@
-/* larson PAIRS LIVE LEAST MOST LANES GENERATIONS: a server whose threads come and go and inherit live blocks.
- * As the benchmark of Larson and Krishnan, "Memory Allocation for Long-Running Server Applications", ISMM 1998, with a
- * fixed amount of work: in each lane a thread replaces random blocks of LIVE by new ones, PAIRS times, then starts the
- * next generation's thread, which goes on with the blocks, and ends. */
+/* larson PAIRS LIVE LEAST MOST LANES GENERATIONS: a server whose threads start, end and inherit
+ * live blocks. After Larson and Krishnan, "Memory Allocation for Long-Running Server
+ * Applications", ISMM 1998, with a fixed amount of work. In each lane a thread replaces random
+ * blocks of LIVE, PAIRS times; then it starts the thread of the next generation, which continues
+ * with the blocks, and ends. */
 #define _GNU_SOURCE
 #include "micro.h"
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* What the benchmark programs share (see micro.h); nothing here allocates, stdio included. */
+/* The functions of micro.h; nothing here allocates, not even stdio. */
 #define _GNU_SOURCE
 #include "micro.h"
 #include <pthread.h>
@@ -89,7 +89,7 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Of this process and of the children it waited for. */
+/* CPU time of this process and of the children that it waited for. */
 static uint64_t cpu_ns(void)
 {
     struct rusage children;

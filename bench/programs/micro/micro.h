@@ -1,9 +1,11 @@
-/* What the benchmark programs share: arguments, dry runs, touching of blocks, random draws, sizes, clock and report.
+/* Shared by the benchmark programs: arguments, dry runs, touching of blocks, random draws,
+ * sizes, clock and report.
  *
- * Every program does work that its arguments alone decide, prints a checksum of what it read from its blocks on stdout
- * (the same under every malloc that keeps contents apart) and, on stderr, what the work took. Built with -DDRY=1 a program
- * runs the same loop on one static buffer without any call of malloc or free; its checksum means nothing. Tables of the
- * programs' own come from mmap(2), never from the malloc under test. SEED begins what a program draws at random. */
+ * The arguments alone decide a program's work. It prints a checksum of the words that it read
+ * from its blocks on stdout (the same under every correct malloc), and its times on stderr. With
+ * -DDRY=1 a program runs the same loop on one static buffer without calls of malloc or free; its
+ * checksum means nothing. The programs' own tables come from mmap(2), never from the malloc
+ * under test. SEED is the start of the random draws. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +16,7 @@ enum { PAGE = 4096, SIZES = 1024, SCRATCH_BYTES = 8 << 20, is_dry = DRY };
 struct arguments {
     int count;       /* without the program's name */
     char **value;
-    const char *use; /* the line that a mistake prints */
+    const char *use; /* the message for wrong arguments */
 };
 
 extern char scratch[SCRATCH_BYTES];
@@ -25,19 +27,20 @@ long number(const struct arguments *arguments, int index, long least, long most)
 /* `count` zeroed pointers. */
 void **pointers(size_t count);
 
-/* SIZES quantiles of a distribution of sizes from `least` to `most` bytes: `uniform`, or `skewed`, a power law in which
- * P(size > s) falls as 1/s (a bounded Pareto distribution of exponent 1). */
+/* SIZES quantiles of a distribution of sizes from `least` to `most` bytes: `uniform`, or `skewed`,
+ * a power law: P(size > s) falls as 1/s (a bounded Pareto distribution of exponent 1). */
 void fill_sizes(uint32_t *sizes, const struct arguments *arguments, int least, int most, int shape);
 
-/* Run `thread` on each of `count` items of `item_bytes` from `items` on, all but one item in threads of their own. */
+/* Run `thread` on each of `count` items of `item_bytes`, all but one in new threads. */
 void on_threads(void *(*thread)(void *), void *items, size_t item_bytes, long count);
 
 void start_clock(void);
 
-/* The checksum on stdout; operations, wall and CPU time since start_clock() as JSON on stderr. Returns main's value. */
+/* Print the checksum on stdout, and operations, wall and CPU time since start_clock() as JSON on
+ * stderr. Returns main's value. */
 int report(uint64_t checksum, uint64_t operations);
 
-/* Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8(14), 2003; `state` begins as any number but 0. */
+/* Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8(14), 2003; `state` is never 0. */
 static inline uint32_t draw(uint32_t *state)
 {
     uint32_t x = *state;
@@ -52,7 +55,7 @@ static inline uint32_t below(uint32_t *state, uint32_t bound)
     return (uint32_t)((uint64_t)draw(state) * bound >> 32);
 }
 
-/* The compiler may know nothing of where a block comes from. */
+/* Hides from the compiler where a block comes from. */
 static inline void *hidden(void *block)
 {
     __asm__ volatile("" : "+r"(block) : : "memory");
@@ -70,7 +73,7 @@ static inline void release(void *block)
         free(block);
 }
 
-/* As a program fills what it asked for: the first word, a word of each further page, the last byte. bytes >= 8. */
+/* Write like a program: the first word, a word of each further page, the last byte. bytes >= 8. */
 static inline void touch(void *block, size_t bytes, uint32_t value)
 {
     for (size_t at = 0; at < bytes - 4; at += PAGE)

@@ -1,5 +1,5 @@
-/* mixed PAIRS LIVE LEAST MOST uniform|skewed THREADS: a random block of LIVE is freed, one of random size made.
- * Each thread has LIVE blocks of its own and does PAIRS pairs. */
+/* mixed PAIRS LIVE LEAST MOST uniform|skewed THREADS: each new block of random size replaces a
+ * random block of LIVE. Each thread has its own LIVE blocks and does PAIRS pairs. */
 #include "micro.h"
 
 enum { MOST_THREADS = 256 };

@@ -1,5 +1,6 @@
-/* phases ROUNDS TOTAL_BYTES SIZE...: fill TOTAL_BYTES with blocks of one size, free them all, then with the next.
- * The blocks of a phase are a list, as a program would keep them, and are freed the youngest first. */
+/* phases ROUNDS TOTAL_BYTES SIZE...: fill TOTAL_BYTES with blocks of one size and free them all;
+ * then the same with the next size. The blocks of a phase are a linked list and are freed
+ * youngest first. */
 #include "micro.h"
 
 struct node {

@@ -1,4 +1,5 @@
-/* startup TIMES: start /bin/true and wait for its end, TIMES times; what a library costs a process that is short. */
+/* startup TIMES: start /bin/true and wait for its end, TIMES times: a library's cost for a short
+ * process. */
 #define _GNU_SOURCE
 #include "micro.h"
 #include <spawn.h>
