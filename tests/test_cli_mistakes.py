@@ -158,6 +158,12 @@ def test_wrong_usage(call: Call, arguments: str) -> None:
     mistake(call(*arguments.split()), "--help")
 
 
+@pytest.mark.parametrize(("option", "value"), [("--name", "a/b"), ("--max-overhead", "nan")])
+def test_a_forge_that_cannot_be_runs_nothing(call: Call, tmp_path: Path, option: str, value: str) -> None:
+    mistake(call("forge", "-o", tmp_path / "out", option, value, "--", "touch", tmp_path / "ran"), value)
+    assert not (tmp_path / "ran").exists()
+
+
 def test_numbers_out_of_range(call: Call, trace: Path, tmp_path: Path) -> None:
     mistake(call("tune", trace, "-o", tmp_path / "t.toml", "--max-overhead", "7"), "7")
     mistake(call("replay", trace, "--lib", "glibc", "--rounds", "0"), "rounds")

@@ -20,7 +20,7 @@ from heapsmith.model.design.toml import write_design
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import write_json, write_text
 from heapsmith.model.predict.simulate import simulate
-from heapsmith.model.search.tune import tune
+from heapsmith.model.search.tune import CLASSES, check_arguments, tune
 from heapsmith.model.trace.stats import trace_info
 
 STEPS = 9
@@ -46,6 +46,7 @@ def forge(
     Each file appears whole or not at all, report.json last. Raises the errors of the steps, and
     CheckFailed if the command is killed or library and model differ.
     """
+    check_arguments(base, max_overhead, CLASSES, name)
     trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
     for stale in ("report.json", "report.md"):
         (out / stale).unlink(missing_ok=True)

@@ -26,6 +26,9 @@ from heapsmith.model.search.reasons import (
 from heapsmith.model.search.size_classes import Demand, Histogram
 from heapsmith.model.trace.reader import Chunk, TraceReader
 
+CLASSES = 48
+"""Size classes at most, unless the caller says otherwise."""
+
 BUDGETS = (1.0, 0.25, 0.0625)
 """Budgets for the fronts that are tried, of the most that is allowed; slab sizes are compared with the first."""
 
@@ -52,7 +55,7 @@ def tune(
     *,
     base: Design,
     max_overhead: float = 1.0,
-    max_classes: int = 48,
+    max_classes: int = CLASSES,
     huge_pages: bool = False,
     name: str,
     progress: Progress | None = None,
@@ -64,7 +67,7 @@ def tune(
     on huge pages. Reads the trace four times, with huge_pages five times, in constant memory. Raises BadInput for
     arguments out of range, for a trace that cannot be read or holds no allocation.
     """
-    _check(base, max_overhead, max_classes, name)
+    check_arguments(base, max_overhead, max_classes, name)
     histogram = _demand(trace, base, progress)
     shaped = drafts(base, histogram, max_classes, name)
     curves = _curves(trace, shaped, histogram, progress)
@@ -140,7 +143,8 @@ def _with_fronts(draft: Draft, curves: list[Curve], budget_bytes: int) -> Draft:
     return with_shares(draft, plan, allot(curves, plan, budget_bytes))
 
 
-def _check(base: Design, max_overhead: float, max_classes: int, name: str) -> None:
+def check_arguments(base: Design, max_overhead: float, max_classes: int, name: str) -> None:
+    """Raise BadInput for arguments that `tune` refuses whatever the trace."""
     if not 0 < max_overhead <= 1:
         raise BadInput(f"max overhead: {max_overhead} is no fraction of peak live bytes; expected above 0, at most 1")
     if not 1 <= max_classes <= MAX_CLASSES:
