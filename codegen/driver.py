@@ -131,7 +131,7 @@ class Driver:
         """Why the library may have got too little memory; None if no reason is known."""
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
         if limit != resource.RLIM_INFINITY:
-            return f"the address space is limited to {limit:,} bytes (ulimit -v), and the library's spans with it"
+            return f"the address space is limited to {limit:,} bytes (ulimit -v), which limits the library's spans"
         return f"the system refused it {self._refused_bytes:,} bytes of memory" if self._refused_bytes else None
 
     def close(self) -> None:

@@ -13,15 +13,8 @@ from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.errors import CheckFailed
 
 PLAIN_C = [
-    "-D__attribute__(x)=",
-    "-D__extension__=",
-    "-D__thread=",
-    "-D__inline=inline",
-    "-D__restrict=",
-    "-D__asm__(...)=",
-    "-D__builtin_offsetof=offsetof",
-    "-D__builtin_va_list=int",
-    "-D_Noreturn=",
+    *("-D__attribute__(x)=", "-D__extension__=", "-D__thread=", "-D__inline=inline", "-D__restrict="),
+    *("-D__asm__(...)=", "-D__builtin_offsetof=offsetof", "-D__builtin_va_list=int", "-D_Noreturn="),
 ]
 """Definitions that remove GCC's extensions from the system's headers for pycparser."""
 

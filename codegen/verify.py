@@ -172,22 +172,11 @@ def replay(plan: Plan, libraries: list[Library], trace: Path, tell: Progress) ->
     seconds = time.perf_counter() - begin
     rows = []
     for side in sides:
+        library = side.library
         difference = _first_event(plan, side, trace) if side.at_counter else side.difference
-        walks = side.events // side.library.check_every if side.library.check_every else 0
-        compared = int(np.count_nonzero(side.library.compared))
-        rows.append(
-            Run(
-                trace=str(trace),
-                build=side.library.name,
-                events=side.events,
-                threads=threads,
-                addresses=side.addresses,
-                counters=compared,
-                walks=walks,
-                seconds=seconds,
-                difference=difference,
-            )
-        )
+        walks = side.events // library.check_every if library.check_every else 0
+        done = (side.events, threads, side.addresses, int(np.count_nonzero(library.compared)), walks)
+        rows.append(Run(str(trace), library.name, *done, seconds, difference))
     return rows
 
 

@@ -210,7 +210,7 @@ def test_a_failed_column_is_out_of_its_row() -> None:
     assert {name: len(samples) for name, samples in runs.items()} == {"glibc": 3, "quick": 3}
     assert failed == {
         "slow": "no malloc in it",
-        "third": "its output is another than glibc's",
+        "third": "its output differs from glibc's",
         "lean": "killed by SIGSEGV",
     }
     assert limits == {"glibc": [600, 20, 20, 20], "quick": [20] * 4, "lean": [20] * 2, "third": [20]}

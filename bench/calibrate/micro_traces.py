@@ -239,24 +239,8 @@ def cold(script: Script) -> None:
 Program = Callable[[Script], None]
 
 PROGRAMS: tuple[Program, ...] = (
-    pairs,
-    pairs_above,
-    mixed,
-    leaks,
-    bursts,
-    sawtooth,
-    phases,
-    holes,
-    runs,
-    run_pairs,
-    huge,
-    buffers,
-    strings,
-    calls,
-    large_calloc,
-    handover,
-    churning_threads,
-    cold,
+    *(pairs, pairs_above, mixed, leaks, bursts, sawtooth, phases, holes, runs, run_pairs, huge, buffers),
+    *(strings, calls, large_calloc, handover, churning_threads, cold),
 )
 
 

@@ -74,19 +74,8 @@ def forge(
     replayed = replay(trace, [*filter(_stands_in, measured.own), *libraries], rounds=rounds, progress=progress)
 
     files = [trace, toml, emitted, library, out / "report.md", out / "report.json"]
-    report = ForgeReport(
-        command=command,
-        exit_status=recorded.exit_status,
-        name=name,
-        base=base.name,
-        trace=info,
-        tuned=tuned,
-        simulated=simulated,
-        verified=verified,
-        measured=measured,
-        replayed=replayed,
-        files=[str(file) for file in files],
-    )
+    results = (info, tuned, simulated, verified, measured, replayed, [str(file) for file in files])
+    report = ForgeReport(command, recorded.exit_status, name, base.name, *results)
     write_text(out / "report.md", markdown(report))
     write_json(out / "report.json", report)
     return report

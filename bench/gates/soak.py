@@ -211,15 +211,18 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
 
 def _parse_arguments(words: list[str]) -> argparse.Namespace:
     parser = _Arguments(prog="python -m heapsmith.bench.gates.soak", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--minutes", type=_positive, default=30.0, metavar="N", help="how long (default 30)")
-    parser.add_argument(
-        "--design", nargs="+", action="extend", metavar="D", help="designs, besides glibc (default: default)"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample there")
-    parser.add_argument("--threads", type=_whole(1, 64), default=4, metavar="N", help="workers (default 4)")
-    parser.add_argument("--live", type=_whole(1, 1 << 20), default=256, metavar="MIB", help="at most (default 256)")
-    parser.add_argument("--duty", type=_whole(1, 100), default=100, metavar="PERCENT", help="of the time they work")
-    parser.add_argument("--sample-ms", type=_whole(1, 1 << 30), default=1000, metavar="N", help="between samples")
+    for option, kind, default, metavar, what in (
+        ("--minutes", _positive, 30.0, "N", "duration"),
+        ("--threads", _whole(1, 64), 4, "N", "worker threads"),
+        ("--live", _whole(1, 1 << 20), 256, "MIB", "most live bytes"),
+        ("--duty", _whole(1, 100), 100, "PERCENT", "share of the time in which they work"),
+        ("--sample-ms", _whole(1, 1 << 30), 1000, "N", "time between samples"),
+    ):
+        help_text = f"{what} (default {default:g})"
+        parser.add_argument(option, type=kind, default=default, metavar=metavar, help=help_text)
+    designs = "designs, besides glibc (default: default)"
+    parser.add_argument("--design", nargs="+", action="extend", metavar="D", help=designs)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample to FILE")
     asked = parser.parse_args(words)
     asked.design = asked.design or ["default"]
     return asked

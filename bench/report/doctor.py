@@ -165,20 +165,13 @@ def _cache_directory() -> Finding:
 def _looks() -> list[Callable[[], Finding]]:
     """The functions of the findings, in the order of the report."""
     return [
-        _machine,
-        _python,
+        *(_machine, _python),
         *(lambda name=name: _package(name) for name in _packages()),
-        _gcc,
-        _cache_directory,
+        *(_gcc, _cache_directory),
         lambda: _tool("objdump", "verify: the audit of the emitted machine code"),
         lambda: _tool("valgrind", "bench, calibrate, validate: instruction counts that repeat exactly"),
         lambda: _tool("strace", "validate: system calls"),
-        _tsc,
-        _overcommit,
-        _thp,
-        _cores,
-        _caches,
-        _peers,
+        *(_tsc, _overcommit, _thp, _cores, _caches, _peers),
     ]
 
 

@@ -87,15 +87,8 @@ def counters(table: SimulationTable) -> Words:
 def tuned(result: Tuned) -> Words:
     """The designs that the search simulated: the base, one per slab size, and the chosen one."""
     columns = (
-        "design",
-        "classes",
-        "slab",
-        "run cache",
-        "committed peak",
-        "internal",
-        "external",
-        "slow operations",
-        "superslabs",
+        *("design", "classes", "slab", "run cache", "committed peak", "internal", "external"),
+        *("slow operations", "superslabs"),
     )
     chosen = result.after
     outcomes = [(result.before.name + (", kept" if result.kept_base else ", the base"), result.before)]

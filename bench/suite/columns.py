@@ -59,7 +59,7 @@ def _tuned(spec: str) -> Column:
     column = _column(path)
     if column.kind == "peer":
         raise BadInput(f"{spec}: expected a tuned library's or design's path, not a peer")
-    return Column(column.library, "tuned", tuned_on or "nobody said what")
+    return Column(column.library, "tuned", tuned_on or "an unnamed input")
 
 
 def _installed_peers() -> list[str]:

@@ -128,7 +128,7 @@ def run_rounds(
         if output is None:
             output, limit_s = sample.output, max(LEAST_LIMIT_S, TIMES_GLIBC * sample.wall_ns / 1e9)
         if sample.output != output:
-            failed[column.name] = "its output is another than glibc's"
+            failed[column.name] = "its output differs from glibc's"
         elif number > 0:
             runs[column.name].append(sample)
     return (

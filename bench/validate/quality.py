@@ -64,14 +64,7 @@ def quality(quantity: str, cells: Sequence[Comparison]) -> Quality:
     ranked = by_trace.values() if quantity != "counters" else []  # a trace has many designs
     taus = [tau for one in ranked if (tau := tau_of(one)) is not None]
     worst = sorted(cells, key=lambda cell: -relative(cell.predicted, cell.measured))[:WORST]
-    return Quality(
-        quantity,
-        len(cells),
-        errors,
-        median(taus) if taus else None,
-        min(taus) if taus else None,
-        worst,
-    )
+    return Quality(quantity, len(cells), errors, median(taus) if taus else None, min(taus) if taus else None, worst)
 
 
 def qualities(cells: Sequence[Comparison]) -> list[Quality]:
