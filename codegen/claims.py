@@ -25,12 +25,12 @@ class Row(msgspec.Struct, frozen=True):
 
 
 STACK = (total(SELF, Hit(3, 1, 1)), total(SELF, Hit(3, 2, 1)))
-"""Allocate reads top and the slot and updates top; free also reads end and writes the slot."""
+"""Allocate reads top and a slot; free reads top and end and writes a slot; both update top."""
 
 HEADER_WRITE = Hit(0, 1, 0)
 
 MALLOC_TEST = Hit(0, 0, 1)
-"""Is the request small (malloc_above), or below the direct limit (malloc)?"""
+"""Compares the request with the function's limit (SMALL_LIMIT or DIRECT_LIMIT)."""
 
 MALLOC_TABLES = Hit(2, 0, 0)
 """Load the class of the size, then its function."""

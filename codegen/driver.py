@@ -122,7 +122,7 @@ class Driver:
         self._write(_head(RESET, 0))
 
     def receive(self, events: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Address codes per event (-1: no block), and all counters. Raises DriverFailed, Missing."""
+        """Address code per event (-1: no block), and all counters. Raises DriverFailed, Missing."""
         words = self._words(events + self._counters + 1)
         self._refused_bytes = int(words[-1])
         return words[:events], words[events:-1]

@@ -27,7 +27,7 @@ def loader(program: Path) -> str | None:
         try:
             segments = ELFFile(file).iter_segments()
             return next((one.get_interp_name() for one in segments if isinstance(one, InterpSegment)), None)
-        except (ELFError, ValueError):  # no ELF file, or offsets and names that no file has
+        except (ELFError, ValueError):  # not a valid ELF file
             return ""
 
 

@@ -23,10 +23,10 @@ OPERATIONS = 4000
 """Few for speed, yet ten times the number of live blocks."""
 
 HEAD = """\
-# Instructions per operation of the hot paths, by callgrind: release build, with call and PLT, without
-# the loop (bench/programs/instructions.py); header-: inlined by heapsmith.h (bench/gates/inlined.py).
-# Exact for one compiler. `make hot-paths` writes the file; tests/test_hot_paths.py fails on any other
-# count. Raise a figure only with its reason in the commit.
+# Instructions per operation of the hot paths, by callgrind: release build, with call and PLT,
+# without the loop (bench/programs/instructions.py). header-: inlined by heapsmith.h
+# (bench/gates/inlined.py). Exact for one compiler. `make hot-paths` writes the file;
+# tests/test_hot_paths.py fails on other counts. Raise a figure only with a reason in the commit.
 """
 
 Counts = dict[str, dict[str, float]]
@@ -42,7 +42,7 @@ def count() -> Counts:
     """The current counts, to a tenth. Raises like builds and counts (Missing without valgrind)."""
     designs = {name: load(name) for name in committed()}
     for design in designs.values():
-        library_of(design)  # once, not by both threads
+        library_of(design)  # build once, not in both threads
     pairs = [(name, form) for name, design in designs.items() for form in forms_of(design)]
     with ThreadPoolExecutor(2) as pool:
         found = pool.map(lambda pair: _count(designs[pair[0]], pair[1]), pairs)

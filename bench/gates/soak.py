@@ -35,7 +35,7 @@ FLAGS = ["-std=gnu17", "-O2", "-g", "-Wall", "-Wextra", "-pthread"]
 GLIBC = "glibc"
 GROWTH = 1.15
 PHASES = ("steady", "growth", "shrink", "shift", "churn")
-LEAST_CYCLES = 6  # two in each third
+LEAST_CYCLES = 6  # two cycles in each third
 ROWS = 15  # of the table over time
 
 

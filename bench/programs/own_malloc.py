@@ -34,7 +34,7 @@ class OwnMalloc(NamedTuple):
         return msgspec.structs.replace(find_library(GLIBC), standard=standard if self.objects else ())
 
     def baselines(self) -> list[Library]:
-        """The rows of a comparison with glibc: the command's own malloc, and glibc if it differs."""
+        """The rows for glibc in a comparison: the command's malloc, and glibc if it differs."""
         names = ", ".join(Path(path).name for path in self.objects + self.inside)
         own = [Library(f"own ({names})", None)] if names else []
         return own if self.inside and not self.objects else [*own, self.glibc()]

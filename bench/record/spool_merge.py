@@ -93,7 +93,7 @@ def home(keys: Ints, address: int) -> int:
 
 @hit_path
 def find(keys: Ints, address: int) -> int:
-    """The place of `address`, or its empty place; linear probing (Knuth vol. 3, 6.4, algorithm L)."""
+    """The place of `address`, or its empty place; linear probing (Knuth vol. 3, 6.4, L)."""
     at = home(keys, address)
     while keys[at] != 0 and keys[at] != address:
         at = (at + 1) & (keys.size - 1)

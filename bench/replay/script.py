@@ -181,7 +181,7 @@ def _name_slots(state: _Naming) -> None:
 _compiled = cache(compiled)
 
 
-# ---- threads: which stream an event is in, and where stream 0 creates and joins the others
+# ---- threads: the stream of each event, and stream 0's starts and joins of threads
 
 
 class _Lives:
@@ -190,7 +190,7 @@ class _Lives:
     def __init__(self, threads: int) -> None:
         self.born = np.zeros(threads, dtype=bool)
         self.born[0] = True
-        self.stream_of = np.arange(threads)  # 0 once joined: stream 0 goes on for it
+        self.stream_of = np.arange(threads)  # 0 after the join: stream 0 takes over
         self.ended: list[int] = []
 
     def follow(self, op: Array, thread: Array) -> tuple[Array, list[tuple[int, int, int]]]:
@@ -242,7 +242,7 @@ class _Writer:
         self.state.streams["free"] = -1
         self.lives = _Lives(self.threads)
         self.written = np.zeros(self.threads, dtype=np.int64)  # events per stream
-        self.peak = (0, 0)  # stream, its events up to and with the one at the peak
+        self.peak = (0, 0)  # stream, number of its events up to the peak's event
         self.segments: list[Array] = []  # rows of stream, first event, count
 
     def add(self, chunk: Chunk) -> None:

@@ -1,4 +1,4 @@
-# Associative arrays of strings, split and substitution over the text given; the output is always the same.
+# Associative arrays of strings, split and substitution on a text; the output is always the same.
 BEGIN { PROCINFO["sorted_in"] = "@ind_str_asc" }
 {
     for (i = 1; i <= NF; i++) { count[$i]++; after[$i][$(i - 1)] = NR }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # redis-server under redis-benchmark, then commands whose answers are always the same.
-# $1: a folder for the socket. $2: requests of each kind, and 3 keys to each 5. $3: what numbers are multiplied by.
+# $1: a folder for the socket. $2: requests of each kind, and 3 keys to each 5. $3: a factor.
 socket="$1/redis-$$.sock"
 redis-server --port 0 --unixsocket "$socket" --save "" --appendonly no --dir "$1" >"$1/redis-$$.log" 2>&1 &
 server=$!

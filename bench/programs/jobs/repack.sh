@@ -1,5 +1,6 @@
 #!/bin/sh
-# git packs a copy of the repository $1 with four threads; which deltas it finds may vary, the objects may not. $2: a folder for the copy.
+# git packs a copy of the repository $1 with four threads. The deltas may vary, the objects may not.
+# $2: a folder for the copy.
 set -e
 copy="$2/repack-$$.git"
 trap 'rm -rf "$copy"' EXIT

@@ -1,4 +1,5 @@
-# Threads that hand strings over through queues, then hashes, sorting and garbage collection; the output is always the same.
+# Threads pass strings through queues; then hashes, sorting and garbage collection.
+# The output is always the same.
 count = Integer(ARGV.fetch(0, "4000"))
 factor = Integer(ARGV.fetch(1, "7919"))
 work = Queue.new
