@@ -92,6 +92,12 @@ def test_glibc_beside_another_malloc_is_glibc(built: Path, tmp_path: Path, name:
     assert operator_new.startswith("libstdc++." if own.operators else "none")
 
 
+def test_a_linkage_table_is_no_malloc(built: Path, tmp_path: Path) -> None:
+    """An executable at a fixed address that takes malloc's address: that of an entry of its own linkage table."""
+    fixed = compile_c([built / "ask.c"], tmp_path / "fixed", flags=["-fno-builtin", "-no-pie", "-fno-pie"])
+    assert found([str(fixed)], tmp_path) == OwnMalloc([], [], operators=False)
+
+
 def test_any_process_of_the_command_counts(built: Path, tmp_path: Path) -> None:
     command = ["sh", "-c", f"true; '{built}/plain'; '{built}/linked'; '{built}/linked'"]
     assert found(command, tmp_path).objects == [str(built / "libown.so")]

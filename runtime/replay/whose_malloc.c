@@ -10,11 +10,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* The address of a function may be that of its entry in the linkage table of an executable that is linked to a fixed address:
+ * the executable's symbol is undefined then, and the function comes from the objects behind this one. */
 static const char *object_of(const char *symbol)
 {
     Dl_info found;
     struct link_map *object;
+    const ElfW(Sym) *entry;
     void *address = dlsym(RTLD_DEFAULT, symbol);
+    if (address != NULL && dladdr1(address, &found, (void **)&entry, RTLD_DL_SYMENT) != 0 && entry != NULL &&
+        entry->st_shndx == SHN_UNDEF)
+        address = dlsym(RTLD_NEXT, symbol);
     if (address == NULL || dladdr1(address, &found, (void **)&object, RTLD_DL_LINKMAP) == 0)
         return "-";
     return object->l_name;
