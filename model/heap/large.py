@@ -28,9 +28,7 @@ ordinal; the handles are also the address codes. The handles of small blocks are
 
 
 HUGE_SLOTS, HUGE_SLOT_BYTES = 2048, (1 << 33) - 37 * PAGE
-"""Huge blocks take adjacent slots of the model's addresses in turn; the odd slot size varies the
-cache sets in which they begin.
-"""
+"""Huge blocks take slots of the model's addresses in turn; the odd size varies the cache sets."""
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""The application: which lines a program touches of its blocks, and beside them, at the events of its trace."""
+"""The application: the lines that a program touches of its blocks, and beside them."""
 
 from typing import Literal
 
@@ -14,18 +14,19 @@ PARTS = ("none", "ends", "all")
 NO_PART, ENDS, ALL = range(3)
 
 SCRIPT = APPLICATION
-"""A replay's script: events of 16 bytes, read one after the other."""
+"""A replay's script: events of 16 bytes, read in order."""
 TABLE = APPLICATION + REGION // 2
-"""A replay's table of blocks: 24 bytes each, by block."""
+"""A replay's table of blocks: 24 bytes for each block."""
 EVENT_BYTES, ENTRY_BYTES = 16, 24
 
 
 class Application(msgspec.Struct, frozen=True):
-    """What the program does to a block besides asking for it and freeing it; a trace does not tell.
+    """What the program does to a block between malloc and free; a trace does not record it.
 
-    births: what it writes of a new block's requested bytes, or of the part that a realloc added: nothing, its first and
-    its last word, or all lines. deaths: what it reads of them before it frees the block. replays: it is heapsmith's
-    replay driver (runtime/replay), which reads its script and its table of blocks at every event.
+    births: what the program writes of a new block's bytes, or of the bytes that a realloc added:
+    nothing, the first and the last word, or all lines. deaths: what it reads before it frees the
+    block. replays: the program is heapsmith's replay driver (runtime/replay), which reads its
+    script and its table of blocks at every event.
     """
 
     births: Part = "all"
@@ -34,14 +35,14 @@ class Application(msgspec.Struct, frozen=True):
 
 
 PROGRAM = Application()
-"""A program of which nothing more is known."""
+"""A program without further knowledge."""
 REPLAY = Application(births="all", deaths="none", replays=True)
-"""`heapsmith replay`."""
+"""The program of `heapsmith replay`."""
 
 
 @kernel
 def part_lines(state: State, part: int, address: int, start: int, end: int, write: int) -> None:
-    """Of the bytes from `start` to `end` of a block at `address`."""
+    """Touch the given part of the bytes from `start` to `end` of a block at `address`."""
     if end <= start or part == NO_PART:
         return
     if part == ALL:
@@ -53,19 +54,19 @@ def part_lines(state: State, part: int, address: int, start: int, end: int, writ
 
 @hit_path
 def birth_lines(state: State, address: int, start: int, end: int) -> None:
-    """Of a new block of `end` bytes; one that was resized has its first `start` bytes already."""
+    """Touch the births of a block of `end` bytes; its first `start` bytes are not new."""
     part_lines(state, state.births, address, start, end, 1)
 
 
 @hit_path
 def death_lines(state: State, address: int, size: int) -> None:
-    """Of a block of `size` bytes that is about to be freed."""
+    """Touch the deaths of a block of `size` bytes before its free."""
     part_lines(state, state.deaths, address, 0, size, 0)
 
 
 @hit_path
 def event_lines(state: State, name: int) -> None:
-    """Of an event on block `name`, before its call."""
+    """Touch what a replay reads for an event on block `name`, before the call."""
     if state.replays == 1:
         touch(state.touched, SCRIPT + state.events * EVENT_BYTES, 0)
         touch(state.touched, TABLE + name * ENTRY_BYTES, 1)

@@ -1,16 +1,18 @@
-"""Caches and TLBs: what each touch of a line hits and misses, in true LRU order; coherent between cores.
+"""Caches and TLBs: hits and misses of each touch of a line, in true LRU order, with coherence.
 
-L1 and L2 are private to a core, the last level is shared; all allocate on reads and writes, and none includes or
-excludes another's lines: a level sees what the one before it missed, and forgets by its own LRU alone. (Without an L2
-this is what cachegrind simulates.) Writes back are not simulated.
+L1 and L2 are private to a core; all cores share the last level. All levels allocate on reads and
+writes. No level includes or excludes another level: a level sees the misses of the level before it
+and evicts by its own LRU order. (Without an L2, cachegrind simulates the same.) Write-backs are not
+simulated.
 
-A line in a private level is modified (M) once its core wrote it, until another core reads it. A write to a line that is
-not M here takes it out of all other cores. A line that no private level of this core holds comes out of the other core
-that has it M, if there is one (a transfer; the last level then has it too), else out of the last level, else out of
-memory.
+A line in a private level is modified (M) from a write by its core until another core reads the
+line. A write to a line that is not M in this core takes the line out of all other cores. A line
+that this core lacks comes from the other core that has the line M (a transfer; the last level then
+has the line too), otherwise from the last level, otherwise from memory.
 
-An entry of a level is line << 1 | M (last level: | 1), of a TLB number << 2 | huge << 1 | 1, where number counts pages
-of 4 KiB or 2 MiB; -1 is empty. The rows are sets (model/memory/sets.py).
+An entry of a cache is line << 1 | M (last level: | 1). An entry of a TLB is number << 2 | huge << 1
+| 1, where number counts pages of 4 KiB or 2 MiB. -1 is empty. The rows are sets
+(model/memory/sets.py).
 """
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
@@ -58,7 +60,7 @@ from heapsmith.model.memory.words import (
 
 @hit_path
 def look(touched: Ints, address: int, write: int) -> None:
-    """One access within a line: what is the first of its set, on a small page, costs no search; all else is a call."""
+    """Access a line; a line that is first in its set, on a small page, costs no search or call."""
     touched[ACCESSES] += 1
     look_up(touched, address >> PAGE_SHIFT, write)
     look_at(touched, address >> int(touched[LINE_SHIFT]), write)
@@ -66,7 +68,7 @@ def look(touched: Ints, address: int, write: int) -> None:
 
 @hit_path
 def look_up(touched: Ints, page: int, write: int) -> None:
-    """The translation of a page is used."""
+    """Use the translation of a page."""
     first = (
         int(touched[ROW])
         + int(touched[SMALL_OFFSET])
@@ -78,7 +80,7 @@ def look_up(touched: Ints, page: int, write: int) -> None:
 
 @hit_path
 def look_at(touched: Ints, line: int, write: int) -> None:
-    """A line is read, or written if it is M."""
+    """Read a line, or write a line that is M."""
     first = l1_set(touched, int(touched[ROW]), line)
     if int(touched[first]) | (1 - write) != line << 1 | 1:
         access_apart(touched, line, write)
@@ -86,7 +88,7 @@ def look_at(touched: Ints, line: int, write: int) -> None:
 
 @kernel
 def look_through(touched: Ints, address: int, size: int, write: int) -> None:
-    """Every line of [address, address + size), size > 0."""
+    """Access every line of [address, address + size), size > 0."""
     shift = int(touched[LINE_SHIFT])
     page = -1
     for line in range(address >> shift, ((address + size - 1) >> shift) + 1):
@@ -99,13 +101,13 @@ def look_through(touched: Ints, address: int, size: int, write: int) -> None:
 
 @kernel
 def access_apart(touched: Ints, line: int, write: int) -> None:
-    """`access`, compiled as a call: it is too large for each place that touches a line."""
+    """Do `access` as a call, because its code is too large for each touch."""
     access(touched, line, write)
 
 
 @hit_path
 def access(touched: Ints, line: int, write: int) -> None:
-    """A line is used: in L1 afterwards, M if written."""
+    """Use a line: L1 has it afterwards, M if written."""
     first = l1_set(touched, int(touched[ROW]), line)
     held = use(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
     if held < 0:
@@ -120,7 +122,7 @@ def access(touched: Ints, line: int, write: int) -> None:
 
 @hit_path
 def fetch(touched: Ints, line: int, write: int) -> int:
-    """The entry, as it was, of a line that L1 lacks, out of L2 or of what is behind; in L2 it is M now if written."""
+    """Return the old entry of a line that L1 lacks, from L2 or beyond; a write makes it M in L2."""
     if touched[L2_WAYS] > 0:
         first = l2_set(touched, int(touched[ROW]), line)
         held = use(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
@@ -131,7 +133,7 @@ def fetch(touched: Ints, line: int, write: int) -> int:
     touched[L2_MISSES] += 1
     transferred = touched[CORES] > 1 and taken_from_another(touched, line)
     mask = int(touched[LLC_MASK])
-    row = line & mask if mask >= 0 else line % int(touched[LLC_SETS])  # a division takes longer than the rest
+    row = line & mask if mask >= 0 else line % int(touched[LLC_SETS])  # a division takes longer than all other steps
     first = int(touched[LLC_AT]) + row_of(row, int(touched[LLC_WAYS]))
     found = use(touched, first, int(touched[LLC_WAYS]), line << 1 | 1) >= 0
     if transferred:
@@ -143,7 +145,7 @@ def fetch(touched: Ints, line: int, write: int) -> int:
 
 @hit_path
 def modify_behind(touched: Ints, line: int) -> None:
-    """A line that this core's L1 held became M there: it is in L2, if that holds it."""
+    """Mark a line M in L2, if L2 holds it, because the core's L1 made the line M."""
     first = l2_set(touched, int(touched[ROW]), line)
     way = find(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
     if way < touched[L2_WAYS]:
@@ -152,7 +154,7 @@ def modify_behind(touched: Ints, line: int) -> None:
 
 @kernel
 def translate(touched: Ints, page: int, write: int) -> None:
-    """The translation of a page is used that is not the first of its set; a page lies on pages of one size only."""
+    """Use the translation of a page that is not first in its set."""
     row = int(touched[ROW])
     small = page << 2 | 1
     huge = (page >> FRAME_SHIFT) << 2 | 3
@@ -178,7 +180,7 @@ def translate(touched: Ints, page: int, write: int) -> None:
 
 @hit_path
 def is_huge_by_tlb2(touched: Ints, page: int, small: int, huge: int, write: int) -> bool:
-    """Whether a page lies on a huge page, out of the second level, or out of the page tables and now in it."""
+    """Return whether a page lies on a huge page, from the second level or the page tables."""
     ways = int(touched[TLB2_WAYS])
     tlb_at = int(touched[ROW]) + int(touched[TLB2_OFFSET])
     small_at = tlb_at + row_of(page & int(touched[TLB2_MASK]), ways)
@@ -206,7 +208,7 @@ def is_huge_by_tlb2(touched: Ints, page: int, small: int, huge: int, write: int)
 
 @kernel
 def zero(touched: Ints, page: int, is_huge: bool) -> None:
-    """The OS writes zeros to a page that became resident, to all of a huge one first; what it misses is not counted."""
+    """Zero a page that became resident, as the OS does; misses of the zeroing are not counted."""
     misses, behind = int(touched[L1_MISSES]), int(touched[L2_MISSES])
     far, moved = int(touched[LLC_MISSES]), int(touched[TRANSFERS])
     if is_huge:
@@ -218,7 +220,7 @@ def zero(touched: Ints, page: int, is_huge: bool) -> None:
 
 @kernel
 def write_page(touched: Ints, number: int, shift: int) -> None:
-    """Every line of a page of 2^shift bytes is written, by whom no first-level translation is needed."""
+    """Write every line of a page of 2^shift bytes without first-level translations."""
     lines = shift - int(touched[LINE_SHIFT])
     for line in range(number << lines, (number + 1) << lines):
         access(touched, line, 1)
@@ -226,7 +228,7 @@ def write_page(touched: Ints, number: int, shift: int) -> None:
 
 @kernel
 def switch_to(touched: Ints, thread: int) -> None:
-    """What is a core's own is now this thread's core's: threads are dealt to the cores in turn."""
+    """Switch to the core of a thread: threads are dealt to the cores in turn."""
     core = thread % int(touched[CORES_MOST])
     if core >= touched[CORES]:
         touched[FULL] = 1

@@ -1,8 +1,9 @@
-"""The directory: which cores may hold a line in their private levels, so that few are searched.
+"""The directory: which cores may hold a line in their private levels, to save searches.
 
-An open-addressing hash table of lines and masks of cores. A mask has every core that holds the line, and may have some
-that do no longer: where the private levels decide, they are searched. When the table is full it is made anew from what
-they hold. Only one core holds a line that is M, so it is looked for only where the mask names a single other core.
+The directory is an open-addressing hash table of lines and masks of cores. A mask has every core
+that holds the line and may have cores that no longer hold it, so the private levels decide. A full
+table is rebuilt from the private levels. Only one core can hold a line M, so the search for a line
+that is M happens only if the mask names a single other core.
 """
 
 from heapsmith.model.compile.kernel import Ints, kernel
@@ -24,7 +25,7 @@ from heapsmith.model.memory.words import (
 
 @kernel
 def slot_of(line: int, mask: int) -> int:
-    """Where the search for a line begins in a hash table of mask + 1 slots, at most 2^31."""
+    """Return the first slot for a line in a hash table of mask + 1 slots, at most 2^31."""
     folded = (line ^ (line >> 31)) & 0x7FFFFFFF
     mixed = folded * 0x5BD1E995 & 0x7FFFFFFF
     return (mixed ^ mixed >> 15) & mask
@@ -32,7 +33,7 @@ def slot_of(line: int, mask: int) -> int:
 
 @kernel
 def entry_of(touched: Ints, line: int) -> int:
-    """The place of the entry of a line, a new one of no core if it had none."""
+    """Return the place of a line's entry; a new entry has no cores."""
     mask = int(touched[DIRECTORY_MASK])
     slot = slot_of(line, mask)
     place = int(touched[DIRECTORY_AT]) + 2 * slot
@@ -49,7 +50,7 @@ def entry_of(touched: Ints, line: int) -> int:
 
 @kernel
 def up_to_date(touched: Ints, line: int) -> int:
-    """`entry_of` in a table that is first made anew if it is full."""
+    """Return `entry_of` the line after a rebuild of a full table."""
     if touched[DIRECTORY_USED] >= touched[DIRECTORY_MOST]:
         renew(touched)
     return entry_of(touched, line)
@@ -57,7 +58,7 @@ def up_to_date(touched: Ints, line: int) -> int:
 
 @kernel
 def renew(touched: Ints) -> None:
-    """The table has what the private levels hold, and nothing else."""
+    """Rebuild the table from the private levels."""
     begin = int(touched[DIRECTORY_AT])
     for place in range(begin, begin + 2 * (int(touched[DIRECTORY_MASK]) + 1), 2):
         touched[place] = -1
@@ -68,7 +69,7 @@ def renew(touched: Ints) -> None:
 
 @kernel
 def enter(touched: Ints, row: int, core: int) -> None:
-    """The lines of both levels of a core join the table."""
+    """Enter the lines of both levels of a core."""
     for place in range(row, row + int(touched[SMALL_OFFSET])):
         if touched[place] >= 0:
             entry = entry_of(touched, int(touched[place]) >> 1)
@@ -77,7 +78,7 @@ def enter(touched: Ints, row: int, core: int) -> None:
 
 @kernel
 def taken_from_another(touched: Ints, line: int) -> bool:
-    """This core gets a line to read: whether another core had it M, and has it no longer so."""
+    """Add this core to a line for a read; return whether another core gave up its M."""
     entry = up_to_date(touched, line)
     mine = 1 << int(touched[CORE])
     others = int(touched[entry + 1]) & ~mine
@@ -92,7 +93,7 @@ def taken_from_another(touched: Ints, line: int) -> bool:
 
 @kernel
 def read_by_another(touched: Ints, line: int, core: int) -> bool:
-    """A line of a core is M no longer; whether it was."""
+    """Make a line of a core clean; return whether it was M."""
     row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
     was_modified = cleaned(touched, l1_set(touched, row, line), int(touched[L1_WAYS]), line << 1 | 1)
     return cleaned(touched, l2_set(touched, row, line), int(touched[L2_WAYS]), line << 1 | 1) or was_modified
@@ -100,7 +101,7 @@ def read_by_another(touched: Ints, line: int, core: int) -> bool:
 
 @kernel
 def cleaned(touched: Ints, first: int, ways: int, key: int) -> bool:
-    """The entry of `key`, if the set has one, is M no longer; whether it was."""
+    """Make the entry of `key` clean, if the set has it; return whether it was M."""
     way = find(touched, first, ways, key)
     if way == ways or touched[first + way] != key:
         return False
@@ -110,7 +111,7 @@ def cleaned(touched: Ints, first: int, ways: int, key: int) -> bool:
 
 @kernel
 def drop_elsewhere(touched: Ints, line: int) -> None:
-    """No core but this one holds the line any longer."""
+    """Take a line out of all other cores."""
     entry = up_to_date(touched, line)
     mine = 1 << int(touched[CORE])
     others = int(touched[entry + 1]) & ~mine

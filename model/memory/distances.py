@@ -1,9 +1,11 @@
-"""Reuse distances: for each touch of a line, how many others were touched since its last one; exact, in one pass.
+"""Reuse distances: for each touch of a line, the number of other lines since its last touch.
 
-A fully associative LRU cache of n lines hits where the distance is below n, so the histogram gives the misses of every
-size (Mattson, Gecsei, Slutz, Traiger: "Evaluation techniques for storage hierarchies", IBM Systems Journal 1970). Each
-line has a mark at the time of its last touch, and the distance is the number of marks since then, counted by a
-Fenwick tree (Bennett and Kruskal 1975). When the time axis ends, the marks close up at its beginning.
+The distances are exact and need one pass. A fully associative LRU cache of n lines hits if the
+distance is below n, so the histogram gives the misses of every size (Mattson, Gecsei, Slutz,
+Traiger: "Evaluation techniques for storage hierarchies", IBM Systems Journal 1970). Each line has a
+mark at the time of its last touch. The distance is the number of marks since then, which a Fenwick
+tree counts (Bennett and Kruskal 1975). At the end of the time axis, the marks move to its
+beginning.
 """
 
 import msgspec
@@ -31,20 +33,20 @@ from heapsmith.model.memory.words import (
 
 EXACT_SHIFT = 10
 EXACT = 1 << EXACT_SHIFT
-"""Distances below this have a bucket each."""
+"""Each distance below this limit has its own bucket."""
 STEPS_SHIFT = 4
 STEPS = 1 << STEPS_SHIFT
-"""Buckets per doubling from there on."""
+"""Buckets per doubling from EXACT on."""
 LONGEST_SHIFT = 40
 BUCKETS = EXACT + (LONGEST_SHIFT - EXACT_SHIFT) * STEPS
-"""Up to distances of 2^40."""
+"""Buckets for distances up to 2^40."""
 SPARE_LINES = 8192
-"""What one event may touch for the first time besides the bytes that it announces."""
+"""Lines that an event may touch for the first time besides the bytes that it announces."""
 
 
 @kernel
 def measure(touched: Ints, line: int) -> None:
-    """One touch of a line."""
+    """Measure a touch of a line."""
     touched[ACCESSES] += 1
     if touched[LAST_LINE] == line:
         touched[int(touched[HISTOGRAM_AT])] += 1
@@ -76,7 +78,7 @@ def measure(touched: Ints, line: int) -> None:
 
 @kernel
 def table_place(touched: Ints, line: int) -> int:
-    """The place of a line in the hash table of lines and their last times, or of the empty slot (-1) it would have."""
+    """Return the place of a line in the hash table of lines, or of the empty slot (-1) for it."""
     mask = int(touched[TABLE_MASK])
     slot = slot_of(line, mask)
     place = int(touched[TABLE_AT]) + 2 * slot
@@ -88,7 +90,7 @@ def table_place(touched: Ints, line: int) -> int:
 
 @kernel
 def marks_to(touched: Ints, time: int) -> int:
-    """The marks at times 0 to `time`."""
+    """Return the number of marks at times 0 to `time`."""
     tree = int(touched[TREE_AT])
     found = 0
     index = time + 1
@@ -100,7 +102,7 @@ def marks_to(touched: Ints, time: int) -> int:
 
 @kernel
 def mark(touched: Ints, time: int, change: int) -> None:
-    """A mark more (1) or less (-1) at `time`."""
+    """Add (1) or remove (-1) a mark at `time`."""
     tree = int(touched[TREE_AT])
     end = int(touched[AXIS_WORDS])
     index = time + 1
@@ -111,7 +113,7 @@ def mark(touched: Ints, time: int, change: int) -> None:
 
 @kernel
 def close_up(touched: Ints) -> None:
-    """The times of the marks become 0, 1, 2, ...; all later ones are free."""
+    """Renumber the times of the marks as 0, 1, 2, ...; all later times become free."""
     axis = int(touched[AXIS_AT])
     table = int(touched[TABLE_AT])
     length = int(touched[AXIS_WORDS])
@@ -129,7 +131,7 @@ def close_up(touched: Ints) -> None:
 
 @kernel
 def enter(touched: Ints, lines: Ints) -> None:
-    """Empty tables get these lines, touched in this order."""
+    """Enter lines into empty tables, touched in this order."""
     for time in range(len(lines)):
         place = table_place(touched, int(lines[time]))
         touched[place] = lines[time]
@@ -141,7 +143,7 @@ def enter(touched: Ints, lines: Ints) -> None:
 
 @kernel
 def plant(touched: Ints, kept: int) -> None:
-    """The tree of marks at times 0 to `kept` - 1: a node sums the times of its span up to itself."""
+    """Build the tree of marks at times 0 to `kept` - 1: a node sums the times of its span."""
     tree = int(touched[TREE_AT])
     for time in range(int(touched[AXIS_WORDS])):
         index = time + 1
@@ -151,7 +153,7 @@ def plant(touched: Ints, kept: int) -> None:
 
 @kernel
 def bucket_of(distance: int) -> int:
-    """The bucket of a distance: its own below EXACT, then STEPS per doubling."""
+    """Return the bucket of a distance: its own below EXACT, then STEPS per doubling."""
     if distance < EXACT:
         return distance
     shift = 0
@@ -162,16 +164,18 @@ def bucket_of(distance: int) -> int:
 
 
 class Distances(msgspec.Struct, frozen=True):
-    """The reuse distances of a stream of lines: how many touches had one in each bucket."""
+    """The reuse distances of a stream of lines: the number of touches in each bucket."""
 
-    histogram: Ints  # of BUCKETS
+    histogram: Ints  # touches in each of BUCKETS
     cold: int  # first touches of a line
     accesses: int
 
     def misses(self, lines: int) -> int:
-        """The misses of a fully associative LRU cache of so many lines, cold ones included.
+        """Return the misses of a fully associative LRU cache of `lines` lines, cold misses
+        included.
 
-        Exact for up to EXACT lines and where a bucket begins (STEPS times per doubling); else too few by part of one.
+        The result is exact for up to EXACT lines and at the start of a bucket (STEPS per doubling);
+        elsewhere it lacks a part of one bucket.
         """
         return self.cold + int(self.histogram[np.searchsorted(LOWEST, lines) :].sum())
 

@@ -1,4 +1,4 @@
-"""The Hardware: caches and TLBs that the model simulates, and what things cost there; from TOML or the system."""
+"""The Hardware: a machine's caches, TLBs and costs for the model; from TOML or from Linux."""
 
 import math
 import os
@@ -13,15 +13,15 @@ from heapsmith.model.toml_text import from_toml, read_text
 BUILTIN = Path(__file__).resolve().parent.parent / "machines"
 DEFAULT = "default"
 HERE = "here"
-"""The name of the machine that this runs on."""
+"""The name of the machine that runs this process."""
 SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
 
 MAX_CORES = 62
-"""The cores of a line fit in the mask of one word."""
+"""The mask of a line's cores fits in a word."""
 MAX_WAYS = 1024
 MAX_ENTRIES = 1 << 16
 MAX_SETS = 1 << 22
-"""Each takes 128 bytes or more of the simulation's memory."""
+"""Each set takes 128 bytes or more of the simulation's memory."""
 MAX_BYTES = 1 << 32
 
 
@@ -52,7 +52,7 @@ class Tlb(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A machine. Sizes in bytes; sets of all but the last level, and entries over ways of TLBs, are powers of two."""
+    """A machine. Sizes are in bytes; the sets of TLBs and private caches are a power of two."""
 
     name: Annotated[str, _doc("a short name")]
     l1: Annotated[Level, _doc("first-level data cache of a core")]
@@ -68,12 +68,12 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     instructions: Annotated[dict[str, float], _doc("instructions per kind of event")] = msgspec.field(
         default_factory=dict
     )
-    fit: Annotated[dict[str, float], _doc("how the costs were found: residuals and the like")] = msgspec.field(
+    fit: Annotated[dict[str, float], _doc("facts about the fit of the costs, such as residuals")] = msgspec.field(
         default_factory=dict
     )
 
     def why_not_valid(self) -> str | None:
-        """The reason why this is no machine, with the field's path; None if it is one."""
+        """Return why this is no valid machine, with the field's path, or None."""
         if not _is_power(self.line_bytes) or not 16 <= self.line_bytes <= 4096:
             return f"line_bytes: {self.line_bytes}; expected a power of two, 16 to 4096"
         if not 1 <= self.cores <= MAX_CORES:
@@ -81,12 +81,12 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self._why_not_caches() or self._why_not_tlbs() or self._why_not_numbers()
 
     def levels(self) -> list[Level | TlbLevel]:
-        """All its caches and TLBs."""
+        """Return all caches and TLBs."""
         tlbs: list[TlbLevel] = [getattr(self.tlb, name) for name in self.tlb.__struct_fields__]
         return [*(level for level in (self.l1, self.l2, self.llc) if level), *tlbs]
 
     def sets(self, level: Level | TlbLevel) -> int:
-        """The sets of one of its caches or TLBs."""
+        """Return the sets of a cache or TLB."""
         entries = level.bytes // self.line_bytes if isinstance(level, Level) else level.entries
         return entries // level.ways
 
@@ -137,7 +137,7 @@ def _is_power(number: int) -> bool:
 
 
 def parse_hardware(text: str, source: str) -> Hardware:
-    """The hardware that this TOML states; BadInput names `source`, the field and what was expected."""
+    """Return the hardware of a TOML text; BadInput names `source`, field and expectation."""
     hardware = from_toml(text, source, Hardware, _in_words)
     if reason := hardware.why_not_valid():
         raise BadInput(f"{source}: {reason}")
@@ -145,15 +145,15 @@ def parse_hardware(text: str, source: str) -> Hardware:
 
 
 def _in_words(error: str) -> str:
-    """msgspec's message with the field first."""
+    """Return msgspec's message with the field first."""
     what, _, path = error.partition(" - at `$.")
     return f"{path.rstrip('`') or 'hardware'}: {what}"
 
 
 def load_hardware(spec: str = DEFAULT) -> Hardware:
-    """The hardware of a TOML file, the built-in one of that name, or HERE the detected one.
+    """Return the hardware of a TOML file, the built-in hardware of a name, or HERE the detected.
 
-    Raises BadInput with what was looked for otherwise, and what `detected` raises.
+    Raises BadInput for an unknown name, and whatever `detected` raises.
     """
     path = Path(spec)
     if not (path.suffix == ".toml" or path.exists()):
@@ -167,9 +167,10 @@ def load_hardware(spec: str = DEFAULT) -> Hardware:
 
 
 def detected(system: Path = SYSTEM) -> Hardware:
-    """This machine as Linux describes its first processor's caches; Missing if it does not, or not so that it can be.
+    """Return this machine's hardware as Linux describes the caches of its first processor.
 
-    The sizes of TLBs are not described there: they are those of the default hardware, and there are no costs.
+    Linux does not describe TLBs: the default hardware's TLBs stand in. There are no costs. Raises
+    Missing if Linux describes no valid caches.
     """
     caches: dict[int, Level] = {}
     lines: set[int] = set()
@@ -192,6 +193,6 @@ def detected(system: Path = SYSTEM) -> Hardware:
 
 
 def _number(file: Path) -> int:
-    """The number in a file, in bytes if it ends in K or M."""
+    """Return the number in a file, in bytes if it ends in K or M."""
     text = file.read_text().strip()
     return int(text.rstrip("KM")) << {"K": 10, "M": 20}.get(text[-1:], 0)

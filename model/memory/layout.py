@@ -1,9 +1,10 @@
-"""Layout: where the library keeps its own data, as model addresses: what paths say of the lines they touch.
+"""Layout: the model addresses of the library's own data, for the lines that each path touches.
 
-A model address is an integer below 2^46: a region, and in it the offset that the C's structures have. The emitted C
-asserts those offsets (`templates/plan.c.j2`), and a test traces a library's loads and stores and holds them against the
-model's (`tests/test_lines.py`). Not modelled, since every call touches them: the stack, thread-local variables, the
-linkage table, and single variables of the library but for its two locks and its global counters.
+A model address is an integer below 2^46: a region, and the offset in the C structures. The emitted
+C asserts these offsets (`templates/plan.c.j2`). A test compares the loads and stores of a real
+library with the model (`tests/test_lines.py`). The model leaves out what every call touches: the
+stack, thread-local variables, the linkage table, and single variables of the library except for its
+two locks and its global counters.
 """
 
 import msgspec
@@ -12,20 +13,21 @@ from heapsmith.model.compile.kernel import hit_path
 from heapsmith.model.memory.state import State
 
 REGION = 1 << 40
-"""Bytes of a region; a slab span may have 16 of them, a run span 4 (model/design/design.py)."""
+"""Bytes of a region; a slab span takes up to 16 regions, a run span 4 (model/design/design.py)."""
 
 STAGGER = 13 * 64
-"""Tables of the library's data segment begin anywhere in a page, not all at its start as mappings do: so their first
-lines do not meet in the same sets of a cache."""
+"""Tables of the library's data segment begin anywhere in a page, unlike mappings, so that their
+first lines do not fall into the same sets of a cache.
+"""
 
 SPAN = 0
-"""The slab span; offsets are the machine's addresses (docs/machine.md section 1)."""
+"""The slab span; its offsets are the machine's addresses (docs/machine.md section 1)."""
 RUNS = 16 * REGION
 """The run span."""
 HUGE = 20 * REGION
-"""Mappings of huge blocks, one after the other."""
+"""Mappings of huge blocks."""
 HEAPS = 36 * REGION
-"""struct heap, each on pages of its own: `heap_bytes` apart."""
+"""struct heap, each on its own pages, `heap_bytes` apart."""
 SLABS = 37 * REGION
 """hs_slabs: a record per slab of the span."""
 MARKS = 38 * REGION
@@ -41,13 +43,13 @@ ALLOC_OF = 42 * (REGION + STAGGER)
 FREE_OF = 43 * (REGION + STAGGER)
 """free_of: a word per row."""
 STORE_AT = 44 * (REGION + STAGGER)
-"""The store that all heaps share, if they do: two words per class."""
+"""The store that all heaps share, if any: two words per class."""
 TRANSFERRED = 45 * (REGION + STAGGER)
 """The transfer cache's slots."""
 KEPT_BATCHES = 46 * (REGION + STAGGER)
-"""Its batches per class, 4 bytes each."""
+"""The transfer cache's batches per class, 4 bytes each."""
 IDLE = 47 * (REGION + STAGGER)
-"""Its idle flushes per class, 4 bytes each."""
+"""The transfer cache's idle flushes per class, 4 bytes each."""
 PAGES = 48 * REGION
 """hs_runs.page: a record per page of the run span."""
 BINS = 50 * (REGION + STAGGER)
@@ -57,7 +59,7 @@ COUNTS = 51 * (REGION + STAGGER)
 POOL_LOCK = 52 * (REGION + STAGGER)
 LARGE_LOCK = 53 * (REGION + STAGGER)
 APPLICATION = 54 * REGION
-"""What the program has besides its blocks: for a replay its script and its table of blocks."""
+"""The program's data besides its blocks: script and table of blocks of a replay."""
 LIVE = 56 * REGION
 """hs_live (hardening): a byte per grain of the slab span."""
 
@@ -65,7 +67,7 @@ CLASS_MASK = 255
 INDEX_SHIFT = 8
 INDEX_MASK = (1 << 18) - 1
 SLAB_SHIFT = 26
-"""A small block's handle: slab << 26 | index << 8 | class; slabs are numbered in order of creation."""
+"""A small block's handle: slab << 26 | index << 8 | class; slabs are numbered as created."""
 
 WORD = 8
 SLAB_BYTES = 80
@@ -73,7 +75,7 @@ SLAB_OUT = 8
 SLAB_NEXT, SLAB_PREVIOUS, SLAB_CHILD, SLAB_NEWER, SLAB_ELDER, SLAB_OWNER, SLAB_OLDER, SLAB_CLASS_NUMBER = range(
     16, 80, 8
 )
-"""struct slab; its counts (carved, freed, out, committed) come first, its flags behind the class."""
+"""struct slab; its counts (carved, freed, out, committed) come first, flags behind the class."""
 CLASS_BYTES = 72
 CLASS_STRIDE, CLASS_FIRST = 4, 8
 CLASS_RECIPROCAL, CLASS_CAPACITY, CLASS_LIST_CAPACITY = 16, 24, 28
@@ -86,29 +88,22 @@ FRONT_HELD, FRONT_LISTED, FRONT_LIST = 0, 8, 16
 STORE_BYTES = 16
 """struct class_slabs: hot, head."""
 COUNT_BYTES = 144
-"""struct class_count, in the order of the page's section 10."""
+"""struct class_count, in the order of docs/machine.md section 10."""
 COUNT_HIT1, COUNT_REFILL, COUNT_SPILL, COUNT_FLUSH, COUNT_DIRECT = 8, 16, 40, 48, 64
 COUNT_CARVE, COUNT_REUSE, COUNT_ACQUIRE, COUNT_RETIRE, COUNT_REMOTE, COUNT_DRAINED = range(72, 120, 8)
 COUNT_IN, COUNT_OUT, COUNT_BACK = 120, 128, 136
-TOTAL_SUPERSLABS, TOTAL_SLABS, TOTAL_RELEASES, TOTAL_HEAPS, TOTAL_ADOPTIONS, TOTAL_REUSE, TOTAL_GROW = (
-    0,
-    8,
-    16,
-    32,
-    40,
-    48,
-    56,
-)
+TOTAL_SUPERSLABS, TOTAL_SLABS, TOTAL_RELEASES = 0, 8, 16
+TOTAL_HEAPS, TOTAL_ADOPTIONS, TOTAL_REUSE, TOTAL_GROW = range(32, 64, 8)
 TOTAL_EXTEND, TOTAL_FREE, TOTAL_HIT, TOTAL_SPILL, TOTAL_MAP, TOTAL_UNMAP, TOTAL_REMAP = range(64, 120, 8)
 TOTAL_IN_PLACE, TOTAL_MOVED, TOTAL_COMMITTED = 120, 128, 136
-"""hs_count, in the order of the page's section 10."""
+"""hs_count, in the order of docs/machine.md section 10."""
 RUN_CACHE_HEAD, RUN_CACHE_LENGTH_BYTES, RUN_CACHE_BLOCK_BYTES = 8, 4, 8
 PAGE_BYTES = 32
-"""struct page: each lies in a line."""
+"""struct page; each struct lies within a line."""
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """Offsets in struct heap, and its size with its slots, on whole pages; bytes."""
+    """Offsets in struct heap, and its size in bytes with its slots, in whole pages."""
 
     end: int
     row_of: int
@@ -125,7 +120,7 @@ class Layout(msgspec.Struct, frozen=True):
 def layout_of(
     classes: int, direct_limit: int, run_cache_slots: int, quarantine_slots: int, slots: int, page: int
 ) -> Layout:
-    """The layout of struct heap (runtime/heap.h) for so many classes, ... and slots."""
+    """Return the layout of struct heap (runtime/heap.h) for these numbers of classes and slots."""
     end = WORD * (1 + classes)
     row_of = 2 * end + 2 * WORD
     front = -(-(row_of + direct_limit + 1) // WORD) * WORD
@@ -135,23 +130,13 @@ def layout_of(
     runs = count + COUNT_BYTES * classes
     quarantine = runs + RUN_CACHE_HEAD + run_cache_slots * (RUN_CACHE_LENGTH_BYTES + RUN_CACHE_BLOCK_BYTES)
     slot = quarantine + WORD + WORD * quarantine_slots
-    return Layout(
-        end=end,
-        row_of=row_of,
-        front=front,
-        remote=remote,
-        store=store,
-        count=count,
-        runs=runs,
-        quarantine=quarantine,
-        slot=slot,
-        heap_bytes=-(-(slot + WORD * slots) // page) * page,
-    )
+    heap_bytes = -(-(slot + WORD * slots) // page) * page
+    return Layout(end, row_of, front, remote, store, count, runs, quarantine, slot, heap_bytes)
 
 
 @hit_path
 def block_at(state: State, block: int) -> int:
-    """The model address of a small block by its handle, which is its address in the slab span."""
+    """Return the model address of a small block: its address in the slab span."""
     cls = block & CLASS_MASK
     start = int(state.slabs[block >> SLAB_SHIFT]["place"]) * state.slab_bytes + int(state.classes[cls]["first"])
     return SPAN + start + ((block >> INDEX_SHIFT) & INDEX_MASK) * int(state.classes[cls]["stride"])
@@ -159,23 +144,23 @@ def block_at(state: State, block: int) -> int:
 
 @hit_path
 def heap_at(state: State, heap: int) -> int:
-    """Where a heap's structure begins."""
+    """Return where a heap's structure begins."""
     return HEAPS + heap * state.heap_bytes
 
 
 @hit_path
 def count_at(state: State, heap: int, cls: int) -> int:
-    """Where a heap's counters of a class begin."""
+    """Return where a heap's counters of a class begin."""
     return heap_at(state, heap) + state.heap_count + cls * COUNT_BYTES
 
 
 @hit_path
 def page_at(page: int) -> int:
-    """Where the record of a page of the run span begins."""
+    """Return where the record of a page of the run span begins."""
     return PAGES + page * PAGE_BYTES
 
 
 @hit_path
 def slab_at(state: State, slab: int) -> int:
-    """Where a slab's record begins."""
+    """Return where a slab's record begins."""
     return SLABS + int(state.slabs[slab]["place"]) * SLAB_BYTES

@@ -1,13 +1,15 @@
-"""Resident memory: which pages have been touched and not gone back, exact by address; page faults and bytes resident.
+"""Resident memory: the pages in memory, exact by address; page faults and bytes resident.
 
-The page tables are a root with a word per 2 GiB, nodes with a word per frame of 2 MiB in it, and leaves with a bit per
-page of 4 KiB. An entry of a node is leaf + 1 << 2 | WHOLE | HUGE, 0 for nothing. Nodes and leaves that name nothing are
-used again. A kernel makes no room: model/memory/touched.py does, and what finds none sets FULL.
+The page tables are a root with a word per 2 GiB, nodes with a word per frame of 2 MiB, and leaves
+with a bit per page of 4 KiB. An entry of a node is leaf + 1 << 2 | WHOLE | HUGE, or 0 for nothing.
+Empty nodes and leaves are used again. model/memory/touched.py makes room for them; a kernel without
+room sets FULL.
 
-As in Linux, a small page of blocks that is read first gets the zeros that all share, and another fault when it is
-written, which is taken to follow (the library's own tables are written first, or read from its file). A first touch in
-a frame that is to lie on huge pages (HUGE) makes it resident as a whole (WHOLE) unless small pages of it are, and a
-frame of which a part goes back is on small pages until all of it is gone.
+As in Linux, a read of a new small page maps the shared page of zeros, and the first write faults
+again. The model assumes that such a write follows. (The library's own tables are written first, or
+read from its file.) The first touch of a frame for huge pages (HUGE) makes the whole frame resident
+(WHOLE), unless some of its small pages are resident. A frame that gave back a part stays on small
+pages until all of them are gone.
 """
 
 from heapsmith.model.compile.kernel import Ints, kernel
@@ -45,26 +47,26 @@ from heapsmith.model.memory.words import (
 )
 
 PAGE_SHIFT, FRAME_SHIFT, NODE_SHIFT = 12, 9, 10
-"""Bytes of a page, pages of a frame, frames of a node: logarithms."""
+"""Logarithms: bytes of a page, pages of a frame, frames of a node."""
 PAGE, FRAME, FRAME_PAGES, NODE_FRAMES = 1 << 12, 1 << 21, 1 << 9, 1 << 10
 ROOT_WORDS = 1 << 46 - 31
 NODE_WORDS = NODE_FRAMES + 1
-"""The entries, and how many are not 0; a free node's first word is the next free one."""
+"""The entries, and the number of nonzero entries; a free node begins with the next free node."""
 WORD_BITS = 32
 LEAF_WORDS = FRAME_PAGES // WORD_BITS + 1
-"""The bits, and how many are set; a free leaf's first word is the next free one."""
+"""The bits, and the number of set bits; a free leaf begins with the next free leaf."""
 HUGE, WHOLE = 1, 2
 
 FEW_PAGES = 64
-"""Up to so many pages are looked for in the TLBs one by one."""
+"""Up to this many pages are searched one by one in the TLBs."""
 
 SPARE_LEAVES, SPARE_NODES = 512, 64
-"""What one event may need besides those for the bytes that it announces: it touches small things all over."""
+"""Leaves and nodes that an event may need beyond its announced bytes for small scattered pieces."""
 
 
 @kernel
 def page_is_huge(touched: Ints, page: int, write: int) -> bool:
-    """The page tables are walked, a fault makes the page resident if it is not; whether it lies on a huge page."""
+    """Walk the page tables, with a fault if needed; return whether the page lies on a huge page."""
     place = entry_for(touched, page >> FRAME_SHIFT)
     if place < 0:
         return False
@@ -86,7 +88,7 @@ def page_is_huge(touched: Ints, page: int, write: int) -> bool:
 
 @kernel
 def fault_small(touched: Ints, leaf: int, index: int, faults: int) -> None:
-    """Page `index` of the leaf at this place becomes resident if it is not, in so many faults."""
+    """Make page `index` of a leaf resident, with `faults` faults, unless it is resident."""
     bit = 1 << (index & (WORD_BITS - 1))
     word = leaf + index // WORD_BITS
     if int(touched[word]) & bit == 0:
@@ -98,14 +100,14 @@ def fault_small(touched: Ints, leaf: int, index: int, faults: int) -> None:
 
 @kernel
 def become_resident(touched: Ints, size: int) -> None:
-    """So many bytes more are resident."""
+    """Add `size` resident bytes."""
     touched[RESIDENT_BYTES] += size
     touched[RESIDENT_PEAK] = max(int(touched[RESIDENT_PEAK]), int(touched[RESIDENT_BYTES]))
 
 
 @kernel
 def become_huge(touched: Ints, address: int, size: int) -> None:
-    """The whole frames in [address, address + size) are to lie on huge pages."""
+    """Put the whole frames in [address, address + size) on huge pages."""
     for frame in range((address + FRAME - 1) // FRAME, (address + size) // FRAME):
         place = entry_for(touched, frame)
         if place >= 0:
@@ -114,7 +116,7 @@ def become_huge(touched: Ints, address: int, size: int) -> None:
 
 @kernel
 def leave_memory(touched: Ints, address: int, size: int) -> None:
-    """The whole pages in [address, address + size) are not resident, nor in any TLB."""
+    """Take the whole pages in [address, address + size) out of memory and all TLBs."""
     first = (address + PAGE - 1) >> PAGE_SHIFT
     end = (address + size) >> PAGE_SHIFT
     before = int(touched[RESIDENT_BYTES])
@@ -135,7 +137,7 @@ def leave_memory(touched: Ints, address: int, size: int) -> None:
 
 @kernel
 def drop_pages(touched: Ints, frame: int, place: int, low: int, high: int) -> None:
-    """Pages low to high - 1 of a frame, whose entry at `place` has resident ones, are resident no longer."""
+    """Take pages low to high - 1 of a frame with resident pages out of memory."""
     if int(touched[place]) & WHOLE:
         touched[WHOLE_FRAMES] -= 1
         if high - low == FRAME_PAGES:
@@ -163,13 +165,13 @@ def drop_pages(touched: Ints, frame: int, place: int, low: int, high: int) -> No
 
 @kernel
 def leaf_at(touched: Ints, place: int) -> int:
-    """Where the leaf begins that the entry at `place` names."""
+    """Return where the leaf begins that the entry at `place` names."""
     return int(touched[LEAVES_AT]) + ((int(touched[place]) >> 2) - 1) * LEAF_WORDS
 
 
 @kernel
 def put_leaf(touched: Ints, frame: int, place: int, bits: int) -> bool:
-    """A frame's entry at `place` gets a leaf whose words are all `bits` (0 or all ones); False if there is no room."""
+    """Give a frame a leaf whose words are all `bits` (0 or all ones); False without room."""
     if touched[LEAVES_LEFT] == 0:
         touched[FULL] = 1
         return False
@@ -191,7 +193,7 @@ def put_leaf(touched: Ints, frame: int, place: int, bits: int) -> bool:
 
 @kernel
 def entry_for(touched: Ints, frame: int) -> int:
-    """The place of a frame's entry in its node, a new node if there was none; -1 if there is no room for it."""
+    """Return the place of a frame's entry in its node, maybe a new node; -1 without room."""
     root = int(touched[ROOT_AT]) + (frame >> NODE_SHIFT)
     node = int(touched[root])
     if node < 0:
@@ -215,7 +217,7 @@ def entry_for(touched: Ints, frame: int) -> int:
 
 @kernel
 def set_entry(touched: Ints, frame: int, place: int, entry: int) -> None:
-    """A frame's entry at `place` changes; a node all of whose entries are 0 is free."""
+    """Set a frame's entry at `place`; a node without entries becomes free."""
     node_at = place - (frame & (NODE_FRAMES - 1))
     named = node_at + NODE_FRAMES
     touched[named] += (1 if entry != 0 else 0) - (1 if touched[place] != 0 else 0)
@@ -231,14 +233,14 @@ def set_entry(touched: Ints, frame: int, place: int, entry: int) -> None:
 
 @kernel
 def note_room(touched: Ints) -> None:
-    """How many bytes an event may touch for the first time."""
+    """Update the number of bytes that an event may touch for the first time."""
     frames = min(int(touched[LEAVES_LEFT]) - SPARE_LEAVES, (int(touched[NODES_LEFT]) - SPARE_NODES) << NODE_SHIFT)
     touched[ROOM] = frames * FRAME
 
 
 @kernel
 def forget_translations(touched: Ints, first: int, end: int) -> None:
-    """No TLB of any core has a translation of a page from `first` to `end` - 1."""
+    """Drop the translations of pages `first` to `end` - 1 from all TLBs."""
     for core in range(int(touched[CORES])):
         row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
         if end - first <= FEW_PAGES:
@@ -249,7 +251,7 @@ def forget_translations(touched: Ints, first: int, end: int) -> None:
 
 @kernel
 def forget_each(touched: Ints, row: int, first: int, end: int) -> None:
-    """`forget_translations` of one core, looking for each page."""
+    """Do `forget_translations` for a core with a search for each page."""
     tlb2 = row + int(touched[TLB2_OFFSET])
     ways = int(touched[TLB2_WAYS])
     for page in range(first, end):
@@ -264,7 +266,7 @@ def forget_each(touched: Ints, row: int, first: int, end: int) -> None:
 
 @kernel
 def sweep(touched: Ints, row: int, first: int, end: int) -> None:
-    """`forget_translations` of one core, looking at each entry."""
+    """Do `forget_translations` for a core with a look at each entry."""
     small_at, huge_at, second_at = int(touched[SMALL_OFFSET]), int(touched[HUGE_OFFSET]), int(touched[TLB2_OFFSET])
     sweep_level(touched, row + small_at, int(touched[SMALL_MASK]), int(touched[SMALL_WAYS]), first, end)
     sweep_level(touched, row + huge_at, int(touched[HUGE_MASK]), int(touched[HUGE_WAYS]), first, end)
@@ -273,7 +275,7 @@ def sweep(touched: Ints, row: int, first: int, end: int) -> None:
 
 @kernel
 def translates(entry: int, first: int, end: int) -> bool:
-    """Whether an entry of a TLB translates a page from `first` to `end` - 1."""
+    """Return whether a TLB's entry translates a page from `first` to `end` - 1."""
     shift = FRAME_SHIFT if entry & 2 else 0
     number = entry >> 2
     return entry >= 0 and number << shift < end and (number + 1) << shift > first
@@ -281,7 +283,7 @@ def translates(entry: int, first: int, end: int) -> bool:
 
 @kernel
 def sweep_level(touched: Ints, begin: int, mask: int, ways: int, first: int, end: int) -> None:
-    """The entries of a level that translate a page from `first` to `end` - 1 leave it; the others keep their order."""
+    """Drop a level's translations of pages `first` to `end` - 1; other entries keep their order."""
     for index in range(mask + 1):
         row = begin + row_of(index, ways)
         kept = row

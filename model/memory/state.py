@@ -1,14 +1,14 @@
-"""State: the arrays that a kernel of the machine takes, under their names; model/heap/arrays.py says what they hold."""
+"""The arrays that a kernel of the machine takes, by name (model/heap/records.py)."""
 
 from heapsmith.model.compile.kernel import Ints, Records
 from heapsmith.model.trace.columns import Columns
 
 
 class State(Columns):
-    """The whole state of one machine, its listener's array, and the columns of the chunk that it follows.
+    """The state of a machine, its listener's array, and the columns of the chunk that it follows.
 
-    addresses: empty, or for each event of the chunk the address code of the block that it allocated or resized, else
-    -1. A field of the one record of `scalars` is an attribute too: `state.live_bytes += asked`.
+    addresses: empty, or the address code of the block that each event of the chunk returned, or -1.
+    A field of the single record of `scalars` is an attribute too: `state.live_bytes += asked`.
     """
 
     touched: Ints

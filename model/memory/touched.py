@@ -1,4 +1,4 @@
-"""Touched: makes, grows and reads the array in which the listeners of model/memory/touches.py keep all they know."""
+"""Touched: creates, grows and reads the array of a listener (model/memory/touches.py)."""
 
 import functools
 from typing import Any
@@ -15,42 +15,31 @@ from heapsmith.model.memory.sets import row_of
 from heapsmith.model.memory.touches import CACHES, DISTANCES, LOG
 
 LOG_ENTRIES = 1 << 16
-COUNTS = (
-    "accesses",
-    "l1_misses",
-    "l2_misses",
-    "llc_misses",
-    "transfers",
-    "tlb1_misses",
-    "tlb2_misses",
-    "faults_4k",
-    "faults_2m",
-    "mispredicted",
-    "resident_bytes",
-    "resident_peak",
-)
 
 
 class Touches(msgspec.Struct, frozen=True):
-    """What caches, TLBs, page tables and branch predictors counted."""
+    """Counts of caches, TLBs, page tables and branch predictors."""
 
-    accesses: int  # of lines
+    accesses: int  # accesses of lines
     l1_misses: int
-    l2_misses: int  # accesses that no private level served: all L1 misses if there is no L2
-    llc_misses: int  # of those, served by memory
-    transfers: int  # of those, served by another core, which had written the line
+    l2_misses: int  # accesses without a private level; without L2: all L1 misses
+    llc_misses: int  # L2 misses that memory served
+    transfers: int  # L2 misses that another core with the modified line served
     tlb1_misses: int
-    tlb2_misses: int  # of those, not in the second level
-    faults_4k: int  # first touches of a page; two for one that is read first
+    tlb2_misses: int  # first-level misses that the second level lacked
+    faults_4k: int  # first touches of a page; two faults if the first is a read
     faults_2m: int  # first touches of a huge page
     mispredicted: int  # branches of malloc and free (model/memory/branches.py)
-    resident_bytes: int  # at the end
+    resident_bytes: int  # bytes at the end
     resident_peak: int
-    resident_average: float  # over the events, of the bytes resident after each
+    resident_average: float  # the average of the bytes resident after each event
+
+
+COUNTS = Touches.__struct_fields__[:-1]
 
 
 class Touched:
-    """The state of one listener. array: what the kernels take; a new one after each `make_room`."""
+    """The state of a listener. array: the kernels' array; each `make_room` may replace it."""
 
     def __init__(self, hardware: Hardware, sink: int = CACHES, log_entries: int = LOG_ENTRIES) -> None:
         self.hardware = hardware
@@ -67,7 +56,7 @@ class Touched:
             self._begin_distances()
 
     def make_room(self, size: int, threads: int = 1) -> None:
-        """The tables do for an event that touches up to `size` bytes for the first time, and for so many threads."""
+        """Make room for an event that touches up to `size` new bytes, and for `threads` threads."""
         if self.sink == CACHES:
             self._room_for_cores(min(threads, self.hardware.cores))
             self._room_for_pages(size)
@@ -75,30 +64,30 @@ class Touched:
             self._room_for_lines(size)
 
     def constants(self) -> dict[str, int]:
-        """The constants of the kernels that are to take the array."""
+        """Return the constants of the kernels that take the array."""
         wide = self.sink == CACHES and max(level.ways for level in self.hardware.levels()) > FEW
         return {"SINK": self.sink, "WIDE": int(wide)}
 
     def counts(self) -> Touches:
-        """All that sink CACHES counted."""
+        """Return all counts of sink CACHES."""
         self._must_be_whole()
         events = int(self.array[words.EVENTS])
         numbers = {name: int(self.array[getattr(words, name.upper())]) for name in COUNTS}
         return Touches(**numbers, resident_average=int(self.array[words.RESIDENT_SUM]) / events if events else 0.0)
 
     def log(self) -> list[tuple[int, int]]:
-        """What sink LOG kept: (address of the line, write flag), in order."""
+        """Return the entries of sink LOG in order: (address of the line, write flag)."""
         begin = int(self.array[words.LOG_AT])
         entries = self.array[begin : begin + int(self.array[words.LOGGED])].tolist()
         return [(entry & ~1, entry & 1) for entry in entries]
 
     @property
     def lost(self) -> int:
-        """Touches for which the log had no room."""
+        """The number of touches without room in the log."""
         return int(self.array[words.LOST])
 
     def distances(self) -> distances.Distances:
-        """What sink DISTANCES counted."""
+        """Return the distances of sink DISTANCES."""
         self._must_be_whole()
         begin = int(self.array[words.HISTOGRAM_AT])
         histogram = self.array[begin : begin + distances.BUCKETS].copy()
@@ -121,7 +110,7 @@ class Touched:
         lengths = []
         for mask, ways, level in private:
             sets = machine.sets(level) if level else 0
-            # A level that there is not has one set of no ways: it can be searched, and nothing is found.
+            # An absent level has a set of no ways, so that a search finds nothing.
             array[mask], array[ways] = max(0, sets - 1), level.ways if level else 0
             lengths.append(row_of(sets, int(array[ways])))
         offsets = (words.L2_OFFSET, words.SMALL_OFFSET, words.HUGE_OFFSET, words.TLB2_OFFSET, words.BRANCH_OFFSET)
@@ -140,7 +129,7 @@ class Touched:
         self.make_room(0)
 
     def _private_lines(self) -> tuple[int, int]:
-        """The lines that L1 and L2 of a core hold."""
+        """Return the lines that L1 and L2 of a core hold."""
         machine = self.hardware
         return machine.l1.bytes // machine.line_bytes, (machine.l2.bytes if machine.l2 else 0) // machine.line_bytes
 
@@ -152,7 +141,7 @@ class Touched:
         self._grow({words.CORES_AT: cores * int(self.array[words.CORE_WORDS]), words.DIRECTORY_AT: 2 * slots}, -1)
         self.array[words.CORES] = cores
         self.array[words.DIRECTORY_MASK] = slots - 1
-        # It counts as full: whoever looks first makes it anew from what the cores hold.
+        # The table counts as full, so that the first search rebuilds it from the cores.
         self.array[[words.DIRECTORY_MOST, words.DIRECTORY_USED]] = slots * 3 // 4
 
     def _room_for_pages(self, size: int) -> None:
@@ -165,7 +154,7 @@ class Touched:
         resident.note_room(self.array)
 
     def _grow_pool(self, at: int, left: int, item_words: int, wanted: int) -> None:
-        """So many nodes or leaves can be had; if there are too few, the pool is at least doubled."""
+        """Make room for `wanted` nodes or leaves; a pool that is too small at least doubles."""
         if self.array[left] < wanted:
             length = self._tables.get(at, 0)
             more = max(wanted, length // item_words)
@@ -186,7 +175,7 @@ class Touched:
         self.array[words.ROOM] = room << shift
 
     def _grow_distances(self, lines: int) -> None:
-        """Tables for so many lines, a power of two; those known join them in the order of their last touches."""
+        """Make tables for `lines` lines, a power of two; enter the known lines by last touch."""
         known = self._known_lines()
         for table in (words.TABLE_AT, words.AXIS_AT, words.TREE_AT):
             self._tables.pop(table, None)
@@ -197,13 +186,13 @@ class Touched:
         _compiled_enter()(self.array, known)
 
     def _known_lines(self) -> Ints:
-        """The lines in the order of their last touches."""
+        """Return the lines in the order of their last touches."""
         axis, table = int(self.array[words.AXIS_AT]), int(self.array[words.TABLE_AT])
         slots = self.array[axis : axis + int(self.array[words.NOW])]
         return self.array[table + slots[slots >= 0]]
 
     def _grow(self, sizes: dict[int, int], nothing: int) -> None:
-        """A new array with tables of these sizes (by the word that says where), the old ones at their beginnings."""
+        """Move the tables to a new array with these lengths; keys are words of a table's place."""
         tables = self._tables | sizes
         longer = _aligned(words.WORDS + sum(tables.values()))
         longer[:] = nothing
@@ -222,7 +211,7 @@ class Touched:
 
 
 def _aligned(length: int) -> Ints:
-    """An array that begins with a cache line, so that no vector lies in three."""
+    """Return an array that begins with a cache line, so that a vector spans at most two lines."""
     array: Ints = np.empty(length + 7, np.int64)
     first = -array.ctypes.data // 8 % 8
     return array[first : first + length]

@@ -1,9 +1,8 @@
-"""Touches: the memory that the machine and its program read and write, and branches, told to whatever listens.
+"""Touches: the memory accesses and branches of the machine and its program, for a listener.
 
-All state is one array, `touched` (model/memory/touched.py makes it). SINK says who listens;
-kernel.compiled(entry, SINK=...) and kernel.specialised make machines with another listener. With NONE each function
-here compiles to nothing.
-Addresses are bytes, from 0 to below 2^46.
+All state of a listener is one array, `touched`, from model/memory/touched.py. SINK selects the
+listener; kernel.compiled(entry, SINK=...) and kernel.specialised make machines with another
+listener. With NONE, each function here compiles to nothing. Addresses are bytes below 2^46.
 """
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel, large_hit_path
@@ -26,12 +25,12 @@ from heapsmith.model.memory.words import (
 
 NONE, CACHES, LOG, DISTANCES = 0, 1, 2, 3
 SINK = NONE
-"""Who listens: nobody; caches, TLBs, page tables and branch predictors; a log; reuse distances."""
+"""The listener: none; caches, TLBs, page tables and branch predictors; a log; reuse distances."""
 
 
 @large_hit_path
 def touch(touched: Ints, address: int, write: int) -> None:
-    """One access within a line. write: 1 if it may change memory, else 0."""
+    """Access bytes within a line. write: 1 if the access may change memory, else 0."""
     if SINK == CACHES:
         look(touched, address, write)
     elif SINK == LOG:
@@ -42,7 +41,7 @@ def touch(touched: Ints, address: int, write: int) -> None:
 
 @hit_path
 def touch_bytes(touched: Ints, address: int, size: int, write: int) -> None:
-    """Every line of [address, address + size), ascending."""
+    """Access every line of [address, address + size) in ascending order."""
     if SINK == CACHES:
         if size > 0:
             look_through(touched, address, size, write)
@@ -52,7 +51,7 @@ def touch_bytes(touched: Ints, address: int, size: int, write: int) -> None:
 
 @kernel
 def touch_lines(touched: Ints, address: int, size: int, write: int) -> None:
-    """`touch_bytes` line by line."""
+    """Do `touch_bytes` line by line."""
     shift = int(touched[LINE_SHIFT])
     for line in range(address >> shift, (address + size + (1 << shift) - 1) >> shift if size > 0 else 0):
         touch(touched, line << shift, write)
@@ -60,23 +59,23 @@ def touch_lines(touched: Ints, address: int, size: int, write: int) -> None:
 
 @hit_path
 def branch(touched: Ints, number: int, target: int) -> None:
-    """A branch of model/memory/branches.py goes to a target."""
+    """Follow a branch of model/memory/branches.py to its target."""
     if SINK == CACHES:
         predict(touched, number, target)
 
 
 @hit_path
 def gone(touched: Ints, address: int, size: int) -> None:
-    """These whole pages went back to the OS (madvise, munmap): not resident, not in any TLB."""
+    """Take whole pages out of memory and all TLBs: they went back to the OS (madvise, munmap)."""
     if SINK == CACHES:
         leave_memory(touched, address, size)
 
 
 @hit_path
 def on_huge(touched: Ints, address: int, size: int) -> None:
-    """From now on these whole frames of 2 MiB lie on huge pages: the first touch of one makes all of it resident.
+    """Put whole frames of 2 MiB on huge pages: the first touch makes a whole frame resident.
 
-    As in Linux, a frame of which small pages are resident already stays on small pages until they are gone.
+    As in Linux, a frame with resident small pages stays on small pages until all of them are gone.
     """
     if SINK == CACHES:
         become_huge(touched, address, size)
@@ -84,14 +83,14 @@ def on_huge(touched: Ints, address: int, size: int) -> None:
 
 @hit_path
 def acts(touched: Ints, thread: int) -> None:
-    """The following touches are this thread's: they go to what its core has of its own."""
+    """Let this thread do the following touches, on its core."""
     if SINK == CACHES and touched[THREAD] != thread:
         switch_to(touched, thread)
 
 
 @hit_path
 def tick(touched: Ints) -> None:
-    """An event ends: what is resident now counts for the average."""
+    """End an event: add the resident bytes to the sum for the average."""
     if SINK == CACHES:
         touched[EVENTS] += 1
         touched[RESIDENT_SUM] += touched[RESIDENT_BYTES]
@@ -99,7 +98,7 @@ def tick(touched: Ints) -> None:
 
 @kernel
 def resident_bytes(touched: Ints) -> int:
-    """The bytes resident now, as the page tables know them; 0 where none listen."""
+    """Return the resident bytes of the page tables; 0 without page tables."""
     if SINK == CACHES:
         return int(touched[RESIDENT_BYTES])
     return 0
@@ -107,10 +106,10 @@ def resident_bytes(touched: Ints) -> int:
 
 @hit_path
 def room_for(touched: Ints, size: int) -> bool:
-    """Whether the tables do for an event that touches up to `size` bytes for the first time, in a run or a few.
+    """Return whether the tables suffice for an event that touches up to `size` new bytes.
 
-    If not, Touched.make_room(size, threads) must be called before it. What an event touches in small pieces all over
-    (its slabs, its metadata) need not be counted: there is always room for some hundred places.
+    Otherwise the caller must first call Touched.make_room(size, threads). Small scattered pieces
+    (slabs, metadata) need not be counted: there is always room for some hundred places.
     """
     if SINK == NONE:
         return True
@@ -121,7 +120,7 @@ def room_for(touched: Ints, size: int) -> bool:
 
 @kernel
 def log(touched: Ints, line: int, write: int) -> None:
-    """One more entry of the log: the address of the line, the write flag in bit 0."""
+    """Add an entry to the log: the address of the line, and the write flag in bit 0."""
     place = int(touched[LOG_AT]) + int(touched[LOGGED])
     if place == touched[LOG_END]:
         touched[LOST] += 1

@@ -1,81 +1,83 @@
-"""The words at the head of `touched`, the one array that holds what memory has been touched: their fixed places.
+"""The fixed places of the words at the head of `touched`, the array of a listener.
 
-A name that ends in _AT is the place in `touched` where a table begins. What points to nothing is -1 unless stated.
+A name that ends in _AT is the place in `touched` where a table begins. A link to nothing is -1
+unless stated otherwise.
 """
 
 FULL = 0
-"""1: something did not fit, so the counts are wrong; the caller did not ask `room_for` what the event touches."""
+"""1: a table was too short, so the counts are wrong; the caller did not ask `room_for`."""
 ROOM = 1
 """Bytes that may be touched for the first time before the tables must grow (below 0: none)."""
 
 # Sink LOG.
 LOGGED = 2  # entries in the log
-LOST = 3  # entries for which it had no room
+LOST = 3  # entries without room
 LOG_AT = 4
 LOG_END = 5
 
-# What is counted by sink CACHES; ACCESSES by DISTANCES too.
+# Counts of sink CACHES; DISTANCES counts ACCESSES too.
 ACCESSES = 8  # touches of one line
 L1_MISSES = 9
-L2_MISSES = 10  # lines that were in no private level
+L2_MISSES = 10  # accesses of lines in no private level
 LLC_MISSES = 11
-TRANSFERS = 12  # lines that came out of another core's modified copy
+TRANSFERS = 12  # lines from another core's modified copy
 TLB1_MISSES = 13
 TLB2_MISSES = 14
 FAULTS_4K = 15
 FAULTS_2M = 16
 RESIDENT_BYTES = 17
 RESIDENT_PEAK = 18
-RESIDENT_SUM = 19  # of RESIDENT_BYTES after each event
+RESIDENT_SUM = 19  # sum of RESIDENT_BYTES after each event
 EVENTS = 20
-MISPREDICTED = 21  # branches
+MISPREDICTED = 21  # mispredicted branches
 
-# The geometry: constants of a hardware.
+# The geometry: constants of the hardware.
 LINE_SHIFT = 24
 L1_MASK = 25  # sets - 1
 L1_WAYS = 26
 L2_MASK = 27
-L2_WAYS = 28  # 0: there is no second level
+L2_WAYS = 28  # 0: no second level
 LLC_SETS = 29
 LLC_WAYS = 30
 LLC_AT = 31
-LLC_MASK = 38  # sets - 1 if that is a mask, else -1
+LLC_MASK = 38  # sets - 1 for a power of two, else -1
 SMALL_MASK = 32  # first-level TLB of pages of 4 KiB
 SMALL_WAYS = 33
-HUGE_MASK = 34  # the same of pages of 2 MiB
+HUGE_MASK = 34  # first-level TLB of pages of 2 MiB
 HUGE_WAYS = 35
 TLB2_MASK = 36
 TLB2_WAYS = 37
 ZEROES = 51  # 1: a fault leaves the lines of its page in the caches
 
-# What is a core's own: a row of tables per core, L1 at its beginning, the others so many words after it as a word says.
-CORES = 40  # rows that there are
-CORES_MOST = 41  # threads are dealt to so many cores
+# The private parts of a core: a row of tables per core. L1 is at its beginning; a word holds the
+# offset of each other table.
+CORES = 40  # number of rows
+CORES_MOST = 41  # number of cores that threads are dealt to
 CORES_AT = 42
-CORE_WORDS = 43  # from a core's row to the next one's
+CORE_WORDS = 43  # words from a core's row to the next row
 L2_OFFSET = 44
 SMALL_OFFSET = 45
 HUGE_OFFSET = 46
 TLB2_OFFSET = 47
 BRANCH_OFFSET = 52
-THREAD = 48  # whose touches these are
-CORE = 49  # its core
-ROW = 50  # where that core's row begins
+THREAD = 48  # the thread of the touches
+CORE = 49  # the thread's core
+ROW = 50  # where the core's row begins
 
-# The directory: which cores may hold a line. A hash table, unused while there is one core.
+# The directory of the cores that may hold a line: a hash table, unused with a single core.
 DIRECTORY_AT = 56
-DIRECTORY_MASK = 57  # entries - 1; an entry is a line, -1 if empty, and the mask of its cores
+DIRECTORY_MASK = 57  # entries - 1; an entry is a line (-1: empty) and the mask of its cores
 DIRECTORY_USED = 58
-DIRECTORY_MOST = 59  # so many used ones: it is made anew from what the cores hold
+DIRECTORY_MOST = 59  # used entries at which the table is rebuilt
 
 # Resident pages.
 ROOT_AT = 60
 NODES_AT = 61
-NODES_USED = 63  # nodes ever used, the LIFO list of free ones, and how many more can be had
+NODES_USED = 63  # nodes ever used, the LIFO list of free nodes, nodes left
 NODE_FREE = 64
 NODES_LEFT = 65
 LEAVES_AT = 66
-LEAVES_USED = 67  # the same of leaves
+LEAVES_USED = 67  # the same for leaves
 LEAF_FREE = 68
 LEAVES_LEFT = 69
 WHOLE_FRAMES = 70  # resident frames of 2 MiB on a huge page
