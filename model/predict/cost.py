@@ -1,4 +1,4 @@
-"""Cost: how often each kind of event happened, and what that comes to at a price for each kind."""
+"""Cost: how often each kind of event happened, and the sum of the prices of all events."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -15,22 +15,24 @@ from heapsmith.model.memory.touched import Touches
 from heapsmith.model.policy.front import NO_FRONT
 
 FAR_BYTES = 32 << 20
-"""A process that grows to so many resident bytes pays all of `fault.*.far` for each page that it grew by, a smaller one
-in proportion: they have left the caches since they were last used. Pages that it gave back and gets again have not.
-Each size of page is counted as if all that is resident were of it."""
+"""A process with at least this many resident bytes pays the full `fault.*.far` for each page of its
+growth; a smaller process pays in proportion. New pages have left the caches since their last use,
+unlike pages that a process gave back and gets again. Each page size counts as if it made up all
+resident bytes.
+"""
 
 MEMORY = ("fault.4k", "fault.4k.far", "fault.2m", "fault.2m.far", "syscall", "release", "miss.llc", "miss.tlb2")
-"""Kinds of time that a core does not spend alone: where a machine is shared they drift in another way than the rest."""
+"""Kinds whose time depends on other cores; it drifts differently on a shared machine."""
 
 BY_ROW = ("alloc.stack", "free.stack.")
-"""How the kinds of calls begin that go by rows of stacks."""
+"""Prefixes of the kinds of calls that go by rows of stacks."""
 
 Kinds = dict[str, float]
 """How often each kind of event happened, by name: `group.event` or `group.event.option`."""
 
 
 class Simulated(Protocol):
-    """What of a simulation is priced (model/predict/simulate.py)."""
+    """The parts of a simulation that have a price (model/predict/simulate.py)."""
 
     @property
     def counters(self) -> Counters: ...
@@ -41,7 +43,7 @@ class Simulated(Protocol):
 
 
 def kinds(plan: Plan, simulation: Simulated) -> Kinds:
-    """How often each kind happened on the simulated trace, under this plan. Kinds that did not happen are absent."""
+    """Return how often each kind happened on the simulated trace; absent kinds did not happen."""
     found: dict[str, float] = defaultdict(float)
     for of in (_hits, _fronts, _store, _large, _calls, _threads):
         for name, count in of(plan, simulation):
@@ -50,12 +52,12 @@ def kinds(plan: Plan, simulation: Simulated) -> Kinds:
 
 
 def price(kinds: Mapping[str, float], costs: Mapping[str, float]) -> float:
-    """The sum over the kinds of count times cost; what has no cost costs nothing."""
+    """Return the sum over the kinds of count times cost; a kind without a cost costs nothing."""
     return sum(count * costs.get(name, 0.0) for name, count in kinds.items())
 
 
 def memory_share(kinds: Mapping[str, float], costs: Mapping[str, float]) -> float:
-    """The share of MEMORY in the price, 0 to 1."""
+    """Return the share of MEMORY in the price, 0 to 1."""
     total = price(kinds, costs)
     return price({name: kinds[name] for name in MEMORY if name in kinds}, costs) / total if total else 0.0
 
@@ -64,7 +66,7 @@ Counts = Iterator[tuple[str, float]]
 
 
 def _hits(plan: Plan, simulation: Simulated) -> Counts:
-    """Allocations and frees of small blocks: what the front, the classifier, the remote policy and hardening cost."""
+    """Yield allocations and frees of small blocks: front, classifier, remote policy, hardening."""
     of = simulation.counters.classes
     design = plan.design
     allocated = freed = missed = in_bytes = 0.0
@@ -92,7 +94,7 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
 
 
 def _fronts(plan: Plan, simulation: Simulated) -> Counts:
-    """Refills and flushes: what they cost the front."""
+    """Yield refills and flushes: the work of the front."""
     of = simulation.counters.classes
     for row in plan.classes:
         i, front, flush = row.index, row.front.kind, max(1, row.front.flush)
@@ -113,7 +115,7 @@ def _fronts(plan: Plan, simulation: Simulated) -> Counts:
 
 
 def _store(plan: Plan, simulation: Simulated) -> Counts:
-    """The store: slabs, their blocks and their pages."""
+    """Yield the work of the store: slabs, their blocks and their pages."""
     of, work = simulation.counters.classes, simulation.statistics.work
     choice, empties = plan.design.slab_choice, plan.design.empties
     release = plan.design.row("release").NAME
@@ -135,7 +137,7 @@ def _store(plan: Plan, simulation: Simulated) -> Counts:
 
 
 def _large(plan: Plan, simulation: Simulated) -> Counts:
-    """Runs and huge blocks, pages given back."""
+    """Yield runs, huge blocks, and pages given back."""
     totals, work = simulation.counters.totals, simulation.statistics.work
     for name in ("run_hit", "run_reuse", "run_grow", "run_extend", "run_free", "run_spill"):
         yield f"run.{name.removeprefix('run_')}", totals[name]
@@ -149,7 +151,7 @@ def _large(plan: Plan, simulation: Simulated) -> Counts:
 
 
 def _calls(plan: Plan, simulation: Simulated) -> Counts:
-    """What calls cost besides the allocation and the free that they are."""
+    """Yield the work of calls besides the allocation and the free in them."""
     totals, work = simulation.counters.totals, simulation.statistics.work
     yield "call.calloc", work["callocs"]
     yield "call.aligned", work["aligned"]
@@ -165,7 +167,7 @@ def _calls(plan: Plan, simulation: Simulated) -> Counts:
 
 
 def _threads(plan: Plan, simulation: Simulated) -> Counts:
-    """Heaps of threads, and what the first of them begins."""
+    """Yield the work of threads' heaps, and of the start."""
     totals, work = simulation.counters.totals, simulation.statistics.work
     yield "start", 1
     yield "heap.create", totals["heaps"]
@@ -177,10 +179,11 @@ def _threads(plan: Plan, simulation: Simulated) -> Counts:
 
 
 def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, float], operations: int) -> Kinds:
-    """What a replay of the simulated trace, of so many operations, spends time on.
+    """Return the kinds on which a replay of the simulated trace, of `operations`, spends time.
 
-    Few kinds, since times are measured with noise: `replay.*` are the replay's own (its loop, its write to each line),
-    all others the library's. Misses and faults are those of the simulated caches.
+    There are few kinds, because measured times are noisy. `replay.*` are the replay's own (its
+    loop, its writes to each line); all others are the library's. Misses and faults are of the
+    simulated caches.
     """
     totals, work = simulation.counters.totals, simulation.statistics.work
     happened = kinds(plan, simulation)
@@ -188,11 +191,11 @@ def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, flo
         "replay.operation": operations,
         "replay.line": work["asked_lines"],
         "instructions": price(happened, instructions),
-        # Calls that find the path of a class by its row in a table, not by a jump that was guessed.
+        # Calls that find the class's path by its row in a table, not by a predicted jump.
         "dispatch.stack": sum(count for name, count in happened.items() if name.startswith(BY_ROW)),
         "byte": work["copied_bytes"] + work["cleared_bytes"],
         "syscall": system_calls(simulation),
-        "release": totals["releases"] + totals["huge_unmap"],  # calls that free pages take longer than others
+        "release": totals["releases"] + totals["huge_unmap"],  # calls that free pages take longer than other calls
         **_misses(simulation),
     }
     return {name: float(count) for name, count in found.items() if count}
@@ -220,9 +223,10 @@ def _misses(simulation: Simulated) -> Kinds:
 
 
 def system_calls(simulation: Simulated) -> int:
-    """The library's calls of mmap, munmap, mremap, mprotect and madvise from the first event to the last.
+    """Return the library's calls of mmap, munmap, mremap, mprotect and madvise during the trace.
 
-    A superslab is made accessible with its places in two tables, a step of the run span with its place in one.
+    A superslab is made accessible with its places in two tables; a step of the run span, in one
+    table.
     """
     totals, work = simulation.counters.totals, simulation.statistics.work
     tables = 3 * totals["superslabs"] + 2 * work["run_steps"]
@@ -231,10 +235,10 @@ def system_calls(simulation: Simulated) -> int:
 
 
 class Price(msgspec.Struct, frozen=True):
-    """What a design comes to on a trace, per operation of it.
+    """The price of a design on a trace, per operation of the trace.
 
-    ns_per_op: of a replay that writes to each line; allocator_ns_per_op: that less the replay's own. shares: of
-    ns_per_op by kind, the largest first.
+    ns_per_op: time of a replay that writes to each line; allocator_ns_per_op: this time without the
+    replay's own. shares: the share of each kind in ns_per_op, the largest first.
     """
 
     instructions_per_op: float
@@ -244,7 +248,7 @@ class Price(msgspec.Struct, frozen=True):
 
 
 def price_of(plan: Plan, simulation: Simulated, operations: int, hardware: Hardware) -> Price:
-    """The price of a simulated design on this hardware, whose costs are calibrated."""
+    """Return the price of a simulated design on this hardware, which has calibrated costs."""
     spent = time_kinds(plan, simulation, hardware.instructions, operations)
     ns = {name: count * hardware.costs.get(name, 0.0) for name, count in spent.items()}
     total, per = sum(ns.values()), 1 / max(1, operations)

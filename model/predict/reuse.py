@@ -1,4 +1,4 @@
-"""Reuse: exact reuse-distance curves of all lines that heap and program touch, for any designs in one pass."""
+"""Reuse: exact reuse-distance curves of all touched lines, for any designs in one pass."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,31 +16,32 @@ from heapsmith.model.memory.touches import DISTANCES
 from heapsmith.model.predict.simulate import Progress, feed_all
 
 CACHES = [1 << shift for shift in range(12, 31)]
-"""Bytes of the caches whose misses are told: 4 KiB to 1 GiB, each of as many lines as a bucket of distances begins at,
-so that the misses are exact."""
+"""Bytes of the caches in the results: 4 KiB to 1 GiB. Each has as many lines as the start of a
+bucket of distances, so that the misses are exact.
+"""
 
 
 class Bucket(msgspec.Struct, frozen=True):
-    """Touches by how many other lines were touched since the line's last one."""
+    """Touches by the number of other lines since the last touch of the line."""
 
-    distance: int  # the lowest, in lines; buckets are exact below 1,024, from there on 16 to a doubling
+    distance: int  # the lowest, in lines; exact below 1,024, then 16 buckets per doubling
     touches: int
 
 
 class ReuseCurve(msgspec.Struct, frozen=True):
-    """The lines that heap and program touch under one design."""
+    """The lines that heap and program touch under a design."""
 
     design: str
     hash: str
     accesses: int  # touches of lines; miss ratios are of these
-    accesses_per_op: float  # designs differ in it, so compare misses per operation: this times the miss ratio
-    lines: int  # different ones: the misses of a cache without end
-    miss_ratios: list[float]  # of each of ReuseTable.cache_bytes
-    histogram: list[Bucket]  # of all touches but the first of each line, without empty buckets
+    accesses_per_op: float  # this times the miss ratio gives comparable misses per operation
+    lines: int  # distinct lines: the misses of an infinite cache
+    miss_ratios: list[float]  # for each of ReuseTable.cache_bytes
+    histogram: list[Bucket]  # all touches except the first of each line, without empty buckets
 
 
 class ReuseTable(msgspec.Struct, frozen=True):
-    """Designs on one trace: misses of fully associative caches with LRU replacement that all threads share."""
+    """Designs on a trace: misses of fully associative LRU caches that all threads share."""
 
     trace: str
     events: int
@@ -55,7 +56,8 @@ class ReuseTable(msgspec.Struct, frozen=True):
 def reuse(
     trace: Path, designs: Sequence[Design], *, application: Application = PROGRAM, progress: Progress | None = None
 ) -> ReuseTable:
-    """The curves of all lines that the designs' heaps and `application` touch; memory grows with their number.
+    """Return the curves of all lines that heaps and `application` touch; memory grows with the
+    lines.
 
     `progress` is called after each chunk. Raises BadInput if the trace is damaged.
     """

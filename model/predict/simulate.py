@@ -1,4 +1,4 @@
-"""Simulate: one pass over a trace that feeds any number of designs, and what each would have done and held."""
+"""Simulate: a pass over a trace that feeds any number of designs, and the results of each."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,11 +25,11 @@ MEASURED_AS = (
 
 
 class Rates(msgspec.Struct, frozen=True):
-    """Shares of the small allocations, and how often things happen per million operations of the trace."""
+    """Shares of the small allocations, and events per million operations of the trace."""
 
     hit0: float  # share of small allocations served by level 0
     hit1: float  # share served by level 1
-    refill: float  # share that had to go to the store
+    refill: float  # share that the store served
     refills_per_million: float
     flushes_per_million: float
     spills_per_million: float
@@ -39,47 +39,47 @@ class Rates(msgspec.Struct, frozen=True):
 
 
 class TouchRates(msgspec.Struct, frozen=True):
-    """What heap and program touch, per operation of the trace."""
+    """Touches of heap and program per operation of the trace."""
 
-    accesses: float  # of lines
+    accesses: float  # accesses of lines
     l1_misses: float
     llc_misses: float
-    tlb_misses: float  # in no level of the TLB: page walks
+    tlb_misses: float  # misses of all TLB levels: page walks
 
 
 class Simulation(msgspec.Struct, frozen=True):
-    """One design on one trace. Bytes; ratios are of bytes."""
+    """A design on a trace. Sizes are in bytes; ratios are of bytes."""
 
     design: str
     hash: str
     counters: Counters
-    block_sizes: list[int]  # of the classes, in the order of the counters
+    block_sizes: list[int]  # block sizes of the classes, in the order of the counters
     rates: Rates
     statistics: Statistics
     committed_peak: int
     peak_ratio: float  # committed_peak / peak live bytes asked for
-    touches: Touches | None  # of the simulated hardware, if any
+    touches: Touches | None  # touches of the simulated hardware, if any
     touch_rates: TouchRates | None
-    price: Price | None  # if that hardware has costs
-    events_per_second: float  # of the model of this design alone, measured as `SimulationTable.measured_as` says
+    price: Price | None  # the price, if the hardware has costs
+    events_per_second: float  # of this design's model alone (see SimulationTable.measured_as)
 
 
 class SimulationTable(msgspec.Struct, frozen=True):
-    """Designs side by side on one trace."""
+    """Designs side by side on a trace."""
 
     trace: str
     events: int
-    operations: int  # events but thread starts and exits
+    operations: int  # events without thread starts and exits
     threads: int
     max_blocks: int
-    machine: str | None  # the simulated hardware, if any, and what the program touches then
+    machine: str | None  # the simulated hardware, if any, and its application
     application: Application | None
     measured_as: str
     rows: list[Simulation]
 
 
 class Extent(NamedTuple):
-    """How much a trace holds; operations are its events but thread starts and exits."""
+    """The length of a trace; operations are its events without thread starts and exits."""
 
     events: int
     operations: int
@@ -95,10 +95,11 @@ def simulate(
     application: Application = PROGRAM,
     progress: Progress | None = None,
 ) -> SimulationTable:
-    """Feed every design with the trace, chunk by chunk; memory does not grow with the trace's length.
+    """Feed the trace to every design by chunks; memory does not grow with the trace's length.
 
-    `hardware`: simulate its caches, TLBs and pages too, under what heap and `application` touch, and price that if it
-    has costs. `progress` is called after each chunk. Raises BadInput if the trace is damaged.
+    `hardware`: also simulate its caches, TLBs and pages for the touches of heap and `application`,
+    and price them if the hardware has costs. `progress` is called after each chunk. Raises BadInput
+    if the trace is damaged.
     """
     machines = [_warmed(design, hardware, application) for design in designs]
     extent = feed_all(trace, machines, "simulating", progress)
@@ -113,7 +114,7 @@ def simulate(
 
 
 def feed_all(trace: Path, machines: Sequence[Machine], what: str, progress: Progress | None) -> Extent:
-    """Feed every machine with the trace, chunk by chunk, told as `what`; BadInput if it is damaged."""
+    """Feed the trace to every machine by chunks; `what` names the progress; BadInput if damaged."""
     operations = done = 0
     with TraceReader(trace) as reader:
         for chunk in reader:
@@ -127,7 +128,7 @@ def feed_all(trace: Path, machines: Sequence[Machine], what: str, progress: Prog
 
 
 def _warmed(design: Design, hardware: Hardware | None, application: Application) -> Machine:
-    """A fresh machine, its kernels compiled or loaded by another one's event."""
+    """Return a new machine after an event of another machine compiled or loaded its kernels."""
     plan = make_plan(design)
 
     def machine() -> Machine:

@@ -1,10 +1,12 @@
-"""Front capacities, all at once: the misses of every capacity in one pass over a trace, and the best use of a budget.
+"""Front capacities: the misses of every capacity in one pass, and the best use of a budget.
 
-A LIFO cache of capacity C that refills and spills single blocks holds n(C) blocks, and n(C + 1) - n(C) is 0 or 1 at all
-times: the hits nest. So one bit per capacity, bit C = n(C + 1) - n(C), is the state of all of them. An allocation hits
-in the capacities above the lowest set bit p, and clears it; a free fits in those above the lowest clear bit q, and sets
-it. (The inclusion of Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques for storage hierarchies", IBM Systems
-Journal 9, 1970, for caches of free blocks.) A FIFO ring counts the same: which block leaves first changes no count.
+A LIFO cache of capacity C that refills and spills single blocks holds n(C) blocks. n(C + 1) - n(C)
+is always 0 or 1: the hits nest. So the state of all capacities is one bit per capacity, bit C = n(C
++ 1) - n(C). An allocation hits in the capacities above the lowest set bit and clears this bit. A
+free fits in the capacities above the lowest clear bit and sets this bit. (This is the inclusion of
+Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques for storage hierarchies", IBM Systems
+Journal 9, 1970, for caches of free blocks.) A FIFO ring has the same counts: the order in which
+blocks leave changes no count.
 """
 
 import heapq
@@ -29,13 +31,13 @@ from heapsmith.model.trace.reader import Chunk
 WORD_BITS = 32
 WORDS = 16
 LEVELS = WORDS * WORD_BITS
-"""The largest capacity looked at: 512 blocks."""
+"""The largest capacity: 512 blocks."""
 
 HELD, MOST, USED = range(WORDS, WORDS + 3)
-"""Behind a front's words: how many bits are set, the most that ever were, and 1 once the front was used."""
+"""The words after a front's bits: the set bits, their maximum, and 1 once the front was used."""
 
 CAPACITIES = [*range(1, 64), *range(64, 128, 2), *range(128, 256, 4), *range(256, LEVELS + 1, 8)]
-"""What is weighed against the budget: every capacity up to 64 blocks, then 32 per doubling."""
+"""The capacities that compete for the budget: all up to 64 blocks, then 32 per doubling."""
 
 CLASS_BITS = 8
 CLASS_MASK = (1 << CLASS_BITS) - 1
@@ -49,10 +51,10 @@ _compiled = cache(compiled)
 class _State(Columns):
     """The state of a pass.
 
-    size_class, classes: the plan's (docs/machine.md section 2). counts: allocations by lowest set
-    bit, and frees by lowest clear bit, per class. fronts: a row of words per heap and class, then
-    HELD, MOST, USED. blocks: heap of birth and class of each live block, NO_HEAP if it is large.
-    heap_of: each thread's heap. idle: the heaps without a thread, a stack.
+    size_class, classes: from the plan (docs/machine.md section 2). counts: allocations by lowest
+    set bit, and frees by lowest clear bit, per class. fronts: a row of words per heap and class,
+    then HELD, MOST, USED. blocks: heap of birth and class of each live block, NO_HEAP if the block
+    is large. heap_of: each thread's heap. idle: a stack of the heaps without a thread.
     """
 
     size_class: Ints
@@ -67,7 +69,7 @@ class _State(Columns):
 
 @kernel
 def _pop(state: _State, front: int) -> int:
-    """An allocation: clear the lowest set bit; its index, LEVELS if there is none."""
+    """Allocate: clear the lowest set bit; return its index, or LEVELS if there is no such bit."""
     state.fronts[front, USED] = 1
     if state.fronts[front, HELD] == 0:
         return LEVELS
@@ -82,7 +84,7 @@ def _pop(state: _State, front: int) -> int:
 
 @kernel
 def _push(state: _State, front: int) -> int:
-    """A free: set the lowest clear bit; its index, LEVELS if there is none."""
+    """Free: set the lowest clear bit; return its index, or LEVELS if there is no such bit."""
     state.fronts[front, USED] = 1
     if state.fronts[front, HELD] == LEVELS:
         return LEVELS
@@ -98,7 +100,7 @@ def _push(state: _State, front: int) -> int:
 
 @kernel
 def _class_for(state: _State, size: int, align: int) -> int:
-    """The class of a request, NO_CLASS if it is large (docs/machine.md section 2)."""
+    """Return the class of a request, NO_CLASS if it is large (docs/machine.md section 2)."""
     if size > state.small_limit:
         return NO_CLASS
     cls = int(state.size_class[(size + state.bias + state.grain - 1) // state.grain])
@@ -114,7 +116,7 @@ def _class_for(state: _State, size: int, align: int) -> int:
 
 @kernel
 def _heap_for(state: _State, thread: int) -> int:
-    """The thread's heap; if it has none, one that lost its thread, or a new one: all of them are empty."""
+    """Return the thread's heap; a thread without a heap gets an idle or a new heap, both empty."""
     heap = int(state.heap_of[thread])
     if heap == NO_HEAP:
         if state.idle_heaps > 0:
@@ -129,7 +131,7 @@ def _heap_for(state: _State, thread: int) -> int:
 
 @kernel
 def _end_thread(state: _State, thread: int) -> None:
-    """The fronts of the thread's heap, if it has one, become empty, and the heap waits for another thread."""
+    """Empty the fronts of the thread's heap, if any, and make the heap idle."""
     heap = int(state.heap_of[thread])
     if heap != NO_HEAP:
         first = heap * state.class_count
@@ -141,7 +143,7 @@ def _end_thread(state: _State, thread: int) -> None:
 
 @kernel
 def _free(state: _State, thread: int, cls: int, owner: int) -> None:
-    """A block dies: into its owner's front, or the thread's own."""
+    """Free a block into its owner's front, or the thread's own."""
     if cls != NO_CLASS:
         heap = owner if state.owned > 0 else _heap_for(state, thread)
         state.counts[1, cls, _push(state, heap * state.class_count + cls)] += 1
@@ -149,7 +151,7 @@ def _free(state: _State, thread: int, cls: int, owner: int) -> None:
 
 @kernel
 def _follow(state: _State) -> None:
-    """The events of a chunk."""
+    """Follow the events of a chunk."""
     for event in range(len(state.op)):
         what, who, which = int(state.op[event]), int(state.thread[event]), int(state.block[event])
         if what == THREAD_EXIT:
@@ -176,10 +178,11 @@ def _follow(state: _State) -> None:
 
 
 class Curve(NamedTuple):
-    """One class over all capacities C = 0 to LEVELS, in fronts that move single blocks, summed over heaps.
+    """A class over all capacities C = 0 to LEVELS, in fronts that move single blocks, for all
+    heaps.
 
-    misses[C]: allocations that find the front empty; overflows[C]: frees that find it full; most: per heap that used
-    the class, the most blocks that a front of LEVELS ever held.
+    misses[C]: allocations that find the front empty; overflows[C]: frees that find the front full;
+    most: for each heap with this class, the most blocks that a front of LEVELS ever held.
     """
 
     misses: Ints
@@ -188,11 +191,13 @@ class Curve(NamedTuple):
 
 
 class CapacityPass:
-    """Follows a trace through the classes of a plan, for all front capacities at once; `heaps` live at once at most.
+    """Follows a trace through the classes of a plan, for all front capacities and up to `heaps`
+    heaps.
 
-    A block freed by another thread goes where the plan's remote policy sends it; if that is its owner, at once, though
-    the owner drains its list only when it finds nothing else: an approximation there, and exact elsewhere.
-    Memory: 152 bytes per heap and class, 8 per block number.
+    A block that another thread frees goes where the plan's remote policy sends it. A block for its
+    owner arrives at once, although the real owner drains its list only on a miss: this is an
+    approximation. All other policies are exact. Memory: 152 bytes per heap and class, 8 per block
+    number.
     """
 
     def __init__(self, plan: Plan, heaps: int, threads: int, max_blocks: int) -> None:
@@ -208,7 +213,7 @@ class CapacityPass:
             scalars=one_record(
                 **{name: getattr(plan, name) for name in ("grain", "bias", "small_limit", "class_count")},
                 owned=plan.design.row("remote").OWNED,
-                heaps=0,  # created
+                heaps=0,  # heaps created
                 idle_heaps=0,
             ),
         )
@@ -219,7 +224,7 @@ class CapacityPass:
         (_follow if plain else _compiled(_follow))(self._state)
 
     def curves(self) -> list[Curve]:
-        """A curve per class of what was followed so far."""
+        """Return a curve per class of all events so far."""
         classes = self._state.class_count
         fronts = self._state.fronts.reshape(-1, classes, WORDS + 3)
         at_least = np.cumsum(self._state.counts[:, :, ::-1], axis=2)[:, :, ::-1]
@@ -230,8 +235,10 @@ class CapacityPass:
 
 
 class Option(NamedTuple):
-    """A size that a class's front can have: room for `blocks`, 0 for no front; `bytes` its idle blocks can come to in
-    the trace, all heaps together; an estimate of the slow operations (refills, flushes, single moves)."""
+    """A size of a class's front: room for `blocks` (0: no front), the most `bytes` of its idle
+    blocks in the trace over all heaps, and an estimate of the slow operations (refills, flushes,
+    single moves).
+    """
 
     blocks: int
     bytes: int
@@ -239,7 +246,7 @@ class Option(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What one class gets: its front, the option that this is, and all it could have got, ascending."""
+    """The result for a class: its front, the chosen option, and all options in ascending order."""
 
     front: Front
     chosen: Option
@@ -250,7 +257,7 @@ ROOMS = ("capacity", "list_capacity")
 
 
 def _roomy(front: Front, blocks: int, stride: int) -> Front:
-    """The front with room for at most `blocks`, its batches left to the policy; no front without blocks or room."""
+    """Return the front with room for at most `blocks` and derived batches, or no front."""
     fields = front.__struct_fields__
     if blocks == 0 or "capacity" not in fields:
         none: Front = NO_FRONT.Params()
@@ -263,9 +270,10 @@ def _roomy(front: Front, blocks: int, stride: int) -> Front:
 
 
 def resized(front: Front, blocks: int, stride: int) -> Front:
-    """The same kind of front with room for at most `blocks`; two levels share them, level 0 keeps its size if it can.
+    """Return the same kind of front with room for at most `blocks`, with its batches stated.
 
-    The byte bound stays. Batches are what the policy derives for this room, stated. Without blocks it is no front.
+    Two levels share the blocks; level 0 keeps its size if possible. The byte bound stays. 0 blocks
+    make no front.
     """
     roomy = _roomy(front, blocks, stride)
     plan = derive_front(roomy, stride)
@@ -274,10 +282,11 @@ def resized(front: Front, blocks: int, stride: int) -> Front:
 
 
 def options(front: Front, stride: int, curve: Curve) -> list[Option]:
-    """The sizes that this front can have for a class of `stride` bytes, ascending, no front at all first.
+    """Return the options of this front for a class of `stride` bytes, ascending, no front first.
 
-    A front that moves batches is slow once per batch: misses over the refill, overflows over the flush. A heap's front
-    never holds more than its capacity, nor more than a boundless one that moves single blocks plus a refill less one.
+    A front that moves batches is slow once per batch: misses over the refill, overflows over the
+    flush. A heap's front never holds more than its capacity. It also never holds more than an
+    unbounded front with single moves, plus a refill less 1.
     """
     sizes = [Option(0, 0, float(curve.misses[0] + curve.overflows[0]))]
     for blocks in CAPACITIES:
@@ -291,9 +300,9 @@ def options(front: Front, stride: int, curve: Curve) -> list[Option]:
 
 
 def lower_hull(sizes: Sequence[Option]) -> list[Option]:
-    """The corners of the lower convex hull of slow over bytes, from the fewest bytes to the least slow.
+    """Return the lower convex hull of slow over bytes, from the fewest bytes to the least slow.
 
-    Of options that come to the same the smallest counts, but a front rather than none.
+    Of equal options, the smallest counts, but a front comes before no front.
     """
     hull: list[Option] = []
     for option in sorted(sizes, key=lambda size: (size.bytes, size.slow, size.blocks == 0, size.blocks)):
@@ -306,17 +315,18 @@ def lower_hull(sizes: Sequence[Option]) -> list[Option]:
 
 
 def _gain(small: Option, large: Option) -> float:
-    """Slow operations saved per byte more."""
+    """Return the slow operations saved per additional byte."""
     return (small.slow - large.slow) / (large.bytes - small.bytes)
 
 
 def allot(curves: Sequence[Curve], plan: Plan, budget_bytes: int) -> dict[int, Share]:
-    """The share of each class that the trace used and whose front has room, by class; at most `budget_bytes` in all.
+    """Return the share of each class that the trace used and that has a front, within the budget.
 
-    Greedy: each class starts with what costs no byte; then, again and again, the hull step that saves most per byte.
-    That is the exact optimum of the relaxed knapsack, where steps may be cut, as slopes fall along a hull (Dantzig,
-    "Discrete-variable extremum problems", Operations Research 5, 1957). Here a step that no longer fits ends its class,
-    so that less than the saving of one step is lost.
+    Each class starts with an option of no bytes. The hull step that saves most per byte comes next.
+    This greedy choice is the optimum of the relaxed knapsack, where steps may be cut, because
+    slopes fall along a hull (Dantzig, "Discrete-variable extremum problems", Operations Research 5,
+    1957). Here, a step that does not fit ends its class, so the loss is less than the saving of a
+    step.
     """
     fronts = {row.index: plan.design.front_of(row.size) for row in plan.classes if row.front.capacity}
     sizes = {

@@ -1,4 +1,4 @@
-"""Drafts: a design per slab size and small limit, with the best classes for a trace, then the fronts a budget buys."""
+"""Drafts: a design per slab size and small limit, with the best classes and fronts for a trace."""
 
 from typing import NamedTuple
 
@@ -15,29 +15,33 @@ from heapsmith.model.search.capacities import Share
 from heapsmith.model.search.size_classes import PRICE_UNIT, STEP, UNREACHED, Histogram
 
 SPAN_SLABS = 1 << 24
-"""A draft's span has no more slabs: the slab map's bytes count as writable memory (RLIMIT_DATA), touched or not."""
+"""The most slabs of a draft's span: RLIMIT_DATA counts the slab map, touched or not."""
 SLAB_BYTES = (4096, 8192, 16_384, 32_768, 65_536)
-"""Slab sizes tried, besides the base's own: a small heap is mostly half-empty slabs, a large one hardly notices."""
+"""Slab sizes to try besides the base's: half-empty slabs fill a small heap, not a large heap."""
 
 SMALL_LIMITS = (2048, 8192)
-"""Largest blocks tried, besides the base's own: above them blocks are runs of pages, which leave no slab half empty."""
+"""Small limits to try besides the base's: runs for larger blocks leave no slab half empty."""
 
 MOST_SHARE = 0.25
-"""The part of the weight that goes by the most blocks of a size that were ever live. Another run of the program peaks
-at another moment, when other sizes are live."""
+"""The weight of the most blocks of a size that were ever live: another run of the program peaks at
+another moment, when other sizes are live.
+"""
 
 ALLOCATION_SHARE = 0.05
-"""The part of the weight that goes by allocations in the whole trace; the rest goes by blocks live at the peak. Bytes
-at the peak are what classes cost; the small part makes sizes that are gone by then count for something."""
+"""The weight of all allocations of the trace; the rest is the weight of blocks live at the peak.
+Classes cost bytes at the peak. The small weight lets sizes count that are gone by then.
+"""
 
 UNSEEN_SHARE = 1e-6
-"""The part of the weight spread over all sizes, as 1/size: it only decides between classes that are equal otherwise."""
+"""The weight of all sizes, as 1/size: it decides only between classes that are otherwise equal."""
 
 
 class Draft(NamedTuple):
-    """A design for one slab size and small limit; shares are by class, empty until capacities are chosen.
+    """A design for a slab size and small limit; shares are by class, empty before the fronts are
+    chosen.
 
-    Bytes at the peak: what a class must save (class_bytes), what the last one does (last_saves), what one more would.
+    Bytes at the peak: class_bytes is the least that a class must save, last_saves is what the last
+    class saves, next_saves is what another class would save.
     """
 
     design: Design
@@ -48,12 +52,12 @@ class Draft(NamedTuple):
 
 
 def largest_block(base: Design) -> int:
-    """The largest block size to tune for: the base's, as a whole number of steps."""
+    """Return the largest block size to tune for: the base's, as a whole number of steps."""
     return -(-base.sizes[-1] // STEP) * STEP
 
 
 def request_weights(histogram: Histogram, entries: int, largest_price: int) -> tuple[Ints, float]:
-    """(integer weights of the requests up to `entries` grains, what one live block weighs)."""
+    """Return (integer weights of requests up to `entries` grains, the weight of a live block)."""
     live = histogram.live[: entries + 1].astype(np.float64)
     allocations = histogram.allocations[: entries + 1].astype(np.float64)
     blocks = max(1.0, live.sum())
@@ -66,9 +70,9 @@ def request_weights(histogram: Histogram, entries: int, largest_price: int) -> t
 
 
 def drafts(base: Design, histogram: Histogram, max_classes: int, name: str) -> list[Draft]:
-    """A draft per slab size and small limit that makes a legal design with at most so many classes.
+    """Return a draft per slab size and small limit that allows a valid design within `max_classes`.
 
-    The base's small limit comes first. Raises BadInput if none does.
+    The base's small limit comes first. Raises BadInput if no design is valid.
     """
     refused = f"max classes: {max_classes} is too few for any slab size"
     made: dict[tuple[int, int], Draft] = {}
@@ -85,7 +89,7 @@ def drafts(base: Design, histogram: Histogram, max_classes: int, name: str) -> l
 
 
 def _draft(base: Design, histogram: Histogram, slab_bytes: int, limit: int, max_classes: int, name: str) -> Draft | str:
-    """The best classes up to `limit` for slabs of this size, with the base's fronts; or why there are none."""
+    """Return the best classes up to `limit` for a slab size, with the base's fronts; or why not."""
     header_bytes, bias = make_plan(base).header_bytes, make_plan(base).bias
     largest = min(limit, largest_block(base), (slab_bytes - header_bytes) // STEP * STEP)
     weight, unit = request_weights(histogram, largest // base.grain, PRICE_UNIT * slab_bytes)
@@ -110,19 +114,19 @@ def _draft(base: Design, histogram: Histogram, slab_bytes: int, limit: int, max_
 
 
 def _saving(totals: Ints, count: int, unit: float) -> float:
-    """Bytes at the peak that the last of `count` classes saves; 0 where there is no class less or none more."""
+    """Return the bytes at the peak that the last of `count` classes saves; 0: no comparison."""
     if count >= len(totals) or totals[count - 1] >= UNREACHED or totals[count] >= UNREACHED:
         return 0.0
     return float(totals[count - 1] - totals[count]) / (unit * PRICE_UNIT)
 
 
 def _front_for(base: Design, size: int) -> Front:
-    """The front of the base's class that serves blocks of this size."""
+    """Return the front of the base's class that serves blocks of this size."""
     return base.front_of(next((known for known in base.sizes if known >= size), base.sizes[-1]))
 
 
 def _rows(base: Design, fronts: dict[int, Front]) -> list[ClassFront]:
-    """`class_front` for the sizes whose front is not the base's, equal fronts together, by their first size."""
+    """Return `class_front` for the sizes with other fronts than the base's, grouped by front."""
     rows: dict[Front, list[int]] = {}
     for size, front in fronts.items():
         if front != base.front:
@@ -131,7 +135,7 @@ def _rows(base: Design, fronts: dict[int, Front]) -> list[ClassFront]:
 
 
 def with_shares(draft: Draft, plan: Plan, shares: dict[int, Share]) -> Draft:
-    """The draft with the fronts of these shares; `plan` is that of its design."""
+    """Return the draft with the fronts of these shares; `plan` is its design's plan."""
     fronts = {
         row.size: shares[row.index].front if row.index in shares else plan.design.front_of(row.size)
         for row in plan.classes

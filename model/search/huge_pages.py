@@ -1,4 +1,4 @@
-"""Huge pages for a tuned design: whether its spans should lie on them, if the program touches all that it asks for."""
+"""Huge pages for a tuned design: whether they pay if the program touches all that it asks for."""
 
 import msgspec
 
@@ -9,13 +9,14 @@ from heapsmith.model.design.toml import Reason
 from heapsmith.model.search.outcome import TIME_PRICE, Outcome
 
 TOUCH_NS, HUGE_TOUCH_NS = 1500, 250_000
-"""What the first touch of a page of 4 KiB costs, and of one of 2 MiB, about (docs/tuning.md has the measurement)."""
+"""The approximate cost of the first touch of a page of 4 KiB and of 2 MiB (docs/tuning.md)."""
 
 
 def page_variants(design: Design) -> list[Design]:
-    """The design with its runs, its slabs or both on huge pages from their first byte, where it may be so.
+    """Return the design with its runs, its slabs or both on huge pages from the first byte.
 
-    None where it says never or always, or has superslabs smaller than a huge page; both where it left it to the system.
+    The result is empty if the design says never or always, or if its superslabs are smaller than a
+    huge page. A design that leaves the choice to the system only gets both.
     """
     if design.thp in ("never", "always"):
         return []
@@ -32,7 +33,7 @@ def page_variants(design: Design) -> list[Design]:
 
 
 def touch_ns(design: Design, outcome: Outcome) -> float:
-    """What first touches of all that was committed at the peak take, about."""
+    """Return the approximate time of first touches of all memory committed at the peak."""
     plan = make_plan(design)
     huge = 0
     if plan.thp_asked:
@@ -44,15 +45,15 @@ def touch_ns(design: Design, outcome: Outcome) -> float:
 
 
 def cost_with_touches(design: Design, outcome: Outcome, before: Outcome) -> float:
-    """Outcome.cost, with the time that first touches take."""
+    """Return Outcome.cost with the time of first touches."""
     return outcome.cost(before) + TIME_PRICE * touch_ns(design, outcome) / outcome.run_ns
 
 
 def why_pages(design: Design, after: Outcome, chosen: Design, outcome: Outcome) -> Reason:
-    """The spans on huge pages: `design` and what it comes to, instead of `chosen` without them."""
+    """Explain the spans on huge pages: `design` with outcome `after`, instead of `chosen`."""
     small, huge = touch_ns(chosen, outcome), touch_ns(design, after)
     why = (
-        f"Huge pages, since the program is said to touch all that it asks for: first touches take {huge / 1e6:.2f} ms "
+        f"Huge pages, because the program touches all that it asks for: first touches take {huge / 1e6:.2f} ms "
         f"instead of {small / 1e6:.2f}, of a run of {after.run_ns / 1e6:.0f} ms; {after.committed_peak:,} bytes are "
         f"committed at the peak instead of {outcome.committed_peak:,}."
     )

@@ -1,4 +1,4 @@
-"""Outcomes: what a design comes to on a trace, simulated, and which of several is the best."""
+"""Outcomes: the simulated results of designs on a trace, and the choice of the best design."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,38 +11,39 @@ from heapsmith.model.predict.simulate import Progress, Simulation, simulate
 from heapsmith.model.search.size_classes import Histogram
 
 SLOW_NS, SHARED_SLOW_NS = 100, 400
-"""What a slow operation costs, about, in the only thread and where others are at the same locks and cache lines."""
+"""The approximate cost of a slow operation: in a single thread, and under contention."""
 
 LEAST_OPERATION_NS = 25
-"""No program allocates faster than so, on average: what a run takes at least, where its trace has no real times."""
+"""The least time of an operation, for traces without real times: no program allocates faster."""
 
 SLOW_SLACK = 0.02
-"""What slow operations of a tuned design may cost more than the base's, as a share of the run's time."""
+"""How much more the slow operations of a tuned design may cost, as a share of the run's time."""
 
 TIME_PRICE = 2.0
-"""How many percent of memory one percent of time is worth."""
+"""The percent of memory that a percent of time is worth."""
 
 SLOW_IN_CLASSES = ("refill", "flush", "direct")
 LARGE = ("run_hit", "run_reuse", "run_grow", "run_extend", "run_free", "huge_map", "huge_unmap", "huge_remap")
 SLOW_IN_ALL = (*LARGE, "releases")
-"""Counters of the slow operations: takes, flushes and single frees to the store; runs, mappings and releases."""
+"""Counters of the slow operations: takes, flushes and single frees; runs, mappings and releases."""
 
 SLOW_PER_RELEASED_PAGE = 8
-"""A page that is given back and faulted in again costs about a microsecond."""
+"""The release and the new fault of a page cost about a microsecond."""
 
 PROCESS_BYTES = 1 << 20
-"""What a process has besides its heap, about: of a tiny heap a saved share is a small share of the process."""
+"""The approximate memory of a process besides its heap; it dwarfs the savings of a tiny heap."""
 
 NEAR_TIE = 0.01
-"""Costs this close count as equal where one design has the smaller run cache."""
+"""Costs within this distance count as equal for the choice of the smaller run cache."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What a design comes to on the trace, simulated; bytes where the name says nothing else.
+    """The simulated results of a design on the trace; bytes unless the name says otherwise.
 
-    The fragmentations are those at the committed peak. slow_operations: takes from the store, flushes, single frees to
-    it, runs and mappings handed out, resized or ended, and releases, each page given back as SLOW_PER_RELEASED_PAGE.
-    slow_share: what they and slabs begun anew cost, about, as a share of the run's time, run_ns.
+    The fragmentations are of the committed peak. slow_operations: takes from the store, flushes,
+    single frees to the store, runs and mappings handed out, resized or ended, and releases, with
+    SLOW_PER_RELEASED_PAGE for each page. slow_share: the approximate cost of slow operations and
+    new slabs, as a share of the run's time, run_ns.
     """
 
     name: str
@@ -64,7 +65,7 @@ class Outcome(msgspec.Struct, frozen=True):
     run_ns: int
 
     def cost(self, before: "Outcome") -> float:
-        """Memory, as a share of what the process has under the base `before`, and time, at its price."""
+        """Return memory, as a share of the process under the base, plus time at its price."""
         memory = (self.committed_peak + PROCESS_BYTES) / (before.committed_peak + PROCESS_BYTES)
         return memory + TIME_PRICE * self.slow_share
 
@@ -72,7 +73,8 @@ class Outcome(msgspec.Struct, frozen=True):
 def outcomes(
     trace: Path, designs: Sequence[Design], histogram: Histogram, progress: Progress | None, stage: str
 ) -> list[Outcome]:
-    """What each of the designs comes to, by one pass over the trace that `histogram` is of, told as `stage`.
+    """Return the outcome of each design in one pass over `histogram`'s trace, with progress as
+    `stage`.
 
     Raises what `simulate` raises.
     """
@@ -118,7 +120,7 @@ def _outcome(design: Design, simulation: Simulation, operations: int, slow_ns: i
 
 
 def ranked(before: Outcome, tried: Sequence[Outcome]) -> list[int]:
-    """Which outcomes to look at first: those that are fit by their cost, then the others by what they commit."""
+    """Return the order in which to look at outcomes: fit ones by cost, then others by memory."""
 
     def place(index: int) -> tuple[bool, float]:
         one = tried[index]
@@ -128,14 +130,14 @@ def ranked(before: Outcome, tried: Sequence[Outcome]) -> list[int]:
 
 
 def best(before: Outcome, tried: Sequence[Outcome]) -> int | None:
-    """Which outcome to take: of those that are fit the one that costs least; None if the base costs no more."""
+    """Return the fit outcome of the least cost, or None if the base costs no more."""
     found = ranked(before, tried)[0]
     is_better = is_fit(before, tried[found]) and tried[found].cost(before) < before.cost(before)
     return found if is_better else None
 
 
 def least_cached(before: Outcome, tried: Sequence[Outcome]) -> int | None:
-    """As `best`, but of near ties the one with the least run cache, which may idle more in another run."""
+    """Return the smallest run cache of near ties with `best`: another run may leave more idle."""
     found = best(before, tried)
     if found is None:
         return None
@@ -145,12 +147,12 @@ def least_cached(before: Outcome, tried: Sequence[Outcome]) -> int | None:
 
 
 def is_fit(before: Outcome, outcome: Outcome) -> bool:
-    """Whether it commits no more than the base and is not much slower."""
+    """Return whether an outcome commits no more than the base and is not much slower."""
     is_slower = outcome.slow_share > before.slow_share + SLOW_SLACK
     return outcome.committed_peak <= before.committed_peak and not is_slower
 
 
 def by_slab(before: Outcome, tried: Sequence[Outcome]) -> list[Outcome]:
-    """The best outcome of each slab size, by slab size; of those none of which is fit the one that commits least."""
+    """Return the best outcome of each slab size; without a fit outcome, the least committed."""
     first = [tried[index] for index in reversed(ranked(before, tried))]
     return [one for _, one in sorted({one.slab_bytes: one for one in first}.items())]

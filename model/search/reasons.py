@@ -1,4 +1,4 @@
-"""Why a tuned design is as it is: a sentence and figures for each choice, which the design file keeps as comments."""
+"""Reasons for a tuned design: text and figures for each choice, as comments of the design file."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,10 +20,10 @@ def _share(part: float, whole: float) -> str:
 
 
 def why_base(base: Design, before: Outcome, tried: Sequence[Outcome]) -> Reason:
-    """The base is kept."""
+    """Explain why the base is kept."""
     nearest = min(tried, key=lambda outcome: outcome.committed_peak)
     why = (
-        f"The base {base.name} unchanged: no tuned design is better. The least that one commits is "
+        f"The base {base.name} unchanged: no tuned design is better. The smallest tuned design commits "
         f"{nearest.committed_peak:,} bytes, with {nearest.slow_operations:,} slow operations; the base commits "
         f"{before.committed_peak:,} with {before.slow_operations:,} of {before.operations:,}."
     )
@@ -31,12 +31,12 @@ def why_base(base: Design, before: Outcome, tried: Sequence[Outcome]) -> Reason:
 
 
 def why_design(trace: Path, base: Design, histogram: Histogram, before: Outcome, after: Outcome) -> Reason:
-    """The design as a whole."""
+    """Explain the design as a whole."""
     why = (
         f"Tuned for {trace.name} from {base.name}, simulated: {after.committed_peak:,} bytes committed at the peak, "
         f"{before.committed_peak:,} with the base; {histogram.peak_live_bytes:,} live. Slow operations: "
         f"{_share(after.slow_operations, after.operations)} of {after.operations:,}, "
-        f"{_share(before.slow_operations, before.operations)} with the base. What has no comment is the base's."
+        f"{_share(before.slow_operations, before.operations)} with the base. Values without a comment are the base's."
     )
     figures: Figures = {
         "committed_peak": after.committed_peak,
@@ -48,12 +48,12 @@ def why_design(trace: Path, base: Design, histogram: Histogram, before: Outcome,
 
 
 def why_budget(draft: Draft, histogram: Histogram, max_overhead: float) -> Reason:
-    """What the fronts may hold."""
+    """Explain the memory that the fronts may hold."""
     budget_bytes = int(max_overhead * histogram.peak_live_bytes)
     used = sum(share.chosen.bytes for share in draft.shares.values())
     why = (
-        f"Blocks idle in fronts come to at most {used:,} bytes in this trace, the worst moments of all classes and "
-        f"threads added up; {max_overhead:.1%} of the peak live bytes allow {budget_bytes:,}."
+        f"Blocks idle in fronts come to at most {used:,} bytes in this trace, as the sum of the worst moments of all "
+        f"classes and threads; {max_overhead:.1%} of the peak live bytes allow {budget_bytes:,}."
     )
     return Reason(
         "budget", f"{used} bytes", why, {"bytes": used, "budget_bytes": budget_bytes, "heaps": histogram.heaps}
@@ -61,29 +61,28 @@ def why_budget(draft: Draft, histogram: Histogram, max_overhead: float) -> Reaso
 
 
 def why_slab(after: Outcome, tried: Sequence[Outcome]) -> Reason:
-    """The slab size, and what the best design of each came to."""
+    """Explain the slab size, with the best design of each size."""
     others = "; ".join(
         f"{outcome.slab_bytes:,}: {outcome.committed_peak:,} ({outcome.acquires:,} acquires, "
         f"{_share(outcome.slow_operations, outcome.operations)} slow, blocks up to {outcome.largest_block:,})"
         for outcome in tried
     )
     why = (
-        f"The least cost in memory and time, with at most {SLOW_SLACK:.0%} of the run more for slow operations than "
-        f"with the base. "
-        f"The best by slab bytes: {others}."
+        f"The least cost in memory and time. Slow operations may take at most {SLOW_SLACK:.0%} of the run more than "
+        f"with the base. The best by slab bytes: {others}."
     )
     figures: Figures = {f"committed_peak_{outcome.slab_bytes}": outcome.committed_peak for outcome in tried}
     return Reason("slab_bytes", str(after.slab_bytes), why, figures)
 
 
 def why_classes(draft: Draft, histogram: Histogram, max_classes: int) -> Iterator[Reason]:
-    """The classes, all and each."""
+    """Explain the classes, all together and each."""
     plan = make_plan(draft.design)
     why = (
         f"The {plan.class_count} block sizes that commit the fewest bytes for the blocks live at the peak. The last "
-        f"class saves {draft.last_saves:,.0f} bytes there, one more would save {draft.next_saves:,.0f}; a class costs "
+        f"class saves {draft.last_saves:,.0f} bytes there, another would save {draft.next_saves:,.0f}; a class costs "
         f"{draft.class_bytes:,}: half a page of its slab and of each heap's refill. At most {max_classes} classes; "
-        f"none so wide that any size, seen or not, loses over a quarter of its block beyond the rounding to {STEP}."
+        f"no class is so wide that any size loses over a quarter of its block beyond the rounding to {STEP}."
     )
     figures: Figures = {
         "last_saves": draft.last_saves,
@@ -104,7 +103,7 @@ def why_classes(draft: Draft, histogram: Histogram, max_classes: int) -> Iterato
 
 
 def why_fronts(draft: Draft) -> Iterator[Reason]:
-    """Each row of fronts."""
+    """Explain each row of fronts."""
     used = {draft.design.sizes[cls]: share for cls, share in draft.shares.items()}
     for index, row in enumerate(draft.design.class_front):
         shares = {size: used[size] for size in row.sizes if size in used}
@@ -121,7 +120,7 @@ def why_fronts(draft: Draft) -> Iterator[Reason]:
 
 
 def why_run_cache(base: Design, before: Outcome, after: Outcome, tried: Sequence[Outcome]) -> Iterator[Reason]:
-    """The run cache, where it is not the base's; `tried`: what designs with other caches and fronts came to."""
+    """Explain a run cache other than the base's; `tried`: outcomes with other caches and fronts."""
     if after.run_cache_bytes == base.run_cache_bytes:
         return
     dearest = sorted((one for one in tried if one.name == after.name), key=lambda one: -one.cost(before))

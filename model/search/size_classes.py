@@ -1,11 +1,12 @@
-"""Optimal size classes, exactly: the block sizes that waste the fewest bytes on a histogram of requests.
+"""Optimal size classes: the block sizes that waste the fewest bytes on a histogram of requests.
 
-Candidates are all multiples of 16 bytes up to the small limit and, with `grain` 8, the block of 8 bytes. A class that
-begins above candidate i and has the block size of candidate j costs (W[j] - W[i]) * price[j]: the requests it serves
-times the committed bytes per block, what is left at the slab's end included. The price never falls with j, so the cost
-is Monge, and it stays so where classes too wide to be safe are forbidden. Hence the best predecessor moves one way
-only, and divide and conquer finds the best k classes of n candidates in O(k n log n): Galil and Park, "Dynamic
-programming with convexity, concavity and sparsity", Theoretical Computer Science 92, 1992.
+Candidates are all multiples of 16 bytes up to the small limit and, with `grain` 8, the block of 8
+bytes. A class that begins above candidate i and has the block size of candidate j costs (W[j] -
+W[i]) * price[j]. This is the number of its requests times the committed bytes per block, with the
+waste at the slab's end. The price never falls with j, so the cost is Monge. It stays Monge without
+classes that are too wide to be safe. Hence the best predecessor moves in one direction only, and
+divide and conquer finds the best k classes of n candidates in O(k n log n): Galil and Park,
+"Dynamic programming with convexity, concavity and sparsity", Theoretical Computer Science 92, 1992.
 """
 
 from functools import cache
@@ -22,14 +23,15 @@ REALLOC, ALIGNED, FREE = int(Op.REALLOC), int(Op.ALIGNED), int(Op.FREE)
 THREAD_START, THREAD_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
 
 STEP = 16
-"""What every block that may hold a 16-aligned object is a multiple of: all candidates but the one of 8 bytes."""
+"""Every block for a 16-aligned object is a multiple of this: all candidates except 8 bytes."""
 
 PRICE_UNIT = 256
 """Prices are integers in 1/256 byte, so that the search compares them exactly."""
 
 WIDEST = (4, 3)
-"""A class's block is at most 4/3 of the smallest block that could serve its smallest request: whatever size a program
-asks for, seen or not, at most a quarter of its block is lost beyond the rounding to 16 bytes."""
+"""A class's block is at most 4/3 of the smallest block for its smallest request. So any size, seen
+or not, loses at most a quarter of its block beyond the rounding to 16 bytes.
+"""
 
 UNREACHED = 1 << 62
 
@@ -37,13 +39,13 @@ _compiled = cache(compiled)
 
 
 class Histogram(NamedTuple):
-    """What a trace asks for. Entry e of the arrays is a request that needs a block of e * grain bytes; the last entry
-    is all that is larger than the classes can be.
+    """The requests of a trace. Entry e of the arrays is for requests that need a block of e * grain
+    bytes; the last entry is for all requests above the largest class.
 
-    live, asked: blocks and requested bytes that were live when the most requested bytes were; most: blocks of an entry
-    that were ever live at once; allocations: in the whole trace, a realloc to another entry included; operations:
-    allocations and frees; heaps: threads with small blocks of their own, the most at once; run_ns: from the first event
-    to the last.
+    live, asked: blocks and requested bytes at the peak of requested bytes; most: the most live
+    blocks of an entry; allocations: in the whole trace, with reallocs to another entry; operations:
+    allocations and frees; heaps: the most threads at once with small blocks of their own; run_ns:
+    from the first event to the last.
     """
 
     live: Ints
@@ -57,12 +59,12 @@ class Histogram(NamedTuple):
 
 
 ENTRY = record_type(
-    "live",  # blocks and requested bytes
+    "live",  # live blocks, and their requested bytes
     "asked",
-    "live_since",  # the same since the peak
+    "live_since",  # the changes since the peak
     "asked_since",
-    "changed",  # 1: since the peak
-    "most",  # live blocks
+    "changed",  # 1: there are such changes
+    "most",  # the most live blocks
     "allocations",
 )
 
@@ -83,7 +85,7 @@ class _State(Columns):
 
 @kernel
 def _change(state: _State, entry: int, blocks: int, asked: int) -> None:
-    """Blocks of an entry come or go."""
+    """Add or remove blocks of an entry."""
     state.entries[entry]["live"] += blocks
     state.entries[entry]["asked"] += asked
     state.entries[entry]["live_since"] += blocks
@@ -97,7 +99,7 @@ def _change(state: _State, entry: int, blocks: int, asked: int) -> None:
 
 @kernel
 def _note_peak(state: _State) -> None:
-    """A new peak forgets what changed since the last."""
+    """Forget the changes since the last peak at a new peak."""
     if state.live_bytes >= state.peak_bytes:
         state.peak_bytes = state.live_bytes
         for index in range(state.changes):
@@ -110,7 +112,7 @@ def _note_peak(state: _State) -> None:
 
 @kernel
 def _entry(state: _State, size: int, align: int) -> int:
-    """The entry of a request; one aligned above the grain needs a multiple of its alignment, without a header."""
+    """Return the entry of a request; a high alignment needs a multiple of it and no header."""
     size += state.tail_bytes
     if align > state.grain:
         is_large = state.header_bytes > 0 or align > PAGE or size > state.large * state.grain
@@ -152,10 +154,10 @@ def _count(state: _State) -> None:
 
 
 class Demand:
-    """Counts what a trace asks for in one pass, for block sizes up to `largest`.
+    """Counts the requests of a trace in one pass, for block sizes up to `largest`.
 
-    What was live at the peak is what is live now, less what changed since: so only the entries that changed since the
-    last peak are remembered, and the next peak forgets them.
+    The state at the peak is the current state without the changes since the peak. So Demand
+    remembers only the entries that changed since the last peak, and forgets them at the next peak.
     """
 
     def __init__(
@@ -181,7 +183,7 @@ class Demand:
             self._span = (self._span[0] if self._span else int(chunk.time_ns[0]), int(chunk.time_ns[-1]))
 
     def histogram(self) -> Histogram:
-        """What the chunks so far ask for."""
+        """Return the requests of all chunks so far."""
         state, entries = self._state, self._state.entries
         return Histogram(
             live=entries["live"] - entries["live_since"],
@@ -196,10 +198,12 @@ class Demand:
 
 
 class Candidates(NamedTuple):
-    """What the search sees. The arrays have n + 1 entries for n candidates, ascending; entry 0 is below all of them.
+    """The input of the search. The arrays have n + 1 entries for n candidates, ascending; entry 0
+    is below all candidates.
 
-    sizes: block sizes, bytes; served: requests that need no larger block (a running sum of weights); price: 1/256 bytes
-    that one block costs; widest: the largest candidate of a class that begins above this one.
+    sizes: block sizes, bytes; served: requests that need no larger block (a running sum of
+    weights); price: 1/256 bytes that a block costs; widest: the largest candidate of a class that
+    begins above this candidate.
     """
 
     sizes: Ints
@@ -209,9 +213,11 @@ class Candidates(NamedTuple):
 
 
 class Search(NamedTuple):
-    """totals[m]: the least cost of exactly m classes, weight times price; UNREACHED where m classes cannot be.
+    """totals[m]: the least cost of exactly m classes, weight times price; UNREACHED if m is
+    impossible.
 
-    picks[m, j]: the candidate above which the last of the best m classes up to j begins. sizes: the candidates'.
+    picks[m, j]: the candidate above which the last of the best m classes up to j begins. sizes: of
+    the candidates.
     """
 
     totals: Ints
@@ -220,9 +226,10 @@ class Search(NamedTuple):
 
 
 def block_price(stride: int, slab_bytes: int, header_bytes: int) -> int:
-    """1/256 bytes that a full slab of this stride commits per block (docs/machine.md section 6).
+    """Return the 1/256 bytes that a full slab of this stride commits per block (docs/machine.md 6).
 
-    The stride and its share of the slab's tail, as far as the tail lies on a page that blocks touch.
+    This is the stride and its share of the slab's tail, if the tail lies on a page that blocks
+    touch.
     """
     blocks = (slab_bytes - header_bytes) // stride
     touched = 2 * header_bytes + blocks * stride
@@ -230,7 +237,7 @@ def block_price(stride: int, slab_bytes: int, header_bytes: int) -> int:
 
 
 def candidates(weight: Ints, grain: int, slab_bytes: int, header_bytes: int) -> Candidates:
-    """The candidates for requests of these weights; weight[e] counts requests that need a block of e * grain bytes."""
+    """Return the candidates; weight[e] counts requests that need a block of e * grain bytes."""
     largest = (len(weight) - 1) * grain
     sizes = np.array([0, *([8] if grain < STEP else []), *range(STEP, largest + 1, STEP)], np.int64)
     rounded = np.array([-(-size // STEP) * STEP for size in sizes[1:].tolist()])
@@ -243,7 +250,7 @@ def candidates(weight: Ints, grain: int, slab_bytes: int, header_bytes: int) -> 
 
 
 class _Layers(Arrays):
-    """What the search fills: least and picks, a row per count of classes, from least[0].
+    """The results of the search: least and picks, a row per number of classes, from least[0].
 
     served, price, widest: as in Candidates. earliest[j]: where a class up to j may begin. chosen:
     scratch.
@@ -260,11 +267,11 @@ class _Layers(Arrays):
 
 @kernel
 def _layer(state: _Layers, before: Ints, least: Ints, pick: Ints) -> None:
-    """least[j] = the best of before[i] + (served[j] - served[i]) * price[j] for classes from i to j.
+    """Set least[j] to the best before[i] + (served[j] - served[i]) * price[j] of all i below j.
 
-    The leftmost best i never moves left as j grows. So rows are settled in the order of a binary
-    search, each between what the settled rows on its two sides have chosen. Candidates reached
-    before are consecutive; so are the rows they reach.
+    The leftmost best i never moves left as j grows. So the rows are solved in the order of a binary
+    search, each between the choices of the solved rows on its two sides. Candidates reached before
+    are consecutive; so are the rows they reach.
     """
     steps = len(state.served) - 1
     first = 0
@@ -298,10 +305,10 @@ def _search(state: _Layers) -> None:
 
 
 def search(given: Candidates, most: int, *, plain: bool = False) -> Search:
-    """The best 1, 2, ... `most` classes at once; the last class always has the block size of the last candidate.
+    """Find the best 1, 2, ... `most` classes at once; the last class ends at the last candidate.
 
-    Integers throughout: exact as long as the sum of weights times the last price is below 2^62. `plain` runs the
-    kernels as Python.
+    The integers are exact if the sum of weights times the last price is below 2^62. `plain` runs
+    the kernels as Python.
     """
     entries = len(given.served)
     least = np.full((most + 1, entries), UNREACHED, np.int64)
@@ -320,7 +327,7 @@ def search(given: Candidates, most: int, *, plain: bool = False) -> Search:
 
 
 def block_sizes(found: Search, count: int) -> list[int]:
-    """The block sizes of the best `count` classes, ascending; totals[count] must be reached."""
+    """Return the block sizes of the best `count` classes; totals[count] must be reached."""
     sizes: list[int] = []
     at = len(found.sizes) - 1
     for fewer in range(count, 0, -1):
@@ -330,16 +337,13 @@ def block_sizes(found: Search, count: int) -> list[int]:
 
 
 def best_count(totals: Ints, class_cost: float) -> int | None:
-    """How many classes are worth having at `class_cost` each, in the unit of `totals`; None if no count is reached.
-
-    Every count is compared: the least of waste and classes together, exactly.
-    """
+    """Return the number of classes with the least waste plus `class_cost` per class, or None."""
     reached = [count for count in range(1, len(totals)) if totals[count] < UNREACHED]
     return min(reached, key=lambda count: float(totals[count]) + count * class_cost, default=None)
 
 
 def fewest_classes(given: Candidates) -> int:
-    """The fewest classes that put no size in a block wider than WIDEST allows."""
+    """Return the fewest classes that put no size in a block wider than WIDEST allows."""
     count, step = 0, 0
     while step < len(given.served) - 1:
         step = int(given.widest[step])

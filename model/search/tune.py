@@ -1,4 +1,4 @@
-"""The search: classes, front capacities, slab size and run cache for a trace, each with its reason (docs/tuning.md)."""
+"""The search: classes, fronts, slab size and run cache for a trace, with reasons."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,17 +30,17 @@ CLASSES = 48
 """Size classes at most, unless the caller says otherwise."""
 
 BUDGETS = (1.0, 0.25, 0.0625)
-"""Budgets for the fronts that are tried, of the most that is allowed; slab sizes are compared with the first."""
+"""Budgets for the fronts, as parts of the largest; slab sizes are compared with the first."""
 
 FINALISTS = 2
-"""Shapes whose fronts and run caches are searched."""
+"""The number of shapes whose fronts and run caches are searched."""
 
 RUN_CACHES = (0, 65_536, 262_144)
-"""Run cache bytes that are tried, besides the base's."""
+"""Bytes of run caches to try besides the base's."""
 
 
 class Tuned(msgspec.Struct, frozen=True):
-    """The better of tuned design and base, the reasons, what it came to before and after, and the best by slab size."""
+    """The better of tuned design and base, with reasons and outcomes: before, after, by slab."""
 
     design: Design
     kept_base: bool
@@ -60,12 +60,13 @@ def tune(
     name: str,
     progress: Progress | None = None,
 ) -> Tuned:
-    """The design that costs least on this trace in memory and slow operations, for the policies of `base`; or the base.
+    """Return the cheapest design for this trace with the policies of `base`, or the base.
 
-    max_overhead: bytes that blocks idle in fronts may come to, as a fraction of the trace's peak live bytes.
-    max_classes: the most size classes. huge_pages: the program touches all that it asks for, so that the spans may lie
-    on huge pages. Reads the trace four times, with huge_pages five times, in constant memory. Raises BadInput for
-    arguments out of range, for a trace that cannot be read or holds no allocation.
+    max_overhead: the most bytes of idle blocks in fronts, as a fraction of the trace's peak live
+    bytes. max_classes: the most size classes. huge_pages: the program touches all that it asks for,
+    so that the spans may lie on huge pages. Reads the trace four times, with huge_pages five times,
+    in constant memory. Raises BadInput for arguments out of range, and for a trace that is damaged
+    or has no allocation.
     """
     check_arguments(base, max_overhead, max_classes, name)
     histogram = _demand(trace, base, progress)
@@ -104,7 +105,7 @@ def _about(trace: Path, base: Design) -> str:
 
 
 def _on_huge_pages(tuned: Tuned, trace: Path, base: Design, histogram: Histogram, progress: Progress | None) -> Tuned:
-    """The tuned design with its spans on huge pages, if that costs less; as it is if not."""
+    """Return the tuned design with its spans on huge pages if that costs less, else as it is."""
     designs = [tuned.design, *page_variants(tuned.design)]
     if len(designs) == 1:
         return tuned
@@ -126,7 +127,7 @@ def _on_huge_pages(tuned: Tuned, trace: Path, base: Design, histogram: Histogram
 
 
 def _variants(draft: Draft, curves: list[Curve], budget_bytes: int) -> list[Draft]:
-    """The draft with each budget for its fronts and each run cache; equal designs once."""
+    """Return the draft with each budget for its fronts and each run cache, without duplicates."""
     caches = sorted({*RUN_CACHES, draft.design.run_cache_bytes})
     made: dict[str, Draft] = {}
     for part in BUDGETS:
@@ -138,7 +139,7 @@ def _variants(draft: Draft, curves: list[Curve], budget_bytes: int) -> list[Draf
 
 
 def _with_fronts(draft: Draft, curves: list[Curve], budget_bytes: int) -> Draft:
-    """The draft with the front capacities that a budget buys."""
+    """Return the draft with the front capacities that a budget allows."""
     plan = make_plan(draft.design)
     return with_shares(draft, plan, allot(curves, plan, budget_bytes))
 
@@ -183,7 +184,7 @@ def _demand(trace: Path, base: Design, progress: Progress | None) -> Histogram:
 
 
 def _curves(trace: Path, drafts: list[Draft], histogram: Histogram, progress: Progress | None) -> list[list[Curve]]:
-    """For each draft the misses of its classes over all capacities, by one pass over the trace."""
+    """Return the misses of each draft's classes over all capacities, in one pass over the trace."""
     with TraceReader(trace) as reader:
         footer = reader.footer
         passes = [
