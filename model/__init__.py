@@ -1,1 +1,1 @@
-"""The model: traces, designs, plans, the simulator and the search; imports nothing of ours."""
+"""The model: traces, designs, plans, the simulator and the search; it imports no other package."""

@@ -1,4 +1,4 @@
-"""Where files are kept that can be made anew: compiled kernels, tools, libraries."""
+"""The place of files that can be rebuilt: compiled kernels, tools, libraries."""
 
 import os
 import pwd
@@ -8,7 +8,7 @@ from heapsmith.model.errors import Missing
 
 
 def cache_dir() -> Path:
-    """`$XDG_CACHE_HOME/heapsmith`, or `~/.cache/heapsmith` (XDG Base Directory Specification); not created here.
+    """Return `$XDG_CACHE_HOME/heapsmith` or `~/.cache/heapsmith` (XDG) without creating it.
 
     Raises Missing for a user without a home.
     """

@@ -6,11 +6,12 @@ RUN_BINS = 128
 RUN_BEST_OF = 32
 """Free runs of a bin, from its head, that an allocation compares."""
 RUN_CACHE_SLOTS = 16
-"""Runs that a heap's run cache holds at most."""
+"""The most runs in a heap's run cache."""
 TRANSFER_BATCHES = 8
-"""At most so many batches of a class wait: more hardly helped the handover programs of the benchmark."""
+"""The most waiting batches of a class: more hardly helped the benchmark's handover programs."""
 TRANSFER_IDLE = 16
-"""So many flushes of a class without a refill between them, and its batches go to the store."""
+"""After this many flushes of a class without a refill, its batches go to the store."""
 BUDGET_GROWTH = 4
-"""Bytes by which a release budget grows for each byte needed again: a larger step needs fewer page faults to learn how
-much a program needs."""
+"""Bytes by which a release budget grows for each byte needed again: a larger step learns with fewer
+page faults how much a program needs.
+"""

@@ -1,4 +1,4 @@
-"""The three ways a command can fail; only the command line prints them and exits."""
+"""The three ways in which a command fails; only the command line prints them and exits."""
 
 
 class HeapsmithError(Exception):
@@ -8,23 +8,23 @@ class HeapsmithError(Exception):
 
 
 class CheckFailed(HeapsmithError):
-    """A check ran and found a difference (exit code 1)."""
+    """A check found a difference (exit code 1)."""
 
     exit_code = 1
 
 
 class BadInput(HeapsmithError):
-    """Usage or input is wrong: the message names the file, field or event and what was expected (exit code 2)."""
+    """Usage or input is wrong; the message names field or event and expectation (exit code 2)."""
 
     exit_code = 2
 
 
 class Missing(HeapsmithError):
-    """The environment lacks something the command needs: a compiler, a tool, a permission (exit code 3)."""
+    """The environment lacks what the command needs: a tool, a permission (exit code 3)."""
 
     exit_code = 3
 
 
 def printable(text: str) -> str:
-    """The text on one line that UTF-8 holds: the names of files may have any bytes, which it escapes."""
+    """Return the text on a line in UTF-8, with escapes: file names may have any bytes."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

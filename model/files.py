@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: written under a temporary name, then renamed; and folders for a while."""
+"""Files that appear whole or not at all, by a rename of a temporary file; and temporary folders."""
 
 import json
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ from heapsmith.model.errors import BadInput, HeapsmithError, Missing
 
 @contextmanager
 def staged(out: Path, failure: type[HeapsmithError] = BadInput) -> Iterator[Path]:
-    """Where to write the file `out`: a path that is renamed to `out` at the end and removed after an exception.
+    """Give a path to write the file `out`: it becomes `out` at the end; exceptions remove it.
 
-    The folder of `out` is made if there is none. Raises `failure` where the system refuses any of this.
+    The folder of `out` is created if needed. Raises `failure` if the system refuses any of this.
     """
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -29,7 +29,7 @@ def staged(out: Path, failure: type[HeapsmithError] = BadInput) -> Iterator[Path
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder that is removed at the end; Missing where the system gives none."""
+    """Give a folder that is removed at the end; Missing if the system gives none."""
     try:
         folder = TemporaryDirectory(prefix="heapsmith-")
     except OSError as error:
@@ -39,22 +39,22 @@ def scratch() -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """`content` as the file `path`; BadInput if it cannot be written."""
+    """Write `content` as the file `path`; BadInput if it cannot be written."""
     with staged(path) as written:
         written.write_bytes(content)
 
 
 def write_text(path: Path, text: str) -> None:
-    """`text` in UTF-8, with names that are not UTF-8 escaped; raises what write_whole raises."""
+    """Write `text` in UTF-8 with escapes for other bytes; raises what write_whole raises."""
     write_whole(path, text.encode(errors="backslashreplace"))
 
 
 def write_json(path: Path, value: object) -> None:
-    """`value` as json_text has it; raises what write_whole raises."""
+    """Write `value` as json_text; raises what write_whole raises."""
     write_text(path, json_text(value) + "\n")
 
 
 def json_text(value: object) -> str:
-    """`value` as indented JSON in ASCII, whatever bytes a file's name in it has; null for infinite numbers."""
+    """Return `value` as indented ASCII JSON, with null for infinite numbers."""
     plain = json.dumps(msgspec.to_builtins(value, str_keys=True))
     return json.dumps(json.loads(plain, parse_constant=lambda _: None), indent=2)

@@ -1,4 +1,4 @@
-"""TOML files to structs: what can be wrong with a file becomes one line that names it."""
+"""TOML files to structs: each fault of a file becomes one line with the file's name."""
 
 import tomllib
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Stated = TypeVar("Stated")
 
 
 def read_text(path: Path, source: str) -> str:
-    """The text of a file; BadInput names `source` if the file cannot be read or is not UTF-8."""
+    """Return the text of a file; BadInput names `source` if it is unreadable or not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -23,12 +23,12 @@ def read_text(path: Path, source: str) -> str:
 
 
 def from_toml(text: str, source: str, kind: type[Stated], in_words: Callable[[str], str]) -> Stated:
-    """The `kind` that this TOML states; BadInput names `source`, and a wrong field `in_words` of msgspec's message."""
+    """Return the `kind` of a TOML text; BadInput names `source`, and a field by `in_words`."""
     try:
         return msgspec.convert(tomllib.loads(text), kind)
     except msgspec.ValidationError as error:
         raise BadInput(f"{source}: {in_words(str(error))}") from None
     except RecursionError:
         raise BadInput(f"{source}: not TOML: nested too deeply") from None
-    except ValueError as error:  # TOMLDecodeError, or a number of more digits than Python reads
+    except ValueError as error:  # TOMLDecodeError, or a number with too many digits for Python
         raise BadInput(f"{source}: not TOML: {error}") from None

@@ -1,1 +1,1 @@
-"""Compile: one Python source of the model, run as it stands or compiled by numba."""
+"""Compile: the Python source of the model runs as it stands, or compiled by numba."""

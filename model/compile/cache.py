@@ -1,4 +1,4 @@
-"""Compiled functions on disk, in the user's cache directory; numba's own settings are not touched."""
+"""Compiled functions on disk, in the user's cache directory; numba's settings stay as they are."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +12,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def cached_njit(function: Function) -> Function:
-    """As numba.njit, and kept on disk."""
+    """Do numba.njit, with the result kept on disk."""
     import numba
 
     dispatcher = numba.njit(function)
@@ -21,9 +21,9 @@ def cached_njit(function: Function) -> Function:
 
 
 def keep_on_disk(dispatcher: Any) -> None:
-    """Keep what a dispatcher compiles in NUMBA_CACHE_DIR, if that is set, or in `cache_dir()/numba`.
+    """Keep what a dispatcher compiles in NUMBA_CACHE_DIR, if set, or in `cache_dir()/numba`.
 
-    Where neither can be written it compiles anew in each process.
+    If neither can be written, each process compiles again.
     """
     with suppress(RuntimeError, Missing):
         dispatcher._cache = _cache_class()(dispatcher.py_func)
@@ -31,7 +31,7 @@ def keep_on_disk(dispatcher: Any) -> None:
 
 @lru_cache(maxsize=1)
 def _cache_class() -> Any:
-    """numba's cache with its own order of places, none of them beside the sources."""
+    """Return numba's cache with other places in order, none of them beside the sources."""
     from numba.core import caching
 
     in_variable, _, in_home, *_ = caching.CompileResultCacheImpl._locator_classes
@@ -45,7 +45,7 @@ def _cache_class() -> Any:
         _locator_classes = [in_variable, InCacheDir]  # noqa: RUF012 - numba's own is a list
 
     class Cache(caching.FunctionCache):
-        """A cache whose faults cost a compilation: a file cut off by a crash, a full disk."""
+        """A cache whose faults (a file cut off by a crash, a full disk) cost only a compilation."""
 
         _impl_class = Implementation
 

@@ -1,4 +1,4 @@
-"""Dispatch: the rows of a policy table, and kernels that call the row which a number of the state stands for."""
+"""Dispatch: the rows of a policy table, and kernels that call the row of a code in the state."""
 
 import importlib
 import inspect
@@ -12,9 +12,9 @@ from heapsmith.model.compile.kernel import hit_path, kernel
 
 
 def rows_of(room: str, folders: Iterable[str]) -> tuple[ModuleType, ...]:
-    """The policies of a room: the modules of its package that have a NAME, the one with DEFAULT first.
+    """Return the policies of a room: the modules of its package with a NAME, DEFAULT first.
 
-    folders: the package's __path__. The other rows come in the order of their names; a row's place is its code.
+    folders: the package's __path__. The other rows are sorted by name; a row's place is its code.
     """
     modules = [importlib.import_module(f"{room}.{found.name}") for found in pkgutil.iter_modules(folders)]
     rows = [module for module in modules if hasattr(module, "NAME")]
@@ -29,11 +29,11 @@ def dispatched(
     *,
     hit: bool = False,
 ) -> Callable[..., int]:
-    """A kernel that calls `function` of one row; rows without it have `default`.
+    """Return a kernel that calls `function` of one row; rows without it have `default`.
 
-    All rows' functions have the same parameters. code: the expression of these parameters that is the row's code.
-    hit: compiled, the kernel becomes part of its callers. TypeError if a row has neither the function nor a default, or
-    other parameters.
+    All rows' functions have the same parameters. code: the expression for the row's code. hit: a
+    compiled kernel becomes part of its callers. Raises TypeError if a row lacks both the function
+    and a default, or has other parameters.
     """
     room = rows[0].__name__.rsplit(".", 2)[1]
     name = f"{room}_{function}"
@@ -54,7 +54,7 @@ def _callee(function: FunctionType) -> str:
 
 
 def _source(name: str, functions: Sequence[FunctionType], code: str) -> str:
-    """Python: a branch for each function, the one of most rows last."""
+    """Return Python with a branch for each function; the function of most rows comes last."""
     parameters = inspect.signature(functions[0]).parameters
     typed = [f"state: {_type(kind.annotation)}" if word == "state" else word for word, kind in parameters.items()]
     acts = inspect.signature(functions[0]).return_annotation is None

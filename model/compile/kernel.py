@@ -1,4 +1,4 @@
-"""Kernels: the model's functions over flat arrays, run as plain Python or compiled by numba; one source, two speeds."""
+"""Kernels: the model's functions over flat arrays, plain Python or compiled by numba."""
 
 import hashlib
 import importlib
@@ -27,22 +27,22 @@ Numbers = NDArray[np.uint32]
 """A column of a trace: threads, blocks."""
 
 Records = NDArray[np.void]
-"""A 1-D array of records whose fields are all int64 (model/heap/arrays.py): no width to overflow, plain or compiled."""
+"""A 1-D array of records whose fields are all int64 (model/heap/records.py), plain or compiled."""
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 class Arrays:
-    """Base of a record of named arrays that a kernel takes as its first parameter, called `state`.
+    """Base of a record of named arrays that a kernel takes as its first parameter, `state`.
 
-    A subclass annotates one attribute per array with its type; the arrays of its base come first.
-    If one of them is `scalars`, an array of one record, the fields of that record are attributes
-    too. No array and no field has the name of a kernel. Plain Python uses the record as it is;
-    model/compile/prune.py makes a parameter of each array that a compiled kernel needs.
+    A subclass annotates an attribute per array with its type; the arrays of its base come first. If
+    an array `scalars` of one record exists, the fields of that record are attributes too. No array
+    and no field has the name of a kernel. Plain Python uses the record as it is. For compiled
+    kernels, model/compile/prune.py makes a parameter of each array that the kernel needs.
     """
 
     ITEMS: ClassVar[dict[str, Any]] = {}
-    """The type of an array's items by the array's name."""
+    """The type of an array's items, by the array's name."""
 
     def __init_subclass__(cls) -> None:
         own = inspect.get_annotations(cls)
@@ -65,23 +65,23 @@ class Arrays:
             super().__getattribute__("scalars")[0][name] = value
 
     def arrays(self) -> list[Any]:
-        """The arrays in the order of the annotations."""
+        """Return the arrays in the order of the annotations."""
         return [getattr(self, name) for name in self.ITEMS]
 
 
 def record_type(*fields: str) -> np.dtype[np.void]:
-    """The type of records with these fields, all int64."""
+    """Return the type of records with these fields, all int64."""
     return np.dtype([(field, np.int64) for field in fields])
 
 
 def one_record(**numbers: int) -> Records:
-    """An array of one record with these numbers, all int64."""
+    """Return an array of one record with these numbers, all int64."""
     return np.array([tuple(numbers.values())], record_type(*numbers))
 
 
-# No kernel makes an array: counting references to those passed along (nrt) took most of the time.
+# No kernel creates an array: counting references to passed arrays (nrt) took most of the time.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
-"""How all kernels are compiled."""
+"""Options for the compilation of all kernels."""
 
 _KERNELS: set[Callable[..., Any]] = set()
 _HIT_PATH: set[Callable[..., Any]] = set()
@@ -90,36 +90,36 @@ _LOWERED: dict[Callable[..., Any], Callable[[], Any]] = {}
 
 
 def kernel(function: Kernel) -> Kernel:
-    """Mark a function as a kernel and return it unchanged: called directly it runs as plain Python.
+    """Mark a function as a kernel and return it unchanged; a direct call runs plain Python.
 
-    A kernel takes integers, arrays and, first, a record of arrays (`Arrays`), returns one integer or nothing, and calls
-    other kernels by names of its module. Its indices are never negative: compiled, an array is a pointer, and nobody
-    looks where it points.
+    A kernel takes integers, arrays and, first, a record of arrays (`Arrays`). It returns one
+    integer or nothing, and calls other kernels by names of its module. Its indices are never
+    negative: a compiled array is a pointer without bounds checks.
     """
     _KERNELS.add(function)
     return function
 
 
 def hit_path(function: Kernel) -> Kernel:
-    """Mark a function as a kernel that, compiled, becomes part of its callers.
+    """Mark a function as a kernel that becomes part of its callers when compiled.
 
-    On the path of most events a call costs more than what is called.
+    On the path of most events, a call costs more than the called code.
     """
     _HIT_PATH.add(function)
     return kernel(function)
 
 
 def large_hit_path(function: Kernel) -> Kernel:
-    """Mark a function as a kernel that, compiled, becomes part of its callers on the hit path and is called by others.
+    """Mark a function as a kernel that becomes part of its callers on the hit path only.
 
-    For what is called from many places and is not small: a copy in each takes long to compile.
+    This suits a large kernel with many callers: a copy in each takes long to compile.
     """
     _LARGE.add(function)
     return hit_path(function)
 
 
 def lowered(intrinsic: Callable[[], Any]) -> Callable[[Kernel], Kernel]:
-    """Mark a function as a kernel that calls no other and that, compiled, is what numba's `intrinsic()` generates."""
+    """Mark a kernel without callees that numba's `intrinsic()` generates when compiled."""
 
     def mark(function: Kernel) -> Kernel:
         _LOWERED[function] = intrinsic
@@ -129,12 +129,14 @@ def lowered(intrinsic: Callable[[], Any]) -> Callable[[Kernel], Kernel]:
 
 
 def compiled(entry: Kernel, **constants: int) -> Kernel:
-    """The compiled twin of a kernel and of every kernel it reaches; machine code is kept between processes.
+    """Return the compiled twin of a kernel and of every kernel it reaches, cached between
+    processes.
 
-    In the twins the globals named in `constants` have these values: a branch that they decide is left out, and what
-    only it reaches is never compiled. ValueError if no kernel uses such a name. numba's cache looks only at the file of
-    the entry itself, so the twin's name carries a digest of all that is compiled in: a changed callee or constant is
-    never served from a stale cache.
+    In the twins, the globals named in `constants` have these values. A branch that they decide is
+    left out, and code that only this branch reaches is never compiled. Raises ValueError if no
+    kernel uses such a name. numba's cache looks only at the file of the entry itself. So the twin's
+    name carries a digest of all compiled code, and the cache never serves a changed callee or
+    constant.
     """
     plain = cast(types.FunctionType, entry)
     dispatcher = _dispatcher(plain, constants, _digest(_specialisable(plain, constants), constants))
@@ -144,14 +146,14 @@ def compiled(entry: Kernel, **constants: int) -> Kernel:
 
 
 def specialised(entry: Kernel, **constants: int) -> Kernel:
-    """A copy of a kernel and of every kernel it reaches, as plain Python, with `constants` as in `compiled`."""
+    """Return a plain copy of a kernel and of every kernel it reaches, with these `constants`."""
     plain = cast(types.FunctionType, entry)
     _specialisable(plain, constants)
     return cast(Kernel, _copy(plain, constants, {}))
 
 
 def _specialisable(entry: types.FunctionType, constants: Mapping[str, int]) -> Iterable[types.FunctionType]:
-    """The kernels that `entry` reaches; ValueError if none uses a name of `constants`."""
+    """Return the kernels that `entry` reaches; ValueError if none uses a name of `constants`."""
     reached = _reach(entry, {})
     unused = sorted(constants.keys() - {name for function in reached for name in _globals_of(function)})
     if unused:
@@ -160,12 +162,12 @@ def _specialisable(entry: types.FunctionType, constants: Mapping[str, int]) -> I
 
 
 def _globals_of(function: types.FunctionType) -> list[str]:
-    """The names of the globals that a function uses."""
+    """Return the names of the globals that a function uses."""
     return [name for name in function.__code__.co_names if name in function.__globals__]
 
 
 def _digest(reached: Iterable[types.FunctionType], constants: Mapping[str, int]) -> str:
-    """12 hex digits of this file and of what the kernels are: their files, records, and global constants."""
+    """Return 12 hex digits of this file and the kernels' files, records and global constants."""
     digest = hashlib.sha256()
     intrinsics = {_LOWERED[function].__code__.co_filename for function in reached if function in _LOWERED}
     files = {function.__code__.co_filename for function in reached}
@@ -187,7 +189,7 @@ def _callees(function: Callable[..., Any]) -> dict[str, types.FunctionType]:
 
 
 def _reach(function: Callable[..., Any], seen: dict[types.FunctionType, None]) -> dict[types.FunctionType, None]:
-    """`function` and the kernels it reaches, each once."""
+    """Return `function` and the kernels it reaches, each once."""
     plain = cast(types.FunctionType, function)
     if plain not in seen:
         seen[plain] = None
@@ -197,7 +199,7 @@ def _reach(function: Callable[..., Any], seen: dict[types.FunctionType, None]) -
 
 
 def _renamed(function: types.FunctionType, replaced: Mapping[str, Any], constants: Mapping[str, int]) -> Any:
-    """A copy of `function` whose globals named in `replaced` and `constants` have those values."""
+    """Return a copy of `function` with these values of its globals."""
     named = {name: constants[name] for name in _globals_of(function) if name in constants}
     return types.FunctionType(function.__code__, {**function.__globals__, **named, **replaced}, function.__name__)
 
@@ -205,7 +207,7 @@ def _renamed(function: types.FunctionType, replaced: Mapping[str, Any], constant
 def _copy(
     function: types.FunctionType, constants: Mapping[str, int], made: dict[types.FunctionType, Any]
 ) -> types.FunctionType:
-    """A plain copy of `function` whose callees are copies too."""
+    """Return a plain copy of `function` whose callees are copies too."""
     if function not in made:
         copies = {name: _copy(callee, constants, made) for name, callee in _callees(function).items()}
         made[function] = _renamed(function, copies, constants)
@@ -213,7 +215,7 @@ def _copy(
 
 
 def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], digest: str) -> Any:
-    """The numba dispatcher of an entry, cached on disk under `digest`; what it calls is made when it is compiled."""
+    """Return the numba dispatcher of an entry, cached under `digest`; callees come on demand."""
     _import_numba()
     import numba
     from numba.core.compiler import Compiler
@@ -221,12 +223,12 @@ def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], digest:
     compile_as_one()
 
     class Pruning(Compiler):
-        """Compiles what is left of the entry instead of itself."""
+        """Compiles the pruned entry instead of the entry."""
 
         def compile_extra(self, func: types.FunctionType) -> Any:
             twin, _ = _twin(entry, constants, {}, is_entry=True)
             twin.__qualname__, twin.__module__ = func.__qualname__, func.__module__
-            self.state.typingctx.refresh()  # it has not seen the intrinsics yet
+            self.state.typingctx.refresh()  # the context has not seen the intrinsics yet
             return super().compile_extra(twin)  # type: ignore[no-untyped-call]
 
     named = types.FunctionType(prune.flat(entry), entry.__globals__, entry.__name__)
@@ -244,7 +246,7 @@ def _twin(
     *,
     is_entry: bool,
 ) -> tuple[types.FunctionType, Pruned]:
-    """What is left of a function, calling the dispatchers of what is left of its callees."""
+    """Return a pruned function that calls the dispatchers of its pruned callees."""
     import numba
 
     callees = {}
@@ -270,7 +272,7 @@ def _twin(
 
 
 def _import_numba() -> None:
-    """numba without BLAS, for which its parts ask scipy when they are imported: that takes longer than all the rest."""
+    """Import numba without BLAS: the import of scipy for BLAS takes longer than all the rest."""
     if sys.modules.keys().isdisjoint(("scipy.linalg", "numba.np.arraymath")):
         sys.modules["scipy.linalg"] = None  # type: ignore[assignment]
         try:

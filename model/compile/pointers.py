@@ -1,6 +1,7 @@
-"""Pointers: what compiled kernels have instead of arrays of which they use single items only: one word for seven.
+"""Pointers: compiled kernels take a pointer (one word) for an array (seven words) of single items.
 
-Of an array of numbers it is a C pointer, of an array of records its first record, which numba holds by reference.
+For an array of numbers, this is a C pointer. For an array of records, it is the first record, which
+numba holds by reference.
 """
 
 import functools
@@ -9,7 +10,7 @@ from typing import Any
 
 @functools.cache
 def begin() -> Any:
-    """The intrinsic that makes a pointer of an array."""
+    """Return the intrinsic that makes a pointer of an array."""
     from numba import types
     from numba.extending import intrinsic
 
@@ -27,7 +28,7 @@ def begin() -> Any:
 
 @functools.cache
 def row() -> Any:
-    """The intrinsic that makes record `index` of the first one."""
+    """Return the intrinsic that makes record `index` of the first record."""
     from numba import types
     from numba.extending import intrinsic
 

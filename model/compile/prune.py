@@ -1,11 +1,11 @@
-"""Pruning: kernels without what does nothing, so that less is compiled and passed along.
+"""Pruning: kernels without code that does nothing, to compile and pass less.
 
-A record of arrays, `state`, becomes a parameter for each array. Left out are, given a kernel's constants and what is
-left of its callees: branches never taken, calls that change nothing and whose value nobody uses, arguments that the
-callee does not use, and int() around an int64. Literal arguments become plain integers, for numba compiles a callee
-once more for each literal. Arrays of which only single items are used become pointers (model/compile/pointers.py):
-numba passes an array along as seven words. An index of the others becomes unsigned: no kernel counts from an array's
-end. A kernel still does the same.
+A record of arrays, `state`, becomes a parameter for each array. The pruner drops the branches that
+the constants exclude, calls without effect whose value is unused, arguments that the callee does
+not use, and int() around an int64. Literal arguments become plain integers, because numba compiles
+a callee again for each literal. Arrays with only single items in use become pointers
+(model/compile/pointers.py), because numba passes an array as seven words. An index of other arrays
+becomes unsigned, because no kernel counts from an array's end. A pruned kernel does the same work.
 """
 
 import ast
@@ -19,30 +19,30 @@ import msgspec
 import numpy as np
 
 BEGIN, ROW = "_begin", "_row"
-"""The names by which what is left of a kernel calls pointers.begin and pointers.row."""
+"""The names by which a pruned kernel calls pointers.begin and pointers.row."""
 
 STATE, ARRAY = "state", "state_"
-"""The name of a parameter that is a record of arrays, and the beginning of the names of those arrays once expanded."""
+"""The name of a parameter that is a record of arrays, and the prefix of its expanded arrays."""
 
 _HARMLESS = ("int", "bool", "len", "max", "min", "np", "range", BEGIN, ROW)
-"""What kernels call that is no kernel."""
+"""Names that kernels call besides kernels."""
 
 
 class Pruned(msgspec.Struct, frozen=True):
-    """What is left of a kernel."""
+    """A pruned kernel."""
 
     code: types.CodeType
-    acts: bool  # it changes an array
-    passed: list[bool]  # of each parameter, whether callers pass it
-    pointers: list[bool]  # of each one passed, whether it is a pointer to what the kernel has as an array
+    acts: bool  # whether it changes an array
+    passed: list[bool]  # whether callers pass each parameter
+    pointers: list[bool]  # whether each passed parameter is a pointer
 
 
 Callees = Mapping[str, Pruned]
-"""The kernels that a kernel names."""
+"""The kernels that a kernel calls, by name."""
 
 
 def pruned(function: types.FunctionType, constants: Mapping[str, Any], callees: Callees, is_entry: bool) -> Pruned:
-    """What is left of a kernel with these values of its globals; an entry keeps all its parameters."""
+    """Return a pruned kernel for these values of its globals; an entry keeps all its parameters."""
     tree = _expanded(function)
     definition = cast(ast.FunctionDef, tree.body[0])
     types_of = {arg.arg: ast.unparse(arg.annotation) for arg in definition.args.args if arg.annotation}
@@ -70,8 +70,7 @@ def pruned(function: types.FunctionType, constants: Mapping[str, Any], callees: 
 
 
 def record_of(function: types.FunctionType) -> dict[str, str] | None:
-    """The arrays of the record that a kernel takes as `state`: 'Ints', 'Records' or another word by name; None if it
-    takes no record."""
+    """Return 'Ints', 'Records' or 'Column' for each array of a kernel's `state`, or None."""
     record = function.__annotations__.get(STATE)
     items: Mapping[str, Any] | None = getattr(record, "ITEMS", None)
     if items is None:
@@ -80,14 +79,14 @@ def record_of(function: types.FunctionType) -> dict[str, str] | None:
 
 
 def flat(function: types.FunctionType) -> types.CodeType:
-    """The code of a kernel with a parameter for each array of its record."""
+    """Return the code of a kernel with a parameter for each array of its record."""
     tree = _expanded(function)
     _bare(cast(ast.FunctionDef, tree.body[0]))
     return _code_of(tree, function)
 
 
 def _expanded(function: types.FunctionType) -> ast.Module:
-    """The syntax of a kernel that takes the arrays of its record one by one and hands all of them on."""
+    """Return the syntax of a kernel that takes and passes the arrays of its record one by one."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     definition = cast(ast.FunctionDef, tree.body[0])
     arrays = record_of(function)
@@ -98,7 +97,7 @@ def _expanded(function: types.FunctionType) -> ast.Module:
 
 
 def _code_of(tree: ast.Module, function: types.FunctionType) -> types.CodeType:
-    """The code of the one function of a tree, at the lines of the function's source."""
+    """Return the code of a tree's only function, at the lines of the function's source."""
     ast.increment_lineno(ast.fix_missing_locations(tree), function.__code__.co_firstlineno - 1)
     space: dict[str, types.FunctionType] = {}
     exec(compile(tree, function.__code__.co_filename, "exec"), space)
@@ -110,7 +109,7 @@ def _begin(array: ast.expr) -> ast.expr:
 
 
 def _pointed(name: str) -> ast.stmt:
-    """An array becomes a pointer."""
+    """Return the assignment that makes an array a pointer."""
     return ast.Assign([ast.Name(name, ast.Store())], _begin(ast.Name(name, ast.Load())))
 
 
@@ -119,7 +118,7 @@ def _numpy(name: str) -> ast.expr:
 
 
 def _bare(definition: ast.FunctionDef) -> None:
-    """The definition loses its decorators and annotations."""
+    """Remove decorators and annotations from the definition."""
     definition.decorator_list = []
     definition.returns = None
     for arg in definition.args.args:
@@ -127,7 +126,7 @@ def _bare(definition: ast.FunctionDef) -> None:
 
 
 def _drop_unread(definition: ast.FunctionDef, callees: Callees) -> bool:
-    """Whether an assignment to a variable that nothing reads went out of the definition."""
+    """Drop assignments to variables that nothing reads; return whether there were any."""
     read = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     unread = _Unread(read, callees)
     unread.visit(definition)
@@ -135,7 +134,7 @@ def _drop_unread(definition: ast.FunctionDef, callees: Callees) -> bool:
 
 
 def _acts(tree: ast.AST, callees: Callees) -> bool:
-    """Whether it changes an array, itself or through a callee."""
+    """Return whether the tree changes an array, itself or through a callee."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
             return True
@@ -147,19 +146,19 @@ def _acts(tree: ast.AST, callees: Callees) -> bool:
 
 
 def _is_number(node: ast.expr, known: Mapping[str, int]) -> bool:
-    """Whether it is a number, literally or by name."""
+    """Return whether a node is a number, as a literal or by name."""
     return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id in known)
 
 
 def _item_of(node: ast.AST) -> str | None:
-    """The name of the variable of which this is a single item, if it is one."""
+    """Return the name of the variable of which the node is a single item, or None."""
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
         return None if isinstance(node.slice, ast.Tuple | ast.Slice) else node.value.id
     return None
 
 
 class _Expander(ast.NodeTransformer):
-    """Names each array of a record by a variable, and each other attribute as a field of the record's scalars."""
+    """Makes a variable of each array of a record, and fields of scalars of the other attributes."""
 
     def __init__(self, arrays: Mapping[str, str]) -> None:
         self.arrays = arrays
@@ -181,7 +180,7 @@ class _Expander(ast.NodeTransformer):
 
 
 class _Whole(ast.NodeVisitor):
-    """Finds the arrays that are used in another way than by single items or handed on as pointers."""
+    """Finds the arrays in other uses than single items or pointer arguments."""
 
     def __init__(self, callees: Callees, arrays: set[str]) -> None:
         self.callees = callees
@@ -198,7 +197,7 @@ class _Whole(ast.NodeVisitor):
         callee = self.callees.get(ast.unparse(node.func))
         pointers = callee.pointers if callee else [False] * len(node.args)
         for arg, is_pointer in zip(node.args, pointers, strict=True):
-            if is_pointer and isinstance(arg, ast.Subscript):  # a row of an array of two dimensions
+            if is_pointer and isinstance(arg, ast.Subscript):  # a row of a two-dimensional array
                 self.visit(arg.value)
                 self.visit(arg.slice)
             elif not (is_pointer and isinstance(arg, ast.Name)):
@@ -210,7 +209,7 @@ class _Whole(ast.NodeVisitor):
 
 
 class _Pointed(ast.NodeTransformer):
-    """Makes items of arrays into those of pointers, and hands on other arrays as pointers where those are wanted."""
+    """Makes items of pointers of items of arrays, and pointers of arguments for pointers."""
 
     def __init__(self, known: Mapping[str, int], callees: Callees, pointers: set[str], records: set[str]) -> None:
         self.known = known
@@ -264,7 +263,7 @@ class _Unread(ast.NodeTransformer):
 
 
 class _Pruner(ast.NodeTransformer):
-    """Prunes one definition. known: globals with numbers; ints: parameters that are arrays of int64."""
+    """Prunes a definition. known: globals with numbers; ints: parameters that are int64 arrays."""
 
     def __init__(self, known: Mapping[str, int], callees: Callees, ints: set[str]) -> None:
         self.known = known
@@ -311,12 +310,12 @@ class _Pruner(ast.NodeTransformer):
         return node
 
     def _plain(self, node: ast.expr) -> ast.expr:
-        """An argument that is no literal."""
+        """Return an argument that is no literal."""
         number = node.operand if isinstance(node, ast.UnaryOp) else node
         return ast.Call(_numpy("int64"), [node], []) if _is_number(number, self.known) else node
 
     def _is_int64(self, node: ast.expr) -> bool:
-        """Whether it is a field of a record or an item of an array of int64."""
+        """Return whether a node is a field of a record or an item of an int64 array."""
         if not isinstance(node, ast.Subscript):
             return False
         if isinstance(node.slice, ast.Constant):
@@ -324,7 +323,7 @@ class _Pruner(ast.NodeTransformer):
         return isinstance(node.value, ast.Name) and node.value.id in self.ints
 
     def _decided(self, test: ast.expr) -> bool | None:
-        """Whether a branch is taken, None if that is not known."""
+        """Return whether a branch is taken, or None if this is unknown."""
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
             parts = [self._decided(part) for part in test.values]
             return False if False in parts else None if None in parts else True

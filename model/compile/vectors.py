@@ -1,17 +1,17 @@
-"""Vectors: compiled kernels replace two loops of model/memory/sets.py by a few instructions without a branch.
+"""Vectors: compiled kernels replace two loops of model/memory/sets.py by branch-free instructions.
 
-LLVM makes of a vector of FEW words what the processor has, two to eight registers; where a set has fewer ways, the
-words behind it take part and stay what they are. numba itself makes no vectors of loops as short as these.
+LLVM maps a vector of FEW words to two to eight registers of the processor. If a set has fewer ways,
+the words behind it take part and stay unchanged. numba makes no vectors of such short loops itself.
 """
 
 from typing import Any
 
 FEW = 16
-"""Ways of a set that are one vector."""
+"""Ways of a set that make a vector."""
 
 
 def find_few() -> Any:
-    """The intrinsic for sets.find_few."""
+    """Return the intrinsic for sets.find_few."""
     from llvmlite import ir
     from numba import types
     from numba.extending import intrinsic
@@ -32,7 +32,7 @@ def find_few() -> Any:
 
 
 def push_few() -> Any:
-    """The intrinsic for sets.push_few."""
+    """Return the intrinsic for sets.push_few."""
     from llvmlite import ir
     from numba import types
     from numba.extending import intrinsic
@@ -53,14 +53,14 @@ def push_few() -> Any:
 
 
 def _numbers(numbers: list[int]) -> Any:
-    """A constant vector."""
+    """Return a constant vector."""
     from llvmlite import ir
 
     return ir.Constant(ir.VectorType(ir.IntType(64), len(numbers)), numbers)
 
 
 def _all(builder: Any, value: Any) -> Any:
-    """A vector whose words are all `value`."""
+    """Return a vector whose words are all `value`."""
     from llvmlite import ir
 
     undefined = ir.Constant(ir.VectorType(ir.IntType(64), FEW), ir.Undefined)
@@ -69,7 +69,7 @@ def _all(builder: Any, value: Any) -> Any:
 
 
 def _entries(builder: Any, arguments: Any) -> tuple[Any, Any]:
-    """Where the FEW words are that begin at the index that is the second argument, and these words."""
+    """Return the place of the FEW words from the second argument's index on, and these words."""
     from llvmlite import ir
 
     words = ir.VectorType(ir.IntType(64), FEW).as_pointer()

@@ -1,21 +1,21 @@
-"""Whole program: numba optimises and assembles a kernel with all that it calls once, and no callee for itself.
+"""Whole program: numba optimises and assembles a kernel with its callees once, not each callee.
 
-numba makes machine code of every function as soon as it is compiled, with all its callees in it: 290 of them took four
-times as long as the one that Python calls, whose machine code holds them all again. This leaves the callees as LLVM's
-intermediate code until that one links them. It replaces two methods of numba's internals; where those are not as they
-were in numba 0.61 to 0.68, numba goes on as it is.
+numba makes machine code of every compiled function, with all its callees. For 290 functions, this
+took four times as long as the entry alone, whose machine code holds all of them again. This module
+keeps the callees as LLVM's intermediate code until the entry links them. It replaces two methods of
+numba's internals. If these differ from numba 0.61 to 0.68, numba works as usual.
 """
 
 from functools import cache
 from typing import Any
 
 PART = "part."
-"""How the qualified names of functions begin that only compiled code calls."""
+"""The prefix of the qualified names of functions that only compiled code calls."""
 
 
 @cache
 def compile_as_one() -> None:
-    """From now on functions whose qualified names begin with PART get no machine code of their own."""
+    """Stop numba from making machine code of functions with the prefix PART."""
     from numba.core import codegen
 
     library_type: Any = codegen.CPUCodeLibrary

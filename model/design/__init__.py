@@ -1,1 +1,1 @@
-"""Design: the value that a person or the search chose, and the Plan of every number that follows from it."""
+"""Design: the choices of a person or the search, and the Plan of every number that follows."""

@@ -1,4 +1,4 @@
-"""The Design: what a person or the search chose. Typed, loaded from TOML, checked with reasons in words, hashed."""
+"""The Design: the choices of a person or the search; typed, from TOML, checked and hashed."""
 
 import difflib
 import hashlib
@@ -22,7 +22,7 @@ MAX_THP_FROM = 1 << 40
 MAX_TRANSFER = 1 << 30
 MAX_SLABS = 1 << 26
 MAX_CLASSES = 250
-"""A class number and its special values fit in one byte of the slab map."""
+"""A class number and its special values fit in a byte of the slab map."""
 
 BUILTIN = Path(__file__).resolve().parent.parent / "designs"
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Foreign: TypeAlias = str
 else:
     Front, Release, Hardening = (
-        Union[tuple(row.Params for row in policy.TABLES[field])]  # noqa: UP007 - made of a table
+        Union[tuple(row.Params for row in policy.TABLES[field])]  # noqa: UP007 - from a table
         for field in ("front", "release", "hardening")
     )
     Classifier, SlabChoice, Empties, Remote, Foreign = (
@@ -52,14 +52,14 @@ def _doc(text: str) -> msgspec.Meta:
 
 
 class ClassFront(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The front of some size classes, where it differs from the design's."""
+    """The front of some size classes, if it differs from the design's."""
 
-    sizes: Annotated[list[int], _doc("block sizes, bytes; each one of the design's sizes")]
+    sizes: Annotated[list[int], _doc("block sizes, bytes; each is in the design's sizes")]
     front: Annotated[Front, _doc("their front")]
 
 
 class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One allocator. Sizes in bytes; every field has a default but the name and the sizes."""
+    """An allocator. Sizes are in bytes; every field except the name and the sizes has a default."""
 
     name: Annotated[str, _doc("a short name: letters, digits, '-' and '_'; not part of the hash")]
     sizes: Annotated[
@@ -70,14 +70,14 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal[8, 16],
         _doc("step of the size table. 8 allows a class of 8 bytes; requests of 16 bytes or more are 16-aligned always"),
     ] = 16
-    classifier: Annotated[Classifier, _doc("how free() learns a block's class")] = policy.default("classifier").NAME
+    classifier: Annotated[Classifier, _doc("how free() finds a block's class")] = policy.default("classifier").NAME
     slab_choice: Annotated[SlabChoice, _doc("which slab of a class serves a refill")] = policy.default(
         "slab_choice"
     ).NAME
-    empties: Annotated[Empties, _doc("whom an empty slab serves")] = policy.default("empties").NAME
+    empties: Annotated[Empties, _doc("which classes an empty slab serves")] = policy.default("empties").NAME
     remote: Annotated[Remote, _doc("where a block freed by another thread goes")] = policy.default("remote").NAME
     slab_bytes: Annotated[int, _doc("a power of two, 4096 to 2097152")] = 65_536
-    superslab_bytes: Annotated[int, _doc("a power of two, slab_bytes to 67108864: what one map call gets")] = 2_097_152
+    superslab_bytes: Annotated[int, _doc("a power of two, slab_bytes to 67108864: bytes of each map call")] = 2_097_152
     slab_span_bytes: Annotated[int, _doc("address space reserved for slabs: a power of two")] = 1 << 38
     run_span_bytes: Annotated[int, _doc("address space reserved for large blocks: a power of two")] = 1 << 38
     huge_bytes: Annotated[int, _doc("larger blocks get a mapping of their own")] = 33_554_432
@@ -87,15 +87,15 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     transfer_bytes: Annotated[
         int,
         _doc(
-            "bytes of each class that wait in the transfer cache, flushed by one heap, for another's refill; 0: none. "
-            "Of classes whose fronts flush in batches, where heaps share the store"
+            "bytes of flushed batches of each class that wait in the transfer cache for another heap; 0: none. "
+            "Only for classes whose fronts flush in batches, and only if all heaps share the store"
         ),
     ] = 0
     thp: Annotated[
         Thp,
         _doc(
-            "transparent huge pages, madvise(2): always MADV_HUGEPAGE, grown the same past so many bytes, "
-            "never MADV_NOHUGEPAGE, system none of them"
+            "transparent huge pages, madvise(2): always: MADV_HUGEPAGE; grown: MADV_HUGEPAGE beyond "
+            "thp_slabs_from_bytes and thp_runs_from_bytes; never: MADV_NOHUGEPAGE; system: no advice"
         ),
     ] = "system"
     thp_slabs_from_bytes: Annotated[
@@ -105,8 +105,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int, _doc("thp grown: bytes of the run span that keep small pages: a multiple of 2097152")
     ] = 67_108_864
     foreign: Annotated[
-        Foreign,
-        _doc("free() of a block of another malloc: left alone, or handed to the next allocator's free()"),
+        Foreign, _doc("free() of a block of another malloc: leak ignores it, next calls the next library's free()")
     ] = policy.default("foreign").NAME
     front: Annotated[Front, _doc("the front of every class that class_front does not name")] = msgspec.field(
         default_factory=policy.default("front").Params
@@ -115,12 +114,12 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     release: Annotated[Release, _doc("which pages go back to the OS")] = msgspec.field(
         default_factory=policy.default("release").Params
     )
-    hardening: Annotated[Hardening, _doc("which misuse is looked for")] = msgspec.field(
+    hardening: Annotated[Hardening, _doc("what misuse the heap looks for")] = msgspec.field(
         default_factory=policy.default("hardening").Params
     )
 
     def why_not_valid(self) -> str | None:
-        """The reason why this design cannot be built, with the field's path; None if it can."""
+        """Return why this design cannot be built, with the field's path, or None."""
         return (
             _why_not_name(self.name)
             or _why_not_powers(self)
@@ -132,37 +131,37 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def row(self, field: str) -> ModuleType:
-        """The row of the policy that a field names, with numbers or without (model/policy)."""
+        """Return the row of the policy that a field names (model/policy)."""
         chosen = getattr(self, field)
         return policy.row(field, chosen) if isinstance(chosen, str) else row_of(chosen)
 
     def region_bytes(self) -> int:
-        """The address range of a class that has a region of its own: the largest power of two that fits so often."""
+        """Return the address range of a class's region: a power of two that fits for all."""
         return 1 << ((self.slab_span_bytes // len(self.sizes)).bit_length() - 1)
 
     def front_of(self, size: int) -> Front:
-        """The front that the class of this block size has."""
+        """Return the front of the class of this block size."""
         return next((exception.front for exception in self.class_front if size in exception.sizes), self.front)
 
     def hash(self) -> str:
-        """12 hex digits of the content: equal for designs that mean the same heap, whatever their names."""
+        """Return 12 hex digits of the content: equal for designs of a heap under any name."""
         content = msgspec.structs.replace(self, name="", about="")
         return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:12]
 
 
 def row_of(params: msgspec.Struct) -> ModuleType:
-    """The row whose Params these are."""
+    """Return the row that has these Params."""
     return next(row for rows in policy.TABLES.values() for row in rows if getattr(row, "Params", None) is type(params))
 
 
 def derive_front(params: Front, stride: int) -> FrontPlan:
-    """The plan of a front for a class of `stride` bytes, by its policy module."""
+    """Return the plan of a front for a class of `stride` bytes."""
     plan: FrontPlan = row_of(params).derive(params, stride)
     return plan
 
 
 def _why_not_params(path: str, params: msgspec.Struct) -> str | None:
-    """The reason why a policy cannot have these numbers, with the field's path; None if it can, or has no numbers."""
+    """Return why a policy cannot have these numbers, with the field's path, or None."""
     check = getattr(row_of(params), "why_not_valid", None)
     reason = check(params) if check else None
     return f"{path}.{reason}" if reason else None
@@ -241,30 +240,30 @@ def _why_not_geometry(design: Design) -> str | None:
 
 
 def header_bytes(design: Design) -> int:
-    """The bytes before each block that the classifier takes."""
+    """Return the bytes before each block that the classifier takes."""
     return int(design.row("classifier").HEADER_BYTES)
 
 
 def transfer_batches(design: Design, front: FrontPlan, stride: int) -> int:
-    """The flushed batches of a class with this front that may wait in the transfer cache."""
+    """Return how many flushed batches of a class may wait in the transfer cache."""
     if design.row("remote").OWNED or not policy.row("front", front.kind).BATCHED:
         return 0
     return min(TRANSFER_BATCHES, design.transfer_bytes // (front.flush * stride))
 
 
 def tail_bytes(design: Design) -> int:
-    """The bytes behind each block that hardening takes."""
+    """Return the bytes behind each block that hardening takes."""
     return int(design.row("hardening").TAIL_BYTES)
 
 
 def guard_slabs(design: Design) -> int:
-    """The slabs at the end of each superslab that hardening keeps inaccessible; a huge page has no such end."""
+    """Return the inaccessible slabs at the end of each superslab; a huge page has no such end."""
     slabs = design.superslab_bytes // design.slab_bytes
     return int(design.row("hardening").GUARDED and slabs > 1 and design.thp != "always")
 
 
 def asks_huge_pages(design: Design) -> bool:
-    """Whether any of its memory is to lie on transparent huge pages."""
+    """Return whether the design asks for transparent huge pages."""
     return design.thp in ("always", "grown")
 
 
@@ -284,7 +283,7 @@ def _why_not_fronts(design: Design) -> str | None:
 
 
 def parse(text: str, source: str) -> Design:
-    """The design that this TOML states; BadInput names `source`, the field and what was expected."""
+    """Return the design of a TOML text; BadInput names `source`, field and expectation."""
     return _legal(from_toml(text, source, Design, _in_words), source)
 
 
@@ -295,7 +294,7 @@ def _legal(design: Design, source: str) -> Design:
 
 
 def _in_words(error: str) -> str:
-    """msgspec's message with the field first, and the nearest known word where one is unknown."""
+    """Return msgspec's message with the field first, and the nearest name for an unknown name."""
     what, _, path = error.partition(" - at `$")
     field = path.rstrip("`").lstrip(".")
     if found := re.search(r"Invalid (?:enum )?value '([^']*)'", what):
@@ -323,7 +322,7 @@ def _policy_names(field: str) -> list[str]:
 
 
 def _field_names(field: str) -> list[str]:
-    """The fields that may stand at this path."""
+    """Return the fields that are valid at this path."""
     table = "front" if field.endswith("front") else field
     rows: list[type[msgspec.Struct]] = [ClassFront] if field else [Design]
     if table in policy.TABLES:
@@ -332,7 +331,7 @@ def _field_names(field: str) -> list[str]:
 
 
 def changed(base: Design, name: str, fields: Mapping[str, Any]) -> Design:
-    """`base` under another name, with these fields as a design file has them and no remark; BadInput if illegal."""
+    """Return `base` with another name, these fields and no remark; BadInput if it is invalid."""
     content: dict[str, Any] = {**msgspec.to_builtins(base), "about": "", **fields, "name": name}
     try:
         design = msgspec.convert(content, Design)
@@ -342,7 +341,7 @@ def changed(base: Design, name: str, fields: Mapping[str, Any]) -> Design:
 
 
 def load(spec: str) -> Design:
-    """The design of a TOML file, or the built-in design of that name; BadInput with what was looked for otherwise."""
+    """Return the design of a TOML file or the built-in design of a name; else BadInput."""
     path = Path(spec)
     if not (path.suffix == ".toml" or path.exists()):
         path = BUILTIN / f"{spec}.toml"
@@ -354,10 +353,10 @@ def load(spec: str) -> Design:
 
 
 def builtin_names() -> list[str]:
-    """The names of the built-in designs."""
+    """Return the names of the built-in designs."""
     return sorted(path.stem for path in BUILTIN.glob("*.toml"))
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of a design file (for editors), draft 2020-12."""
+    """Return the JSON Schema of a design file (for editors), draft 2020-12."""
     return msgspec.json.schema(Design)

@@ -1,4 +1,4 @@
-"""The Plan: every number that follows from a Design, computed once; simulator and templates read nothing else."""
+"""The Plan: every number that follows from a Design, the only input of simulator and templates."""
 
 import msgspec
 
@@ -25,17 +25,17 @@ from heapsmith.model.memory.layout import Layout, layout_of
 from heapsmith.model.policy.front.common import FrontPlan
 
 SMALLEST_RUN_SPAN_BYTES = 1 << 22
-"""Where the system grants no more address space, the run span is halved down to this."""
+"""The smallest run span: the library halves the span while the system refuses the address space."""
 RUN_STEP_PAGES = 1024
-"""So many pages of the run span are made accessible together, if the system grants them."""
+"""Pages of the run span that are made accessible together, if the system permits."""
 RECIPROCAL_SHIFT = 42
 NEVER = 1 << 62
 MAX_DIRECT_LIMIT = 1024
-"""Requests up to here find their class in a table with a byte for each size; every heap has its own, so it is small."""
+"""The largest request with an entry in a heap's own table, a byte for each size."""
 
 
 class ClassPlan(msgspec.Struct, frozen=True):
-    """One size class; bytes unless the name says otherwise (docs/machine.md section 1)."""
+    """A size class; bytes unless the name says otherwise (docs/machine.md section 1)."""
 
     index: int
     size: int
@@ -57,7 +57,7 @@ class ClassPlan(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """All numbers of one heap. Spans and sizes in bytes, counts in what their names say.
+    """All numbers of a heap. Spans and sizes are in bytes, counts in the units of their names.
 
     A number with a default is the same for all designs.
     """
@@ -126,7 +126,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_plan(design: Design) -> Plan:
-    """The plan of a valid design."""
+    """Return the plan of a valid design."""
     header, tail = header_bytes(design), tail_bytes(design)
     bias = header + tail
     classes = _classes(design, header, tail)
@@ -185,14 +185,14 @@ def make_plan(design: Design) -> Plan:
 
 
 def _release(design: Design) -> dict[str, int]:
-    """The plan's numbers of page release; 0 where the policy has no such number."""
+    """Return the plan's numbers of page release, 0 if the policy lacks a number."""
     budgets = ("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes")
     lazily = int(getattr(design.release, "advice", "dontneed") == "free")
     return {name: getattr(design.release, name, 0) for name in budgets} | {"release_lazily": lazily}
 
 
 def _hardening(design: Design) -> dict[str, int]:
-    """The plan's numbers of hardening."""
+    """Return the plan's numbers of hardening."""
     quarantine = getattr(design.hardening, "quarantine", 0)
     return {
         "guard_slabs": guard_slabs(design),
@@ -205,9 +205,9 @@ def _hardening(design: Design) -> dict[str, int]:
 
 
 def _huge_pages(design: Design) -> dict[str, int]:
-    """The plan's numbers of transparent huge pages.
+    """Return the plan's numbers of transparent huge pages.
 
-    Guard slabs are no part of a huge page: a superslab that ends in some lies on small ones.
+    Guard slabs are never part of a huge page: a superslab with guard slabs lies on small pages.
     """
     grown = design.thp == "grown"
     from_bytes = design.thp_slabs_from_bytes if grown else 0
@@ -220,7 +220,7 @@ def _huge_pages(design: Design) -> dict[str, int]:
 
 
 def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
-    """The class table; with a header the first block leaves room for its own and stays 16-aligned."""
+    """Return the class table; with a header, the first block leaves room for its own header."""
     rows: list[ClassPlan] = []
     slots = transfer_slots = 0
     for index, size in enumerate(design.sizes):
@@ -255,17 +255,18 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
 
 
 def reciprocal(stride: int) -> int:
-    """The multiplier m with (x * m) >> 42 == x // stride for all 0 <= x < 2^21, the largest slab.
+    """Return the multiplier m with (x * m) >> 42 == x // stride for 0 <= x < 2^21, the largest
+    slab.
 
-    m = floor(2^42 / stride) + 1 adds less than x / 2^42 to x / stride, and the next integer is at least 1 / stride
-    away: exact while x * stride < 2^42. Granlund and Montgomery, "Division by invariant integers using multiplication",
-    PLDI 1994.
+    m = floor(2^42 / stride) + 1 adds less than x / 2^42 to x / stride, and the next integer is at
+    least 1 / stride away. So the result is exact while x * stride < 2^42. Granlund and Montgomery,
+    "Division by invariant integers using multiplication", PLDI 1994.
     """
     return (1 << RECIPROCAL_SHIFT) // stride + 1
 
 
 def _size_class(classes: list[ClassPlan], grain: int, bias: int) -> list[int]:
-    """Class by (request + bias + grain - 1) / grain: the first whose usable bytes hold the request."""
+    """Return class by (request + bias + grain - 1) / grain: the first that holds the request."""
     entries = (classes[-1].usable + bias + grain - 1) // grain + 1
     table: list[int] = []
     row = 0
@@ -278,5 +279,5 @@ def _size_class(classes: list[ClassPlan], grain: int, bias: int) -> list[int]:
 
 
 def plan_json(plan: Plan) -> bytes:
-    """The plan as indented JSON with a newline at its end: what `generate` writes and `design show --json` prints."""
+    """Return the plan as indented JSON with a newline: for `generate` and `design show --json`."""
     return msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n"

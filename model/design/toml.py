@@ -21,14 +21,15 @@ class Reason(msgspec.Struct, frozen=True):
 
     field: Annotated[str, msgspec.Meta(description="path of the field, as 'sizes', 'sizes[3]' or 'class_front[0]'")]
     chosen: Annotated[str, msgspec.Meta(description="the value, in words")]
-    why: Annotated[str, msgspec.Meta(description="one sentence or two")]
-    figures: Annotated[dict[str, int | float], msgspec.Meta(description="what the choice rests on")] = {}
+    why: Annotated[str, msgspec.Meta(description="one or two sentences")]
+    figures: Annotated[dict[str, int | float], msgspec.Meta(description="numbers behind the choice")] = {}
 
 
 def design_text(design: Design, reasons: Sequence[Reason] = ()) -> str:
-    """The design as TOML that `model.design.parse` reads back to an equal one.
+    """Return the design as TOML that `model.design.parse` reads back to an equal design.
 
-    A reason stands above its field, that of an element beside it; reasons of no field of the file open it.
+    A reason stands above its field, and the reason of an element beside it. Reasons without a field
+    open the file.
     """
     fields = {name: value for name, value in msgspec.to_builtins(design).items() if value != []}
     why = {reason.field: reason.why for reason in reasons}
@@ -54,12 +55,12 @@ def design_text(design: Design, reasons: Sequence[Reason] = ()) -> str:
 
 
 def write_design(path: Path, design: Design, reasons: Sequence[Reason] = ()) -> None:
-    """`design_text` as the file `path`; BadInput if it cannot be written."""
+    """Write `design_text` to the file `path`; BadInput if it cannot be written."""
     write_text(path, design_text(design, reasons))
 
 
 def _wrapped(text: str | None) -> list[str]:
-    """The lines of a comment."""
+    """Return the lines of a comment."""
     return textwrap.wrap(printable(text or ""), COMMENT_WIDTH)
 
 
@@ -85,7 +86,7 @@ def _value(value: Any, name: str, why: Mapping[str, str]) -> Item:
 
 
 def _commented(values: Sequence[int], name: str, why: Mapping[str, str]) -> Array:
-    """An array with a line per element, and its reason behind it."""
+    """Return an array with a line per element and its reason behind it."""
     array = tomlkit.array()
     for index, value in enumerate(values):
         array.add_line(value, indent="  ", comment=" ".join(_wrapped(why.get(f"{name}[{index}]"))) or None)
