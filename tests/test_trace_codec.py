@@ -111,7 +111,7 @@ def test_an_unknown_operation_is_damage() -> None:
     payload = encoded(Chunk.of([6], [0], [0], [0], [0], [0]))  # like operation 8, it has no block, size or alignment
     first = struct.calcsize("<BI") + struct.unpack_from("<BI", payload)[1]  # ends the section of `op`
     forged = zstandard.ZstdCompressor().compress(bytes([8]))
-    with pytest.raises(Damage, match="an operation that there is not"):
+    with pytest.raises(Damage, match="an operation that does not exist"):
         decoded(struct.pack("<BI", 1, len(forged)) + forged + payload[first:], 1)
 
 

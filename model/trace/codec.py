@@ -1,4 +1,4 @@
-"""How a chunk becomes the bytes of a frame and back: column codes, byte planes, zstd (docs/trace.md, section 4)."""
+"""Chunks to the bytes of a frame and back: column codes, byte planes, zstd (docs/trace.md 4)."""
 
 import struct
 from collections.abc import Callable, Sequence
@@ -31,11 +31,11 @@ I64 = npt.NDArray[np.int64]
 
 
 class Damage(Exception):
-    """The bytes of a trace are not what they should be; the message says how."""
+    """The bytes of a trace are damaged; the message says how."""
 
 
 class Column(msgspec.Struct, frozen=True):
-    """A column as the header describes it: only events whose operation is in `ops` have a value stored."""
+    """A column as the header describes it; only events with an operation in `ops` have values."""
 
     name: str
     dtype: str
@@ -48,7 +48,7 @@ def _column(name: str, ops: frozenset[Op], code: str) -> Column:
 
 
 COLUMNS = [
-    _column("op", frozenset(Op), "plain"),  # first: the others are decoded by it
+    _column("op", frozenset(Op), "plain"),  # first: the decoder of the others needs it
     _column("thread", frozenset(Op), "plain"),
     _column("block", WITH_BLOCK, "births"),
     _column("size", SIZED, "plain"),
@@ -60,9 +60,10 @@ _KIND = np.where(op_mask(BIRTHS), 0, np.where(op_mask(DEATHS), 1, 2)).astype(np.
 
 @cached_njit
 def _births_encode(kind: U8, block: I64, slot: I32) -> I64:
-    """Codes of block numbers, those of births first. `slot`: scratch with an entry per block number, of any content.
+    """Encode block numbers, births first. `slot`: scratch with an entry per block number.
 
-    `slot` and `born` are a sparse set (Briggs and Torczon 1993), which needs no clearing between chunks.
+    `slot` and `born` are a sparse set (Briggs and Torczon 1993), which needs no clearing between
+    chunks.
     """
     codes = np.empty(block.size, np.int64)
     born, freed = np.empty(block.size, np.int64), np.empty(block.size, np.int64)
@@ -94,7 +95,7 @@ def _births_encode(kind: U8, block: I64, slot: I32) -> I64:
 
 @cached_njit
 def _births_decode(kind: U8, codes: I64) -> I64:
-    """The inverse of _births_encode; any codes at all give some numbers, never an access out of bounds."""
+    """Decode the result of _births_encode; no codes cause an access out of bounds."""
     block = np.empty(codes.size, np.int64)
     born, freed = np.empty(codes.size, np.int64), np.empty(codes.size, np.int64)
     births, held, fresh, last = 0, 0, 0, 0
@@ -122,7 +123,7 @@ def _births_decode(kind: U8, codes: I64) -> I64:
     return block
 
 
-# How the values of a column become codes and back; `op` is the operation of each value's event.
+# Conversions of a column's values to codes and back; `op` is the operation of each value's event.
 _CODES: dict[str, tuple[Callable[[I64, U8, I32], I64], Callable[[I64, U8], I64]]] = {
     "plain": (lambda values, op, slot: values, lambda codes, op: codes),
     "rise": (lambda values, op, slot: np.diff(values, prepend=0), lambda codes, op: np.cumsum(codes)),
@@ -134,7 +135,7 @@ _CODES: dict[str, tuple[Callable[[I64, U8, I32], I64], Callable[[I64, U8], I64]]
 
 
 def encode(chunk: Chunk, slot: I32, zstd: zstandard.ZstdCompressor) -> bytes:
-    """The payload of a chunk's frame. `slot`: scratch with an entry for every block number, of any content."""
+    """Return the payload of a chunk's frame. `slot`: scratch with an entry per block number."""
     sections = []
     for column in COLUMNS:
         mask = op_mask(column.ops)
@@ -146,15 +147,15 @@ def encode(chunk: Chunk, slot: I32, zstd: zstandard.ZstdCompressor) -> bytes:
 
 
 def _planes(codes: I64) -> U8:
-    """Bytes of codes >= 0 as a (width, codes) array, least significant plane first; no zero plane on top."""
+    """Return bytes of codes as a (width, codes) array, lowest plane first, no zero plane on top."""
     width = (int(codes.max(initial=0)).bit_length() + 7) // 8
     return codes.astype("<i8", copy=False).view(np.uint8).reshape(-1, 8)[:, :width].T
 
 
 def decode(payload: bytes, events: int, columns: Sequence[Column], zstd: zstandard.ZstdDecompressor) -> Chunk:
-    """The chunk of `events` events that a frame's payload holds; columns that are not of COLUMNS are skipped.
+    """Return the chunk of `events` events in a frame's payload, without columns that are unknown.
 
-    `columns`: the header's list, which begins with `op`. Raises Damage if the payload is not exactly that.
+    `columns`: the header's list, which begins with `op`. Raises Damage if the payload does not fit.
     """
     values: dict[str, npt.NDArray[Any]] = {}
     at = 0
@@ -170,14 +171,14 @@ def decode(payload: bytes, events: int, columns: Sequence[Column], zstd: zstanda
     if at != len(payload):
         raise Damage(f"{len(payload)} bytes where the columns have {at}")
     if values["op"].max(initial=0) >= len(Op):
-        raise Damage("an operation that there is not")
+        raise Damage("an operation that does not exist")
     return Chunk(**values)
 
 
 def _column_values(
     column: Column, width: int, data: bytes, op: U8, zstd: zstandard.ZstdDecompressor
 ) -> npt.NDArray[Any]:
-    """One value per event of `op`, 0 where the column has none."""
+    """Return a value per event of `op`, 0 if the event has no value."""
     mask = op_mask(column.ops)
     count = _count(mask, op)
     try:
@@ -195,7 +196,7 @@ def _column_values(
 
 @cached_njit
 def _join_planes(planes: U8) -> I64:
-    """The inverse of _planes."""
+    """Do the inverse of _planes."""
     codes = np.zeros(planes.shape[1], np.int64)
     for k in range(planes.shape[0]):
         for i in range(codes.size):
@@ -205,7 +206,7 @@ def _join_planes(planes: U8) -> I64:
 
 @cached_njit
 def _count(mask: npt.NDArray[np.bool_], op: U8) -> int:
-    """Number of events whose operation is in `mask`."""
+    """Return the number of events whose operation is in `mask`."""
     count = 0
     for i in range(op.size):
         count += mask[op[i]]
@@ -214,7 +215,7 @@ def _count(mask: npt.NDArray[np.bool_], op: U8) -> int:
 
 @cached_njit
 def _gather(column: npt.NDArray[Any], mask: npt.NDArray[np.bool_], op: U8) -> npt.NDArray[Any]:
-    """The values of `column` of the events whose operation is in `mask`."""
+    """Return the values of `column` for the events whose operation is in `mask`."""
     values = np.empty(column.size, column.dtype)
     j = 0
     for i in range(op.size):
@@ -225,7 +226,7 @@ def _gather(column: npt.NDArray[Any], mask: npt.NDArray[np.bool_], op: U8) -> np
 
 @cached_njit
 def _spread(values: I64, mask: npt.NDArray[np.bool_], op: U8) -> I64:
-    """The inverse of _gather, with 0 for all other events."""
+    """Do the inverse of _gather, with 0 for all other events."""
     out = np.zeros(op.size, np.int64)
     j = 0
     for i in range(op.size):

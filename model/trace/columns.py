@@ -7,7 +7,7 @@ from heapsmith.model.trace.events import Chunk
 
 
 class Columns(Arrays):
-    """The base of a kernel's state that follows events: one array per field of the chunk but for the times."""
+    """The base of a kernel's state that follows events: an array per field except times."""
 
     op: Bytes
     thread: Numbers
@@ -16,6 +16,6 @@ class Columns(Arrays):
     align_log2: Bytes
 
     def follow(self, chunk: Chunk) -> None:
-        """The events of a chunk are the next; its columns are copied where their type is another than above."""
+        """Follow the events of a chunk next; columns of other types are copied."""
         for name, item in Columns.ITEMS.items():
             setattr(self, name, np.require(getattr(chunk, name), item, ("C", "A", "W")))

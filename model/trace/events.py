@@ -1,4 +1,4 @@
-"""What an event of a trace is, as numpy columns, and the rules every trace obeys (docs/trace.md, sections 1 and 2)."""
+"""The events of a trace as numpy columns, and the rules of every trace (docs/trace.md 1 and 2)."""
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
@@ -14,7 +14,7 @@ MAX_ALIGN_LOG2 = 62
 
 
 class Op(IntEnum):
-    """The operations, as the column `op` holds them."""
+    """The operations, with the numbers of the column `op`."""
 
     MALLOC = 0
     CALLOC = 1
@@ -34,14 +34,14 @@ WITH_BLOCK = BIRTHS | DEATHS | {Op.REALLOC}
 
 
 def op_mask(ops: Iterable[int]) -> npt.NDArray[np.bool_]:
-    """Table of 256 flags, indexed by the column `op`: whether the operation is one of `ops`."""
+    """Return 256 flags for the column `op`: whether the operation is in `ops`."""
     mask = np.zeros(256, np.bool_)
     mask[list(ops)] = True
     return mask
 
 
 class Chunk(NamedTuple):
-    """Consecutive events of a trace as equally long 1-D columns; section 1 of docs/trace.md defines each."""
+    """Consecutive events of a trace as 1-D columns of one length (docs/trace.md section 1)."""
 
     op: npt.NDArray[np.uint8]
     thread: npt.NDArray[np.uint32]
@@ -52,15 +52,16 @@ class Chunk(NamedTuple):
 
     @classmethod
     def of(cls, *columns: npt.ArrayLike) -> Self:
-        """A chunk of any six sequences, in the order of the columns, cast to their dtypes.
+        """Return a chunk of six sequences, in the order of the columns, cast to their dtypes.
 
-        Raises ValueError if they are not six 1-D sequences of one length, OverflowError if a value does not fit.
+        Raises ValueError for other than six 1-D sequences of one length, OverflowError for a value
+        that does not fit.
         """
         arrays: list[Any] = [np.asarray(c, d) for c, d in zip(columns, CHUNK_DTYPES.values(), strict=True)]
         return cls(*arrays).checked()
 
     def checked(self) -> Self:
-        """The chunk itself; raises ValueError if a column is not 1-D, has another dtype or another length."""
+        """Return the chunk; ValueError if a column is not 1-D or has another dtype or length."""
         shape = (self.op.size,)
         for name, column in self._asdict().items():
             if column.dtype != CHUNK_DTYPES[name] or column.shape != shape:
@@ -70,7 +71,7 @@ class Chunk(NamedTuple):
         return self
 
     def part(self, first: int, stop: int) -> Self:
-        """Events `first` to `stop - 1` of the chunk, as views."""
+        """Return events `first` to `stop - 1` of the chunk, as views."""
         columns: list[Any] = [column[first:stop] for column in self]
         return type(self)(*columns)
 
@@ -86,12 +87,12 @@ CHUNK_DTYPES: dict[str, str] = {
 
 
 def join(chunks: Sequence[Chunk]) -> Chunk:
-    """One chunk of all events of `chunks`, which are at least one, in order."""
+    """Return a chunk of all events of `chunks` (at least one) in order."""
     columns: list[Any] = [np.concatenate(c) for c in zip(*chunks, strict=True)]
     return Chunk(*columns)
 
 
-# By operation, for the loop below.
+# Limits and flags by operation, for the loop below.
 _MIN_SIZE = op_mask({Op.REALLOC}).astype(np.int64)
 _MAX_SIZE = np.where(op_mask(SIZED), np.iinfo(np.int64).max, 0)
 _MAX_ALIGN = np.where(op_mask(WITH_ALIGNMENT), MAX_ALIGN_LOG2, 0).astype(np.uint8)
@@ -111,10 +112,11 @@ def _follow(
     live: npt.NDArray[np.uint8],
     state: npt.NDArray[np.int64],
 ) -> int:
-    """Index of the first event that breaks a rule, or the number of events; `live` and `state` are then as before it.
+    """Return the index of the first event that breaks a rule, or the number of events.
 
-    `live` is a flag per block number with room for as many new ones as there are events; `state` as in Rules. All rules
-    are one condition, for the sake of speed: Rules._reason says which one it was.
+    `live` and `state` are then as before that event. `live` is a flag per block number, with room
+    for as many new blocks as events; `state` as in Rules. All rules are one condition for speed.
+    Rules._reason tells which rule was broken.
     """
     blocks, alive, threads, last = state[0], state[1], state[2], state[3]
     index = op.size
@@ -148,7 +150,7 @@ def _follow(
 
 
 class Rules:
-    """Follows a trace from its start and finds the first event that breaks a rule; memory: a byte per block number."""
+    """Follows a trace and finds the first event against the rules, with a byte per block number."""
 
     def __init__(self) -> None:
         self.events = 0
@@ -157,21 +159,21 @@ class Rules:
 
     @property
     def blocks(self) -> int:
-        """Block numbers used so far; the rules make this the peak number of live blocks."""
+        """The block numbers used so far; the rules make this the peak number of live blocks."""
         return int(self._state[0])
 
     @property
     def live(self) -> int:
-        """Live blocks after the events checked so far."""
+        """The live blocks after the events checked so far."""
         return int(self._state[1])
 
     @property
     def threads(self) -> int:
-        """Threads seen so far."""
+        """The threads seen so far."""
         return int(self._state[2])
 
     def breach(self, chunk: Chunk) -> str | None:
-        """None and the state moves past the chunk, or which event breaks which rule, in words."""
+        """Move the state past the chunk and return None; else return which event breaks a rule."""
         room = self.blocks + chunk.op.size
         if self._live.size < room:
             self._live = np.concatenate((self._live, np.zeros(2 * room - self._live.size, np.uint8)))
@@ -180,7 +182,7 @@ class Rules:
         return None if index == chunk.op.size else f"event {self.events}: {self._reason(chunk.part(index, index + 1))}"
 
     def _reason(self, event: Chunk) -> str:
-        """Which rule a single event breaks in the state before it."""
+        """Return which rule a single event breaks in the state before it."""
         number, thread, block, size, align_log2, time_ns = (int(column[0]) for column in event)
         if number not in list(Op):
             return f"operation {number} is not one of 0 to {len(Op) - 1}"

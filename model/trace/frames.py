@@ -1,4 +1,4 @@
-"""The file around the chunks: header, frames with checksums, footer, trailer (docs/trace.md, section 3)."""
+"""The file around the chunks: header, frames with checksums, footer, trailer (docs/trace.md 3)."""
 
 import os
 import stat
@@ -31,16 +31,16 @@ Metadata = TypeVar("Metadata")
 
 
 class Header(msgspec.Struct, frozen=True):
-    """Where the trace comes from and what its frames hold."""
+    """The origin of a trace, and the layout of its frames."""
 
-    command: list[str]  # the recorded program and its arguments; empty if there was none
-    source: str  # what made the trace: "recorder", "rep", ...
+    command: list[str]  # the recorded program and its arguments, if any
+    source: str  # origin: "recorder", "rep", ...
     chunk_events: int  # events per frame; the last may have fewer
     columns: list[Column]
 
 
 class Footer(msgspec.Struct, frozen=True):
-    """What is known once the trace is complete."""
+    """The totals of a complete trace."""
 
     events: Count
     chunks: Count
@@ -48,14 +48,14 @@ class Footer(msgspec.Struct, frozen=True):
     max_blocks: Count  # size of the space of block numbers = peak number of live blocks
     drops: Count = 0  # events lost while recording
     foreign_frees: Count = 0  # frees of blocks older than the recording; not events
-    salvaged: str | None = None  # the damage before which this trace was recovered; drops and the rest are then unknown
+    salvaged: str | None = None  # the damage that ended a recovered trace; its drops are unknown
     extra: dict[str, Any] = {}  # the source's own figures, such as the recorder's cost
 
 
 class Frame(NamedTuple):
     """A frame's head and place; offsets and lengths in bytes."""
 
-    number: int  # of the chunk it holds; of the footer: the number of chunks before it
+    number: int  # number of the chunk; for the footer: the number of chunks
     tag: bytes
     length: int
     events: int
@@ -64,28 +64,28 @@ class Frame(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The frame in a message."""
+        """The frame's name in a message."""
         return f"chunk {self.number}" if self.tag == CHUNK_TAG else "footer"
 
     @property
     def end(self) -> int:
-        """Offset of what follows the frame."""
+        """The offset behind the frame."""
         return self.offset + _FRAME.size + self.length
 
 
 def prologue(header: Header) -> bytes:
-    """Magic, version and header: the first bytes of a trace."""
+    """Return magic, version and header: the first bytes of a trace."""
     text = msgspec.json.encode(header)
     return _PROLOGUE.pack(MAGIC, VERSION, len(text), zlib.crc32(text)) + text
 
 
 def chunk_frame(events: int, payload: bytes) -> bytes:
-    """The frame of an encoded chunk."""
+    """Return the frame of an encoded chunk."""
     return _FRAME.pack(CHUNK_TAG, len(payload), events, zlib.crc32(payload)) + payload
 
 
 def epilogue(footer: Footer, offset: int) -> bytes:
-    """Footer frame, which begins at `offset`, and trailer: the last bytes of a trace."""
+    """Return the last bytes of a trace: the footer's frame, from `offset` on, and trailer."""
     text = msgspec.json.encode(footer)
     place = struct.pack("<Q", offset)
     return (
@@ -96,7 +96,7 @@ def epilogue(footer: Footer, offset: int) -> bytes:
 
 
 def _metadata(text: bytes, kind: type[Metadata]) -> Metadata:
-    """The header or footer that this JSON states; raises Damage if it is none."""
+    """Return the header or footer of this JSON; Damage if it is invalid."""
     try:
         return msgspec.json.decode(text, type=kind)
     except RecursionError:
@@ -108,7 +108,8 @@ def _metadata(text: bytes, kind: type[Metadata]) -> Metadata:
 class TraceFile:
     """An open trace, frame by frame; checks bytes, not events. Context manager.
 
-    Raises BadInput if the path cannot be read, is not a trace or is one of another version; the methods raise Damage.
+    Raises BadInput if the path cannot be read, is not a trace or has another version. The methods
+    raise Damage.
     """
 
     def __init__(self, path: Path) -> None:
@@ -132,7 +133,7 @@ class TraceFile:
         self.close()
 
     def close(self) -> None:
-        """Close the file; nothing can be read any more."""
+        """Close the file; no method can read it any more."""
         self._file.close()
 
     def _regular_size(self) -> int:
@@ -146,7 +147,7 @@ class TraceFile:
         return self._file.read(length)
 
     def _read_header(self) -> tuple[Header, int]:
-        """The header and the offset of the first frame."""
+        """Return the header and the offset of the first frame."""
         head = self._read(0, _PROLOGUE.size)
         if not head.startswith(MAGIC):
             raise BadInput(f"{self.path}: not a heapsmith trace: it does not begin with the magic bytes")
@@ -177,7 +178,7 @@ class TraceFile:
         return header
 
     def frame(self, offset: int, number: int) -> Frame:
-        """The frame that begins at `offset` and lies wholly in the file; `number` as in Frame."""
+        """Return the frame at `offset`, which lies wholly in the file; `number` as in Frame."""
         head = self._read(offset, _FRAME.size)
         if len(head) < _FRAME.size:
             raise Damage(f"chunk {number}: truncated")
@@ -193,7 +194,7 @@ class TraceFile:
         return frame
 
     def frames(self) -> Iterator[Frame]:
-        """All frames up to and with the footer's, in order, by their heads alone."""
+        """Yield all frames through the footer's, in order, from their heads only."""
         offset = self.first_frame
         for number in count():
             frame = self.frame(offset, number)
@@ -209,14 +210,14 @@ class TraceFile:
         return payload
 
     def chunk(self, frame: Frame) -> Chunk:
-        """The events of a frame whose tag is CHUNK_TAG."""
+        """Return the events of a frame with CHUNK_TAG."""
         try:
             return decode(self._payload(frame), frame.events, self.header.columns, self._zstd)
         except Damage as damage:
             raise Damage(f"{frame.name}: {damage}") from None
 
     def footer(self, frame: Frame) -> Footer:
-        """The content of a frame whose tag is FOOTER_TAG."""
+        """Return the content of a frame with FOOTER_TAG."""
         try:
             footer = _metadata(self._payload(frame), Footer)
         except Damage as damage:
@@ -230,7 +231,7 @@ class TraceFile:
         return footer
 
     def footer_frame(self) -> Frame:
-        """The footer's frame, found through the trailer; its number is not known."""
+        """Return the footer's frame, as the trailer gives it; its number is unknown."""
         trailer = self._read(max(0, self.size - _TRAILER.size), _TRAILER.size)
         if len(trailer) < _TRAILER.size or not trailer.endswith(_TRAILER_TAG):
             raise Damage("trailer: missing")

@@ -1,4 +1,4 @@
-"""Traces from malloc-lab text (.rep) of Computer Systems: A Programmer's Perspective (docs/trace.md, section 6)."""
+"""Traces from malloc-lab text (.rep) of Computer Systems: A Programmer's Perspective."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -20,14 +20,14 @@ class _Line(NamedTuple):
     """A line that is not blank."""
 
     path: Path
-    number: int  # from 1
+    number: int  # counted from 1
     fields: list[str]
 
     def bad(self, what: str) -> NoReturn:
         raise BadInput(f"{self.path}: line {self.number}: {what}")
 
     def integer(self, field: int, name: str) -> int:
-        """The field as an integer from 0 to the largest size."""
+        """Return the field as an integer from 0 to the largest size."""
         text = self.fields[field]
         if not (text.isascii() and text.isdigit()) or int(text) > _MAX_SIZE:
             self.bad(f"{name}: expected a whole number from 0 to {_MAX_SIZE}, got {text!r}")
@@ -35,9 +35,11 @@ class _Line(NamedTuple):
 
 
 def import_rep(path: str | Path, out: str | Path) -> Footer:
-    """Write the trace of a .rep file to `out`; its footer. Memory grows only with the number of live ids.
+    """Write the trace of a .rep file to `out`; return its footer. Memory grows with the live ids
+    only.
 
-    Raises BadInput, naming the line, if the text is malformed or its operations are no program's.
+    Raises BadInput with the line if the text is malformed or no program has these operations
+    (docs/trace.md, section 6).
     """
     path = Path(path)
     try:
@@ -72,7 +74,7 @@ def _header_integer(path: Path, lines: Iterator[_Line], name: str) -> int:
 
 
 def _events(path: Path, lines: Iterator[_Line], ids: int, operations: int) -> Iterator[tuple[int, int, int]]:
-    """(operation, block, size) of each line; the most recently freed block number is reused first."""
+    """Yield (operation, block, size) of each line; the block number freed last is reused first."""
     live: dict[int, int] = {}  # id -> block number
     free: list[int] = []
     done = 0
@@ -97,7 +99,7 @@ def _events(path: Path, lines: Iterator[_Line], ids: int, operations: int) -> It
 
 
 def _operation(line: _Line, ids: int) -> tuple[str, int, int]:
-    """(letter, id, size or 0) of a line."""
+    """Return (letter, id, size or 0) of a line."""
     letter = line.fields[0]
     if letter not in _FIELDS:
         line.bad(f"unknown operation {letter!r}; expected a, r or f")

@@ -1,6 +1,7 @@
-"""Traces: read in chunks, verify, salvage and print `.hst` files in constant memory (docs/trace.md).
+"""Traces: read in chunks, verify, salvage and print `.hst` files in constant memory
+(docs/trace.md).
 
-The other names of the trace are here too: Op and Chunk (trace_events), TraceWriter (trace_writer).
+The module also exports Op, Chunk and TraceWriter.
 """
 
 from collections.abc import Iterator
@@ -35,9 +36,10 @@ __all__ = [
 class TraceReader:
     """A complete trace: header, footer and, by iteration, its chunks in order. Context manager.
 
-    Memory does not grow with the number of events: a byte per block number, and one chunk. What an iteration yields
-    obeys the rules of docs/trace.md: block numbers are below footer.max_blocks, threads below footer.threads, no block
-    is freed that is not live. Opening or iterating raises BadInput, naming the file and the chunk, if it is damaged.
+    Memory is a chunk and a byte per block number, for any number of events. The chunks obey the
+    rules of docs/trace.md: block numbers are below footer.max_blocks, threads are below
+    footer.threads, and only live blocks are freed. Opening or iterating raises BadInput with the
+    file and the chunk if the trace is damaged.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -61,7 +63,7 @@ class TraceReader:
         return self.checked_by(Rules())
 
     def checked_by(self, rules: Rules) -> Iterator[Chunk]:
-        """The chunks in order, as by iteration, with the caller's own `rules`, which know the state reached."""
+        """Yield the chunks in order, checked by the caller's own `rules`, which keep the state."""
         with self._naming_file():
             for frame, chunk in _sound_chunks(self.file, rules):
                 if rules.blocks > self.footer.max_blocks or rules.threads > self.footer.threads:
@@ -72,7 +74,7 @@ class TraceReader:
                 raise Damage(f"footer: events, blocks and threads are {found}, which is not what it says")
 
     def part(self, first: int, stop: int) -> Iterator[Chunk]:
-        """Events `first` to `stop - 1` by reading only the chunks that hold them; the rules are not checked."""
+        """Yield events `first` to `stop - 1` from the chunks that hold them, without rules."""
         begin = 0
         with self._naming_file():
             for frame in self.file.frames():
@@ -91,7 +93,7 @@ class TraceReader:
 
 
 def _footer(file: TraceFile) -> Footer:
-    """The footer by way of the trailer; if that fails, Damage names the first chunk that is not wholly there."""
+    """Return the footer by the trailer; on failure, Damage names the first incomplete chunk."""
     try:
         return file.footer(file.footer_frame())
     except Damage:
@@ -101,7 +103,7 @@ def _footer(file: TraceFile) -> Footer:
 
 
 def _sound_chunks(file: TraceFile, rules: Rules) -> Iterator[tuple[Frame, Chunk]]:
-    """The chunks that precede the footer and their frames; raises Damage at the first bad one."""
+    """Yield the chunks before the footer and their frames; Damage at the first bad chunk."""
     for frame in file.frames():
         if frame.tag == FOOTER_TAG:
             return
@@ -113,7 +115,7 @@ def _sound_chunks(file: TraceFile, rules: Rules) -> Iterator[tuple[Frame, Chunk]
 
 
 class VerifyReport(msgspec.Struct, frozen=True):
-    """What a whole trace holds."""
+    """The content of a whole trace."""
 
     path: str
     events: int
@@ -125,7 +127,7 @@ class VerifyReport(msgspec.Struct, frozen=True):
 
 
 def verify(path: str | Path) -> VerifyReport:
-    """Check every checksum and rule of the trace and the totals of its footer; raises BadInput at the first fault."""
+    """Check every checksum, rule and total of the trace; BadInput at the first fault."""
     rules = Rules()
     with TraceReader(path) as trace:
         for _ in trace.checked_by(rules):
@@ -136,21 +138,21 @@ def verify(path: str | Path) -> VerifyReport:
 
 
 class SalvageReport(msgspec.Struct, frozen=True):
-    """What salvage recovered and why it stopped."""
+    """The result of salvage and the reason for its stop."""
 
     path: str
     out: str
     events: int
     chunks: int
-    bytes_lost: int  # of the damaged file: from the first damage to its end
+    bytes_lost: int  # bytes from the first damage to the file's end
     damage: str | None  # None: the trace was whole
 
 
 def salvage(path: str | Path, out: str | Path) -> SalvageReport:
-    """Write to `out` a whole trace of the chunks that precede the first damage of `path`.
+    """Write to `out` a whole trace of the chunks before the first damage of `path`.
 
-    The footer's `salvaged` then names the damage. Raises BadInput if not even the header can be read, or `out` cannot
-    be written.
+    The footer's `salvaged` then names the damage. Raises BadInput if the header is unreadable or
+    `out` cannot be written.
     """
     with TraceFile(Path(path)) as file:
         head = file.header
@@ -161,7 +163,7 @@ def salvage(path: str | Path, out: str | Path) -> SalvageReport:
 
 
 def _copy_sound_chunks(file: TraceFile, writer: TraceWriter) -> tuple[int, str | None, Footer | None]:
-    """(how many bytes of the file are sound, the first damage, the footer if it was reached)."""
+    """Return (sound bytes of the file, the first damage, the footer if reached)."""
     sound, footer = file.first_frame, None
     try:
         for frame, chunk in _sound_chunks(file, Rules()):
@@ -177,7 +179,7 @@ def _copy_sound_chunks(file: TraceFile, writer: TraceWriter) -> tuple[int, str |
 
 
 def _known(footer: Footer | None) -> dict[str, Any]:
-    """What the footer of a damaged trace says that its events do not."""
+    """Return what only the footer of a damaged trace tells, not its events."""
     if footer is None:
         return {}
     named = {"drops": footer.drops, "foreign_frees": footer.foreign_frees, "salvaged": footer.salvaged}
@@ -185,9 +187,10 @@ def _known(footer: Footer | None) -> dict[str, Any]:
 
 
 def print_events(path: str | Path, out: TextIO, first: int = 0, count: int | None = None) -> int:
-    """Write events `first` to `first + count - 1` as text, one a line (docs/trace.md, section 5); returns how many.
+    """Write `count` events from `first` on as text, one per line (docs/trace.md 5); return how
+    many.
 
-    Reads only the chunks that hold them. `count` None: to the end.
+    Reads only the chunks that hold the events. `count` None: to the end.
     """
     with TraceReader(path) as trace:
         stop = trace.footer.events if count is None else min(trace.footer.events, first + count)

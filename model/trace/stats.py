@@ -1,4 +1,4 @@
-"""What a trace is made of: operations, sizes, lifetimes, peaks, cross-thread frees; one pass, constant memory."""
+"""Figures of a trace: operations, sizes, lifetimes, peaks; one pass, constant memory."""
 
 import math
 from collections.abc import Callable
@@ -30,7 +30,7 @@ class SizeLive(msgspec.Struct, frozen=True):
 
 
 class Bucket(msgspec.Struct, frozen=True):
-    """Requests of the sizes first..last."""
+    """Requests of the sizes first to last."""
 
     first: int
     last: int
@@ -38,7 +38,7 @@ class Bucket(msgspec.Struct, frozen=True):
 
 
 class Quantiles(msgspec.Struct, frozen=True):
-    """Upper bounds, 2^k - 1, of the power-of-two bucket in which the quantile lies; 0 if there are no values."""
+    """Upper bounds, 2^k - 1, of the quantiles' power-of-two buckets; 0 if there are no values."""
 
     p50: int
     p90: int
@@ -55,25 +55,25 @@ class TraceInfo(msgspec.Struct, frozen=True):
     events_by_op: dict[str, int]
     threads: int
     duration_ns: int
-    allocated_bytes: int  # asked for by births, and what reallocs added
+    allocated_bytes: int  # bytes asked for by births and added by reallocs
     distinct_sizes: int
     top_sizes: list[SizeCount]
     size_histogram: list[Bucket]
     peak_live_bytes: int
-    peak_live_bytes_event: int  # the first event after which it is reached
+    peak_live_bytes_event: int  # the first event that reaches it
     top_sizes_at_peak: list[SizeLive]  # at peak_live_bytes_event, by bytes
     peak_live_blocks: int
     peak_live_blocks_event: int
     live_bytes_at_end: int
     live_blocks_at_end: int
-    lifetime_bytes: Quantiles  # of freed blocks: bytes allocated after their birth (Barrett and Zorn 1993)
-    lifetime_events: Quantiles  # of freed blocks: events from birth to free
-    cross_thread_frees: int  # by another thread than the block's birth
+    lifetime_bytes: Quantiles  # bytes allocated between birth and free (Barrett and Zorn 1993)
+    lifetime_events: Quantiles  # events between birth and free
+    cross_thread_frees: int  # frees by another thread than the block's birth
     reallocs_growing: int
     reallocs_shrinking: int
     reallocs_same: int
     alignments: dict[int, int]  # bytes -> aligned requests
-    sized_free_mismatches: int  # free_sized with another size than was asked for
+    sized_free_mismatches: int  # free_sized with another size than the request
     drops: int
     foreign_frees: int
     salvaged: str | None
@@ -81,7 +81,7 @@ class TraceInfo(msgspec.Struct, frozen=True):
     bytes_per_event: float
 
 
-# What the loop counts, as indices of its `totals`.
+# The counts of the loop, as indices of its `totals`.
 _EVENTS, _CLOCK, _BYTES, _BLOCKS, _PEAK_BYTES, _PEAK_BLOCKS, _PEAK_BYTES_AT, _PEAK_BLOCKS_AT = range(8)
 _CROSS, _GROWING, _SHRINKING, _SAME, _MISMATCHES = range(8, 13)
 _TOTALS = 13
@@ -90,7 +90,7 @@ _BUCKETS = 65  # bucket k: 2^(k-1) .. 2^k - 1; bucket 0: 0
 
 @cached_njit
 def _slot(keys: I64, size: int) -> int:
-    """Where `size` is or belongs in an open-addressed table of 2^n keys that is never full; -1 is no key."""
+    """Return the slot of `size` in an open-addressed table of 2^n keys with room; -1 is no key."""
     slot = ((size * 0x1E3779B97F4A7C15) >> 20) & (keys.size - 1)
     while keys[slot] != size and keys[slot] != -1:
         slot = (slot + 1) & (keys.size - 1)
@@ -99,9 +99,10 @@ def _slot(keys: I64, size: int) -> int:
 
 @cached_njit
 def _rewind(before: I64, live: I64, came: I64, gone: I64) -> None:
-    """Live blocks by slot `before` events that made them `live`.
+    """Set `before` to the live blocks by slot before these events made them `live`.
 
-    The block of event i came to the size in slot came[i] and left that in gone[i]; -1: it did not.
+    The block of event i came to the size in slot came[i] and left the size in slot gone[i]; -1:
+    none.
     """
     before[:] = live
     for i in range(came.size):
@@ -122,11 +123,12 @@ def _count(
     lifetimes: I64,
     totals: I64,
 ) -> int:
-    """Bring all figures past a chunk; how many sizes were new.
+    """Count a chunk in all figures; return the number of new sizes.
 
-    `of_block`, shape (4, blocks): size, clock at birth, event of birth, thread of birth. `of_size`, shape (4, slots):
-    size or -1, requests, live blocks, live blocks at the peak of live bytes. `lifetimes`, shape (2, 65): freed blocks
-    by bucket of bytes and of events. The clock is the number of bytes allocated so far.
+    `of_block`, shape (4, blocks): size, clock at birth, event of birth, thread of birth. `of_size`,
+    shape (4, slots): size or -1, requests, live blocks, live blocks at the peak of live bytes.
+    `lifetimes`, shape (2, 65): freed blocks by bucket of bytes and of events. The clock is the
+    number of bytes allocated so far.
     """
     keys, requests, live, live_at_peak = of_size[0], of_size[1], of_size[2], of_size[3]
     came, gone = np.full(op.size, -1, np.int64), np.full(op.size, -1, np.int64)
@@ -175,7 +177,7 @@ def _count(
 
 
 class _Figures:
-    """The state of one pass: 32 bytes per block number and 32 per slot of the table of sizes."""
+    """The state of a pass: 32 bytes per block number and 32 per slot of the table of sizes."""
 
     def __init__(self, max_blocks: int) -> None:
         self.ops = np.zeros(len(Op), np.int64)
@@ -194,18 +196,11 @@ class _Figures:
         self.alignments += np.bincount(chunk.align_log2[chunk.op == Op.ALIGNED], minlength=64)
         self.duration_ns = int(chunk.time_ns[-1]) if chunk.op.size else self.duration_ns
         self._sizes += _count(
-            chunk.op,
-            chunk.thread,
-            chunk.block,
-            chunk.size,
-            self._of_block,
-            self._of_size,
-            self.lifetimes,
-            self.totals,
+            chunk.op, chunk.thread, chunk.block, chunk.size, self._of_block, self._of_size, self.lifetimes, self.totals
         )
 
     def _make_room(self, sizes: int) -> None:
-        """Keep the table of sizes at most half full, whatever the next chunk brings."""
+        """Keep the table of sizes at most half full after the next chunk."""
         if 2 * sizes > self._of_size.shape[1]:
             old = self.by_size()
             self._of_size = _empty_table(1 << (4 * sizes - 1).bit_length())
@@ -213,7 +208,7 @@ class _Figures:
                 self._of_size[:, _slot(self._of_size[0], entry[0])] = entry
 
     def by_size(self) -> I64:
-        """Shape (distinct sizes, 4), by ascending size: size, requests, live blocks, live blocks at the peak."""
+        """Return (sizes, 4) numbers: size, requests, live blocks, live blocks at the peak."""
         table = self._of_size[:, self._of_size[0] >= 0].T
         return table[np.argsort(table[:, 0])]
 
@@ -227,10 +222,11 @@ def _empty_table(slots: int) -> I64:
 def trace_info(
     path: str | Path, top: int = 10, progress: Callable[[str, int, int], None] = lambda what, done, total: None
 ) -> TraceInfo:
-    """All figures of a trace; `top`: the length of the lists of sizes. Raises BadInput as TraceReader does.
+    """Return all figures of a trace; `top`: the length of the lists of sizes.
 
-    `progress` is called after each chunk with ("events", events done, events in all). One pass; memory: 32 bytes per
-    block number (footer.max_blocks) and at most 256 per distinct size.
+    Raises BadInput as TraceReader does. `progress` is called after each chunk with ("events",
+    events done, events in all). Makes one pass; memory: 32 bytes per block number
+    (footer.max_blocks) and at most 256 per distinct size.
     """
     with TraceReader(path) as trace:
         figures = _Figures(trace.footer.max_blocks)
@@ -281,7 +277,7 @@ def _info(trace: TraceReader, figures: _Figures, top: int) -> TraceInfo:
 
 
 def _histogram(by_size: I64) -> list[Bucket]:
-    """Requests by power-of-two bucket of size, from the lowest that has any to the highest."""
+    """Return requests by power-of-two bucket of size, from the first used bucket to the last."""
     counts = [0] * _BUCKETS
     for size, count in by_size[:, :2].tolist():
         counts[size.bit_length()] += count
@@ -292,6 +288,6 @@ def _histogram(by_size: I64) -> list[Bucket]:
 
 
 def _quantiles(buckets: I64) -> Quantiles:
-    """The bucket that reaches each share of the values."""
+    """Return the bucket that reaches each share of the values."""
     reached = np.cumsum(buckets)
     return Quantiles(*((1 << int(np.searchsorted(reached, q * reached[-1]))) - 1 for q in (0.5, 0.9, 0.99)))

@@ -1,4 +1,4 @@
-"""Writing traces: events gathered into frames, checked, and the file renamed when complete (docs/trace.md)."""
+"""Writing traces: gather events into frames, check them, rename the file (docs/trace.md)."""
 
 import os
 from contextlib import suppress
@@ -17,11 +17,11 @@ _FOOTER_FIELDS = {"drops", "foreign_frees", "salvaged"}
 
 
 class TraceWriter:
-    """Writes a trace beside `path` under a temporary name and renames it when closed. Context manager.
+    """Writes a trace under a temporary name beside `path`; closing renames it. Context manager.
 
-    Leaving the context closes the trace; leaving it by an exception removes the temporary file and leaves `path` as it
-    was. Every event is checked against the rules: a trace that a reader would refuse is never written.
-    Raises BadInput if the file cannot be written or an event breaks a rule.
+    Leaving the context closes the trace. An exception removes the temporary file and leaves `path`
+    as it was. The rules check every event, so that no invalid trace is ever written. Raises
+    BadInput if the file cannot be written or an event breaks a rule.
     """
 
     def __init__(self, path: str | Path, *, command: list[str], source: str, chunk_events: int = CHUNK_EVENTS) -> None:
@@ -58,7 +58,7 @@ class TraceWriter:
                 raise
 
     def append(self, chunk: Chunk) -> None:
-        """Add events, any number of them; they are gathered into frames of `chunk_events`."""
+        """Add any number of events; the writer gathers them into frames of `chunk_events`."""
         self._pending.append(chunk.checked())
         self._pending_events += chunk.op.size
         if self._pending_events >= self._chunk_events:
@@ -70,9 +70,10 @@ class TraceWriter:
             self._pending_events = events.op.size - whole
 
     def close(self, extra_footer: dict[str, Any] | None = None) -> Footer:
-        """Complete the trace and give it its name; the footer written.
+        """Complete the trace and give it its name; return the footer.
 
-        `extra_footer`: drops, foreign_frees and salvaged become fields of the footer, all else its `extra`.
+        `extra_footer`: drops, foreign_frees and salvaged become fields of the footer, all else its
+        `extra`.
         """
         try:
             if self._pending_events:
@@ -110,6 +111,6 @@ class TraceWriter:
         return BadInput(f"{self.path}: cannot write the trace: {error.strerror}")
 
     def _abandon(self) -> None:
-        with suppress(OSError):  # a full disk: what is buffered cannot be written either
+        with suppress(OSError):  # a full disk: buffered bytes cannot be written either
             self._file.close()
         self._temporary.unlink(missing_ok=True)
