@@ -7,8 +7,9 @@ from heapsmith.model.compile.kernel import kernel
 FULL = (1 << 32) - 1
 
 DE_BRUIJN = 0x077CB531
-"""A de Bruijn sequence, 32 bits that hold each 5-bit word once: Leiserson, Prokop and Randall, "Using de Bruijn
-sequences to index a 1 in a computer word", 1998."""
+"""A de Bruijn sequence: its 32 bits hold each 5-bit word once (Leiserson, Prokop and Randall, "Using
+de Bruijn sequences to index a 1 in a computer word", 1998).
+"""
 
 BIT_INDEX = np.zeros(32, np.int64)
 for _bit in range(32):
@@ -17,5 +18,5 @@ for _bit in range(32):
 
 @kernel
 def bit_index(bit: int) -> int:
-    """The index of the only bit that is set in a word."""
+    """Return the index of the only set bit of a word."""
     return int(BIT_INDEX[(bit * DE_BRUIJN & FULL) >> 27])

@@ -101,7 +101,7 @@ SCALARS = record_type(
     "store_step",  # stores from a heap's first to the next heap's; 0: heaps share the stores
     *TOTAL_FIELDS.values(),
     "abandoned",  # head of the LIFO list of abandoned heaps
-    "oldest_slab",  # ends of the age queue of empty slabs with committed bytes (FIFO), and the bytes
+    "oldest_slab",  # ends of the age queue (FIFO) of empty slabs with committed bytes, and the sum
     "newest_slab",
     "aged_slab_bytes",
     "oldest_run",  # the same for free runs

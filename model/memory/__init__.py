@@ -1,1 +1,1 @@
-"""Memory: the lines and pages that a heap and its program touch, and the hardware that serves them."""
+"""Memory: the lines and pages that heap and program touch, and the hardware."""

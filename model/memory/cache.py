@@ -133,7 +133,7 @@ def fetch(touched: Ints, line: int, write: int) -> int:
     touched[L2_MISSES] += 1
     transferred = touched[CORES] > 1 and taken_from_another(touched, line)
     mask = int(touched[LLC_MASK])
-    row = line & mask if mask >= 0 else line % int(touched[LLC_SETS])  # a division takes longer than all other steps
+    row = line & mask if mask >= 0 else line % int(touched[LLC_SETS])  # division is slow
     first = int(touched[LLC_AT]) + row_of(row, int(touched[LLC_WAYS]))
     found = use(touched, first, int(touched[LLC_WAYS]), line << 1 | 1) >= 0
     if transferred:

@@ -195,7 +195,7 @@ def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, flo
         "dispatch.stack": sum(count for name, count in happened.items() if name.startswith(BY_ROW)),
         "byte": work["copied_bytes"] + work["cleared_bytes"],
         "syscall": system_calls(simulation),
-        "release": totals["releases"] + totals["huge_unmap"],  # calls that free pages take longer than other calls
+        "release": totals["releases"] + totals["huge_unmap"],  # freeing pages takes longer
         **_misses(simulation),
     }
     return {name: float(count) for name, count in found.items() if count}

@@ -1,1 +1,1 @@
-"""Trace: the recorded events of a program, read, written, imported and described in constant memory."""
+"""Trace: the recorded events of a program: read, write, import and describe them."""

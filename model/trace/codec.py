@@ -55,7 +55,7 @@ COLUMNS = [
     _column("align_log2", WITH_ALIGNMENT, "plain"),
     _column("time_ns", frozenset(Op), "rise"),
 ]
-_KIND = np.where(op_mask(BIRTHS), 0, np.where(op_mask(DEATHS), 1, 2)).astype(np.uint8)  # birth, death, neither
+_KIND = np.where(op_mask(BIRTHS), 0, np.where(op_mask(DEATHS), 1, 2)).astype(np.uint8)  # else: neither
 
 
 @cached_njit

@@ -155,7 +155,7 @@ class Rules:
     def __init__(self) -> None:
         self.events = 0
         self._live = np.zeros(0, np.uint8)
-        self._state = np.zeros(4, np.int64)  # block numbers used, live blocks, threads seen, time of the last event
+        self._state = np.zeros(4, np.int64)  # block numbers, live blocks, threads, last time
 
     @property
     def blocks(self) -> int:
