@@ -165,7 +165,7 @@ def last_free(state: State) -> int:
 
 @kernel
 def committed_end(state: State, top: int) -> int:
-    """Return the end of the committed pages below this top, apart from free runs."""
+    """Return the end of the committed pages for this top, apart from those of free runs."""
     if state.thp_asked == 1 and top > state.thp_runs_from_bytes // PAGE:
         return huge_end(top)
     return top

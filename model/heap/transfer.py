@@ -23,7 +23,10 @@ NUMBER_BYTES = 4
 
 @kernel
 def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
-    """Keep the flush in `moved` as a batch if there is room; an idle cache is emptied instead."""
+    """Keep the flush in `moved` as a batch if there is room; return whether it was kept.
+
+    A cache that no refill has looked at for long is emptied instead.
+    """
     if state.classes[cls]["transfer"] == 0:
         return False
     touch(state.touched, IDLE + cls * NUMBER_BYTES, 1)

@@ -120,7 +120,7 @@ def _outcome(design: Design, simulation: Simulation, operations: int, slow_ns: i
 
 
 def ranked(before: Outcome, tried: Sequence[Outcome]) -> list[int]:
-    """Return the order in which to look at outcomes: fit ones by cost, then others by memory."""
+    """Return the order of outcomes: fit outcomes by cost, then the others by memory."""
 
     def place(index: int) -> tuple[bool, float]:
         one = tried[index]

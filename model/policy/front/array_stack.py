@@ -35,7 +35,7 @@ why_not_valid = why_not_one_level
 
 @kernel
 def push(state: State, front: int, cls: int, block: int) -> int:
-    """Free: `block` becomes the newest; a full front first flushes; return the number flushed."""
+    """Free: `block` becomes the newest; a full front first flushes its oldest; return how many."""
     flushed = 0
     if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
         flushed = stack_shift(state, front, int(state.classes[cls]["flush_batch"]), 0)

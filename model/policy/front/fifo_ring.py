@@ -88,7 +88,7 @@ def fill(state: State, front: int, cls: int, first: int, count: int) -> None:
 
 @kernel
 def push(state: State, front: int, cls: int, block: int) -> int:
-    """Free: `block` becomes the newest; a full ring first flushes; return the number flushed."""
+    """Free: `block` becomes the newest; a full ring first flushes its oldest; return how many."""
     flushed = 0
     if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
         flushed = int(state.classes[cls]["flush_batch"])
