@@ -125,10 +125,9 @@ def _count(
 ) -> int:
     """Count a chunk in all figures; return the number of new sizes.
 
-    `of_block`, shape (4, blocks): size, clock at birth, event of birth, thread of birth. `of_size`,
-    shape (4, slots): size or -1, requests, live blocks, live blocks at the peak of live bytes.
-    `lifetimes`, shape (2, 65): freed blocks by bucket of bytes and of events. The clock is the
-    number of bytes allocated so far.
+    `of_block` (4, blocks): size, clock at birth, event of birth, thread of birth. `of_size` (4, slots):
+    size or -1, requests, live blocks, live blocks at the peak. `lifetimes` (2, 65): freed blocks by
+    bucket of bytes and of events. The clock is the number of bytes allocated so far.
     """
     keys, requests, live, live_at_peak = of_size[0], of_size[1], of_size[2], of_size[3]
     came, gone = np.full(op.size, -1, np.int64), np.full(op.size, -1, np.int64)
