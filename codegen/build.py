@@ -72,9 +72,9 @@ def build_archive(emitted: Path, out: Path, *, checked: bool = False) -> Path:
     objcopy, ar = _binutil("objcopy"), _binutil("ar")
     flags = [*COMPILE, *(CHECKED if checked else []), *ARCHIVE]
     whole = compile_c(_sources(emitted), emitted / "heap.o", flags=flags, include=[emitted, RUNTIME])
-    _run([objcopy, "--localize-hidden", str(whole)])
+    _run([objcopy, "--localize-hidden", str(whole.absolute())])
     with staged(out, Missing) as archive:
-        _run([ar, "rcsD", str(archive), str(whole)])
+        _run([ar, "rcsD", str(archive.absolute()), str(whole.absolute())])
     return out
 
 

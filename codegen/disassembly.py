@@ -94,7 +94,7 @@ def disassemble(library: Path) -> Listing:
     objdump = shutil.which("objdump")
     if objdump is None:
         raise Missing("objdump not found on PATH: install binutils (Debian: apt install binutils)")
-    command = [objdump, "-d", "-t", "-w", "--no-show-raw-insn", str(library)]
+    command = [objdump, "-d", "-t", "-w", "--no-show-raw-insn", str(library.absolute())]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"LC_ALL": "C"})
     if done.returncode != 0:
         raise CheckFailed(f"{library}: objdump failed: {(done.stderr.splitlines() or ['no diagnostic'])[0]}")

@@ -107,6 +107,15 @@ def test_commands_at_such_paths(library: Path, tmp_path: Path) -> None:
     assert run("verify", "bare", folder / "t.hst").stdout.endswith("ok\n")
 
 
+def test_folders_whose_names_look_like_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-o").mkdir()
+    job = ["env", "PYTHONMALLOC=malloc", sys.executable, "-S", "-c", "print([str(i) for i in range(999)])"]
+    run("forge", "-o", "./-o", "--name", "job", "--base", "bare", "--rounds", "1", "--", *job)
+    run("build", "./-o/design.toml", "--static", "-o", "./-o/libjob.a", "--header", "./-o/heapsmith.h")
+    assert {"libjob.so", "libjob.a", "heapsmith.h", "report.json"} <= {path.name for path in Path("-o").iterdir()}
+
+
 def test_a_cache_at_such_a_path(tmp_path: Path) -> None:
     out = tmp_path / "my job: $1"
     compiled = {"NUMBA_CACHE_DIR": str(cache_dir() / "numba")}  # not all kernels anew

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from heapsmith.bench.common.elf import dynamic_loader
 from heapsmith.bench.common.limited import run_limited
+from heapsmith.bench.common.preload import preloadable
 from heapsmith.model.errors import CheckFailed, Missing
 
 
@@ -17,7 +18,7 @@ def callgrind(
     without valgrind, CheckFailed if the run fails or exceeds the limit.
     """
     tool = ["valgrind", "--tool=callgrind", *options, f"--callgrind-out-file={out}", dynamic_loader(program)]
-    preload = ["--preload", str(library)] if library else []
+    preload = ["--preload", preloadable(library)] if library else []
     try:
         done = run_limited([*tool, *preload, str(program), *words], limit_s)
     except FileNotFoundError:
