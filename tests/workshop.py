@@ -240,7 +240,9 @@ class AgainstModel:
 
 BEHAVIOURS = {
     **dict.fromkeys(("slabs.c", "transfer.c", "large.c", "huge.c", "os.c"), ("malloc_trim", "memory_")),
-    **dict.fromkeys(("runs.c", "run_ages.c", "run_cache.c", "run_pages.c"), ("malloc_trim", "memory_")),
+    **dict.fromkeys(
+        ("runs.c", "run_ages.c", "run_cache.c", "run_extents.c", "run_pages.c"), ("malloc_trim", "memory_")
+    ),
     "glibc.c": ("mall", "errno_extras"),
     "operators.c": ("new_", "delete_"),
     "thread.c": ("thread_", "exit_", "memory_"),
