@@ -173,10 +173,10 @@ def test_numbers_out_of_range(call: Call, trace: Path, tmp_path: Path) -> None:
 def test_outputs_that_are_no_plain_files(call: Call, trace: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    mistake(call("record", "-o", pipe, "--", "true"), "pipe", "no plain file")
-    mistake(call("tune", trace, "-o", pipe), "pipe", "no plain file")
+    mistake(call("record", "-o", pipe, "--", "true"), "pipe", "not a plain file")
+    mistake(call("tune", trace, "-o", pipe), "pipe", "not a plain file")
     assert pipe.is_fifo()
-    mistake(call("record", "-o", trace / "x.hst", "--", "true"), trace.name, "no directory")
+    mistake(call("record", "-o", trace / "x.hst", "--", "true"), trace.name, "not a directory")
 
 
 def test_a_trace_is_not_salvaged_into_itself(call: Call, trace: Path) -> None:
@@ -204,4 +204,4 @@ def test_a_salvage_of_nothing_is_no_success(call: Call, trace: Path, tmp_path: P
     cut.write_bytes(trace.read_bytes()[:1000])
     answer = call("trace", "verify", cut, "--salvage", tmp_path / "out.hst")
     assert answer.status == 1
-    assert "nothing precedes the damage" in answer.err
+    assert "no event lies before the damage" in answer.err

@@ -23,9 +23,9 @@ def why_base(base: Design, before: Outcome, tried: Sequence[Outcome]) -> Reason:
     """Explain why the base is kept."""
     nearest = min(tried, key=lambda outcome: outcome.committed_peak)
     why = (
-        f"The base {base.name} unchanged: no tuned design is better. The smallest tuned design commits "
-        f"{nearest.committed_peak:,} bytes, with {nearest.slow_operations:,} slow operations; the base commits "
-        f"{before.committed_peak:,} with {before.slow_operations:,} of {before.operations:,}."
+        f"The base {base.name} stays, because no tuned design is better. The leanest tuned design commits "
+        f"{nearest.committed_peak:,} bytes, with {nearest.slow_operations:,} slow operations. The base commits "
+        f"{before.committed_peak:,} bytes, with {before.slow_operations:,} of {before.operations:,}."
     )
     return Reason("design", base.name, why, {"committed_peak": before.committed_peak, "tried": nearest.committed_peak})
 
@@ -33,10 +33,11 @@ def why_base(base: Design, before: Outcome, tried: Sequence[Outcome]) -> Reason:
 def why_design(trace: Path, base: Design, histogram: Histogram, before: Outcome, after: Outcome) -> Reason:
     """Explain the design as a whole."""
     why = (
-        f"Tuned for {trace.name} from {base.name}, simulated: {after.committed_peak:,} bytes committed at the peak, "
+        f"Tuned for {trace.name} from {base.name}. Simulated peak: {after.committed_peak:,} bytes committed, "
         f"{before.committed_peak:,} with the base; {histogram.peak_live_bytes:,} live. Slow operations: "
         f"{_share(after.slow_operations, after.operations)} of {after.operations:,}, "
-        f"{_share(before.slow_operations, before.operations)} with the base. Values without a comment are the base's."
+        f"{_share(before.slow_operations, before.operations)} with the base. "
+        "Values without a comment are those of the base."
     )
     figures: Figures = {
         "committed_peak": after.committed_peak,
@@ -52,8 +53,8 @@ def why_budget(draft: Draft, histogram: Histogram, max_overhead: float) -> Reaso
     budget_bytes = int(max_overhead * histogram.peak_live_bytes)
     used = sum(share.chosen.bytes for share in draft.shares.values())
     why = (
-        f"Blocks idle in fronts come to at most {used:,} bytes in this trace, as the sum of the worst moments of all "
-        f"classes and threads; {max_overhead:.1%} of the peak live bytes allow {budget_bytes:,}."
+        f"At most {used:,} bytes lie idle in fronts in this trace: the sum of the worst moments of all classes and "
+        f"threads. The limit is {max_overhead:.1%} of the peak live bytes: {budget_bytes:,}."
     )
     return Reason(
         "budget", f"{used} bytes", why, {"bytes": used, "budget_bytes": budget_bytes, "heaps": histogram.heaps}
@@ -68,8 +69,8 @@ def why_slab(after: Outcome, tried: Sequence[Outcome]) -> Reason:
         for outcome in tried
     )
     why = (
-        f"The least cost in memory and time. Slow operations may take at most {SLOW_SLACK:.0%} of the run more than "
-        f"with the base. The best by slab bytes: {others}."
+        f"This slab size costs least in memory and time. Slow operations may take {SLOW_SLACK:.0%} of the run more "
+        f"than with the base. The best design of each size in bytes: {others}."
     )
     figures: Figures = {f"committed_peak_{outcome.slab_bytes}": outcome.committed_peak for outcome in tried}
     return Reason("slab_bytes", str(after.slab_bytes), why, figures)
@@ -79,10 +80,10 @@ def why_classes(draft: Draft, histogram: Histogram, max_classes: int) -> Iterato
     """Explain the classes, all together and each."""
     plan = make_plan(draft.design)
     why = (
-        f"The {plan.class_count} block sizes that commit the fewest bytes for the blocks live at the peak. The last "
-        f"class saves {draft.last_saves:,.0f} bytes there, another would save {draft.next_saves:,.0f}; a class costs "
-        f"{draft.class_bytes:,}: half a page of its slab and of each heap's refill. At most {max_classes} classes; "
-        f"no class is so wide that any size loses over a quarter of its block beyond the rounding to {STEP}."
+        f"These {plan.class_count} block sizes commit the fewest bytes for the blocks live at the peak. The last class "
+        f"saves {draft.last_saves:,.0f} bytes there, one more class would save {draft.next_saves:,.0f}, and a class "
+        f"costs {draft.class_bytes:,}: half a page of its slab and of each heap's refill. The limit is {max_classes} "
+        f"classes. No size, in the trace or not, loses over a quarter of its block beyond the rounding to {STEP}."
     )
     figures: Figures = {
         "last_saves": draft.last_saves,
@@ -95,7 +96,7 @@ def why_classes(draft: Draft, histogram: Histogram, max_classes: int) -> Iterato
     for row in plan.classes:
         live, asked, allocations = (int(counts[of_class == row.index].sum()) for counts in seen)
         why = f"{row.smallest_request} to {row.usable}: "
-        why += f"{allocations:,} allocations" if allocations else "never asked for"
+        why += f"{allocations:,} allocations" if allocations else "no allocations"
         if live:
             why += f", {live:,} live at the peak in {_share(asked, live * row.stride)} of their blocks"
         figures = {"allocations": allocations, "live": live, "asked_bytes": asked}
@@ -112,7 +113,7 @@ def why_fronts(draft: Draft) -> Iterator[Reason]:
             f"front, {share.options[-1].slow:,.0f} with room for {share.options[-1].blocks})"
             for size, share in shares.items()
         ]
-        why = "; ".join(words) or "The base's front for these sizes; the trace does not ask for them"
+        why = "; ".join(words) or "The front of the base: the trace has no allocations of these sizes"
         held = sum(share.chosen.bytes for share in shares.values())
         slow = sum(share.chosen.slow for share in shares.values())
         blocks = max((share.chosen.blocks for share in shares.values()), default=0)
@@ -129,7 +130,8 @@ def why_run_cache(base: Design, before: Outcome, after: Outcome, tried: Sequence
         f"{cache:,}: {one.committed_peak:,} ({_share(one.slow_operations, one.operations)} slow)"
         for cache, one in sorted(by_cache.items())
     )
-    saves = "less" if after.run_cache_bytes < base.run_cache_bytes else "more"
-    why = f"Freed runs that a heap keeps idle save {saves} than they cost against the base's. By cache bytes: {others}."
+    smaller = after.run_cache_bytes < base.run_cache_bytes
+    saves = "The base's run cache saves less" if smaller else "A larger run cache saves more"
+    why = f"{saves} than its idle runs cost. Committed bytes by cache bytes: {others}."
     figures: Figures = {f"committed_peak_{cache}": one.committed_peak for cache, one in by_cache.items()}
     yield Reason("run_cache_bytes", str(after.run_cache_bytes), why, figures)

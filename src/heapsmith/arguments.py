@@ -1,4 +1,4 @@
-"""What commands take: the arguments and options that several share, and the checks of what a user gives."""
+"""Arguments and options that several commands share, and checks of the values that a user gives."""
 
 import re
 import shutil
@@ -43,7 +43,7 @@ class Commands(typer.Typer):
 
 
 def designs(incomplete: str) -> list[str]:
-    """The built-in designs whose names begin so: shell completion."""
+    """The built-in designs whose names begin with `incomplete`, for shell completion."""
     from heapsmith.model.design.design import builtin_names
 
     return [name for name in builtin_names() if name.startswith(incomplete)]
@@ -55,7 +55,7 @@ def example(*lines: str) -> str:
 
 
 COMMAND_LINE = {"allow_interspersed_args": False}
-"""Of commands that take CMD: what follows it is CMD's."""
+"""Settings of commands that take CMD: all words after CMD belong to it."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Cmd = Annotated[
@@ -73,45 +73,45 @@ Base = Annotated[
     str, typer.Option("--base", metavar="DESIGN", help="The design to start from.", autocompletion=designs)
 ]
 HugePages = Annotated[
-    bool, typer.Option("--huge-pages", help="The program touches all that it asks for: consider huge pages.")
+    bool, typer.Option("--huge-pages", help="The program touches all bytes that it requests: consider huge pages.")
 ]
 Overhead = Annotated[
     float,
-    typer.Option(metavar="FRACTION", help="Bytes idle in fronts, at most, as a fraction of the peak live bytes."),
+    typer.Option(metavar="FRACTION", help="The most bytes idle in fronts, as a fraction of the peak live bytes."),
 ]
-Rounds = Annotated[int, typer.Option(metavar="N", min=1, help="Counted rounds, each library once in each.")]
+Rounds = Annotated[int, typer.Option(metavar="N", min=1, help="Counted rounds; each runs every library once.")]
 Suites = Annotated[
     list[str] | None, typer.Option("--suite", metavar="SUITE", help="micro, threads, programs or replay; repeat it.")
 ]
 Rows = Annotated[
-    list[str] | None, typer.Option("--only", metavar="ROW", help="Rows of this name or pattern (*); repeat it.")
+    list[str] | None, typer.Option("--only", metavar="ROW", help="Only rows of this name or pattern (*); repeat it.")
 ]
 Beside = Annotated[
     list[str] | None,
     typer.Option(
         "--lib",
         metavar="LIB|DESIGN",
-        help="A peer (docs/peers.md), a .so or a design, beside glibc; repeat it. Without it all peers and `default`.",
+        help="A peer (docs/peers.md), a .so or a design beside glibc; repeat it. Default: all peers, `default`.",
         autocompletion=designs,
     ),
 ]
 Tuned = Annotated[
     list[str] | None,
-    typer.Option(metavar="LIB|DESIGN[=TUNED_ON]", help="A tuned one, and on what it was tuned; repeat it."),
+    typer.Option(metavar="LIB|DESIGN[=TUNED_ON]", help="A tuned library and the input it was tuned on; repeat it."),
 ]
 Tune = Annotated[
-    bool, typer.Option("--tune", help="A column `tuned`: for each row the design tuned on another input of its work.")
+    bool, typer.Option("--tune", help="Add a column `tuned`: a design tuned on another input of each row.")
 ]
 BenchRounds = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Counted rounds, each library once in each; 7, with --quick 3."),
+    typer.Option(metavar="N", min=1, help="Counted rounds; each runs every library once. Default: 7, with --quick 3."),
 ]
 Designs = Annotated[
     list[str] | None,
     typer.Option(
         "--design",
         metavar="DESIGN",
-        help="A design; repeat it to compare. All built-in ones without it.",
+        help="A design; repeat it to compare designs. Default: all built-in designs.",
         autocompletion=designs,
     ),
 ]
@@ -148,14 +148,14 @@ OutFolder = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="The
 
 
 def application(births: Part | None, deaths: Part | None) -> "Application":
-    """What the program touches; None: what the model takes for a program of which nothing is known."""
+    """The lines that the program touches; None: the assumption for a program of which nothing is known."""
     from heapsmith.model.memory.application import PROGRAM, Application
 
     return Application(births or PROGRAM.births, deaths or PROGRAM.deaths)
 
 
 def command_words(words: list[str]) -> list[str]:
-    """CMD without the `--` before it; BadInput if there is none, or no such program."""
+    """CMD without the `--` before it; BadInput if CMD is empty, or if there is no such program."""
     command = words[1:] if words[:1] == ["--"] else words
     if not command:
         raise BadInput("no command: expected -- CMD [ARG]...")
@@ -165,7 +165,7 @@ def command_words(words: list[str]) -> list[str]:
 
 
 def trace_files(paths: list[Path]) -> list[Path]:
-    """The traces (.hst) of files and folders; BadInput for a folder without any."""
+    """The traces (.hst) of files and folders; BadInput for a folder without traces."""
     found: list[Path] = []
     for path in paths:
         inside = sorted(path.glob("*.hst")) if path.is_dir() else [path]
@@ -194,10 +194,10 @@ def with_stats(options: str, file: str) -> str:
 
 
 def writable_folder(path: Path) -> Path:
-    """`path` as a directory, made if it is absent; BadInput if nothing can be written there."""
+    """`path` as a directory, made if it is absent; BadInput if no file can be written in it."""
     try:
         if path.exists() and not path.is_dir():
-            raise BadInput(f"{path}: cannot be written to: it is no directory")
+            raise BadInput(f"{path}: cannot be written to: it is not a directory")
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             return path
@@ -206,13 +206,13 @@ def writable_folder(path: Path) -> Path:
 
 
 def writable_file(path: Path) -> Path:
-    """`path` as a file to write; BadInput if it cannot be."""
+    """`path` as a file to write; BadInput if it cannot be written."""
     writable_folder(path.parent)
     if path.exists() and not path.is_file():
-        raise BadInput(f"{path}: cannot be written: it is there and no plain file")
+        raise BadInput(f"{path}: cannot be written: it exists and is not a plain file")
     return path
 
 
 def design_name(stem: str) -> str:
-    """A design name made of a file's or folder's: what is neither letter nor digit becomes '-'."""
+    """A design name from the name of a file or folder: each other character than letters and digits becomes '-'."""
     return re.sub(r"[^A-Za-z0-9]+", "-", stem).strip("-") or "forged"

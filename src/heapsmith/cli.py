@@ -1,4 +1,4 @@
-"""The command line: the commands of all groups, the options of the program itself, and how it ends."""
+"""The command line: the commands of all groups, the options of the program itself, and its exit."""
 
 from typing import Annotated
 
@@ -35,5 +35,5 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line and exit: 0 fine, 1 a check failed, 2 usage or bad input, 3 the machine lacks something."""
+    """Run the command line and exit: 0 success, 1 a failed check, 2 bad usage or input, 3 the machine lacks a tool."""
     exits.main(app)

@@ -1,4 +1,4 @@
-"""The commands of designs: look at them, emit and build their C, verify it."""
+"""The commands of designs: show them, emit and build their C, verify it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,10 +8,10 @@ import typer
 from heapsmith import arguments as take
 from heapsmith import results, show
 
-# What needs numpy or numba is imported inside the commands: help and completion must not wait for it.
+# Commands import the modules that need numpy or numba: help and completion must not wait for them.
 
 app = take.Commands(rich_markup_mode=None)
-design_app = take.Commands(help="Look at designs and check them.", rich_markup_mode=None)
+design_app = take.Commands(help="Show designs and check them.", rich_markup_mode=None)
 app.add_typer(design_app, name="design")
 
 
@@ -26,7 +26,7 @@ def designs(json: take.Json = False) -> None:
 
 @design_app.command("show", epilog=take.example("design show default", "design show tuned.toml --json"))
 def design_show(design: take.Name, json: take.Json = False) -> None:
-    """Every derived number of a design; with --json the whole plan, as `generate` writes it."""
+    """Print every derived number of a design. --json prints the whole plan, as `generate` writes it."""
     from heapsmith.model.design.design import load
     from heapsmith.model.design.plan import make_plan
 
@@ -36,7 +36,7 @@ def design_show(design: take.Name, json: take.Json = False) -> None:
 
 @design_app.command("check", epilog=take.example("design check tuned.toml"))
 def design_check(design: take.Name, json: take.Json = False) -> None:
-    """Say whether a design is legal; if not, why, with the field's path."""
+    """Check whether a design is legal. If not, print the reason with the path of the field."""
     from heapsmith.model.design.design import load
 
     found = load(design)
@@ -46,7 +46,7 @@ def design_check(design: take.Name, json: take.Json = False) -> None:
 
 @design_app.command("schema", epilog=take.example("design schema > design.schema.json"))
 def design_schema() -> None:
-    """The JSON Schema of a design file, for editors."""
+    """Print the JSON Schema of a design file, for editors."""
     from heapsmith.model.design.design import schema
 
     show.emit_json(schema())
@@ -56,10 +56,10 @@ def design_schema() -> None:
 def generate(
     design: take.Name,
     out: take.OutFolder,
-    check: Annotated[bool, typer.Option("--check", help="Compare with what is there; write nothing.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Compare with the folder's files; write nothing.")] = False,
     json: take.Json = False,
 ) -> None:
-    """Write the C of a design, heapsmith.h for programs, plan.json and a MANIFEST of hashes."""
+    """Write the C of a design. heapsmith.h for programs, plan.json and a MANIFEST of hashes stand beside it."""
     from heapsmith.codegen.generate import generate as emit
     from heapsmith.model.design.design import load
 
@@ -72,11 +72,11 @@ def build(
     design: take.Name,
     out: take.OutFile,
     checked: Annotated[bool, typer.Option("--checked", help="Assert the machine's equations at run time.")] = False,
-    static: Annotated[bool, typer.Option("--static", help="An archive (.a) to link in.")] = False,
+    static: Annotated[bool, typer.Option("--static", help="Make an archive (.a) for static linking.")] = False,
     header: take.Header = None,
     json: take.Json = False,
 ) -> None:
-    """Compile a design's library with GCC: to preload, to link with -l, or with --static to link in."""
+    """Compile the library of a design with GCC. Preload it, link it with -l, or with --static make an archive."""
     from heapsmith.codegen import generate as emitted
     from heapsmith.codegen.build import build as compile_library
     from heapsmith.model.design.design import load
@@ -95,9 +95,10 @@ def verify(
     traces: Annotated[list[Path] | None, typer.Argument(metavar="TRACE", help="Traces (.hst).")] = None,
     json: take.Json = False,
 ) -> int:
-    """Audit the emitted C of a design, then hold its library against the model on each trace.
+    """Audit the C of a design and compare its library with the model.
 
-    Every counter and every address must agree; the exit status is 1 if anything differs.
+    Library and model perform each trace. Every counter and every address must agree; the exit status is 1 if one
+    differs.
     """
     from heapsmith.codegen.verify import verify as compare
     from heapsmith.model.design.design import load

@@ -1,4 +1,4 @@
-"""The commands of the model: simulate designs on a trace, tune one; calibrate its costs, validate what it says."""
+"""The commands of the model: simulate designs on a trace, tune a design, calibrate costs, validate predictions."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ from heapsmith import arguments as take
 from heapsmith import results, show
 from heapsmith.model.errors import BadInput
 
-# What needs numpy or numba is imported inside the commands: help and completion must not wait for it.
+# Commands import the modules that need numpy or numba: help and completion must not wait for them.
 
 app = take.Commands(rich_markup_mode=None)
 
@@ -29,16 +29,17 @@ def simulate(
     deaths: take.Deaths = None,
     json: take.Json = False,
 ) -> None:
-    """What designs would do on a trace, side by side: counts, bytes, fragmentation.
+    """Simulate designs on a trace, side by side.
 
-    With --machine also cache and TLB misses, page faults and resident bytes, and time if the machine has costs.
+    The tables show counts, bytes and fragmentation. --machine adds cache and TLB misses, page faults and resident
+    bytes, and time if the machine file has costs.
     """
     from heapsmith.model.design.design import builtin_names, load
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.predict.simulate import simulate as run_model
 
     if machine is None and (births or deaths):
-        raise BadInput("--births and --deaths: only with --machine, as they say what is touched of its memory")
+        raise BadInput("--births and --deaths: expected --machine too, whose caches they fill")
     with show.progress() as progress:
         found = run_model(
             trace,
@@ -58,7 +59,7 @@ def reuse(
     deaths: take.Deaths = None,
     json: take.Json = False,
 ) -> None:
-    """The miss ratio of every size of cache: how soon designs and program touch the same lines again."""
+    """Print the miss ratio of every cache size. It tells how soon designs and program touch the same lines again."""
     from heapsmith.model.design.design import builtin_names, load
     from heapsmith.model.predict.reuse import reuse as measure
 
@@ -78,12 +79,14 @@ def tune(
     out: take.OutFile,
     base: take.Base = "default",
     max_overhead: take.Overhead = 1.0,
-    max_classes: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many size classes.")] = 48,
+    max_classes: Annotated[int, typer.Option(metavar="N", min=1, help="The most size classes.")] = 48,
     huge_pages: take.HugePages = False,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="The design's name; without it the file's.")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The design's name. Default: that of the file.")
+    ] = None,
     json: take.Json = False,
 ) -> None:
-    """Search the size classes, fronts and slab size for a trace; write the design, each choice with its reason."""
+    """Search for the best design for a trace. Write it to a file, with the reason for each choice."""
     from heapsmith.model.design.design import load
     from heapsmith.model.design.toml import write_design
     from heapsmith.model.search.tune import tune as search
@@ -104,7 +107,7 @@ def tune(
 
 @app.command(epilog=take.example("calibrate -o machine.toml"))
 def calibrate(out: take.OutFile, rounds: take.Rounds = 5, json: take.Json = False) -> None:
-    """Measure what each kind of event costs on this machine: instructions (valgrind) and nanoseconds."""
+    """Measure the cost of each kind of event here. Instructions come from valgrind, nanoseconds from replays."""
     from heapsmith.bench.calibrate.calibrate import calibrate as measure
     from heapsmith.bench.calibrate.calibrate import write_machine
 
@@ -126,9 +129,10 @@ def validate(
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write scatter plots (HTML).")] = None,
     json: take.Json = False,
 ) -> None:
-    """How wrong the model is: predicted beside measured for designs on traces, good designs and bad ones.
+    """Measure how wrong the model is.
 
-    Without --traces real programs are recorded now; without --design all built-in designs and deliberately bad ones.
+    The tables show predicted beside measured figures, for good and bad designs. Default: traces of real programs,
+    recorded now; all built-in designs, and deliberately bad designs.
     """
     from heapsmith.bench.calibrate.bad_designs import bad_designs
     from heapsmith.bench.report.scatter import write_scatter

@@ -1,4 +1,4 @@
-"""The commands that run programs and replays: under a library, side by side, from trace to library, in a benchmark."""
+"""The commands that run programs and replays: run, replay, forge, bench, doctor."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ import typer
 from heapsmith import arguments as take
 from heapsmith import results, show
 
-# What needs numpy or numba is imported inside the commands: help and completion must not wait for it.
+# Commands import the modules that need numpy or numba: help and completion must not wait for them.
 
 app = take.Commands(rich_markup_mode=None)
 
@@ -21,10 +21,10 @@ def run(
     library: take.LibraryOrDesign,
     command: take.Cmd,
     stats: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the heap's counters at exit; %p in it is the process id.")
+        str | None, typer.Option(metavar="FILE", help="Write the heap's counters at exit; %p becomes the process id.")
     ] = None,
 ) -> int:
-    """Run CMD under LD_PRELOAD of a library; a design is built into the cache first. The exit status is CMD's."""
+    """Run CMD with a library preloaded. A design is first built into the cache. The exit status is that of CMD."""
     from heapsmith.bench.common.built import library_of
     from heapsmith.bench.programs.measure import run_under
     from heapsmith.model.design.design import load
@@ -48,7 +48,7 @@ def replay(
     check: Annotated[bool, typer.Option("--check", help="Check alignment and contents of every block first.")] = False,
     json: take.Json = False,
 ) -> None:
-    """Replay a trace against any malloc in interleaved rounds: time per operation and peak RSS, with their spread."""
+    """Replay a trace with any malloc and measure it. Interleaved rounds: time per operation, peak RSS, their spread."""
     from heapsmith.bench.replay.replay import replay as run_replay
 
     with show.progress() as progress:
@@ -66,14 +66,15 @@ def forge(
     base: take.Base = "default",
     max_overhead: take.Overhead = 1.0,
     name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The design's name; without it the folder's.")
+        str | None, typer.Option(metavar="NAME", help="The design's name. Default: that of the folder.")
     ] = None,
     rounds: take.Rounds = 5,
     json: take.Json = False,
 ) -> None:
-    """All of it for CMD: record, tune, simulate, generate, build, verify, measure, replay.
+    """Make a malloc for CMD, prove it and measure it.
 
-    CMD runs several times, with /dev/null as its input; its output is compared, not shown.
+    The steps are record, tune, simulate, generate, build, verify, measure, replay. CMD runs several times, with
+    /dev/null as its input. Its outputs are compared, not shown.
     """
     from heapsmith.bench.forge import forge as smithy
     from heapsmith.model.design.design import load
@@ -103,13 +104,17 @@ def bench(
     tuned: take.Tuned = None,
     tune: take.Tune = False,
     rounds: take.BenchRounds = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer rows, less work in each: under two minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter rows: under two minutes.")] = False,
     instructions: Annotated[bool, typer.Option("--instructions", help="Count instructions too (valgrind).")] = False,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write JSON; to X.md a page.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write JSON, or a page (.md).")
+    ] = None,
     json: take.Json = False,
 ) -> int:
-    """Benchmarks, replays and real programs under every malloc: time, peak RSS, ratios to glibc and the best peer.
-    See docs/bench.md. The exit status is 1 if a library that is no peer fails a row or changes its output.
+    """Compare every malloc on benchmarks, replays and real programs.
+
+    The tables show time, peak RSS, and their ratios to glibc and to the best peer. See docs/bench.md. The exit status
+    is 1 if a library that is no peer fails a row or changes its output.
     """
     from heapsmith.bench.report import benchmark
     from heapsmith.bench.suite import suite as suites
@@ -135,7 +140,7 @@ def bench(
 
 @app.command(epilog=take.example("doctor", "doctor --json"))
 def doctor(json: take.Json = False) -> int:
-    """What this machine has and lacks for heapsmith; the exit status is 3 if it lacks something essential."""
+    """Say which tools this machine has and lacks. The exit status is 3 if an essential tool is absent."""
     from heapsmith.bench.report.doctor import doctor as examine
 
     found = examine()

@@ -1,4 +1,4 @@
-"""The commands of traces: record one, look at it, check it, make it from another format."""
+"""The commands of traces: record, show, check, salvage and import them."""
 
 import sys
 from pathlib import Path
@@ -10,10 +10,10 @@ from heapsmith import arguments as take
 from heapsmith import results, show
 from heapsmith.model.errors import BadInput, CheckFailed
 
-# What needs numpy or numba is imported inside the commands: help and completion must not wait for it.
+# Commands import the modules that need numpy or numba: help and completion must not wait for them.
 
 app = take.Commands(rich_markup_mode=None)
-trace_app = take.Commands(help="Look at traces, check them, make them from other formats.", rich_markup_mode=None)
+trace_app = take.Commands(help="Show traces, check them, make them from other formats.", rich_markup_mode=None)
 app.add_typer(trace_app, name="trace")
 
 
@@ -21,12 +21,13 @@ app.add_typer(trace_app, name="trace")
 def record(
     command: take.Cmd,
     out: take.OutFile,
-    only: Annotated[bool, typer.Option("--only", help="Keep the busiest process's trace alone.")] = False,
+    only: Annotated[bool, typer.Option("--only", help="Keep only the trace of the busiest process.")] = False,
     json: take.Json = False,
 ) -> int:
-    """Run CMD under the recorder: a trace of its busiest process, and one beside it for each other.
+    """Run CMD and write a trace of its allocations.
 
-    The exit status is CMD's, as are the standard streams until it ends; with --json its output goes to standard error.
+    The trace is that of the busiest process; each other process has a trace beside it. The exit status is that of
+    CMD. CMD has the standard streams; with --json its output goes to standard error.
     """
     from heapsmith.bench.record.record import record as run_recorded
 
@@ -44,7 +45,7 @@ def record(
 
 @trace_app.command("info", epilog=take.example("trace info py.hst"))
 def trace_info(trace: take.Trace, json: take.Json = False) -> None:
-    """Events, threads, sizes, lifetimes, peak live bytes and cross-thread frees of a trace."""
+    """Print a trace in figures. They are events, threads, sizes, lifetimes, peak live bytes and cross-thread frees."""
     from heapsmith.model.trace.stats import trace_info as look
 
     with show.progress() as progress:
@@ -56,9 +57,9 @@ def trace_info(trace: take.Trace, json: take.Json = False) -> None:
 def trace_print(
     trace: take.Trace,
     first: Annotated[int, typer.Option(metavar="N", help="The number of the first event.", min=0)] = 0,
-    count: Annotated[int | None, typer.Option(metavar="N", help="How many events; all without it.", min=0)] = None,
+    count: Annotated[int | None, typer.Option(metavar="N", help="The number of events. Default: all.", min=0)] = None,
 ) -> None:
-    """The events as text: number, time in ns, thread, operation, block, size, alignment."""
+    """Print events as text. Fields: number, time in ns, thread, operation, block, size, alignment."""
     from heapsmith.model.trace.reader import print_events
 
     print_events(trace, sys.stdout, first, count)
@@ -68,11 +69,11 @@ def trace_print(
 def trace_verify(
     trace: take.Trace,
     salvage: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="Write what precedes the damage as a whole trace.")
+        Path | None, typer.Option(metavar="OUT", help="Write the events before the damage to OUT as a whole trace.")
     ] = None,
     json: take.Json = False,
 ) -> None:
-    """Check every checksum and rule of a trace; with --salvage, recover what precedes the damage."""
+    """Check every checksum and rule of a trace. With --salvage, recover the events before the damage."""
     from heapsmith.model.trace.reader import salvage as recover
     from heapsmith.model.trace.reader import verify as check
 
@@ -81,11 +82,11 @@ def trace_verify(
         show.emit_json(whole) if json else show.struct(whole)
         return
     if salvage.exists() and salvage.samefile(trace):
-        raise BadInput(f"{salvage}: is the trace to salvage; expected another file")
+        raise BadInput(f"{salvage}: this is the trace to salvage; expected another file")
     found = recover(trace, take.writable_file(salvage))
     show.emit_json(found) if json else show.struct(found)
     if found.damage and found.events == 0:
-        raise CheckFailed(f"{trace}: nothing precedes the damage: {salvage} is an empty trace")
+        raise CheckFailed(f"{trace}: no event lies before the damage: {salvage} is an empty trace")
 
 
 @trace_app.command("import", epilog=take.example("trace import realloc-bal.rep -o realloc.hst"))

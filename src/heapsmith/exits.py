@@ -1,4 +1,4 @@
-"""From what a command does to the process's exit status: failures become one line on stderr. Only `main` exits."""
+"""How a command ends: its exit status, and one line on stderr for a failure. Only `main` exits."""
 
 import io
 import os
@@ -16,7 +16,7 @@ def _stop(number: int, _: object) -> None:
 
 
 def status(app: typer.Typer, arguments: list[str]) -> int:
-    """Run one command; its exit status. Failures become one line on stderr."""
+    """Run one command and return its exit status. A failure becomes one line on stderr."""
     try:
         answer = app(arguments, prog_name="heapsmith", standalone_mode=False)
         sys.stdout.flush()
@@ -47,13 +47,13 @@ def _complain(what: str) -> None:
 
 
 def _reader_gone() -> int:
-    """Whoever read our output has enough: end as a program does that SIGPIPE ends, without a word."""
+    """The reader of our output has closed it: end silently with the status of a program that SIGPIPE ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return 128 + signal.SIGPIPE
 
 
 def _open_streams() -> None:
-    """Standard streams that the caller closed lead to /dev/null; characters that one's encoding lacks are escaped."""
+    """Lead closed standard streams to /dev/null, and escape characters that the encoding of a stream lacks."""
     while (null := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(null, True)
     os.close(null)
@@ -65,7 +65,7 @@ def _open_streams() -> None:
 
 
 def main(app: typer.Typer) -> None:
-    """Run the command line of `app` and exit: 0 fine, 1 a check failed, 2 bad usage or input, 3 something lacks."""
+    """Run the command line of `app` and exit: 0 success, 1 a failed check, 2 bad usage or input, 3 a missing tool."""
     _open_streams()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)

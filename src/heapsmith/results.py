@@ -1,4 +1,4 @@
-"""What each command shows for people: a result becomes fields and tables."""
+"""The results of commands for people: each becomes fields and tables."""
 
 import sys
 from pathlib import Path
@@ -26,17 +26,17 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
 
 
 MOST_TRACES = 5
-"""Traces of one recording that are named; --json names all."""
+"""How many traces of one recording the command names; --json names all."""
 
 
 def recorded(result: "RecordResult") -> None:
-    """Where the traces are, the largest first; on stderr, as stdout was the command's."""
+    """The traces, the largest first; on stderr, because stdout belonged to the recorded command."""
     for trace in result.traces[:MOST_TRACES]:
         lost = f", {trace.drops:,} DROPPED" if trace.drops else ""
         show.note(f"heapsmith: {trace.path}: {trace.events:,} events{lost} of {' '.join(trace.program)}")
     if more := result.traces[MOST_TRACES:]:
         events = sum(trace.events for trace in more)
-        show.note(f"heapsmith: and {len(more)} smaller traces of other processes, {events:,} events, beside it")
+        show.note(f"heapsmith: and {len(more)} smaller traces of other processes beside it, {events:,} events")
     for warning in result.warnings():
         show.note(f"heapsmith: warning: {warning}")
 
@@ -124,7 +124,7 @@ def plan(made: "Plan") -> None:
 
 
 def generated(found: "Generated", check: bool) -> None:
-    """What was written, or found identical."""
+    """The files that were written, or found identical."""
     print(f"{found.folder}: {'identical' if check else 'written'}: {', '.join(found.files)}")
 
 
@@ -136,7 +136,7 @@ def verified(report: "VerifyReport") -> None:
         failed = report.audit.failed()
         if failed:
             rows = [(row.name, row.check, row.claim, row.found) for row in failed]
-            show.table("claims that do not hold", ("name", "<check", "<claimed", "<found"), rows)
+            show.table("claims that do not hold", ("name", "<check", "<claim", "<in the code"), rows)
         claims = len(report.audit.rows)
         print(f"audit: {claims - len(failed)} of {claims} claims hold ({report.audit.compiler})")
     if report.runs:
@@ -162,7 +162,7 @@ def reused(found: "ReuseTable") -> None:
 
 
 def tuned(found: "Tuned", path: Path) -> None:
-    """What each design tried comes to, and why this one was chosen."""
+    """The figures of each design that the search tried, and the reasons for the chosen design."""
     from heapsmith.bench.report import predictions
 
     draw(predictions.tuned(found))
@@ -182,7 +182,7 @@ def replayed(table: "ReplayTable") -> None:
 
 
 def benched(report: "BenchReport") -> None:
-    """Time, memory and instructions of every row under every malloc, then what to know about them."""
+    """Time, memory and instructions of every row under every malloc, then the notes."""
     from heapsmith.bench.report import benchmark
 
     for table in benchmark.tables(report):
@@ -193,7 +193,7 @@ def benched(report: "BenchReport") -> None:
 
 
 def forged(report: "ForgeReport") -> None:
-    """All tables of a forge, the verdict, and what it wrote."""
+    """All tables of a forge, its verdict, and the files that it wrote."""
     from heapsmith.bench.forge.report import summary, verdict
     from heapsmith.bench.report import measurements
 
@@ -209,7 +209,7 @@ def forged(report: "ForgeReport") -> None:
 
 
 def doctor(report: "DoctorReport") -> None:
-    """What was looked for, what was found, what it is needed for."""
+    """Each tool: whether it is there, which version, and the commands that need it."""
     marks = {(True, True): "ok", (True, False): "ok", (False, True): "LACKING", (False, False): "absent"}
     rows = [(one.name, marks[one.ok, one.essential], one.found, one.needed_for) for one in report.findings]
     show.table("", ("what", "<", "<found", "<needed for"), rows)
@@ -218,8 +218,8 @@ def doctor(report: "DoctorReport") -> None:
 
 
 def calibrated(found: "Calibration", path: Path) -> None:
-    """What calibration measured, how well the costs fit it, and where they are."""
-    instructions = "as shipped: there is no valgrind"
+    """The number of measured replays, how well the costs fit them, and the machine file."""
+    instructions = "as shipped, because valgrind is missing"
     if found.instruction_errors is not None:
         errors = found.instruction_errors
         instructions = f"{found.counted} replays, median error {errors.median:.2%}, 90 % within {errors.p90:.2%}"

@@ -1,4 +1,4 @@
-"""How the commands print: tables, fields and JSON on stdout; notes and progress on stderr."""
+"""The output of commands: tables, fields and JSON on stdout; notes and progress on stderr."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ from heapsmith.bench.common import tables
 from heapsmith.model.files import json_text
 
 Report = Callable[[str, int, int], None]
-"""Called as report(what, done, total) while something long runs."""
+"""Called as report(what, done, total) during long work."""
 
 
 def emit_json(value: Any) -> None:
@@ -35,12 +35,12 @@ def struct(value: msgspec.Struct) -> None:
 
 
 def figure(value: object) -> str:
-    """Whole numbers with their thousands apart, anything else as it is."""
+    """Whole numbers with separated thousands, any other value as it is."""
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table: text to the left, in the first column and in those whose name begins with '<'; figures to the right."""
+    """A table. The first column, and columns whose name begins with '<', are text to the left; others to the right."""
     tables.draw(tables.Words(title, columns, [[str(cell) for cell in row] for row in rows]))
 
 
@@ -56,7 +56,7 @@ def note(text: str) -> None:
 
 @contextmanager
 def progress() -> Iterator[Report]:
-    """A callback that draws a bar on stderr from its first call on, if that is a terminal, and else does nothing."""
+    """A callback that draws a bar on stderr from its first call on; it does nothing if stderr is no terminal."""
     if not sys.stderr.isatty():
         yield lambda what, done, total: None
         return
