@@ -205,9 +205,9 @@ def struct_fields(plan: Plan) -> list[StructField]:
             "previous": layout.SLAB_PREVIOUS,
             "child": layout.SLAB_CHILD,
             "newer": layout.SLAB_NEWER,
-            "elder": layout.SLAB_ELDER,
-            "owner": layout.SLAB_OWNER,
             "older": layout.SLAB_OLDER,
+            "owner": layout.SLAB_OWNER,
+            "earlier": layout.SLAB_EARLIER,
             "class": layout.SLAB_CLASS_NUMBER,
         },
         "class_plan": {

@@ -90,7 +90,7 @@ static struct census take_census(void)
     struct census census = { 0 };
     if (!hs_started())
         return census;
-    hs_store_census(&census.slab_bytes, &census.out_bytes);
+    slabs_census(&census.slab_bytes, &census.out_bytes);
     hs_large_census(&census.run_bytes, &census.used_bytes, &census.huge_bytes, &census.huge_blocks);
     int64_t empty_slabs = (int64_t)look(&hs_count.slabs);
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
@@ -246,7 +246,7 @@ int malloc_trim(size_t pad)
         hs_drain_fronts(hs_self);
     size_t bytes = hs_large_trim(hs_self);
     hs_transfer_empty();
-    bytes += hs_store_trim();
+    bytes += slabs_trim();
     errno = saved;
     return bytes > 0;
 }

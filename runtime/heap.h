@@ -74,7 +74,7 @@ struct heap {
     struct front front[CLASS_COUNT];
     struct block *remote; /* frees by other threads: LIFO, any thread pushes, the owner takes all */
     struct heap *next;    /* LIFO of abandoned heaps, under the pool lock */
-    struct heap *older;   /* all heaps ever created, newest first; written before the heap is published, under the pool lock */
+    struct heap *earlier; /* all heaps ever created, newest first; written before the heap is published, under the pool lock */
     struct store store;   /* the slabs that this heap owns, where heaps own slabs */
     struct class_count count[CLASS_COUNT];
     struct run_cache runs;

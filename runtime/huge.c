@@ -95,13 +95,13 @@ static void delete(struct huge *entry)
 
 static bool enter(char *start, size_t pages)
 {
-    hs_large_lock();
+    hs_lock_large();
     bool entered = table_has_room();
     if (entered) {
         insert((struct huge){ start, pages, (int64_t)hs_count.huge_map });
         count_own(&hs_count.huge_map, 1);
     }
-    hs_large_unlock();
+    hs_unlock_large();
     return entered;
 }
 
@@ -124,23 +124,23 @@ void *huge_alloc(size_t pages, size_t alignment)
 /* A copy of the block's entry; pages == 0 if it is no huge block. */
 static struct huge look_up(const void *block)
 {
-    hs_large_lock();
+    hs_lock_large();
     struct huge found = *find(block);
-    hs_large_unlock();
+    hs_unlock_large();
     return found;
 }
 
 /* The entry itself, which leaves the table. */
 static struct huge take_huge(const void *block)
 {
-    hs_large_lock();
+    hs_lock_large();
     struct huge *entry = find(block);
     struct huge taken = *entry;
     if (taken.pages > 0) {
         delete(entry);
         count_own(&hs_count.huge_unmap, 1);
     }
-    hs_large_unlock();
+    hs_unlock_large();
     return taken;
 }
 
@@ -171,7 +171,7 @@ int64_t huge_ordinal(const void *block)
 /* Under the lock throughout: the old address may be another block's as soon as the mapping has moved. */
 static char *remap(const void *block, size_t pages)
 {
-    hs_large_lock();
+    hs_lock_large();
     struct huge *entry = find(block);
     struct huge moved = *entry;
     if (moved.start != NULL)
@@ -182,7 +182,7 @@ static char *remap(const void *block, size_t pages)
         insert(moved);
         count_own(&hs_count.huge_remap, 1);
     }
-    hs_large_unlock();
+    hs_unlock_large();
     return moved.start;
 }
 
@@ -209,29 +209,29 @@ bool huge_holds(const void *address)
     if (!ENCODE_LINKS && !HEAPSMITH_CHECKED)
         return false;
     bool holds = false;
-    hs_large_lock();
+    hs_lock_large();
     if ((uintptr_t)address >= lowest && (uintptr_t)address < highest)
         for (size_t slot = 0; slot < slots && !holds; slot++)
             holds = table[slot].start != NULL &&
                     (uintptr_t)address - (uintptr_t)table[slot].start < table[slot].pages * PAGE_BYTES;
-    hs_large_unlock();
+    hs_unlock_large();
     return holds;
 }
 
 void huge_census(size_t *bytes, size_t *blocks)
 {
     *bytes = 0;
-    hs_large_lock();
+    hs_lock_large();
     for (size_t slot = 0; slot < slots; slot++)
         *bytes += table[slot].start != NULL ? table[slot].pages * PAGE_BYTES : 0;
     *blocks = entries;
-    hs_large_unlock();
+    hs_unlock_large();
 }
 
 void huge_check(void)
 {
     size_t found = 0;
-    hs_large_lock();
+    hs_lock_large();
     for (size_t slot = 0; slot < slots; slot++) {
         const struct huge *entry = &table[slot];
         if (entry->start == NULL)
@@ -244,7 +244,7 @@ void huge_check(void)
     }
     check(found == entries && entries < slots, "entries == huge blocks < slots");
     check(hs_count.huge_map - hs_count.huge_unmap == entries, "huge_map - huge_unmap == entries");
-    hs_large_unlock();
+    hs_unlock_large();
 }
 
 void huge_reset(void)

@@ -65,7 +65,7 @@ void heapsmith_check(void)
 {
     if (!hs_started())
         return;
-    hs_store_check();
+    slabs_check();
     hs_transfer_check();
     hs_visit_heaps(check_fronts, NULL);
     hs_large_check();
@@ -83,7 +83,7 @@ void heapsmith_reset(void)
     hs_count = (struct heap_count){ 0 };
     memset(hs_no_heap.count, 0, sizeof hs_no_heap.count);
     hardening_reset();
-    hs_store_reset();
+    slabs_reset();
     hs_transfer_reset();
     if (!hs_large_reset())
         hs_broken("a reset heap finds its address space again");

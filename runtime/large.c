@@ -36,10 +36,10 @@ static void *run_alloc(size_t pages, bool *zero, bool *full)
     void *block = run_cache_take(hs_self, pages);
     if (block != NULL)
         return block;
-    hs_large_lock();
+    hs_lock_large();
     block = runs_alloc(pages, zero);
     *full = block == NULL && runs_full(pages);
-    hs_large_unlock();
+    hs_unlock_large();
     return block;
 }
 
@@ -62,9 +62,9 @@ static void *try_alloc(size_t bytes, size_t alignment, bool *zero, bool *refused
 static size_t reclaim_runs(size_t wanted)
 {
     run_cache_empty(hs_self);
-    hs_large_lock();
+    hs_lock_large();
     size_t bytes = ages_reclaim(wanted);
-    hs_large_unlock();
+    hs_unlock_large();
     return bytes;
 }
 
@@ -72,7 +72,7 @@ static size_t reclaim_runs(size_t wanted)
 static size_t reclaim_slabs(size_t wanted)
 {
     hs_transfer_empty();
-    return hs_store_reclaim(wanted);
+    return slabs_reclaim(wanted);
 }
 
 /* The system refused: what is empty becomes address space that no limit on memory counts, free runs first, so much as the
@@ -123,9 +123,9 @@ static void run_free(void *block, size_t pages)
         run_cache_put(hs_self, block, pages);
         return;
     }
-    hs_large_lock();
+    hs_lock_large();
     runs_free(block);
-    hs_large_unlock();
+    hs_unlock_large();
 }
 
 bool hs_large_free(void *block)
@@ -150,9 +150,9 @@ size_t hs_large_usable(const void *block)
 static bool run_extend(void *block, size_t pages, size_t more)
 {
     hardening_unseal(block, usable_of(pages));
-    hs_large_lock();
+    hs_lock_large();
     bool extended = runs_extend(block, more);
-    hs_large_unlock();
+    hs_unlock_large();
     hardening_seal(block, usable_of(extended ? more : pages));
     return extended;
 }
@@ -183,9 +183,9 @@ void *hs_large_resize(void *block, size_t bytes)
 size_t hs_large_trim(struct heap *heap)
 {
     run_cache_empty(heap);
-    hs_large_lock();
+    hs_lock_large();
     size_t bytes = ages_trim();
-    hs_large_unlock();
+    hs_unlock_large();
     return bytes;
 }
 
@@ -199,9 +199,9 @@ int64_t hs_large_locate(const void *block)
 
 void hs_large_census(size_t *run_bytes, size_t *used_bytes, size_t *huge_bytes, size_t *huge_blocks)
 {
-    hs_large_lock();
+    hs_lock_large();
     struct run_census census = runs_census();
-    hs_large_unlock();
+    hs_unlock_large();
     *run_bytes = census.committed_pages * PAGE_BYTES;
     *used_bytes = census.used_pages * PAGE_BYTES;
     huge_census(huge_bytes, huge_blocks);
@@ -219,11 +219,11 @@ void hs_large_check(void)
 {
     struct run_cache sum = { 0 };
     hs_visit_heaps(check_cache, &sum);
-    hs_large_lock();
+    hs_lock_large();
     runs_check();
     struct run_census census = runs_census();
     check(census.runs_gone == sum.held && census.gone_pages == sum.pages, "what is no block and not free is in a run cache");
-    hs_large_unlock();
+    hs_unlock_large();
     huge_check();
 }
 

@@ -21,13 +21,13 @@ void hs_unlock_pool(void)
         lock_release(&pool_lock);
 }
 
-void hs_large_lock(void)
+void hs_lock_large(void)
 {
     if (!forking)
         lock_acquire(&large_lock);
 }
 
-void hs_large_unlock(void)
+void hs_unlock_large(void)
 {
     if (!forking)
         lock_release(&large_lock);

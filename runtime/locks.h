@@ -6,8 +6,8 @@
 
 void hs_lock_pool(void); /* slabs without a class, superslabs, abandoned heaps */
 void hs_unlock_pool(void);
-void hs_large_lock(void); /* runs, huge blocks */
-void hs_large_unlock(void);
+void hs_lock_large(void); /* runs, huge blocks */
+void hs_unlock_large(void);
 
 /* From now on a thread that forks holds both locks until fork is over. It may allocate, as pthread_atfork(3) does. */
 void hs_locks_over_fork(void);

@@ -17,7 +17,7 @@ void ages_join(uint32_t first)
     if (run->dirty == 0)
         return;
     run->newer = 0;
-    run->elder = newest_run;
+    run->older = newest_run;
     if (newest_run != 0)
         hs_runs.page[newest_run - 1].newer = first + 1;
     else
@@ -32,11 +32,11 @@ void ages_leave(uint32_t first)
     if (run->age != AGE_QUEUED)
         return;
     if (run->newer != 0)
-        hs_runs.page[run->newer - 1].elder = run->elder;
+        hs_runs.page[run->newer - 1].older = run->older;
     else
-        newest_run = run->elder;
-    if (run->elder != 0)
-        hs_runs.page[run->elder - 1].newer = run->newer;
+        newest_run = run->older;
+    if (run->older != 0)
+        hs_runs.page[run->older - 1].newer = run->newer;
     else
         oldest_run = run->newer;
     queued_pages -= run->dirty;
@@ -104,15 +104,15 @@ size_t ages_reclaim(size_t wanted)
 void ages_check(void)
 {
     uint64_t pages = 0, runs = 0;
-    uint32_t elder = 0;
+    uint32_t older = 0;
     for (uint32_t run = oldest_run; run != 0; run = hs_runs.page[run - 1].newer, runs++) {
         const struct page *queued = &hs_runs.page[run - 1];
         check(run_state(run - 1) == RUN_FREE && queued->age == AGE_QUEUED, "a run in the age queue is free");
-        check(queued->elder == elder, "the age queue is linked both ways");
+        check(queued->older == older, "the age queue is linked both ways");
         pages += queued->dirty;
-        elder = run;
+        older = run;
     }
-    check(newest_run == elder, "the newest run ends the age queue");
+    check(newest_run == older, "the newest run ends the age queue");
     check(pages == queued_pages, "queued_pages == committed pages of the runs in the age queue");
     for (uint32_t first = 0; first < hs_runs.top; first += hs_runs.page[first].length)
         runs -= run_state(first) == RUN_FREE && hs_runs.page[first].age == AGE_QUEUED;

@@ -52,10 +52,10 @@ void run_cache_put(struct heap *heap, void *block, size_t pages)
 {
     struct run_cache *cache = &heap->runs;
     if (!has_room(cache, pages)) {
-        hs_large_lock();
+        hs_lock_large();
         while (!has_room(cache, pages))
             spill_oldest(cache);
-        hs_large_unlock();
+        hs_unlock_large();
     }
     cache->length[cache->held] = (uint32_t)pages;
     cache->run[cache->held++] = block;
@@ -67,10 +67,10 @@ void run_cache_empty(struct heap *heap)
     struct run_cache *cache = &heap->runs;
     if (cache->held == 0)
         return;
-    hs_large_lock();
+    hs_lock_large();
     while (cache->held > 0)
         spill_oldest(cache);
-    hs_large_unlock();
+    hs_unlock_large();
 }
 
 void run_cache_check(struct heap *heap)

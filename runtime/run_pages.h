@@ -40,7 +40,7 @@ struct page {
     uint32_t next;     /* free: its bin, LIFO */
     uint32_t previous; /* likewise */
     uint32_t newer;    /* AGE_QUEUED: the age queue, FIFO */
-    uint32_t elder;    /* likewise */
+    uint32_t older;    /* likewise */
     uint8_t state;
     uint8_t age;
     bool ends_free; /* a free run ends here */

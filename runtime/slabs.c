@@ -42,7 +42,7 @@ static bool reserve_span(size_t bytes)
 
 /* A smaller span where the system grants no more; without any, runs serve small requests. Under a limit on address space it
  * takes at most 3/8 of that: the runs, the tables and the program need some too. */
-void hs_store_init(void)
+void slabs_init(void)
 {
     size_t span_limit = os_address_space() / 8 * 3;
     unsigned halvings = 0;
@@ -88,7 +88,7 @@ static struct slab *next_slab(unsigned class)
         return NULL;
     struct slab *slab = hs_slabs + (superslab->next >> SLAB_SHIFT);
     superslab->next += SLAB_BYTES;
-    slab->older = last_slab;
+    slab->earlier = last_slab;
     last_slab = slab;
     count_own(&hs_count.slabs, 1);
     return slab;
@@ -118,7 +118,7 @@ static struct slab *retired_slab(unsigned class)
     return slab;
 }
 
-struct slab *hs_acquire_slab(struct heap *heap, unsigned class)
+struct slab *slabs_acquire(struct heap *heap, unsigned class)
 {
     remote_lock_pool();
     struct slab *slab = retired_slab(class);
@@ -152,7 +152,7 @@ static bool give_pages_back(struct slab *slab, bool lazily)
     return true;
 }
 
-void hs_retire_slab(struct heap *heap, struct slab *slab)
+void slabs_retire(struct heap *heap, struct slab *slab)
 {
     check(slab->freed == slab->carved, "a retired slab has all its blocks");
     count_own(&heap->count[slab->class].retire, 1);
@@ -200,18 +200,18 @@ static size_t to_pooled(size_t (*action)(struct slab *slab), size_t wanted)
 {
     size_t bytes = 0;
     hs_lock_pool();
-    for (struct slab *slab = last_slab; slab != NULL && bytes < wanted; slab = slab->older)
+    for (struct slab *slab = last_slab; slab != NULL && bytes < wanted; slab = slab->earlier)
         bytes += slab->pooled ? action(slab) : 0;
     hs_unlock_pool();
     return bytes;
 }
 
-size_t hs_store_trim(void)
+size_t slabs_trim(void)
 {
     return to_pooled(trim, SIZE_MAX);
 }
 
-size_t hs_store_reclaim(size_t wanted)
+size_t slabs_reclaim(size_t wanted)
 {
     return to_pooled(seal, wanted);
 }
@@ -230,12 +230,12 @@ static size_t committed_ahead(void)
     return bytes;
 }
 
-void hs_store_census(size_t *slab_bytes, size_t *out_bytes)
+void slabs_census(size_t *slab_bytes, size_t *out_bytes)
 {
     *out_bytes = 0;
     hs_lock_pool();
     *slab_bytes = committed_ahead();
-    for (const struct slab *slab = last_slab; slab != NULL; slab = slab->older) {
+    for (const struct slab *slab = last_slab; slab != NULL; slab = slab->earlier) {
         *slab_bytes += word_look(&slab->committed);
         *out_bytes += (size_t)word_look(&slab->out) * hs_class[slab->class].stride;
     }
@@ -252,14 +252,14 @@ static void check_marks(const struct slab *slab)
     check(!slab->pooled || slab->carved == 0, "a slab in a pool has all its blocks");
 }
 
-void hs_store_check(void)
+void slabs_check(void)
 {
-    for (const struct slab *slab = last_slab; slab != NULL; slab = slab->older)
+    for (const struct slab *slab = last_slab; slab != NULL; slab = slab->earlier)
         check_marks(slab);
     release_check();
 }
 
-void hs_store_reset(void)
+void slabs_reset(void)
 {
     last_slab = NULL;
     size_t slabs = hs_span_bytes / SLAB_BYTES;
@@ -270,5 +270,5 @@ void hs_store_reset(void)
     }
     hs_span = NO_SPAN;
     hs_span_bytes = 0;
-    hs_store_init();
+    slabs_init();
 }

@@ -9,15 +9,15 @@
 
 #pragma GCC visibility push(hidden)
 
-void hs_store_init(void);
-struct slab *hs_acquire_slab(struct heap *heap, unsigned class); /* for the class; NULL without memory */
-void hs_retire_slab(struct heap *heap, struct slab *slab);       /* it is empty */
+void slabs_init(void);
+struct slab *slabs_acquire(struct heap *heap, unsigned class); /* for the class; NULL without memory */
+void slabs_retire(struct heap *heap, struct slab *slab);       /* it is empty */
 /* Both return bytes. The transfer cache's blocks keep their slabs from being empty. */
-size_t hs_store_trim(void);             /* the pages of all empty slabs go back */
-size_t hs_store_reclaim(size_t wanted); /* empty slabs become address space: at least so many bytes, if there are */
-void hs_store_census(size_t *slab_bytes, size_t *out_bytes); /* committed to slabs; of that in blocks that are out */
-void hs_store_check(void);              /* checked build */
-void hs_store_reset(void);              /* checked build */
+size_t slabs_trim(void);             /* the pages of all empty slabs go back */
+size_t slabs_reclaim(size_t wanted); /* empty slabs become address space: at least so many bytes, if there are */
+void slabs_census(size_t *slab_bytes, size_t *out_bytes); /* committed to slabs; of that in blocks that are out */
+void slabs_check(void);              /* checked build */
+void slabs_reset(void);              /* checked build */
 
 #pragma GCC visibility pop
 

@@ -22,13 +22,13 @@ struct slab {
     struct slab *previous; /* slab choice's list or heap */
     struct slab *child;    /* slab choice's heap or mark */
     struct slab *newer;    /* age queue of empty slabs: the one retired after this */
-    struct slab *elder;    /* age queue: the one retired before this */
+    struct slab *older;    /* age queue: the one retired before this */
     struct heap *owner;    /* the heap that acquired it where heaps own slabs, or NULL */
-    struct slab *older;    /* the slab handed out before this one: every slab ever, under the pool lock */
+    struct slab *earlier;  /* the slab handed out before this one: every slab ever, under the pool lock */
     uint16_t class;
     bool pooled;           /* in a pool; under the pool lock */
     bool aging;            /* in the age queue */
-    bool sealed;           /* pooled, and its pages are address space only (hs_store_reclaim) */
+    bool sealed;           /* pooled, and its pages are address space only (slabs_reclaim) */
     bool huge;             /* its superslab lies on huge pages */
 };
 

@@ -64,7 +64,7 @@ static uint32_t take(struct heap *heap, unsigned class, void **blocks, uint32_t 
     while (taken < want) {
         struct slab *slab = choice_gives(slabs);
         if (slab == NULL) {
-            slab = hs_acquire_slab(heap, class);
+            slab = slabs_acquire(heap, class);
             if (slab == NULL)
                 break;
             choice_attach(slabs, slab);
@@ -125,7 +125,7 @@ static uint32_t give_to_slab(struct heap *heap, struct class_slabs *slabs, unsig
         choice_add(slabs, slab);
     if (slab->out == 0 && choice_lets_go(slabs, slab)) {
         choice_remove(slabs, slab);
-        hs_retire_slab(heap, slab);
+        slabs_retire(heap, slab);
     }
     return given;
 }

@@ -58,7 +58,7 @@ static void abandon(void *unused)
 static void start(void)
 {
     if (hs_span_bytes == 0)
-        hs_store_init();
+        slabs_init();
     if (!has_exit_key)
         has_exit_key = pthread_key_create(&exit_key, abandon) == 0;
     __atomic_store_n(&heaps_usable, runs_init(), __ATOMIC_RELEASE);
@@ -90,7 +90,7 @@ static struct heap *adopt_or_create(void)
     if (heap == NULL)
         return NULL;
     hs_rows_init(heap);
-    heap->older = newest_heap;
+    heap->earlier = newest_heap;
     __atomic_store_n(&newest_heap, heap, __ATOMIC_RELEASE); /* a signal's report may walk the list at any moment */
     count_own(&hs_count.heaps, 1);
     return heap;
@@ -131,7 +131,7 @@ void hs_free_without_heap(unsigned class, void *block)
 void hs_visit_heaps(void (*visit)(struct heap *heap, void *with), void *with)
 {
     visit(&hs_no_heap, with);
-    for (struct heap *heap = __atomic_load_n(&newest_heap, __ATOMIC_ACQUIRE); heap != NULL; heap = heap->older)
+    for (struct heap *heap = __atomic_load_n(&newest_heap, __ATOMIC_ACQUIRE); heap != NULL; heap = heap->earlier)
         visit(heap, with);
 }
 
@@ -144,8 +144,8 @@ __attribute__((constructor)) static void register_fork(void)
 
 void hs_forget_heaps(void)
 {
-    for (struct heap *heap = newest_heap, *older; heap != NULL; heap = older) {
-        older = heap->older;
+    for (struct heap *heap = newest_heap, *earlier; heap != NULL; heap = earlier) {
+        earlier = heap->earlier;
         os_unmap(heap, sizeof *heap + SLOT_COUNT * sizeof heap->slot[0]);
     }
     newest_heap = abandoned = NULL;

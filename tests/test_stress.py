@@ -156,7 +156,7 @@ NO_LOCKS = (
     ("remote/local_cache.c", "    hs_lock_pool();", "    ;"),
     ("remote/owner_list.c", "    hs_lock_pool();", "    ;"),
     ("remote/owner_list.c", "__ATOMIC_RELEASE", "__ATOMIC_RELAXED"),
-    ("large.c", "    hs_large_lock();", "    ;"),
+    ("large.c", "    hs_lock_large();", "    ;"),
 )
 
 

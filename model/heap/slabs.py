@@ -10,7 +10,7 @@ from heapsmith.model.memory.layout import (
     POOL_LOCK,
     SLAB_BYTES,
     SLAB_CLASS_NUMBER,
-    SLAB_ELDER,
+    SLAB_EARLIER,
     SLAB_NEWER,
     SLAB_NEXT,
     SLAB_OLDER,
@@ -106,7 +106,7 @@ def new_slab(state: State, pool: int, cls: int) -> int:
             commit(state, state.slabs_per_superslab * state.slab_bytes)
     slab = state.slabs_made
     state.slabs[slab]["place"] = state.classes[pool]["next_place"]
-    touch(state.touched, slab_at(state, slab) + SLAB_OLDER, 1)
+    touch(state.touched, slab_at(state, slab) + SLAB_EARLIER, 1)
     touch(state.touched, COUNTS + TOTAL_SLABS, 1)
     if state.classes[pool]["next_huge"] == 1:
         state.slabs[slab]["committed"] = state.slab_bytes
@@ -141,7 +141,7 @@ def join_age_queue(state: State, slab: int) -> None:
     newest = state.newest_slab
     if state.budgeted == 1:
         touch(state.touched, slab_at(state, slab) + SLAB_NEWER, 1)
-        touch(state.touched, slab_at(state, slab) + SLAB_ELDER, 1)
+        touch(state.touched, slab_at(state, slab) + SLAB_OLDER, 1)
         if newest >= 0:
             touch(state.touched, slab_at(state, newest) + SLAB_NEWER, 1)
     join(state.slabs, newest, slab)
@@ -157,12 +157,12 @@ def leave_age_queue(state: State, slab: int) -> None:
     if state.budgeted == 1:
         older, newer = int(state.slabs[slab]["older"]), int(state.slabs[slab]["newer"])
         touch(state.touched, slab_at(state, slab) + SLAB_NEWER, 0)
-        touch(state.touched, slab_at(state, slab) + SLAB_ELDER, 0)
+        touch(state.touched, slab_at(state, slab) + SLAB_OLDER, 0)
         touch(state.touched, slab_at(state, slab) + SLAB_CLASS_NUMBER, 1)
         if older >= 0:
             touch(state.touched, slab_at(state, older) + SLAB_NEWER, 1)
         if newer >= 0:
-            touch(state.touched, slab_at(state, newer) + SLAB_ELDER, 1)
+            touch(state.touched, slab_at(state, newer) + SLAB_OLDER, 1)
     leave(state.slabs, slab)
     if state.oldest_slab == slab:
         state.oldest_slab = state.slabs[slab]["newer"]

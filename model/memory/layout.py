@@ -72,7 +72,7 @@ SLAB_SHIFT = 26
 WORD = 8
 SLAB_BYTES = 80
 SLAB_OUT = 8
-SLAB_NEXT, SLAB_PREVIOUS, SLAB_CHILD, SLAB_NEWER, SLAB_ELDER, SLAB_OWNER, SLAB_OLDER, SLAB_CLASS_NUMBER = range(
+SLAB_NEXT, SLAB_PREVIOUS, SLAB_CHILD, SLAB_NEWER, SLAB_OLDER, SLAB_OWNER, SLAB_EARLIER, SLAB_CLASS_NUMBER = range(
     16, 80, 8
 )
 """struct slab; its counts (carved, freed, out, committed) come first, flags behind the class."""

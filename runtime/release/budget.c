@@ -21,7 +21,7 @@ static void join(struct slab *slab)
 {
     slab->aging = true;
     slab->newer = NULL;
-    slab->elder = newest_slab;
+    slab->older = newest_slab;
     if (newest_slab != NULL)
         newest_slab->newer = slab;
     else
@@ -33,8 +33,8 @@ static void join(struct slab *slab)
 static void leave_queue(struct slab *slab)
 {
     slab->aging = false;
-    *(slab->elder != NULL ? &slab->elder->newer : &oldest_slab) = slab->newer;
-    *(slab->newer != NULL ? &slab->newer->elder : &newest_slab) = slab->elder;
+    *(slab->older != NULL ? &slab->older->newer : &oldest_slab) = slab->newer;
+    *(slab->newer != NULL ? &slab->newer->older : &newest_slab) = slab->older;
     aging_bytes -= slab->committed;
 }
 

@@ -28,7 +28,7 @@ void *os_map(size_t bytes, size_t alignment)
     return &heaps[made++];
 }
 
-void hs_store_init(void)
+void slabs_init(void)
 {
     hs_span_bytes = 1;
 }
@@ -160,9 +160,9 @@ static void use_pool(void)
 
 static void use_large(void)
 {
-    hs_large_lock();
+    hs_lock_large();
     large_data++;
-    hs_large_unlock();
+    hs_unlock_large();
 }
 
 /* Between the handlers other libraries' handlers may allocate. */
@@ -225,10 +225,10 @@ static void fork_in_handler(bool as_child)
 static void handler_large(int thread)
 {
     if (thread == 0) {
-        hs_large_lock();
+        hs_lock_large();
         fork_in_handler(false);
         expect(lock_mine(&large_lock), "fork released a lock that it did not take");
-        hs_large_unlock();
+        hs_unlock_large();
     } else if (thread == 1) {
         fork_here(false);
     } else {
@@ -243,25 +243,25 @@ static void handlers_exchanged(int thread)
         fork_in_handler(false);
         hs_unlock_pool();
     } else {
-        hs_large_lock();
+        hs_lock_large();
         fork_in_handler(false);
-        hs_large_unlock();
+        hs_unlock_large();
     }
 }
 
 static void child_of_handler(int thread)
 {
     if (thread == 0) {
-        hs_large_lock();
+        hs_lock_large();
         fork_in_handler(true);
-        hs_large_unlock();
+        hs_unlock_large();
         use_pool();
         use_large();
     } else {
         hs_lock_pool();
         hs_unlock_pool();
-        hs_large_lock();
-        hs_large_unlock();
+        hs_lock_large();
+        hs_unlock_large();
     }
 }
 
