@@ -139,10 +139,18 @@ def _acts(tree: ast.AST, callees: Callees) -> bool:
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
             return True
         if isinstance(node, ast.Call):
-            name = ast.unparse(node.func).partition(".")[0]
+            name = _called(node)
             if callees[name].acts if name in callees else name not in _HARMLESS:
                 return True
     return False
+
+
+def _called(node: ast.Call) -> str:
+    """The name of the function that is called, or of the module or object that has it."""
+    function = node.func
+    while isinstance(function, ast.Attribute):
+        function = function.value
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _is_number(node: ast.expr, known: Mapping[str, int]) -> bool:
@@ -194,7 +202,7 @@ class _Whole(ast.NodeVisitor):
             self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
-        callee = self.callees.get(ast.unparse(node.func))
+        callee = self.callees.get(_called(node))
         pointers = callee.pointers if callee else [False] * len(node.args)
         for arg, is_pointer in zip(node.args, pointers, strict=True):
             if is_pointer and isinstance(arg, ast.Subscript):  # a row of a two-dimensional array
@@ -232,7 +240,7 @@ class _Pointed(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
-        callee = self.callees.get(ast.unparse(node.func))
+        callee = self.callees.get(_called(node))
         if callee:
             for place, is_pointer in enumerate(callee.pointers):
                 arg = node.args[place]
@@ -300,12 +308,12 @@ class _Pruner(ast.NodeTransformer):
         return node if _acts(node, self.callees) else None
 
     def visit_Call(self, node: ast.Call) -> Any:
-        self.generic_visit(node)
-        name = ast.unparse(node.func)
+        name = _called(node)
         if name in self.callees:
             passed = self.callees[name].passed
             node.args = [self._plain(arg) for arg, kept in zip(node.args, passed, strict=True) if kept]
-        elif name == "int" and self._is_int64(node.args[0]):
+        self.generic_visit(node)
+        if name == "int" and self._is_int64(node.args[0]):
             return node.args[0]
         return node
 
