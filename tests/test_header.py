@@ -94,11 +94,17 @@ def twins(emitted: Folder, tmp_path_factory: pytest.TempPathFactory) -> Folder:
     return program
 
 
+NO_END = 1 << 16
+
+
 def ended(
     command: Sequence[str | Path], limits: Mapping[int, int] | None = None, **environment: str
 ) -> tuple[int, str]:
-    """The program's status and output."""
-    done = start(command, limits=limits, environment=environment)
+    """The program's status and output; of a program that does not end a status that no other has."""
+    try:
+        done = start(command, limits=limits, environment=environment)
+    except subprocess.TimeoutExpired:
+        return NO_END, ""
     return done.returncode, done.stdout
 
 
