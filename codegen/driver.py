@@ -2,7 +2,6 @@
 
 import os
 import re
-import resource
 import signal
 import subprocess
 import tempfile
@@ -52,10 +51,10 @@ def driver_tool() -> Path:
     return build_tool("driver", sources, [*TOOL_FLAGS, "-pthread", "-rdynamic", "-ldl"])
 
 
-def _head(op: int, events: int) -> NDArray[np.void]:
+def _head(op: int, size: int, events: int) -> NDArray[np.void]:
     """A head record, followed by empty records for the events of a batch."""
     records = np.zeros(1 + events, RECORD)
-    records["op"][0], records["bytes"][0] = op, events
+    records["op"][0], records["bytes"][0] = op, size
     return records
 
 
@@ -64,8 +63,7 @@ class Driver:
 
     grain: least alignment of a block, bytes. counters: number of the library's counters.
     check_every: events between two calls of heapsmith_check (0: never). timeout_s: limit for one
-    batch. address_space: bytes that may be mapped beyond the driver's own (None: no limit). under:
-    a command that runs the driver. Raises Missing without gcc.
+    batch. under: a command that runs the driver. Raises Missing without gcc.
     """
 
     def __init__(
@@ -76,11 +74,10 @@ class Driver:
         *,
         check_every: int = 0,
         timeout_s: int = 600,
-        address_space: int | None = None,
         under: Sequence[str] = (),
     ) -> None:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
-        numbers = [grain, counters, check_every, timeout_s, *([] if address_space is None else [address_space])]
+        numbers = [grain, counters, check_every, timeout_s]
         command = [*under, str(driver_tool()), str(library.resolve()), *map(str, numbers)]
         environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "HEAPSMITH")}
         try:
@@ -111,15 +108,18 @@ class Driver:
 
     def send(self, chunk: Chunk) -> None:
         """Send the events of a chunk; `receive` returns the answer. Raises DriverFailed."""
-        records = _head(BATCH, len(chunk.op))
+        records = _head(BATCH, len(chunk.op), len(chunk.op))
         events = records[1:]
         events["op"], events["thread"], events["block"] = chunk.op, chunk.thread, chunk.block
         events["bytes"], events["align_log2"] = chunk.size, chunk.align_log2
         self._write(records)
 
-    def reset(self) -> None:
-        """Checked build: end all threads and reset the heap. Raises DriverFailed."""
-        self._write(_head(RESET, 0))
+    def reset(self, span_bytes: int = 1 << 62) -> None:
+        """Checked build: end all threads and reset the heap, with so much of each span to use.
+
+        Raises DriverFailed.
+        """
+        self._write(_head(RESET, span_bytes, 0))
 
     def receive(self, events: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Address code per event (-1: no block), and all counters. Raises DriverFailed, Missing."""
@@ -129,9 +129,6 @@ class Driver:
 
     def refusal(self) -> str | None:
         """Why the library may have got too little memory; None if no reason is known."""
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit != resource.RLIM_INFINITY:
-            return f"the address space is limited to {limit:,} bytes (ulimit -v), which limits the library's spans"
         return f"the system refused it {self._refused_bytes:,} bytes of memory" if self._refused_bytes else None
 
     def close(self) -> None:

@@ -15,14 +15,12 @@ ENUMERATORS = {
         *("run_cache_slots", "run_cache_bytes", "slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"),
         *("budget_growth", "release_lazily", "huge_page_bytes", "thp_asked", "thp_slabs_from_bytes"),
         *("thp_runs_from_bytes", "thp_never", "tail_bytes", "guard_bytes", "quarantine", "transfer_idle"),
-        *("quarantine_slots", "encode_links", "zero_freed", "slab_span_bytes", "span_slabs", "region_bytes"),
-        *("region_shift", "run_span_pages", "run_step_pages"),
+        *("quarantine_slots", "encode_links", "zero_freed", "slab_span_bytes", "span_slabs", "regions"),
+        *("region_bytes", "region_shift", "slab_classes_bytes", "live_map", "run_span_pages", "run_step_pages"),
     )
 } | {
     "SIZE_BIAS": "bias",
     "TRANSFER_SLOTS": "transfer_room",
-    "SMALLEST_SLAB_SPAN": "smallest_slab_span_bytes",
-    "SMALLEST_RUN_SPAN": "smallest_run_span_bytes",
     "SLOT_COUNT": "slots_per_heap",
 }
 """By enumerator of plan.h: the field of the Plan with its value."""

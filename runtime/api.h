@@ -34,8 +34,9 @@ void heapsmith_counters(uint64_t *counters);
 int64_t heapsmith_locate(const void *block);
 /* Checked build: walks the heap, aborts with the equation that does not hold. Needs all other threads idle. */
 void heapsmith_check(void);
-/* Checked build: the heap as it was before the first allocation. Needs all other threads ended. */
-void heapsmith_reset(void);
+/* Checked build: the heap as it was before the first allocation, with at most so much of each span to use (of the slab span a
+ * superslab per region at least). Needs all other threads ended. */
+void heapsmith_reset(size_t span_bytes);
 
 #pragma GCC visibility pop
 #pragma GCC visibility push(hidden)

@@ -71,20 +71,17 @@ void heapsmith_check(void)
     hs_large_check();
 }
 
-void heapsmith_reset(void)
+void heapsmith_reset(size_t span_bytes)
 {
     if (!HEAPSMITH_CHECKED || !hs_started())
         return;
     hs_forget_heaps();
     empties_reset();
-    classifier_reset();
     release_reset();
     remote_reset();
     hs_count = (struct heap_count){ 0 };
     memset(hs_no_heap.count, 0, sizeof hs_no_heap.count);
-    hardening_reset();
-    slabs_reset();
+    slabs_reset(span_bytes);
     hs_transfer_reset();
-    if (!hs_large_reset())
-        hs_broken("a reset heap finds its address space again");
+    hs_large_reset(span_bytes);
 }

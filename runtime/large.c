@@ -10,6 +10,7 @@
 #include "os.h"
 #include "run_ages.h"
 #include "run_cache.h"
+#include "run_pages.h"
 #include "runs.h"
 #include "slabs.h"
 #include "thread.h"
@@ -29,33 +30,43 @@ static size_t usable_of(size_t pages)
     return pages > 0 ? pages * PAGE_BYTES - TAIL_BYTES : 0;
 }
 
-/* *full: there is no memory for it in the span, whatever the system grants. */
-static void *run_alloc(size_t pages, bool *zero, bool *full)
+static void *run_alloc(size_t pages, bool *zero)
 {
-    *zero = *full = false;
+    *zero = false;
     void *block = run_cache_take(hs_self, pages);
     if (block != NULL)
         return block;
     hs_lock_large();
     block = runs_alloc(pages, zero);
-    *full = block == NULL && runs_full(pages);
     hs_unlock_large();
     return block;
 }
 
-/* NULL without memory; *refused: it is the system that has none. */
-static void *try_alloc(size_t bytes, size_t alignment, bool *zero, bool *refused)
+/* NULL without memory. A run for which the span has no room is a huge block, unless it is for a small request. */
+static void *try_alloc(size_t bytes, size_t alignment, bool *zero)
 {
     size_t pages = pages_for(bytes);
     if (bytes <= HUGE_BYTES && alignment <= PAGE_BYTES) {
-        bool full;
-        void *block = run_alloc(pages, zero, &full);
-        *refused = !full;
-        if (block != NULL || !full || bytes <= SMALL_LIMIT)
+        void *block = run_alloc(pages, zero);
+        if (block != NULL || os_refused || bytes <= SMALL_LIMIT)
             return block;
     }
-    *zero = *refused = true;
+    *zero = true;
     return huge_alloc(pages, alignment);
+}
+
+/* A limit on address space came after the start: what is only reserved goes. A limit that was set in its knowledge, above
+ * all that was mapped, goes on counting it; under a lower limit there is no room to do so. */
+static void vacate(void)
+{
+    hs_lock_pool();
+    hs_lock_large();
+    if (os_reserving && os_limited()) {
+        os_reserving = false;
+        os_hold(slabs_vacate() + pages_vacate());
+    }
+    hs_unlock_large();
+    hs_unlock_pool();
 }
 
 /* Free runs become address space, at least so many bytes if there are; bytes. */
@@ -68,40 +79,33 @@ static size_t reclaim_runs(size_t wanted)
     return bytes;
 }
 
-/* The same with empty slabs. */
-static size_t reclaim_slabs(size_t wanted)
+/* The system refused so many bytes: what is only reserved or empty stops counting against limits. Of what is empty free runs
+ * go first, and so much as the request needs with its places in the tables, but not little by little: each piece may cost the
+ * process a mapping. Nothing for requests larger than all the heap ever held. */
+static void recover(size_t bytes)
 {
-    hs_transfer_empty();
-    return slabs_reclaim(wanted);
-}
-
-/* The system refused: what is empty becomes address space that no limit on memory counts, free runs first, so much as the
- * request needs and RECLAIM_BYTES at least: each piece may cost the process a mapping. Not for requests larger than all the
- * heap ever held. */
-static void *rescue(size_t bytes, size_t alignment, bool *zero)
-{
-    enum { RECLAIM_BYTES = 1 << 20 };
-    if (bytes + alignment > __atomic_load_n(&hs_count.committed_peak, __ATOMIC_RELAXED))
-        return NULL;
-    size_t wanted = bytes > RECLAIM_BYTES ? bytes : RECLAIM_BYTES;
-    bool refused;
-    void *block = NULL;
-    if (reclaim_runs(wanted) > 0)
-        block = try_alloc(bytes, alignment, zero, &refused);
-    if (block == NULL && reclaim_slabs(wanted) > 0)
-        block = try_alloc(bytes, alignment, zero, &refused);
-    return block;
+    enum { LEAST = 1 << 20, TABLES = 32 };
+    vacate();
+    if (bytes > __atomic_load_n(&hs_count.committed_peak, __ATOMIC_RELAXED))
+        return;
+    size_t wanted = bytes + bytes / TABLES + LEAST;
+    size_t found = reclaim_runs(wanted);
+    if (found < wanted) {
+        hs_transfer_empty();
+        slabs_reclaim(wanted - found);
+    }
 }
 
 void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
 {
     int saved = errno;
     void *block = NULL;
-    bool refused;
     if (bytes <= PTRDIFF_MAX && hs_started()) {
-        block = try_alloc(bytes, alignment, zero, &refused);
-        if (block == NULL && refused)
-            block = rescue(bytes, alignment, zero);
+        block = try_alloc(bytes, alignment, zero);
+        if (block == NULL && os_refused) {
+            recover(bytes + alignment);
+            block = try_alloc(bytes, alignment, zero);
+        }
     }
     if (block != NULL)
         hardening_seal(block, usable_of(pages_for(bytes)));
@@ -109,9 +113,13 @@ void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
     return block;
 }
 
+/* A small request comes here when its refill brought no block. If the system refused a superslab, the next refill finds room
+ * for one. */
 void *hs_malloc_large(size_t bytes)
 {
     bool zero;
+    if (bytes <= SMALL_LIMIT && os_refused)
+        recover(SUPERSLAB_BYTES);
     return hs_large_alloc(bytes, GRAIN, &zero);
 }
 
@@ -227,8 +235,8 @@ void hs_large_check(void)
     huge_check();
 }
 
-bool hs_large_reset(void)
+void hs_large_reset(size_t span_bytes)
 {
     huge_reset();
-    return runs_reset();
+    runs_reset(span_bytes);
 }

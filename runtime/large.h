@@ -20,7 +20,7 @@ size_t hs_large_trim(struct heap *heap);                          /* its cache a
 int64_t hs_large_locate(const void *block);
 void hs_large_census(size_t *run_bytes, size_t *used_bytes, size_t *huge_bytes, size_t *huge_blocks);
 void hs_large_check(void);
-bool hs_large_reset(void); /* checked build */
+void hs_large_reset(size_t span_bytes); /* checked build */
 
 /* There is no heap, or no slab for the class: a run serves. */
 static inline void *hs_alloc_run_for(unsigned class)

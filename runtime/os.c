@@ -3,26 +3,34 @@
 #include "os.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 
-enum { OS_PAGE = 4096 };
+enum { OS_PAGE = 4096, RESERVED = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
+
+bool os_reserving = true;
+__thread bool os_refused;
+static char *arena, *unplaced; /* the arena, and what of it is no range yet */
+
+static char *round_up(const void *address, size_t step)
+{
+    return (char *)(((uintptr_t)address + step - 1) & ~(uintptr_t)(step - 1));
+}
 
 static void *map_aligned(size_t bytes, size_t alignment, int protection, int flags)
 {
     size_t slack = alignment > OS_PAGE ? alignment : 0;
     if (bytes + slack < bytes)
         return NULL;
-    char *start = mmap(NULL, bytes + slack, protection, flags | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *start = mmap(NULL, bytes + slack, protection, flags, -1, 0);
     if (start == MAP_FAILED)
         return NULL;
     if (slack == 0)
         return start;
-    char *aligned = (char *)(((uintptr_t)start + alignment - 1) & ~(uintptr_t)(alignment - 1));
+    char *aligned = round_up(start, alignment);
     if (aligned > start)
         os_unmap(start, (size_t)(aligned - start));
     size_t behind = slack - (size_t)(aligned - start);
@@ -31,19 +39,116 @@ static void *map_aligned(size_t bytes, size_t alignment, int protection, int fla
     return aligned;
 }
 
-void *os_reserve(size_t bytes, size_t alignment)
+/* At this address or nowhere. */
+static bool map_at(void *start, size_t bytes, int protection, int flags)
 {
-    return map_aligned(bytes, alignment, PROT_NONE, MAP_NORESERVE);
+    void *mapped = mmap(start, bytes, protection, flags | MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (mapped != MAP_FAILED && mapped != start) /* Linux before 4.17 takes the address for a wish */
+        os_unmap(mapped, bytes);
+    return mapped == start;
+}
+
+bool os_limited(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* The system places mappings without an address of their own as high as it can, or upwards from a third of all: the arena
+ * lies FAR below the first mapping that we see, where neither comes. Under valgrind, whose mappings lie low, as far above. */
+bool os_arena(size_t bytes)
+{
+    enum { FAR = 1ll << 40, LOW = 1ll << 45, STEP = 1 << 30 };
+    void *seen = map_aligned(OS_PAGE, OS_PAGE, PROT_NONE, RESERVED);
+    if (seen == NULL)
+        return false;
+    os_unmap(seen, OS_PAGE);
+    arena = (uintptr_t)seen > LOW ? (char *)seen - FAR - bytes : (char *)seen + FAR;
+    arena = round_up(arena, STEP);
+    os_reserving = !os_limited();
+    if (os_reserving && !map_at(arena, bytes, PROT_NONE, MAP_NORESERVE)) {
+        char *elsewhere = map_aligned(bytes, OS_PAGE, PROT_NONE, RESERVED);
+        os_reserving = elsewhere != NULL;
+        arena = os_reserving ? elsewhere : arena;
+    }
+    unplaced = arena;
+    return true;
+}
+
+void *os_range(size_t bytes, size_t alignment)
+{
+    char *start = round_up(unplaced, alignment);
+    unplaced = start + bytes;
+    return start;
+}
+
+void os_readable(void *start, size_t bytes)
+{
+    if (os_reserving)
+        mprotect(start, bytes, PROT_READ);
+}
+
+bool os_commit(void *start, size_t bytes)
+{
+    int saved = errno;
+    bool committed = os_reserving ? !os_limited() && mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0
+                                  : map_at(start, bytes, PROT_READ | PROT_WRITE, 0);
+    os_refused = !committed;
+    errno = saved;
+    return committed;
+}
+
+/* The pages that are committed with a part. */
+static struct os_part pages_of(struct os_part part)
+{
+    char *first = round_up(part.start, OS_PAGE);
+    return (struct os_part){ first, (size_t)(round_up((char *)part.start + part.bytes, OS_PAGE) - first) };
+}
+
+bool os_commit_all(const struct os_part *part, size_t parts)
+{
+    for (size_t index = 0; index < parts; index++) {
+        struct os_part pages = pages_of(part[index]);
+        if (pages.bytes > 0 && !os_commit(pages.start, pages.bytes)) {
+            if (!os_reserving)
+                os_unmap_all(part, index);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool os_decommit(void *start, size_t bytes)
+{
+    int saved = errno;
+    bool decommitted = os_reserving ? mmap(start, bytes, PROT_NONE, RESERVED | MAP_FIXED, -1, 0) != MAP_FAILED
+                                    : munmap(start, bytes) == 0;
+    errno = saved;
+    return decommitted;
+}
+
+size_t os_unmap_all(const struct os_part *part, size_t parts)
+{
+    size_t bytes = 0;
+    for (size_t index = 0; index < parts; index++) {
+        struct os_part pages = pages_of(part[index]);
+        if (pages.bytes > 0)
+            os_unmap(pages.start, pages.bytes);
+        bytes += pages.bytes;
+    }
+    return bytes;
+}
+
+void os_hold(size_t bytes)
+{
+    map_at(arena - bytes, bytes, PROT_NONE, MAP_NORESERVE);
 }
 
 void *os_map(size_t bytes, size_t alignment)
 {
-    return map_aligned(bytes, alignment, PROT_READ | PROT_WRITE, 0);
-}
-
-void *os_reserve_zeros(size_t bytes)
-{
-    return map_aligned(bytes, 1, PROT_READ, MAP_NORESERVE);
+    void *start = map_aligned(bytes, alignment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+    os_refused = start == NULL;
+    return start;
 }
 
 uintptr_t os_random(void)
@@ -54,31 +159,6 @@ uintptr_t os_random(void)
         memcpy(&word, (const void *)getauxval(AT_RANDOM), sizeof word);
     errno = saved;
     return word;
-}
-
-size_t os_address_space(void)
-{
-    struct rlimit limit;
-    return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur;
-}
-
-bool os_commit(void *start, size_t bytes)
-{
-    uintptr_t first = (uintptr_t)start & ~(uintptr_t)(OS_PAGE - 1);
-    uintptr_t end = ((uintptr_t)start + bytes + OS_PAGE - 1) & ~(uintptr_t)(OS_PAGE - 1);
-    int saved = errno;
-    bool committed = mprotect((void *)first, end - first, PROT_READ | PROT_WRITE) == 0;
-    errno = saved;
-    return committed;
-}
-
-bool os_decommit(void *start, size_t bytes)
-{
-    int saved = errno;
-    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-    bool decommitted = mmap(start, bytes, PROT_NONE, flags, -1, 0) != MAP_FAILED;
-    errno = saved;
-    return decommitted;
 }
 
 void os_huge_pages(void *start, size_t bytes, bool wanted)

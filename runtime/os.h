@@ -1,4 +1,5 @@
-/* Memory from the operating system: reservations, commits, mappings. Nothing here changes errno on success. */
+/* Memory from the operating system: ranges of address space and what is committed of them, mappings, release. Nothing here
+ * changes errno on success. */
 #ifndef HEAPSMITH_OS_H
 #define HEAPSMITH_OS_H
 
@@ -6,20 +7,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Address space that reads as zeros, without memory behind it until os_commit makes it writable; NULL if there is none. */
-void *os_reserve_zeros(size_t bytes);
+#pragma GCC visibility push(hidden)
+
+/* The arena is address space for all ranges, far from where the system places mappings. While os_reserving it is mapped
+ * without access, so that nobody else is placed there. A limit on address space (RLIMIT_AS) counts what is mapped, used or
+ * not: under a limit only what is committed is mapped. Written before the library has started, and under the pool lock and
+ * the large lock together. */
+extern bool os_reserving;
+
+/* Why this thread's last request for memory failed: the system refused (true), or its span has no room. */
+extern __thread bool os_refused;
+
+/* A part of a range. Parts of one table follow each other without a gap, and the first begins on a page. */
+struct os_part {
+    void *start;
+    size_t bytes;
+};
+
+bool os_limited(void); /* is there a limit on address space? */
+
+/* Finds the arena, of so many bytes, and reserves it unless there is a limit; false, and to be tried again, without any. */
+bool os_arena(size_t bytes);
+
+/* The next range of the arena, aligned (a power of two, at least a page). */
+void *os_range(size_t bytes, size_t alignment);
+
+/* What is reserved of a range reads as zeros. */
+void os_readable(void *start, size_t bytes);
+
+/* Makes the parts readable and writable, all or none; fresh pages are zero. A page that a part shares with the part before
+ * it in its table was committed with that one. While os_reserving it refuses as soon as there is a limit. */
+bool os_commit_all(const struct os_part *part, size_t parts);
+
+/* The same for whole pages. */
+bool os_commit(void *start, size_t bytes);
+
+/* Whole pages are address space only again, so that no limit counts them (a limit on address space: once that it is known);
+ * false on failure. */
+bool os_decommit(void *start, size_t bytes);
+
+/* Unmaps parts that are reserved and not committed; bytes. */
+size_t os_unmap_all(const struct os_part *part, size_t parts);
+
+/* Address space that counts and that nobody uses, if there is so much. */
+void os_hold(size_t bytes);
 
 /* A word that nobody can guess: getrandom(2), or what the kernel gave the process at its start. */
 uintptr_t os_random(void);
-
-/* Address space of `bytes`, aligned, without memory behind it; NULL if there is none. */
-void *os_reserve(size_t bytes, size_t alignment);
-
-/* Bytes of address space this process may have in all (RLIMIT_AS); SIZE_MAX without a limit. */
-size_t os_address_space(void);
-
-/* Makes a part of a reservation readable and writable, widened to whole pages; its fresh pages are zero. */
-bool os_commit(void *start, size_t bytes);
 
 /* Fresh zero memory, aligned (a power of two, at least a page); NULL if there is none. */
 void *os_map(size_t bytes, size_t alignment);
@@ -29,14 +63,13 @@ void *os_remap(void *start, size_t old_bytes, size_t new_bytes);
 
 void os_unmap(void *start, size_t bytes);
 
-/* Makes pages of a reservation address space only again, so that no limit on memory counts them; false on failure. */
-bool os_decommit(void *start, size_t bytes);
-
 /* Asks for transparent huge pages in the range, or for none: madvise(2), MADV_HUGEPAGE and MADV_NOHUGEPAGE. */
 void os_huge_pages(void *start, size_t bytes, bool wanted);
 
 /* Gives the pages back; touched again they read as zero or, `lazily` (MADV_FREE), perhaps as they were. False (and nothing
  * done) if the OS refuses. */
 bool os_release(void *start, size_t bytes, bool lazily);
+
+#pragma GCC visibility pop
 
 #endif

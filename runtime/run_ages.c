@@ -92,11 +92,10 @@ size_t ages_reclaim(size_t wanted)
 {
     size_t bytes = 0;
     for (uint32_t first = 0; first < hs_runs.top && bytes < wanted; first += hs_runs.page[first].length) {
-        uint32_t length = hs_runs.page[first].length;
-        if (run_state(first) != RUN_FREE || !extents_seal(first, length))
-            continue;
-        gave_back(first);
-        bytes += (size_t)length * PAGE_BYTES;
+        uint32_t sealed = run_state(first) == RUN_FREE ? extents_seal(first, hs_runs.page[first].length) : 0;
+        if (sealed > 0)
+            gave_back(first);
+        bytes += (size_t)sealed * PAGE_BYTES;
     }
     return bytes;
 }

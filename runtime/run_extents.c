@@ -39,24 +39,41 @@ uint32_t extents_take(uint32_t first, uint32_t length)
     return committed;
 }
 
-/* What is opened and then not handed out stays marked: it is opened again. */
 bool extents_open(uint32_t first, uint32_t length)
 {
-    bool sealed = false;
-    for (uint32_t page = first; page < first + length; page += hs_runs.page[page].extent)
-        sealed |= hs_runs.page[page].holds == EXTENT_SEALED;
-    return !sealed || pages_open(first, length);
+    uint32_t end = first + length;
+    uint32_t behind;
+    for (uint32_t page = first; page < end; page = behind) {
+        behind = page + hs_runs.page[page].extent;
+        if (hs_runs.page[page].holds == EXTENT_SEALED && !pages_open(page, (behind < end ? behind : end) - page)) {
+            extents_close(first, page - first);
+            return false;
+        }
+    }
+    return true;
 }
 
-bool extents_seal(uint32_t first, uint32_t length)
+void extents_close(uint32_t first, uint32_t length)
 {
-    const struct page *run = &hs_runs.page[first];
-    if ((run->holds == EXTENT_SEALED && run->extent == length) ||
-        !os_decommit(hs_runs.start + (size_t)first * PAGE_BYTES, (size_t)length * PAGE_BYTES))
-        return false;
+    uint32_t end = first + length;
+    uint32_t behind;
+    for (uint32_t page = first; page < end; page = behind) {
+        behind = page + hs_runs.page[page].extent;
+        if (hs_runs.page[page].holds == EXTENT_SEALED)
+            pages_close(page, (behind < end ? behind : end) - page);
+    }
+}
+
+uint32_t extents_seal(uint32_t first, uint32_t length)
+{
+    uint32_t open = 0;
+    for (uint32_t page = first; page < first + length; page += hs_runs.page[page].extent)
+        open += hs_runs.page[page].holds != EXTENT_SEALED ? hs_runs.page[page].extent : 0;
+    if (open == 0 || !pages_close(first, length))
+        return 0;
     count_shared(&hs_count.releases, 1);
     extent_set(first, length, EXTENT_SEALED);
-    return true;
+    return open;
 }
 
 static bool release_piece(uint32_t first, uint32_t end, bool lazily)

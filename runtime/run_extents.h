@@ -18,7 +18,8 @@ void extent_set(uint32_t first, uint32_t length, enum extent_kind kind);
 void extent_join(uint32_t page); /* the extents that end before a page and begin at it become one if they are alike */
 uint32_t extents_take(uint32_t first, uint32_t length); /* a run's low pages leave it: how many were committed */
 bool extents_open(uint32_t first, uint32_t length); /* a run's low pages are made writable, if any are not; false without memory */
-bool extents_seal(uint32_t first, uint32_t length); /* a run becomes address space only; false: it is already, or cannot */
+void extents_close(uint32_t first, uint32_t length); /* they were opened in vain: all as before */
+uint32_t extents_seal(uint32_t first, uint32_t length); /* a run becomes address space only: how many of its pages were more */
 bool extents_release(uint32_t first, uint32_t length, bool lazily); /* a run's pages go back; false, and as before, if the OS refuses */
 uint32_t extents_check(uint32_t first, uint32_t length); /* of a run: its committed pages */
 

@@ -16,37 +16,44 @@ static void advise(size_t first, size_t length)
         os_huge_pages(hs_runs.start + huge * PAGE_BYTES, (first + length - huge) * PAGE_BYTES, THP_ASKED);
 }
 
-static bool reserve_pages(size_t count)
+enum { PAGE_PARTS = 2 };
+
+/* Pages of the span, and their records. */
+static void page_parts(size_t from, size_t end, struct os_part part[PAGE_PARTS])
 {
-    struct run_span span = { .pages = count };
-    span.start = os_reserve(count * PAGE_BYTES, HUGE_PAGE_BYTES);
-    span.page = span.start == NULL ? NULL : os_reserve(count * sizeof *span.page, PAGE_BYTES);
-    hs_runs = span;
-    if (span.page == NULL) {
-        pages_unreserve();
-        return false;
-    }
-    advise(0, count);
-    return true;
+    part[0] = (struct os_part){ hs_runs.start + from * PAGE_BYTES, (end - from) * PAGE_BYTES };
+    part[1] = (struct os_part){ hs_runs.page + from, (end - from) * sizeof *hs_runs.page };
 }
 
-bool pages_reserve(size_t span_limit)
+size_t pages_space(void)
 {
-    for (size_t count = RUN_SPAN_PAGES; count * PAGE_BYTES >= SMALLEST_RUN_SPAN; count /= 2) {
-        bool too_much = count * PAGE_BYTES > span_limit && count * PAGE_BYTES / 2 >= SMALLEST_RUN_SPAN;
-        if (!too_much && reserve_pages(count))
-            return true;
-    }
-    return false;
+    return HUGE_PAGE_BYTES + RUN_SPAN_PAGES * (PAGE_BYTES + sizeof(struct page));
 }
 
-void pages_unreserve(void)
+void pages_init(void)
 {
-    if (hs_runs.start != NULL)
-        os_unmap(hs_runs.start, hs_runs.pages * PAGE_BYTES);
-    if (hs_runs.page != NULL)
-        os_unmap(hs_runs.page, hs_runs.pages * sizeof *hs_runs.page);
-    hs_runs = (struct run_span){ 0 };
+    hs_runs.start = os_range(RUN_SPAN_PAGES * (size_t)PAGE_BYTES, HUGE_PAGE_BYTES);
+    hs_runs.page = os_range(RUN_SPAN_PAGES * sizeof *hs_runs.page, PAGE_BYTES);
+    hs_runs.pages = RUN_SPAN_PAGES;
+}
+
+size_t pages_vacate(void)
+{
+    struct os_part part[PAGE_PARTS];
+    page_parts(hs_runs.writable, RUN_SPAN_PAGES, part);
+    return os_unmap_all(part, PAGE_PARTS);
+}
+
+void pages_reset(size_t span_bytes)
+{
+    struct os_part part[PAGE_PARTS];
+    page_parts(0, RUN_SPAN_PAGES, part);
+    for (size_t index = 0; index < PAGE_PARTS; index++)
+        os_decommit(part[index].start, part[index].bytes);
+    size_t most = span_bytes / PAGE_BYTES;
+    hs_runs.pages = most < RUN_SPAN_PAGES ? most : RUN_SPAN_PAGES;
+    hs_runs.writable = 0;
+    hs_runs.top = 0;
 }
 
 static size_t round_up_capped(size_t page, size_t step)
@@ -55,14 +62,14 @@ static size_t round_up_capped(size_t page, size_t step)
     return rounded < hs_runs.pages ? rounded : hs_runs.pages;
 }
 
-/* What a refused call leaves writable above `writable` does no harm: the next one asks for it again. */
 static bool make_writable(size_t end)
 {
     size_t from = hs_runs.writable;
-    size_t more = end - from;
-    if (!os_commit(hs_runs.page + from, more * sizeof *hs_runs.page) ||
-        !os_commit(hs_runs.start + from * PAGE_BYTES, more * PAGE_BYTES))
+    struct os_part part[PAGE_PARTS];
+    page_parts(from, end, part);
+    if (!os_commit_all(part, PAGE_PARTS))
         return false;
+    advise(from, end - from);
     hs_runs.writable = end;
     return true;
 }
@@ -75,6 +82,7 @@ static size_t committed_end(size_t top)
 
 bool pages_rise(uint32_t top)
 {
+    os_refused = false;
     if (top > hs_runs.pages)
         return false;
     if (top > hs_runs.writable && !make_writable(round_up_capped(top, RUN_STEP_PAGES)) && !make_writable(top))
@@ -92,6 +100,11 @@ bool pages_open(uint32_t first, uint32_t length)
         return false;
     advise(first, length);
     return true;
+}
+
+bool pages_close(uint32_t first, uint32_t length)
+{
+    return os_decommit(hs_runs.start + (size_t)first * PAGE_BYTES, (size_t)length * PAGE_BYTES);
 }
 
 uint32_t pages_ahead(void)

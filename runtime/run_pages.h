@@ -52,18 +52,21 @@ enum { HUGE_PAGE_PAGES = HUGE_PAGE_BYTES / PAGE_BYTES };
 /* The span and its table, parallel to it. top <= writable <= pages. */
 struct run_span {
     char *start;
-    size_t pages;      /* reserved */
-    size_t writable;   /* pages below, and their records, are writable; the rest is PROT_NONE */
+    size_t pages;      /* RUN_SPAN_PAGES; 0 before the library has started */
+    size_t writable;   /* pages below, and their records, are writable; the rest is not accessible */
     uint32_t top;      /* pages below were handed out at least once: a high-water mark. Read without the lock too */
     struct page *page;
 };
 
 extern struct run_span hs_runs;
 
-bool pages_reserve(size_t span_limit); /* a smaller span where the system grants no more */
-void pages_unreserve(void);
-bool pages_rise(uint32_t top); /* to a top above the present one, committed; false, and nothing changed, without memory */
+size_t pages_space(void); /* bytes of the span and its table */
+void pages_init(void);
+size_t pages_vacate(void); /* what is only reserved is unmapped; bytes */
+void pages_reset(size_t span_bytes); /* checked build */
+bool pages_rise(uint32_t top); /* to a top above the present one, committed; false, and nothing changed, without memory or room */
 bool pages_open(uint32_t first, uint32_t length); /* writable again; false without memory */
+bool pages_close(uint32_t first, uint32_t length); /* address space only; false if the system refuses */
 uint32_t pages_ahead(void); /* above top and committed all the same: the rest of a huge page */
 
 static inline enum run_state run_state(uint32_t page)

@@ -2,18 +2,11 @@
 #include "runs.h"
 
 #include "heap.h"
-#include "os.h"
 #include "release/release.h"
 #include "run_ages.h"
 #include "run_bins.h"
 #include "run_extents.h"
 #include "run_pages.h"
-
-/* At most a quarter of a limit on address space. */
-bool runs_init(void)
-{
-    return pages_reserve(os_address_space() / 4);
-}
 
 /* Pages below top are handed out that were free, so many of them committed. *zero: they read as zero. */
 static void hand_out(uint32_t length, uint32_t committed, bool *zero)
@@ -44,8 +37,12 @@ static bool take_low(uint32_t first, uint32_t length, bool *zero)
 static bool take_top(uint32_t first, uint32_t length, bool *zero)
 {
     uint32_t below = hs_runs.top - first;
-    if (!extents_open(first, below) || !pages_rise(first + length))
+    if (!extents_open(first, below))
         return false;
+    if (!pages_rise(first + length)) {
+        extents_close(first, below);
+        return false;
+    }
     *zero = true;
     if (below > 0) {
         bins_unlink(first);
@@ -79,11 +76,6 @@ void *runs_alloc(size_t pages, bool *zero)
     hs_runs.page[first].length = length;
     set_run_state(first, RUN_USED);
     return hs_runs.start + (size_t)first * PAGE_BYTES;
-}
-
-bool runs_full(size_t pages)
-{
-    return bins_find((uint32_t)pages) == 0 && before_top() + pages > hs_runs.pages;
 }
 
 void runs_free(void *block)
@@ -213,10 +205,9 @@ void runs_check(void)
     ages_check();
 }
 
-bool runs_reset(void)
+void runs_reset(size_t span_bytes)
 {
-    pages_unreserve();
+    pages_reset(span_bytes);
     ages_reset();
     bins_reset();
-    return runs_init();
 }

@@ -16,9 +16,7 @@ struct run_census {
     size_t committed_pages; /* used + gone + the committed ones of free runs + those above top */
 };
 
-bool runs_init(void);
 void *runs_alloc(size_t pages, bool *zero); /* NULL without memory; *zero: it reads as zero */
-bool runs_full(size_t pages);               /* the span has no room for such a run, with all the memory in the world */
 void runs_free(void *block);                /* a claimed block */
 bool runs_extend(void *block, size_t pages);
 size_t runs_pages(const void *block);   /* of a block in use; 0 if it is none. Without the lock */
@@ -28,7 +26,7 @@ int64_t runs_number(const void *block); /* number of the first page. Without the
 bool runs_span_holds(const void *address); /* block or not. Without the lock */
 struct run_census runs_census(void);
 void runs_check(void);
-bool runs_reset(void);
+void runs_reset(size_t span_bytes);
 
 #pragma GCC visibility pop
 

@@ -12,67 +12,96 @@
 
 #include <string.h>
 
-enum { SUPERSLAB_SLABS = SUPERSLAB_BYTES / SLAB_BYTES };
+enum {
+    SUPERSLAB_SLABS = SUPERSLAB_BYTES / SLAB_BYTES,
+    SPAN_ALIGNMENT = THP_ASKED && HUGE_PAGE_BYTES > SUPERSLAB_BYTES ? HUGE_PAGE_BYTES : SUPERSLAB_BYTES,
+    MAP_SPACE = (SLAB_CLASSES_BYTES + SPAN_ALIGNMENT - 1) / SPAN_ALIGNMENT * SPAN_ALIGNMENT, /* ends with the class map */
+    TABLE_BYTES = (sizeof(struct slab) * SPAN_SLABS + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
+    MARKS_BYTES = (sizeof(uint64_t) * BITMAP_WORDS * SPAN_SLABS + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
+    LIVE_BYTES = LIVE_MAP * SLAB_SPAN_BYTES / GRAIN,
+    SPAN_PARTS = 5,
+};
 
 static struct slab *last_slab; /* the slab handed out last, under the pool lock */
+static size_t mapped[REGIONS]; /* bytes of superslabs from a region's start on, under the pool lock */
+static size_t region_room = REGION_BYTES; /* in each region for superslabs */
 
-/* Reserves a span and its tables: address space only, a superslab's part becomes memory when it is mapped. */
-static bool reserve_span(size_t bytes)
+/* A part of the span, and its slabs' places in the tables. */
+static void span_parts(size_t offset, size_t bytes, struct os_part part[SPAN_PARTS])
 {
-    size_t slabs = bytes / SLAB_BYTES;
-    size_t alignment = THP_ASKED && (size_t)HUGE_PAGE_BYTES > SUPERSLAB_BYTES ? HUGE_PAGE_BYTES : SUPERSLAB_BYTES;
-    char *span = os_reserve(bytes, alignment);
-    struct slab *table = span == NULL ? NULL : os_reserve(slabs * sizeof *table, 1);
-    uint64_t *bitmap = table == NULL ? NULL : os_reserve(slabs * BITMAP_WORDS * sizeof *bitmap, 1);
-    if (bitmap != NULL && hardening_reserve(bytes)) {
-        hs_slabs = table;
-        hs_marks = bitmap;
-        hs_span_bytes = bytes;
-        hs_span = (uintptr_t)span;
-        return true;
-    }
-    if (span != NULL)
-        os_unmap(span, bytes);
-    if (table != NULL)
-        os_unmap(table, slabs * sizeof *table);
-    if (bitmap != NULL)
-        os_unmap(bitmap, slabs * BITMAP_WORDS * sizeof *bitmap);
-    return false;
+    size_t first = offset >> SLAB_SHIFT, slabs = bytes >> SLAB_SHIFT;
+    part[0] = (struct os_part){ (char *)hs_span + offset, bytes };
+    part[1] = (struct os_part){ hs_slabs + first, slabs * sizeof *hs_slabs };
+    part[2] = (struct os_part){ hs_marks + first * BITMAP_WORDS, slabs * BITMAP_WORDS * sizeof *hs_marks };
+    part[3] = (struct os_part){ slab_row(first), SLAB_CLASSES_BYTES > 0 ? slabs : 0 };
+    part[4] = (struct os_part){ hs_live + offset / GRAIN, LIVE_MAP * bytes / GRAIN };
 }
 
-/* A smaller span where the system grants no more; without any, runs serve small requests. Under a limit on address space it
- * takes at most 3/8 of that: the runs, the tables and the program need some too. */
+/* A pointer that is no block may lie anywhere in the span. */
+static void make_readable(void)
+{
+    os_readable(slab_row(0), SLAB_CLASSES_BYTES);
+    os_readable(hs_live, LIVE_BYTES);
+}
+
+size_t slabs_space(void)
+{
+    return SPAN_ALIGNMENT + MAP_SPACE + SLAB_SPAN_BYTES + TABLE_BYTES + MARKS_BYTES + LIVE_BYTES;
+}
+
 void slabs_init(void)
 {
-    size_t span_limit = os_address_space() / 8 * 3;
-    unsigned halvings = 0;
-    size_t bytes = classifier_span(halvings);
-    while (bytes > 0 && (bytes > span_limit || !reserve_span(bytes)))
-        bytes = classifier_span(++halvings);
-    if (bytes > 0 && THP_NEVER)
-        os_huge_pages((void *)hs_span, bytes, false);
+    char *start = os_range(MAP_SPACE + SLAB_SPAN_BYTES, SPAN_ALIGNMENT);
+    hs_slabs = os_range(TABLE_BYTES, PAGE_BYTES);
+    hs_marks = os_range(MARKS_BYTES, PAGE_BYTES);
+    hs_live = os_range(LIVE_BYTES, PAGE_BYTES);
+    if (ENCODE_LINKS)
+        hs_link_key = os_random();
+    hs_span_bytes = SLAB_SPAN_BYTES;
+    hs_span = (uintptr_t)start + MAP_SPACE; /* last: until then no pointer lies in the span */
+    make_readable();
+}
+
+size_t slabs_vacate(void)
+{
+    size_t bytes = 0;
+    for (size_t region = 0; region < REGIONS; region++) {
+        struct os_part part[SPAN_PARTS];
+        span_parts(region * REGION_BYTES + mapped[region], REGION_BYTES - mapped[region], part);
+        bytes += os_unmap_all(part, SPAN_PARTS);
+    }
+    return bytes;
+}
+
+/* Huge pages or small ones, where the design does not leave it to the system. */
+static void advise_slabs(void *start, size_t bytes, bool huge)
+{
+    if (huge || THP_NEVER)
+        os_huge_pages(start, bytes, huge);
 }
 
 /* Makes memory of a superslab's address space and of its slabs' places in the tables. */
 static bool commit_superslab(size_t offset)
 {
-    struct slab *slab = hs_slabs + (offset >> SLAB_SHIFT);
-    return os_commit((char *)hs_span + offset, SUPERSLAB_BYTES - GUARD_BYTES) &&
-           os_commit(slab, SUPERSLAB_SLABS * sizeof *slab) &&
-           os_commit(marks_of(slab), SUPERSLAB_SLABS * BITMAP_WORDS * sizeof *hs_marks) && hardening_commit(offset);
+    struct os_part part[SPAN_PARTS];
+    span_parts(offset, SUPERSLAB_BYTES, part);
+    part[0].bytes -= GUARD_BYTES;
+    return os_commit_all(part, SPAN_PARTS);
 }
 
 static bool map_superslab(unsigned class, struct superslab *superslab)
 {
-    size_t offset = classifier_place(class);
-    if (offset == SIZE_MAX || !commit_superslab(offset))
+    size_t region = REGIONS > 1 ? class : 0;
+    size_t offset = region * REGION_BYTES + mapped[region];
+    os_refused = false;
+    if (mapped[region] >= region_room || !commit_superslab(offset))
         return false;
-    classifier_placed(class);
+    mapped[region] += SUPERSLAB_BYTES;
     *superslab = (struct superslab){ offset, offset + SUPERSLAB_BYTES - GUARD_BYTES };
-    uint64_t mapped_before = hs_count.superslabs * SUPERSLAB_BYTES;
+    bool huge = THP_ASKED && hs_count.superslabs * SUPERSLAB_BYTES >= THP_SLABS_FROM_BYTES;
     count_own(&hs_count.superslabs, 1);
-    if (THP_ASKED && mapped_before >= THP_SLABS_FROM_BYTES) {
-        os_huge_pages((char *)hs_span + offset, SUPERSLAB_BYTES, true);
+    advise_slabs((char *)hs_span + offset, SUPERSLAB_BYTES - GUARD_BYTES, huge);
+    if (huge) {
         for (size_t slab = superslab->next; slab < superslab->end; slab += SLAB_BYTES)
             hs_slabs[slab >> SLAB_SHIFT] = (struct slab){ .committed = SLAB_BYTES, .huge = true };
         count_committed((int64_t)(superslab->end - superslab->next));
@@ -99,8 +128,7 @@ static bool open_slab(struct slab *slab)
 {
     if (!os_commit(slab_start(slab), SLAB_BYTES))
         return false;
-    if (slab->huge || THP_NEVER)
-        os_huge_pages(slab_start(slab), SLAB_BYTES, slab->huge);
+    advise_slabs(slab_start(slab), SLAB_BYTES, slab->huge);
     slab->sealed = false;
     return true;
 }
@@ -259,16 +287,15 @@ void slabs_check(void)
     release_check();
 }
 
-void slabs_reset(void)
+void slabs_reset(size_t span_bytes)
 {
     last_slab = NULL;
-    size_t slabs = hs_span_bytes / SLAB_BYTES;
-    if (slabs > 0) {
-        os_unmap((void *)hs_span, hs_span_bytes);
-        os_unmap(hs_slabs, slabs * sizeof *hs_slabs);
-        os_unmap(hs_marks, slabs * BITMAP_WORDS * sizeof *hs_marks);
-    }
-    hs_span = NO_SPAN;
-    hs_span_bytes = 0;
-    slabs_init();
+    struct os_part part[SPAN_PARTS];
+    span_parts(0, SLAB_SPAN_BYTES, part);
+    for (size_t index = 0; index < SPAN_PARTS; index++)
+        os_decommit(part[index].start, part[index].bytes);
+    make_readable();
+    memset(mapped, 0, sizeof mapped);
+    size_t most = span_bytes / REGIONS > SUPERSLAB_BYTES ? span_bytes / REGIONS : SUPERSLAB_BYTES;
+    region_room = most < REGION_BYTES ? most : REGION_BYTES;
 }

@@ -9,7 +9,9 @@
 
 #pragma GCC visibility push(hidden)
 
+size_t slabs_space(void); /* bytes of the slab span and its tables */
 void slabs_init(void);
+size_t slabs_vacate(void); /* what is only reserved is unmapped; bytes. Under the pool lock */
 struct slab *slabs_acquire(struct heap *heap, unsigned class); /* for the class; NULL without memory */
 void slabs_retire(struct heap *heap, struct slab *slab);       /* it is empty */
 /* Both return bytes. The transfer cache's blocks keep their slabs from being empty. */
@@ -17,7 +19,7 @@ size_t slabs_trim(void);             /* the pages of all empty slabs go back */
 size_t slabs_reclaim(size_t wanted); /* empty slabs become address space: at least so many bytes, if there are */
 void slabs_census(size_t *slab_bytes, size_t *out_bytes); /* committed to slabs; of that in blocks that are out */
 void slabs_check(void);              /* checked build */
-void slabs_reset(void);              /* checked build */
+void slabs_reset(size_t span_bytes); /* checked build */
 
 #pragma GCC visibility pop
 

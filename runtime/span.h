@@ -35,9 +35,10 @@ struct slab {
 enum { NO_SPAN = UINTPTR_MAX - SLAB_SPAN_BYTES + 1 }; /* no program has an address so high: every pointer is outside */
 
 extern uintptr_t hs_span;    /* its start; NO_SPAN before it is reserved */
-extern size_t hs_span_bytes; /* reserved: at most SLAB_SPAN_BYTES; 0 before */
+extern size_t hs_span_bytes; /* SLAB_SPAN_BYTES; 0 before */
 extern struct slab *hs_slabs;
 extern uint64_t *hs_marks; /* BITMAP_WORDS per slab: bit i is set while block i is freed */
+extern uint8_t *hs_live;   /* LIVE_MAP: by offset in the span, in steps of GRAIN */
 
 static inline bool in_slab_span(const void *block)
 {
@@ -57,6 +58,12 @@ static inline size_t slab_offset(const struct slab *slab)
 static inline char *slab_start(const struct slab *slab)
 {
     return (char *)hs_span + slab_offset(slab);
+}
+
+/* 1 + class of a slab, 0 where no class lives, in a table that ends where the span begins. */
+static inline uint8_t *slab_row(size_t slab)
+{
+    return (uint8_t *)hs_span - SLAB_CLASSES_BYTES + slab;
 }
 
 static inline uint64_t *marks_of(const struct slab *slab)

@@ -7,7 +7,7 @@
 #include "remote/remote.h"
 #include "rows.h"
 #include "run_cache.h"
-#include "runs.h"
+#include "run_pages.h"
 #include "slabs.h"
 #include "store.h"
 
@@ -57,11 +57,13 @@ static void abandon(void *unused)
  * the rest has started, heaps outlive their threads. */
 static void start(void)
 {
-    if (hs_span_bytes == 0)
-        slabs_init();
     if (!has_exit_key)
         has_exit_key = pthread_key_create(&exit_key, abandon) == 0;
-    __atomic_store_n(&heaps_usable, runs_init(), __ATOMIC_RELEASE);
+    if (!os_arena(slabs_space() + pages_space()))
+        return;
+    slabs_init();
+    pages_init();
+    __atomic_store_n(&heaps_usable, true, __ATOMIC_RELEASE);
 }
 
 bool hs_started(void)

@@ -37,5 +37,5 @@ def pages_at(plan: Plan, place: int, byte: int) -> str:
         return "h" if plan.thp_runs_from_bytes == 0 else "-"
     if place >= RUNS:
         return "h" if (place - RUNS) * plan.page_bytes + byte >= plan.thp_runs_from_bytes else "-"
-    offset = place % plan.region_bytes if plan.region_bytes else place
+    offset = place % plan.region_bytes
     return "h" if offset // plan.superslab_bytes * plan.superslab_bytes >= plan.thp_slabs_from_bytes else "-"

@@ -2,6 +2,7 @@
 
 import ctypes
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -17,6 +18,9 @@ FAST_TO_BUILD = [*(flag for flag in FLAGS if flag not in ("-O2", "-g")), "-O0"]
 """Flags for a library that is compiled more often than it is run."""
 CHECKED_TO_RUN = [*(flag for flag in FLAGS if flag not in ("-O2", "-g")), "-O1"]
 """Flags for a checked library that programs run under: two thirds of what -O2 and -g take to build."""
+
+WHOLE_SPANS = 1 << 62
+"""As many bytes of each span as there are."""
 
 LIBC = ctypes.CDLL(None)
 THREAD_MAIN = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
@@ -50,7 +54,7 @@ class Loaded:
         self.usable_size = self._function(handle, "malloc_usable_size", word, pointer)
         self.locate = self._function(handle, "heapsmith_locate", ctypes.c_int64, pointer)
         self.check = self._function(handle, "heapsmith_check", None)
-        self.reset = self._function(handle, "heapsmith_reset", None)
+        self.reset = partial(self._function(handle, "heapsmith_reset", None, word), WHOLE_SPANS)
         self._counters = self._function(handle, "heapsmith_counters", None, pointer)
         self._row = np.zeros(self._function(handle, "heapsmith_counter_count", word)(), np.int64)
 

@@ -19,7 +19,6 @@ PAD_EVENTS = 3000
 """Events without a call at the end, so that lackey's buffer is written up to those before."""
 
 TABLES = {
-    "hs_slab_class": layout.SLAB_CLASS,
     "hs_class": layout.CLASSES,
     "hs_size_class": layout.SIZE_CLASS,
     "alloc_of": layout.ALLOC_OF,
@@ -99,7 +98,8 @@ class Process:
             Region(self.word(known["hs_marks"]), slabs * layout.WORD * plan.bitmap_words, layout.MARKS),
             Region(runs, run_pages * plan.page_bytes, layout.RUNS),
             Region(self.word(known["hs_runs"] + 4 * layout.WORD), run_pages * layout.PAGE_BYTES, layout.PAGES),
-            *self.live_map(known, span_bytes // plan.grain),
+            Region(span - plan.slab_classes_bytes, plan.slab_classes_bytes, layout.SLAB_CLASS),
+            Region(self.word(known["hs_live"]), plan.live_map * span_bytes // plan.grain, layout.LIVE),
             Region(known["hs_no_heap"], self.symbols["hs_no_heap"].size, -1),
         ]
         found += [Region(*self.symbols[name], model) for name, model in TABLES.items() if name in self.symbols]
@@ -108,11 +108,8 @@ class Process:
             heaps.insert(0, heap)
             heap = self.word(heap + plan.layout.remote + 2 * layout.WORD)
         size = plan.layout.heap_bytes
-        return found + [Region(at, size, layout.HEAPS + number * size) for number, at in enumerate(heaps)]
-
-    def live_map(self, known: dict[str, int], size: int) -> list[Region]:
-        """That of hardening, if there is one."""
-        return [Region(self.word(known["hs_live"]), size, layout.LIVE)] if "hs_live" in known else []
+        found += [Region(at, size, layout.HEAPS + number * size) for number, at in enumerate(heaps)]
+        return [region for region in found if region.size > 0]
 
 
 def observe(plan: Plan, library: Path, chunk: Chunk, folder: Path) -> list[tuple[set[int], set[int]]]:

@@ -184,7 +184,7 @@ CASES = [
     ("run", "run_freed_twice", [1], 420),
     ("life", "start_2", [1], 160),
     ("life", "start_3", [1], 29_000),
-    ("life", "start_failing", [2], 105_000),
+    ("life", "start_failing", [2], 40_000),
     ("life", "live_2", [1, 2], 1_900),
     ("life", "fork_both", [0x22], 3_200),
     ("life", "fork_one", [0x22], 24_000),

@@ -60,11 +60,6 @@ UNNOTICED: dict[tuple[str, str, str], str] = {
         "os_release(hs_live - offset / GRAIN, SLAB_BYTES / GRAIN, false);",
     ): "the live map of a slab whose pages went back keeps its own, which are memory and no behaviour",
     (
-        "run_pages.c",
-        "os_unmap(hs_runs.page, hs_runs.pages * sizeof *hs_runs.page);",
-        ";",
-    ): "a reset, which only tests do, keeps some address space",
-    (
         "counters.c",
         "while (by > 0 && now > peak &&",
         "while (by > 0 && now >= peak &&",
@@ -79,16 +74,6 @@ UNNOTICED: dict[tuple[str, str, str], str] = {
         "if (offset < hs_span_bytes)",
         "if (offset <= hs_span_bytes)",
     ): "needs a large block that begins where the slab span ends",
-    (
-        "runs.c",
-        "return pages_reserve(os_address_space() / 4);",
-        "return pages_reserve(os_address_space() / 5);",
-    ): "chooses another share of little address space, which nothing promises",
-    (
-        "slabs.c",
-        "if (table != NULL)",
-        "if (!(table != NULL))",
-    ): "a start that the system refuses keeps some address space",
     (
         "store.c",
         "give_to_slab(heap, &remote_store(heap)->of[class], class, &block, 1);",

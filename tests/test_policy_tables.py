@@ -15,7 +15,7 @@ from heapsmith.model.heap import loop
 
 NEEDED = {
     "front": ("LEVELS", "IS_STACK", "BATCHED", "Params", "derive", "push", "push_lines", "drain"),
-    "classifier": ("HEADER_BYTES", "REGIONS", "class_lines"),
+    "classifier": ("HEADER_BYTES", "REGIONS", "CLASS_MAP", "class_lines"),
     "slab_choice": ("gives", "attach", "add", "remove", "lets_go", "members"),
     "empties": ("ONE_POOL", "pool"),
     "remote": ("OWNED", "where", "needs_heap"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from preloaded import BUILT_IN, LIVE_DESIGNS, design_of, library, program, run, shim
+from preloaded import BUILT_IN, LIVE_DESIGNS, library, program, run, shim
 from traces import random_trace
 
 from heapsmith.codegen.verify import verify
@@ -131,28 +131,15 @@ def test_many_signals_whose_handlers_touch_blocks(design: str) -> None:
     assert run([program("run_signals"), 50_000], library(design), timeout=300) == "done\n"
 
 
-def least_share(design: str, which: int, size: int) -> float:
-    """Of what the program has, how much it gets in blocks of that size.
-
-    Under a limit on address space the slab span is halved until it fits into 3/8 of that, so it has 3/16 at least. With
-    `class_region` a class has only its own part of it; then runs serve, of whole pages, from a run span that is halved
-    until it fits into 1/4.
-    """
-    chosen = design_of(design)
-    if which != resource.RLIMIT_AS or chosen.classifier != "class_region" or size > chosen.sizes[-1]:
-        return 3 / 16
-    return 1 / 8 * size / (-(-size // 4096) * 4096)
-
-
 def check_filling(design: str, which: int, mebibytes: int) -> None:
-    """The program gets its share of memory in blocks of any size up to its half, and what it freed again."""
+    """The program gets two thirds of its memory in blocks of any size up to its half, and what it freed again."""
     limit = mebibytes * MIB
     wrote = run([program("run_fill"), limit], library(design, checked=False), limits={which: limit}, timeout=300)
     *sizes, end = wrote.splitlines()
     assert end == "fine"
     for line in sizes:
         size, kib = map(int, line.replace(":", "").split()[:2])
-        assert kib << 10 >= limit * least_share(design, which, size) or 2 * size > limit, line
+        assert kib << 10 >= limit * 2 / 3 or 2 * size > limit, line
 
 
 @live_designs
@@ -177,13 +164,10 @@ def test_more_memory_runs_out_and_comes_back(design: str, which: int, mebibytes:
 
 
 def test_every_class_has_its_region_in_little_address_space() -> None:
-    """All regions full at once: they have more than the run span could serve, a quarter of the limit."""
+    """All classes at once, two thirds of the limit."""
     limit = 256 * MIB
     design = load("region")
-    region = 1 << (limit * 3 // 8 // len(design.sizes)).bit_length() - 1
-    assert region == 2 * MIB
-    assert region * len(design.sizes) > limit // 4
-    words = [program("run_every_class"), region, *design.sizes]
+    words = [program("run_every_class"), limit * 2 // 3 // len(design.sizes), *design.sizes]
     assert run(words, library("region", checked=False), limits={resource.RLIMIT_AS: limit}) == "fine\n"
 
 

@@ -183,11 +183,10 @@ def test_no_slab_and_no_run(compiled: bool) -> None:
 
 def test_region_used_up(compiled: bool) -> None:
     fields: dict[str, Any] = {"classifier": "class_region", "empties": "dedicated", "slab_span_bytes": 1 << 28}
-    program = Program(
-        compiled, [2048, 1 << 20], slab_bytes=1 << 20, superslab_bytes=1 << 26, huge_bytes=1 << 20, **fields
-    )
-    program.malloc(" ".join(f"n{i}" for i in range(128)), 1 << 20)
-    assert program.malloc("x", 1 << 20) == RUN
+    size = 1 << 18
+    program = Program(compiled, [2048, size], slab_bytes=size, superslab_bytes=1 << 26, huge_bytes=size, **fields)
+    program.malloc(" ".join(f"n{i}" for i in range(512)), size)
+    assert program.malloc("x", size) == RUN
     assert program.malloc("y", 2048) == 0  # the other region is empty
     assert program.totals("superslabs", "run_grow") == (3, 1)
 

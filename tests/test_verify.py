@@ -144,15 +144,9 @@ def test_a_fact_that_is_not_so(shop: Workshop) -> None:
         driver.close()
 
 
-@pytest.mark.parametrize(
-    ("limit", "used", "words"),
-    [
-        (resource.RLIMIT_DATA, "VmData", r"release build .*: the system refused it [\d,]+ bytes"),
-        (resource.RLIMIT_AS, "VmSize", r"release build .*: the address space is limited to [\d,]+ bytes \(ulimit -v\)"),
-    ],
-)
+@pytest.mark.parametrize(("limit", "used"), [(resource.RLIMIT_DATA, "VmData"), (resource.RLIMIT_AS, "VmSize")])
 def test_memory_that_the_system_refuses(
-    shop: Workshop, tmp_path: Path, plain_model: None, limit: int, used: str, words: str
+    shop: Workshop, tmp_path: Path, plain_model: None, limit: int, used: str
 ) -> None:
     """It is not the library's fault: without the limit both are equal."""
     (kilobytes,) = re.findall(rf"^{used}:\s*(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
@@ -163,7 +157,7 @@ def test_memory_that_the_system_refuses(
     before = resource.getrlimit(limit)
     resource.setrlimit(limit, (most, before[1]))
     try:
-        with pytest.raises(Missing, match=words):
+        with pytest.raises(Missing, match=r"release build .*: the system refused it [\d,]+ bytes"):
             replay(PLAN, [library], path, lambda what, done, total: None)
     finally:
         resource.setrlimit(limit, before)

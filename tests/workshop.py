@@ -134,10 +134,7 @@ CPU_S = 2
 """A trace takes a fifth of a second; what goes round in circles is ended soon, and a busy machine ends nothing."""
 
 SHORT_SPAN = 1 << 24
-"""Both spans of a covering design when SHORT_SPACE is all there is."""
-
-SHORT_SPACE = 62 << 20
-"""Address space beside what the driver has without its library's spans: of all 3/8 and 1/4 hold one SHORT_SPAN each."""
+"""Bytes of each span where there is little to use; of all regions together."""
 
 
 class Expected(NamedTuple):
@@ -156,25 +153,11 @@ def expect(plan: Plan, chunk: Chunk) -> Expected:
     return Expected(chunk, addresses, counter_row(machine.counters()))
 
 
-def reserved(plan: Plan) -> int:
-    """Bytes of both spans, and of the live map that a hardened slab span has beside it."""
-    slabs = plan.class_count * plan.region_bytes or plan.slab_span_bytes
-    return slabs + (slabs // plan.grain if plan.encode_links else 0) + plan.run_span_bytes
-
-
 def short_of_space(plan: Plan) -> Plan:
-    """The plan with the spans that SHORT_SPACE leaves of it: halved until they fit."""
-    region = plan.region_bytes
-    while plan.class_count * region > 3 * SHORT_SPAN // 2:
-        region //= 2
+    """The plan where so much of its spans may be used as heapsmith_reset(SHORT_SPAN) lets a library use."""
+    region = max(SHORT_SPAN // plan.regions, plan.superslab_bytes)
     return msgspec.structs.replace(
-        plan,
-        slab_span_bytes=SHORT_SPAN,
-        run_span_bytes=SHORT_SPAN,
-        run_span_pages=SHORT_SPAN // plan.page_bytes,
-        region_bytes=region,
-        region_slabs=region // plan.slab_bytes,
-        region_superslabs=region // plan.superslab_bytes,
+        plan, run_span_pages=SHORT_SPAN // plan.page_bytes, region_superslabs=-(-region // plan.superslab_bytes)
     )
 
 
@@ -195,30 +178,24 @@ class AgainstModel:
         return expect(short, exhausting_trace(short))
 
     def __call__(self, library: Path, file: str | None) -> str | None:
-        """The trace, and after a reset again; then one in short space.
-
-        The driver counts the spans that the library has since it was loaded as its own, hence fewer bytes than none.
-        The first reset gives the slab span up and finds no room while the run span is there; the second one does.
-        """
-        short = SHORT_SPACE - reserved(self.plan)
-        found = self._perform(library, self.expected) or self._perform(library, self.expected_in_short_space, short)
+        """The trace, and after a reset again; then one in short space."""
+        short = self.expected_in_short_space
+        found = self._perform(library, self.expected) or self._perform(library, short, SHORT_SPAN)
         return found or (wrong_advice(library, self.plan) if file is None or file in ADVISES else None)
 
-    def _perform(self, library: Path, expected: Expected, address_space: int | None = None) -> str | None:
+    def _perform(self, library: Path, expected: Expected, span_bytes: int | None = None) -> str | None:
         driver = Driver(
             library,
             self.plan.grain,
             len(expected.counters),
             check_every=CHECK_EVERY,
             timeout_s=TIMEOUT_S,
-            address_space=address_space,
         )
         resource.prlimit(driver._process.pid, resource.RLIMIT_CPU, (CPU_S, 2 * CPU_S))
         with driver:
             try:
-                if address_space is not None:
-                    driver.reset()
-                    driver.reset()
+                if span_bytes is not None:
+                    driver.reset(span_bytes)
                     return self._differs(driver, expected)
                 for _ in range(2):
                     if found := self._differs(driver, expected):

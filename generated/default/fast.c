@@ -4,7 +4,6 @@
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #include "api.h"
-#include "classifier/slab_map.h"
 #include "front/stack.h"
 #include "front/array_stack.h"
 #include "large.h"
@@ -729,7 +728,7 @@ static inline void push(size_t row, void *block)
 static inline void free_small(void *block)
 {
     size_t slab = ((uintptr_t)block - hs_span) >> SLAB_SHIFT;
-    size_t row = hs_slab_class[slab];
+    size_t row = ((const uint8_t *)hs_span - SLAB_CLASSES_BYTES)[slab];
     push(row, block);
 }
 

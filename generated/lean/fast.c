@@ -4,7 +4,6 @@
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #include "api.h"
-#include "classifier/slab_map.h"
 #include "front/linked_list.h"
 #include "large.h"
 #include "span.h"
@@ -958,7 +957,7 @@ static inline void push(size_t row, void *block)
 static inline void free_small(void *block)
 {
     size_t slab = ((uintptr_t)block - hs_span) >> SLAB_SHIFT;
-    size_t row = hs_slab_class[slab];
+    size_t row = ((const uint8_t *)hs_span - SLAB_CLASSES_BYTES)[slab];
     push(row, block);
 }
 

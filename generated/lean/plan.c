@@ -12,7 +12,8 @@ _Static_assert(CLASS_2048 + 1 == CLASS_COUNT, "classes are numbered from 0 witho
 _Static_assert(SLOT_2048 + 1 + 0 == SLOT_COUNT, "a heap has slots for every class");
 _Static_assert((SMALL_LIMIT + SIZE_BIAS + GRAIN - 1) / GRAIN + 1 == SIZE_CLASS_COUNT, "every small size has a class");
 _Static_assert((uint64_t)SPAN_SLABS << SLAB_SHIFT == SLAB_SPAN_BYTES, "a slab's number is its offset's upper bits");
-_Static_assert((uint64_t)CLASS_COUNT * REGION_BYTES <= SLAB_SPAN_BYTES, "every region lies in the span");
+_Static_assert((uint64_t)REGIONS * REGION_BYTES == SLAB_SPAN_BYTES, "the regions are the span");
+_Static_assert(SLAB_CLASSES_BYTES == 0 || SLAB_CLASSES_BYTES >= SPAN_SLABS, "every slab has a byte of the class map");
 _Static_assert(BITMAP_WORDS * 64 >= 256, "a mark for every block of a slab");
 
 /* Where the model says that these lie (model/memory/layout.py), to know the cache lines that each path touches. */

@@ -63,12 +63,13 @@ enum {
 enum {
     SLAB_SPAN_BYTES = 68719476736,
     SPAN_SLABS = 16777216,
-    REGION_BYTES = 0,
-    REGION_SHIFT = 0,
+    REGIONS = 1, /* of the slab span: one per class, or one for all */
+    REGION_BYTES = 68719476736,
+    REGION_SHIFT = 36,
+    SLAB_CLASSES_BYTES = 16777216, /* of whole pages; a byte per slab */
+    LIVE_MAP = 0, /* 1: a byte per GRAIN bytes of the slab span */
     RUN_SPAN_PAGES = 67108864,
     RUN_STEP_PAGES = 1024, /* made accessible together, if the system grants them */
-    SMALLEST_SLAB_SPAN = 262144, /* spans are halved down to these where the system grants no more */
-    SMALLEST_RUN_SPAN = 4194304,
 };
 
 /* Slots of the transfer cache, all classes; flushes without a refill after which it keeps none. */

@@ -4,7 +4,6 @@
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #include "api.h"
-#include "classifier/slab_map.h"
 #include "remote/owner_list.h"
 #include "front/stack.h"
 #include "front/array_stack.h"
@@ -554,7 +553,7 @@ static inline void push(size_t row, void *block)
 static inline void free_small(void *block)
 {
     size_t slab = ((uintptr_t)block - hs_span) >> SLAB_SHIFT;
-    size_t row = hs_slab_class[slab];
+    size_t row = ((const uint8_t *)hs_span - SLAB_CLASSES_BYTES)[slab];
     struct heap *owner = slab_of(block)->owner;
     if (owner != hs_self) {
         remote_free(owner, (unsigned)row - 1, block);

@@ -24,8 +24,6 @@ from heapsmith.model.design.design import (
 from heapsmith.model.memory.layout import Layout, layout_of
 from heapsmith.model.policy.front.common import FrontPlan
 
-SMALLEST_RUN_SPAN_BYTES = 1 << 22
-"""The smallest run span: the library halves the span while the system refuses the address space."""
 RUN_STEP_PAGES = 1024
 """Pages of the run span that are made accessible together, if the system permits."""
 RECIPROCAL_SHIFT = 42
@@ -83,10 +81,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     guard_slabs: int
     slab_span_bytes: int
     span_slabs: int
+    regions: int
     region_bytes: int
     region_shift: int
     region_slabs: int
     region_superslabs: int
+    slab_classes_bytes: int
+    live_map: int
     bitmap_words: int
     reciprocal_shift: int = RECIPROCAL_SHIFT
     page_bytes: int = PAGE
@@ -96,8 +97,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     run_step_pages: int = RUN_STEP_PAGES
     run_bins: int = RUN_BINS
     run_best_of: int = RUN_BEST_OF
-    smallest_slab_span_bytes: int
-    smallest_run_span_bytes: int = SMALLEST_RUN_SPAN_BYTES
     huge_bytes: int
     run_cache_bytes: int
     slab_budget_bytes: int
@@ -131,7 +130,6 @@ def make_plan(design: Design) -> Plan:
     bias = header + tail
     classes = _classes(design, header, tail)
     grain_shift = design.grain.bit_length() - 1
-    region = design.region_bytes() if design.row("classifier").REGIONS else 0
     hardening = _hardening(design)
     transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
     dispatch = "stack" if any(row.stack for row in classes) else "table"
@@ -157,16 +155,9 @@ def make_plan(design: Design) -> Plan:
         slab_shift=design.slab_bytes.bit_length() - 1,
         superslab_bytes=design.superslab_bytes,
         slabs_per_superslab=design.superslab_bytes // design.slab_bytes,
-        slab_span_bytes=design.slab_span_bytes,
-        span_slabs=design.slab_span_bytes // design.slab_bytes,
-        region_bytes=region,
-        region_shift=region.bit_length() - 1 if region else 0,
-        region_slabs=region // design.slab_bytes,
-        region_superslabs=region // design.superslab_bytes,
         bitmap_words=max(row.bitmap_words for row in classes),
         run_span_bytes=design.run_span_bytes,
         run_span_pages=design.run_span_bytes // PAGE,
-        smallest_slab_span_bytes=design.superslab_bytes * (len(classes) if region else 1),
         huge_bytes=design.huge_bytes,
         run_cache_bytes=design.run_cache_bytes,
         hardening=design.row("hardening").NAME,
@@ -178,10 +169,29 @@ def make_plan(design: Design) -> Plan:
         layout=layout_of(
             len(classes), direct_limit, RUN_CACHE_SLOTS, hardening["quarantine_slots"], slots_per_heap, PAGE
         ),
+        **_slab_span(design),
         **_release(design),
         **hardening,
         **_huge_pages(design),
     )
+
+
+def _slab_span(design: Design) -> dict[str, int]:
+    """Return the plan's numbers of the slab span: its regions, and the map of its slabs' classes."""
+    classifier = design.row("classifier")
+    regions = len(design.sizes) if classifier.REGIONS else 1
+    region = design.region_bytes() if classifier.REGIONS else design.slab_span_bytes
+    span_slabs = regions * region // design.slab_bytes
+    return {
+        "slab_span_bytes": regions * region,
+        "span_slabs": span_slabs,
+        "regions": regions,
+        "region_bytes": region,
+        "region_shift": region.bit_length() - 1,
+        "region_slabs": region // design.slab_bytes,
+        "region_superslabs": region // design.superslab_bytes,
+        "slab_classes_bytes": -(-span_slabs // PAGE) * PAGE if classifier.CLASS_MAP else 0,
+    }
 
 
 def _release(design: Design) -> dict[str, int]:
@@ -197,6 +207,7 @@ def _hardening(design: Design) -> dict[str, int]:
     return {
         "guard_slabs": guard_slabs(design),
         "guard_bytes": guard_slabs(design) * design.slab_bytes,
+        "live_map": int(design.row("hardening").LIVE_MAP),
         "encode_links": int(design.row("hardening").ENCODES_LINKS),
         "quarantine": quarantine,
         "quarantine_slots": max(1, quarantine),

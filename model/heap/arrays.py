@@ -43,7 +43,6 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars = np.zeros(1, SCALARS)
     for field in PLAN_NUMBERS:
         scalars[field] = getattr(plan, field)
-    scalars["span_superslabs"] = plan.slab_span_bytes // plan.superslab_bytes
     scalars["slab_words"] = -(-max(row.blocks for row in plan.classes) // 32)
     for field, table in CODES.items():
         scalars[field] = policy.code(table, plan.design.row(table).NAME)
@@ -59,7 +58,6 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["heap_bytes"] = plan.layout.heap_bytes
     scalars["by_row"] = plan.dispatch == "stack"
     scalars["header_bytes"] = plan.header_bytes
-    scalars["live_map"] = plan.design.row("hardening").LIVE_MAP
     scalars["births"] = PARTS.index(application.births)
     scalars["deaths"] = PARTS.index(application.deaths)
     scalars["replays"] = application.replays

@@ -11,7 +11,8 @@ PLAN_NUMBERS = _words("""
     grain grain_shift bias small_limit class_count direct_limit slots_per_heap bitmap_words
     slab_bytes slabs_per_superslab guard_slabs region_slabs region_superslabs run_span_pages
     run_step_pages huge_bytes tail_bytes run_cache_bytes slab_budget_bytes run_budget_bytes
-    most_budget_bytes quarantine release_lazily thp_asked thp_slabs_from_bytes thp_runs_from_bytes
+    most_budget_bytes quarantine release_lazily slab_classes_bytes live_map thp_asked thp_never
+    thp_slabs_from_bytes thp_runs_from_bytes
 """)
 """Fields of the Plan, with the same names in `scalars`."""
 
@@ -66,9 +67,7 @@ WORK = (
     "slab_adds",  # slabs that become available
     "slab_removes",  # slabs that are available no longer
     "exits",  # exits of threads with a heap
-    "advised",  # superslabs with a request for huge pages
-    "map_calls",  # system calls for the live map of hardening
-    "run_steps",  # extensions of the writable part of the run span
+    "memory_calls",  # system calls that commit, advise on huge pages, or release the live map
 )
 """The library's work that costs instructions and that no counter tells, for the cost model. Work on
 the hit path is counted only with a listener (model/memory/touches.py).
@@ -93,8 +92,6 @@ SCALARS = record_type(
     "budgeted",  # 1: a budget bounds the age queues
     "by_row",  # 1: malloc and free try the row of the class before the class's own functions
     "header_bytes",
-    "live_map",  # 1: hardening keeps a byte per grain of the span
-    "span_superslabs",  # superslabs that the span can hold
     "slab_words",  # words of 32 marks per slab
     "transfer_slots",  # the transfer cache's slots, before the heaps' slots
     "heap_slots",  # slots of a heap: its fronts and its quarantine

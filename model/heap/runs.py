@@ -11,11 +11,12 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE, RUN_BEST_OF, RUN_BINS
 from heapsmith.model.heap.age import join, leave
 from heapsmith.model.heap.extents import huge_end, join_extents, release_extents, set_extent, take_extents
-from heapsmith.model.heap.slabs import commit
+from heapsmith.model.heap.slabs import commit, commit_calls
 from heapsmith.model.memory.layout import (
     BINS,
     COUNTS,
     LARGE_LOCK,
+    PAGE_BYTES,
     RUNS,
     TOTAL_COMMITTED,
     TOTAL_EXTEND,
@@ -181,9 +182,12 @@ def raise_top(state: State, top: int) -> None:
         if end > ahead:
             on_huge(state.touched, RUNS + ahead * PAGE, (end - ahead) * PAGE)
     if top > state.writable:
-        step = state.run_step_pages
+        first, step = state.writable, state.run_step_pages
         state.writable = min((top + step - 1) & -step, state.run_span_pages)
-        state.run_steps += 1
+        pages = state.writable - first
+        state.memory_calls += 1 + commit_calls(first, pages, PAGE_BYTES)
+        is_huge = state.thp_asked == 1 and state.writable * PAGE > state.thp_runs_from_bytes
+        state.memory_calls += int(is_huge or state.thp_never == 1)
     state.top = top
     if top > state.page_room:
         state.full = 1

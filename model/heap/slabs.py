@@ -1,6 +1,7 @@
 """Slabs: from superslabs or pools to a class, back when empty, pages to the OS; section 6."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
+from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.age import join, leave
 from heapsmith.model.memory.layout import (
     COUNT_ACQUIRE,
@@ -29,7 +30,7 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, on_huge, touch, touch_bytes
 from heapsmith.model.policy.classifier import slab_lines, superslab_place
 from heapsmith.model.policy.empties import pool_of
-from heapsmith.model.policy.hardening.lines import map_is_committed, map_is_released
+from heapsmith.model.policy.hardening.lines import map_is_released
 from heapsmith.model.policy.release import release_goes, release_grown
 
 WORD_SHIFT = 5
@@ -46,6 +47,24 @@ def commit(state: State, size: int) -> None:
     state.committed = committed
     if committed > state.committed_peak:
         state.committed_peak = committed
+
+
+@kernel
+def commit_calls(first: int, count: int, record_bytes: int) -> int:
+    """Return the system calls that commit `count` records: 1 if a page begins in them, or 0."""
+    return int(-(-first * record_bytes // PAGE) != -(-(first + count) * record_bytes // PAGE))
+
+
+@kernel
+def superslab_is_committed(state: State, place: int) -> None:
+    """Count the system calls that commit a superslab and the records of its slabs."""
+    slabs = state.slabs_per_superslab
+    state.memory_calls += 1 + commit_calls(place, slabs, SLAB_BYTES)
+    state.memory_calls += commit_calls(place, slabs, state.bitmap_words * WORD)
+    if state.slab_classes_bytes > 0:
+        state.memory_calls += commit_calls(place, slabs, 1)
+    if state.live_map == 1:
+        state.memory_calls += commit_calls(place, slabs, state.slab_bytes >> state.grain_shift)
 
 
 @kernel
@@ -97,9 +116,9 @@ def new_slab(state: State, pool: int, cls: int) -> int:
         is_huge = state.thp_asked == 1 and mapped_bytes >= state.thp_slabs_from_bytes
         state.classes[pool]["next_huge"] = is_huge
         touch(state.touched, COUNTS + TOTAL_SUPERSLABS, 1)
-        map_is_committed(state)
+        superslab_is_committed(state, place)
+        state.memory_calls += int(is_huge or state.thp_never == 1)
         if is_huge:
-            state.advised += 1
             superslab_bytes = state.slabs_per_superslab * state.slab_bytes
             on_huge(state.touched, SPAN + place * state.slab_bytes, superslab_bytes)
             touch_bytes(state.touched, SLABS + place * SLAB_BYTES, state.slabs_per_superslab * SLAB_BYTES, 1)

@@ -32,8 +32,8 @@ SLABS = 37 * REGION
 """hs_slabs: a record per slab of the span."""
 MARKS = 38 * REGION
 """hs_marks: `bitmap_words` words per slab of the span."""
-SLAB_CLASS = 39 * (REGION + STAGGER)
-"""hs_slab_class: a byte per slab of the span."""
+SLAB_CLASS = 39 * REGION
+"""A byte per slab of the span, its class."""
 CLASSES = 40 * (REGION + STAGGER)
 """hs_class: a row per class."""
 SIZE_CLASS = 41 * (REGION + STAGGER)

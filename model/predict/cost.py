@@ -223,15 +223,10 @@ def _misses(simulation: Simulated) -> Kinds:
 
 
 def system_calls(simulation: Simulated) -> int:
-    """Return the library's calls of mmap, munmap, mremap, mprotect and madvise during the trace.
-
-    A superslab is made accessible with its places in two tables; a step of the run span, in one
-    table.
-    """
+    """Return the library's calls of mmap, munmap, mremap, mprotect and madvise during the trace."""
     totals, work = simulation.counters.totals, simulation.statistics.work
-    tables = 3 * totals["superslabs"] + 2 * work["run_steps"]
     asked = sum(totals[name] for name in ("releases", "heaps", "huge_map", "huge_unmap", "huge_remap"))
-    return tables + asked + work["advised"] + work["map_calls"]
+    return asked + work["memory_calls"]
 
 
 class Price(msgspec.Struct, frozen=True):

@@ -1,24 +1,6 @@
 /* Classifier "header": the 8 bytes before a block hold its class; superslabs follow one another. */
 #include "classifier/classifier.h"
 
-size_t classifier_span(unsigned halvings)
-{
-    size_t bytes = SLAB_SPAN_BYTES >> halvings;
-    return bytes >= SMALLEST_SLAB_SPAN ? bytes : 0;
-}
-
-size_t classifier_place(unsigned class)
-{
-    (void)class;
-    size_t offset = hs_count.superslabs * SUPERSLAB_BYTES;
-    return offset < hs_span_bytes ? offset : SIZE_MAX;
-}
-
-void classifier_placed(unsigned class)
-{
-    (void)class;
-}
-
 void classifier_adopt(const struct slab *slab)
 {
     (void)slab;
@@ -44,8 +26,4 @@ unsigned classifier_class(const void *block)
 {
     uint64_t class = ((const uint64_t *)block)[-1];
     return class < CLASS_COUNT ? (unsigned)class : CLASS_COUNT;
-}
-
-void classifier_reset(void)
-{
 }

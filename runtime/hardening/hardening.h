@@ -10,15 +10,12 @@
 
 #pragma GCC visibility push(hidden)
 
-bool hardening_reserve(size_t span_bytes);               /* with the slab span */
-bool hardening_commit(size_t offset);                    /* a superslab is mapped */
 void hardening_released(size_t offset);                  /* an empty slab's pages went back */
 void hardening_check(const void *block);                 /* the program gives this block of the slab span to realloc or usable_size: is it one? */
 void hardening_bad_free(const void *block);              /* freed, in one of our spans, and no block of ours */
 void hardening_seal(void *block, size_t usable);         /* a large block goes to the program with so many usable bytes */
 void hardening_unseal(const void *block, size_t usable); /* it comes back, or changes its size */
 void hardening_empty(struct heap *heap);                 /* thread exit: the quarantine's blocks are freed */
-void hardening_reset(void);
 void hs_misuse(const char *fault, const void *block) __attribute__((noreturn, cold)); /* one line, then abort */
 extern uintptr_t hs_link_key; /* of this process; 0 where links are not encoded */
 

@@ -11,23 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-uint8_t *hs_live;
 uintptr_t hs_link_key;
-static size_t live_bytes;
-
-bool hardening_reserve(size_t span_bytes)
-{
-    live_bytes = span_bytes / GRAIN;
-    hs_live = os_reserve_zeros(live_bytes);
-    if (hs_link_key == 0)
-        hs_link_key = os_random();
-    return hs_live != NULL;
-}
-
-bool hardening_commit(size_t offset)
-{
-    return os_commit(hs_live + offset / GRAIN, SUPERSLAB_BYTES / GRAIN);
-}
 
 void hs_misuse(const char *fault, const void *block)
 {
@@ -65,9 +49,4 @@ void hardening_check(const void *block)
 void hardening_bad_free(const void *block)
 {
     hs_misuse("free of what is no block in use", block);
-}
-
-void hardening_reset(void)
-{
-    os_unmap(hs_live, live_bytes);
 }

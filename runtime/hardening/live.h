@@ -11,8 +11,6 @@
 
 enum { LIVE = 1, FREED = 2 }; /* 0: no block that was ever handed out begins here */
 
-extern uint8_t *hs_live; /* by offset in the slab span, in steps of GRAIN; readable everywhere */
-
 /* The last words about a block of the slab span that is not live. */
 void hs_not_live(const void *block, const char *what_if_freed) __attribute__((noreturn, cold));
 

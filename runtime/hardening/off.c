@@ -1,18 +1,6 @@
 /* Hardening "off": nothing stands between the program and the machine. */
 #include "hardening/hardening.h"
 
-bool hardening_reserve(size_t span_bytes)
-{
-    (void)span_bytes;
-    return true;
-}
-
-bool hardening_commit(size_t offset)
-{
-    (void)offset;
-    return true;
-}
-
 void hardening_released(size_t offset)
 {
     (void)offset;
@@ -43,8 +31,4 @@ void hardening_unseal(const void *block, size_t usable)
 void hardening_empty(struct heap *heap)
 {
     (void)heap;
-}
-
-void hardening_reset(void)
-{
 }

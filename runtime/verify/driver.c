@@ -1,13 +1,13 @@
 /* The conformance driver: performs events on a library in their total order, on real threads, and answers with addresses.
  *
- * usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY TIMEOUT_S [ADDRESS_SPACE]
+ * usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY TIMEOUT_S
  *
  * Standard input: batches, each a head record and the events. Standard output, little-endian 64-bit words: for each
  * batch, once all of it was read and performed, an address code per event, the COUNTERS counters and refused_bytes. So
- * neither side can wait for the other while that one waits for it. Between batches a reset record (checked build) ends all threads
- * and makes the heap as new. At the end of the input what no trace shows is tried. ADDRESS_SPACE: bytes that may be mapped
- * beyond the driver's own. Status 0: all well; 1: standard error says "event N: what is wrong"; 2: a fault of usage;
- * 3: the system lacks memory for the driver itself.
+ * neither side can wait for the other while that one waits for it. Between batches a reset record (checked build) ends all
+ * threads and makes the heap as new, with so much of each span as the record says. At the end of the input what no trace
+ * shows is tried. Status 0: all well; 1: standard error says "event N: what is wrong"; 2: a fault of usage; 3: the system
+ * lacks memory for the driver itself.
  *
  * Each thread of the trace is a thread of this process, from its first event to its exit. One at a time runs: whoever
  * has the turn performs the events up to the next thread's and hands the turn on. An exiting thread hands it to the
@@ -16,7 +16,6 @@
 #include "driver.h"
 
 #include <dlfcn.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -190,8 +189,8 @@ static void perform_batch(void)
     batch.next = 0;
 }
 
-/* The heap as new, for another trace. */
-static void reset(void)
+/* The heap as new, for another trace, with so much of each span. */
+static void reset(size_t span_bytes)
 {
     batch.count = batch.next = 0;
     for (size_t number = 0; number < workers; number++)
@@ -201,7 +200,7 @@ static void reset(void)
             worker[number]->running = false;
         }
     library.free(library.malloc(1)); /* so that this thread has a heap to lose */
-    library.reset();
+    library.reset(span_bytes);
     forget_blocks();
 }
 
@@ -211,7 +210,7 @@ static bool read_batch(void)
     struct event head;
     while (fread(&head, sizeof head, 1, stdin) == 1 && head.op == RESET) {
         alarm(timeout_s);
-        reset();
+        reset((size_t)head.bytes);
         alarm(0);
     }
     if (feof(stdin))
@@ -270,36 +269,21 @@ static void watch_signals(void)
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 }
 
-/* From here on this process can map so many bytes more. */
-static void limit_address_space(size_t bytes)
-{
-    unsigned long pages = 0;
-    FILE *sizes = fopen("/proc/self/statm", "r");
-    if (sizes == NULL || fscanf(sizes, "%lu", &pages) != 1)
-        usage("/proc/self/statm cannot be read");
-    fclose(sizes);
-    bytes += pages * (size_t)sysconf(_SC_PAGESIZE);
-    setrlimit(RLIMIT_AS, &(struct rlimit){ bytes, bytes });
-}
-
 int main(int count, char **argument)
 {
-    if (count != 6 && count != 7)
-        usage("usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY TIMEOUT_S [ADDRESS_SPACE]");
+    if (count != 6)
+        usage("usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY TIMEOUT_S");
     grain = strtoul(argument[2], NULL, 10);
     size_t counters = strtoul(argument[3], NULL, 10);
     check_every = strtol(argument[4], NULL, 10);
     timeout_s = (unsigned)strtoul(argument[5], NULL, 10);
     watch_signals();
-    mallopt(M_ARENA_MAX, 1); /* the driver's own arenas would take the address space that is measured out */
     load(argument[1]);
     sem_init(&coordinator, 0, 0);
     uint64_t *counter = calloc(counters + 1, sizeof *counter);
     if (counter == NULL || library.counter_count() != counters)
         usage("the library has another number of counters");
     counter[counters] = guard;
-    if (count == 7)
-        limit_address_space(strtoul(argument[6], NULL, 10));
     while (read_batch()) {
         alarm(timeout_s);
         perform_batch();

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* One record on standard input: an event of a trace (docs/trace.md), or with op BATCH the head of `bytes` events, or
- * with op RESET the end of this trace and the begin of another. */
+ * with op RESET the end of this trace and the begin of another, in `bytes` of each span. */
 struct event {
     uint8_t op;
     uint8_t align_log2;
@@ -41,7 +41,7 @@ struct library {
     void (*counters)(uint64_t *counters);
     int64_t (*locate)(const void *block);
     void (*check)(void);
-    void (*reset)(void);
+    void (*reset)(size_t span_bytes);
 };
 
 extern struct library library;

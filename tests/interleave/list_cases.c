@@ -1,7 +1,6 @@
 /* The owner's remote list (runtime/remote/owner_list.c), and what a free reads of a slab without a lock. */
 #include "explore.h"
 #include "classifier/classifier.h"
-#include "classifier/slab_map.h"
 #include "links.h"
 #include "lock.h"
 #include "locks.h"
@@ -12,7 +11,8 @@ enum { PUSHES = 2, GRAIN_BYTES = 64, BLOCKS = THREADS * PUSHES };
 
 static struct heap owner, successor;
 static struct slab slabs[2];
-static _Alignas(64) char span[2 * SLAB_BYTES];
+static _Alignas(64) char space[SLAB_CLASSES_BYTES + 2 * SLAB_BYTES];
+static char *const span = space + SLAB_CLASSES_BYTES;
 static struct lock pool_lock;
 static struct slab *pool; /* an empty slab, under the pool lock */
 static uint64_t handed;   /* 1: the program has given the block to another thread; 2: that thread has freed it */
@@ -20,7 +20,7 @@ static uint64_t got[BLOCKS + 1], take_of[BLOCKS + 1], got_count, takes; /* block
 
 /* What the real sources need of the rest of the runtime. */
 uintptr_t hs_span;
-size_t hs_span_bytes = sizeof span;
+size_t hs_span_bytes = sizeof space - SLAB_CLASSES_BYTES;
 struct slab *hs_slabs = slabs;
 uintptr_t hs_link_key;
 struct heap_count hs_count;
@@ -68,7 +68,7 @@ static void setup(void)
         share(names[number], block_of((uint64_t)number), sizeof(struct block));
     share("slab owner", &slabs[0].owner, sizeof slabs[0].owner);
     share("slab class", &slabs[0].class, sizeof slabs[0].class);
-    share("class byte", &hs_slab_class[0], 1);
+    share("class byte", slab_row(0), 1);
     share("lock", &pool_lock, sizeof pool_lock);
     share("pool", &pool, sizeof pool);
     share("handed", &handed, sizeof handed);
@@ -236,7 +236,7 @@ static void share_store(int thread)
 
 static uint64_t class_at_end(void)
 {
-    return hs_slab_class[0];
+    return *slab_row(0);
 }
 
 static const struct explored all[] = {

@@ -1,7 +1,8 @@
 """Classifiers: how free() finds a block's class (docs/machine.md section 1).
 
 A row has HEADER_BYTES (taken before each block), REGIONS (whether each class has an address range
-of its own), CODE (model/policy/emitted.py), and the kernels below.
+of its own), CLASS_MAP (whether the library keeps a byte per slab), CODE (model/policy/emitted.py),
+and the kernels below.
 """
 
 from heapsmith.model.compile.dispatch import dispatched, rows_of

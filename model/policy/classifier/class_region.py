@@ -10,17 +10,22 @@ from heapsmith.model.policy.emitted import Hit, Question
 NAME = "class_region"
 HEADER_BYTES = 0
 REGIONS = True
-CODE = Question(Hit(3, 0, 1))
-"""Loads: the span's start and end, and a region's width. Branch: is the block in the span?"""
+CLASS_MAP = False
+CODE = Question(Hit(2, 0, 1))
+"""Loads: the span's start and end. Branch: is the block in the span?"""
+
+REGION_SLABS = 512
+"""So many records of any table of slabs fill whole pages, so that no page serves two regions."""
 
 
 def why_not_with(design: Any) -> str | None:
-    """Return why a design cannot have regions: a slab keeps its class, each needs a superslab."""
+    """Return why a design cannot have regions: a slab keeps its class, each needs room."""
     if design.row("empties").ONE_POOL:
         wanted = next(row.NAME for row in empties.ROWS if not row.ONE_POOL)
         return f"empties: '{design.empties}' cannot go with classifier '{NAME}'; expected '{wanted}'"
-    if design.region_bytes() < design.superslab_bytes:
-        return f"slab_span_bytes: {design.slab_span_bytes} gives each class less than a superslab"
+    least = max(design.superslab_bytes, REGION_SLABS * design.slab_bytes)
+    if design.region_bytes() < least:
+        return f"slab_span_bytes: {design.slab_span_bytes} gives each class less than {least} bytes"
     return None
 
 

@@ -9,7 +9,7 @@ from heapsmith.model.memory.touches import touch
 @kernel
 def superslab_place(state: State, cls: int, mapped: int) -> int:
     """Return the place of the next superslab, in slabs of the span; -1: the span is full."""
-    if state.superslabs >= state.span_superslabs:
+    if state.superslabs >= state.region_superslabs:
         return -1
     return state.superslabs * state.slabs_per_superslab
 

@@ -8,6 +8,7 @@ from heapsmith.model.policy.emitted import Hit, Question
 NAME = "header"
 HEADER_BYTES = 8
 REGIONS = False
+CLASS_MAP = False
 CODE = Question(Hit(3, 0, 2), (">= CLASS_COUNT",), ("hs_free_large",))
 """Loads: the span's bounds and the header. Branches: block in the span? valid class?"""
 

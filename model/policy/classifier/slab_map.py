@@ -10,6 +10,7 @@ NAME = "slab_map"
 DEFAULT = True
 HEADER_BYTES = 0
 REGIONS = False
+CLASS_MAP = True
 CODE = Question(Hit(3, 0, 1))
 """Loads: the span's start and end, and the slab's byte. Branch: is the block in the span?"""
 

@@ -79,15 +79,9 @@ def quarantine_lines(state: State, heap: int, place: int) -> None:
 
 
 @kernel
-def map_is_committed(state: State) -> None:
-    """Count the call that makes the live map of a superslab accessible."""
-    state.map_calls += state.live_map
-
-
-@kernel
 def map_is_released(state: State, place: int) -> None:
     """Give the live map of the slab at `place` back to the OS if the map has pages of its own."""
     size = state.slab_bytes >> state.grain_shift
     if state.live_map == 1 and size >= PAGE:
-        state.map_calls += 1
+        state.memory_calls += 1
         gone(state.touched, LIVE + place * size, size)

@@ -1,0 +1,99 @@
+"""Limits on memory, set before the program or by it: how much it gets in blocks of one size, beside glibc."""
+
+import resource
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+from preloaded import FIRST_BUILT_IN, LIVE_DESIGNS, design_of, library, program, run, start
+
+from heapsmith.model.design.plan import make_plan
+
+MIB = 1 << 20
+MORE = 200 * MIB
+"""Address space that a program allows itself beyond what it has."""
+SIZES = (32, 200, 3000, 100_000)
+ENOUGH = 0.85
+"""Of what glibc gets."""
+
+every_design = pytest.mark.parametrize("design", FIRST_BUILT_IN)
+live_designs = pytest.mark.parametrize("design", LIVE_DESIGNS)
+every_size = pytest.mark.parametrize("size", SIZES)
+
+
+def got(*preloads: Path, size: int, limit: str = "", before: int | None = None, threads: int = 1) -> int:
+    """The bytes in blocks of `size` that a program gets. before: bytes of address space that it is started with; limit:
+    those that it allows itself, with a plus sign beyond what it has."""
+    limits = {} if before is None else {resource.RLIMIT_AS: before}
+    words = [program("run_limit"), size, threads, *([limit] if limit else [])]
+    return int(run(words, *preloads, limits=limits, timeout=300))
+
+
+@lru_cache
+def glibc(size: int, limit: str = "", before: int | None = None, threads: int = 1) -> int:
+    """What glibc gets."""
+    return got(size=size, limit=limit, before=before, threads=threads)
+
+
+def enough(design: str, size: int, space: int, of_glibc: int) -> float:
+    """Bytes that are enough: of so much address space no design gets more than its slabs hold, or whole pages."""
+    plan = make_plan(design_of(design))
+    row = plan.classes[plan.size_class[-(-(size + plan.bias) // plan.grain)]] if size <= plan.small_limit else None
+    most = size * row.blocks / plan.slab_bytes if row else size / (-(-size // plan.page_bytes) * plan.page_bytes)
+    return min(ENOUGH * of_glibc, 0.95 * most * space)
+
+
+def check_before(design: str, size: int, space: int, threads: int = 1) -> None:
+    """A limit that the program is started with."""
+    bytes_got = got(library(design, checked=False), size=size, before=space, threads=threads)
+    assert enough(design, size, space, glibc(size, before=space, threads=threads)) <= bytes_got <= space
+
+
+@every_size
+@every_design
+def test_a_limit_set_before(design: str, size: int) -> None:
+    check_before(design, size, 512 * MIB)
+
+
+@pytest.mark.big
+@every_size
+@every_design
+def test_a_wide_limit_set_before(design: str, size: int) -> None:
+    check_before(design, size, 3_000_000 << 10)
+
+
+@pytest.mark.parametrize("size", [32, 3000])
+@live_designs
+def test_a_limit_set_before_several_threads(design: str, size: int) -> None:
+    check_before(design, size, 512 * MIB, threads=4)
+
+
+@every_size
+@every_design
+def test_a_limit_that_a_program_sets_beyond_what_it_has(design: str, size: int) -> None:
+    """What the library has reserved by then counts for the limit, and goes on counting."""
+    bytes_got = got(library(design, checked=False), size=size, limit=f"+{MORE}")
+    assert enough(design, size, MORE, glibc(size, limit=f"+{MORE}")) <= bytes_got <= MORE
+
+
+@pytest.mark.parametrize("size", [32, 3000])
+@live_designs
+def test_a_limit_that_a_program_with_threads_sets_beyond_what_it_has(design: str, size: int) -> None:
+    limit = f"+{MORE}"
+    bytes_got = got(library(design, checked=False), size=size, limit=limit, threads=4)
+    assert enough(design, size, MORE, glibc(size, limit=limit, threads=4)) <= bytes_got <= MORE
+
+
+@every_size
+@every_design
+def test_a_limit_that_a_program_sets_below_what_is_reserved(design: str, size: int) -> None:
+    """What is only reserved goes, so that the program gets all that the limit leaves it."""
+    bytes_got = got(library(design, checked=False), size=size, limit=f"{MORE}")
+    assert enough(design, size, MORE, glibc(size, limit=f"{MORE}")) <= bytes_got <= MORE
+
+
+@every_design
+def test_a_small_limit_on_data(design: str) -> None:
+    """RLIMIT_DATA counts writable memory, touched or not: the library has hardly any at its start."""
+    done = start(["/bin/true"], library(design, checked=False), limits={resource.RLIMIT_DATA: 2000 << 10})
+    assert (done.returncode, done.stderr) == (0, "")
