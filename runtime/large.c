@@ -79,9 +79,9 @@ static size_t reclaim_runs(size_t wanted)
     return bytes;
 }
 
-/* The system refused so many bytes: what is only reserved or empty stops counting against limits. Of what is empty free runs
- * go first, and so much as the request needs with its places in the tables, but not little by little: each piece may cost the
- * process a mapping. Nothing for requests larger than all the heap ever held. */
+/* The system refused `bytes` of memory. Address space that is only reserved, and then empty memory, stops counting against
+ * limits: free runs first, then empty slabs, as much as the request and its records need, and LEAST at least, since each
+ * piece may cost the process a mapping. A request larger than all that the heap ever held gets no empty memory. */
 static void recover(size_t bytes)
 {
     enum { LEAST = 1 << 20, TABLES = 32 };

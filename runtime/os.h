@@ -26,7 +26,7 @@ struct os_part {
 
 bool os_limited(void); /* is there a limit on address space? */
 
-/* Finds the arena, of so many bytes, and reserves it unless there is a limit; false, and to be tried again, without any. */
+/* Finds the arena of `bytes` and reserves it unless there is a limit. False if there is no room: the caller may try again. */
 bool os_arena(size_t bytes);
 
 /* The next range of the arena, aligned (a power of two, at least a page). */

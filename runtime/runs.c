@@ -8,7 +8,7 @@
 #include "run_extents.h"
 #include "run_pages.h"
 
-/* Pages below top are handed out that were free, so many of them committed. *zero: they read as zero. */
+/* Hands out free pages below top, some of them committed. *zero: the pages read as zero. */
 static void hand_out(uint32_t length, uint32_t committed, bool *zero)
 {
     size_t bytes = (size_t)(length - committed) * PAGE_BYTES;

@@ -15,7 +15,7 @@ from heapsmith.model.search.capacities import Share
 from heapsmith.model.search.size_classes import PRICE_UNIT, STEP, UNREACHED, Histogram
 
 SPAN_SLABS = 1 << 24
-"""The most slabs of a draft's span: RLIMIT_DATA counts the slab map, touched or not."""
+"""The most slabs of the span of a draft: its tables need address space for each slab."""
 SLAB_BYTES = (4096, 8192, 16_384, 32_768, 65_536)
 """Slab sizes to try besides the base's: half-empty slabs fill a small heap, not a large heap."""
 

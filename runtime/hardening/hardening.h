@@ -13,7 +13,7 @@
 void hardening_released(size_t offset);                  /* an empty slab's pages went back */
 void hardening_check(const void *block);                 /* the program gives this block of the slab span to realloc or usable_size: is it one? */
 void hardening_bad_free(const void *block);              /* freed, in one of our spans, and no block of ours */
-void hardening_seal(void *block, size_t usable);         /* a large block goes to the program with so many usable bytes */
+void hardening_seal(void *block, size_t usable);         /* a large block of `usable` bytes goes to the program */
 void hardening_unseal(const void *block, size_t usable); /* it comes back, or changes its size */
 void hardening_empty(struct heap *heap);                 /* thread exit: the quarantine's blocks are freed */
 void hs_misuse(const char *fault, const void *block) __attribute__((noreturn, cold)); /* one line, then abort */
