@@ -173,6 +173,6 @@ class Reader:
                 events.append((set(), set()))
             elif inside and not asks:
                 is_wide = found[1] == " L" and size >= 16 and not in_library
-                touched = {self.model(address), self.model(address + size - 1)} - {-1}
-                events[-1][is_wide].update(at >> LINE_SHIFT for at in touched)
+                listener = {self.model(address), self.model(address + size - 1)} - {-1}
+                events[-1][is_wide].update(at >> LINE_SHIFT for at in listener)
         return events

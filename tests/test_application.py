@@ -9,7 +9,7 @@ from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.machine import Machine
 from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import load_hardware
-from heapsmith.model.memory.touched import Touched, Touches
+from heapsmith.model.memory.listener import Listener, Touches
 from heapsmith.model.trace.reader import Op
 
 LINE = 64
@@ -20,19 +20,19 @@ def plan() -> Plan:
     return make_plan(msgspec.structs.replace(load("default"), huge_bytes=65_536))
 
 
-def machine_of(plan: Plan, application: Application) -> tuple[Machine, Touched]:
-    touched = Touched(load_hardware("default"))
-    return Machine(plan, compiled=False, touched=touched, application=application), touched
+def machine_of(plan: Plan, application: Application) -> tuple[Machine, Listener]:
+    listener = Listener(load_hardware("default"))
+    return Machine(plan, compiled=False, listener=listener, application=application), listener
 
 
 def accesses(plan: Plan, application: Application) -> int:
     """Of the birth of a block of ten lines and its death, less what the heap itself touches."""
 
     def counted(program: Application) -> Touches:
-        machine, touched = machine_of(plan, program)
+        machine, listener = machine_of(plan, program)
         machine.step(Op.MALLOC, 0, 0, 10 * LINE)
         machine.step(Op.FREE, 0, 0)
-        return touched.counts()
+        return listener.counts()
 
     return counted(application).accesses - counted(Application("none", "none")).accesses
 
@@ -46,15 +46,15 @@ def test_what_is_touched_of_a_block(plan: Plan, births: str, deaths: str, expect
 
 
 def test_pages_of_a_mapping_go_when_it_shrinks_and_when_it_ends(plan: Plan) -> None:
-    machine, touched = machine_of(plan, Application("all", "none"))
+    machine, listener = machine_of(plan, Application("all", "none"))
     machine.step(Op.MALLOC, 0, 1, 1)
-    before = touched.counts().resident_bytes
+    before = listener.counts().resident_bytes
     for size in (400_000, 800_000, 200_000):
         machine.step(Op.REALLOC, 0, 1, size)
         mapped = -(-size // 4096) * 4096
-        assert mapped <= touched.counts().resident_bytes - before <= mapped + 8192
+        assert mapped <= listener.counts().resident_bytes - before <= mapped + 8192
     machine.step(Op.FREE, 0, 1)
-    assert touched.counts().resident_bytes - before <= 8192
+    assert listener.counts().resident_bytes - before <= 8192
     assert machine.counters().totals["huge_remap"] == 2
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from heapsmith.model.compile.kernel import Ints, compiled, kernel, specialised
 from heapsmith.model.memory.hardware import Hardware, Level, Tlb, TlbLevel
-from heapsmith.model.memory.touched import COUNTS, Touched
+from heapsmith.model.memory.listener import COUNTS, Listener
 from heapsmith.model.memory.touches import CACHES, acts, branch, gone, on_huge, tick, touch, touch_bytes
 
 TINY = Hardware(
@@ -38,22 +38,22 @@ EVENT = st.tuples(
 
 
 @kernel
-def play(touched: Ints, kinds: Ints, addresses: Ints, sizes: Ints, writes: Ints) -> None:
+def play(listener: Ints, kinds: Ints, addresses: Ints, sizes: Ints, writes: Ints) -> None:
     """A stream of calls; the size of `acts` is its thread, that of `branch` its target."""
     for index in range(len(kinds)):
         if kinds[index] == 0:
-            touch(touched, int(addresses[index]), int(writes[index]))
+            touch(listener, int(addresses[index]), int(writes[index]))
         elif kinds[index] == 1:
-            touch_bytes(touched, int(addresses[index]), int(sizes[index]), int(writes[index]))
+            touch_bytes(listener, int(addresses[index]), int(sizes[index]), int(writes[index]))
         elif kinds[index] == 2:
-            acts(touched, int(sizes[index]))
+            acts(listener, int(sizes[index]))
         elif kinds[index] == 3:
-            gone(touched, int(addresses[index]), int(sizes[index]))
+            gone(listener, int(addresses[index]), int(sizes[index]))
         elif kinds[index] == 4:
-            on_huge(touched, int(addresses[index]), int(sizes[index]))
+            on_huge(listener, int(addresses[index]), int(sizes[index]))
         else:
-            branch(touched, int(addresses[index]), int(sizes[index]))
-        tick(touched)
+            branch(listener, int(addresses[index]), int(sizes[index]))
+        tick(listener)
 
 
 PLAIN = [specialised(play, SINK=CACHES, WIDE=wide) for wide in (0, 1)]
@@ -76,20 +76,20 @@ def columns(events: list[tuple[str, int, int, int, int]]) -> list[Ints]:
     return [np.array(column, np.int64) for column in zip(*rows, strict=True)] if rows else [np.empty(0, np.int64)] * 4
 
 
-def compare(machine: Hardware, played: Any, stream: list[Ints], step: int = 7) -> Touched:
+def compare(machine: Hardware, played: Any, stream: list[Ints], step: int = 7) -> Listener:
     """Both count the same; cores are added when their threads first act."""
-    touched, reference = Touched(machine), Reference(machine)
+    listener, reference = Listener(machine), Reference(machine)
     kinds, _, sizes, _ = stream
     for begin in range(0, len(kinds), step):
         chunk = [column[begin : begin + step] for column in stream]
         threads = sizes[: begin + step][kinds[: begin + step] == 2]
-        touched.make_room(FRAME, 1 + int(threads.max(initial=0)))
-        played(touched.array, *chunk)
+        listener.make_room(FRAME, 1 + int(threads.max(initial=0)))
+        played(listener.array, *chunk)
         replay(reference, chunk)
-        counts = touched.counts()
+        counts = listener.counts()
         assert {name: getattr(counts, name) for name in COUNTS} == {name: reference.count[name] for name in COUNTS}
-    assert touched.counts().resident_average == pytest.approx(reference.average())
-    return touched
+    assert listener.counts().resident_average == pytest.approx(reference.average())
+    return listener
 
 
 def replay(reference: Reference, chunk: list[Ints]) -> None:
@@ -123,10 +123,10 @@ def test_compiled_counts_as_lists_do_in_a_long_run(machine: Hardware) -> None:
     kinds = random.choice(6, 30_000, p=(0.4, 0.2, 0.12, 0.02, 0.01, 0.25))
     numbers = random.integers((3, 25, 3, 20_000), size=(len(kinds), 4)).tolist()
     rows = [(OPERATIONS[kind], *row) for kind, row in zip(kinds, numbers, strict=True)]
-    touched = compare(machine, compiled(play, **Touched(machine).constants()), columns(rows), 10_000)
-    assert touched.counts().transfers > 200
-    assert 500 < touched.counts().mispredicted < 7000
-    assert touched.counts().faults_2m > 1
+    listener = compare(machine, compiled(play, **Listener(machine).constants()), columns(rows), 10_000)
+    assert listener.counts().transfers > 200
+    assert 500 < listener.counts().mispredicted < 7000
+    assert listener.counts().faults_2m > 1
 
 
 def test_machines_are_wide_by_any_of_their_levels() -> None:
@@ -136,23 +136,23 @@ def test_machines_are_wide_by_any_of_their_levels() -> None:
         msgspec.structs.replace(TINY, tlb=msgspec.structs.replace(TINY.tlb, **{name: entries}))
         for name in ("small", "huge", "second")
     ]
-    assert [Touched(machine).constants()["WIDE"] for machine in wide] == [1] * 6
+    assert [Listener(machine).constants()["WIDE"] for machine in wide] == [1] * 6
     for machine in (TINY, WITHOUT_L2):
-        assert Touched(machine).constants() == {"SINK": CACHES, "WIDE": 0}
+        assert Listener(machine).constants() == {"SINK": CACHES, "WIDE": 0}
 
 
 def test_a_fault_leaves_the_lines_of_its_page_in_the_caches() -> None:
     machine = msgspec.structs.replace(ZEROING, l1=Level(2 * PAGE, 2), llc=Level(2 * FRAME, 4))
-    touched = Touched(machine)
-    touched.make_room(2 * FRAME)
-    PLAIN_BYTES(touched.array, 5 * PAGE, PAGE, 0)
+    listener = Listener(machine)
+    listener.make_room(2 * FRAME)
+    PLAIN_BYTES(listener.array, 5 * PAGE, PAGE, 0)
     # The read got the zeros that all share, so that the first write faults again.
-    assert (touched.counts().faults_4k, touched.counts().l1_misses, touched.counts().accesses) == (2, 0, 64)
-    compiled(play, **touched.constants())(
-        touched.array,
+    assert (listener.counts().faults_4k, listener.counts().l1_misses, listener.counts().accesses) == (2, 0, 64)
+    compiled(play, **listener.constants())(
+        listener.array,
         *(np.array(column) for column in ((4, 0, 0), (FRAME, FRAME + PAGE, FRAME), (FRAME, 1, 1), (0, 1, 0))),
     )
-    counts = touched.counts()
+    counts = listener.counts()
     # The page that faulted is written last; the other one fell out of L1 and L2, not out of the last level.
     assert (counts.faults_2m, counts.l1_misses, counts.llc_misses) == (1, 1, 0)
 
@@ -162,8 +162,8 @@ def test_without_l2_it_counts_as_cachegrind() -> None:
     machine = msgspec.structs.replace(TINY, l2=None, llc=Level(64 * 32, 4))
     lines = (np.random.default_rng(2).zipf(1.3, 20_000) * 7 % 100).astype(np.int64)
     writes = lines % 3 % 2
-    touched = Touched(machine)
-    compiled(play, **touched.constants())(touched.array, np.zeros(20_000, np.int64), lines * 64, lines, writes)
+    listener = Listener(machine)
+    compiled(play, **listener.constants())(listener.array, np.zeros(20_000, np.int64), lines * 64, lines, writes)
     first: list[list[int]] = [[] for _ in range(4)]
     last: list[list[int]] = [[] for _ in range(8)]
     misses = last_misses = 0
@@ -171,7 +171,7 @@ def test_without_l2_it_counts_as_cachegrind() -> None:
         if missed(first[line % 4], line, 2):
             misses += 1
             last_misses += missed(last[line % 8], line, 4)
-    counts = touched.counts()
+    counts = listener.counts()
     assert (counts.l1_misses, counts.l2_misses, counts.llc_misses) == (misses, misses, last_misses)
 
 
@@ -183,27 +183,27 @@ def missed(row: list[int], line: int, ways: int) -> bool:
 
 
 def test_a_written_line_moves_between_cores() -> None:
-    touched = Touched(TINY)
-    touched.make_room(0, 3)
+    listener = Listener(TINY)
+    listener.make_room(0, 3)
     for thread, write in ((0, 1), (0, 1), (1, 0), (0, 0), (1, 1), (0, 0), (2, 0)):
-        PLAIN_ACTS(touched.array, thread)
-        PLAIN_TOUCH(touched.array, 4096, write)
-    counts = touched.counts()
+        PLAIN_ACTS(listener.array, thread)
+        PLAIN_TOUCH(listener.array, 4096, write)
+    counts = listener.counts()
     # Thread 1 reads what 0 wrote; 0 still has it; 1 takes it from 0 to write it; 0 reads it, then 2: no longer M.
     assert (counts.l1_misses, counts.transfers, counts.llc_misses) == (4, 2, 1)
 
 
 def test_more_threads_than_room_are_noticed() -> None:
-    touched = Touched(TINY)
-    PLAIN_ACTS(touched.array, 1)
+    listener = Listener(TINY)
+    PLAIN_ACTS(listener.array, 1)
     with pytest.raises(RuntimeError, match="more than it was given room for"):
-        touched.counts()
+        listener.counts()
 
 
 def test_many_bytes_are_touched_line_by_line() -> None:
-    touched = Touched(TINY)
-    touched.make_room(64 << 20)
-    compiled(play, **touched.constants())(touched.array, *(np.array([value]) for value in (1, 100, 64 << 20, 1)))
-    counts = touched.counts()
+    listener = Listener(TINY)
+    listener.make_room(64 << 20)
+    compiled(play, **listener.constants())(listener.array, *(np.array([value]) for value in (1, 100, 64 << 20, 1)))
+    counts = listener.counts()
     assert counts.accesses == counts.l1_misses == counts.llc_misses == (64 << 20) // 64 + 1
     assert counts.tlb1_misses == counts.tlb2_misses == counts.faults_4k == (64 << 20) // PAGE + 1

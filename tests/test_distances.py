@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 from heapsmith.model.compile.kernel import Ints, compiled, kernel, specialised
 from heapsmith.model.memory import distances, words
 from heapsmith.model.memory.hardware import load_hardware
-from heapsmith.model.memory.touched import Touched
+from heapsmith.model.memory.listener import Listener
 from heapsmith.model.memory.touches import DISTANCES, room_for, touch
 
 MACHINE = load_hardware()
 
 
 @kernel
-def play(touched: Ints, lines: Ints) -> int:
+def play(listener: Ints, lines: Ints) -> int:
     """Touches of lines up to the first for which there might be no room; the index of that."""
     for index in range(len(lines)):
-        if not room_for(touched, 64):
+        if not room_for(listener, 64):
             return index
-        touch(touched, int(lines[index]) * 64, 0)
+        touch(listener, int(lines[index]) * 64, 0)
     return len(lines)
 
 
@@ -47,10 +47,10 @@ def histogram(found: list[int]) -> list[int]:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(0, 12) | st.integers(0, 1 << 39), max_size=200))
 def test_distances_are_those_of_brute_force(lines: list[int]) -> None:
-    touched = Touched(MACHINE, DISTANCES)
-    assert PLAIN(touched.array, np.array(lines, np.int64)) == len(lines)
+    listener = Listener(MACHINE, DISTANCES)
+    assert PLAIN(listener.array, np.array(lines, np.int64)) == len(lines)
     found, cold = brute_force(lines)
-    result = touched.distances()
+    result = listener.distances()
     assert (result.cold, result.accesses) == (cold, len(lines))
     assert result.histogram.tolist() == histogram(found)
 
@@ -59,27 +59,27 @@ def test_distances_are_those_of_brute_force(lines: list[int]) -> None:
 def test_the_time_axis_ends_and_the_tables_grow(span: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distances, "SPARE_LINES", 8)
     lines = np.random.default_rng(3).integers(0, span, 6000)
-    touched = Touched(MACHINE, DISTANCES)
+    listener = Listener(MACHINE, DISTANCES)
     run = compiled(play, SINK=DISTANCES)
     begin = grown = 0
     while begin < len(lines):
-        begin += run(touched.array, lines[begin:])
+        begin += run(listener.array, lines[begin:])
         grown += begin < len(lines)
-        touched.make_room(64)
+        listener.make_room(64)
     found, cold = brute_force(lines.tolist())
-    result = touched.distances()
+    result = listener.distances()
     assert grown > 1
-    assert touched.array[words.AXIS_WORDS] < 6000 or span == 3000
+    assert listener.array[words.AXIS_WORDS] < 6000 or span == 3000
     assert result.cold == cold
     assert result.histogram.tolist() == histogram(found)
 
 
 def test_misses_are_those_of_a_fully_associative_cache() -> None:
     lines = np.random.default_rng(4).integers(0, 2500, 5000)
-    touched = Touched(MACHINE, DISTANCES)
-    compiled(play, SINK=DISTANCES)(touched.array, lines)
+    listener = Listener(MACHINE, DISTANCES)
+    compiled(play, SINK=DISTANCES)(listener.array, lines)
     found, cold = brute_force(lines.tolist())
-    result = touched.distances()
+    result = listener.distances()
     for size in (1, 2, 17, 1000, 1024, 1088, 2048, 2176, 1 << 20):
         assert result.misses(size) == cold + sum(distance >= size for distance in found)
     assert result.misses(1) <= result.accesses

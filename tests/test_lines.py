@@ -15,7 +15,7 @@ from heapsmith.model.heap.machine import Machine
 from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.memory.layout import HEAPS, HUGE, Layout
-from heapsmith.model.memory.touched import Touched
+from heapsmith.model.memory.listener import Listener
 from heapsmith.model.memory.touches import LOG
 from heapsmith.model.memory.words import LOGGED
 from heapsmith.model.trace.reader import Chunk, Op
@@ -63,15 +63,15 @@ def predicted(plan: Plan, chunk: Chunk) -> list[set[int]]:
 
     The program itself touches nothing.
     """
-    touched = Touched(load_hardware("default"), LOG, 1 << 20)
-    machine = Machine(plan, compiled=False, touched=touched, application=Application(births="none", deaths="none"))
+    listener = Listener(load_hardware("default"), LOG, 1 << 20)
+    machine = Machine(plan, compiled=False, listener=listener, application=Application(births="none", deaths="none"))
     found = []
     for index in range(len(chunk.op)):
-        touched.array[LOGGED] = 0
+        listener.array[LOGGED] = 0
         machine.feed(chunk.part(index, index + 1))
-        lines = {address >> LINE_SHIFT for address, _ in touched.log()}
+        lines = {address >> LINE_SHIFT for address, _ in listener.log()}
         found.append({line for line in lines if not HUGE <= line << LINE_SHIFT < HEAPS})
-    assert touched.lost == 0
+    assert listener.lost == 0
     return found
 
 

@@ -8,8 +8,8 @@ import pytest
 from heapsmith.model.compile.kernel import specialised
 from heapsmith.model.memory import resident, touches, words
 from heapsmith.model.memory.hardware import load_hardware
+from heapsmith.model.memory.listener import Listener
 from heapsmith.model.memory.resident import FRAME, PAGE
-from heapsmith.model.memory.touched import Touched
 from heapsmith.model.memory.touches import CACHES
 
 MACHINE = load_hardware()
@@ -21,123 +21,123 @@ ROOM_FOR: Any = specialised(touches.room_for, SINK=CACHES)
 TOP = (1 << 46) - PAGE
 
 
-def fresh() -> Touched:
-    touched = Touched(MACHINE)
-    assert ROOM_FOR(touched.array, 0)
-    return touched
+def fresh() -> Listener:
+    listener = Listener(MACHINE)
+    assert ROOM_FOR(listener.array, 0)
+    return listener
 
 
 def test_pages_are_told_apart_wherever_they_are() -> None:
-    touched = fresh()
+    listener = fresh()
     pages = np.unique(np.append(np.random.default_rng(5).integers(0, TOP, 60) // PAGE * PAGE, [0, TOP]))
     for _ in range(2):
         for page in pages.tolist():
-            TOUCH(touched.array, page + 100, 1)
-    counts = touched.counts()
+            TOUCH(listener.array, page + 100, 1)
+    counts = listener.counts()
     assert counts.faults_4k == len(pages)
     assert counts.resident_bytes == counts.resident_peak == len(pages) * PAGE
     for page in pages.tolist():
-        GONE(touched.array, page, PAGE)
-    TOUCH(touched.array, TOP, 1)
-    counts = touched.counts()
+        GONE(listener.array, page, PAGE)
+    TOUCH(listener.array, TOP, 1)
+    counts = listener.counts()
     assert counts.faults_4k == len(pages) + 1
     assert counts.resident_bytes == PAGE
     assert counts.resident_peak == len(pages) * PAGE
 
 
 def test_a_page_that_is_read_first_faults_again_when_it_is_written() -> None:
-    touched = fresh()
-    TOUCH(touched.array, 0, 0)
-    assert (touched.counts().faults_4k, touched.counts().resident_bytes) == (2, PAGE)
+    listener = fresh()
+    TOUCH(listener.array, 0, 0)
+    assert (listener.counts().faults_4k, listener.counts().resident_bytes) == (2, PAGE)
 
 
 def test_only_whole_pages_go_back() -> None:
-    touched = fresh()
+    listener = fresh()
     for page in range(4):
-        TOUCH(touched.array, page * PAGE, 1)
-    GONE(touched.array, 1, 3 * PAGE)
-    assert touched.counts().resident_bytes == 2 * PAGE
-    GONE(touched.array, PAGE, PAGE - 1)
-    assert touched.counts().resident_bytes == 2 * PAGE
+        TOUCH(listener.array, page * PAGE, 1)
+    GONE(listener.array, 1, 3 * PAGE)
+    assert listener.counts().resident_bytes == 2 * PAGE
+    GONE(listener.array, PAGE, PAGE - 1)
+    assert listener.counts().resident_bytes == 2 * PAGE
 
 
 def test_a_huge_page_is_one_fault_and_a_part_of_it_can_go() -> None:
-    touched = fresh()
-    ON_HUGE(touched.array, FRAME - PAGE, 3 * FRAME)  # frames 1 and 2
-    TOUCH(touched.array, 0, 1)
-    TOUCH(touched.array, FRAME + 5 * PAGE, 1)
-    TOUCH(touched.array, 2 * FRAME - 1, 1)
-    counts = touched.counts()
+    listener = fresh()
+    ON_HUGE(listener.array, FRAME - PAGE, 3 * FRAME)  # frames 1 and 2
+    TOUCH(listener.array, 0, 1)
+    TOUCH(listener.array, FRAME + 5 * PAGE, 1)
+    TOUCH(listener.array, 2 * FRAME - 1, 1)
+    counts = listener.counts()
     assert (counts.faults_4k, counts.faults_2m, counts.tlb1_misses) == (1, 1, 2)
     assert counts.resident_bytes == PAGE + FRAME
-    GONE(touched.array, FRAME + PAGE + 64, 0)  # no whole page: nothing comes apart
-    assert touched.array[words.WHOLE_FRAMES] == 1
-    GONE(touched.array, FRAME, 500 * PAGE)
-    assert touched.counts().resident_bytes == 13 * PAGE
-    TOUCH(touched.array, FRAME, 1)  # small pages of the frame are resident
-    TOUCH(touched.array, 2 * FRAME - 1, 1)
-    counts = touched.counts()
+    GONE(listener.array, FRAME + PAGE + 64, 0)  # no whole page: nothing comes apart
+    assert listener.array[words.WHOLE_FRAMES] == 1
+    GONE(listener.array, FRAME, 500 * PAGE)
+    assert listener.counts().resident_bytes == 13 * PAGE
+    TOUCH(listener.array, FRAME, 1)  # small pages of the frame are resident
+    TOUCH(listener.array, 2 * FRAME - 1, 1)
+    counts = listener.counts()
     assert (counts.faults_4k, counts.faults_2m, counts.resident_bytes) == (2, 1, 14 * PAGE)
-    GONE(touched.array, 0, 1 << 46)
-    TOUCH(touched.array, FRAME, 1)
-    counts = touched.counts()
+    GONE(listener.array, 0, 1 << 46)
+    TOUCH(listener.array, FRAME, 1)
+    counts = listener.counts()
     assert (counts.faults_2m, counts.resident_bytes) == (2, FRAME)
     assert counts.resident_peak == PAGE + FRAME
 
 
 def test_what_was_small_stays_small_until_it_is_gone() -> None:
-    touched = fresh()
-    TOUCH(touched.array, 0, 1)
-    ON_HUGE(touched.array, 0, FRAME)
-    TOUCH(touched.array, PAGE, 1)
-    assert touched.counts().faults_4k == 2
-    GONE(touched.array, 0, 2 * PAGE)
-    TOUCH(touched.array, PAGE, 1)
-    assert touched.counts().faults_2m == 1
+    listener = fresh()
+    TOUCH(listener.array, 0, 1)
+    ON_HUGE(listener.array, 0, FRAME)
+    TOUCH(listener.array, PAGE, 1)
+    assert listener.counts().faults_4k == 2
+    GONE(listener.array, 0, 2 * PAGE)
+    TOUCH(listener.array, PAGE, 1)
+    assert listener.counts().faults_2m == 1
 
 
 def test_tables_are_used_again() -> None:
-    touched = fresh()
+    listener = fresh()
     lefts = [words.LEAVES_LEFT, words.NODES_LEFT]
-    before = touched.array[lefts].tolist()
-    size = len(touched.array)
+    before = listener.array[lefts].tolist()
+    size = len(listener.array)
     for place in range(200):
         for part in range(2):
-            TOUCH(touched.array, (place << 32) + part * FRAME, 0)
-        GONE(touched.array, place << 32, 2 * FRAME)
-    assert touched.counts().resident_bytes == 0
-    assert touched.array[lefts].tolist() == before
-    assert touched.array[words.LEAVES_USED] == 2
-    assert touched.array[words.NODES_USED] == 1
-    touched.make_room(0)
-    assert len(touched.array) == size
+            TOUCH(listener.array, (place << 32) + part * FRAME, 0)
+        GONE(listener.array, place << 32, 2 * FRAME)
+    assert listener.counts().resident_bytes == 0
+    assert listener.array[lefts].tolist() == before
+    assert listener.array[words.LEAVES_USED] == 2
+    assert listener.array[words.NODES_USED] == 1
+    listener.make_room(0)
+    assert len(listener.array) == size
 
 
 def test_room_is_made_for_what_is_announced() -> None:
-    touched = fresh()
+    listener = fresh()
     for size in (1 << 30, 1 << 36):
         begin = size << 4
-        while not ROOM_FOR(touched.array, size):
-            touched.make_room(size)
+        while not ROOM_FOR(listener.array, size):
+            listener.make_room(size)
         for frame in range(begin, begin + size, 64 * FRAME):
-            TOUCH(touched.array, frame, 1)
-        assert touched.counts().faults_4k * 64 * FRAME >= size
-    assert not ROOM_FOR(touched.array, 1 << 44)
+            TOUCH(listener.array, frame, 1)
+        assert listener.counts().faults_4k * 64 * FRAME >= size
+    assert not ROOM_FOR(listener.array, 1 << 44)
 
 
 def test_what_fits_nowhere_is_noticed() -> None:
-    touched = fresh()
+    listener = fresh()
     for place in range(resident.SPARE_NODES + 2):
-        TOUCH(touched.array, place << 31, 0)
+        TOUCH(listener.array, place << 31, 0)
     with pytest.raises(RuntimeError, match="more than it was given room for"):
-        touched.counts()
+        listener.counts()
 
 
 def test_the_average_is_over_events() -> None:
-    touched = fresh()
-    assert touched.counts().resident_average == 0
+    listener = fresh()
+    assert listener.counts().resident_average == 0
     for page in range(3):
-        TOUCH(touched.array, page * PAGE, 0)
-        TICK(touched.array)
-    TICK(touched.array)
-    assert touched.counts().resident_average == (1 + 2 + 3 + 3) * PAGE / 4
+        TOUCH(listener.array, page * PAGE, 0)
+        TICK(listener.array)
+    TICK(listener.array)
+    assert listener.counts().resident_average == (1 + 2 + 3 + 3) * PAGE / 4

@@ -13,7 +13,7 @@ from heapsmith.model.design.plan import make_plan
 from heapsmith.model.heap.machine import Machine
 from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import load_hardware
-from heapsmith.model.memory.touched import Touched
+from heapsmith.model.memory.listener import Listener
 from heapsmith.model.memory.touches import LOG
 from heapsmith.model.predict.reuse import CACHES, reuse
 from heapsmith.model.trace.reader import TraceReader
@@ -28,8 +28,8 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def touched_lines(trace: Path, design: str, application: Application) -> list[int]:
     """All lines that heap and program touch, in order, as a log keeps them."""
-    log = Touched(load_hardware(), LOG, 1 << 18)
-    machine = Machine(make_plan(load(design)), touched=log, application=application)
+    log = Listener(load_hardware(), LOG, 1 << 18)
+    machine = Machine(make_plan(load(design)), listener=log, application=application)
     with TraceReader(trace) as reader:
         for chunk in reader:
             machine.feed(chunk)

@@ -24,7 +24,7 @@ from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import scratch
 from heapsmith.model.memory.application import REPLAY
 from heapsmith.model.memory.hardware import Hardware, Level
-from heapsmith.model.memory.touched import Touches
+from heapsmith.model.memory.listener import Touches
 from heapsmith.model.predict.cost import kinds, price, system_calls
 from heapsmith.model.predict.simulate import Simulation, simulate
 

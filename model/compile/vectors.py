@@ -17,7 +17,7 @@ def find_few() -> Any:
     from numba.extending import intrinsic
 
     @intrinsic
-    def vectors_find_few(typing: Any, touched: Any, first: Any, ways: Any, key: Any) -> Any:
+    def vectors_find_few(typing: Any, listener: Any, first: Any, ways: Any, key: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             _, entries = _entries(builder, arguments)
             flagged = builder.or_(entries, _numbers([1] * FEW))
@@ -26,7 +26,7 @@ def find_few() -> Any:
             none = builder.shl(ir.Constant(ir.IntType(64), 1), arguments[2])
             return builder.cttz(builder.or_(found, none), ir.Constant(ir.IntType(1), 1))
 
-        return types.int64(touched, types.int64, types.int64, types.int64), generate
+        return types.int64(listener, types.int64, types.int64, types.int64), generate
 
     return vectors_find_few
 
@@ -38,7 +38,7 @@ def push_few() -> Any:
     from numba.extending import intrinsic
 
     @intrinsic
-    def vectors_push_few(typing: Any, touched: Any, first: Any, way: Any, entry: Any) -> Any:
+    def vectors_push_few(typing: Any, listener: Any, first: Any, way: Any, entry: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             place, entries = _entries(builder, arguments)
             by_one = ir.Constant(ir.VectorType(ir.IntType(32), FEW), [0, *range(FEW, 2 * FEW - 1)])
@@ -47,7 +47,7 @@ def push_few() -> Any:
             builder.store(builder.select(moves, pushed, entries), place, align=8)
             return context.get_dummy_value()
 
-        return types.none(touched, types.int64, types.int64, types.int64), generate
+        return types.none(listener, types.int64, types.int64, types.int64), generate
 
     return vectors_push_few
 

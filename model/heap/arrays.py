@@ -87,7 +87,7 @@ def class_records(plan: Plan) -> Records:
 def fresh_state(plan: Plan, application: Application) -> State:
     """Return the state of a machine before its first event; arrays that grow are empty."""
     state = State()
-    state.touched = state.threads = state.slots = state.marks = np.empty(0, np.int64)
+    state.listener = state.threads = state.slots = state.marks = np.empty(0, np.int64)
     state.scalars = scalars_of(plan, application)
     state.classes = class_records(plan)
     state.lookup = np.array(plan.size_class, np.int64)

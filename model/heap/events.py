@@ -69,7 +69,7 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
     if SINK != NONE:
         state.above += size > state.direct_limit
     if state.by_row == 0:
-        branch(state.touched, CLASS_OF_ALLOC, cls)
+        branch(state.listener, CLASS_OF_ALLOC, cls)
     is_new = state.threads[thread] < 0
     heap = heap_for(state, thread)
     if align > state.grain:
@@ -91,7 +91,7 @@ def free(state: State, thread: int, block: int, asked: int) -> None:
         dies_lines(state, block)
         if heap < 0 and needs_heap(state):
             if state.quarantine == 0:  # a quarantine needs the heap earlier, without the class
-                touch(state.touched, FREE_OF + WORD * (1 + (block & CLASS_MASK)), 0)
+                touch(state.listener, FREE_OF + WORD * (1 + (block & CLASS_MASK)), 0)
             heap = heap_for(state, thread)
         free_small(state, heap, block)
 
@@ -105,7 +105,7 @@ def fits_in_place(state: State, block: int, asked: int, size: int, align: int) -
     usable = int(state.classes[cls]["usable"])
     live_lines(state, block, 0)
     class_lines(state, block)
-    touch(state.touched, CLASSES + cls * CLASS_BYTES, 0)
+    touch(state.listener, CLASSES + cls * CLASS_BYTES, 0)
     if size <= state.small_limit:
         size_lines(state, size)
     return class_for(state, size, align) == cls or (size <= usable and 2 * size >= usable)
@@ -181,7 +181,7 @@ def sample(state: State, event: int) -> None:
         state.timeline[kept]["event"] = event
         state.timeline[kept]["live_bytes"] = state.live_bytes
         state.timeline[kept]["committed"] = state.committed
-        state.timeline[kept]["resident"] = resident_bytes(state.touched)
+        state.timeline[kept]["resident"] = resident_bytes(state.listener)
         kept += 1
     state.samples = kept
     state.next_sample = (event // state.stride + 1) * state.stride

@@ -18,8 +18,8 @@ HUGE_PAGES = HUGE_PAGE // PAGE
 def set_extent(state: State, first: int, pages: int, holds: int) -> None:
     """Make an extent of these pages, with a tag at both ends."""
     last = first + pages - 1
-    touch(state.touched, page_at(first), 1)
-    touch(state.touched, page_at(last), 1)
+    touch(state.listener, page_at(first), 1)
+    touch(state.listener, page_at(last), 1)
     state.pages[first]["extent"] = pages
     state.pages[first]["holds"] = holds
     state.pages[last]["extent"] = pages
@@ -29,8 +29,8 @@ def set_extent(state: State, first: int, pages: int, holds: int) -> None:
 @kernel
 def join_extents(state: State, page: int) -> None:
     """Join the extents on both sides of the start of `page` if both are in the same state."""
-    touch(state.touched, page_at(page - 1), 0)
-    touch(state.touched, page_at(page), 0)
+    touch(state.listener, page_at(page - 1), 0)
+    touch(state.listener, page_at(page), 0)
     before, behind = int(state.pages[page - 1]["extent"]), int(state.pages[page]["extent"])
     if state.pages[page - 1]["holds"] == state.pages[page]["holds"]:
         set_extent(state, page - before, before + behind, int(state.pages[page]["holds"]))
@@ -41,7 +41,7 @@ def take_extents(state: State, first: int, pages: int) -> int:
     """Take the low pages out of a free run; return how many of the pages were committed."""
     committed, page, end = 0, first, first + pages
     while page < end:
-        touch(state.touched, page_at(page), 0)
+        touch(state.listener, page_at(page), 0)
         state.run_extents += 1
         holds, behind = int(state.pages[page]["holds"]), page + int(state.pages[page]["extent"])
         committed += holds * (min(behind, end) - page)
@@ -57,7 +57,7 @@ def release_extents(state: State, first: int, pages: int) -> None:
     begin, end = first, first  # the piece so far
     page = first
     while page < first + pages:
-        touch(state.touched, page_at(page), 0)
+        touch(state.listener, page_at(page), 0)
         state.run_extents += 1
         behind = page + int(state.pages[page]["extent"])
         if state.pages[page]["holds"]:
@@ -78,8 +78,8 @@ def release_piece(state: State, first: int, end: int) -> None:
     """Give pages of a free run to the OS, if any."""
     if first == end:
         return
-    touch(state.touched, COUNTS + TOTAL_RELEASES, 1)
-    gone(state.touched, RUNS + first * PAGE, (end - first) * PAGE)
+    touch(state.listener, COUNTS + TOTAL_RELEASES, 1)
+    gone(state.listener, RUNS + first * PAGE, (end - first) * PAGE)
     state.releases += 1
 
 

@@ -54,11 +54,11 @@ def rows_lines(state: State, heap: int) -> None:
     """Touch what the creation of a heap touches: its rows, and the tables that fill them."""
     at = heap_at(state, heap)
     limit = state.direct_limit
-    touch(state.touched, COUNTS + TOTAL_HEAPS, 1)
-    touch_bytes(state.touched, at, state.heap_row_of + limit + 1, 1)
-    touch(state.touched, at + state.heap_remote + 2 * WORD, 1)
+    touch(state.listener, COUNTS + TOTAL_HEAPS, 1)
+    touch_bytes(state.listener, at, state.heap_row_of + limit + 1, 1)
+    touch(state.listener, at + state.heap_remote + 2 * WORD, 1)
     for cls in range(state.class_count):
-        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
+        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
     if state.by_row == 1:
         for size in range(0, limit + 1, state.grain):
             size_lines(state, size)
@@ -70,12 +70,12 @@ def heap_for(state: State, thread: int) -> int:
     heap = int(state.threads[thread])
     if heap >= 0:
         return heap
-    touch(state.touched, POOL_LOCK, 1)
+    touch(state.listener, POOL_LOCK, 1)
     heap = state.abandoned
     if heap >= 0:
         state.abandoned = state.heaps[heap]["next"]
-        touch(state.touched, COUNTS + TOTAL_ADOPTIONS, 1)
-        touch(state.touched, heap_at(state, heap) + state.heap_remote + WORD, 0)
+        touch(state.listener, COUNTS + TOTAL_ADOPTIONS, 1)
+        touch(state.listener, heap_at(state, heap) + state.heap_remote + WORD, 0)
         state.adoptions += 1
     else:
         heap = state.heaps_made
@@ -93,7 +93,7 @@ def allocate_small(state: State, heap: int, cls: int, size: int, is_new: bool) -
     front = heap * state.class_count + cls
     alloc_lines(state, heap, front, cls, size, is_new)
     block = front_pop(state, front, cls)
-    branch(state.touched, ALLOC_SERVED, int(block >= 0))
+    branch(state.listener, ALLOC_SERVED, int(block >= 0))
     if block < 0:
         return allocate_on_miss(state, heap, front, cls)
     state.classes[cls]["hit0"] += 1
@@ -107,7 +107,7 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
     """Allocate with an empty level 0: drain, promote, or refill; NO_BLOCK: the span is full."""
     block = NO_BLOCK
     if state.owned == 1:
-        touch(state.touched, heap_at(state, heap) + state.heap_remote, 0)
+        touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)
     if state.heaps[heap]["remote"] >= 0:
         drain_remote(state, heap)
         front_look_lines(state, front, cls)
@@ -125,8 +125,8 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
     if taken == 0:
         state.failed_refills += 1
         return NO_BLOCK
-    touch(state.touched, count_at(state, heap, cls) + COUNT_REFILL, 1)
-    touch(state.touched, count_at(state, heap, cls) + COUNT_REFILL + WORD, 1)
+    touch(state.listener, count_at(state, heap, cls) + COUNT_REFILL, 1)
+    touch(state.listener, count_at(state, heap, cls) + COUNT_REFILL + WORD, 1)
     front_fill_lines(state, front, cls, taken)
     front_fill(state, front, cls, 1, taken)
     return int(state.moved[0])
@@ -189,14 +189,14 @@ def put_back(state: State, heap: int, block: int) -> None:
     place = where(state, heap, block >> SLAB_SHIFT)
     if place == TO_FRONT:
         if state.by_row == 0:
-            branch(state.touched, CLASS_OF_FREE, block & CLASS_MASK)
+            branch(state.listener, CLASS_OF_FREE, block & CLASS_MASK)
         free_to_front(state, heap, block)
     else:
         state.classes[block & CLASS_MASK]["remote"] += 1
         owner = int(state.slabs[block >> SLAB_SHIFT]["owner"])
-        touch(state.touched, heap_at(state, owner) + state.heap_remote, 1)
-        touch(state.touched, count_at(state, owner, block & CLASS_MASK) + COUNT_REMOTE, 1)
-        touch(state.touched, block_at(state, block), 1)
+        touch(state.listener, heap_at(state, owner) + state.heap_remote, 1)
+        touch(state.listener, count_at(state, owner, block & CLASS_MASK) + COUNT_REMOTE, 1)
+        touch(state.listener, block_at(state, block), 1)
         push_remote(state, owner, block)
 
 
@@ -207,13 +207,13 @@ def free_to_front(state: State, heap: int, block: int) -> None:
     front = heap * state.class_count + cls
     free_lines(state, heap, front, cls, block)
     flushed = front_push(state, front, cls, block)
-    branch(state.touched, FREE_SERVED, int(flushed == 0))
+    branch(state.listener, FREE_SERVED, int(flushed == 0))
     if flushed == 0:
         return
     if state.owned == 0:
-        touch(state.touched, POOL_LOCK, 1)
+        touch(state.listener, POOL_LOCK, 1)
     if state.classes[cls]["capacity"] == 0:
-        touch(state.touched, count_at(state, heap, cls) + COUNT_DIRECT, 1)
+        touch(state.listener, count_at(state, heap, cls) + COUNT_DIRECT, 1)
     if not keep_batch(state, heap, cls, flushed):
         give_batch(state, heap, state.moved, 0, flushed)
 
@@ -245,9 +245,9 @@ def drain_remote(state: State, heap: int) -> None:
         state.nodes[node]["next"] = state.free_node
         state.free_node = node
         state.classes[block & CLASS_MASK]["drained"] += 1
-        touch(state.touched, block_at(state, block), 0)
-        touch(state.touched, slab_at(state, block >> SLAB_SHIFT) + SLAB_CLASS_NUMBER, 0)
-        touch(state.touched, count_at(state, heap, block & CLASS_MASK) + COUNT_DRAINED, 1)
+        touch(state.listener, block_at(state, block), 0)
+        touch(state.listener, slab_at(state, block >> SLAB_SHIFT) + SLAB_CLASS_NUMBER, 0)
+        touch(state.listener, count_at(state, heap, block & CLASS_MASK) + COUNT_DRAINED, 1)
         put_back(state, heap, block)
         node = after
 
@@ -260,9 +260,9 @@ def exit_thread(state: State, thread: int) -> None:
         return
     empty_quarantine(state, heap)
     if state.owned == 0:
-        touch(state.touched, POOL_LOCK, 1)
+        touch(state.listener, POOL_LOCK, 1)
     else:
-        touch(state.touched, heap_at(state, heap) + state.heap_remote, 0)
+        touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)
     drain_remote(state, heap)
     for cls in range(state.class_count):
         front = heap * state.class_count + cls
@@ -270,9 +270,9 @@ def exit_thread(state: State, thread: int) -> None:
         drained = front_drain(state, front, cls)
         give_batch(state, heap, state.moved, 0, drained)
     empty_cache(state, heap)
-    touch(state.touched, heap_at(state, heap) + state.heap_runs, 0)
-    touch(state.touched, heap_at(state, heap) + state.heap_remote + WORD, 1)
-    touch(state.touched, POOL_LOCK, 1)
+    touch(state.listener, heap_at(state, heap) + state.heap_runs, 0)
+    touch(state.listener, heap_at(state, heap) + state.heap_remote + WORD, 1)
+    touch(state.listener, POOL_LOCK, 1)
     state.exits += 1
     state.heaps[heap]["next"] = state.abandoned
     state.abandoned = heap

@@ -46,8 +46,8 @@ def pages_for(size: int, tail_bytes: int) -> int:
 @kernel
 def allocate_huge(state: State, pages: int) -> int:
     """Map a huge block; return its ordinal."""
-    touch(state.touched, LARGE_LOCK, 1)
-    touch(state.touched, COUNTS + TOTAL_MAP, 1)
+    touch(state.listener, LARGE_LOCK, 1)
+    touch(state.listener, COUNTS + TOTAL_MAP, 1)
     ordinal = state.huge_map
     state.huge_map = ordinal + 1
     commit(state, pages * PAGE)
@@ -60,15 +60,15 @@ def allocate_huge(state: State, pages: int) -> int:
 def advise_huge(state: State, block: int, pages: int) -> None:
     """Put the mapping on huge pages if the first page of the run span is on huge pages."""
     if state.thp_asked == 1 and state.thp_runs_from_bytes == 0:
-        on_huge(state.touched, huge_at(block), pages * PAGE)
+        on_huge(state.listener, huge_at(block), pages * PAGE)
 
 
 @kernel
 def free_huge(state: State, pages: int) -> None:
     """Unmap a huge block."""
-    touch(state.touched, LARGE_LOCK, 1)
-    touch(state.touched, COUNTS + TOTAL_UNMAP, 1)
-    touch(state.touched, COUNTS + TOTAL_COMMITTED, 1)
+    touch(state.listener, LARGE_LOCK, 1)
+    touch(state.listener, COUNTS + TOTAL_UNMAP, 1)
+    touch(state.listener, COUNTS + TOTAL_COMMITTED, 1)
     state.huge_unmap += 1
     state.committed -= pages * PAGE
 
@@ -77,11 +77,11 @@ def free_huge(state: State, pages: int) -> None:
 def resize_huge(state: State, block: int, old: int, new: int) -> None:
     """Resize the mapping of a huge block from `old` to `new` pages."""
     if new < old:
-        gone(state.touched, huge_at(block) + new * PAGE, (old - new) * PAGE)
+        gone(state.listener, huge_at(block) + new * PAGE, (old - new) * PAGE)
     if old != new:
         advise_huge(state, block, new)
         large_tail_lines(state, huge_at(block), new, 1)
-        touch(state.touched, COUNTS + TOTAL_REMAP, 1)
+        touch(state.listener, COUNTS + TOTAL_REMAP, 1)
         state.huge_remap += 1
         commit(state, (new - old) * PAGE)
 
@@ -114,12 +114,12 @@ def free_large(state: State, heap: int, block: int, asked: int) -> None:
     """Free a large block of `asked` bytes by a thread of `heap` (-1: none)."""
     if block >= HUGE_CODE:
         pages = pages_for(asked, state.tail_bytes)
-        gone(state.touched, huge_at(block), pages * PAGE)
+        gone(state.listener, huge_at(block), pages * PAGE)
         free_huge(state, pages)
         return
     state.runs_freed += 1
     first = block - RUN_CODE
-    touch(state.touched, page_at(first), 1)
+    touch(state.listener, page_at(first), 1)
     large_tail_lines(state, RUNS + first * PAGE, int(state.pages[first]["run"]), 0)
     if heap >= 0 and int(state.pages[first]["run"]) * PAGE <= state.run_cache_bytes:
         cache_run(state, heap, first)
@@ -133,7 +133,7 @@ def resize_large(state: State, block: int, asked: int, size: int) -> bool:
     state.large_resizes += 1
     wanted = pages_for(size, state.tail_bytes)
     if block >= HUGE_CODE:
-        touch(state.touched, LARGE_LOCK, 1)
+        touch(state.listener, LARGE_LOCK, 1)
         if size <= state.huge_bytes:
             return False
         resize_huge(state, block, pages_for(asked, state.tail_bytes), wanted)
@@ -142,7 +142,7 @@ def resize_large(state: State, block: int, asked: int, size: int) -> bool:
         return False
     first = block - RUN_CODE
     held = int(state.pages[first]["run"])
-    touch(state.touched, page_at(first), 0)
+    touch(state.listener, page_at(first), 0)
     if wanted > held:
         large_tail_lines(state, RUNS + first * PAGE, held, 0)
         extended = extend_run(state, first, wanted)

@@ -31,7 +31,7 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
     """
     if state.by_row == 1 and not is_new:
         if size <= state.direct_limit:
-            touch(state.touched, heap_at(state, heap) + state.heap_row_of + size, 0)
+            touch(state.listener, heap_at(state, heap) + state.heap_row_of + size, 0)
         else:
             size_lines(state, size)
         held = int(state.fronts[front]["held"]) if state.classes[cls]["stack"] > 0 else 0
@@ -39,7 +39,7 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
         if held > 0:
             return
     size_lines(state, size)
-    touch(state.touched, ALLOC_OF + WORD * cls, 0)
+    touch(state.listener, ALLOC_OF + WORD * cls, 0)
     if not is_new and state.classes[cls]["stack"] == 0:
         front_pop_lines(state, front, cls)
 
@@ -48,14 +48,14 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
 def size_lines(state: State, size: int) -> None:
     """Touch the entry of a size in the table of classes."""
     entry = (size + state.bias + state.grain - 1) >> state.grain_shift
-    touch(state.touched, SIZE_CLASS + entry, 0)
+    touch(state.listener, SIZE_CLASS + entry, 0)
 
 
 @hit_path
 def owner_lines(state: State, block: int) -> None:
     """Touch the owner of a block that is freed."""
     if state.owned == 1:
-        touch(state.touched, slab_at(state, block >> SLAB_SHIFT) + SLAB_OWNER, 0)
+        touch(state.listener, slab_at(state, block >> SLAB_SHIFT) + SLAB_OWNER, 0)
 
 
 @hit_path
@@ -67,7 +67,7 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> Non
         stack_push_lines(state, front, held, capacity)
         if held < capacity:
             return
-    touch(state.touched, FREE_OF + WORD * (1 + cls), 0)
+    touch(state.listener, FREE_OF + WORD * (1 + cls), 0)
     front_push_lines(state, front, cls, block)
     if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
         front_overflow_lines(state, heap, front, cls)
@@ -76,7 +76,7 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> Non
 @kernel
 def drain_lines(state: State, front: int, cls: int) -> None:
     """Touch what the drain of a front at its thread's exit touches."""
-    touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_DRAIN, 0)
+    touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_DRAIN, 0)
     front_drain_lines(state, front, cls)
 
 
@@ -91,7 +91,7 @@ def aligned_lines(state: State, cls: int, size: int, align: int) -> None:
     last = cls if cls >= 0 else state.class_count - 1
     for row in range(last + 1):
         if state.classes[row]["usable"] >= least:
-            touch(state.touched, CLASSES + row * CLASS_BYTES + CLASS_STRIDE, 0)
-            touch(state.touched, CLASSES + row * CLASS_BYTES + CLASS_FIRST, 0)
+            touch(state.listener, CLASSES + row * CLASS_BYTES + CLASS_STRIDE, 0)
+            touch(state.listener, CLASSES + row * CLASS_BYTES + CLASS_FIRST, 0)
     if cls >= 0:
-        touch(state.touched, CLASSES + cls * CLASS_BYTES, 0)
+        touch(state.listener, CLASSES + cls * CLASS_BYTES, 0)

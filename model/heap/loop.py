@@ -89,7 +89,7 @@ def birth(state: State, thread: int, name: int, size: int, align: int, kind: int
         at = place_of(state, handle)
         if kind == CALLOC and (handle < RUN_CODE or state.clean == 0):
             state.cleared_bytes += size
-            touch_bytes(state.touched, at, size, 1)
+            touch_bytes(state.listener, at, size, 1)
         birth_lines(state, at, 0, size)
     return handle
 
@@ -115,7 +115,7 @@ def reallocate(state: State, thread: int, name: int, size: int, align: int) -> i
     if old >= 0 and fits_in_place(state, old, asked, size, align):
         state.realloc_in_place += 1
         account(state, name, old, size)
-        touch(state.touched, COUNTS + TOTAL_IN_PLACE, 1)
+        touch(state.listener, COUNTS + TOTAL_IN_PLACE, 1)
         birth_lines(state, place_of(state, old), asked, size)
         return old
     handle = allocate(state, thread, size, align)
@@ -125,10 +125,10 @@ def reallocate(state: State, thread: int, name: int, size: int, align: int) -> i
     at = place_of(state, handle)
     if old >= 0:
         copied = min(size, usable_of(state, old, asked))
-        touch_bytes(state.touched, place_of(state, old), copied, 0)
-        touch_bytes(state.touched, at, copied, 1)
+        touch_bytes(state.listener, place_of(state, old), copied, 0)
+        touch_bytes(state.listener, at, copied, 1)
         state.copied_bytes += copied
-        touch(state.touched, COUNTS + TOTAL_MOVED, 1)
+        touch(state.listener, COUNTS + TOTAL_MOVED, 1)
         free(state, thread, old, asked)
         state.realloc_moved += 1
     account(state, name, handle, size)
@@ -160,7 +160,7 @@ def run(state: State, start: int) -> int:
         if SINK != NONE and bytes_asked > HUGE_SLOT_BYTES:
             state.fault = TOO_LARGE
             return event
-        if not room_for(state.touched, bytes_asked + SLACK_BYTES):
+        if not room_for(state.listener, bytes_asked + SLACK_BYTES):
             state.wanted_bytes = bytes_asked + SLACK_BYTES
             state.full = 1
             return event
@@ -169,7 +169,7 @@ def run(state: State, start: int) -> int:
             state.fault = fault
             return event
         tally(state, kind)
-        acts(state.touched, who)
+        acts(state.listener, who)
         if kind <= FREE_SIZED:
             event_lines(state, name)
         is_death = kind in (FREE, FREE_SIZED) or (kind == REALLOC and bytes_asked == 0)
@@ -185,7 +185,7 @@ def run(state: State, start: int) -> int:
             exit_thread(state, who)
         if tell:
             state.addresses[event] = address_of(state, handle)
-        tick(state.touched)
+        tick(state.listener)
         note(state, is_death)
         if state.full == 1:
             return event + 1

@@ -16,7 +16,7 @@ from heapsmith.model.heap import arrays, check, records
 from heapsmith.model.heap.events import ALREADY_LIVE, NEGATIVE_SIZE, NO_SUCH_OPERATION, NOT_LIVE, TOO_LARGE
 from heapsmith.model.heap.loop import run
 from heapsmith.model.memory.application import PROGRAM, Application
-from heapsmith.model.memory.touched import Touched
+from heapsmith.model.memory.listener import Listener
 from heapsmith.model.trace.reader import Chunk
 
 FAULTS = {
@@ -28,7 +28,7 @@ FAULTS = {
 }
 
 NO_ADDRESSES: Ints = np.empty(0, np.int64)
-NO_TOUCHES: Ints = np.zeros(1, np.int64)
+NO_LISTENER: Ints = np.zeros(1, np.int64)
 
 
 class Counters(msgspec.Struct, frozen=True):
@@ -79,18 +79,18 @@ def _run_with(compiled: bool, **constants: int) -> Any:
 class Machine:
     """A heap. Its memory grows with the peak of the live blocks, not with the number of events.
 
-    compiled: run the kernels through numba; False runs the same functions as plain Python. touched:
-    the listener to the memory that heap and program touch, or None. application: the program's part
-    of it.
+    compiled: run the kernels through numba; False runs the same functions as plain Python.
+    listener: what follows the memory that heap and program touch, or None. application: the
+    program's part of it.
     """
 
     def __init__(
-        self, plan: Plan, *, compiled: bool = True, touched: Touched | None = None, application: Application = PROGRAM
+        self, plan: Plan, *, compiled: bool = True, listener: Listener | None = None, application: Application = PROGRAM
     ) -> None:
         self.plan = plan
-        self.touched = touched
+        self.listener = listener
         self.kernel_ns = 0
-        self._run: Any = _run_with(compiled, **(touched.constants() if touched else {}))
+        self._run: Any = _run_with(compiled, **(listener.constants() if listener else {}))
         self.state = arrays.fresh_state(plan, application)
         self._make_room()
 
@@ -108,7 +108,7 @@ class Machine:
         start = 0
         while start < len(chunk.op):
             begin = thread_time_ns()
-            self.state.touched = self.touched.array if self.touched else NO_TOUCHES
+            self.state.listener = self.listener.array if self.listener else NO_LISTENER
             start = self._run(self.state, start)
             self.kernel_ns += thread_time_ns() - begin
             if self.state.fault:
@@ -161,8 +161,8 @@ class Machine:
         state = self.state
         if thread >= len(state.threads):
             state.threads = arrays.grown_ints(state.threads, max(16, 2 * thread), -1)
-        if self.touched:
-            self.touched.make_room(0, thread + 1)
+        if self.listener:
+            self.listener.make_room(0, thread + 1)
         if block >= len(state.blocks):
             state.blocks = arrays.grown_blocks(state.blocks, max(1024, 2 * block))
 
@@ -183,8 +183,8 @@ class Machine:
         state.heap_room = len(state.heaps) - 1
         state.node_room = len(state.nodes) - more_nodes
         state.page_room = len(state.pages) - more_pages
-        if self.touched:
-            self.touched.make_room(state.wanted_bytes)
+        if self.listener:
+            self.listener.make_room(state.wanted_bytes)
         state.full = 0
 
     def _grow_slabs(self, slabs: int) -> None:

@@ -120,7 +120,7 @@ SCALARS = record_type(
     "deaths",
     "replays",
     "writable",  # pages of the run span that the library has made writable
-    "wanted_bytes",  # room in `touched` that the next event needs
+    "wanted_bytes",  # room in `listener` that the next event needs
     "samples",  # points of the time line
     "stride",  # events between two points
     "next_sample",

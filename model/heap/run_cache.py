@@ -23,10 +23,12 @@ def shift_lines(state: State, heap: int, place: int) -> None:
     """Touch what the removal of the run at `place` touches: the runs behind it move up."""
     at = heap_at(state, heap) + state.heap_runs
     behind = int(state.heaps[heap]["cached_runs"]) - place
-    touch(state.touched, at, 1)
-    touch_bytes(state.touched, at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * place, RUN_CACHE_LENGTH_BYTES * behind, 1)
+    touch(state.listener, at, 1)
+    touch_bytes(
+        state.listener, at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * place, RUN_CACHE_LENGTH_BYTES * behind, 1
+    )
     blocks = at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * RUN_CACHE_SLOTS
-    touch_bytes(state.touched, blocks + RUN_CACHE_BLOCK_BYTES * place, RUN_CACHE_BLOCK_BYTES * behind, 1)
+    touch_bytes(state.listener, blocks + RUN_CACHE_BLOCK_BYTES * place, RUN_CACHE_BLOCK_BYTES * behind, 1)
 
 
 @kernel
@@ -47,18 +49,18 @@ def cached_run(state: State, heap: int, pages: int) -> int:
     first = int(state.heaps[heap]["newest_run"])
     place = int(state.heaps[heap]["cached_runs"])
     at = heap_at(state, heap) + state.heap_runs
-    touch(state.touched, at, 0)
+    touch(state.listener, at, 0)
     while first >= 0:
         place -= 1
-        touch(state.touched, at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * place, 0)
+        touch(state.listener, at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * place, 0)
         if state.pages[first]["run"] == pages:
             break
         first = int(state.pages[first]["older"])
         state.runs_looked_at += 1
     if first >= 0:
         shift_lines(state, heap, place)
-        touch(state.touched, page_at(first), 1)
-        touch(state.touched, COUNTS + TOTAL_HIT, 1)
+        touch(state.listener, page_at(first), 1)
+        touch(state.listener, COUNTS + TOTAL_HIT, 1)
         uncache(state, heap, first)
         state.run_hit += 1
     return first
@@ -73,10 +75,12 @@ def cache_run(state: State, heap: int, first: int) -> None:
         spill_run(state, heap)
     at = heap_at(state, heap) + state.heap_runs
     place = int(state.heaps[heap]["cached_runs"])
-    touch(state.touched, at, 1)
-    touch(state.touched, at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * place, 1)
+    touch(state.listener, at, 1)
+    touch(state.listener, at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * place, 1)
     touch(
-        state.touched, at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * RUN_CACHE_SLOTS + RUN_CACHE_BLOCK_BYTES * place, 1
+        state.listener,
+        at + RUN_CACHE_HEAD + RUN_CACHE_LENGTH_BYTES * RUN_CACHE_SLOTS + RUN_CACHE_BLOCK_BYTES * place,
+        1,
     )
     join(state.pages, int(state.heaps[heap]["newest_run"]), first)
     state.heaps[heap]["newest_run"] = first
@@ -91,7 +95,7 @@ def spill_run(state: State, heap: int) -> None:
     """Free the oldest run of the heap's cache."""
     first = int(state.heaps[heap]["oldest_run"])
     shift_lines(state, heap, 0)
-    touch(state.touched, COUNTS + TOTAL_SPILL, 1)
+    touch(state.listener, COUNTS + TOTAL_SPILL, 1)
     uncache(state, heap, first)
     state.run_spill += 1
     free_run(state, first)

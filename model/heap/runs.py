@@ -51,9 +51,9 @@ def leave_age_queue(state: State, first: int) -> None:
     """Take a free run with committed pages out of the age queue."""
     older, newer = int(state.pages[first]["older"]), int(state.pages[first]["newer"])
     if older >= 0:
-        touch(state.touched, page_at(older), 1)
+        touch(state.listener, page_at(older), 1)
     if newer >= 0:
-        touch(state.touched, page_at(newer), 1)
+        touch(state.listener, page_at(newer), 1)
     leave(state.pages, first)
     if state.oldest_run == first:
         state.oldest_run = state.pages[first]["newer"]
@@ -68,11 +68,11 @@ def push_run(state: State, first: int, pages: int, dirty: int) -> None:
     state.run_links += 1
     place = bin_of(pages)
     head = int(state.bins[place])
-    touch(state.touched, page_at(first), 1)
-    touch(state.touched, page_at(first + pages - 1), 1)
-    touch(state.touched, BINS + place * BIN_BYTES, 1)
+    touch(state.listener, page_at(first), 1)
+    touch(state.listener, page_at(first + pages - 1), 1)
+    touch(state.listener, BINS + place * BIN_BYTES, 1)
     if head >= 0:
-        touch(state.touched, page_at(head), 1)
+        touch(state.listener, page_at(head), 1)
     state.pages[first]["run"] = pages
     state.pages[first]["free"] = 1
     state.pages[first + pages - 1]["back"] = pages
@@ -85,7 +85,7 @@ def push_run(state: State, first: int, pages: int, dirty: int) -> None:
     if dirty > 0:
         newest = state.newest_run
         if newest >= 0:
-            touch(state.touched, page_at(newest), 1)
+            touch(state.listener, page_at(newest), 1)
         join(state.pages, newest, first)
         state.newest_run = first
         if state.oldest_run < 0:
@@ -100,13 +100,13 @@ def unlink_run(state: State, first: int) -> int:
     pages = int(state.pages[first]["run"])
     after = int(state.pages[first]["next"])
     before = int(state.pages[first]["prev"])
-    touch(state.touched, page_at(first), 1)
-    touch(state.touched, page_at(first + pages - 1), 1)
-    touch(state.touched, BINS + bin_of(pages) * BIN_BYTES, 1)
+    touch(state.listener, page_at(first), 1)
+    touch(state.listener, page_at(first + pages - 1), 1)
+    touch(state.listener, BINS + bin_of(pages) * BIN_BYTES, 1)
     if after >= 0:
-        touch(state.touched, page_at(after), 1)
+        touch(state.listener, page_at(after), 1)
     if before >= 0:
-        touch(state.touched, page_at(before), 1)
+        touch(state.listener, page_at(before), 1)
     if after >= 0:
         state.pages[after]["prev"] = before
     if before >= 0:
@@ -127,7 +127,7 @@ def best_of_bin(state: State, first: int, pages: int) -> int:
     for _ in range(RUN_BEST_OF):
         if first < 0:
             break
-        touch(state.touched, page_at(first), 0)
+        touch(state.listener, page_at(first), 0)
         length = int(state.pages[first]["run"])
         if length == pages:
             return first
@@ -142,11 +142,11 @@ def find_run(state: State, pages: int) -> int:
     """Return the best run of the bin of this length or of the next bin with a run, or NO_RUN."""
     place = bin_of(pages)
     best = best_of_bin(state, int(state.bins[place]), pages)
-    touch(state.touched, BINS + place * BIN_BYTES, 0)
+    touch(state.listener, BINS + place * BIN_BYTES, 0)
     while best < 0 and place < LAST_BIN:
         place += 1
         if state.bins[place] >= 0:
-            touch(state.touched, BINS + place * BIN_BYTES, 0)
+            touch(state.listener, BINS + place * BIN_BYTES, 0)
         best = best_of_bin(state, int(state.bins[place]), pages)
     if best < 0:
         last = last_free(state)
@@ -160,7 +160,7 @@ def last_free(state: State) -> int:
     """Return the first page of the free run that ends at the top; the top if there is none."""
     top = state.top
     if top > 0:
-        touch(state.touched, page_at(top - 1), 0)
+        touch(state.listener, page_at(top - 1), 0)
     return top - int(state.pages[top - 1]["back"]) if top > 0 else 0
 
 
@@ -180,7 +180,7 @@ def raise_top(state: State, top: int) -> None:
     if state.thp_asked == 1:
         ahead = max(state.thp_runs_from_bytes // PAGE, huge_end(state.top))
         if end > ahead:
-            on_huge(state.touched, RUNS + ahead * PAGE, (end - ahead) * PAGE)
+            on_huge(state.listener, RUNS + ahead * PAGE, (end - ahead) * PAGE)
     if top > state.writable:
         first, step = state.writable, state.run_step_pages
         state.writable = min((top + step - 1) & -step, state.run_span_pages)
@@ -232,7 +232,7 @@ def grow_run(state: State, first: int, end: int) -> bool:
 @kernel
 def allocate_run(state: State, pages: int) -> int:
     """Return the first page of a run of `pages`; NO_RUN if the run span is full."""
-    touch(state.touched, LARGE_LOCK, 1)
+    touch(state.listener, LARGE_LOCK, 1)
     first = find_run(state, pages)
     reused = first >= 0
     if reused:
@@ -243,8 +243,8 @@ def allocate_run(state: State, pages: int) -> int:
         if not grow_run(state, first, first + pages):
             return NO_RUN
         state.run_grow += 1
-    touch(state.touched, COUNTS + (TOTAL_REUSE if reused else TOTAL_GROW), 1)
-    touch(state.touched, page_at(first), 1)
+    touch(state.listener, COUNTS + (TOTAL_REUSE if reused else TOTAL_GROW), 1)
+    touch(state.listener, page_at(first), 1)
     state.pages[first]["run"] = pages
     return first
 
@@ -255,11 +255,11 @@ def free_run(state: State, first: int) -> None:
     pages = int(state.pages[first]["run"])
     dirty = pages
     state.run_free += 1
-    touch(state.touched, LARGE_LOCK, 1)
-    touch(state.touched, COUNTS + TOTAL_FREE, 1)
+    touch(state.listener, LARGE_LOCK, 1)
+    touch(state.listener, COUNTS + TOTAL_FREE, 1)
     set_extent(state, first, pages, 1)
     if first > 0:
-        touch(state.touched, page_at(first - 1), 0)
+        touch(state.listener, page_at(first - 1), 0)
     before = int(state.pages[first - 1]["back"]) if first > 0 else 0
     if before > 0:
         join_extents(state, first)
@@ -268,7 +268,7 @@ def free_run(state: State, first: int) -> None:
         dirty += int(state.pages[first]["dirty"])
     after = first + pages
     if after < state.top:
-        touch(state.touched, page_at(after), 0)
+        touch(state.listener, page_at(after), 0)
     if after < state.top and state.pages[after]["free"] == 1:
         join_extents(state, after)
         pages += unlink_run(state, after)
@@ -283,8 +283,8 @@ def release_run(state: State, first: int) -> None:
     """Give the pages of a free run to the OS; the run leaves the age queue and stays in its bin."""
     leave_age_queue(state, first)
     size = int(state.pages[first]["dirty"]) * PAGE
-    touch(state.touched, page_at(first), 1)
-    touch(state.touched, COUNTS + TOTAL_COMMITTED, 1)
+    touch(state.listener, page_at(first), 1)
+    touch(state.listener, COUNTS + TOTAL_COMMITTED, 1)
     release_extents(state, first, int(state.pages[first]["run"]))
     state.pages[first]["dirty"] = 0
     state.released_bytes += size
@@ -296,10 +296,10 @@ def extend_run(state: State, first: int, pages: int) -> bool:
     """Return whether the run at `first` could grow to `pages` pages in place."""
     end = first + int(state.pages[first]["run"])
     top = state.top
-    touch(state.touched, LARGE_LOCK, 1)
-    touch(state.touched, page_at(first), 1)
+    touch(state.listener, LARGE_LOCK, 1)
+    touch(state.listener, page_at(first), 1)
     if end < top:
-        touch(state.touched, page_at(end), 0)
+        touch(state.listener, page_at(end), 0)
     free = int(state.pages[end]["run"]) if end < top and state.pages[end]["free"] == 1 else 0
     if free >= first + pages - end:
         split_run(state, end, first + pages - end)
@@ -307,5 +307,5 @@ def extend_run(state: State, first: int, pages: int) -> bool:
         return False
     state.pages[first]["run"] = pages
     state.run_extend += 1
-    touch(state.touched, COUNTS + TOTAL_EXTEND, 1)
+    touch(state.listener, COUNTS + TOTAL_EXTEND, 1)
     return True

@@ -42,7 +42,7 @@ WORD_MASK = 31
 def commit(state: State, size: int) -> None:
     """Add `size` to the committed bytes."""
     if size != 0:
-        touch(state.touched, COUNTS + TOTAL_COMMITTED, 1)
+        touch(state.listener, COUNTS + TOTAL_COMMITTED, 1)
     committed = state.committed + size
     state.committed = committed
     if committed > state.committed_peak:
@@ -74,7 +74,7 @@ def acquire(state: State, heap: int, cls: int) -> int:
     slab = int(state.classes[pool]["retired"])
     if slab >= 0:
         state.classes[pool]["retired"] = state.slabs[slab]["next"]
-        touch(state.touched, slab_at(state, slab) + SLAB_NEXT, 0)
+        touch(state.listener, slab_at(state, slab) + SLAB_NEXT, 0)
         if state.slabs[slab]["committed"] > 0:
             leave_age_queue(state, slab)
         else:
@@ -88,8 +88,8 @@ def acquire(state: State, heap: int, cls: int) -> int:
         slab = new_slab(state, pool, cls)
         if slab < 0:
             return -1
-    touch(state.touched, slab_at(state, slab), 1)
-    touch(state.touched, count_at(state, heap, cls) + COUNT_ACQUIRE, 1)
+    touch(state.listener, slab_at(state, slab), 1)
+    touch(state.listener, count_at(state, heap, cls) + COUNT_ACQUIRE, 1)
     class_of_slab_lines(state, slab)
     state.slabs[slab]["class"] = cls
     state.slabs[slab]["owner"] = heap
@@ -115,18 +115,18 @@ def new_slab(state: State, pool: int, cls: int) -> int:
         state.classes[pool]["left"] = state.slabs_per_superslab - state.guard_slabs
         is_huge = state.thp_asked == 1 and mapped_bytes >= state.thp_slabs_from_bytes
         state.classes[pool]["next_huge"] = is_huge
-        touch(state.touched, COUNTS + TOTAL_SUPERSLABS, 1)
+        touch(state.listener, COUNTS + TOTAL_SUPERSLABS, 1)
         superslab_is_committed(state, place)
         state.memory_calls += int(is_huge or state.thp_never == 1)
         if is_huge:
             superslab_bytes = state.slabs_per_superslab * state.slab_bytes
-            on_huge(state.touched, SPAN + place * state.slab_bytes, superslab_bytes)
-            touch_bytes(state.touched, SLABS + place * SLAB_BYTES, state.slabs_per_superslab * SLAB_BYTES, 1)
+            on_huge(state.listener, SPAN + place * state.slab_bytes, superslab_bytes)
+            touch_bytes(state.listener, SLABS + place * SLAB_BYTES, state.slabs_per_superslab * SLAB_BYTES, 1)
             commit(state, state.slabs_per_superslab * state.slab_bytes)
     slab = state.slabs_made
     state.slabs[slab]["place"] = state.classes[pool]["next_place"]
-    touch(state.touched, slab_at(state, slab) + SLAB_EARLIER, 1)
-    touch(state.touched, COUNTS + TOTAL_SLABS, 1)
+    touch(state.listener, slab_at(state, slab) + SLAB_EARLIER, 1)
+    touch(state.listener, COUNTS + TOTAL_SLABS, 1)
     if state.classes[pool]["next_huge"] == 1:
         state.slabs[slab]["committed"] = state.slab_bytes
     state.classes[pool]["next_place"] += 1
@@ -141,9 +141,9 @@ def new_slab(state: State, pool: int, cls: int) -> int:
 def retire(state: State, heap: int, slab: int, cls: int) -> None:
     """Move an empty slab to its pool and the age queue; release the oldest beyond the budget."""
     pool = pool_of(state, cls)
-    touch(state.touched, count_at(state, heap, cls) + COUNT_RETIRE, 1)
-    touch_bytes(state.touched, marks_at(state, slab), state.bitmap_words * WORD, 1)
-    touch(state.touched, slab_at(state, slab) + SLAB_NEXT, 1)
+    touch(state.listener, count_at(state, heap, cls) + COUNT_RETIRE, 1)
+    touch_bytes(state.listener, marks_at(state, slab), state.bitmap_words * WORD, 1)
+    touch(state.listener, slab_at(state, slab) + SLAB_NEXT, 1)
     class_of_slab_lines(state, slab)
     state.slabs[slab]["owner"] = -1
     state.slabs[slab]["next"] = state.classes[pool]["retired"]
@@ -159,10 +159,10 @@ def join_age_queue(state: State, slab: int) -> None:
     """Make an empty slab the newest of the age queue; the library has it only for a budget."""
     newest = state.newest_slab
     if state.budgeted == 1:
-        touch(state.touched, slab_at(state, slab) + SLAB_NEWER, 1)
-        touch(state.touched, slab_at(state, slab) + SLAB_OLDER, 1)
+        touch(state.listener, slab_at(state, slab) + SLAB_NEWER, 1)
+        touch(state.listener, slab_at(state, slab) + SLAB_OLDER, 1)
         if newest >= 0:
-            touch(state.touched, slab_at(state, newest) + SLAB_NEWER, 1)
+            touch(state.listener, slab_at(state, newest) + SLAB_NEWER, 1)
     join(state.slabs, newest, slab)
     state.newest_slab = slab
     if state.oldest_slab < 0:
@@ -175,13 +175,13 @@ def leave_age_queue(state: State, slab: int) -> None:
     """Take an empty slab with committed bytes out of the age queue."""
     if state.budgeted == 1:
         older, newer = int(state.slabs[slab]["older"]), int(state.slabs[slab]["newer"])
-        touch(state.touched, slab_at(state, slab) + SLAB_NEWER, 0)
-        touch(state.touched, slab_at(state, slab) + SLAB_OLDER, 0)
-        touch(state.touched, slab_at(state, slab) + SLAB_CLASS_NUMBER, 1)
+        touch(state.listener, slab_at(state, slab) + SLAB_NEWER, 0)
+        touch(state.listener, slab_at(state, slab) + SLAB_OLDER, 0)
+        touch(state.listener, slab_at(state, slab) + SLAB_CLASS_NUMBER, 1)
         if older >= 0:
-            touch(state.touched, slab_at(state, older) + SLAB_NEWER, 1)
+            touch(state.listener, slab_at(state, older) + SLAB_NEWER, 1)
         if newer >= 0:
-            touch(state.touched, slab_at(state, newer) + SLAB_OLDER, 1)
+            touch(state.listener, slab_at(state, newer) + SLAB_OLDER, 1)
     leave(state.slabs, slab)
     if state.oldest_slab == slab:
         state.oldest_slab = state.slabs[slab]["newer"]
@@ -194,10 +194,10 @@ def leave_age_queue(state: State, slab: int) -> None:
 def release_slab(state: State, slab: int) -> None:
     """Give the pages of an empty slab to the OS; it leaves the age queue and stays in its pool."""
     leave_age_queue(state, slab)
-    touch(state.touched, slab_at(state, slab), 1)
-    touch(state.touched, COUNTS + TOTAL_RELEASES, 1)
-    touch(state.touched, COUNTS + TOTAL_COMMITTED, 1)
-    gone(state.touched, SPAN + int(state.slabs[slab]["place"]) * state.slab_bytes, state.slab_bytes)
+    touch(state.listener, slab_at(state, slab), 1)
+    touch(state.listener, COUNTS + TOTAL_RELEASES, 1)
+    touch(state.listener, COUNTS + TOTAL_COMMITTED, 1)
+    gone(state.listener, SPAN + int(state.slabs[slab]["place"]) * state.slab_bytes, state.slab_bytes)
     map_is_released(state, int(state.slabs[slab]["place"]))
     state.releases += 1
     state.released_bytes += state.slabs[slab]["committed"]
@@ -214,8 +214,8 @@ def marks_at(state: State, slab: int) -> int:
 @kernel
 def class_of_slab_lines(state: State, slab: int) -> None:
     """Touch what a change of a slab's class touches: class, owner, and the classifier's byte."""
-    touch(state.touched, slab_at(state, slab) + SLAB_CLASS_NUMBER, 1)
+    touch(state.listener, slab_at(state, slab) + SLAB_CLASS_NUMBER, 1)
     if state.owned == 1:
-        touch(state.touched, POOL_LOCK, 1)
-        touch(state.touched, slab_at(state, slab) + SLAB_OWNER, 1)
+        touch(state.listener, POOL_LOCK, 1)
+        touch(state.listener, slab_at(state, slab) + SLAB_OWNER, 1)
     slab_lines(state, slab)

@@ -37,10 +37,10 @@ def take(state: State, heap: int, cls: int) -> int:
     left = want
     row = CLASSES + cls * CLASS_BYTES
     counts = count_at(state, heap, cls)
-    touch(state.touched, row + CLASS_STRIDE, 0)
-    touch(state.touched, row + CLASS_FIRST, 0)
+    touch(state.listener, row + CLASS_STRIDE, 0)
+    touch(state.listener, row + CLASS_FIRST, 0)
     if state.owned == 0:
-        touch(state.touched, POOL_LOCK, 1)
+        touch(state.listener, POOL_LOCK, 1)
     while left > 0:
         slab = choice_gives(state, store)
         if slab < 0:
@@ -49,10 +49,10 @@ def take(state: State, heap: int, cls: int) -> int:
                 break
             choice_attach(state, store, slab)
         state.visits += 1
-        touch(state.touched, slab_at(state, slab), 1)
-        touch(state.touched, slab_at(state, slab) + SLAB_CLASS_NUMBER, 0)
-        touch(state.touched, counts + COUNT_CARVE, 1)
-        touch(state.touched, counts + COUNT_REUSE, 1)
+        touch(state.listener, slab_at(state, slab), 1)
+        touch(state.listener, slab_at(state, slab) + SLAB_CLASS_NUMBER, 0)
+        touch(state.listener, counts + COUNT_CARVE, 1)
+        touch(state.listener, counts + COUNT_REUSE, 1)
         left -= take_freed(state, slab, cls, want - left, left)
         left -= take_fresh(state, slab, cls, want - left, left)
         if state.slabs[slab]["freed"] == 0 and state.slabs[slab]["carved"] == state.classes[cls]["blocks"]:
@@ -83,9 +83,9 @@ def take_freed(state: State, slab: int, cls: int, at: int, want: int) -> int:
         state.marks[base + word] = bits - lowest
         index = (word << WORD_SHIFT) + bit_index(lowest)
         state.moved[at + number] = (slab << SLAB_SHIFT) | (index << INDEX_SHIFT) | cls
-    touch_bytes(state.touched, marks_at(state, slab), (before >> 1) * WORD, 0)
+    touch_bytes(state.listener, marks_at(state, slab), (before >> 1) * WORD, 0)
     touch_bytes(
-        state.touched, marks_at(state, slab) + (before >> 1) * WORD, ((word >> 1) - (before >> 1) + 1) * WORD, 1
+        state.listener, marks_at(state, slab) + (before >> 1) * WORD, ((word >> 1) - (before >> 1) + 1) * WORD, 1
     )
     state.words += (word >> 1) + 1
     state.slabs[slab]["low"] = word
@@ -124,11 +124,11 @@ def give(state: State, heap: int, block: int) -> None:
     index = (block >> INDEX_SHIFT) & INDEX_MASK
     store = int(state.slabs[slab]["owner"]) * state.store_step + cls
     word = index >> WORD_SHIFT
-    touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_FIRST, 0)
-    touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_RECIPROCAL, 0)
-    touch(state.touched, slab_at(state, slab), 1)
-    touch(state.touched, slab_at(state, slab) + SLAB_CLASS_NUMBER, 0)
-    touch(state.touched, marks_at(state, slab) + (word >> 1) * WORD, 1)
+    touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_FIRST, 0)
+    touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_RECIPROCAL, 0)
+    touch(state.listener, slab_at(state, slab), 1)
+    touch(state.listener, slab_at(state, slab) + SLAB_CLASS_NUMBER, 0)
+    touch(state.listener, marks_at(state, slab) + (word >> 1) * WORD, 1)
     given_lines(state, block)
     state.marks[slab * state.slab_words + word] |= 1 << (index & WORD_MASK)
     freed = int(state.slabs[slab]["freed"])

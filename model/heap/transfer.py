@@ -29,8 +29,8 @@ def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
     """
     if state.classes[cls]["transfer"] == 0:
         return False
-    touch(state.touched, IDLE + cls * NUMBER_BYTES, 1)
-    touch(state.touched, KEPT_BATCHES + cls * NUMBER_BYTES, 1)
+    touch(state.listener, IDLE + cls * NUMBER_BYTES, 1)
+    touch(state.listener, KEPT_BATCHES + cls * NUMBER_BYTES, 1)
     state.classes[cls]["idle"] += 1
     if state.classes[cls]["idle"] > TRANSFER_IDLE:
         empty_batches(state, heap, cls)
@@ -39,8 +39,8 @@ def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
     if held == state.classes[cls]["transfer"]:
         return False
     base = int(state.classes[cls]["transfer_base"]) + held * count
-    touch_bytes(state.touched, TRANSFERRED + base * WORD, count * WORD, 1)
-    touch(state.touched, count_at(state, heap, cls) + COUNT_IN, 1)
+    touch_bytes(state.listener, TRANSFERRED + base * WORD, count * WORD, 1)
+    touch(state.listener, count_at(state, heap, cls) + COUNT_IN, 1)
     for index in range(count):
         state.slots[base + index] = state.moved[index]
     state.classes[cls]["batches"] = held + 1
@@ -56,8 +56,8 @@ def empty_batches(state: State, heap: int, cls: int) -> None:
         state.classes[cls]["batches"] -= 1
         state.classes[cls]["transfer_back"] += count
         base = int(state.classes[cls]["transfer_base"]) + int(state.classes[cls]["batches"]) * count
-        touch_bytes(state.touched, TRANSFERRED + base * WORD, count * WORD, 0)
-        touch(state.touched, count_at(state, heap, cls) + COUNT_BACK, 1)
+        touch_bytes(state.listener, TRANSFERRED + base * WORD, count * WORD, 0)
+        touch(state.listener, count_at(state, heap, cls) + COUNT_BACK, 1)
         give_batch(state, heap, state.slots, base, count)
 
 
@@ -65,18 +65,18 @@ def empty_batches(state: State, heap: int, cls: int) -> None:
 def take_batch(state: State, heap: int, cls: int) -> int:
     """Take the newest batch into `moved`, the block flushed last first; return its length or 0."""
     if state.classes[cls]["transfer"] > 0:
-        touch(state.touched, IDLE + cls * NUMBER_BYTES, int(state.classes[cls]["idle"] > 0))
-        touch(state.touched, KEPT_BATCHES + cls * NUMBER_BYTES, 0)
+        touch(state.listener, IDLE + cls * NUMBER_BYTES, int(state.classes[cls]["idle"] > 0))
+        touch(state.listener, KEPT_BATCHES + cls * NUMBER_BYTES, 0)
     state.classes[cls]["idle"] = 0
     held = int(state.classes[cls]["batches"])
     if held == 0:
         return 0
     count = int(state.classes[cls]["flush_batch"])
     base = int(state.classes[cls]["transfer_base"]) + (held - 1) * count
-    touch(state.touched, POOL_LOCK, 1)
-    touch(state.touched, KEPT_BATCHES + cls * NUMBER_BYTES, 1)
-    touch_bytes(state.touched, TRANSFERRED + base * WORD, count * WORD, 0)
-    touch(state.touched, count_at(state, heap, cls) + COUNT_OUT, 1)
+    touch(state.listener, POOL_LOCK, 1)
+    touch(state.listener, KEPT_BATCHES + cls * NUMBER_BYTES, 1)
+    touch_bytes(state.listener, TRANSFERRED + base * WORD, count * WORD, 0)
+    touch(state.listener, count_at(state, heap, cls) + COUNT_OUT, 1)
     for index in range(count):
         state.moved[count - 1 - index] = state.slots[base + index]
     state.classes[cls]["batches"] = held - 1

@@ -46,10 +46,10 @@ def part_lines(state: State, part: int, address: int, start: int, end: int, writ
     if end <= start or part == NO_PART:
         return
     if part == ALL:
-        touch_bytes(state.touched, address + start, end - start, write)
+        touch_bytes(state.listener, address + start, end - start, write)
     else:
-        touch(state.touched, address + start, write)
-        touch(state.touched, address + max(start, end - WORD), write)
+        touch(state.listener, address + start, write)
+        touch(state.listener, address + max(start, end - WORD), write)
 
 
 @hit_path
@@ -68,6 +68,6 @@ def death_lines(state: State, address: int, size: int) -> None:
 def event_lines(state: State, name: int) -> None:
     """Touch what a replay reads for an event on block `name`, before the call."""
     if state.replays == 1:
-        touch(state.touched, SCRIPT + state.events * EVENT_BYTES, 0)
-        touch(state.touched, TABLE + name * ENTRY_BYTES, 1)
-        touch(state.touched, TABLE + name * ENTRY_BYTES + 2 * WORD, 1)
+        touch(state.listener, SCRIPT + state.events * EVENT_BYTES, 0)
+        touch(state.listener, TABLE + name * ENTRY_BYTES, 1)
+        touch(state.listener, TABLE + name * ENTRY_BYTES + 2 * WORD, 1)

@@ -33,39 +33,39 @@ WORDS = (TABLE + 2 * SLOTS + 7) & -8
 
 
 @hit_path
-def predict(touched: Ints, branch: int, target: int) -> None:
+def predict(listener: Ints, branch: int, target: int) -> None:
     """Follow a branch to its target; there is nothing to learn if all guesses agree."""
-    row = int(touched[ROW]) + int(touched[BRANCH_OFFSET])
-    history = int(touched[row])
+    row = int(listener[ROW]) + int(listener[BRANCH_OFFSET])
+    history = int(listener[row])
     key = history << 2 | branch
     slot = row + TABLE + 2 * slot_of(key, SLOTS - 1)
     held = target << 1 | 1
-    if touched[slot] != key or touched[slot + 1] != held or touched[row + 1 + branch] != held:
-        learn(touched, row + 1 + branch, slot, key, target)
-    touched[row] = (history << BRANCH_BITS | target << 2 | branch) & ((1 << DEPTH * BRANCH_BITS) - 1)
+    if listener[slot] != key or listener[slot + 1] != held or listener[row + 1 + branch] != held:
+        learn(listener, row + 1 + branch, slot, key, target)
+    listener[row] = (history << BRANCH_BITS | target << 2 | branch) & ((1 << DEPTH * BRANCH_BITS) - 1)
 
 
 @kernel
-def learn(touched: Ints, last: int, slot: int, key: int, target: int) -> None:
+def learn(listener: Ints, last: int, slot: int, key: int, target: int) -> None:
     """Count a misprediction and update the guesses at `last` and in `slot` for the target."""
-    guess = int(touched[last])
-    if touched[slot] == key and int(touched[slot + 1]) & 1 == 1:
-        guess = int(touched[slot + 1])
-    touched[MISPREDICTED] += guess >> 1 != target
-    if touched[slot] != key:
-        touched[slot] = key
-        touched[slot + 1] = -1
-    learn_guess(touched, last, target)
-    learn_guess(touched, slot + 1, target)
+    guess = int(listener[last])
+    if listener[slot] == key and int(listener[slot + 1]) & 1 == 1:
+        guess = int(listener[slot + 1])
+    listener[MISPREDICTED] += guess >> 1 != target
+    if listener[slot] != key:
+        listener[slot] = key
+        listener[slot + 1] = -1
+    learn_guess(listener, last, target)
+    learn_guess(listener, slot + 1, target)
 
 
 @hit_path
-def learn_guess(touched: Ints, place: int, target: int) -> None:
+def learn_guess(listener: Ints, place: int, target: int) -> None:
     """Update the guess at `place` with the target of its branch."""
-    guess = int(touched[place])
+    guess = int(listener[place])
     if guess >> 1 == target:
-        touched[place] = guess | 1
+        listener[place] = guess | 1
     elif guess >= 0 and guess & 1 == 1:
-        touched[place] = guess - 1
+        listener[place] = guess - 1
     else:
-        touched[place] = target << 1
+        listener[place] = target << 1

@@ -59,180 +59,180 @@ from heapsmith.model.memory.words import (
 
 
 @hit_path
-def look(touched: Ints, address: int, write: int) -> None:
+def look(listener: Ints, address: int, write: int) -> None:
     """Access a line; a line that is first in its set, on a small page, costs no search or call."""
-    touched[ACCESSES] += 1
-    look_up(touched, address >> PAGE_SHIFT, write)
-    look_at(touched, address >> int(touched[LINE_SHIFT]), write)
+    listener[ACCESSES] += 1
+    look_up(listener, address >> PAGE_SHIFT, write)
+    look_at(listener, address >> int(listener[LINE_SHIFT]), write)
 
 
 @hit_path
-def look_up(touched: Ints, page: int, write: int) -> None:
+def look_up(listener: Ints, page: int, write: int) -> None:
     """Use the translation of a page."""
     first = (
-        int(touched[ROW])
-        + int(touched[SMALL_OFFSET])
-        + row_of(page & int(touched[SMALL_MASK]), int(touched[SMALL_WAYS]))
+        int(listener[ROW])
+        + int(listener[SMALL_OFFSET])
+        + row_of(page & int(listener[SMALL_MASK]), int(listener[SMALL_WAYS]))
     )
-    if touched[first] != page << 2 | 1:
-        translate(touched, page, write)
+    if listener[first] != page << 2 | 1:
+        translate(listener, page, write)
 
 
 @hit_path
-def look_at(touched: Ints, line: int, write: int) -> None:
+def look_at(listener: Ints, line: int, write: int) -> None:
     """Read a line, or write a line that is M."""
-    first = l1_set(touched, int(touched[ROW]), line)
-    if int(touched[first]) | (1 - write) != line << 1 | 1:
-        access_apart(touched, line, write)
+    first = l1_set(listener, int(listener[ROW]), line)
+    if int(listener[first]) | (1 - write) != line << 1 | 1:
+        access_apart(listener, line, write)
 
 
 @kernel
-def look_through(touched: Ints, address: int, size: int, write: int) -> None:
+def look_through(listener: Ints, address: int, size: int, write: int) -> None:
     """Access every line of [address, address + size), size > 0."""
-    shift = int(touched[LINE_SHIFT])
+    shift = int(listener[LINE_SHIFT])
     page = -1
     for line in range(address >> shift, ((address + size - 1) >> shift) + 1):
-        touched[ACCESSES] += 1
+        listener[ACCESSES] += 1
         if (line << shift) >> PAGE_SHIFT != page:
             page = (line << shift) >> PAGE_SHIFT
-            look_up(touched, page, write)
-        access(touched, line, write)
+            look_up(listener, page, write)
+        access(listener, line, write)
 
 
 @kernel
-def access_apart(touched: Ints, line: int, write: int) -> None:
+def access_apart(listener: Ints, line: int, write: int) -> None:
     """Do `access` as a call, because its code is too large for each touch."""
-    access(touched, line, write)
+    access(listener, line, write)
 
 
 @hit_path
-def access(touched: Ints, line: int, write: int) -> None:
+def access(listener: Ints, line: int, write: int) -> None:
     """Use a line: L1 has it afterwards, M if written."""
-    first = l1_set(touched, int(touched[ROW]), line)
-    held = use(touched, first, int(touched[L1_WAYS]), line << 1 | 1)
+    first = l1_set(listener, int(listener[ROW]), line)
+    held = use(listener, first, int(listener[L1_WAYS]), line << 1 | 1)
     if held < 0:
-        touched[L1_MISSES] += 1
-        held = fetch(touched, line, write)
+        listener[L1_MISSES] += 1
+        held = fetch(listener, line, write)
     elif write > held & 1:
-        modify_behind(touched, line)
-    if write > held & 1 and touched[CORES] > 1:
-        drop_elsewhere(touched, line)
-    touched[first] = held | write
+        modify_behind(listener, line)
+    if write > held & 1 and listener[CORES] > 1:
+        drop_elsewhere(listener, line)
+    listener[first] = held | write
 
 
 @hit_path
-def fetch(touched: Ints, line: int, write: int) -> int:
+def fetch(listener: Ints, line: int, write: int) -> int:
     """Return the old entry of a line that L1 lacks, from L2 or beyond; a write makes it M in L2."""
-    if touched[L2_WAYS] > 0:
-        first = l2_set(touched, int(touched[ROW]), line)
-        held = use(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
+    if listener[L2_WAYS] > 0:
+        first = l2_set(listener, int(listener[ROW]), line)
+        held = use(listener, first, int(listener[L2_WAYS]), line << 1 | 1)
         if held >= 0:
-            touched[first] = held | write
+            listener[first] = held | write
             return held
-        touched[first] = line << 1 | write
-    touched[L2_MISSES] += 1
-    transferred = touched[CORES] > 1 and taken_from_another(touched, line)
-    mask = int(touched[LLC_MASK])
-    row = line & mask if mask >= 0 else line % int(touched[LLC_SETS])  # division is slow
-    first = int(touched[LLC_AT]) + row_of(row, int(touched[LLC_WAYS]))
-    found = use(touched, first, int(touched[LLC_WAYS]), line << 1 | 1) >= 0
+        listener[first] = line << 1 | write
+    listener[L2_MISSES] += 1
+    transferred = listener[CORES] > 1 and taken_from_another(listener, line)
+    mask = int(listener[LLC_MASK])
+    row = line & mask if mask >= 0 else line % int(listener[LLC_SETS])  # division is slow
+    first = int(listener[LLC_AT]) + row_of(row, int(listener[LLC_WAYS]))
+    found = use(listener, first, int(listener[LLC_WAYS]), line << 1 | 1) >= 0
     if transferred:
-        touched[TRANSFERS] += 1
+        listener[TRANSFERS] += 1
     elif not found:
-        touched[LLC_MISSES] += 1
+        listener[LLC_MISSES] += 1
     return line << 1
 
 
 @hit_path
-def modify_behind(touched: Ints, line: int) -> None:
+def modify_behind(listener: Ints, line: int) -> None:
     """Mark a line M in L2, if L2 holds it, because the core's L1 made the line M."""
-    first = l2_set(touched, int(touched[ROW]), line)
-    way = find(touched, first, int(touched[L2_WAYS]), line << 1 | 1)
-    if way < touched[L2_WAYS]:
-        touched[first + way] = line << 1 | 1
+    first = l2_set(listener, int(listener[ROW]), line)
+    way = find(listener, first, int(listener[L2_WAYS]), line << 1 | 1)
+    if way < listener[L2_WAYS]:
+        listener[first + way] = line << 1 | 1
 
 
 @kernel
-def translate(touched: Ints, page: int, write: int) -> None:
+def translate(listener: Ints, page: int, write: int) -> None:
     """Use the translation of a page that is not first in its set."""
-    row = int(touched[ROW])
+    row = int(listener[ROW])
     small = page << 2 | 1
     huge = (page >> FRAME_SHIFT) << 2 | 3
-    small_ways = int(touched[SMALL_WAYS])
-    small_at = row + int(touched[SMALL_OFFSET]) + row_of(page & int(touched[SMALL_MASK]), small_ways)
-    way = find(touched, small_at, small_ways, small)
+    small_ways = int(listener[SMALL_WAYS])
+    small_at = row + int(listener[SMALL_OFFSET]) + row_of(page & int(listener[SMALL_MASK]), small_ways)
+    way = find(listener, small_at, small_ways, small)
     if way < small_ways:
-        push(touched, small_at, way, small)
+        push(listener, small_at, way, small)
         return
-    huge_ways = int(touched[HUGE_WAYS])
-    huge_at = row + int(touched[HUGE_OFFSET]) + row_of(page >> FRAME_SHIFT & int(touched[HUGE_MASK]), huge_ways)
-    if touched[WHOLE_FRAMES] > 0:
-        way = find(touched, huge_at, huge_ways, huge)
+    huge_ways = int(listener[HUGE_WAYS])
+    huge_at = row + int(listener[HUGE_OFFSET]) + row_of(page >> FRAME_SHIFT & int(listener[HUGE_MASK]), huge_ways)
+    if listener[WHOLE_FRAMES] > 0:
+        way = find(listener, huge_at, huge_ways, huge)
         if way < huge_ways:
-            push(touched, huge_at, way, huge)
+            push(listener, huge_at, way, huge)
             return
-    touched[TLB1_MISSES] += 1
-    if is_huge_by_tlb2(touched, page, small, huge, write):
-        push(touched, huge_at, huge_ways - 1, huge)
+    listener[TLB1_MISSES] += 1
+    if is_huge_by_tlb2(listener, page, small, huge, write):
+        push(listener, huge_at, huge_ways - 1, huge)
     else:
-        push(touched, small_at, small_ways - 1, small)
+        push(listener, small_at, small_ways - 1, small)
 
 
 @hit_path
-def is_huge_by_tlb2(touched: Ints, page: int, small: int, huge: int, write: int) -> bool:
+def is_huge_by_tlb2(listener: Ints, page: int, small: int, huge: int, write: int) -> bool:
     """Return whether a page lies on a huge page, from the second level or the page tables."""
-    ways = int(touched[TLB2_WAYS])
-    tlb_at = int(touched[ROW]) + int(touched[TLB2_OFFSET])
-    small_at = tlb_at + row_of(page & int(touched[TLB2_MASK]), ways)
-    huge_at = tlb_at + row_of(page >> FRAME_SHIFT & int(touched[TLB2_MASK]), ways)
-    way = find(touched, small_at, ways, small)
+    ways = int(listener[TLB2_WAYS])
+    tlb_at = int(listener[ROW]) + int(listener[TLB2_OFFSET])
+    small_at = tlb_at + row_of(page & int(listener[TLB2_MASK]), ways)
+    huge_at = tlb_at + row_of(page >> FRAME_SHIFT & int(listener[TLB2_MASK]), ways)
+    way = find(listener, small_at, ways, small)
     if way < ways:
-        push(touched, small_at, way, small)
+        push(listener, small_at, way, small)
         return False
-    if touched[WHOLE_FRAMES] > 0:
-        way = find(touched, huge_at, ways, huge)
+    if listener[WHOLE_FRAMES] > 0:
+        way = find(listener, huge_at, ways, huge)
         if way < ways:
-            push(touched, huge_at, way, huge)
+            push(listener, huge_at, way, huge)
             return True
-    touched[TLB2_MISSES] += 1
-    faults = int(touched[FAULTS_4K] + touched[FAULTS_2M])
-    is_huge = page_is_huge(touched, page, write)
-    if touched[FAULTS_4K] + touched[FAULTS_2M] > faults and touched[ZEROES] == 1:
-        zero(touched, page, is_huge)
+    listener[TLB2_MISSES] += 1
+    faults = int(listener[FAULTS_4K] + listener[FAULTS_2M])
+    is_huge = page_is_huge(listener, page, write)
+    if listener[FAULTS_4K] + listener[FAULTS_2M] > faults and listener[ZEROES] == 1:
+        zero(listener, page, is_huge)
     if is_huge:
-        push(touched, huge_at, ways - 1, huge)
+        push(listener, huge_at, ways - 1, huge)
     else:
-        push(touched, small_at, ways - 1, small)
+        push(listener, small_at, ways - 1, small)
     return is_huge
 
 
 @kernel
-def zero(touched: Ints, page: int, is_huge: bool) -> None:
+def zero(listener: Ints, page: int, is_huge: bool) -> None:
     """Zero a page that became resident, as the OS does; misses of the zeroing are not counted."""
-    misses, behind = int(touched[L1_MISSES]), int(touched[L2_MISSES])
-    far, moved = int(touched[LLC_MISSES]), int(touched[TRANSFERS])
+    misses, behind = int(listener[L1_MISSES]), int(listener[L2_MISSES])
+    far, moved = int(listener[LLC_MISSES]), int(listener[TRANSFERS])
     if is_huge:
-        write_page(touched, page >> FRAME_SHIFT, PAGE_SHIFT + FRAME_SHIFT)
-    write_page(touched, page, PAGE_SHIFT)
-    touched[L1_MISSES], touched[L2_MISSES] = misses, behind
-    touched[LLC_MISSES], touched[TRANSFERS] = far, moved
+        write_page(listener, page >> FRAME_SHIFT, PAGE_SHIFT + FRAME_SHIFT)
+    write_page(listener, page, PAGE_SHIFT)
+    listener[L1_MISSES], listener[L2_MISSES] = misses, behind
+    listener[LLC_MISSES], listener[TRANSFERS] = far, moved
 
 
 @kernel
-def write_page(touched: Ints, number: int, shift: int) -> None:
+def write_page(listener: Ints, number: int, shift: int) -> None:
     """Write every line of a page of 2^shift bytes without first-level translations."""
-    lines = shift - int(touched[LINE_SHIFT])
+    lines = shift - int(listener[LINE_SHIFT])
     for line in range(number << lines, (number + 1) << lines):
-        access(touched, line, 1)
+        access(listener, line, 1)
 
 
 @kernel
-def switch_to(touched: Ints, thread: int) -> None:
+def switch_to(listener: Ints, thread: int) -> None:
     """Switch to the core of a thread: threads are dealt to the cores in turn."""
-    core = thread % int(touched[CORES_MOST])
-    if core >= touched[CORES]:
-        touched[FULL] = 1
+    core = thread % int(listener[CORES_MOST])
+    if core >= listener[CORES]:
+        listener[FULL] = 1
         core = 0
-    touched[THREAD] = thread
-    touched[CORE] = core
-    touched[ROW] = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
+    listener[THREAD] = thread
+    listener[CORE] = core
+    listener[ROW] = int(listener[CORES_AT]) + core * int(listener[CORE_WORDS])

@@ -32,95 +32,95 @@ def slot_of(line: int, mask: int) -> int:
 
 
 @kernel
-def entry_of(touched: Ints, line: int) -> int:
+def entry_of(listener: Ints, line: int) -> int:
     """Return the place of a line's entry; a new entry has no cores."""
-    mask = int(touched[DIRECTORY_MASK])
+    mask = int(listener[DIRECTORY_MASK])
     slot = slot_of(line, mask)
-    place = int(touched[DIRECTORY_AT]) + 2 * slot
-    while touched[place] != line:
-        if touched[place] < 0:
-            touched[place] = line
-            touched[place + 1] = 0
-            touched[DIRECTORY_USED] += 1
+    place = int(listener[DIRECTORY_AT]) + 2 * slot
+    while listener[place] != line:
+        if listener[place] < 0:
+            listener[place] = line
+            listener[place + 1] = 0
+            listener[DIRECTORY_USED] += 1
             return place
         slot = (slot + 1) & mask
-        place = int(touched[DIRECTORY_AT]) + 2 * slot
+        place = int(listener[DIRECTORY_AT]) + 2 * slot
     return place
 
 
 @kernel
-def up_to_date(touched: Ints, line: int) -> int:
+def up_to_date(listener: Ints, line: int) -> int:
     """Return `entry_of` the line after a rebuild of a full table."""
-    if touched[DIRECTORY_USED] >= touched[DIRECTORY_MOST]:
-        renew(touched)
-    return entry_of(touched, line)
+    if listener[DIRECTORY_USED] >= listener[DIRECTORY_MOST]:
+        renew(listener)
+    return entry_of(listener, line)
 
 
 @kernel
-def renew(touched: Ints) -> None:
+def renew(listener: Ints) -> None:
     """Rebuild the table from the private levels."""
-    begin = int(touched[DIRECTORY_AT])
-    for place in range(begin, begin + 2 * (int(touched[DIRECTORY_MASK]) + 1), 2):
-        touched[place] = -1
-    touched[DIRECTORY_USED] = 0
-    for core in range(int(touched[CORES])):
-        enter(touched, int(touched[CORES_AT]) + core * int(touched[CORE_WORDS]), core)
+    begin = int(listener[DIRECTORY_AT])
+    for place in range(begin, begin + 2 * (int(listener[DIRECTORY_MASK]) + 1), 2):
+        listener[place] = -1
+    listener[DIRECTORY_USED] = 0
+    for core in range(int(listener[CORES])):
+        enter(listener, int(listener[CORES_AT]) + core * int(listener[CORE_WORDS]), core)
 
 
 @kernel
-def enter(touched: Ints, row: int, core: int) -> None:
+def enter(listener: Ints, row: int, core: int) -> None:
     """Enter the lines of both levels of a core."""
-    for place in range(row, row + int(touched[SMALL_OFFSET])):
-        if touched[place] >= 0:
-            entry = entry_of(touched, int(touched[place]) >> 1)
-            touched[entry + 1] |= 1 << core
+    for place in range(row, row + int(listener[SMALL_OFFSET])):
+        if listener[place] >= 0:
+            entry = entry_of(listener, int(listener[place]) >> 1)
+            listener[entry + 1] |= 1 << core
 
 
 @kernel
-def taken_from_another(touched: Ints, line: int) -> bool:
+def taken_from_another(listener: Ints, line: int) -> bool:
     """Add this core to a line for a read; return whether another core gave up its M."""
-    entry = up_to_date(touched, line)
-    mine = 1 << int(touched[CORE])
-    others = int(touched[entry + 1]) & ~mine
-    touched[entry + 1] = others | mine
+    entry = up_to_date(listener, line)
+    mine = 1 << int(listener[CORE])
+    others = int(listener[entry + 1]) & ~mine
+    listener[entry + 1] = others | mine
     if others == 0 or others & (others - 1) != 0:
         return False
     core = 0
     while others >> core > 1:
         core += 1
-    return read_by_another(touched, line, core)
+    return read_by_another(listener, line, core)
 
 
 @kernel
-def read_by_another(touched: Ints, line: int, core: int) -> bool:
+def read_by_another(listener: Ints, line: int, core: int) -> bool:
     """Make a line of a core clean; return whether it was M."""
-    row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
-    was_modified = cleaned(touched, l1_set(touched, row, line), int(touched[L1_WAYS]), line << 1 | 1)
-    return cleaned(touched, l2_set(touched, row, line), int(touched[L2_WAYS]), line << 1 | 1) or was_modified
+    row = int(listener[CORES_AT]) + core * int(listener[CORE_WORDS])
+    was_modified = cleaned(listener, l1_set(listener, row, line), int(listener[L1_WAYS]), line << 1 | 1)
+    return cleaned(listener, l2_set(listener, row, line), int(listener[L2_WAYS]), line << 1 | 1) or was_modified
 
 
 @kernel
-def cleaned(touched: Ints, first: int, ways: int, key: int) -> bool:
+def cleaned(listener: Ints, first: int, ways: int, key: int) -> bool:
     """Make the entry of `key` clean, if the set has it; return whether it was M."""
-    way = find(touched, first, ways, key)
-    if way == ways or touched[first + way] != key:
+    way = find(listener, first, ways, key)
+    if way == ways or listener[first + way] != key:
         return False
-    touched[first + way] = key - 1
+    listener[first + way] = key - 1
     return True
 
 
 @kernel
-def drop_elsewhere(touched: Ints, line: int) -> None:
+def drop_elsewhere(listener: Ints, line: int) -> None:
     """Take a line out of all other cores."""
-    entry = up_to_date(touched, line)
-    mine = 1 << int(touched[CORE])
-    others = int(touched[entry + 1]) & ~mine
-    touched[entry + 1] = mine
+    entry = up_to_date(listener, line)
+    mine = 1 << int(listener[CORE])
+    others = int(listener[entry + 1]) & ~mine
+    listener[entry + 1] = mine
     core = 0
     while others != 0:
         if others & 1 == 1:
-            row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
-            drop(touched, l1_set(touched, row, line), int(touched[L1_WAYS]), line << 1 | 1)
-            drop(touched, l2_set(touched, row, line), int(touched[L2_WAYS]), line << 1 | 1)
+            row = int(listener[CORES_AT]) + core * int(listener[CORE_WORDS])
+            drop(listener, l1_set(listener, row, line), int(listener[L1_WAYS]), line << 1 | 1)
+            drop(listener, l2_set(listener, row, line), int(listener[L2_WAYS]), line << 1 | 1)
         others >>= 1
         core += 1

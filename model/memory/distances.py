@@ -45,110 +45,110 @@ SPARE_LINES = 8192
 
 
 @kernel
-def measure(touched: Ints, line: int) -> None:
+def measure(listener: Ints, line: int) -> None:
     """Measure a touch of a line."""
-    touched[ACCESSES] += 1
-    if touched[LAST_LINE] == line:
-        touched[int(touched[HISTOGRAM_AT])] += 1
+    listener[ACCESSES] += 1
+    if listener[LAST_LINE] == line:
+        listener[int(listener[HISTOGRAM_AT])] += 1
         return
-    touched[LAST_LINE] = line
-    if touched[NOW] == touched[AXIS_WORDS]:
-        close_up(touched)
-    place = table_place(touched, line)
-    now = int(touched[NOW])
-    if touched[place] < 0:
-        if touched[LINES] == touched[LINES_MOST]:
-            touched[FULL] = 1
+    listener[LAST_LINE] = line
+    if listener[NOW] == listener[AXIS_WORDS]:
+        close_up(listener)
+    place = table_place(listener, line)
+    now = int(listener[NOW])
+    if listener[place] < 0:
+        if listener[LINES] == listener[LINES_MOST]:
+            listener[FULL] = 1
             return
-        touched[place] = line
-        touched[LINES] += 1
-        touched[ROOM] -= 1 << int(touched[LINE_SHIFT])
-        touched[COLD] += 1
+        listener[place] = line
+        listener[LINES] += 1
+        listener[ROOM] -= 1 << int(listener[LINE_SHIFT])
+        listener[COLD] += 1
     else:
-        last = int(touched[place + 1])
-        distance = int(touched[LINES]) - marks_to(touched, last)
-        touched[int(touched[HISTOGRAM_AT]) + bucket_of(distance)] += 1
-        touched[int(touched[AXIS_AT]) + last] = -1
-        mark(touched, last, -1)
-    touched[place + 1] = now
-    touched[int(touched[AXIS_AT]) + now] = place - int(touched[TABLE_AT])
-    mark(touched, now, 1)
-    touched[NOW] = now + 1
+        last = int(listener[place + 1])
+        distance = int(listener[LINES]) - marks_to(listener, last)
+        listener[int(listener[HISTOGRAM_AT]) + bucket_of(distance)] += 1
+        listener[int(listener[AXIS_AT]) + last] = -1
+        mark(listener, last, -1)
+    listener[place + 1] = now
+    listener[int(listener[AXIS_AT]) + now] = place - int(listener[TABLE_AT])
+    mark(listener, now, 1)
+    listener[NOW] = now + 1
 
 
 @kernel
-def table_place(touched: Ints, line: int) -> int:
+def table_place(listener: Ints, line: int) -> int:
     """Return the place of a line in the hash table of lines, or of the empty slot (-1) for it."""
-    mask = int(touched[TABLE_MASK])
+    mask = int(listener[TABLE_MASK])
     slot = slot_of(line, mask)
-    place = int(touched[TABLE_AT]) + 2 * slot
-    while touched[place] != line and touched[place] >= 0:
+    place = int(listener[TABLE_AT]) + 2 * slot
+    while listener[place] != line and listener[place] >= 0:
         slot = (slot + 1) & mask
-        place = int(touched[TABLE_AT]) + 2 * slot
+        place = int(listener[TABLE_AT]) + 2 * slot
     return place
 
 
 @kernel
-def marks_to(touched: Ints, time: int) -> int:
+def marks_to(listener: Ints, time: int) -> int:
     """Return the number of marks at times 0 to `time`."""
-    tree = int(touched[TREE_AT])
+    tree = int(listener[TREE_AT])
     found = 0
     index = time + 1
     while index > 0:
-        found += int(touched[tree + index - 1])
+        found += int(listener[tree + index - 1])
         index &= index - 1
     return found
 
 
 @kernel
-def mark(touched: Ints, time: int, change: int) -> None:
+def mark(listener: Ints, time: int, change: int) -> None:
     """Add (1) or remove (-1) a mark at `time`."""
-    tree = int(touched[TREE_AT])
-    end = int(touched[AXIS_WORDS])
+    tree = int(listener[TREE_AT])
+    end = int(listener[AXIS_WORDS])
     index = time + 1
     while index <= end:
-        touched[tree + index - 1] += change
+        listener[tree + index - 1] += change
         index += index & -index
 
 
 @kernel
-def close_up(touched: Ints) -> None:
+def close_up(listener: Ints) -> None:
     """Renumber the times of the marks as 0, 1, 2, ...; all later times become free."""
-    axis = int(touched[AXIS_AT])
-    table = int(touched[TABLE_AT])
-    length = int(touched[AXIS_WORDS])
+    axis = int(listener[AXIS_AT])
+    table = int(listener[TABLE_AT])
+    length = int(listener[AXIS_WORDS])
     kept = 0
     for time in range(length):
-        slot = int(touched[axis + time])
-        touched[axis + time] = -1
+        slot = int(listener[axis + time])
+        listener[axis + time] = -1
         if slot >= 0:
-            touched[axis + kept] = slot
-            touched[table + slot + 1] = kept
+            listener[axis + kept] = slot
+            listener[table + slot + 1] = kept
             kept += 1
-    touched[NOW] = kept
-    plant(touched, kept)
+    listener[NOW] = kept
+    plant(listener, kept)
 
 
 @kernel
-def enter(touched: Ints, lines: Ints) -> None:
+def enter(listener: Ints, lines: Ints) -> None:
     """Enter lines into empty tables, touched in this order."""
     for time in range(len(lines)):
-        place = table_place(touched, int(lines[time]))
-        touched[place] = lines[time]
-        touched[place + 1] = time
-        touched[int(touched[AXIS_AT]) + time] = place - int(touched[TABLE_AT])
-    touched[NOW] = len(lines)
-    plant(touched, len(lines))
+        place = table_place(listener, int(lines[time]))
+        listener[place] = lines[time]
+        listener[place + 1] = time
+        listener[int(listener[AXIS_AT]) + time] = place - int(listener[TABLE_AT])
+    listener[NOW] = len(lines)
+    plant(listener, len(lines))
 
 
 @kernel
-def plant(touched: Ints, kept: int) -> None:
+def plant(listener: Ints, kept: int) -> None:
     """Build the tree of marks at times 0 to `kept` - 1: a node sums the times of its span."""
-    tree = int(touched[TREE_AT])
-    for time in range(int(touched[AXIS_WORDS])):
+    tree = int(listener[TREE_AT])
+    for time in range(int(listener[AXIS_WORDS])):
         index = time + 1
         below = index - (index & -index)
-        touched[tree + time] = min(index, kept) - min(below, kept)
+        listener[tree + time] = min(index, kept) - min(below, kept)
 
 
 @kernel

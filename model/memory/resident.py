@@ -2,7 +2,7 @@
 
 The page tables are a root with a word per 2 GiB, nodes with a word per frame of 2 MiB, and leaves
 with a bit per page of 4 KiB. An entry of a node is leaf + 1 << 2 | WHOLE | HUGE, or 0 for nothing.
-Empty nodes and leaves are used again. model/memory/touched.py makes room for them; a kernel without
+Empty nodes and leaves are used again. model/memory/listener.py makes room for them; a kernel without
 room sets FULL.
 
 As in Linux, a read of a new small page maps the shared page of zeros, and the first write faults
@@ -65,212 +65,214 @@ SPARE_LEAVES, SPARE_NODES = 512, 64
 
 
 @kernel
-def page_is_huge(touched: Ints, page: int, write: int) -> bool:
+def page_is_huge(listener: Ints, page: int, write: int) -> bool:
     """Walk the page tables, with a fault if needed; return whether the page lies on a huge page."""
-    place = entry_for(touched, page >> FRAME_SHIFT)
+    place = entry_for(listener, page >> FRAME_SHIFT)
     if place < 0:
         return False
-    entry = int(touched[place])
+    entry = int(listener[place])
     if entry & WHOLE:
         return True
     if entry == HUGE:
-        touched[place] = HUGE | WHOLE
-        touched[FAULTS_2M] += 1
-        touched[WHOLE_FRAMES] += 1
-        become_resident(touched, FRAME)
+        listener[place] = HUGE | WHOLE
+        listener[FAULTS_2M] += 1
+        listener[WHOLE_FRAMES] += 1
+        become_resident(listener, FRAME)
         return True
-    if entry >> 2 == 0 and not put_leaf(touched, page >> FRAME_SHIFT, place, 0):
+    if entry >> 2 == 0 and not put_leaf(listener, page >> FRAME_SHIFT, place, 0):
         return False
     faults = 1 if write == 1 or page >= HEAPS >> PAGE_SHIFT else 2
-    fault_small(touched, leaf_at(touched, place), page & (FRAME_PAGES - 1), faults)
+    fault_small(listener, leaf_at(listener, place), page & (FRAME_PAGES - 1), faults)
     return False
 
 
 @kernel
-def fault_small(touched: Ints, leaf: int, index: int, faults: int) -> None:
+def fault_small(listener: Ints, leaf: int, index: int, faults: int) -> None:
     """Make page `index` of a leaf resident, with `faults` faults, unless it is resident."""
     bit = 1 << (index & (WORD_BITS - 1))
     word = leaf + index // WORD_BITS
-    if int(touched[word]) & bit == 0:
-        touched[word] |= bit
-        touched[leaf + LEAF_WORDS - 1] += 1
-        touched[FAULTS_4K] += faults
-        become_resident(touched, PAGE)
+    if int(listener[word]) & bit == 0:
+        listener[word] |= bit
+        listener[leaf + LEAF_WORDS - 1] += 1
+        listener[FAULTS_4K] += faults
+        become_resident(listener, PAGE)
 
 
 @kernel
-def become_resident(touched: Ints, size: int) -> None:
+def become_resident(listener: Ints, size: int) -> None:
     """Add `size` resident bytes."""
-    touched[RESIDENT_BYTES] += size
-    touched[RESIDENT_PEAK] = max(int(touched[RESIDENT_PEAK]), int(touched[RESIDENT_BYTES]))
+    listener[RESIDENT_BYTES] += size
+    listener[RESIDENT_PEAK] = max(int(listener[RESIDENT_PEAK]), int(listener[RESIDENT_BYTES]))
 
 
 @kernel
-def become_huge(touched: Ints, address: int, size: int) -> None:
+def become_huge(listener: Ints, address: int, size: int) -> None:
     """Put the whole frames in [address, address + size) on huge pages."""
     for frame in range((address + FRAME - 1) // FRAME, (address + size) // FRAME):
-        place = entry_for(touched, frame)
+        place = entry_for(listener, frame)
         if place >= 0:
-            set_entry(touched, frame, place, int(touched[place]) | HUGE)
+            set_entry(listener, frame, place, int(listener[place]) | HUGE)
 
 
 @kernel
-def leave_memory(touched: Ints, address: int, size: int) -> None:
+def leave_memory(listener: Ints, address: int, size: int) -> None:
     """Take the whole pages in [address, address + size) out of memory and all TLBs."""
     first = (address + PAGE - 1) >> PAGE_SHIFT
     end = (address + size) >> PAGE_SHIFT
-    before = int(touched[RESIDENT_BYTES])
+    before = int(listener[RESIDENT_BYTES])
     frame = first >> FRAME_SHIFT
     while max(first, frame << FRAME_SHIFT) < end:
-        node = int(touched[int(touched[ROOT_AT]) + (frame >> NODE_SHIFT)])
+        node = int(listener[int(listener[ROOT_AT]) + (frame >> NODE_SHIFT)])
         if node < 0:
             frame = ((frame >> NODE_SHIFT) + 1) << NODE_SHIFT
         else:
-            place = int(touched[NODES_AT]) + node * NODE_WORDS + (frame & (NODE_FRAMES - 1))
-            if int(touched[place]) > HUGE:
+            place = int(listener[NODES_AT]) + node * NODE_WORDS + (frame & (NODE_FRAMES - 1))
+            if int(listener[place]) > HUGE:
                 low = max(first - (frame << FRAME_SHIFT), 0)
-                drop_pages(touched, frame, place, low, min(end - (frame << FRAME_SHIFT), FRAME_PAGES))
+                drop_pages(listener, frame, place, low, min(end - (frame << FRAME_SHIFT), FRAME_PAGES))
             frame += 1
-    if touched[RESIDENT_BYTES] < before:
-        forget_translations(touched, first, end)
+    if listener[RESIDENT_BYTES] < before:
+        forget_translations(listener, first, end)
 
 
 @kernel
-def drop_pages(touched: Ints, frame: int, place: int, low: int, high: int) -> None:
+def drop_pages(listener: Ints, frame: int, place: int, low: int, high: int) -> None:
     """Take pages low to high - 1 of a frame with resident pages out of memory."""
-    if int(touched[place]) & WHOLE:
-        touched[WHOLE_FRAMES] -= 1
+    if int(listener[place]) & WHOLE:
+        listener[WHOLE_FRAMES] -= 1
         if high - low == FRAME_PAGES:
-            touched[RESIDENT_BYTES] -= FRAME
-            set_entry(touched, frame, place, HUGE)
+            listener[RESIDENT_BYTES] -= FRAME
+            set_entry(listener, frame, place, HUGE)
             return
-        touched[place] = HUGE
-        if not put_leaf(touched, frame, place, (1 << WORD_BITS) - 1):
+        listener[place] = HUGE
+        if not put_leaf(listener, frame, place, (1 << WORD_BITS) - 1):
             return
-    leaf = leaf_at(touched, place)
+    leaf = leaf_at(listener, place)
     for index in range(low, high):
         bit = 1 << (index & (WORD_BITS - 1))
         word = leaf + index // WORD_BITS
-        if int(touched[word]) & bit:
-            touched[word] -= bit
-            touched[leaf + LEAF_WORDS - 1] -= 1
-            touched[RESIDENT_BYTES] -= PAGE
-    if touched[leaf + LEAF_WORDS - 1] == 0:
-        touched[leaf] = touched[LEAF_FREE]
-        touched[LEAF_FREE] = (int(touched[place]) >> 2) - 1
-        touched[LEAVES_LEFT] += 1
-        set_entry(touched, frame, place, int(touched[place]) & HUGE)
-        note_room(touched)
+        if int(listener[word]) & bit:
+            listener[word] -= bit
+            listener[leaf + LEAF_WORDS - 1] -= 1
+            listener[RESIDENT_BYTES] -= PAGE
+    if listener[leaf + LEAF_WORDS - 1] == 0:
+        listener[leaf] = listener[LEAF_FREE]
+        listener[LEAF_FREE] = (int(listener[place]) >> 2) - 1
+        listener[LEAVES_LEFT] += 1
+        set_entry(listener, frame, place, int(listener[place]) & HUGE)
+        note_room(listener)
 
 
 @kernel
-def leaf_at(touched: Ints, place: int) -> int:
+def leaf_at(listener: Ints, place: int) -> int:
     """Return where the leaf begins that the entry at `place` names."""
-    return int(touched[LEAVES_AT]) + ((int(touched[place]) >> 2) - 1) * LEAF_WORDS
+    return int(listener[LEAVES_AT]) + ((int(listener[place]) >> 2) - 1) * LEAF_WORDS
 
 
 @kernel
-def put_leaf(touched: Ints, frame: int, place: int, bits: int) -> bool:
+def put_leaf(listener: Ints, frame: int, place: int, bits: int) -> bool:
     """Give a frame a leaf whose words are all `bits` (0 or all ones); False without room."""
-    if touched[LEAVES_LEFT] == 0:
-        touched[FULL] = 1
+    if listener[LEAVES_LEFT] == 0:
+        listener[FULL] = 1
         return False
-    touched[LEAVES_LEFT] -= 1
-    leaf = int(touched[LEAF_FREE])
+    listener[LEAVES_LEFT] -= 1
+    leaf = int(listener[LEAF_FREE])
     if leaf >= 0:
-        touched[LEAF_FREE] = touched[int(touched[LEAVES_AT]) + leaf * LEAF_WORDS]
+        listener[LEAF_FREE] = listener[int(listener[LEAVES_AT]) + leaf * LEAF_WORDS]
     else:
-        leaf = int(touched[LEAVES_USED])
-        touched[LEAVES_USED] = leaf + 1
-    set_entry(touched, frame, place, (int(touched[place]) & HUGE) | (leaf + 1) << 2)
-    begin = int(touched[LEAVES_AT]) + leaf * LEAF_WORDS
+        leaf = int(listener[LEAVES_USED])
+        listener[LEAVES_USED] = leaf + 1
+    set_entry(listener, frame, place, (int(listener[place]) & HUGE) | (leaf + 1) << 2)
+    begin = int(listener[LEAVES_AT]) + leaf * LEAF_WORDS
     for word in range(begin, begin + LEAF_WORDS - 1):
-        touched[word] = bits
-    touched[begin + LEAF_WORDS - 1] = FRAME_PAGES if bits != 0 else 0
-    note_room(touched)
+        listener[word] = bits
+    listener[begin + LEAF_WORDS - 1] = FRAME_PAGES if bits != 0 else 0
+    note_room(listener)
     return True
 
 
 @kernel
-def entry_for(touched: Ints, frame: int) -> int:
+def entry_for(listener: Ints, frame: int) -> int:
     """Return the place of a frame's entry in its node, maybe a new node; -1 without room."""
-    root = int(touched[ROOT_AT]) + (frame >> NODE_SHIFT)
-    node = int(touched[root])
+    root = int(listener[ROOT_AT]) + (frame >> NODE_SHIFT)
+    node = int(listener[root])
     if node < 0:
-        if touched[NODES_LEFT] == 0:
-            touched[FULL] = 1
+        if listener[NODES_LEFT] == 0:
+            listener[FULL] = 1
             return -1
-        touched[NODES_LEFT] -= 1
-        node = int(touched[NODE_FREE])
+        listener[NODES_LEFT] -= 1
+        node = int(listener[NODE_FREE])
         if node >= 0:
-            touched[NODE_FREE] = touched[int(touched[NODES_AT]) + node * NODE_WORDS]
+            listener[NODE_FREE] = listener[int(listener[NODES_AT]) + node * NODE_WORDS]
         else:
-            node = int(touched[NODES_USED])
-            touched[NODES_USED] = node + 1
-        touched[root] = node
-        begin = int(touched[NODES_AT]) + node * NODE_WORDS
+            node = int(listener[NODES_USED])
+            listener[NODES_USED] = node + 1
+        listener[root] = node
+        begin = int(listener[NODES_AT]) + node * NODE_WORDS
         for word in range(begin, begin + NODE_WORDS):
-            touched[word] = 0
-        note_room(touched)
-    return int(touched[NODES_AT]) + node * NODE_WORDS + (frame & (NODE_FRAMES - 1))
+            listener[word] = 0
+        note_room(listener)
+    return int(listener[NODES_AT]) + node * NODE_WORDS + (frame & (NODE_FRAMES - 1))
 
 
 @kernel
-def set_entry(touched: Ints, frame: int, place: int, entry: int) -> None:
+def set_entry(listener: Ints, frame: int, place: int, entry: int) -> None:
     """Set a frame's entry at `place`; a node without entries becomes free."""
     node_at = place - (frame & (NODE_FRAMES - 1))
     named = node_at + NODE_FRAMES
-    touched[named] += (1 if entry != 0 else 0) - (1 if touched[place] != 0 else 0)
-    touched[place] = entry
-    if touched[named] == 0:
-        root = int(touched[ROOT_AT]) + (frame >> NODE_SHIFT)
-        touched[node_at] = touched[NODE_FREE]
-        touched[NODE_FREE] = touched[root]
-        touched[root] = -1
-        touched[NODES_LEFT] += 1
-        note_room(touched)
+    listener[named] += (1 if entry != 0 else 0) - (1 if listener[place] != 0 else 0)
+    listener[place] = entry
+    if listener[named] == 0:
+        root = int(listener[ROOT_AT]) + (frame >> NODE_SHIFT)
+        listener[node_at] = listener[NODE_FREE]
+        listener[NODE_FREE] = listener[root]
+        listener[root] = -1
+        listener[NODES_LEFT] += 1
+        note_room(listener)
 
 
 @kernel
-def note_room(touched: Ints) -> None:
+def note_room(listener: Ints) -> None:
     """Update the number of bytes that an event may touch for the first time."""
-    frames = min(int(touched[LEAVES_LEFT]) - SPARE_LEAVES, (int(touched[NODES_LEFT]) - SPARE_NODES) << NODE_SHIFT)
-    touched[ROOM] = frames * FRAME
+    frames = min(int(listener[LEAVES_LEFT]) - SPARE_LEAVES, (int(listener[NODES_LEFT]) - SPARE_NODES) << NODE_SHIFT)
+    listener[ROOM] = frames * FRAME
 
 
 @kernel
-def forget_translations(touched: Ints, first: int, end: int) -> None:
+def forget_translations(listener: Ints, first: int, end: int) -> None:
     """Drop the translations of pages `first` to `end` - 1 from all TLBs."""
-    for core in range(int(touched[CORES])):
-        row = int(touched[CORES_AT]) + core * int(touched[CORE_WORDS])
+    for core in range(int(listener[CORES])):
+        row = int(listener[CORES_AT]) + core * int(listener[CORE_WORDS])
         if end - first <= FEW_PAGES:
-            forget_each(touched, row, first, end)
+            forget_each(listener, row, first, end)
         else:
-            sweep(touched, row, first, end)
+            sweep(listener, row, first, end)
 
 
 @kernel
-def forget_each(touched: Ints, row: int, first: int, end: int) -> None:
+def forget_each(listener: Ints, row: int, first: int, end: int) -> None:
     """Do `forget_translations` for a core with a search for each page."""
-    tlb2 = row + int(touched[TLB2_OFFSET])
-    ways = int(touched[TLB2_WAYS])
+    tlb2 = row + int(listener[TLB2_OFFSET])
+    ways = int(listener[TLB2_WAYS])
     for page in range(first, end):
-        small_at = row + int(touched[SMALL_OFFSET]) + row_of(page & int(touched[SMALL_MASK]), int(touched[SMALL_WAYS]))
-        drop(touched, small_at, int(touched[SMALL_WAYS]), page << 2 | 1)
-        drop(touched, tlb2 + row_of(page & int(touched[TLB2_MASK]), ways), ways, page << 2 | 1)
+        small_at = (
+            row + int(listener[SMALL_OFFSET]) + row_of(page & int(listener[SMALL_MASK]), int(listener[SMALL_WAYS]))
+        )
+        drop(listener, small_at, int(listener[SMALL_WAYS]), page << 2 | 1)
+        drop(listener, tlb2 + row_of(page & int(listener[TLB2_MASK]), ways), ways, page << 2 | 1)
     for frame in range(first >> FRAME_SHIFT, ((end - 1) >> FRAME_SHIFT) + 1):
-        huge_at = row + int(touched[HUGE_OFFSET]) + row_of(frame & int(touched[HUGE_MASK]), int(touched[HUGE_WAYS]))
-        drop(touched, huge_at, int(touched[HUGE_WAYS]), frame << 2 | 3)
-        drop(touched, tlb2 + row_of(frame & int(touched[TLB2_MASK]), ways), ways, frame << 2 | 3)
+        huge_at = row + int(listener[HUGE_OFFSET]) + row_of(frame & int(listener[HUGE_MASK]), int(listener[HUGE_WAYS]))
+        drop(listener, huge_at, int(listener[HUGE_WAYS]), frame << 2 | 3)
+        drop(listener, tlb2 + row_of(frame & int(listener[TLB2_MASK]), ways), ways, frame << 2 | 3)
 
 
 @kernel
-def sweep(touched: Ints, row: int, first: int, end: int) -> None:
+def sweep(listener: Ints, row: int, first: int, end: int) -> None:
     """Do `forget_translations` for a core with a look at each entry."""
-    small_at, huge_at, second_at = int(touched[SMALL_OFFSET]), int(touched[HUGE_OFFSET]), int(touched[TLB2_OFFSET])
-    sweep_level(touched, row + small_at, int(touched[SMALL_MASK]), int(touched[SMALL_WAYS]), first, end)
-    sweep_level(touched, row + huge_at, int(touched[HUGE_MASK]), int(touched[HUGE_WAYS]), first, end)
-    sweep_level(touched, row + second_at, int(touched[TLB2_MASK]), int(touched[TLB2_WAYS]), first, end)
+    small_at, huge_at, second_at = int(listener[SMALL_OFFSET]), int(listener[HUGE_OFFSET]), int(listener[TLB2_OFFSET])
+    sweep_level(listener, row + small_at, int(listener[SMALL_MASK]), int(listener[SMALL_WAYS]), first, end)
+    sweep_level(listener, row + huge_at, int(listener[HUGE_MASK]), int(listener[HUGE_WAYS]), first, end)
+    sweep_level(listener, row + second_at, int(listener[TLB2_MASK]), int(listener[TLB2_WAYS]), first, end)
 
 
 @kernel
@@ -282,15 +284,15 @@ def translates(entry: int, first: int, end: int) -> bool:
 
 
 @kernel
-def sweep_level(touched: Ints, begin: int, mask: int, ways: int, first: int, end: int) -> None:
+def sweep_level(listener: Ints, begin: int, mask: int, ways: int, first: int, end: int) -> None:
     """Drop a level's translations of pages `first` to `end` - 1; other entries keep their order."""
     for index in range(mask + 1):
         row = begin + row_of(index, ways)
         kept = row
         for place in range(row, row + ways):
-            entry = int(touched[place])
+            entry = int(listener[place])
             if not translates(entry, first, end):
-                touched[kept] = entry
+                listener[kept] = entry
                 kept += 1
         for place in range(kept, row + ways):
-            touched[place] = -1
+            listener[place] = -1

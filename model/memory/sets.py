@@ -28,84 +28,84 @@ def row_of(index: int, ways: int) -> int:
 
 
 @hit_path
-def l1_set(touched: Ints, row: int, line: int) -> int:
+def l1_set(listener: Ints, row: int, line: int) -> int:
     """Return where the set of a line begins in the first level of the core at `row`."""
-    return row + row_of(line & int(touched[L1_MASK]), int(touched[L1_WAYS]))
+    return row + row_of(line & int(listener[L1_MASK]), int(listener[L1_WAYS]))
 
 
 @hit_path
-def l2_set(touched: Ints, row: int, line: int) -> int:
+def l2_set(listener: Ints, row: int, line: int) -> int:
     """Return where the set of a line begins in the second level of the core at `row`."""
-    return row + int(touched[L2_OFFSET]) + row_of(line & int(touched[L2_MASK]), int(touched[L2_WAYS]))
+    return row + int(listener[L2_OFFSET]) + row_of(line & int(listener[L2_MASK]), int(listener[L2_WAYS]))
 
 
 @lowered(vectors.find_few)
-def find_few(touched: Ints, first: int, ways: int, key: int) -> int:
+def find_few(listener: Ints, first: int, ways: int, key: int) -> int:
     """Do `find` with up to FEW ways."""
     for way in range(ways):
-        if int(touched[first + way]) | 1 == key:
+        if int(listener[first + way]) | 1 == key:
             return way
     return ways
 
 
 @lowered(vectors.push_few)
-def push_few(touched: Ints, first: int, way: int, entry: int) -> None:
+def push_few(listener: Ints, first: int, way: int, entry: int) -> None:
     """Do `push` with a way below FEW."""
     for place in range(first + way, first, -1):
-        touched[place] = touched[place - 1]
-    touched[first] = entry
+        listener[place] = listener[place - 1]
+    listener[first] = entry
 
 
 @hit_path
-def find(touched: Ints, first: int, ways: int, key: int) -> int:
+def find(listener: Ints, first: int, ways: int, key: int) -> int:
     """Return the way of a set that has the entry of `key`, or `ways`."""
     if WIDE == 1 and ways > FEW:
-        return find_many(touched, first, ways, key)
-    return find_few(touched, first, ways, key)
+        return find_many(listener, first, ways, key)
+    return find_few(listener, first, ways, key)
 
 
 @hit_path
-def push(touched: Ints, first: int, way: int, entry: int) -> None:
+def push(listener: Ints, first: int, way: int, entry: int) -> None:
     """Take the entry at `way` out of a set and put `entry` first."""
     if WIDE == 1 and way >= FEW:
-        push_many(touched, first, way, entry)
+        push_many(listener, first, way, entry)
     else:
-        push_few(touched, first, way, entry)
+        push_few(listener, first, way, entry)
 
 
 @hit_path
-def use(touched: Ints, first: int, ways: int, key: int) -> int:
+def use(listener: Ints, first: int, ways: int, key: int) -> int:
     """Put `key` first in a set; return its old entry, or -1 if the last entry had to leave."""
-    way = find(touched, first, ways, key)
+    way = find(listener, first, ways, key)
     last = min(way, ways - 1)
-    held = int(touched[first + last])
-    push(touched, first, last, key)
+    held = int(listener[first + last])
+    push(listener, first, last, key)
     return held if way < ways else -1
 
 
 @kernel
-def find_many(touched: Ints, first: int, ways: int, key: int) -> int:
+def find_many(listener: Ints, first: int, ways: int, key: int) -> int:
     """Do `find` with more than FEW ways."""
     way = 0
-    while way < ways and int(touched[first + way]) | 1 != key:
+    while way < ways and int(listener[first + way]) | 1 != key:
         way += 1
     return way
 
 
 @kernel
-def push_many(touched: Ints, first: int, way: int, entry: int) -> None:
+def push_many(listener: Ints, first: int, way: int, entry: int) -> None:
     """Do `push` with a way from FEW on."""
     while way > 0:
-        touched[first + way] = touched[first + way - 1]
+        listener[first + way] = listener[first + way - 1]
         way -= 1
-    touched[first] = entry
+    listener[first] = entry
 
 
 @kernel
-def drop(touched: Ints, first: int, ways: int, key: int) -> None:
+def drop(listener: Ints, first: int, ways: int, key: int) -> None:
     """Take the entry of `key` out of a set, if the set has it."""
-    way = find(touched, first, ways, key)
+    way = find(listener, first, ways, key)
     if way < ways:
         for after in range(first + way + 1, first + ways):
-            touched[after - 1] = touched[after]
-        touched[first + ways - 1] = -1
+            listener[after - 1] = listener[after]
+        listener[first + ways - 1] = -1

@@ -11,7 +11,7 @@ class State(Columns):
     A field of the single record of `scalars` is an attribute too: `state.live_bytes += asked`.
     """
 
-    touched: Ints
+    listener: Ints
     scalars: Records
     classes: Records
     lookup: Ints

@@ -1,6 +1,6 @@
 """Touches: the memory accesses and branches of the machine and its program, for a listener.
 
-All state of a listener is one array, `touched`, from model/memory/touched.py. SINK selects the
+All state of a listener is one array, `listener`, from model/memory/listener.py. SINK selects the
 listener; kernel.compiled(entry, SINK=...) and kernel.specialised make machines with another
 listener. With NONE, each function here compiles to nothing. Addresses are bytes below 2^46.
 """
@@ -29,101 +29,101 @@ SINK = NONE
 
 
 @large_hit_path
-def touch(touched: Ints, address: int, write: int) -> None:
+def touch(listener: Ints, address: int, write: int) -> None:
     """Access bytes within a line. write: 1 if the access may change memory, else 0."""
     if SINK == CACHES:
-        look(touched, address, write)
+        look(listener, address, write)
     elif SINK == LOG:
-        log(touched, address >> touched[LINE_SHIFT], write)
+        log(listener, address >> listener[LINE_SHIFT], write)
     elif SINK == DISTANCES:
-        measure(touched, address >> touched[LINE_SHIFT])
+        measure(listener, address >> listener[LINE_SHIFT])
 
 
 @hit_path
-def touch_bytes(touched: Ints, address: int, size: int, write: int) -> None:
+def touch_bytes(listener: Ints, address: int, size: int, write: int) -> None:
     """Access every line of [address, address + size) in ascending order."""
     if SINK == CACHES:
         if size > 0:
-            look_through(touched, address, size, write)
+            look_through(listener, address, size, write)
     elif SINK != NONE:
-        touch_lines(touched, address, size, write)
+        touch_lines(listener, address, size, write)
 
 
 @kernel
-def touch_lines(touched: Ints, address: int, size: int, write: int) -> None:
+def touch_lines(listener: Ints, address: int, size: int, write: int) -> None:
     """Do `touch_bytes` line by line."""
-    shift = int(touched[LINE_SHIFT])
+    shift = int(listener[LINE_SHIFT])
     for line in range(address >> shift, (address + size + (1 << shift) - 1) >> shift if size > 0 else 0):
-        touch(touched, line << shift, write)
+        touch(listener, line << shift, write)
 
 
 @hit_path
-def branch(touched: Ints, number: int, target: int) -> None:
+def branch(listener: Ints, number: int, target: int) -> None:
     """Follow a branch of model/memory/branches.py to its target."""
     if SINK == CACHES:
-        predict(touched, number, target)
+        predict(listener, number, target)
 
 
 @hit_path
-def gone(touched: Ints, address: int, size: int) -> None:
+def gone(listener: Ints, address: int, size: int) -> None:
     """Take whole pages out of memory and all TLBs: they went back to the OS (madvise, munmap)."""
     if SINK == CACHES:
-        leave_memory(touched, address, size)
+        leave_memory(listener, address, size)
 
 
 @hit_path
-def on_huge(touched: Ints, address: int, size: int) -> None:
+def on_huge(listener: Ints, address: int, size: int) -> None:
     """Put whole frames of 2 MiB on huge pages: the first touch makes a whole frame resident.
 
     As in Linux, a frame with resident small pages stays on small pages until all of them are gone.
     """
     if SINK == CACHES:
-        become_huge(touched, address, size)
+        become_huge(listener, address, size)
 
 
 @hit_path
-def acts(touched: Ints, thread: int) -> None:
+def acts(listener: Ints, thread: int) -> None:
     """Let this thread do the following touches, on its core."""
-    if SINK == CACHES and touched[THREAD] != thread:
-        switch_to(touched, thread)
+    if SINK == CACHES and listener[THREAD] != thread:
+        switch_to(listener, thread)
 
 
 @hit_path
-def tick(touched: Ints) -> None:
+def tick(listener: Ints) -> None:
     """End an event: add the resident bytes to the sum for the average."""
     if SINK == CACHES:
-        touched[EVENTS] += 1
-        touched[RESIDENT_SUM] += touched[RESIDENT_BYTES]
+        listener[EVENTS] += 1
+        listener[RESIDENT_SUM] += listener[RESIDENT_BYTES]
 
 
 @kernel
-def resident_bytes(touched: Ints) -> int:
+def resident_bytes(listener: Ints) -> int:
     """Return the resident bytes of the page tables; 0 without page tables."""
     if SINK == CACHES:
-        return int(touched[RESIDENT_BYTES])
+        return int(listener[RESIDENT_BYTES])
     return 0
 
 
 @hit_path
-def room_for(touched: Ints, size: int) -> bool:
+def room_for(listener: Ints, size: int) -> bool:
     """Return whether the tables suffice for an event that touches up to `size` new bytes.
 
-    Otherwise the caller must first call Touched.make_room(size, threads). Small scattered pieces
+    Otherwise the caller must first call Listener.make_room(size, threads). Small scattered pieces
     (slabs, metadata) need not be counted: there is always room for some hundred places.
     """
     if SINK == NONE:
         return True
     if SINK == LOG:
         return True
-    return bool(size <= touched[ROOM])
+    return bool(size <= listener[ROOM])
 
 
 @kernel
-def log(touched: Ints, line: int, write: int) -> None:
+def log(listener: Ints, line: int, write: int) -> None:
     """Add an entry to the log: the address of the line, and the write flag in bit 0."""
-    place = int(touched[LOG_AT]) + int(touched[LOGGED])
-    if place == touched[LOG_END]:
-        touched[LOST] += 1
+    place = int(listener[LOG_AT]) + int(listener[LOGGED])
+    if place == listener[LOG_END]:
+        listener[LOST] += 1
         return
-    touched[place] = (line << touched[LINE_SHIFT]) | write
-    touched[LOGGED] += 1
+    listener[place] = (line << listener[LINE_SHIFT]) | write
+    listener[LOGGED] += 1

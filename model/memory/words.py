@@ -1,6 +1,6 @@
-"""The fixed places of the words at the head of `touched`, the array of a listener.
+"""The fixed places of the words at the head of `listener`, the array of a listener.
 
-A name that ends in _AT is the place in `touched` where a table begins. A link to nothing is -1
+A name that ends in _AT is the place in `listener` where a table begins. A link to nothing is -1
 unless stated otherwise.
 """
 

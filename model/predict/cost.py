@@ -11,7 +11,7 @@ from heapsmith.model.constants import HUGE_PAGE, PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.machine import Counters, Statistics
 from heapsmith.model.memory.hardware import Hardware
-from heapsmith.model.memory.touched import Touches
+from heapsmith.model.memory.listener import Touches
 from heapsmith.model.policy.front import NO_FRONT
 
 FAR_BYTES = 32 << 20

@@ -11,7 +11,7 @@ from heapsmith.model.heap.machine import Machine
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.distances import LOWEST
 from heapsmith.model.memory.hardware import Hardware, load_hardware
-from heapsmith.model.memory.touched import Touched
+from heapsmith.model.memory.listener import Listener
 from heapsmith.model.memory.touches import DISTANCES
 from heapsmith.model.predict.simulate import Progress, feed_all
 
@@ -62,10 +62,10 @@ def reuse(
     `progress` is called after each chunk. Raises BadInput if the trace is damaged.
     """
     hardware = load_hardware()
-    listeners = [Touched(hardware, DISTANCES) for _ in designs]
+    listeners = [Listener(hardware, DISTANCES) for _ in designs]
     machines = [
-        Machine(make_plan(design), touched=touched, application=application)
-        for design, touched in zip(designs, listeners, strict=True)
+        Machine(make_plan(design), listener=listener, application=application)
+        for design, listener in zip(designs, listeners, strict=True)
     ]
     extent = feed_all(trace, machines, "measuring distances", progress)
     return ReuseTable(
@@ -77,14 +77,14 @@ def reuse(
         application,
         CACHES,
         [
-            _curve(machine, touched, extent.operations, hardware)
-            for machine, touched in zip(machines, listeners, strict=True)
+            _curve(machine, listener, extent.operations, hardware)
+            for machine, listener in zip(machines, listeners, strict=True)
         ],
     )
 
 
-def _curve(machine: Machine, touched: Touched, operations: int, hardware: Hardware) -> ReuseCurve:
-    found = touched.distances()
+def _curve(machine: Machine, listener: Listener, operations: int, hardware: Hardware) -> ReuseCurve:
+    found = listener.distances()
     counts = found.histogram.tolist()
     return ReuseCurve(
         machine.plan.design.name,

@@ -11,7 +11,7 @@ from heapsmith.model.design.plan import make_plan
 from heapsmith.model.heap.machine import Counters, Machine, Statistics
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.hardware import Hardware
-from heapsmith.model.memory.touched import Touched, Touches
+from heapsmith.model.memory.listener import Listener, Touches
 from heapsmith.model.predict.cost import Price, price_of
 from heapsmith.model.trace.reader import Op, TraceReader
 
@@ -132,7 +132,7 @@ def _warmed(design: Design, hardware: Hardware | None, application: Application)
     plan = make_plan(design)
 
     def machine() -> Machine:
-        return Machine(plan, touched=Touched(hardware) if hardware else None, application=application)
+        return Machine(plan, listener=Listener(hardware) if hardware else None, application=application)
 
     machine().step(Op.MALLOC, 0, 0, 1)
     return machine()
@@ -140,7 +140,7 @@ def _warmed(design: Design, hardware: Hardware | None, application: Application)
 
 def _simulation(machine: Machine, operations: int, hardware: Hardware | None) -> Simulation:
     counters, statistics = machine.counters(), machine.statistics()
-    touches = machine.touched.counts() if machine.touched else None
+    touches = machine.listener.counts() if machine.listener else None
     design, peak = machine.plan.design, counters.totals["committed_peak"]
     found = Simulation(
         design.name,

@@ -10,11 +10,11 @@ from heapsmith.model.memory.touches import touch
 def push(state: State, store: int, slab: int) -> None:
     """Make `slab` the head of the list."""
     head = int(state.stores[store]["head"])
-    touch(state.touched, int(state.stores[store]["at"]) + WORD, 1)
-    touch(state.touched, slab_at(state, slab) + SLAB_NEXT, 1)
-    touch(state.touched, slab_at(state, slab) + SLAB_PREVIOUS, 1)
+    touch(state.listener, int(state.stores[store]["at"]) + WORD, 1)
+    touch(state.listener, slab_at(state, slab) + SLAB_NEXT, 1)
+    touch(state.listener, slab_at(state, slab) + SLAB_PREVIOUS, 1)
     if head >= 0:
-        touch(state.touched, slab_at(state, head) + SLAB_PREVIOUS, 1)
+        touch(state.listener, slab_at(state, head) + SLAB_PREVIOUS, 1)
     state.slabs[slab]["next"] = head
     state.slabs[slab]["prev"] = -1
     if head >= 0:
@@ -27,14 +27,14 @@ def unlink(state: State, store: int, slab: int) -> None:
     """Unlink `slab` from the list."""
     after = int(state.slabs[slab]["next"])
     before = int(state.slabs[slab]["prev"])
-    touch(state.touched, slab_at(state, slab) + SLAB_NEXT, 0)
-    touch(state.touched, slab_at(state, slab) + SLAB_PREVIOUS, 0)
+    touch(state.listener, slab_at(state, slab) + SLAB_NEXT, 0)
+    touch(state.listener, slab_at(state, slab) + SLAB_PREVIOUS, 0)
     if after >= 0:
-        touch(state.touched, slab_at(state, after) + SLAB_PREVIOUS, 1)
+        touch(state.listener, slab_at(state, after) + SLAB_PREVIOUS, 1)
     if before >= 0:
-        touch(state.touched, slab_at(state, before) + SLAB_NEXT, 1)
+        touch(state.listener, slab_at(state, before) + SLAB_NEXT, 1)
     else:
-        touch(state.touched, int(state.stores[store]["at"]) + WORD, 1)
+        touch(state.listener, int(state.stores[store]["at"]) + WORD, 1)
     if after >= 0:
         state.slabs[after]["prev"] = before
     if before >= 0:

@@ -19,12 +19,12 @@ remove = unlink
 @kernel
 def gives(state: State, store: int) -> int:
     """Return the fullest available slab (the first of equals), or -1 if no slab is available."""
-    touch(state.touched, int(state.stores[store]["at"]) + WORD, 0)
+    touch(state.listener, int(state.stores[store]["at"]) + WORD, 0)
     slab = int(state.stores[store]["head"])
     fullest = slab
     while slab >= 0:
-        touch(state.touched, slab_at(state, slab) + SLAB_OUT, 0)
-        touch(state.touched, slab_at(state, slab) + SLAB_NEXT, 0)
+        touch(state.listener, slab_at(state, slab) + SLAB_OUT, 0)
+        touch(state.listener, slab_at(state, slab) + SLAB_NEXT, 0)
         state.slabs_looked_at += 1
         if state.slabs[slab]["out"] > state.slabs[fullest]["out"]:
             fullest = slab
@@ -35,9 +35,9 @@ def gives(state: State, store: int) -> int:
 @kernel
 def lets_go(state: State, store: int, slab: int) -> bool:
     """Any empty slab may be retired unless no other slab is available."""
-    touch(state.touched, int(state.stores[store]["at"]) + WORD, 0)
+    touch(state.listener, int(state.stores[store]["at"]) + WORD, 0)
     if state.stores[store]["head"] == slab:
-        touch(state.touched, slab_at(state, slab) + SLAB_NEXT, 0)
+        touch(state.listener, slab_at(state, slab) + SLAB_NEXT, 0)
     return bool(state.stores[store]["head"] != slab or state.slabs[slab]["next"] >= 0)
 
 

@@ -13,11 +13,11 @@ DEFAULT = True
 @kernel
 def gives(state: State, store: int) -> int:
     """Return the hot slab, or -1; without a hot slab, the head of the list becomes hot."""
-    touch(state.touched, int(state.stores[store]["at"]), 1)
+    touch(state.listener, int(state.stores[store]["at"]), 1)
     hot = int(state.stores[store]["hot"])
     if hot < 0:
         hot = int(state.stores[store]["head"])
-        touch(state.touched, int(state.stores[store]["at"]) + WORD, 1)
+        touch(state.listener, int(state.stores[store]["at"]) + WORD, 1)
         if hot >= 0:
             unlink(state, store, hot)
             state.stores[store]["hot"] = hot
@@ -33,7 +33,7 @@ def attach(state: State, store: int, slab: int) -> None:
 @kernel
 def remove(state: State, store: int, slab: int) -> None:
     """Take away the hot slab, or unlink a slab from the list."""
-    touch(state.touched, int(state.stores[store]["at"]), 1)
+    touch(state.listener, int(state.stores[store]["at"]), 1)
     if state.stores[store]["hot"] == slab:
         state.stores[store]["hot"] = -1
     else:
@@ -46,7 +46,7 @@ add = push
 @kernel
 def lets_go(state: State, store: int, slab: int) -> bool:
     """Any empty slab except the hot slab may be retired."""
-    touch(state.touched, int(state.stores[store]["at"]), 0)
+    touch(state.listener, int(state.stores[store]["at"]), 0)
     return bool(state.stores[store]["hot"] != slab)
 
 

@@ -36,10 +36,10 @@ def gives(state: State, store: int) -> int:
             way = (int(state.slabs[slab]["place"]) - first + mapped) % mapped
             if way < nearest:
                 found, nearest = slab, way
-    touch(state.touched, COUNTS + TOTAL_SUPERSLABS, 0)
-    touch(state.touched, int(state.stores[store]["at"]), 1 if found >= 0 else 0)
+    touch(state.listener, COUNTS + TOTAL_SUPERSLABS, 0)
+    touch(state.listener, int(state.stores[store]["at"]), 1 if found >= 0 else 0)
     for looked in range(min(nearest + 1, mapped)):
-        touch(state.touched, SLABS + (first + looked) % mapped * SLAB_BYTES + SLAB_CHILD, 0)
+        touch(state.listener, SLABS + (first + looked) % mapped * SLAB_BYTES + SLAB_CHILD, 0)
         state.slabs_looked_at += 1
     if found >= 0:
         state.stores[store]["hot"] = found
@@ -50,28 +50,28 @@ def gives(state: State, store: int) -> int:
 def attach(state: State, store: int, slab: int) -> None:
     """Make a slab available that was just acquired; it becomes the slab that served last."""
     add(state, store, slab)
-    touch(state.touched, int(state.stores[store]["at"]), 1)
+    touch(state.listener, int(state.stores[store]["at"]), 1)
     state.stores[store]["hot"] = slab
 
 
 @kernel
 def add(state: State, store: int, slab: int) -> None:
     """Mark the slab as available to the class."""
-    touch(state.touched, slab_at(state, slab) + SLAB_CHILD, 1)
+    touch(state.listener, slab_at(state, slab) + SLAB_CHILD, 1)
     state.slabs[slab]["child"] = store + 1
 
 
 @kernel
 def remove(state: State, store: int, slab: int) -> None:
     """Clear the mark of the slab."""
-    touch(state.touched, slab_at(state, slab) + SLAB_CHILD, 1)
+    touch(state.listener, slab_at(state, slab) + SLAB_CHILD, 1)
     state.slabs[slab]["child"] = 0
 
 
 @kernel
 def lets_go(state: State, store: int, slab: int) -> bool:
     """Any empty slab except the slab that served last may be retired."""
-    touch(state.touched, int(state.stores[store]["at"]), 0)
+    touch(state.listener, int(state.stores[store]["at"]), 0)
     return bool(state.stores[store]["hot"] != slab)
 
 

@@ -17,7 +17,7 @@ def superslab_place(state: State, cls: int, mapped: int) -> int:
 @kernel
 def header_lines(state: State, block: int, write: int) -> None:
     """Touch a block's header, in the 8 bytes before the block."""
-    touch(state.touched, block_at(state, block) - WORD, write)
+    touch(state.listener, block_at(state, block) - WORD, write)
 
 
 @kernel

@@ -18,10 +18,10 @@ CODE = Question(Hit(3, 0, 1))
 @hit_path
 def class_lines(state: State, block: int) -> None:
     """Touch the byte of the block's slab for a read."""
-    touch(state.touched, SLAB_CLASS + int(state.slabs[block >> SLAB_SHIFT]["place"]), 0)
+    touch(state.listener, SLAB_CLASS + int(state.slabs[block >> SLAB_SHIFT]["place"]), 0)
 
 
 @kernel
 def slab_lines(state: State, slab: int) -> None:
     """Touch the byte of the slab for a write."""
-    touch(state.touched, SLAB_CLASS + int(state.slabs[slab]["place"]), 1)
+    touch(state.listener, SLAB_CLASS + int(state.slabs[slab]["place"]), 1)

@@ -59,5 +59,5 @@ def push_lines(state: State, front: int, cls: int, block: int) -> None:
     stack_push_lines(state, front, int(state.fronts[front]["held"]), capacity)
     if state.fronts[front]["held"] == capacity:
         slots_lines(state, front, cls, capacity, CLASS_FLUSH)
-        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
-        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_TRANSFER, 0)
+        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
+        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_TRANSFER, 0)

@@ -114,48 +114,48 @@ def drain(state: State, front: int, cls: int) -> int:
 @kernel
 def pop_lines(state: State, front: int, cls: int) -> None:
     """Touch what an allocation touches: the front's record, and the slot of the oldest block."""
-    touch(state.touched, int(state.fronts[front]["front_at"]), 1)
+    touch(state.listener, int(state.fronts[front]["front_at"]), 1)
     if state.fronts[front]["held"] > 0:
-        touch(state.touched, int(state.fronts[front]["slots_at"]) + WORD * int(state.fronts[front]["head"]), 0)
+        touch(state.listener, int(state.fronts[front]["slots_at"]) + WORD * int(state.fronts[front]["head"]), 0)
 
 
 @kernel
 def look_lines(state: State, front: int, cls: int) -> None:
     """Touch what another look touches: its code reads mask and slots from the class's row."""
-    touch(state.touched, int(state.fronts[front]["front_at"]) + FRONT_HELD, 0)
+    touch(state.listener, int(state.fronts[front]["front_at"]) + FRONT_HELD, 0)
     if state.fronts[front]["held"] > 0:
         pop_lines(state, front, cls)
-        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
-        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
+        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
+        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
 
 
 @kernel
 def drain_lines(state: State, front: int, cls: int) -> None:
     """Touch what a drain touches: the ring's record, and the slots of its blocks."""
-    touch(state.touched, int(state.fronts[front]["front_at"]), 1)
+    touch(state.listener, int(state.fronts[front]["front_at"]), 1)
     last = int(state.classes[cls]["capacity"]) - 1
     for index in range(int(state.fronts[front]["held"])):
         place = (int(state.fronts[front]["head"]) + index) & last
-        touch(state.touched, int(state.fronts[front]["slots_at"]) + WORD * place, 0)
+        touch(state.listener, int(state.fronts[front]["slots_at"]) + WORD * place, 0)
 
 
 @kernel
 def push_lines(state: State, front: int, cls: int, block: int) -> None:
     """Touch what a free touches: the record and a slot; an overflow reads the oldest slots."""
-    touch(state.touched, int(state.fronts[front]["front_at"]), 1)
+    touch(state.listener, int(state.fronts[front]["front_at"]), 1)
     last = int(state.classes[cls]["capacity"]) - 1
     head, held = int(state.fronts[front]["head"]), int(state.fronts[front]["held"])
-    touch(state.touched, int(state.fronts[front]["slots_at"]) + WORD * ((head + held) & last), 1)
+    touch(state.listener, int(state.fronts[front]["slots_at"]) + WORD * ((head + held) & last), 1)
     if held > last:
-        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
-        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
-        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
+        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
+        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
+        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
         for index in range(int(state.classes[cls]["flush_batch"])):
-            touch(state.touched, int(state.fronts[front]["slots_at"]) + WORD * ((head + index) & last), 0)
+            touch(state.listener, int(state.fronts[front]["slots_at"]) + WORD * ((head + index) & last), 0)
 
 
 @kernel
 def fill_lines(state: State, front: int, cls: int, count: int) -> None:
     """Touch what a refill touches."""
-    touch(state.touched, int(state.fronts[front]["front_at"]), 1)
+    touch(state.listener, int(state.fronts[front]["front_at"]), 1)
     slots_lines(state, front, cls, count, CLASS_REFILL)

@@ -80,16 +80,16 @@ def drain(state: State, front: int, cls: int) -> int:
 def pop_lines(state: State, front: int, cls: int) -> None:
     """Touch what an allocation touches: the front's record, and the link of the newest block."""
     held = int(state.fronts[front]["held"])
-    touch(state.touched, int(state.fronts[front]["front_at"]) + FRONT_LIST, 1)
+    touch(state.listener, int(state.fronts[front]["front_at"]) + FRONT_LIST, 1)
     if held > 0:
-        touch(state.touched, int(state.fronts[front]["front_at"]), 1)
+        touch(state.listener, int(state.fronts[front]["front_at"]), 1)
         links_lines(state, state.slots, int(state.fronts[front]["base"]) + held - 1, 1, 0)
 
 
 @kernel
 def look_lines(state: State, front: int, cls: int) -> None:
     """Touch what another look into the list touches."""
-    touch(state.touched, int(state.fronts[front]["front_at"]) + FRONT_HELD, 0)
+    touch(state.listener, int(state.fronts[front]["front_at"]) + FRONT_HELD, 0)
     if state.fronts[front]["held"] > 0:
         pop_lines(state, front, cls)
 
@@ -105,10 +105,10 @@ def drain_lines(state: State, front: int, cls: int) -> None:
 def push_lines(state: State, front: int, cls: int, block: int) -> None:
     """Touch what a free touches: the record and the block; an overflow reads the newest links."""
     list_lines(state, front, FRONT_HELD)
-    touch(state.touched, block_at(state, block), 1)
+    touch(state.listener, block_at(state, block), 1)
     held = int(state.fronts[front]["held"])
     if held == state.classes[cls]["capacity"]:
-        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
+        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
         flushed = int(state.classes[cls]["flush_batch"])
         newest = int(state.fronts[front]["base"]) + held - flushed
         links_lines(state, state.slots, newest, flushed, 0)

@@ -166,13 +166,13 @@ def promote_lines(state: State, heap: int, front: int, cls: int) -> None:
     """Touch what a promotion touches: the newest links of level 1, and the slots of level 0."""
     below = int(state.fronts[front]["below"])
     batch = min(int(state.classes[cls]["promote_batch"]), below)
-    touch(state.touched, int(state.fronts[front]["front_at"]) + FRONT_LISTED, 0)
+    touch(state.listener, int(state.fronts[front]["front_at"]) + FRONT_LISTED, 0)
     if batch > 0:
         list_lines(state, front, FRONT_LISTED)
         slots_lines(state, front, cls, batch - 1, CLASS_PROMOTE)
         newest = int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"]) + below - batch
         links_lines(state, state.slots, newest, batch, 0)
-        touch(state.touched, count_at(state, heap, cls) + COUNT_HIT1, 1)
+        touch(state.listener, count_at(state, heap, cls) + COUNT_HIT1, 1)
 
 
 @kernel
@@ -180,7 +180,7 @@ def drain_lines(state: State, front: int, cls: int) -> None:
     """Touch what a drain of the stack and the list touches."""
     below = int(state.fronts[front]["below"])
     stack_drain_lines(state, front, cls)
-    touch(state.touched, int(state.fronts[front]["front_at"]) + FRONT_LISTED, 1)
+    touch(state.listener, int(state.fronts[front]["front_at"]) + FRONT_LISTED, 1)
     if below > 0:
         list_lines(state, front, FRONT_LISTED)
     oldest = int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"])
@@ -190,7 +190,7 @@ def drain_lines(state: State, front: int, cls: int) -> None:
 @kernel
 def overflow_lines(state: State, heap: int, front: int, cls: int) -> None:
     """Touch the counters of a spill, and of a flush if level 1 has no room for the spill."""
-    touch(state.touched, count_at(state, heap, cls) + COUNT_SPILL, 1)
+    touch(state.listener, count_at(state, heap, cls) + COUNT_SPILL, 1)
     spill = int(state.classes[cls]["spill_batch"])
     if state.fronts[front]["below"] + spill > state.classes[cls]["list_capacity"]:
         one_level_overflow_lines(state, heap, front, cls)
@@ -211,10 +211,10 @@ def spill_lines(state: State, front: int, cls: int) -> None:
     capacity, spill = int(state.classes[cls]["capacity"]), int(state.classes[cls]["spill_batch"])
     base, below = int(state.fronts[front]["base"]), int(state.fronts[front]["below"])
     slots_lines(state, front, cls, capacity, CLASS_SPILL)
-    touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_LIST_CAPACITY, 0)
+    touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_LIST_CAPACITY, 0)
     list_lines(state, front, FRONT_LISTED)
     links_lines(state, state.slots, base, spill, 1)
     if below + spill > state.classes[cls]["list_capacity"]:
-        touch(state.touched, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
+        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
         flushed = min(int(state.classes[cls]["flush_batch"]), below)
         links_lines(state, state.slots, base + capacity + below - flushed, flushed, 0)

@@ -24,7 +24,7 @@ def live_lines(state: State, block: int, write: int) -> None:
     """Touch a small block's byte in the live map."""
     if state.live_map == 1:
         offset = block_at(state, block) - SPAN
-        touch(state.touched, LIVE + (offset >> state.grain_shift), write)
+        touch(state.listener, LIVE + (offset >> state.grain_shift), write)
 
 
 @hit_path
@@ -48,18 +48,18 @@ def sealed_lines(state: State, block: int, is_born: int) -> None:
     """Touch a small block with a canary: malloc reads all of it, free clears all of it."""
     cls = block & CLASS_MASK
     at, usable = block_at(state, block), int(state.classes[cls]["usable"])
-    touch(state.touched, slab_at(state, block >> SLAB_SHIFT) + SLAB_CLASS_NUMBER, 0)
-    touch(state.touched, CLASSES + cls * CLASS_BYTES, 0)
-    touch_bytes(state.touched, at, usable + state.tail_bytes, 1 - is_born)
+    touch(state.listener, slab_at(state, block >> SLAB_SHIFT) + SLAB_CLASS_NUMBER, 0)
+    touch(state.listener, CLASSES + cls * CLASS_BYTES, 0)
+    touch_bytes(state.listener, at, usable + state.tail_bytes, 1 - is_born)
     if is_born:
-        touch_bytes(state.touched, at + usable, state.tail_bytes, 1)
+        touch_bytes(state.listener, at + usable, state.tail_bytes, 1)
 
 
 @hit_path
 def given_lines(state: State, block: int) -> None:
     """Touch the header of a small block that returns to its slab: all of the block must be zero."""
     if state.tail_bytes > 0 and state.header_bytes > 0:
-        touch(state.touched, block_at(state, block) - WORD, 1)
+        touch(state.listener, block_at(state, block) - WORD, 1)
 
 
 @hit_path
@@ -67,15 +67,15 @@ def large_tail_lines(state: State, at: int, pages: int, write: int) -> None:
     """Touch the canary behind a large block of `pages` pages."""
     tail = state.tail_bytes
     if tail > 0:
-        touch(state.touched, at + pages * PAGE - tail, write)
+        touch(state.listener, at + pages * PAGE - tail, write)
 
 
 @kernel
 def quarantine_lines(state: State, heap: int, place: int) -> None:
     """Touch a place of a heap's quarantine, and its counts."""
     at = heap_at(state, heap) + state.heap_quarantine
-    touch(state.touched, at, 1)
-    touch(state.touched, at + WORD + WORD * place, 1)
+    touch(state.listener, at, 1)
+    touch(state.listener, at + WORD + WORD * place, 1)
 
 
 @kernel
@@ -84,4 +84,4 @@ def map_is_released(state: State, place: int) -> None:
     size = state.slab_bytes >> state.grain_shift
     if state.live_map == 1 and size >= PAGE:
         state.memory_calls += 1
-        gone(state.touched, LIVE + place * size, size)
+        gone(state.listener, LIVE + place * size, size)

@@ -1,4 +1,4 @@
-"""Touched: creates, grows and reads the array of a listener (model/memory/touches.py)."""
+"""The listener: creates, grows and reads the array that the kernels of touches.py fill."""
 
 import functools
 from typing import Any
@@ -38,8 +38,8 @@ class Touches(msgspec.Struct, frozen=True):
 COUNTS = Touches.__struct_fields__[:-1]
 
 
-class Touched:
-    """The state of a listener. array: the kernels' array; each `make_room` may replace it."""
+class Listener:
+    """Follows the touches of a heap and its program. array: the kernels' array; `make_room` may replace it."""
 
     def __init__(self, hardware: Hardware, sink: int = CACHES, log_entries: int = LOG_ENTRIES) -> None:
         self.hardware = hardware
