@@ -1,9 +1,7 @@
 """Audit of the emitted C: compares its shape, numbers, machine code and style with its claims."""
 
-import os
 import re
 import shutil
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,13 +10,13 @@ import msgspec
 import heapsmith
 from heapsmith.codegen.audit_header import audit_header
 from heapsmith.codegen.build import WARNINGS, build_emitted
-from heapsmith.codegen.claims import Row, counted, exits, functions
-from heapsmith.codegen.disassembly import Listing, MachinePath, Unreadable, disassemble, paths
+from heapsmith.codegen.claims import Row, counted, exits, functions, judged
+from heapsmith.codegen.disassembly import Listing, Unreadable, disassemble, paths
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.figures import audit_figures
 from heapsmith.codegen.generate import HEADER, HEADER_PURPOSE, PURPOSES, RUNTIME, UNIT, UNIT_PURPOSE, generate
 from heapsmith.codegen.shape import audit_shape
-from heapsmith.codegen.toolchain import Compiler, find_gcc
+from heapsmith.codegen.toolchain import Compiler, complaints, find_gcc
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import CheckFailed
@@ -88,15 +86,11 @@ def audit_emitted(design: Design, emitted: Path, *, library: Path | None = None)
     return AuditReport(design.name, plan.hash, gcc.version, all(row.ok for row in rows), rows)
 
 
-def _row(check: str, name: str, claim: str, faults: list[str]) -> Row:
-    return Row(check, name, claim, "; ".join(faults) or "as claimed", not faults)
-
-
 def _shape_rows(plan: Plan, emitted: Path) -> list[Row]:
     try:
         unit = parse(emitted, RUNTIME)
     except CheckFailed as error:
-        return [_row("shape", "emitted C", "C11 that pycparser reads", [str(error)])]
+        return [judged("shape", "emitted C", "C11 that pycparser reads", [str(error)])]
     return audit_shape(plan, unit) + audit_figures(plan, unit)
 
 
@@ -124,7 +118,7 @@ def _machine_rows(plan: Plan, text: str, emitted: Path, library: Path | None, gc
             built = library or build_emitted(emitted, folder / "library.so")
             listing = disassemble(built)
         except CheckFailed as error:
-            return [_row("machine code", "library", "gcc builds it", [str(error)])]
+            return [judged("machine code", "library", "gcc builds it", [str(error)])]
     claims = claimed(text)
     without = {*INLINED, *(functions(plan) if plan.class_count == 1 else ())}
     names = [name for name in exits(plan) if counted(plan, name) and name not in without]
@@ -133,31 +127,21 @@ def _machine_rows(plan: Plan, text: str, emitted: Path, library: Path | None, gc
 
 def _machine_row(name: str, claims: dict[str, Hit | None], listing: Listing, plan: Plan, gcc: Compiler) -> Row:
     if name not in claims:
-        return _row("machine code", name, "a hit path", ["its comment claims none"])
-    claim = _words(claims[name])
+        return judged("machine code", name, "a hit path", ["its comment claims none"])
+    claim = str(claims[name] or "no hit path")
     leaves = exits(plan)
-    inlined = [slow for part in INLINED for slow in leaves.get(part, ())]
-    may_leave = (
-        [*leaves[name], *inlined] if plan.class_count > 1 else [slow for all_of in leaves.values() for slow in all_of]
-    )
+    leaving = (name, *INLINED) if plan.class_count > 1 else leaves
+    may_leave = frozenset(slow for part in leaving for slow in leaves.get(part, ()))
     try:
-        ways = paths(listing, name, frozenset(may_leave), frozenset(leaves))
+        ways = paths(listing, name, may_leave, frozenset(leaves))
         ends = {"ret"} if plan.dispatch == "stack" else {"dispatch", "ret"}
-        hit_paths = [path for path in ways if path.end in ends]
-        hits = [path.hit() for path in hit_paths]
+        hits = {path: path.hit() for path in ways if path.end in ends}
     except Unreadable as error:
         return Row("machine code", name, claim, f"{error} ({gcc.version})", False)
-    ok = hits == ([] if claims[name] is None else [claims[name]])
-    found = " or ".join(_measured(path) for path in hit_paths) or "no hit path"
+    ok = list(hits.values()) == ([] if claims[name] is None else [claims[name]])
+    found = " or ".join(f"{hit} in {len(path.instructions)} instructions" for path, hit in hits.items())
+    found = found or "no hit path"
     return Row("machine code", name, claim, found if ok else f"{found} ({gcc.version})", ok)
-
-
-def _words(hit: Hit | None) -> str:
-    return str(hit) if hit else "no hit path"
-
-
-def _measured(path: MachinePath) -> str:
-    return f"{path.hit()} in {len(path.instructions)} instructions"
 
 
 def _style_rows(plan: Plan, files: dict[str, str]) -> list[Row]:
@@ -170,7 +154,7 @@ def _style_rows(plan: Plan, files: dict[str, str]) -> list[Row]:
         banner = [] if text.startswith(f"/* {purposes[file]}\n *\n * {made}\n") else ["does not begin with the banner"]
         nameless = text.replace(f'"{plan.design.name} {plan.hash}"', '""')
         lines = list(enumerate(nameless.splitlines(), 1))[0 if banner else BANNER_LINES :]
-        rows.append(_row("style", file, claim, banner + _line_faults(file, lines)))
+        rows.append(judged("style", file, claim, banner + _line_faults(file, lines)))
     return [*rows, _length_row(files["fast.c"])]
 
 
@@ -195,21 +179,16 @@ def _length_row(text: str) -> Row:
         lines = sum(line.strip() not in {"", "{", "}"} for line in body.splitlines())
         if lines > MAX_LINES:
             faults.append(f"{name} has {lines} lines")
-    return _row("style", "functions", f"at most {MAX_LINES} lines each", faults)
+    return judged("style", "functions", f"at most {MAX_LINES} lines each", faults)
 
 
 def _warning_rows(emitted: Path, gcc: Compiler) -> list[Row]:
     """gcc, and clang where it is installed, must give no warning."""
     clang = shutil.which("clang")
     compilers = {"gcc": [gcc.path, *WARNINGS]} | ({"clang": [clang, "-Wall", "-Wextra"]} if clang else {})
+    options = ["-std=gnu17", "-O1", f"-I{emitted}", f"-I{RUNTIME}"]
     both = '#include "plan.c"\n#include "fast.c"\n'
-    options = ["-std=gnu17", "-O1", "-Werror", f"-I{emitted}", f"-I{RUNTIME}", "-S", "-o", os.devnull, "-x", "c", "-"]
-    environment = os.environ | {"LC_ALL": "C"}
-    rows = []
-    for name, command in compilers.items():
-        done = subprocess.run(
-            [*command, *options], input=both, capture_output=True, text=True, check=False, env=environment
-        )
-        complaint = next((line for line in done.stderr.splitlines() if "error:" in line), "failed")
-        rows.append(_row("style", f"{name} -Wall -Wextra", "no warning", [complaint] if done.returncode else []))
-    return rows
+    return [
+        judged("style", f"{name} -Wall -Wextra", "no warning", complaints([*command, *options], both, "the emitted C"))
+        for name, command in compilers.items()
+    ]

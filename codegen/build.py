@@ -1,15 +1,11 @@
 """From C to a library: runs gcc on the emitted files, which include the runtime's parts."""
 
-import os
-import shutil
-import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 from heapsmith.codegen.generate import RUNTIME, UNIT, generate
-from heapsmith.codegen.toolchain import compile_c
+from heapsmith.codegen.toolchain import compile_c, find_tool, run_tool
 from heapsmith.model.design.design import Design
-from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.errors import Missing
 from heapsmith.model.files import scratch, staged
 
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wno-override-init"]
@@ -69,30 +65,14 @@ def build_emitted(emitted: Path, out: Path, *, checked: bool = False, flags: lis
 
 def build_archive(emitted: Path, out: Path, *, checked: bool = False) -> Path:
     """Build the archive of the C in the folder `emitted`: one object; only the API is global."""
-    objcopy, ar = _binutil("objcopy"), _binutil("ar")
+    objcopy, ar = find_tool("objcopy"), find_tool("ar")
     flags = [*COMPILE, *(CHECKED if checked else []), *ARCHIVE]
     whole = compile_c(_sources(emitted), emitted / "heap.o", flags=flags, include=[emitted, RUNTIME])
-    _run([objcopy, "--localize-hidden", str(whole.absolute())])
+    run_tool([objcopy, "--localize-hidden", str(whole.absolute())], whole.name)
     with staged(out, Missing) as archive:
-        _run([ar, "rcsD", str(archive.absolute()), str(whole.absolute())])
+        run_tool([ar, "rcsD", str(archive.absolute()), str(whole.absolute())], out.name)
     return out
 
 
 def _sources(emitted: Path) -> list[Path]:
     return [emitted / "fast.c", emitted / UNIT]
-
-
-def _binutil(name: str) -> str:
-    """The path of a GNU binutils program; raises Missing if it is not installed."""
-    path = shutil.which(name)
-    if path is None:
-        raise Missing(f"{name} not found on PATH: install GNU binutils (Debian: apt install binutils)")
-    return path
-
-
-def _run(command: Sequence[str]) -> None:
-    """Run a program; CheckFailed with the first line of its message if it fails."""
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=os.environ | {"LC_ALL": "C"})
-    if done.returncode != 0:
-        first = next(iter(done.stderr.splitlines()), "no diagnostic")
-        raise CheckFailed(f"{Path(command[0]).name} failed (status {done.returncode}): {first}")

@@ -4,8 +4,6 @@ A claim is the sum of the parts of the design's policies (model/policy) and of m
 counts hold for GCC 12; under another compiler the audit reports the counts that it measures.
 """
 
-from typing import NamedTuple
-
 import msgspec
 
 from heapsmith.model import policy
@@ -22,6 +20,11 @@ class Row(msgspec.Struct, frozen=True):
     claim: str
     found: str
     ok: bool
+
+
+def judged(check: str, name: str, claim: str, faults: list[str]) -> Row:
+    """The row of a claim that holds unless it has faults."""
+    return Row(check, name, claim, "; ".join(faults) or "as claimed", not faults)
 
 
 STACK = (total(SELF, Hit(3, 1, 1)), total(SELF, Hit(3, 2, 1)))
@@ -42,26 +45,6 @@ FREE_TABLE = Hit(1, 0, 0)
 """Load the class's function."""
 
 UNCOUNTED = "Hardened: what the checks cost is measured (docs/hardening.md), not counted here."
-
-
-class Dispatch(NamedTuple):
-    """The hit path of malloc or free, and the rest of the sentence in the emitted comment."""
-
-    hit: Hit | None
-    tail: str = ""
-    instead: str = ""
-
-    def __str__(self) -> str:
-        """The sentence of the emitted comment."""
-        if self.instead:
-            return self.instead
-        if self.hit is None:
-            return "No hit path: the only class has no front."
-        return f"Hit path: {self.hit}{self.tail}."
-
-
-THEN_CLASS = ", then the class"
-ONLY_CLASS = ", the only class included"
 
 
 def functions(plan: Plan) -> dict[str, tuple[ClassPlan, Function]]:
@@ -89,11 +72,10 @@ def _with_header(plan: Plan, allocate: Hit) -> Hit:
 
 def sentences(plan: Plan) -> dict[int, str]:
     """By class, the sentence about the hit paths in the comment above alloc and free."""
-    found = {row: hits(plan, row) for row in plan.classes}
     return {
         row.index: f"Hit path: alloc {both[0]}; free {both[1]}." if counted(plan, f"alloc_{row.size}") else UNCOUNTED
-        for row, both in found.items()
-        if both
+        for row in plan.classes
+        if (both := hits(plan, row))
     }
 
 
@@ -111,10 +93,30 @@ def counted(plan: Plan, name: str) -> bool:
 LINK_CALLS = {"link_take", "link_set"}
 
 
-def dispatches(plan: Plan) -> dict[str, Dispatch]:
-    """The claimed hit paths of malloc and free; hardened builds claim none."""
-    found = _stack_dispatches(plan) if plan.dispatch == "stack" else _table_dispatches(plan)
-    return {name: it if counted(plan, name) else Dispatch(None, instead=UNCOUNTED) for name, it in found.items()}
+def dispatches(plan: Plan) -> dict[str, str]:
+    """The sentences about the hit paths of malloc and free; hardened builds claim none.
+
+    With array stacks, malloc and free pop and push the class's stack themselves. Else they jump to
+    the class's function. With one class the table rows are constants: malloc holds the class's own
+    hit path and reads hs_self once; so does free unless its row may also be "no class".
+    """
+    if not counted(plan, "malloc"):
+        return dict.fromkeys(("malloc", "malloc_above", "free"), UNCOUNTED)
+    if plan.dispatch == "stack":
+        malloc = f"Hit path: {total(MALLOC_TEST, MALLOC_ROW, _with_header(plan, STACK[0]))}."
+        return {"malloc": malloc, "malloc_above": malloc, "free": f"Hit path: {_free_with(plan, STACK[1])}."}
+    malloc = f"Hit path: {total(MALLOC_TEST, MALLOC_TABLES)}, then the class."
+    free = f"Hit path: {total(_leave(plan), FREE_TABLE)}, then the class."
+    if plan.class_count == 1:
+        own = hits(plan, plan.classes[0])
+        malloc = _only_class(total(MALLOC_TEST, own[0]) if own else None)
+        if plan.header_bytes:
+            free = _only_class(_free_with(plan, own[1]) if own else None)
+    return {"malloc": malloc, "free": free}
+
+
+def _only_class(hit: Hit | None) -> str:
+    return f"Hit path: {hit}, the only class included." if hit else "No hit path: the only class has no front."
 
 
 def _leave(plan: Plan) -> Hit:
@@ -126,29 +128,6 @@ def _free_with(plan: Plan, push: Hit) -> Hit:
     """free with the push compiled into it; the check of the owner has already read hs_self."""
     both = total(_leave(plan), push)
     return both if plan.design.row("remote").CODE.hit == NOTHING else both._replace(loads=both.loads - SELF.loads)
-
-
-def _stack_dispatches(plan: Plan) -> dict[str, Dispatch]:
-    """malloc and free pop and push the class's stack themselves."""
-    malloc = Dispatch(total(MALLOC_TEST, MALLOC_ROW, _with_header(plan, STACK[0])))
-    return {"malloc": malloc, "malloc_above": malloc, "free": Dispatch(_free_with(plan, STACK[1]))}
-
-
-def _table_dispatches(plan: Plan) -> dict[str, Dispatch]:
-    """malloc and free jump to the class's function.
-
-    With one class the table rows are constants. malloc holds the class's own hit path and reads
-    hs_self once; so does free unless its row may also be "no class".
-    """
-    free = Dispatch(total(_leave(plan), FREE_TABLE), THEN_CLASS)
-    if plan.class_count > 1:
-        malloc = Dispatch(total(MALLOC_TEST, MALLOC_TABLES), THEN_CLASS)
-        return {"malloc": malloc, "free": free}
-    own = hits(plan, plan.classes[0])
-    malloc = Dispatch(total(MALLOC_TEST, own[0]) if own else None, ONLY_CLASS)
-    if plan.header_bytes:
-        free = Dispatch(_free_with(plan, own[1]) if own else None, ONLY_CLASS)
-    return {"malloc": malloc, "free": free}
 
 
 PAGE_TEST = Hit(0, 0, 1)
@@ -186,44 +165,20 @@ def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
     return table | {name: (function.leaves,) for name, (_, function) in functions(plan).items()}
 
 
-class StructField(NamedTuple):
-    """The offset in bytes of a field of a structure of the runtime."""
+def struct_fields(plan: Plan) -> dict[str, dict[str, int]]:
+    """The offsets that model/memory/layout.py assumes, by structure and field; plan.c asserts them."""
 
-    name: str
-    field: str
-    offset: int
+    def offsets(prefix: str, fields: str) -> dict[str, int]:
+        return {field: getattr(layout, f"{prefix}_{field.upper()}") for field in fields.split()}
 
-
-def struct_fields(plan: Plan) -> list[StructField]:
-    """The offsets that model/memory/layout.py assumes; plan.c asserts them."""
-    heap = {name: at for name, at in msgspec.structs.asdict(plan.layout).items() if name != "heap_bytes"}
-    fields = {
-        "heap": heap,
-        "slab": {
-            "out": layout.SLAB_OUT,
-            "next": layout.SLAB_NEXT,
-            "previous": layout.SLAB_PREVIOUS,
-            "child": layout.SLAB_CHILD,
-            "newer": layout.SLAB_NEWER,
-            "older": layout.SLAB_OLDER,
-            "owner": layout.SLAB_OWNER,
-            "earlier": layout.SLAB_EARLIER,
-            "class": layout.SLAB_CLASS_NUMBER,
-        },
-        "class_plan": {
-            "stride": layout.CLASS_STRIDE,
-            "first": layout.CLASS_FIRST,
-            "reciprocal": layout.CLASS_RECIPROCAL,
-            "capacity": layout.CLASS_CAPACITY,
-            "refill": layout.CLASS_REFILL,
-            "slot": layout.CLASS_SLOT,
-            "transfer": layout.CLASS_TRANSFER,
-            "drain": layout.CLASS_DRAIN,
-        },
-        "front": {"held": layout.FRONT_HELD, "listed": layout.FRONT_LISTED, "list": layout.FRONT_LIST},
+    slab = offsets("SLAB", "out next previous child newer older owner earlier")
+    return {
+        "heap": {name: at for name, at in msgspec.structs.asdict(plan.layout).items() if name != "heap_bytes"},
+        "slab": slab | {"class": layout.SLAB_CLASS_NUMBER},
+        "class_plan": offsets("CLASS", "stride first reciprocal capacity refill slot transfer drain"),
+        "front": offsets("FRONT", "held listed list"),
         "run_cache": {"length": layout.RUN_CACHE_HEAD},
     }
-    return [StructField(name, field, at) for name, offsets in fields.items() for field, at in offsets.items()]
 
 
 STRUCT_BYTES = {

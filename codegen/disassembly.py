@@ -3,14 +3,12 @@
 Reads objdump's AT&T syntax for x86-64 (binutils). An unknown instruction form raises Unreadable.
 """
 
-import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.codegen.toolchain import find_tool, run_tool
+from heapsmith.model.errors import Missing
 from heapsmith.model.policy.emitted import Hit
 
 FORMAT = "elf64-x86-64"
@@ -91,16 +89,11 @@ class Listing(NamedTuple):
 
 def disassemble(library: Path) -> Listing:
     """The code of a library. Raises Missing without objdump, CheckFailed if objdump fails."""
-    objdump = shutil.which("objdump")
-    if objdump is None:
-        raise Missing("objdump not found on PATH: install binutils (Debian: apt install binutils)")
-    command = [objdump, "-d", "-t", "-w", "--no-show-raw-insn", str(library.absolute())]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"LC_ALL": "C"})
-    if done.returncode != 0:
-        raise CheckFailed(f"{library}: objdump failed: {(done.stderr.splitlines() or ['no diagnostic'])[0]}")
-    if f"file format {FORMAT}" not in done.stdout:
+    command = [find_tool("objdump"), "-d", "-t", "-w", "--no-show-raw-insn", str(library.absolute())]
+    shown = run_tool(command, str(library))
+    if f"file format {FORMAT}" not in shown:
         raise Missing(f"{library}: the audit of machine code reads {FORMAT} only")
-    return parse_listing(done.stdout)
+    return parse_listing(shown)
 
 
 def parse_listing(text: str) -> Listing:
@@ -108,15 +101,13 @@ def parse_listing(text: str) -> Listing:
     symbols: dict[str, int] = {}
     found: list[tuple[int, str]] = []
     for line in text.splitlines():
-        if code := re.match(r"\s*([0-9a-f]+):\t(.+)", line):
-            found.append((int(code[1], 16), code[2]))
+        if shown := re.match(r"\s*([0-9a-f]+):\t(.+)", line):
+            found.append((int(shown[1], 16), shown[2]))
         elif symbol := re.match(r"([0-9a-f]{16}) .{6}F \.text\t[0-9a-f]+ +(?:\.hidden )?(\S+)$", line):
             symbols[symbol[2]] = int(symbol[1], 16)
-    code_of: dict[int, Instruction] = {}
-    for (address, shown), (following, _) in zip(found, [*found[1:], (-1, "")], strict=True):
-        mnemonic, operands = _split(shown)
-        code_of[address] = Instruction(address, mnemonic, operands, following)
-    return Listing(code_of, symbols)
+    ends = [*(address for address, _ in found[1:]), -1]
+    code = [Instruction(address, *_split(shown), end) for (address, shown), end in zip(found, ends, strict=True)]
+    return Listing({instruction.address: instruction for instruction in code}, symbols)
 
 
 def _split(shown: str) -> tuple[str, tuple[str, ...]]:

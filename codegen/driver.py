@@ -123,7 +123,11 @@ class Driver:
 
     def receive(self, events: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Address code per event (-1: no block), and all counters. Raises DriverFailed, Missing."""
-        words = self._words(events + self._counters + 1)
+        size = (events + self._counters + 1) * WORD.itemsize
+        data = self._out.read(size)
+        if len(data) < size:
+            raise self._failure()
+        words = np.frombuffer(data, WORD)
         self._refused_bytes = int(words[-1])
         return words[:events], words[events:-1]
 
@@ -144,12 +148,6 @@ class Driver:
             self._in.flush()
         except BrokenPipeError:
             raise self._failure() from None
-
-    def _words(self, count: int) -> NDArray[np.int64]:
-        data = self._out.read(count * WORD.itemsize)
-        if len(data) < count * WORD.itemsize:
-            raise self._failure()
-        return np.frombuffer(data, WORD)
 
     def _failure(self) -> DriverFailed | Missing:
         """The failure for the driver's last message or signal; Missing if it ran out of memory."""

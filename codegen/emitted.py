@@ -1,15 +1,13 @@
 """Reads the emitted C with pycparser: functions, tables, enumerators, and the facts of a node."""
 
-import os
 import re
-import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pycparser import CParser, c_ast, c_generator
 
-from heapsmith.codegen.toolchain import find_gcc
+from heapsmith.codegen.toolchain import find_gcc, run_tool
 from heapsmith.model.errors import CheckFailed
 
 PLAIN_C = [
@@ -50,13 +48,10 @@ def parse(emitted: Path, runtime: Path) -> Unit:
     """
     command = [find_gcc().path, "-E", "-std=gnu17", *PLAIN_C, f"-I{emitted}", f"-I{runtime}", "-x", "c", "-"]
     both = '#include "fast.c"\n#include "plan.c"\n'
-    environment = os.environ | {"LC_ALL": "C"}
-    done = subprocess.run(command, input=both, capture_output=True, text=True, check=False, env=environment)
-    if done.returncode != 0:
-        raise CheckFailed(f"gcc -E failed on the emitted C: {(done.stderr.splitlines() or ['no diagnostic'])[0]}")
-    plain = {name: dict(enumerate(map(int, re.findall(r"\d+", row)))) for name, row in PLAIN_TABLE.findall(done.stdout)}
+    text = run_tool(command, "the emitted C", both)
+    plain = {name: dict(enumerate(map(int, re.findall(r"\d+", row)))) for name, row in PLAIN_TABLE.findall(text)}
     try:
-        tree = CParser().parse(PLAIN_TABLE.sub("", done.stdout), "emitted C")
+        tree = CParser().parse(PLAIN_TABLE.sub("", text), "emitted C")
     except Exception as error:  # the exception's class differs between pycparser 2 and 3
         raise CheckFailed(f"pycparser cannot read the emitted C: {error}") from None
     unit = Unit({}, {}, plain, {})

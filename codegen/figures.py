@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from heapsmith.codegen.claims import Row
+from heapsmith.codegen.claims import Row, judged
 from heapsmith.codegen.emitted import Numbers, Unit
 from heapsmith.model import policy
 from heapsmith.model.design.plan import ClassPlan, Plan
@@ -35,7 +35,7 @@ def audit_figures(plan: Plan, unit: Unit) -> list[Row]:
 def _row(name: str, wanted: Any, found: Any) -> Row:
     entries = f"{len(wanted)} entries, " if isinstance(wanted, dict) else ""
     difference = first_difference(name, wanted, found)
-    return Row("numbers", name, f"{entries}all the plan's", difference or "as claimed", not difference)
+    return judged("numbers", name, f"{entries}all the plan's", [difference] if difference else [])
 
 
 def first_difference(path: str, wanted: Any, found: Any) -> str:
@@ -82,22 +82,9 @@ def _tables(plan: Plan) -> dict[str, Any]:
 
 
 def _class_row(row: ClassPlan) -> Numbers:
-    front = row.front
-    return {
-        "usable": row.usable,
-        "stride": row.stride,
-        "first": row.first,
-        "blocks": row.blocks,
-        "reciprocal": row.reciprocal,
-        "capacity": front.capacity,
-        "list_capacity": front.list_capacity,
-        "refill": front.refill,
-        "flush": front.flush,
-        "spill": front.spill,
-        "promote": front.promote,
-        "slot": row.slot_base,
-        "stack": row.stack,
-        "transfer": row.transfer,
-        "transfer_slot": row.transfer_base,
-        "drain": None if (drain := policy.row("front", front.kind).CODE.drain) == "NULL" else drain,
-    }
+    numbers: Numbers = {name: getattr(row, name) for name in ("usable", "stride", "first", "blocks", "reciprocal")}
+    moved = ("capacity", "list_capacity", "refill", "flush", "spill", "promote")
+    numbers |= {name: getattr(row.front, name) for name in moved}
+    numbers |= {"slot": row.slot_base, "stack": row.stack, "transfer": row.transfer}
+    drain = policy.row("front", row.front.kind).CODE.drain
+    return numbers | {"transfer_slot": row.transfer_base, "drain": None if drain == "NULL" else drain}

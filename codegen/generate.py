@@ -80,28 +80,9 @@ def _sources_of(kinds: list[str], room: Path) -> list[Path]:
 
 def _kinds(plan: Plan) -> dict[str, list[str]]:
     """The kinds of policy in use, by the folder of their files."""
-    design = plan.design
-    return {
-        "front": sorted({row.front.kind for row in plan.classes}),
-        "choice": [design.slab_choice],
-        "classifier": [design.classifier],
-        "empties": [design.empties],
-        "remote": [design.remote],
-        "release": [str(design.release.__struct_config__.tag)],
-        "foreign": [design.foreign],
-        "hardening": [plan.hardening],
-    }
-
-
-def includes(plan: Plan) -> dict[str, str | dict[str, str]]:
-    """The templates of the design's policies, by the names of their rows."""
-    return {
-        "fronts": {kind: f"front/{kind}.j2" for kind in _kinds(plan)["front"]},
-        "classifier": f"classifier/{plan.design.classifier}.j2",
-        "remote": f"remote/{plan.design.remote}.j2",
-        "hardening": f"hardening/{plan.hardening}.j2",
-        "dispatch": f"dispatch/{plan.dispatch}.j2",
-    }
+    fields = ("classifier", "empties", "remote", "release", "foreign", "hardening")
+    kinds = {field: [plan.design.row(field).NAME] for field in fields}
+    return kinds | {"choice": [plan.design.slab_choice], "front": sorted({row.front.kind for row in plan.classes})}
 
 
 def render(plan: Plan) -> dict[str, str]:
@@ -116,14 +97,15 @@ def render(plan: Plan) -> dict[str, str]:
     )
     sources = runtime_sources(plan)
     kind_headers = [source.with_suffix(".h") for source in sources if source.parent != RUNTIME]
+    kinds = _kinds(plan)
     values = {
         "plan": plan,
         "version": heapsmith.__version__,
-        "includes": includes(plan),
+        "includes": {field: f"{field}/{kinds[field][0]}.j2" for field in ("classifier", "remote", "hardening")},
         "hits": sentences(plan),
         "parts": [str(source.relative_to(RUNTIME)) for source in sources],
         "headers": [str(header.relative_to(RUNTIME)) for header in kind_headers if header.exists()],
-        "fronts": _kinds(plan)["front"],
+        "fronts": kinds["front"],
         "dispatches": dispatches(plan),
         "header_sentence": header_sentence(plan),
         "struct_fields": struct_fields(plan),
@@ -177,24 +159,13 @@ def generate(design: Design, out: Path, *, check: bool = False) -> Generated:
     Raises CheckFailed for the first file that differs, BadInput if the folder cannot be written.
     """
     files = contents(design)
-    if check:
-        _compare(files, out)
-    else:
-        _write(files, out)
+    with ExitStack() as stack:  # all files are renamed at its end: a failure leaves the old files
+        for name, wanted in sorted(files.items()):
+            path = out / name
+            if not check:
+                stack.enter_context(staged(path)).write_bytes(wanted)
+            elif not path.is_file():
+                raise CheckFailed(f"{path}: missing; run: heapsmith generate {out / 'design.toml'} -o {out}")
+            elif path.read_bytes() != wanted:
+                raise CheckFailed(f"{path}: differs from what the design gives; run: heapsmith generate ... -o {out}")
     return Generated(design.name, design.hash(), str(out), sorted(files))
-
-
-def _compare(files: dict[str, bytes], out: Path) -> None:
-    for name, wanted in sorted(files.items()):
-        path = out / name
-        if not path.is_file():
-            raise CheckFailed(f"{path}: missing; run: heapsmith generate {out / 'design.toml'} -o {out}")
-        if path.read_bytes() != wanted:
-            raise CheckFailed(f"{path}: differs from what the design gives; run: heapsmith generate ... -o {out}")
-
-
-def _write(files: dict[str, bytes], out: Path) -> None:
-    """Write temporary files, then rename them all: a failure leaves the old files."""
-    with ExitStack() as stack:
-        for name, text in files.items():
-            stack.enter_context(staged(out / name)).write_bytes(text)

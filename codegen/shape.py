@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pycparser import c_ast
 
-from heapsmith.codegen.claims import Row, exits, functions
+from heapsmith.codegen.claims import Row, exits, functions, judged
 from heapsmith.codegen.emitted import Facts, Unit, c_text
 from heapsmith.model import policy
 from heapsmith.model.design.plan import ClassPlan, Plan
@@ -119,10 +119,6 @@ def audit_shape(plan: Plan, unit: Unit) -> list[Row]:
     ]
 
 
-def _row(name: str, claim: str, faults: list[str]) -> Row:
-    return Row("shape", name, claim, "; ".join(faults) or "as claimed", not faults)
-
-
 def _function_set(plan: Plan, unit: Unit, hot: set[str]) -> Row:
     """The emitted C must hold exactly the hot functions and their helpers."""
     wanted = hot | {"hs_become"} | header_calls(plan)
@@ -130,7 +126,7 @@ def _function_set(plan: Plan, unit: Unit, hot: set[str]) -> Row:
     faults = [f"{name} is not declared" for name in sorted(set(unit.functions) - wanted)]
     faults += [f"{name} is missing" for name in sorted(wanted - set(unit.functions))]
     others = ", ".join(sorted(name for name in hot if not name.startswith(("alloc_", "free_"))))
-    return _row("functions", f"alloc and free of {plan.class_count} classes, {others}", faults)
+    return judged("shape", "functions", f"alloc and free of {plan.class_count} classes, {others}", faults)
 
 
 def _helpers(unit: Unit) -> Row:
@@ -141,13 +137,13 @@ def _helpers(unit: Unit) -> Row:
             faults += [
                 f"{name} holds {what}" for what in (*facts.jumps, *(set(facts.calls) - HELPERS - LAST_WORDS - NO_CALL))
             ]
-    return _row("inline helpers", "no loop, no call but of each other", faults)
+    return judged("shape", "inline helpers", "no loop, no call but of each other", faults)
 
 
 def _function(name: str, wanted: Expected, unit: Unit) -> Row:
     """Compare a hot function with its expected content."""
     if name not in unit.functions:
-        return _row(name, str(wanted), ["missing"])
+        return judged("shape", name, str(wanted), ["missing"])
     facts = Facts(unit.functions[name].body)
     faults = [f"holds a {jump}" for jump in facts.jumps]
     tests = [_test(node.cond) for node in facts.ifs]
@@ -164,7 +160,7 @@ def _function(name: str, wanted: Expected, unit: Unit) -> Row:
     if used != wanted.names:
         faults.append(f"names {', '.join(sorted(used)) or 'no class'}")
     faults += [f"holds the number {number}" for number in sorted(facts.numbers - wanted.numbers)]
-    return _row(name, str(wanted), faults)
+    return judged("shape", name, str(wanted), faults)
 
 
 def _test(condition: c_ast.Node) -> str:

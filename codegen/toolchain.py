@@ -33,18 +33,22 @@ def _version(path: str) -> str:
     return shown.splitlines()[0] if shown else path
 
 
+def find_tool(name: str, what: str = "binutils", packages: str = "binutils") -> str:
+    """The path of a program; raises Missing, which says what to install, if it is not on PATH."""
+    path = shutil.which(name)
+    if path is None:
+        raise Missing(f"{name} not found on PATH: install {what} (Debian: apt install {packages})")
+    return path
+
+
 def find_gcc() -> Compiler:
     """The gcc on PATH. Raises Missing if there is none."""
-    path = shutil.which("gcc")
-    if path is None:
-        raise Missing(
-            "gcc not found on PATH: install it and the C library's headers (Debian: apt install gcc libc6-dev)"
-        )
+    path = find_tool("gcc", "it and the C library's headers", "gcc libc6-dev")
     return Compiler(path, _version(path))
 
 
 def _first_diagnostic(stderr: str) -> str:
-    """The first error line of the compiler or linker, else its first line of any kind."""
+    """The first error line of a tool, else its first line of any kind."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not line.startswith("collect2:")]
     for mark in ("error:", "undefined reference", "cannot find"):
         for line in lines:
@@ -53,18 +57,32 @@ def _first_diagnostic(stderr: str) -> str:
     return lines[0] if lines else "no diagnostic"
 
 
-def _run_gcc(gcc: Compiler, arguments: Sequence[str], what: str) -> None:
-    """Run gcc; raises CheckFailed with the first diagnostic if it fails."""
+def run_tool(command: Sequence[str], what: str, given: str | None = None) -> str:
+    """The output of a tool that works on `what` and reads `given`.
+
+    Raises Missing if it cannot run, CheckFailed with its first diagnostic if it fails.
+    """
     environment = os.environ | {"LC_ALL": "C"}
     environment.pop("LD_PRELOAD", None)
     try:
         done = subprocess.run(
-            [gcc.path, *arguments], check=False, capture_output=True, text=True, errors="replace", env=environment
+            command, input=given, check=False, capture_output=True, text=True, errors="replace", env=environment
         )
     except OSError as error:
-        raise Missing(f"{gcc.path} cannot be run: {error.strerror}") from error
+        raise Missing(f"{command[0]} cannot be run: {error.strerror}") from error
     if done.returncode != 0:
-        raise CheckFailed(f"gcc failed on {what} (status {done.returncode}): {_first_diagnostic(done.stderr)}")
+        tool, diagnostic = Path(command[0]).name, _first_diagnostic(done.stderr)
+        raise CheckFailed(f"{tool} failed on {what} (status {done.returncode}): {diagnostic}")
+    return done.stdout
+
+
+def complaints(compiler: Sequence[str], text: str, what: str, language: str = "c") -> list[str]:
+    """The first error or warning of a compiler, with its options, for a text; empty if none."""
+    try:
+        run_tool([*compiler, "-Werror", "-S", "-o", os.devnull, "-x", language, "-"], what, text)
+    except CheckFailed as error:
+        return [str(error)]
+    return []
 
 
 def compile_c(sources: Sequence[Path], out: Path, *, flags: Sequence[str] = (), include: Sequence[Path] = ()) -> Path:
@@ -73,12 +91,13 @@ def compile_c(sources: Sequence[Path], out: Path, *, flags: Sequence[str] = (), 
     Libraries (`-l...`) go behind the sources, as the linker requires; other flags go before. Raises
     Missing without gcc or where `out` cannot be written, CheckFailed with gcc's first diagnostic.
     """
-    gcc = find_gcc()
+    gcc = find_gcc().path
     before = [flag for flag in flags if not flag.startswith("-l")]
     libraries = [flag for flag in flags if flag.startswith("-l")]
     paths = [f"-I{path}" for path in include] + [str(source.absolute()) for source in sources]
     with staged(out, Missing) as built:
-        _run_gcc(gcc, [*before, *paths, "-o", str(built), *libraries], ", ".join(source.name for source in sources))
+        names = ", ".join(source.name for source in sources)
+        run_tool([gcc, *before, *paths, "-o", str(built), *libraries], names)
     return out
 
 

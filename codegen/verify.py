@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -122,21 +122,29 @@ class _Side:
         self.difference: Difference | None = None
         self.at_counter = False
 
+    @contextmanager
+    def _noted(self, chunk: Chunk | None) -> Iterator[None]:
+        """Record a failure of the library in the chunk or after the last one."""
+        try:
+            yield
+        except DriverFailed as failure:
+            index = -1 if failure.event is None else failure.event - self.events
+            inside = chunk is not None and 0 <= index < len(chunk.op)
+            what = operation(chunk, index) if chunk is not None and inside else "after the last event"
+            self.difference = Difference(failure.event, what, "the library", "no complaint", failure.what)
+
     def send(self, chunk: Chunk) -> None:
         """Send a chunk to the driver."""
-        try:
+        with self._noted(chunk):
             self.driver.send(chunk)
-        except DriverFailed as failure:
-            self._end(failure, chunk)
 
     def compare(self, plan: Plan, chunk: Chunk, addresses: NDArray[np.int64], counters: NDArray[np.int64]) -> None:
         """Compare the driver's answer to a chunk with the model's."""
         if self.difference is not None:
             return
-        try:
+        with self._noted(chunk):
             got, counts = self.driver.receive(len(chunk.op))
-        except DriverFailed as failure:
-            self._end(failure, chunk)
+        if self.difference is not None:
             return
         self.difference = by_address(plan, self.events, chunk, addresses, got)
         if self.difference is None:
@@ -150,17 +158,8 @@ class _Side:
     def close(self) -> None:
         """End the driver after the last chunk."""
         if self.difference is None:
-            try:
+            with self._noted(None):
                 self.driver.close()
-            except DriverFailed as failure:
-                self._end(failure, None)
-
-    def _end(self, failure: DriverFailed, chunk: Chunk | None) -> None:
-        """Record the failure of the library in the chunk or after the last one."""
-        index = -1 if failure.event is None else failure.event - self.events
-        inside = chunk is not None and 0 <= index < len(chunk.op)
-        what = operation(chunk, index) if chunk is not None and inside else "after the last event"
-        self.difference = Difference(failure.event, what, "the library", "no complaint", failure.what)
 
 
 def replay(plan: Plan, libraries: list[Library], trace: Path, tell: Progress) -> list[Run]:
