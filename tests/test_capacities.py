@@ -172,7 +172,7 @@ def test_idle_blocks_stay_below_the_bound(front: Front) -> None:
     most = np.zeros((THREADS, plan.class_count), np.int64)
     for event in range(len(chunk.op)):
         machine.feed(chunk.part(event, event + 1))
-        held = (machine.state.fronts["held"] + machine.state.fronts["below"]).reshape(-1, plan.class_count)[:THREADS]
+        held = (machine.state.fronts["held"] + machine.state.fronts["listed"]).reshape(-1, plan.class_count)[:THREADS]
         most[: len(held)] = np.maximum(most[: len(held)], held)
     assert most.any()
     for row, curve in zip(plan.classes, followed(plan, chunk), strict=True):

@@ -131,11 +131,11 @@ def _handles(state: State, plan: Plan) -> Iterator[int]:
     for front, record in enumerate(state.fronts):
         row = state.classes[front % len(state.classes)]
         _equal(f"front {front}: held <= capacity", bool(record["held"] <= row["capacity"]), True)
-        _equal(f"front {front}: below <= list_capacity", bool(record["below"] <= row["list_capacity"]), True)
+        _equal(f"front {front}: listed <= list_capacity", bool(record["listed"] <= row["list_capacity"]), True)
         base, capacity = int(record["base"]), int(row["capacity"])
         for index in range(int(record["held"])):
             yield int(state.slots[base + (int(record["head"]) + index) % capacity])
-        for index in range(int(record["below"])):
+        for index in range(int(record["listed"])):
             yield int(state.slots[base + capacity + index])
     for heap in range(state.heaps_made):
         yield from _quarantined(state, plan, heap)

@@ -158,7 +158,7 @@ FRONT = record_type(
     "base",  # place in `slots`
     "held",  # blocks in level 0; the place of a ring's oldest; blocks in level 1
     "head",
-    "below",
+    "listed",
     "top_at",  # addresses in the library: top, end, other numbers, slots (model/memory/layout.py)
     "end_at",
     "front_at",
@@ -179,13 +179,13 @@ SLAB = record_type(
     "committed",
     "low",  # the first word of marks that may have a mark
     "next",
-    "prev",
+    "previous",
     "child",
     "older",  # neighbours in the age queue
     "newer",
 )
 NODE = record_type("block", "next")
-PAGE_RECORD = record_type("run", "free", "back", "next", "prev", "older", "newer", "dirty", "extent", "holds")
+PAGE_RECORD = record_type("run", "free", "back", "next", "previous", "older", "newer", "dirty", "extent", "holds")
 BLOCK = record_type("handle", "asked")
 SAMPLE = record_type("event", "live_bytes", "committed", "resident")
 

@@ -1,7 +1,7 @@
 """Runs of pages: boundary tags, bins by length, an age queue; docs/machine.md section 8.
 
 Fields of a page record: `run` is the length of the run that begins at the page; `free` is 1 if that
-run is free; `back` is the length of the free run that ends at the page (0: none). `next` and `prev`
+run is free; `back` is the length of the free run that ends at the page (0: none). `next` and `previous`
 link free runs in their bin. `older` and `newer` link runs in the age queue or in a heap's cache.
 `dirty` is the number of committed pages of the free run. model/heap/extents.py defines `extent` and
 `holds`. Only the records of pages below `top` are valid.
@@ -77,9 +77,9 @@ def push_run(state: State, first: int, pages: int, dirty: int) -> None:
     state.pages[first]["free"] = 1
     state.pages[first + pages - 1]["back"] = pages
     state.pages[first]["next"] = head
-    state.pages[first]["prev"] = NO_RUN
+    state.pages[first]["previous"] = NO_RUN
     if head >= 0:
-        state.pages[head]["prev"] = first
+        state.pages[head]["previous"] = first
     state.bins[place] = first
     state.pages[first]["dirty"] = dirty
     if dirty > 0:
@@ -99,7 +99,7 @@ def unlink_run(state: State, first: int) -> int:
     state.run_links += 1
     pages = int(state.pages[first]["run"])
     after = int(state.pages[first]["next"])
-    before = int(state.pages[first]["prev"])
+    before = int(state.pages[first]["previous"])
     touch(state.listener, page_at(first), 1)
     touch(state.listener, page_at(first + pages - 1), 1)
     touch(state.listener, BINS + bin_of(pages) * BIN_BYTES, 1)
@@ -108,7 +108,7 @@ def unlink_run(state: State, first: int) -> int:
     if before >= 0:
         touch(state.listener, page_at(before), 1)
     if after >= 0:
-        state.pages[after]["prev"] = before
+        state.pages[after]["previous"] = before
     if before >= 0:
         state.pages[before]["next"] = after
     else:

@@ -30,7 +30,7 @@ def add(state: State, store: int, slab: int) -> None:
     touch(state.listener, slab_at(state, slab) + SLAB_CHILD, 1)
     state.slabs[slab]["child"] = -1
     state.slabs[slab]["next"] = -1
-    state.slabs[slab]["prev"] = -1
+    state.slabs[slab]["previous"] = -1
     state.stores[store]["head"] = meld(state, int(state.stores[store]["head"]), slab)
 
 
@@ -74,18 +74,18 @@ def meld(state: State, left: int, right: int) -> int:
     if child >= 0:
         touch(state.listener, slab_at(state, child) + SLAB_PREVIOUS, 1)
     state.slabs[right]["next"] = child
-    state.slabs[right]["prev"] = left
+    state.slabs[right]["previous"] = left
     if child >= 0:
-        state.slabs[child]["prev"] = right
+        state.slabs[child]["previous"] = right
     state.slabs[left]["child"] = right
     return left
 
 
 @kernel
 def cut(state: State, slab: int) -> None:
-    """Unlink `slab` from its siblings; the `prev` of a first child is its parent."""
+    """Unlink `slab` from its siblings; the `previous` of a first child is its parent."""
     after = int(state.slabs[slab]["next"])
-    before = int(state.slabs[slab]["prev"])
+    before = int(state.slabs[slab]["previous"])
     touch(state.listener, slab_at(state, slab) + SLAB_NEXT, 0)
     touch(state.listener, slab_at(state, slab) + SLAB_PREVIOUS, 0)
     touch(state.listener, slab_at(state, before) + SLAB_CHILD, 1)
@@ -98,7 +98,7 @@ def cut(state: State, slab: int) -> None:
     else:
         state.slabs[before]["next"] = after
     if after >= 0:
-        state.slabs[after]["prev"] = before
+        state.slabs[after]["previous"] = before
 
 
 @kernel
@@ -125,7 +125,7 @@ def meld_siblings(state: State, first: int) -> int:
         touch(state.listener, slab_at(state, root) + SLAB_NEXT, 1)
         touch(state.listener, slab_at(state, root) + SLAB_PREVIOUS, 1)
         state.slabs[root]["next"] = -1
-        state.slabs[root]["prev"] = -1
+        state.slabs[root]["previous"] = -1
     return root
 
 

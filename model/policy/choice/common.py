@@ -16,9 +16,9 @@ def push(state: State, store: int, slab: int) -> None:
     if head >= 0:
         touch(state.listener, slab_at(state, head) + SLAB_PREVIOUS, 1)
     state.slabs[slab]["next"] = head
-    state.slabs[slab]["prev"] = -1
+    state.slabs[slab]["previous"] = -1
     if head >= 0:
-        state.slabs[head]["prev"] = slab
+        state.slabs[head]["previous"] = slab
     state.stores[store]["head"] = slab
 
 
@@ -26,7 +26,7 @@ def push(state: State, store: int, slab: int) -> None:
 def unlink(state: State, store: int, slab: int) -> None:
     """Unlink `slab` from the list."""
     after = int(state.slabs[slab]["next"])
-    before = int(state.slabs[slab]["prev"])
+    before = int(state.slabs[slab]["previous"])
     touch(state.listener, slab_at(state, slab) + SLAB_NEXT, 0)
     touch(state.listener, slab_at(state, slab) + SLAB_PREVIOUS, 0)
     if after >= 0:
@@ -36,7 +36,7 @@ def unlink(state: State, store: int, slab: int) -> None:
     else:
         touch(state.listener, int(state.stores[store]["at"]) + WORD, 1)
     if after >= 0:
-        state.slabs[after]["prev"] = before
+        state.slabs[after]["previous"] = before
     if before >= 0:
         state.slabs[before]["next"] = after
     else:

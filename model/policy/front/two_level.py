@@ -94,43 +94,43 @@ def derive(params: Params, stride: int) -> FrontPlan:
 
 
 @kernel
-def pop_below(state: State, front: int, cls: int) -> int:
+def pop_listed(state: State, front: int, cls: int) -> int:
     """Pop the newest block of a level 1 that is not empty."""
-    below = int(state.fronts[front]["below"]) - 1
-    state.fronts[front]["below"] = below
-    return int(state.slots[int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"]) + below])
+    listed = int(state.fronts[front]["listed"]) - 1
+    state.fronts[front]["listed"] = listed
+    return int(state.slots[int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"]) + listed])
 
 
 @kernel
-def push_below(state: State, front: int, cls: int, block: int) -> None:
+def push_listed(state: State, front: int, cls: int, block: int) -> None:
     """Push `block` on a level 1 that has room."""
-    below = int(state.fronts[front]["below"])
-    state.slots[int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"]) + below] = block
-    state.fronts[front]["below"] = below + 1
+    listed = int(state.fronts[front]["listed"])
+    state.slots[int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"]) + listed] = block
+    state.fronts[front]["listed"] = listed + 1
 
 
 @kernel
 def promote(state: State, front: int, cls: int) -> int:
     """Move a batch from level 1 to an empty level 0; return the newest, or NO_BLOCK."""
-    batch = min(int(state.classes[cls]["promote_batch"]), int(state.fronts[front]["below"]))
+    batch = min(int(state.classes[cls]["promote_batch"]), int(state.fronts[front]["listed"]))
     if batch == 0:
         return NO_BLOCK
     for index in range(batch):
-        state.moved[index] = pop_below(state, front, cls)
+        state.moved[index] = pop_listed(state, front, cls)
     stack_fill(state, front, cls, 1, batch)
     state.classes[cls]["hit1"] += 1
     return int(state.moved[0])
 
 
 @kernel
-def make_room_below(state: State, front: int, cls: int) -> int:
+def make_room_in_list(state: State, front: int, cls: int) -> int:
     """Move the newest of level 1 to `moved` if a spill would not fit; return their number."""
-    held = int(state.fronts[front]["below"])
+    held = int(state.fronts[front]["listed"])
     if held + int(state.classes[cls]["spill_batch"]) <= int(state.classes[cls]["list_capacity"]):
         return 0
     flushed = min(int(state.classes[cls]["flush_batch"]), held)
     for index in range(flushed):
-        state.moved[index] = pop_below(state, front, cls)
+        state.moved[index] = pop_listed(state, front, cls)
     state.classes[cls]["flush"] += 1
     state.classes[cls]["flushed"] += flushed
     return flushed
@@ -141,10 +141,10 @@ def push(state: State, front: int, cls: int, block: int) -> int:
     """Free: `block` becomes the newest; a full level 0 first spills; return the number flushed."""
     flushed = 0
     if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
-        flushed = make_room_below(state, front, cls)
+        flushed = make_room_in_list(state, front, cls)
         spilled = stack_shift(state, front, int(state.classes[cls]["spill_batch"]), flushed)
         for index in range(flushed, spilled):
-            push_below(state, front, cls, int(state.moved[index]))
+            push_listed(state, front, cls, int(state.moved[index]))
         state.classes[cls]["spill"] += 1
     stack_push(state, front, block)
     state.classes[cls]["push"] += 1
@@ -155,8 +155,8 @@ def push(state: State, front: int, cls: int, block: int) -> int:
 def drain(state: State, front: int, cls: int) -> int:
     """Move all blocks to `moved`, level 0 oldest first, level 1 newest first; return how many."""
     count = stack_shift(state, front, int(state.fronts[front]["held"]), 0)
-    while state.fronts[front]["below"] > 0:
-        state.moved[count] = pop_below(state, front, cls)
+    while state.fronts[front]["listed"] > 0:
+        state.moved[count] = pop_listed(state, front, cls)
         count += 1
     return count
 
@@ -164,13 +164,13 @@ def drain(state: State, front: int, cls: int) -> int:
 @kernel
 def promote_lines(state: State, heap: int, front: int, cls: int) -> None:
     """Touch what a promotion touches: the newest links of level 1, and the slots of level 0."""
-    below = int(state.fronts[front]["below"])
-    batch = min(int(state.classes[cls]["promote_batch"]), below)
+    listed = int(state.fronts[front]["listed"])
+    batch = min(int(state.classes[cls]["promote_batch"]), listed)
     touch(state.listener, int(state.fronts[front]["front_at"]) + FRONT_LISTED, 0)
     if batch > 0:
         list_lines(state, front, FRONT_LISTED)
         slots_lines(state, front, cls, batch - 1, CLASS_PROMOTE)
-        newest = int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"]) + below - batch
+        newest = int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"]) + listed - batch
         links_lines(state, state.slots, newest, batch, 0)
         touch(state.listener, count_at(state, heap, cls) + COUNT_HIT1, 1)
 
@@ -178,13 +178,13 @@ def promote_lines(state: State, heap: int, front: int, cls: int) -> None:
 @kernel
 def drain_lines(state: State, front: int, cls: int) -> None:
     """Touch what a drain of the stack and the list touches."""
-    below = int(state.fronts[front]["below"])
+    listed = int(state.fronts[front]["listed"])
     stack_drain_lines(state, front, cls)
     touch(state.listener, int(state.fronts[front]["front_at"]) + FRONT_LISTED, 1)
-    if below > 0:
+    if listed > 0:
         list_lines(state, front, FRONT_LISTED)
     oldest = int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"])
-    links_lines(state, state.slots, oldest, below, 0)
+    links_lines(state, state.slots, oldest, listed, 0)
 
 
 @kernel
@@ -192,7 +192,7 @@ def overflow_lines(state: State, heap: int, front: int, cls: int) -> None:
     """Touch the counters of a spill, and of a flush if level 1 has no room for the spill."""
     touch(state.listener, count_at(state, heap, cls) + COUNT_SPILL, 1)
     spill = int(state.classes[cls]["spill_batch"])
-    if state.fronts[front]["below"] + spill > state.classes[cls]["list_capacity"]:
+    if state.fronts[front]["listed"] + spill > state.classes[cls]["list_capacity"]:
         one_level_overflow_lines(state, heap, front, cls)
 
 
@@ -209,12 +209,12 @@ def push_lines(state: State, front: int, cls: int, block: int) -> None:
 def spill_lines(state: State, front: int, cls: int) -> None:
     """Touch what a spill touches: links of the oldest, all slots, and links that a flush reads."""
     capacity, spill = int(state.classes[cls]["capacity"]), int(state.classes[cls]["spill_batch"])
-    base, below = int(state.fronts[front]["base"]), int(state.fronts[front]["below"])
+    base, listed = int(state.fronts[front]["base"]), int(state.fronts[front]["listed"])
     slots_lines(state, front, cls, capacity, CLASS_SPILL)
     touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_LIST_CAPACITY, 0)
     list_lines(state, front, FRONT_LISTED)
     links_lines(state, state.slots, base, spill, 1)
-    if below + spill > state.classes[cls]["list_capacity"]:
+    if listed + spill > state.classes[cls]["list_capacity"]:
         touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
-        flushed = min(int(state.classes[cls]["flush_batch"]), below)
-        links_lines(state, state.slots, base + capacity + below - flushed, flushed, 0)
+        flushed = min(int(state.classes[cls]["flush_batch"]), listed)
+        links_lines(state, state.slots, base + capacity + listed - flushed, flushed, 0)
