@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE
-from heapsmith.model.heap.machine import Counters
 from heapsmith.model.heap.records import COUNTS, TOTALS
+from heapsmith.model.heap.simulator import Counters
 from heapsmith.model.trace.reader import Chunk, Op
 
 HIT_PATH = ("hit0", "push")

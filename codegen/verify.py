@@ -19,7 +19,7 @@ from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import scratch
-from heapsmith.model.heap.machine import Machine
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.trace.reader import Chunk, TraceReader
 
 Progress = Callable[[str, int, int], None]
@@ -186,7 +186,7 @@ def _side_by_side(
 
     The drivers and the model perform a chunk at the same time; only one chunk is in memory.
     """
-    machine = Machine(plan)
+    simulator = Simulator(plan)
     with ExitStack() as stack:
         sides = []
         for library in libraries:
@@ -200,8 +200,8 @@ def _side_by_side(
             for side in running:
                 side.send(chunk)
             addresses = np.empty(len(chunk.op), np.int64)
-            machine.feed(chunk, addresses)
-            counters = counter_row(machine.counters())
+            simulator.feed(chunk, addresses)
+            counters = counter_row(simulator.counters())
             for side in running:
                 side.compare(plan, chunk, addresses, counters)
             done += len(chunk.op)

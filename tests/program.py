@@ -1,4 +1,4 @@
-"""A program of few events on one machine, for cases worked by hand."""
+"""A program of few events on one simulator, for cases worked by hand."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 
 from heapsmith.model.design.design import Design, Front
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.heap.machine import Machine
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.policy.front import none as front_none
 from heapsmith.model.trace.reader import Op
 
@@ -18,12 +18,12 @@ plain_and_compiled = pytest.mark.parametrize("compiled", [False, True], ids=["pl
 
 
 class Program:
-    """A program on one machine: blocks go by the names that the case gives them, allocations return addresses."""
+    """A program on one simulator: blocks go by the names that the case gives them, allocations return addresses."""
 
     def __init__(self, compiled: bool, sizes: list[int], front: Front = NONE, **fields: Any) -> None:
         design = Design("case", sizes, front=front, **{**SMALL, **fields})
         assert design.why_not_valid() is None
-        self.machine = Machine(make_plan(design), compiled=compiled)
+        self.simulator = Simulator(make_plan(design), compiled=compiled)
         self.live: dict[str, int] = {}
         self.spare = list(range(999, -1, -1))
 
@@ -32,28 +32,28 @@ class Program:
         found = []
         for name in names.split() if " " in names else [names]:
             self.live[name] = self.spare.pop()
-            found.append(self.machine.step(op, thread, self.live[name], size, align_log2))
+            found.append(self.simulator.step(op, thread, self.live[name], size, align_log2))
         return found if " " in names else found[0]
 
     def aligned(self, name: str, align_log2: int, size: int) -> Any:
         return self.malloc(name, size, op=Op.ALIGNED, align_log2=align_log2)
 
     def realloc(self, name: str, size: int, thread: int = 0) -> int:
-        return self.machine.step(Op.REALLOC, thread, self.live[name], size)
+        return self.simulator.step(Op.REALLOC, thread, self.live[name], size)
 
     def free(self, names: str, thread: int = 0) -> None:
         for name in names.split():
             block = self.live.pop(name)
-            assert self.machine.step(Op.FREE, thread, block) == -1
+            assert self.simulator.step(Op.FREE, thread, block) == -1
             self.spare.append(block)
 
     def exit(self, thread: int) -> None:
-        assert self.machine.step(Op.THREAD_EXIT, thread, 0) == -1
+        assert self.simulator.step(Op.THREAD_EXIT, thread, 0) == -1
 
     def counts(self, cls: int, *names: str) -> tuple[int, ...]:
-        self.machine.check()
-        return tuple(self.machine.counters().classes[name][cls] for name in names)
+        self.simulator.check()
+        return tuple(self.simulator.counters().classes[name][cls] for name in names)
 
     def totals(self, *names: str) -> tuple[int, ...]:
-        self.machine.check()
-        return tuple(self.machine.counters().totals[name] for name in names)
+        self.simulator.check()
+        return tuple(self.simulator.counters().totals[name] for name in names)

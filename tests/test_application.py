@@ -6,7 +6,7 @@ import pytest
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.heap.machine import Machine
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.memory.listener import Listener, Touches
@@ -20,18 +20,18 @@ def plan() -> Plan:
     return make_plan(msgspec.structs.replace(load("default"), huge_bytes=65_536))
 
 
-def machine_of(plan: Plan, application: Application) -> tuple[Machine, Listener]:
+def simulator_of(plan: Plan, application: Application) -> tuple[Simulator, Listener]:
     listener = Listener(load_hardware("default"))
-    return Machine(plan, compiled=False, listener=listener, application=application), listener
+    return Simulator(plan, compiled=False, listener=listener, application=application), listener
 
 
 def accesses(plan: Plan, application: Application) -> int:
     """Of the birth of a block of ten lines and its death, less what the heap itself touches."""
 
     def counted(program: Application) -> Touches:
-        machine, listener = machine_of(plan, program)
-        machine.step(Op.MALLOC, 0, 0, 10 * LINE)
-        machine.step(Op.FREE, 0, 0)
+        simulator, listener = simulator_of(plan, program)
+        simulator.step(Op.MALLOC, 0, 0, 10 * LINE)
+        simulator.step(Op.FREE, 0, 0)
         return listener.counts()
 
     return counted(application).accesses - counted(Application("none", "none")).accesses
@@ -46,19 +46,19 @@ def test_what_is_touched_of_a_block(plan: Plan, births: str, deaths: str, expect
 
 
 def test_pages_of_a_mapping_go_when_it_shrinks_and_when_it_ends(plan: Plan) -> None:
-    machine, listener = machine_of(plan, Application("all", "none"))
-    machine.step(Op.MALLOC, 0, 1, 1)
+    simulator, listener = simulator_of(plan, Application("all", "none"))
+    simulator.step(Op.MALLOC, 0, 1, 1)
     before = listener.counts().resident_bytes
     for size in (400_000, 800_000, 200_000):
-        machine.step(Op.REALLOC, 0, 1, size)
+        simulator.step(Op.REALLOC, 0, 1, size)
         mapped = -(-size // 4096) * 4096
         assert mapped <= listener.counts().resident_bytes - before <= mapped + 8192
-    machine.step(Op.FREE, 0, 1)
+    simulator.step(Op.FREE, 0, 1)
     assert listener.counts().resident_bytes - before <= 8192
-    assert machine.counters().totals["huge_remap"] == 2
+    assert simulator.counters().totals["huge_remap"] == 2
 
 
 def test_a_block_that_no_place_is_for_is_refused(plan: Plan) -> None:
-    machine, _ = machine_of(plan, Application())
+    simulator, _ = simulator_of(plan, Application())
     with pytest.raises(BadInput, match="event 0: size 8589934593 is too large"):
-        machine.step(Op.MALLOC, 0, 0, (1 << 33) + 1)
+        simulator.step(Op.MALLOC, 0, 0, (1 << 33) + 1)

@@ -12,7 +12,7 @@ from traces import random_chunk
 
 from heapsmith.model.design.design import Design, Front, derive_front, load
 from heapsmith.model.design.plan import Plan, make_plan
-from heapsmith.model.heap.machine import Machine
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
 from heapsmith.model.policy.front import linked_list as front_linked_list
@@ -78,9 +78,9 @@ def test_each_capacity_does_what_the_machine_does(fields: dict[str, object], kin
     curves = followed(make_plan(made(**fields)), chunk)
     for capacity in (1, 2, 8, 64):
         front = kind.Params(capacity=capacity, max_bytes=1 << 30, refill=1, flush=1)
-        machine = Machine(make_plan(made(**fields, front=front)))
-        machine.feed(chunk)
-        of = machine.counters().classes
+        simulator = Simulator(make_plan(made(**fields, front=front)))
+        simulator.feed(chunk)
+        of = simulator.counters().classes
         assert of["refill"] == [int(curve.misses[capacity]) for curve in curves]
         assert of["flush"] == [int(curve.overflows[capacity]) for curve in curves]
         assert sum(of["refill"]) > 0
@@ -100,12 +100,12 @@ def test_blocks_that_shrink_to_about_half_move_as_in_the_machine(classifier: str
     ops, blocks, sizes = zip(*events, strict=True)
     zeros = [0] * len(events)
     chunk = Chunk.of(ops, zeros, blocks, sizes, zeros, range(len(events)))
-    machine = Machine(plan)
-    machine.feed(chunk)
-    totals = machine.counters().totals
+    simulator = Simulator(plan)
+    simulator.feed(chunk)
+    totals = simulator.counters().totals
     assert totals["realloc_moved"] >= plan.class_count / 2
     assert totals["realloc_in_place"] >= plan.class_count
-    assert machine.counters().classes["refill"] == [int(curve.misses[1]) for curve in followed(plan, chunk)]
+    assert simulator.counters().classes["refill"] == [int(curve.misses[1]) for curve in followed(plan, chunk)]
 
 
 def held_one_at_a_time(story: list[tuple[int, int]], capacity: int) -> tuple[int, int]:
@@ -168,11 +168,12 @@ def test_idle_blocks_stay_below_the_bound(front: Front) -> None:
     """Neither capacity nor what a boundless front would hold is ever exceeded, batches included."""
     chunk = busy(3000, live=400)
     plan = make_plan(made(sizes=[64, 256, 1024, 4096, 32_768], front=front))
-    machine = Machine(plan)
+    simulator = Simulator(plan)
     most = np.zeros((THREADS, plan.class_count), np.int64)
     for event in range(len(chunk.op)):
-        machine.feed(chunk.part(event, event + 1))
-        held = (machine.state.fronts["held"] + machine.state.fronts["listed"]).reshape(-1, plan.class_count)[:THREADS]
+        simulator.feed(chunk.part(event, event + 1))
+        fronts = simulator.state.fronts
+        held = (fronts["held"] + fronts["listed"]).reshape(-1, plan.class_count)[:THREADS]
         most[: len(held)] = np.maximum(most[: len(held)], held)
     assert most.any()
     for row, curve in zip(plan.classes, followed(plan, chunk), strict=True):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from heapsmith.codegen.difference import counter_names, counter_row, place
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
-from heapsmith.model.heap.machine import Machine
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.trace.reader import Op
 
 THREAD = st.sampled_from([0, 0, 0, 0, 1, 1, 2, 3])
@@ -46,7 +46,7 @@ class Conformance(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.machine = Machine(self.plan, compiled=False)
+        self.simulator = Simulator(self.plan, compiled=False)
         self.threads: dict[int, RealThread] = {}
         self.address: dict[int, int] = {}
         self.dead: list[int] = []
@@ -67,7 +67,7 @@ class Conformance(RuleBasedStateMachine):
         after = self.threads[thread].do(lambda: library.perform(op, before, size, align_log2))
         if op == Op.THREAD_EXIT:
             self.threads.pop(thread).join()
-        expected = self.machine.step(op, thread, block, size, align_log2)
+        expected = self.simulator.step(op, thread, block, size, align_log2)
         got = library.locate(after) if after else -1
         assert got == expected, f"{place(self.plan, expected, size)} expected, got {place(self.plan, got, size)}"
         if after or op in (Op.FREE, Op.FREE_SIZED):
@@ -75,7 +75,7 @@ class Conformance(RuleBasedStateMachine):
         self.compare_counters()
 
     def compare_counters(self) -> None:
-        expected, got = counter_row(self.machine.counters()), self.library.counters()
+        expected, got = counter_row(self.simulator.counters()), self.library.counters()
         differing = np.flatnonzero(expected != got)
         assert not len(differing), ", ".join(
             f"{self.names[i]}: {expected[i]} expected, got {got[i]}" for i in differing

@@ -277,8 +277,8 @@ def test_realloc_of_small_blocks(compiled: bool) -> None:
     assert program.realloc("a", 1) == 8192
     assert program.realloc("a", 5000) == RUN
     assert program.totals("realloc_in_place", "realloc_moved") == (3, 3)
-    assert program.machine.step(Op.REALLOC, 0, program.live["a"], 0) == -1
-    assert program.machine.statistics().live_blocks == 0
+    assert program.simulator.step(Op.REALLOC, 0, program.live["a"], 0) == -1
+    assert program.simulator.statistics().live_blocks == 0
     assert program.totals("realloc_moved", "run_free") == (3, 0)  # the run is in the heap's cache
     assert program.malloc("b", 8192) == RUN
 

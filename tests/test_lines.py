@@ -11,7 +11,7 @@ from observed_lines import LINE_SHIFT, observe
 from heapsmith.codegen.build import build
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.design.plan import Plan, make_plan
-from heapsmith.model.heap.machine import Machine
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.memory.layout import HEAPS, HUGE, Layout
@@ -64,11 +64,13 @@ def predicted(plan: Plan, chunk: Chunk) -> list[set[int]]:
     The program itself touches nothing.
     """
     listener = Listener(load_hardware("default"), LOG, 1 << 20)
-    machine = Machine(plan, compiled=False, listener=listener, application=Application(births="none", deaths="none"))
+    simulator = Simulator(
+        plan, compiled=False, listener=listener, application=Application(births="none", deaths="none")
+    )
     found = []
     for index in range(len(chunk.op)):
         listener.array[LOGGED] = 0
-        machine.feed(chunk.part(index, index + 1))
+        simulator.feed(chunk.part(index, index + 1))
         lines = {address >> LINE_SHIFT for address, _ in listener.log()}
         found.append({line for line in lines if not HUGE <= line << LINE_SHIFT < HEAPS})
     assert listener.lost == 0

@@ -9,7 +9,7 @@ from program import NONE, Program, plain_and_compiled
 from heapsmith.model.design.design import Design, Front
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.heap.machine import Machine
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
 from heapsmith.model.policy.front import linked_list as front_linked_list
@@ -223,7 +223,7 @@ def test_quarantine(compiled: bool) -> None:
     assert program.malloc("a b c d", 8) == [0, 16, 32, 48]
     program.free("a b")
     assert program.counts(0, "push") == (0,)
-    assert program.machine.statistics().live_blocks == 2
+    assert program.simulator.statistics().live_blocks == 2
     assert program.malloc("e", 8) == 64  # nothing came back yet
     program.free("c d")  # a and b go to the front
     assert program.counts(0, "push") == (2,)
@@ -306,7 +306,7 @@ def test_statistics(compiled: bool) -> None:
     program.free("a c")
     program.malloc("d e", 4096 * 2 - 1)
     program.free("d e")
-    found = program.machine.statistics()
+    found = program.simulator.statistics()
     assert (found.events, found.live_blocks, found.live_bytes, found.live_block_bytes) == (9, 1, 20, 32)
     peak = found.peak_live
     assert (peak.event, peak.live_bytes, peak.block_bytes, peak.committed) == (6, 20 + 2 * 8191, 32 + 16384, 5 * 4096)
@@ -323,9 +323,9 @@ def test_timeline_of_many_events(compiled: bool) -> None:
     events = 5000
     zeros = np.zeros(events)
     op = np.where(np.arange(events) % 2, Op.FREE, Op.MALLOC)
-    machine = Machine(make_plan(Design("case", [16])), compiled=compiled)
-    machine.feed(Chunk.of(op, zeros, zeros, np.where(op == Op.MALLOC, 10, 0), zeros, zeros))
-    timeline = machine.statistics().timeline
+    simulator = Simulator(make_plan(Design("case", [16])), compiled=compiled)
+    simulator.feed(Chunk.of(op, zeros, zeros, np.where(op == Op.MALLOC, 10, 0), zeros, zeros))
+    timeline = simulator.statistics().timeline
     assert [point[0] for point in timeline] == list(range(0, events, 8))
     assert {point[1] for point in timeline} == {10}
     assert {point[3] for point in timeline} == {0}
@@ -342,7 +342,7 @@ def test_timeline_of_many_events(compiled: bool) -> None:
     ],
 )
 def test_events_that_cannot_be(compiled: bool, op: int, block: int, size: int, reason: str) -> None:
-    machine = Machine(make_plan(Design("case", [16])), compiled=compiled)
-    machine.step(Op.MALLOC, 0, 0, 8)
+    simulator = Simulator(make_plan(Design("case", [16])), compiled=compiled)
+    simulator.step(Op.MALLOC, 0, 0, 8)
     with pytest.raises(BadInput, match=reason):
-        machine.step(op, 0, block, size)
+        simulator.step(op, 0, block, size)

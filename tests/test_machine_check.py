@@ -17,7 +17,7 @@ from heapsmith.model import policy
 from heapsmith.model.design.design import Design, Front, Hardening, Release
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import CheckFailed
-from heapsmith.model.heap.machine import Machine
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
 from heapsmith.model.policy.front import linked_list as front_linked_list
@@ -80,35 +80,35 @@ def at(chunk: Chunk, *stops: int) -> list[Chunk]:
 @pytest.mark.parametrize("design", COMBINATIONS, ids=lambda design: design.name)
 def test_equations(design: Design) -> None:
     assert design.why_not_valid() is None
-    machine = Machine(make_plan(design))
+    simulator = Simulator(make_plan(design))
     chunk = random_chunk(1500, seed=int(design.name[1:]), threads=4, max_size=20000, cross_thread=0.3, live=60)
     for part in at(chunk, 400, 900):
-        machine.feed(part)
-        machine.check()
+        simulator.feed(part)
+        simulator.check()
 
 
 @pytest.mark.parametrize("design", covering_designs(), ids=lambda design: design.name)
 def test_equations_on_nasty_traces(design: Design) -> None:
     plan = make_plan(design)
-    machine = Machine(plan)
+    simulator = Simulator(plan)
     chunk = nasty_trace(plan, seed=11)
     for part in at(chunk, 1500, 3000, 4500):
-        machine.feed(part)
-        machine.check()
+        simulator.feed(part)
+        simulator.check()
     absent = {"remote", "drained"} if design.remote == "local_cache" else set()
     absent |= {"releases", "released_bytes"} if design.release == release_keep.Params() else set()
     absent |= {"run_hit", "run_spill"} if design.run_cache_bytes == 0 else set()
     absent |= {"transfer_in", "transfer_out"} if plan.transfer_slots == 0 else set()
-    found = machine.counters()
+    found = simulator.counters()
     unseen = {name for name, counts in found.classes.items() if not any(counts)} - {"transfer_back"}
     assert unseen | {name for name, count in found.totals.items() if count == 0} == absent
 
 
-def state(machine: Machine) -> dict[str, Any]:
+def state(simulator: Simulator) -> dict[str, Any]:
     """All arrays, but for scratch and what is unused for lack of growth in either."""
     return {
         name: value.tolist()
-        for name, value in vars(machine).items()
+        for name, value in vars(simulator).items()
         if isinstance(value, np.ndarray) and name != "moved"
     }
 
@@ -116,22 +116,22 @@ def state(machine: Machine) -> dict[str, Any]:
 @pytest.mark.parametrize("design", COMBINATIONS[::11], ids=lambda design: design.name)
 def test_compiled_is_plain(design: Design) -> None:
     chunk = random_chunk(900, seed=7, threads=3, max_size=70000, cross_thread=0.3, live=50)
-    machines, addresses = [], []
+    simulators, addresses = [], []
     for compiled in (False, True):
-        machine = Machine(make_plan(design), compiled=compiled)
+        simulator = Simulator(make_plan(design), compiled=compiled)
         found = np.empty(len(chunk.op), np.int64)
-        machine.feed(chunk, found)
-        machines.append(machine)
+        simulator.feed(chunk, found)
+        simulators.append(simulator)
         addresses.append(found.tolist())
     assert addresses[0] == addresses[1]
-    assert state(machines[0]) == state(machines[1])
-    assert machines[0].counters() == machines[1].counters()
-    assert machines[0].statistics() == machines[1].statistics()
+    assert state(simulators[0]) == state(simulators[1])
+    assert simulators[0].counters() == simulators[1].counters()
+    assert simulators[0].statistics() == simulators[1].statistics()
 
 
 def test_chunks_do_not_matter() -> None:
     chunk = random_chunk(20_000, seed=3, threads=3, max_size=40000, cross_thread=0.2, live=800)
-    whole, pieces = (Machine(make_plan(COMBINATIONS[37])) for _ in range(2))
+    whole, pieces = (Simulator(make_plan(COMBINATIONS[37])) for _ in range(2))
     expected, found = np.empty(20_000, np.int64), np.empty(20_000, np.int64)
     whole.feed(chunk, expected)
     for first in range(0, 20_000, 37):
@@ -153,15 +153,15 @@ def test_memory_does_not_grow_with_events() -> None:
             live.remove(int(block))
     zeros = np.zeros(len(live))
     frees = Chunk.of(zeros + Op.FREE, zeros, sorted(live), zeros, zeros, zeros)
-    machine = Machine(make_plan(next(design for design in COMBINATIONS if design.remote == "owner_list")))
+    simulator = Simulator(make_plan(next(design for design in COMBINATIONS if design.remote == "owner_list")))
     held = []
     for _ in range(40):
-        machine.feed(chunk)
-        machine.feed(frees)
-        held.append(sum(array.nbytes for array in vars(machine).values() if isinstance(array, np.ndarray)))
+        simulator.feed(chunk)
+        simulator.feed(frees)
+        held.append(sum(array.nbytes for array in vars(simulator).values() if isinstance(array, np.ndarray)))
     assert held[4] == held[-1]
-    assert machine.counters().totals["huge_map"] > 1000
-    machine.check()
+    assert simulator.counters().totals["huge_map"] > 1000
+    simulator.check()
 
 
 SIZES = st.sampled_from([0, 1, 16, 40, 64, 128, 129, 500, 1360, 4000, 4096, 9000, 30000, 65536, 65537, 90000])
@@ -171,32 +171,32 @@ STEPS = st.tuples(st.sampled_from("mmmmaffffrrx"), st.integers(0, 3), st.integer
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(COMBINATIONS), st.lists(STEPS, max_size=60))
 def test_equations_on_any_steps(design: Design, steps: list[tuple[str, int, int, int, int]]) -> None:
-    machine = Machine(make_plan(design))
+    simulator = Simulator(make_plan(design))
     live: list[int] = []
     spare = list(range(60, -1, -1))
     for what, thread, which, size, align_log2 in steps:
         if what in "ma":
             live.append(spare.pop())
             op = Op.MALLOC if what == "m" else Op.ALIGNED
-            address = machine.step(op, thread, live[-1], size, align_log2 if what == "a" else 0)
+            address = simulator.step(op, thread, live[-1], size, align_log2 if what == "a" else 0)
             assert what == "m" or address >= 1 << 60 or address % (1 << align_log2) == 0
         elif what == "x":
-            machine.step(Op.THREAD_EXIT, thread, 0)
+            simulator.step(Op.THREAD_EXIT, thread, 0)
         elif live and what == "r":
-            machine.step(Op.REALLOC, thread, live[which % len(live)], max(1, size))
+            simulator.step(Op.REALLOC, thread, live[which % len(live)], max(1, size))
         elif live:
             spare.append(live.pop(which % len(live)))
-            machine.step(Op.FREE, thread, spare[-1])
-    machine.check()
+            simulator.step(Op.FREE, thread, spare[-1])
+    simulator.check()
     for block in live:
-        machine.step(Op.FREE, 0, block)
+        simulator.step(Op.FREE, 0, block)
     for thread in range(4):
-        machine.step(Op.THREAD_EXIT, thread, 0)
-    machine.check()
-    assert machine.statistics().live_bytes == machine.statistics().live_block_bytes == 0
-    top = machine.state.top
-    assert int(machine.state.pages[0]["run"]) == top  # one free run, or none at all
-    assert int(machine.state.pages[0]["free"]) == (top > 0)
+        simulator.step(Op.THREAD_EXIT, thread, 0)
+    simulator.check()
+    assert simulator.statistics().live_bytes == simulator.statistics().live_block_bytes == 0
+    top = simulator.state.top
+    assert int(simulator.state.pages[0]["run"]) == top  # one free run, or none at all
+    assert int(simulator.state.pages[0]["free"]) == (top > 0)
 
 
 def wrong_states() -> Program:
@@ -216,7 +216,7 @@ def wrong_states() -> Program:
     program.malloc("r s t u v w x y", 6000)
     program.free("r t v")
     program.free("u")
-    program.machine.check()
+    program.simulator.check()
     return program
 
 
@@ -242,30 +242,30 @@ WRONG = [
 
 @pytest.mark.parametrize(("array", "field", "reason"), WRONG, ids=[f"{array}-{field}" for array, field, _ in WRONG])
 def test_check_finds_a_wrong_state(array: str, field: str, reason: str) -> None:
-    machine = wrong_states().machine
-    record = getattr(machine.state, array)[0]
+    simulator = wrong_states().simulator
+    record = getattr(simulator.state, array)[0]
     record[field] += 1
     with pytest.raises(CheckFailed, match=reason):
-        machine.check()
+        simulator.check()
     record[field] -= 1
-    machine.check()
+    simulator.check()
 
 
 def test_check_finds_a_budget_that_is_not_kept() -> None:
-    machine = wrong_states().machine
+    simulator = wrong_states().simulator
     for kind in ("slab", "run"):
-        assert machine.state.scalars[0][f"aged_{kind}_bytes"] > 0
-        kept = int(machine.state.scalars[0][f"{kind}_budget_bytes"])
-        machine.state.scalars[0][f"{kind}_budget_bytes"] = int(machine.state.scalars[0][f"aged_{kind}_bytes"]) - 1
+        assert simulator.state.scalars[0][f"aged_{kind}_bytes"] > 0
+        kept = int(simulator.state.scalars[0][f"{kind}_budget_bytes"])
+        simulator.state.scalars[0][f"{kind}_budget_bytes"] = int(simulator.state.scalars[0][f"aged_{kind}_bytes"]) - 1
         with pytest.raises(CheckFailed, match=f"aged_{kind}_bytes within the budget"):
-            machine.check()
-        machine.state.scalars[0][f"{kind}_budget_bytes"] = kept
+            simulator.check()
+        simulator.state.scalars[0][f"{kind}_budget_bytes"] = kept
 
 
 def test_check_finds_a_wrong_run() -> None:
-    machine = wrong_states().machine
-    free = machine.state.oldest_run
-    cached = int(machine.state.heaps[0]["oldest_run"])
+    simulator = wrong_states().simulator
+    free = simulator.state.oldest_run
+    cached = int(simulator.state.heaps[0]["oldest_run"])
     assert free >= 0 <= cached
     for page, field, reason in (
         (free, "dirty", "dirty"),
@@ -276,23 +276,23 @@ def test_check_finds_a_wrong_run() -> None:
         (cached, "older", "older"),
         (cached, "free", "live"),
     ):
-        machine.state.pages[page][field] += 1
+        simulator.state.pages[page][field] += 1
         with pytest.raises(CheckFailed, match=reason):
-            machine.check()
-        machine.state.pages[page][field] -= 1
-    machine.check()
+            simulator.check()
+        simulator.state.pages[page][field] -= 1
+    simulator.check()
 
 
 def test_check_finds_a_used_guard_slab_and_a_full_cache() -> None:
-    machine = wrong_states().machine
-    place = int(machine.state.slabs[0]["place"])
-    machine.state.slabs[0]["place"] = 3  # the last of four
+    simulator = wrong_states().simulator
+    place = int(simulator.state.slabs[0]["place"])
+    simulator.state.slabs[0]["place"] = 3  # the last of four
     with pytest.raises(CheckFailed, match="guard slabs in use"):
-        machine.check()
-    machine.state.slabs[0]["place"] = place
-    machine.plan = msgspec.structs.replace(machine.plan, run_cache_bytes=4096)
+        simulator.check()
+    simulator.state.slabs[0]["place"] = place
+    simulator.plan = msgspec.structs.replace(simulator.plan, run_cache_bytes=4096)
     with pytest.raises(CheckFailed, match="run cache 0 within its bounds"):
-        machine.check()
-    machine.plan = msgspec.structs.replace(machine.plan, run_cache_bytes=3 * 4096, quarantine=2)
+        simulator.check()
+    simulator.plan = msgspec.structs.replace(simulator.plan, run_cache_bytes=3 * 4096, quarantine=2)
     with pytest.raises(CheckFailed, match="quarantined <= quarantine"):
-        machine.check()
+        simulator.check()

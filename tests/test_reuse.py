@@ -10,7 +10,7 @@ from traces import random_trace
 
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.heap.machine import Machine
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.memory.listener import Listener
@@ -29,10 +29,10 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def touched_lines(trace: Path, design: str, application: Application) -> list[int]:
     """All lines that heap and program touch, in order, as a log keeps them."""
     log = Listener(load_hardware(), LOG, 1 << 18)
-    machine = Machine(make_plan(load(design)), listener=log, application=application)
+    simulator = Simulator(make_plan(load(design)), listener=log, application=application)
     with TraceReader(trace) as reader:
         for chunk in reader:
-            machine.feed(chunk)
+            simulator.feed(chunk)
     assert log.lost == 0
     return [address // 64 for address, _ in log.log()]
 

@@ -1,4 +1,4 @@
-"""Simulate: its table holds what the machines count, whatever the chunks, and its ratios are those of their names."""
+"""Simulate: its table holds what the simulators count, whatever the chunks, and its ratios are those of their names."""
 
 import json
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from traces import random_trace
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.heap.machine import Machine
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.hardware import BUILTIN, load_hardware
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import none as front_none
@@ -31,13 +31,13 @@ def test_rows_are_the_machines_own(trace: Path) -> None:
     table = simulate(trace, designs)
     assert [row.design for row in table.rows] == builtin_names()
     for design, row in zip(designs, table.rows, strict=True):
-        machine = Machine(make_plan(design))
+        simulator = Simulator(make_plan(design))
         with TraceReader(trace) as reader:
             for chunk in reader:
-                machine.feed(chunk)
-        machine.check()
-        assert row.counters == machine.counters()
-        assert row.statistics == machine.statistics()
+                simulator.feed(chunk)
+        simulator.check()
+        assert row.counters == simulator.counters()
+        assert row.statistics == simulator.statistics()
         assert row.hash == design.hash()
         assert row.block_sizes == design.sizes
         assert row.events_per_second > 0

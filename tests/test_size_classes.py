@@ -13,7 +13,7 @@ from traces import random_chunk
 
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.heap.machine import Machine
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.policy.front import none as front_none
 from heapsmith.model.search.size_classes import (
     PRICE_UNIT,
@@ -102,11 +102,11 @@ def test_price_is_what_the_machine_commits(classifier: str, size: int) -> None:
     design = msgspec.structs.replace(load("default"), **kind)
     plan = make_plan(design)
     blocks = plan.classes[0].blocks
-    machine = Machine(plan)
+    simulator = Simulator(plan)
     sizes = [plan.small_limit] * blocks
-    machine.feed(Chunk.of([Op.MALLOC] * blocks, [0] * blocks, range(blocks), sizes, [0] * blocks, range(blocks)))
-    committed = machine.counters().totals["committed"]
-    assert machine.counters().totals["slabs"] == 1
+    simulator.feed(Chunk.of([Op.MALLOC] * blocks, [0] * blocks, range(blocks), sizes, [0] * blocks, range(blocks)))
+    committed = simulator.counters().totals["committed"]
+    assert simulator.counters().totals["slabs"] == 1
     assert block_price(size, 16_384, plan.header_bytes) == PRICE_UNIT * committed // blocks
 
 

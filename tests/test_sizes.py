@@ -9,7 +9,7 @@ from heapsmith.bench.common.built import library_of
 from heapsmith.codegen.difference import place
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import Plan, make_plan
-from heapsmith.model.heap.machine import Machine
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.trace.reader import Chunk, Op
 
 
@@ -35,7 +35,7 @@ def test_every_size(name: str) -> None:
     ops, requests = zip(*birth_and_death, strict=True)
     nothing = np.zeros(len(ops), np.int64)
     addresses = np.empty(len(ops), np.int64)
-    Machine(plan).feed(Chunk.of(ops, nothing, nothing, requests, nothing, nothing), addresses)
+    Simulator(plan).feed(Chunk.of(ops, nothing, nothing, requests, nothing, nothing), addresses)
 
     library = Loaded(library_of(plan.design))
     wanted = [usable(plan, size) for size in asked]

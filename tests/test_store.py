@@ -153,12 +153,12 @@ def test_a_run_where_no_slab_is_to_be_had(compiled: bool) -> None:
     assert program.totals("realloc_moved", "realloc_in_place", "run_free") == (1, 0, 0)  # the old one is cached
     program.free("n7")
     assert program.malloc("w", 100) == 7 * slab  # a slab again
-    assert program.machine.statistics().failed == 0
+    assert program.simulator.statistics().failed == 0
     program.free("y")
     assert program.malloc("u", slab) == RUN + 515  # the cache holds runs of one page only
     assert program.totals("run_hit", "run_spill") == (0, 0)
     live = 128 + 3  # n0 .. n127 but one, w, x, z, u
-    assert program.machine.statistics().live_blocks == live
+    assert program.simulator.statistics().live_blocks == live
 
 
 def test_no_slab_and_no_run(compiled: bool) -> None:
@@ -178,7 +178,7 @@ def test_no_slab_and_no_run(compiled: bool) -> None:
     assert program.counts(0, "refill", "refilled", "acquire") == (1, 0, 0)
     assert program.counts(1, "refill", "refilled") == (128 + 128 + 2 + 2, 129)
     assert program.totals("superslabs", "realloc_moved", "realloc_in_place", "run_grow") == (4, 0, 0, 128)
-    assert program.machine.statistics().failed == 3
+    assert program.simulator.statistics().failed == 3
 
 
 def test_region_used_up(compiled: bool) -> None:

@@ -20,7 +20,7 @@ from heapsmith.codegen.verify import Library, Run, VerifyReport, replay, verify
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput, Missing
-from heapsmith.model.heap.machine import Machine
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 DESIGN: Design = covering_designs()[1]
@@ -95,10 +95,10 @@ def test_a_counter_that_differs_names_the_event_that_moved_it(shop: Workshop, tr
     assert row.difference.what == "adoptions"
     assert (row.difference.expected, row.difference.got) == ("1", "2")
     chunk = nasty_trace(PLAN, seed=3, waves=20)
-    machine = Machine(PLAN, compiled=False)
+    simulator = Simulator(PLAN, compiled=False)
     first = 0
-    while machine.counters().totals["adoptions"] == 0:
-        machine.feed(chunk.part(first, first + 1))
+    while simulator.counters().totals["adoptions"] == 0:
+        simulator.feed(chunk.part(first, first + 1))
         first += 1
     assert row.difference.event == first - 1
 
@@ -176,14 +176,14 @@ def test_one_batch_larger_than_any_pipe(shop: Workshop) -> None:
     nothing = np.zeros(events, np.int64)
     chunk = Chunk.of(ops, nothing, nothing, np.where(ops == Op.MALLOC, 100, 0), nothing, nothing)
     expected = np.empty(events, np.int64)
-    machine = Machine(PLAN)
-    machine.feed(chunk, expected)
+    simulator = Simulator(PLAN)
+    simulator.feed(chunk, expected)
     with Driver(shop.pristine(), PLAN.grain, len(counter_names(PLAN))) as driver:
         driver.send(chunk)
         addresses, counters = driver.receive(events)
         driver.close()
     assert by_address(PLAN, 0, chunk, expected, addresses) is None
-    assert np.array_equal(counters, counter_row(machine.counters()))
+    assert np.array_equal(counters, counter_row(simulator.counters()))
 
 
 def test_places_in_words() -> None:

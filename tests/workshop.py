@@ -26,7 +26,7 @@ from heapsmith.codegen.generate import PURPOSES, RUNTIME, generate, runtime_sour
 from heapsmith.codegen.toolchain import build_tool, find_gcc
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
-from heapsmith.model.heap.machine import Machine
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.trace.reader import Chunk
 
 COMPILE = [
@@ -147,10 +147,10 @@ class Expected(NamedTuple):
 
 def expect(plan: Plan, chunk: Chunk) -> Expected:
     """A trace and what must come of it."""
-    machine = Machine(plan, compiled=False)
+    simulator = Simulator(plan, compiled=False)
     addresses = np.empty(len(chunk.op), np.int64)
-    machine.feed(chunk, addresses)
-    return Expected(chunk, addresses, counter_row(machine.counters()))
+    simulator.feed(chunk, addresses)
+    return Expected(chunk, addresses, counter_row(simulator.counters()))
 
 
 def short_of_space(plan: Plan) -> Plan:

@@ -1,4 +1,4 @@
-"""The arrays of a machine's state: how they begin and how they grow (model/heap/records.py)."""
+"""The arrays of a simulator's state: how they begin and how they grow (model/heap/records.py)."""
 
 from collections.abc import Iterable
 from mmap import MADV_NOHUGEPAGE, MAP_ANONYMOUS, MAP_PRIVATE, mmap
@@ -39,7 +39,7 @@ COPIED_PAGES = 64
 
 
 def scalars_of(plan: Plan, application: Application) -> Records:
-    """Return the scalars of a new machine: the Plan's numbers, the application, zero counters."""
+    """Return the scalars of a new simulator: the Plan's numbers, the application, zero counters."""
     scalars = np.zeros(1, SCALARS)
     for field in PLAN_NUMBERS:
         scalars[field] = getattr(plan, field)
@@ -85,7 +85,7 @@ def class_records(plan: Plan) -> Records:
 
 
 def fresh_state(plan: Plan, application: Application) -> State:
-    """Return the state of a machine before its first event; arrays that grow are empty."""
+    """Return the state of a simulator before its first event; arrays that grow are empty."""
     state = State()
     state.listener = state.threads = state.slots = state.marks = np.empty(0, np.int64)
     state.scalars = scalars_of(plan, application)

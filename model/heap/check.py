@@ -1,4 +1,4 @@
-"""The equations of docs/machine.md, checked on the whole state of a machine; slow, for tests."""
+"""The equations of docs/machine.md, checked on the whole state of a simulator; slow, for tests."""
 
 from collections import Counter
 from collections.abc import Iterator

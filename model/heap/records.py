@@ -1,4 +1,4 @@
-"""The records of a machine's arrays: their fields, all int64. A link to nothing is -1."""
+"""The records of a simulator's arrays: their fields, all int64. A link to nothing is -1."""
 
 from heapsmith.model.compile.kernel import record_type
 

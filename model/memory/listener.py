@@ -98,46 +98,42 @@ class Listener:
             raise RuntimeError("an event touched more than it was given room for")
 
     def _begin_caches(self) -> None:
-        machine, array = self.hardware, self.array
-        tlb = machine.tlb
+        hardware, array = self.hardware, self.array
+        tlb = hardware.tlb
         private = (
-            (words.L1_MASK, words.L1_WAYS, machine.l1),
-            (words.L2_MASK, words.L2_WAYS, machine.l2),
+            (words.L1_MASK, words.L1_WAYS, hardware.l1),
+            (words.L2_MASK, words.L2_WAYS, hardware.l2),
             (words.SMALL_MASK, words.SMALL_WAYS, tlb.small),
             (words.HUGE_MASK, words.HUGE_WAYS, tlb.huge),
             (words.TLB2_MASK, words.TLB2_WAYS, tlb.second),
         )
         lengths = []
         for mask, ways, level in private:
-            sets = machine.sets(level) if level else 0
+            sets = hardware.sets(level) if level else 0
             # An absent level has a set of no ways, so that a search finds nothing.
             array[mask], array[ways] = max(0, sets - 1), level.ways if level else 0
             lengths.append(row_of(sets, int(array[ways])))
         offsets = (words.L2_OFFSET, words.SMALL_OFFSET, words.HUGE_OFFSET, words.TLB2_OFFSET, words.BRANCH_OFFSET)
         array[list(offsets)] = np.cumsum(lengths)
         array[words.CORE_WORDS] = array[words.BRANCH_OFFSET] + branches.WORDS
-        llc_sets = machine.sets(machine.llc)
-        array[words.LLC_SETS], array[words.LLC_WAYS] = llc_sets, machine.llc.ways
+        llc_sets = hardware.sets(hardware.llc)
+        array[words.LLC_SETS], array[words.LLC_WAYS] = llc_sets, hardware.llc.ways
         array[words.LLC_MASK] = -1 if llc_sets & (llc_sets - 1) else llc_sets - 1
-        array[words.CORES], array[words.CORES_MOST] = 1, machine.cores
-        array[words.ZEROES] = machine.zeroing_caches
+        array[words.CORES], array[words.CORES_MOST] = 1, hardware.cores
+        array[words.ZEROES] = hardware.zeroing_caches
         array[[words.NODE_FREE, words.LEAF_FREE, words.ROOM]] = -1
-        llc = row_of(llc_sets, machine.llc.ways)
+        llc = row_of(llc_sets, hardware.llc.ways)
         self._grow(
             {words.LLC_AT: llc, words.ROOT_AT: resident.ROOT_WORDS, words.CORES_AT: int(array[words.CORE_WORDS])}, -1
         )
         self.make_room(0)
 
-    def _private_lines(self) -> tuple[int, int]:
-        """Return the lines that L1 and L2 of a core hold."""
-        machine = self.hardware
-        return machine.l1.bytes // machine.line_bytes, (machine.l2.bytes if machine.l2 else 0) // machine.line_bytes
-
     def _room_for_cores(self, cores: int) -> None:
         if cores <= self.array[words.CORES]:
             return
         cores = min(max(cores, 2 * int(self.array[words.CORES])), self.hardware.cores)
-        slots = 1 << (cores * sum(self._private_lines()) * 3 // 2).bit_length()
+        private_bytes = sum(level.bytes for level in (self.hardware.l1, self.hardware.l2) if level)
+        slots = 1 << (cores * (private_bytes // self.hardware.line_bytes) * 3 // 2).bit_length()
         self._grow({words.CORES_AT: cores * int(self.array[words.CORE_WORDS]), words.DIRECTORY_AT: 2 * slots}, -1)
         self.array[words.CORES] = cores
         self.array[words.DIRECTORY_MASK] = slots - 1

@@ -1,11 +1,11 @@
-"""The arrays that a kernel of the machine takes, by name (model/heap/records.py)."""
+"""The arrays that a kernel of the simulator takes, by name (model/heap/records.py)."""
 
 from heapsmith.model.compile.kernel import Ints, Records
 from heapsmith.model.trace.columns import Columns
 
 
 class State(Columns):
-    """The state of a machine, its listener's array, and the columns of the chunk that it follows.
+    """The state of a simulator, its listener's array, and the columns of the chunk that it follows.
 
     addresses: empty, or the address code of the block that each event of the chunk returned, or -1.
     A field of the single record of `scalars` is an attribute too: `state.live_bytes += asked`.

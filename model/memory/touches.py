@@ -1,7 +1,7 @@
-"""Touches: the memory accesses and branches of the machine and its program, for a listener.
+"""Touches: the memory accesses and branches of a heap and its program, for a listener.
 
 All state of a listener is one array, `listener`, from model/memory/listener.py. SINK selects the
-listener; kernel.compiled(entry, SINK=...) and kernel.specialised make machines with another
+listener; kernel.compiled(entry, SINK=...) and kernel.specialised make simulators with another
 listener. With NONE, each function here compiles to nothing. Addresses are bytes below 2^46.
 """
 

@@ -9,7 +9,7 @@ import msgspec
 from heapsmith.model import policy
 from heapsmith.model.constants import HUGE_PAGE, PAGE
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.heap.machine import Counters, Statistics
+from heapsmith.model.heap.simulator import Counters, Statistics
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Touches
 from heapsmith.model.policy.front import NO_FRONT

@@ -7,7 +7,7 @@ import msgspec
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.heap.machine import Machine
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.distances import LOWEST
 from heapsmith.model.memory.hardware import Hardware, load_hardware
@@ -63,11 +63,11 @@ def reuse(
     """
     hardware = load_hardware()
     listeners = [Listener(hardware, DISTANCES) for _ in designs]
-    machines = [
-        Machine(make_plan(design), listener=listener, application=application)
+    simulators = [
+        Simulator(make_plan(design), listener=listener, application=application)
         for design, listener in zip(designs, listeners, strict=True)
     ]
-    extent = feed_all(trace, machines, "measuring distances", progress)
+    extent = feed_all(trace, simulators, "measuring distances", progress)
     return ReuseTable(
         str(trace),
         extent.events,
@@ -77,18 +77,18 @@ def reuse(
         application,
         CACHES,
         [
-            _curve(machine, listener, extent.operations, hardware)
-            for machine, listener in zip(machines, listeners, strict=True)
+            _curve(simulator, listener, extent.operations, hardware)
+            for simulator, listener in zip(simulators, listeners, strict=True)
         ],
     )
 
 
-def _curve(machine: Machine, listener: Listener, operations: int, hardware: Hardware) -> ReuseCurve:
+def _curve(simulator: Simulator, listener: Listener, operations: int, hardware: Hardware) -> ReuseCurve:
     found = listener.distances()
     counts = found.histogram.tolist()
     return ReuseCurve(
-        machine.plan.design.name,
-        machine.plan.hash,
+        simulator.plan.design.name,
+        simulator.plan.hash,
         found.accesses,
         found.accesses / max(1, operations),
         found.cold,

@@ -8,7 +8,7 @@ import msgspec
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.heap.machine import Counters, Machine, Statistics
+from heapsmith.model.heap.simulator import Counters, Simulator, Statistics
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Listener, Touches
@@ -101,25 +101,25 @@ def simulate(
     and price them if the hardware has costs. `progress` is called after each chunk. Raises BadInput
     if the trace is damaged.
     """
-    machines = [_warmed(design, hardware, application) for design in designs]
-    extent = feed_all(trace, machines, "simulating", progress)
+    simulators = [_warmed(design, hardware, application) for design in designs]
+    extent = feed_all(trace, simulators, "simulating", progress)
     return SimulationTable(
         str(trace),
         *extent,
         hardware.name if hardware else None,
         application if hardware else None,
         MEASURED_AS,
-        [_simulation(machine, extent.operations, hardware) for machine in machines],
+        [_simulation(simulator, extent.operations, hardware) for simulator in simulators],
     )
 
 
-def feed_all(trace: Path, machines: Sequence[Machine], what: str, progress: Progress | None) -> Extent:
-    """Feed the trace to every machine by chunks; `what` names the progress; BadInput if damaged."""
+def feed_all(trace: Path, simulators: Sequence[Simulator], what: str, progress: Progress | None) -> Extent:
+    """Feed the trace to every simulator by chunks; `what` names the progress; BadInput if damaged."""
     operations = done = 0
     with TraceReader(trace) as reader:
         for chunk in reader:
-            for machine in machines:
-                machine.feed(chunk)
+            for simulator in simulators:
+                simulator.feed(chunk)
             done += len(chunk.op)
             operations += int((chunk.op < Op.THREAD_START).sum())
             if progress:
@@ -127,26 +127,26 @@ def feed_all(trace: Path, machines: Sequence[Machine], what: str, progress: Prog
         return Extent(done, operations, reader.footer.threads, reader.footer.max_blocks)
 
 
-def _warmed(design: Design, hardware: Hardware | None, application: Application) -> Machine:
-    """Return a new machine after an event of another machine compiled or loaded its kernels."""
+def _warmed(design: Design, hardware: Hardware | None, application: Application) -> Simulator:
+    """Return a new simulator after an event of another compiled or loaded its kernels."""
     plan = make_plan(design)
 
-    def machine() -> Machine:
-        return Machine(plan, listener=Listener(hardware) if hardware else None, application=application)
+    def simulator() -> Simulator:
+        return Simulator(plan, listener=Listener(hardware) if hardware else None, application=application)
 
-    machine().step(Op.MALLOC, 0, 0, 1)
-    return machine()
+    simulator().step(Op.MALLOC, 0, 0, 1)
+    return simulator()
 
 
-def _simulation(machine: Machine, operations: int, hardware: Hardware | None) -> Simulation:
-    counters, statistics = machine.counters(), machine.statistics()
-    touches = machine.listener.counts() if machine.listener else None
-    design, peak = machine.plan.design, counters.totals["committed_peak"]
+def _simulation(simulator: Simulator, operations: int, hardware: Hardware | None) -> Simulation:
+    counters, statistics = simulator.counters(), simulator.statistics()
+    touches = simulator.listener.counts() if simulator.listener else None
+    design, peak = simulator.plan.design, counters.totals["committed_peak"]
     found = Simulation(
         design.name,
-        machine.plan.hash,
+        simulator.plan.hash,
         counters,
-        [row.size for row in machine.plan.classes],
+        [row.size for row in simulator.plan.classes],
         _rates(counters, operations),
         statistics,
         peak,
@@ -154,11 +154,11 @@ def _simulation(machine: Machine, operations: int, hardware: Hardware | None) ->
         touches,
         _touch_rates(touches, operations) if touches else None,
         None,
-        _ratio(statistics.events * 1_000_000_000, machine.kernel_ns),
+        _ratio(statistics.events * 1_000_000_000, simulator.kernel_ns),
     )
     if hardware is None or not hardware.costs:
         return found
-    return msgspec.structs.replace(found, price=price_of(machine.plan, found, operations, hardware))
+    return msgspec.structs.replace(found, price=price_of(simulator.plan, found, operations, hardware))
 
 
 def _rates(counters: Counters, operations: int) -> Rates:

@@ -1,4 +1,4 @@
-"""The machine: a heap of one design that does the events of a trace, as docs/machine.md says."""
+"""The simulator: does the events of a trace on a heap of one design, as docs/machine.md says."""
 
 import functools
 from time import thread_time_ns
@@ -76,8 +76,8 @@ def _run_with(compiled: bool, **constants: int) -> Any:
     return kernel.specialised(run, **constants) if constants else run
 
 
-class Machine:
-    """A heap. Its memory grows with the peak of the live blocks, not with the number of events.
+class Simulator:
+    """A simulated heap. Its memory grows with the peak of the live blocks, not with the number of events.
 
     compiled: run the kernels through numba; False runs the same functions as plain Python.
     listener: what follows the memory that heap and program touch, or None. application: the
