@@ -33,7 +33,8 @@ INLINED = ("pop", "push", "free_small")
 
 COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"
 DIRECTIVES = {
-    "plan.h": {"#ifndef HEAPSMITH_PLAN_H", "#define HEAPSMITH_PLAN_H", "#endif"},
+    "plan.h": {"#pragma once"},
+    "fast.c": {"#pragma GCC visibility push(hidden)", "#pragma GCC visibility pop"},
     UNIT: {"#define _GNU_SOURCE", "#ifndef HEAPSMITH_ARCHIVE", "#endif"},
     HEADER: {
         *("#ifndef HEAPSMITH_H", "#define HEAPSMITH_H", "#ifdef __cplusplus", "#ifdef __cpp_exceptions", "#endif"),

@@ -1,6 +1,5 @@
 /* The exported symbols: the whole malloc family, and what heapsmith's own tools ask of a library. */
-#ifndef HEAPSMITH_API_H
-#define HEAPSMITH_API_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,11 +38,6 @@ void heapsmith_check(void);
 void heapsmith_reset(size_t span_bytes);
 
 #pragma GCC visibility pop
-#pragma GCC visibility push(hidden)
 
 /* What the emitted free leaves to api.c: large blocks, NULL, and pointers that are not ours. */
 void hs_free_large(void *block);
-
-#pragma GCC visibility pop
-
-#endif

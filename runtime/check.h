@@ -1,10 +1,7 @@
 /* The checked build: -DHEAPSMITH_CHECKED=1 counts the hit path, asserts the equations, and can reset the heap. */
-#ifndef HEAPSMITH_CHECK_H
-#define HEAPSMITH_CHECK_H
+#pragma once
 
 #include <stdbool.h>
-
-#pragma GCC visibility push(hidden)
 
 #ifndef HEAPSMITH_CHECKED
 #define HEAPSMITH_CHECKED 0
@@ -18,7 +15,3 @@ static inline void check(bool holds, const char *equation)
     if (HEAPSMITH_CHECKED && !holds)
         hs_broken(equation);
 }
-
-#pragma GCC visibility pop
-
-#endif

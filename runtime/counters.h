@@ -1,6 +1,5 @@
 /* Counters of docs/machine.md section 10, in its order; each has one writer unless it says otherwise, and any reader. */
-#ifndef HEAPSMITH_COUNTERS_H
-#define HEAPSMITH_COUNTERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,8 +20,6 @@ struct heap_count {
     uint64_t realloc_in_place, realloc_moved;
     uint64_t committed, committed_peak;
 };
-
-#pragma GCC visibility push(hidden)
 
 extern struct heap_count hs_count;
 
@@ -77,7 +74,3 @@ static inline void count_checked(uint64_t *counter)
 
 /* Bytes newly committed, or given back (negative); keeps the peak. */
 void count_committed(int64_t by);
-
-#pragma GCC visibility pop
-
-#endif

@@ -1,6 +1,5 @@
 /* The heap of a thread: its structures, and the tables that the emitted C has of it. Terms and rules: docs/machine.md. */
-#ifndef HEAPSMITH_HEAP_H
-#define HEAPSMITH_HEAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,8 +7,6 @@
 
 #include "counters.h"
 #include "plan.h"
-
-#pragma GCC visibility push(hidden)
 
 struct block;
 struct heap;
@@ -119,7 +116,3 @@ static inline uint32_t hs_held(struct heap *heap, unsigned class)
 {
     return word_look(&heap->front[class].held) + stack_held(heap, class);
 }
-
-#pragma GCC visibility pop
-
-#endif

@@ -1,13 +1,10 @@
 /* Huge blocks: a mapping each, and the table that knows them (docs/machine.md section 8). All take the large lock themselves;
  * system calls on a mapping are made outside it, but for the one that moves it. */
-#ifndef HEAPSMITH_HUGE_H
-#define HEAPSMITH_HUGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#pragma GCC visibility push(hidden)
 
 void *huge_alloc(size_t pages, size_t alignment); /* NULL without memory */
 bool huge_free(void *block);                      /* false: no huge block */
@@ -18,7 +15,3 @@ bool huge_holds(const void *address);             /* in a huge block, at its sta
 void huge_census(size_t *bytes, size_t *blocks);
 void huge_check(void);
 void huge_reset(void);
-
-#pragma GCC visibility pop
-
-#endif

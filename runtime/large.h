@@ -1,14 +1,11 @@
 /* Large blocks: runs of pages and huge mappings; a thread's own run cache is looked at without the large lock. */
-#ifndef HEAPSMITH_LARGE_H
-#define HEAPSMITH_LARGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "heap.h"
-
-#pragma GCC visibility push(hidden)
 
 void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero); /* sets errno */
 void *hs_malloc_large(size_t bytes);
@@ -27,7 +24,3 @@ static inline void *hs_alloc_run_for(unsigned class)
 {
     return hs_malloc_large(hs_class[class].usable);
 }
-
-#pragma GCC visibility pop
-
-#endif

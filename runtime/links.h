@@ -1,11 +1,8 @@
 /* A free block on a list: the link to the next in its first word, encoded where the design is hardened. */
-#ifndef HEAPSMITH_LINKS_H
-#define HEAPSMITH_LINKS_H
+#pragma once
 
 #include "hardening/hardening.h"
 #include "span.h"
-
-#pragma GCC visibility push(hidden)
 
 struct block {
     uintptr_t link;
@@ -34,7 +31,3 @@ static inline struct block *link_take(struct block *block)
         block->link = 0;
     return next;
 }
-
-#pragma GCC visibility pop
-
-#endif

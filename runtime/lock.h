@@ -19,14 +19,11 @@
  * middle of malloc are not allowed by POSIX (malloc is neither async-cancel-safe nor async-signal-safe).
  *
  * Not recursive, not fair. errno is left alone. A lock lives for ever: the wake may touch it when the next holder is done. */
-#ifndef HEAPSMITH_LOCK_H
-#define HEAPSMITH_LOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#pragma GCC visibility push(hidden)
 
 /* All zero: free. */
 struct lock {
@@ -75,7 +72,3 @@ static inline void lock_forget(struct lock *lock)
 {
     __atomic_store_n(&lock->word, 0, __ATOMIC_RELEASE);
 }
-
-#pragma GCC visibility pop
-
-#endif

@@ -1,8 +1,5 @@
 /* The two locks of the process, and what becomes of them over fork. A thread that takes both takes the pool lock first. */
-#ifndef HEAPSMITH_LOCKS_H
-#define HEAPSMITH_LOCKS_H
-
-#pragma GCC visibility push(hidden)
+#pragma once
 
 void hs_lock_pool(void); /* slabs without a class, superslabs, abandoned heaps */
 void hs_unlock_pool(void);
@@ -11,7 +8,3 @@ void hs_unlock_large(void);
 
 /* From now on a thread that forks holds both locks until fork is over. It may allocate, as pthread_atfork(3) does. */
 void hs_locks_over_fork(void);
-
-#pragma GCC visibility pop
-
-#endif

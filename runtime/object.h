@@ -1,11 +1,8 @@
 /* Which object file an address lies in, by /proc/self/maps. */
-#ifndef HEAPSMITH_OBJECT_H
-#define HEAPSMITH_OBJECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#pragma GCC visibility push(hidden)
 
 /* A mapping of this process: [start, end), its file and where in the file it begins. */
 struct object {
@@ -15,7 +12,3 @@ struct object {
 
 /* The mapping that holds the address; false if there is none, or no /proc. Async-signal-safe, where dladdr(3) is not. */
 bool object_at(const void *address, struct object *object);
-
-#pragma GCC visibility pop
-
-#endif

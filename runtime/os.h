@@ -1,13 +1,10 @@
 /* Memory from the operating system: ranges of address space and what is committed of them, mappings, release. Nothing here
  * changes errno on success. */
-#ifndef HEAPSMITH_OS_H
-#define HEAPSMITH_OS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#pragma GCC visibility push(hidden)
 
 /* The arena is address space for all ranges, far from where the system places mappings. While os_reserving it is mapped
  * without access, so that nobody else is placed there. A limit on address space (RLIMIT_AS) counts what is mapped, used or
@@ -69,7 +66,3 @@ void os_huge_pages(void *start, size_t bytes, bool wanted);
 /* Gives the pages back; touched again they read as zero or, `lazily` (MADV_FREE), perhaps as they were. False (and nothing
  * done) if the OS refuses. */
 bool os_release(void *start, size_t bytes, bool lazily);
-
-#pragma GCC visibility pop
-
-#endif

@@ -1,13 +1,6 @@
 /* The rows of a new heap. */
-#ifndef HEAPSMITH_ROWS_H
-#define HEAPSMITH_ROWS_H
+#pragma once
 
 #include "heap.h"
 
-#pragma GCC visibility push(hidden)
-
 void hs_rows_init(struct heap *heap);
-
-#pragma GCC visibility pop
-
-#endif

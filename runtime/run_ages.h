@@ -1,11 +1,8 @@
 /* The age queue: free runs with committed pages, FIFO by when they were freed or split. Under the large lock. */
-#ifndef HEAPSMITH_RUN_AGES_H
-#define HEAPSMITH_RUN_AGES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
-
-#pragma GCC visibility push(hidden)
 
 void ages_join(uint32_t first);  /* a run was pushed on its bin; its `dirty` is set */
 void ages_leave(uint32_t first); /* it leaves its bin */
@@ -14,7 +11,3 @@ size_t ages_trim(void);          /* all free runs do, at once; bytes */
 size_t ages_reclaim(size_t wanted); /* free runs become address space, at least so many bytes if there are; the bytes */
 void ages_check(void);
 void ages_reset(void);
-
-#pragma GCC visibility pop
-
-#endif

@@ -1,21 +1,14 @@
 /* Runs that a heap's thread keeps after it freed them (docs/machine.md section 8). By the heap's own thread, without the
  * large lock, which is taken here where runs are given up. */
-#ifndef HEAPSMITH_RUN_CACHE_H
-#define HEAPSMITH_RUN_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct heap;
 
-#pragma GCC visibility push(hidden)
-
 void *run_cache_take(struct heap *heap, size_t pages); /* the newest of so many pages, to the program; NULL if there is none */
 bool run_cache_keeps(const struct heap *heap, size_t pages); /* would a run so long go to its cache? */
 void run_cache_put(struct heap *heap, void *block, size_t pages); /* a claimed run that the cache keeps; the oldest make room */
 void run_cache_empty(struct heap *heap); /* the oldest first */
 void run_cache_check(struct heap *heap);
-
-#pragma GCC visibility pop
-
-#endif

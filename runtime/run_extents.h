@@ -1,12 +1,9 @@
 /* Extents of free runs: neighbouring pages that the system has given, or not, alike (docs/machine.md section 8). Under the
  * large lock. */
-#ifndef HEAPSMITH_RUN_EXTENTS_H
-#define HEAPSMITH_RUN_EXTENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#pragma GCC visibility push(hidden)
 
 enum extent_kind {
     EXTENT_COMMITTED, /* handed out since it was last released, or on huge pages below round_up(top, 512) */
@@ -22,7 +19,3 @@ void extents_close(uint32_t first, uint32_t length); /* they were opened in vain
 uint32_t extents_seal(uint32_t first, uint32_t length); /* a run becomes address space only: how many of its pages were more */
 bool extents_release(uint32_t first, uint32_t length, bool lazily); /* a run's pages go back; false, and as before, if the OS refuses */
 uint32_t extents_check(uint32_t first, uint32_t length); /* of a run: its committed pages */
-
-#pragma GCC visibility pop
-
-#endif

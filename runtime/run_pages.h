@@ -1,14 +1,11 @@
 /* The run span, page by page (docs/machine.md sections 1, 6 and 8). Under the large lock, but for what run_state says. */
-#ifndef HEAPSMITH_RUN_PAGES_H
-#define HEAPSMITH_RUN_PAGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "plan.h"
-
-#pragma GCC visibility push(hidden)
 
 /* Of the run that begins at a page; RUN_NONE inside a run and at or above top.
  *
@@ -78,7 +75,3 @@ static inline void set_run_state(uint32_t page, enum run_state state)
 {
     __atomic_store_n(&hs_runs.page[page].state, (uint8_t)state, __ATOMIC_RELAXED);
 }
-
-#pragma GCC visibility pop
-
-#endif

@@ -1,13 +1,10 @@
 /* Runs: blocks of whole pages out of one reserved span (docs/machine.md section 8). Under the large lock unless it says
  * otherwise. A block is freed in two steps: claimed, which makes it no block any more, then cached or freed. */
-#ifndef HEAPSMITH_RUNS_H
-#define HEAPSMITH_RUNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#pragma GCC visibility push(hidden)
 
 struct run_census {
     size_t used_pages;      /* of runs with the program */
@@ -27,7 +24,3 @@ bool runs_span_holds(const void *address); /* block or not. Without the lock */
 struct run_census runs_census(void);
 void runs_check(void);
 void runs_reset(size_t span_bytes);
-
-#pragma GCC visibility pop
-
-#endif

@@ -1,13 +1,10 @@
 /* Slabs: to a class and back, and their pages. */
-#ifndef HEAPSMITH_SLABS_H
-#define HEAPSMITH_SLABS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "span.h"
-
-#pragma GCC visibility push(hidden)
 
 size_t slabs_space(void); /* bytes of the slab span and its tables */
 void slabs_init(void);
@@ -20,7 +17,3 @@ size_t slabs_reclaim(size_t wanted); /* empty slabs become address space: at lea
 void slabs_census(size_t *slab_bytes, size_t *out_bytes); /* committed to slabs; of that in blocks that are out */
 void slabs_check(void);              /* checked build */
 void slabs_reset(size_t span_bytes); /* checked build */
-
-#pragma GCC visibility pop
-
-#endif

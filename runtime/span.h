@@ -1,6 +1,5 @@
 /* The slab span: its slabs, their records and their marks. */
-#ifndef HEAPSMITH_SPAN_H
-#define HEAPSMITH_SPAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,8 +7,6 @@
 
 #include "check.h"
 #include "heap.h"
-
-#pragma GCC visibility push(hidden)
 
 /* One slab of the span; the table is out of line and parallel to the span.
  * out + freed == carved <= blocks; the bitmap has `freed` marks, all below `carved`. */
@@ -81,7 +78,3 @@ static inline bool slab_available(const struct slab *slab)
 {
     return slab->freed > 0 || slab->carved < hs_class[slab->class].blocks;
 }
-
-#pragma GCC visibility pop
-
-#endif

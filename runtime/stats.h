@@ -1,12 +1,9 @@
 /* What the library reports of itself: counters as JSON, and the foreign pointers it saw. All async-signal-safe. */
-#ifndef HEAPSMITH_STATS_H
-#define HEAPSMITH_STATS_H
+#pragma once
 
 #include <stdint.h>
 
 #include "text.h"
-
-#pragma GCC visibility push(hidden)
 
 /* One JSON object on one line (docs/api.md has its fields). Exact while no other thread allocates or frees. */
 void stats_json(struct text *out);
@@ -16,7 +13,3 @@ void hs_foreign_seen(const void *caller);
 
 /* One line on stderr as soon as more foreign pointers than this were seen. */
 extern uint64_t stats_foreign_limit;
-
-#pragma GCC visibility pop
-
-#endif

@@ -1,18 +1,11 @@
 /* The store: blocks of a class out of its slabs and back. */
-#ifndef HEAPSMITH_STORE_H
-#define HEAPSMITH_STORE_H
+#pragma once
 
 #include <stdint.h>
 
 #include "heap.h"
 
-#pragma GCC visibility push(hidden)
-
 uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want); /* a refill; takes the store's lock */
 void hs_give(struct heap *heap, unsigned class, void *block); /* under the store's lock, as the next */
 void hs_give_batch(struct heap *heap, unsigned class, void *const *blocks, uint32_t count);
 void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count); /* takes the lock */
-
-#pragma GCC visibility pop
-
-#endif

@@ -1,12 +1,9 @@
 /* Text to a file descriptor without stdio and without malloc: async-signal-safe, for messages and reports. */
-#ifndef HEAPSMITH_TEXT_H
-#define HEAPSMITH_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#pragma GCC visibility push(hidden)
 
 /* One writer and its buffer, which goes out when it is full and at text_end. */
 struct text {
@@ -29,7 +26,3 @@ void text_quoted(struct text *out, const char *string); /* a JSON string, quotes
 void text_number(struct text *out, uint64_t number);
 void text_hex(struct text *out, uintptr_t number, size_t digits); /* 0x and at least so many digits, at most 16 */
 bool text_end(struct text *out); /* writes what is left; false if any write failed */
-
-#pragma GCC visibility pop
-
-#endif

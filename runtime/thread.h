@@ -1,12 +1,9 @@
 /* The life of heaps. */
-#ifndef HEAPSMITH_THREAD_H
-#define HEAPSMITH_THREAD_H
+#pragma once
 
 #include <stdbool.h>
 
 #include "heap.h"
-
-#pragma GCC visibility push(hidden)
 
 bool hs_started(void); /* the spans exist, now if not before; false without address space */
 struct heap *hs_heap_start(void); /* the calling thread's heap, adopted or created; hs_no_heap without memory */
@@ -23,7 +20,3 @@ static inline struct heap *hs_heap_of(struct heap *heap)
 {
     return heap != &hs_no_heap ? heap : hs_heap_start();
 }
-
-#pragma GCC visibility pop
-
-#endif

@@ -1,17 +1,10 @@
 /* The transfer cache: batches flushed by one heap for another's refill. All take the store's lock, but for the last two. */
-#ifndef HEAPSMITH_TRANSFER_H
-#define HEAPSMITH_TRANSFER_H
+#pragma once
 
 #include "heap.h"
-
-#pragma GCC visibility push(hidden)
 
 void hs_transfer_flush(struct heap *heap, unsigned class, void *const *blocks); /* kept, or given to the store */
 uint32_t hs_transfer_take(struct heap *heap, unsigned class, void **blocks); /* a refill: the newest batch, as it was flushed; 0: none */
 void hs_transfer_empty(void); /* all of it goes to the store */
 void hs_transfer_check(void); /* checked build */
 void hs_transfer_reset(void);
-
-#pragma GCC visibility pop
-
-#endif

@@ -3,12 +3,15 @@
  * Emitted by heapsmith 0.1.0 from design "default", content hash 62bdedf87d88.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
+/* What heap.c defines is in this library: it is reached without a load of its address. */
+#pragma GCC visibility push(hidden)
 #include "api.h"
 #include "front/stack.h"
 #include "front/array_stack.h"
 #include "large.h"
 #include "span.h"
 #include "thread.h"
+#pragma GCC visibility pop
 
 /* 16-byte blocks for requests of 0 to 16 bytes: at most 16 bytes unused inside, 4096 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.

@@ -3,8 +3,7 @@
  * Emitted by heapsmith 0.1.0 from design "default", content hash 62bdedf87d88.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
-#ifndef HEAPSMITH_PLAN_H
-#define HEAPSMITH_PLAN_H
+#pragma once
 
 /* Sizes: a request of n bytes is of class hs_size_class[(n + SIZE_BIAS + GRAIN - 1) / GRAIN] while n <= SMALL_LIMIT. */
 enum {
@@ -163,5 +162,3 @@ enum {
     SLOT_28672 = 3698,
     SLOT_32768 = 3708,
 };
-
-#endif

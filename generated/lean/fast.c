@@ -3,11 +3,14 @@
  * Emitted by heapsmith 0.1.0 from design "lean", content hash 1c24ab41b973.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
+/* What heap.c defines is in this library: it is reached without a load of its address. */
+#pragma GCC visibility push(hidden)
 #include "api.h"
 #include "front/linked_list.h"
 #include "large.h"
 #include "span.h"
 #include "thread.h"
+#pragma GCC visibility pop
 
 /* 16-byte blocks for requests of 0 to 16 bytes: at most 16 bytes unused inside, 256 blocks a slab.
  * Linked list: LIFO through the blocks' first words, of the heap's thread alone.

@@ -3,8 +3,7 @@
  * Emitted by heapsmith 0.1.0 from design "lean", content hash 1c24ab41b973.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
-#ifndef HEAPSMITH_PLAN_H
-#define HEAPSMITH_PLAN_H
+#pragma once
 
 /* Sizes: a request of n bytes is of class hs_size_class[(n + SIZE_BIAS + GRAIN - 1) / GRAIN] while n <= SMALL_LIMIT. */
 enum {
@@ -139,5 +138,3 @@ enum {
     SLOT_1360 = 277,
     SLOT_2048 = 279,
 };
-
-#endif

@@ -3,6 +3,8 @@
  * Emitted by heapsmith 0.1.0 from design "owner", content hash cf32a998cd0b.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
+/* What heap.c defines is in this library: it is reached without a load of its address. */
+#pragma GCC visibility push(hidden)
 #include "api.h"
 #include "remote/owner_list.h"
 #include "front/stack.h"
@@ -10,6 +12,7 @@
 #include "large.h"
 #include "span.h"
 #include "thread.h"
+#pragma GCC visibility pop
 
 /* 16-byte blocks for requests of 0 to 16 bytes: at most 16 bytes unused inside, 1024 blocks a slab.
  * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.

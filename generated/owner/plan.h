@@ -3,8 +3,7 @@
  * Emitted by heapsmith 0.1.0 from design "owner", content hash cf32a998cd0b.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
-#ifndef HEAPSMITH_PLAN_H
-#define HEAPSMITH_PLAN_H
+#pragma once
 
 /* Sizes: a request of n bytes is of class hs_size_class[(n + SIZE_BIAS + GRAIN - 1) / GRAIN] while n <= SMALL_LIMIT. */
 enum {
@@ -141,5 +140,3 @@ enum {
     SLOT_5456 = 1091,
     SLOT_8192 = 1095,
 };
-
-#endif

@@ -3,6 +3,8 @@
  * Emitted by heapsmith 0.1.0 from design "two-level", content hash 39009f135183.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
+/* What heap.c defines is in this library: it is reached without a load of its address. */
+#pragma GCC visibility push(hidden)
 #include "api.h"
 #include "front/stack.h"
 #include "front/array_stack.h"
@@ -11,6 +13,7 @@
 #include "large.h"
 #include "span.h"
 #include "thread.h"
+#pragma GCC visibility pop
 
 /* 16-byte blocks for requests of 0 to 16 bytes: at most 16 bytes unused inside, 4096 blocks a slab.
  * Array stack over a linked list, both LIFO and of the heap's thread alone.

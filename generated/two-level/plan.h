@@ -3,8 +3,7 @@
  * Emitted by heapsmith 0.1.0 from design "two-level", content hash 39009f135183.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
-#ifndef HEAPSMITH_PLAN_H
-#define HEAPSMITH_PLAN_H
+#pragma once
 
 /* Sizes: a request of n bytes is of class hs_size_class[(n + SIZE_BIAS + GRAIN - 1) / GRAIN] while n <= SMALL_LIMIT. */
 enum {
@@ -163,5 +162,3 @@ enum {
     SLOT_28672 = 3903,
     SLOT_32768 = 3904,
 };
-
-#endif

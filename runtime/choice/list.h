@@ -1,6 +1,5 @@
 /* The LIFO list of a class's available slabs, doubly linked through their records, for the slab choices that keep one. */
-#ifndef HEAPSMITH_LIST_H
-#define HEAPSMITH_LIST_H
+#pragma once
 
 #include "span.h"
 
@@ -24,5 +23,3 @@ static inline void slab_unlink(struct class_slabs *slabs, struct slab *slab)
     if (slab->next != NULL)
         slab->next->previous = slab->previous;
 }
-
-#endif

@@ -1,12 +1,9 @@
 /* Empties: whom an empty slab and a superslab serve. Under the pool lock. */
-#ifndef HEAPSMITH_EMPTIES_H
-#define HEAPSMITH_EMPTIES_H
+#pragma once
 
 #include <stddef.h>
 
 #include "span.h"
-
-#pragma GCC visibility push(hidden)
 
 struct superslab {
     size_t next; /* offset of the next slab to hand out */
@@ -16,7 +13,3 @@ struct superslab {
 struct slab **empties_pool(unsigned class);
 struct superslab *empties_superslab(unsigned class);
 void empties_reset(void);
-
-#pragma GCC visibility pop
-
-#endif

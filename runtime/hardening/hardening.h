@@ -1,14 +1,11 @@
 /* Hardening: what stands between the program and the machine (docs/hardening.md). */
-#ifndef HEAPSMITH_HARDENING_H
-#define HEAPSMITH_HARDENING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "heap.h"
-
-#pragma GCC visibility push(hidden)
 
 void hardening_released(size_t offset);                  /* an empty slab's pages went back */
 void hardening_check(const void *block);                 /* the program gives this block of the slab span to realloc or usable_size: is it one? */
@@ -18,7 +15,3 @@ void hardening_unseal(const void *block, size_t usable); /* it comes back, or ch
 void hardening_empty(struct heap *heap);                 /* thread exit: the quarantine's blocks are freed */
 void hs_misuse(const char *fault, const void *block) __attribute__((noreturn, cold)); /* one line, then abort */
 extern uintptr_t hs_link_key; /* of this process; 0 where links are not encoded */
-
-#pragma GCC visibility pop
-
-#endif

@@ -1,13 +1,10 @@
 /* What the emitted malloc and free of hardened heaps do with the live map (live.c). */
-#ifndef HEAPSMITH_HARDENING_LIVE_H
-#define HEAPSMITH_HARDENING_LIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "span.h"
-
-#pragma GCC visibility push(hidden)
 
 enum { LIVE = 1, FREED = 2 }; /* 0: no block that was ever handed out begins here */
 
@@ -36,7 +33,3 @@ static inline void hs_dies(const void *block)
         hs_not_live(block, "double free");
     hs_live[offset / GRAIN] = FREED;
 }
-
-#pragma GCC visibility pop
-
-#endif

@@ -1,6 +1,5 @@
 /* One process image's spool file: its beginning, its extents, its counts. */
-#ifndef HEAPSMITH_IMAGE_H
-#define HEAPSMITH_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ bool window_copy(struct window *window);
 
 void count_drop(void);
 void count_spool_time(uint64_t ticks);
-
-#endif

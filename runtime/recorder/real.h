@@ -1,6 +1,5 @@
 /* The malloc family that the program would have had without the recorder. */
-#ifndef HEAPSMITH_REAL_H
-#define HEAPSMITH_REAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ bool is_bootstrap(const void *block);
 
 /* Bytes from `block` to the end of the static buffer: what a copy of it may read. */
 size_t bootstrap_rest(const void *block);
-
-#endif

@@ -14,8 +14,7 @@
  *   slot 1, word 0   size, all of it (replaces that of slot 0)
  *   slot 1, word 1   address >> 48, << 8 | log2 of the alignment
  * All words are little-endian. A record never crosses from one unit into the next. */
-#ifndef HEAPSMITH_SPOOL_H
-#define HEAPSMITH_SPOOL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -77,5 +76,3 @@ struct window {
     uint64_t magic;
 };
 _Static_assert(sizeof(struct window) == SPOOL_UNIT_BYTES, "a window is one unit");
-
-#endif

@@ -1,6 +1,5 @@
 /* The hot path: one thread's place in its spool, and the writing of one record. */
-#ifndef HEAPSMITH_WRITER_H
-#define HEAPSMITH_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -103,5 +102,3 @@ static inline void put_event(struct writer *w, uint64_t operation, const void *b
     else
         put_long_record(w, operation, stamp, address, bytes, 0);
 }
-
-#endif

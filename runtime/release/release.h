@@ -1,13 +1,10 @@
 /* Release: pages back to the OS. */
-#ifndef HEAPSMITH_RELEASE_H
-#define HEAPSMITH_RELEASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "span.h"
-
-#pragma GCC visibility push(hidden)
 
 void release_retired(struct slab *slab); /* under the pool lock */
 struct slab *release_due(void);          /* the next slab whose pages should go back, or NULL; under the pool lock */
@@ -16,7 +13,3 @@ void release_needed_runs(size_t bytes);  /* of free runs whose pages had gone ba
 bool release_keeps_runs(size_t bytes);   /* may free runs keep this sum of committed bytes? */
 void release_check(void);                /* checked build */
 void release_reset(void);
-
-#pragma GCC visibility pop
-
-#endif

@@ -1,13 +1,10 @@
 /* Remote free: by threads that are not the owner; and which store a heap uses. */
-#ifndef HEAPSMITH_REMOTE_H
-#define HEAPSMITH_REMOTE_H
+#pragma once
 
 #include <stdbool.h>
 
 #include "heap.h"
 #include "span.h"
-
-#pragma GCC visibility push(hidden)
 
 struct store *remote_store(struct heap *heap);
 void remote_lock_store(void);
@@ -18,7 +15,3 @@ void remote_own(struct slab *slab, struct heap *heap);
 bool remote_drain(struct heap *heap);           /* true if blocks came */
 bool remote_takes(unsigned class, void *block); /* a thread without a heap frees it: does its owner have it now? */
 void remote_reset(void);
-
-#pragma GCC visibility pop
-
-#endif

@@ -1,6 +1,5 @@
 /* What the parts of the replayer share: the block table, a thread of the replay, and how it ends on an error. */
-#ifndef HEAPSMITH_REPLAY_H
-#define HEAPSMITH_REPLAY_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -82,5 +81,3 @@ void check_whole(const struct worker *w, const struct event *event, const struct
 
 /* A resized block must be aligned and keep the contents of its first old_bytes; fills it with a new pattern. */
 void check_resized(const struct worker *w, const struct event *event, struct block *block, uint64_t old_bytes);
-
-#endif

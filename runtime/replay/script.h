@@ -3,8 +3,7 @@
  * File, in the machine's own byte order: a header, the events, then `streams + 1` first-segment numbers (u64) and the
  * segments. The segments first[t] .. first[t + 1] - 1 in that order are thread t's events. A block has a slot in the
  * replayer's table; slots are numbered anew per stream by the writer (see there), so they are not the trace's ids. */
-#ifndef HEAPSMITH_REPLAY_SCRIPT_H
-#define HEAPSMITH_REPLAY_SCRIPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ void script_fetch(const struct event *events, uint64_t n);
 
 /* Unmap the pages of n events that have been replayed. */
 void script_forget(const struct event *events, uint64_t n);
-
-#endif

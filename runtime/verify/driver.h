@@ -1,6 +1,5 @@
 /* The conformance driver: what its parts share. Its own malloc is the system's; the library under test is only called. */
-#ifndef HEAPSMITH_DRIVER_H
-#define HEAPSMITH_DRIVER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ void facts(void);
 
 /* storm.c: many threads at once. */
 void together(void);
-
-#endif
