@@ -8,8 +8,9 @@ import msgspec
 import pytest
 from sanitized import STRESS
 
+from heapsmith.bench.common.command import run
 from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.gates.soak import FLAGS, GROWTH, LEAST_CYCLES, PHASES, PROGRAM, Soak, parse, run
+from heapsmith.bench.gates.soak import FLAGS, GROWTH, LEAST_CYCLES, PHASES, PROGRAM, Soak, main, parse
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.errors import BadInput, CheckFailed
 
@@ -34,7 +35,7 @@ def text_of(cycles: int, rss_of_cycle: list[int]) -> str:
 def test_twenty_seconds(tmp_path: Path) -> None:
     out = tmp_path / "soak.json"
     words = ["--minutes", "0.3333", "--live", "16", "--duty", "40", "--sample-ms", "200", "--json", str(out)]
-    assert run(words) == 0
+    assert run(main, words) == 0
     ours, glibc = msgspec.json.decode(out.read_bytes(), type=Written).soaks
     assert (ours.allocator, glibc.allocator) == ("default", "glibc")
     assert ours.samples[-1].elapsed_ms >= 20_000
@@ -74,18 +75,19 @@ def test_too_few_cycles_are_not_judged() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--minutes", "0"], "is not a number above 0"),
-        (["--duty", "101"], "is not a whole number from 1 to 100"),
+        (["--minutes", "0"], "greater than or equal to 0.1"),
+        (["--duty", "101"], "less than or equal to 100"),
         (["--design", "no-such-design"], "no-such-design"),
-        (["--design", "default", "default"], "each once"),
+        (["--design", "default", "--design", "default"], "each once"),
         (["--json", "/no/such/folder/file"], "cannot be written"),
         (["--live", "2", "--threads", "4"], "at least 1 MiB for each"),
-        (["--what"], "unrecognized arguments"),
+        (["--json", "/"], "is a directory"),
+        (["--what"], "No such option"),
     ],
 )
 def test_mistakes(words: list[str], says: str) -> None:
     with pytest.raises(BadInput, match=says) as mistake:
-        run(words)
+        run(main, words)
     assert "\n" not in str(mistake.value)
 
 

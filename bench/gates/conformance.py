@@ -2,18 +2,19 @@
 
 import sys
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
-import msgspec
+import typer
 
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.programs.programs import programs, trace_of
-from heapsmith.codegen.verify import Run, verify
+from heapsmith.codegen.verify import verify
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.files import scratch
 
 
-class Cell(msgspec.Struct, frozen=True):
+class Cell(NamedTuple):
     """One design on one program's trace; the counts are sums over both builds."""
 
     design: str
@@ -23,35 +24,24 @@ class Cell(msgspec.Struct, frozen=True):
     differences: list[str]
 
 
-def traces(folder: Path) -> dict[str, Path]:
-    """A new trace of each program that this machine has."""
-    recorded: dict[str, Path] = {}
+def conformance(folder: Path, designs: list[str]) -> list[Cell]:
+    """Every design on a new trace of every program here. Raises like `record` and `verify`."""
+    recorded: dict[str, str] = {}
     for program in programs(folder / "inputs", scale=1):
         if lacks := program.lacks():
             print(f"{program.name}: left out, needs {', '.join(lacks)}", file=sys.stderr)
-            continue
-        recorded[program.name] = trace_of(program, folder / program.name)
-    return recorded
-
-
-def conformance(folder: Path, designs: list[str]) -> list[Cell]:
-    """Every design on every trace. Raises like `record` and `verify`; cells hold differences."""
-    recorded = traces(folder)
+        else:
+            recorded[str(trace_of(program, folder / program.name))] = program.name
     cells: list[Cell] = []
-    for name in designs:
-        report = verify(load(name), list(recorded.values()), audit=False)
-        for program, trace in recorded.items():
-            runs = [run for run in report.runs if Path(run.trace) == trace]
-            cells.append(_cell(name, program, runs))
-            cell = cells[-1]
-            said = f"{name}: {program}: {cell.events:,} events, {len(cell.differences)} differences"
-            print(said, file=sys.stderr)
+    for design in designs:
+        report = verify(load(design), [*map(Path, recorded)], audit=False)
+        for trace, name in recorded.items():
+            runs = [run for run in report.runs if run.trace == trace]
+            differences = [f"{run.build}: {run.difference}" for run in runs if run.difference is not None]
+            events, addresses = sum(run.events for run in runs), sum(run.addresses for run in runs)
+            cells.append(Cell(design, name, events, addresses, differences))
+            print(f"{design}: {name}: {events:,} events, {len(differences)} differences", file=sys.stderr)
     return cells
-
-
-def _cell(design: str, program: str, runs: list[Run]) -> Cell:
-    differences = [f"{run.build}: {run.difference}" for run in runs if run.difference is not None]
-    return Cell(design, program, sum(run.events for run in runs), sum(run.addresses for run in runs), differences)
 
 
 def show(cells: list[Cell]) -> None:
@@ -70,10 +60,10 @@ def _sums(cells: list[Cell]) -> list[str]:
     ]
 
 
-def main(words: list[str]) -> int:
-    """Run the designs named as arguments, by default all built-in ones; 1 if anything differs."""
+def main(designs: Annotated[list[str] | None, typer.Argument()] = None) -> int:
+    """Run the designs, by default all built-in ones; 1 if anything differs."""
     with scratch() as folder:
-        cells = conformance(folder, words or builtin_names())
+        cells = conformance(folder, designs or builtin_names())
     show(cells)
     for cell in cells:
         for difference in cell.differences:

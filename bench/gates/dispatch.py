@@ -32,7 +32,7 @@ def cost(form: str, design: str, *, operations: int = OPERATIONS) -> Cost:
     return Cost(instructions, jumps, branches_missed + jumps_missed)
 
 
-def main(_: list[str]) -> int:
+def main() -> int:
     """Print the table of docs/dispatch.md."""
     for form in FORMS:
         for design in DESIGNS:

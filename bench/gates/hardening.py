@@ -11,7 +11,7 @@ from heapsmith.bench.programs.instructions import FORMS, per_operation
 from heapsmith.bench.programs.measure import measure
 from heapsmith.bench.programs.programs import programs
 from heapsmith.model import policy
-from heapsmith.model.design.design import Design, changed, load
+from heapsmith.model.design.design import changed, load
 from heapsmith.model.files import scratch
 
 PROGRAM = "python"
@@ -29,7 +29,9 @@ class Price(msgspec.Struct, frozen=True):
 
 def prices(folder: Path) -> list[Price]:
     """Every level of the default design; glibc's row is first."""
-    libraries = {"glibc": None} | {level: library_of(_design(level)) for level in policy.names("hardening")}
+    libraries: dict[str, Path | None] = {"glibc": None}
+    for level in policy.names("hardening"):
+        libraries[level] = library_of(changed(load("default"), f"default-{level}", {"hardening": {"kind": level}}))
     program = next(row for row in programs(folder) if row.name == PROGRAM)
     names = [str(path) if path else "glibc" for path in libraries.values()]
     table = measure([*map(str, program.command)], names, rounds=ROUNDS)
@@ -44,16 +46,11 @@ def prices(folder: Path) -> list[Price]:
     ]
 
 
-def _design(level: str) -> Design:
-    """The default design at a level of hardening."""
-    return changed(load("default"), f"default-{level}", {"hardening": {"kind": level}})
-
-
-def main(words: list[str]) -> int:
-    """Print the table; `--json` prints it as JSON."""
+def main(json: bool = False) -> int:
+    """Print the table, or print it as JSON."""
     with scratch() as folder:
         rows = prices(folder)
-    if "--json" in words:
+    if json:
         print(msgspec.json.encode(rows).decode())
         return 0
     columns = ("level", *(f"instructions per pair, {form}" for form in FORMS), f"{PROGRAM}: time", "peak RSS")

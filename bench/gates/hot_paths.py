@@ -95,7 +95,7 @@ def compare(found: Counts, permitted: Counts) -> list[str]:
     return wrong + [f"{what}: in {FILE.name}, but not counted any more: run `make hot-paths`" for what in gone]
 
 
-def main(_: list[str]) -> int:
+def main() -> int:
     """Count, write the file, and print it."""
     content = as_toml(find_gcc().version, count())
     write_text(FILE, content)

@@ -2,6 +2,9 @@
 
 from functools import lru_cache
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.command import exit_with
@@ -22,8 +25,11 @@ CALLING = "lean"
 
 
 def _program(header_of: Design, library: Path | None, dry: bool) -> Path:
-    """inlined.c with the heapsmith.h of a design, linked with the library that the header needs."""
-    link = [] if library is None else ["-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{library.parent}"]
+    """inlined.c with the heapsmith.h of a design, linked with the library that the header needs.
+
+    The library must be preloaded: its folder may have a name that no rpath can hold.
+    """
+    link = [] if library is None else ["-Wl,--no-as-needed", str(library)]
     with scratch() as folder:
         (folder / HEADER).write_bytes(contents(header_of)[HEADER])
         words = [*PROGRAM_FLAGS, f"-DDRY={int(dry)}", *link]
@@ -46,11 +52,10 @@ def per_pair(form: str, design: Design, *, inlined: bool, operations: int = PAIR
     return (int(between(library, tool, FORMS[form], operations)[0]) - _loop(form, operations)) / operations
 
 
-def main(words: list[str]) -> int:
-    """A line for each form, of the design that the first argument names (`default` without one)."""
-    design = load(*(words[:1] or ["default"]))
+def main(design: Annotated[str, typer.Argument()] = "default") -> int:
+    """Print a line for each form."""
     for form in FORMS:
-        counts = (per_pair(form, design, inlined=inlined) for inlined in (False, True))
+        counts = (per_pair(form, load(design), inlined=inlined) for inlined in (False, True))
         print("{}: malloc and free {:.1f}, heapsmith.h {:.1f} instructions".format(form, *counts))
     return 0
 

@@ -1,7 +1,6 @@
 """The soak: a load of repeating phases, under designs and glibc; fragmentation must not grow.
 
-python -m heapsmith.bench.gates.soak [--minutes 30] [--design default ...] [--json FILE]      (or:
-make soak)
+python -m heapsmith.bench.gates.soak [--minutes 30] [--design default]... [--json FILE], or make soak
 
 Fragmentation is RSS / live bytes: RSS beyond the program's own tables, and requested live bytes. It
 is compared at the ends of phases, when the load is the same as in other cycles and the program is
@@ -9,16 +8,15 @@ at rest. For each kind of phase, the median of the last third of the cycles must
 times that of the second third. The first third is ignored: a heap may need time to reach its size.
 """
 
-import argparse
 import subprocess
 import tempfile
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import NoReturn
+from typing import Annotated
 
 import msgspec
+import typer
 
 from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.command import exit_with
@@ -180,70 +178,31 @@ def _check_writable(out: Path) -> None:
             pass
     except OSError as error:
         raise BadInput(f"{out}: cannot be written: {error.strerror}") from None
-    if out.is_dir():
-        raise BadInput(f"{out}: is a folder; expected a file's name")
 
 
-class _Arguments(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise BadInput(f"{message} (see --help)")
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
-
-
-def _whole(least: int, most: int) -> Callable[[str], int]:
-    def whole(text: str) -> int:
-        value = int(text) if text.isdecimal() else least - 1
-        if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {most}")
-        return value
-
-    return whole
-
-
-def _parse_arguments(words: list[str]) -> argparse.Namespace:
-    parser = _Arguments(prog="python -m heapsmith.bench.gates.soak", description=(__doc__ or "").splitlines()[0])
-    for option, kind, default, metavar, what in (
-        ("--minutes", _positive, 30.0, "N", "duration"),
-        ("--threads", _whole(1, 64), 4, "N", "worker threads"),
-        ("--live", _whole(1, 1 << 20), 256, "MIB", "most live bytes"),
-        ("--duty", _whole(1, 100), 100, "PERCENT", "share of the time in which they work"),
-        ("--sample-ms", _whole(1, 1 << 30), 1000, "N", "time between samples"),
-    ):
-        help_text = f"{what} (default {default:g})"
-        parser.add_argument(option, type=kind, default=default, metavar=metavar, help=help_text)
-    designs = "designs, besides glibc (default: default)"
-    parser.add_argument("--design", nargs="+", action="extend", metavar="D", help=designs)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample to FILE")
-    asked = parser.parse_args(words)
-    asked.design = asked.design or ["default"]
-    return asked
-
-
-def run(words: list[str]) -> int:
-    """Run the soak of the arguments; returns 1 if fragmentation grows under a design."""
-    asked = _parse_arguments(words)
-    if GLIBC in asked.design or len(set(asked.design)) < len(asked.design):
+def main(
+    minutes: Annotated[float, typer.Option(metavar="N", min=0.1, max=1e6, help="Duration.")] = 30.0,
+    threads: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Worker threads.")] = 4,
+    live: Annotated[int, typer.Option(metavar="MIB", min=1, max=1 << 20, help="Most live bytes.")] = 256,
+    duty: Annotated[int, typer.Option(metavar="PERCENT", min=1, max=100, help="Share of time that they work.")] = 100,
+    sample_ms: Annotated[int, typer.Option(metavar="N", min=1, help="Time between samples.")] = 1000,
+    design: Annotated[list[str], typer.Option(metavar="D", help="A design besides glibc; repeat it.")] = ["default"],  # noqa: B006
+    json: Annotated[Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write every sample to it.")] = None,
+) -> int:
+    """The soak: exits with 1 if fragmentation grows under a design."""
+    if GLIBC in design or len(set(design)) < len(design):
         raise BadInput("--design: expected designs, each once; glibc is always run")
-    how = Load(max(1, round(asked.minutes * 60)), asked.threads, asked.live, asked.duty, asked.sample_ms)
-    if how.live_mib < how.threads:
-        raise BadInput(f"--live: {how.live_mib} MiB for {how.threads} threads; expected at least 1 MiB for each")
-    if asked.json is not None:
-        _check_writable(asked.json)
-    found = soak(asked.design, how)
+    if live < threads:
+        raise BadInput(f"--live: {live} MiB for {threads} threads; expected at least 1 MiB for each")
+    if json is not None:
+        _check_writable(json)
+    how = Load(round(minutes * 60), threads, live, duty, sample_ms)
+    found = soak(design, how)
     show(found)
-    if asked.json is not None:
-        write_json(asked.json, {"load": how, "growth_allowed": GROWTH, "soaks": found})
+    if json is not None:
+        write_json(json, {"load": how, "growth_allowed": GROWTH, "soaks": found})
     return int(any(verdict.grows for soak in found if soak.allocator != GLIBC for verdict in soak.verdicts))
 
 
 if __name__ == "__main__":
-    exit_with(run)
+    exit_with(main)
