@@ -9,11 +9,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
+import typer
 
+from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.peers.older_glibc import bind_to_older
 from heapsmith.bench.peers.peers import Library, built_folder, require_malloc_of
 from heapsmith.model.errors import BadInput, CheckFailed, HeapsmithError, Missing
@@ -22,7 +25,8 @@ APT_HELPER = "/usr/lib/apt/apt-helper"
 DEBIAN_POOL = "http://deb.debian.org/debian/pool/main"
 DEBIAN_PACKAGE = {"g++": "g++", "gcc": "gcc", "cc": "gcc", "dpkg-deb": "dpkg", APT_HELPER: "apt"}
 NOT_OURS = {"LD_PRELOAD", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"}
-DEB_GLIBC = "2.38"
+JOBS = str(len(os.sched_getaffinity(0)))
+DEB_GLIBC = (2, 38)
 
 
 class Crate(NamedTuple):
@@ -73,10 +77,6 @@ def _run(command: Sequence[str], folder: Path) -> str:
     return done.stdout
 
 
-def _jobs() -> str:
-    return str(len(os.sched_getaffinity(0)))
-
-
 def jemalloc(source: Path, scratch: Path) -> tuple[str, Path]:
     """configure and make by INSTALL.md; the crate keeps configure in another place."""
     stated = source.name.partition("+")[2]
@@ -84,7 +84,7 @@ def jemalloc(source: Path, scratch: Path) -> tuple[str, Path]:
     shutil.copy(source / "configure" / "configure", scratch)
     _run(["g++", "--version"], scratch)
     _run(["sh", "configure", f"--with-version={stated}", "--disable-static", "--disable-doc"], scratch)
-    _run(["make", "-j", _jobs(), "lib/libjemalloc.so.2"], scratch)
+    _run(["make", "-j", JOBS, "lib/libjemalloc.so.2"], scratch)
     return stated.partition("-")[0], scratch / "lib" / "libjemalloc.so.2"
 
 
@@ -92,10 +92,12 @@ def _cmake(source: Path, scratch: Path, target: str, *options: str) -> None:
     """Build with CMakeLists.txt in the release configuration."""
     _run(["g++", "--version"], scratch)
     _run(["cmake", "-S", str(source), "-B", str(scratch), "-DCMAKE_BUILD_TYPE=Release", *options], scratch)
-    _run(["cmake", "--build", str(scratch), "--target", target, "--parallel", _jobs()], scratch)
+    _run(["cmake", "--build", str(scratch), "--target", target, "--parallel", JOBS], scratch)
 
 
-def _mimalloc(source: Path, scratch: Path) -> tuple[str, Path]:
+def mimalloc(source: Path, scratch: Path, folder: str) -> tuple[str, Path]:
+    """One of the two releases in the crate."""
+    source = source / "c_src" / folder
     header = (source / "include" / "mimalloc.h").read_text()
     number = re.search(r"MI_MALLOC_VERSION\s+(\d)(\d\d)(\d\d)\b", header)
     if number is None:
@@ -104,46 +106,25 @@ def _mimalloc(source: Path, scratch: Path) -> tuple[str, Path]:
     return ".".join(str(int(part)) for part in number.groups()), (scratch / "libmimalloc.so").resolve()
 
 
-def mimalloc2(source: Path, scratch: Path) -> tuple[str, Path]:
-    return _mimalloc(source / "c_src" / "mimalloc", scratch)
-
-
-def mimalloc3(source: Path, scratch: Path) -> tuple[str, Path]:
-    return _mimalloc(source / "c_src" / "mimalloc3", scratch)
-
-
 def snmalloc(source: Path, scratch: Path) -> tuple[str, Path]:
     """The shim for LD_PRELOAD without snmallocshim-checks; the crate is part of its repository."""
     _cmake(source / "upstream", scratch, "snmallocshim", "-DSNMALLOC_BUILD_TESTING=OFF")
     return source.name.rpartition("-")[2], scratch / "libsnmallocshim.so"
 
 
-def _packaged(source: Path, scratch: Path, pattern: str) -> tuple[str, Path]:
+def packaged(source: Path, scratch: Path, pattern: str) -> tuple[str, Path]:
     """The shared object of an unpacked Debian package, adapted to an older C library."""
     found = sorted(path for path in (source / "usr" / "lib").rglob(pattern) if not path.is_symlink())
     if len(found) != 1:
         raise CheckFailed(f"{source}: expected one file {pattern} in the package, not {len(found)}")
     library = Path(shutil.copy(found[0], scratch))
-    if _glibc() < tuple(map(int, DEB_GLIBC.split("."))):
-        bind_to_older(library, f"GLIBC_{DEB_GLIBC}")
-    stated = (source / "version").read_text().strip()
-    return stated.rpartition("-")[0], library
-
-
-def _glibc() -> tuple[int, ...]:
-    """Version of the C library, such as (2, 36)."""
     name, version = platform.libc_ver()
     if name != "glibc":
         raise Missing("no glibc: the packages of Debian need it")
-    return tuple(map(int, version.split(".")))
-
-
-def rpmalloc(source: Path, scratch: Path) -> tuple[str, Path]:
-    return _packaged(source, scratch, "librpmalloc.so.*")
-
-
-def tcmalloc(source: Path, scratch: Path) -> tuple[str, Path]:
-    return _packaged(source, scratch, "libtcmalloc_minimal.so.*")
+    if tuple(map(int, version.split("."))) < DEB_GLIBC:
+        bind_to_older(library, "GLIBC_{}.{}".format(*DEB_GLIBC))
+    stated = (source / "version").read_text().strip()
+    return stated.rpartition("-")[0], library
 
 
 _MIMALLOC = Crate("libmimalloc-sys2", "0.1.65")
@@ -154,8 +135,8 @@ BUILDS = (
         Crate("tikv-jemalloc-sys", "0.7.1+5.3.1-0-g81034ce1f1373e37dc865038e1bc8eeecf559ce8"),
         jemalloc,
     ),
-    Build("mimalloc2", "2.5.2", _MIMALLOC, mimalloc2),
-    Build("mimalloc3", "3.6.0", _MIMALLOC, mimalloc3),
+    Build("mimalloc2", "2.5.2", _MIMALLOC, partial(mimalloc, folder="mimalloc")),
+    Build("mimalloc3", "3.6.0", _MIMALLOC, partial(mimalloc, folder="mimalloc3")),
     Build("snmalloc", "0.7.6", Crate("snmalloc-sys", "0.7.6"), snmalloc),
     Build(
         "rpmalloc",
@@ -164,7 +145,7 @@ BUILDS = (
             "libr/librpmalloc/librpmalloc1_2.0.1-1_amd64",
             "e041791e686965a1830ad582d8ea6476cbe4cf1a2f2170f9ac74cf54406b93c4",
         ),
-        rpmalloc,
+        partial(packaged, pattern="librpmalloc.so.*"),
     ),
     Build(
         "tcmalloc",
@@ -173,7 +154,7 @@ BUILDS = (
             "g/google-perftools/libtcmalloc-minimal4t64_2.18.1-2_amd64",
             "a0126b0d0afc7c03276715ea6406330c078ca10b931e8911791fc86bfba244cc",
         ),
-        tcmalloc,
+        partial(packaged, pattern="libtcmalloc_minimal.so.*"),
     ),
 )
 
@@ -244,20 +225,18 @@ def _report(row: Build, folder: Path) -> int:
     return 0
 
 
-def main(names: Sequence[str]) -> int:
+def main(names: Annotated[list[str] | None, typer.Argument(metavar="NAME")] = None) -> int:
     """Build all or the named peers, one line for each; returns the highest exit status."""
     known = {row.name: row for row in BUILDS}
-    if wrong := [name for name in names if name not in known]:
-        print(f"heapsmith: {wrong[0]}: expected one of {', '.join(known)}", file=sys.stderr)
-        return BadInput.exit_code
+    if wrong := [name for name in names or [] if name not in known]:
+        raise BadInput(f"{wrong[0]}: expected one of {', '.join(known)}")
     folder = built_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        print(f"heapsmith: {folder}: cannot be written: {error.strerror}", file=sys.stderr)
-        return Missing.exit_code
+        raise Missing(f"{folder}: cannot be written: {error.strerror}") from error
     return max(_report(known[name], folder) for name in (names or known))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exit_with(main)

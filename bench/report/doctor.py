@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
@@ -34,9 +33,9 @@ class Finding(msgspec.Struct, frozen=True):
 
     name: str
     found: str
-    ok: bool
-    essential: bool
     needed_for: str
+    ok: bool = True
+    essential: bool = False
 
 
 class DoctorReport(msgspec.Struct, frozen=True):
@@ -46,20 +45,21 @@ class DoctorReport(msgspec.Struct, frozen=True):
     lacking: list[str]
 
 
-def _read(path: Path) -> str | None:
+def _read(path: Path) -> str:
+    """What a file of the kernel says; empty if there is no such file."""
     try:
         return path.read_text().strip()
     except OSError:
-        return None
+        return ""
 
 
 def _tool(name: str, needed_for: str) -> Finding:
     """A program on PATH, with the first line of its --version."""
     path = shutil.which(name)
     if path is None:
-        return Finding(name, "not found on PATH", False, False, needed_for)
+        return Finding(name, "not found on PATH", needed_for, ok=False)
     shown = subprocess.run([path, "--version"], check=False, capture_output=True, text=True).stdout.splitlines()
-    return Finding(name, shown[0] if shown else path, True, False, needed_for)
+    return Finding(name, shown[0] if shown else path, needed_for)
 
 
 def _gcc() -> Finding:
@@ -70,61 +70,51 @@ def _gcc() -> Finding:
         source.write_text("#include <pthread.h>\n#include <stdlib.h>\nint main(void) { return pthread_self() == 0; }\n")
         try:
             compile_c([source], folder / "probe")
-            return Finding("gcc", find_gcc().version, True, True, needed_for)
+            return Finding("gcc", find_gcc().version, needed_for, essential=True)
         except HeapsmithError as error:
-            return Finding("gcc", str(error), False, True, needed_for)
+            return Finding("gcc", str(error), needed_for, ok=False, essential=True)
 
 
 def _machine() -> Finding:
     found = f"{platform.system()} {platform.release()} on {platform.machine()}"
     ok = platform.system() == "Linux" and platform.machine() == "x86_64"
-    return Finding("kernel", found, ok, True, "everything: Linux on x86-64 (LD_PRELOAD, mmap, rdtsc)")
+    return Finding("kernel", found, "everything: Linux on x86-64 (LD_PRELOAD, mmap, rdtsc)", ok, essential=True)
 
 
 def _tsc() -> Finding:
     """The CPU flags constant_tsc and nonstop_tsc: an invariant TSC (Intel SDM vol. 3, 18.17.1)."""
-    flags = set(re.findall(r"^flags\s*:(.*)$", _read(Path("/proc/cpuinfo")) or "", re.M)[:1] or [""])
-    words = " ".join(flags).split()
-    missing = [flag for flag in ("constant_tsc", "nonstop_tsc") if flag not in words]
+    flags = re.search(r"^flags\s*:(.*)$", _read(Path("/proc/cpuinfo")), re.M)
+    missing = [flag for flag in ("constant_tsc", "nonstop_tsc") if not flags or flag not in flags[1].split()]
     found = f"no {' nor '.join(missing)} in /proc/cpuinfo" if missing else "constant_tsc and nonstop_tsc"
-    return Finding("invariant TSC", found, not missing, False, "record: the order of events between threads")
+    return Finding("invariant TSC", found, "record: the order of events between threads", not missing)
 
 
 def _thp() -> Finding:
-    text = _read(THP)
-    modes = re.findall(r"\[(\w+)\]", text or "")
-    return Finding(
-        "transparent huge pages", modes[0] if modes else "none", True, False, "a fact: RSS and faults depend on it"
-    )
+    chosen = re.search(r"\[(\w+)\]", _read(THP))
+    return Finding("transparent huge pages", chosen[1] if chosen else "none", "a fact: RSS and faults depend on it")
 
 
 def _overcommit() -> Finding:
     mode = _read(OVERCOMMIT) or "unknown"
-    found = OVERCOMMIT_MODES.get(mode, mode)
-    return Finding(
-        "overcommit", found, mode != "2", False, "run: libraries reserve address space and fall back to less"
-    )
+    needed_for = "run: libraries reserve address space and fall back to less"
+    return Finding("overcommit", OVERCOMMIT_MODES.get(mode, mode), needed_for, mode != "2")
 
 
 def _cores() -> Finding:
-    usable, all_cores = len(os.sched_getaffinity(0)), os.cpu_count()
-    return Finding(
-        "cores", f"{usable} usable of {all_cores}", True, False, "a fact: replays with more threads than cores wait"
-    )
+    found = f"{len(os.sched_getaffinity(0))} usable of {os.cpu_count()}"
+    return Finding("cores", found, "a fact: replays with more threads than cores wait")
 
 
 def _caches() -> Finding:
     """Caches of the first CPU, from sysfs: level, kind and size."""
     folders = sorted(CACHES.glob("index*"))
-    shown = [f"L{_read(f / 'level')} {(_read(f / 'type') or '').lower()} {_read(f / 'size')}" for f in folders]
-    return Finding(
-        "caches", ", ".join(shown) or "unknown", True, False, "a fact: what the cache model is compared with"
-    )
+    shown = [f"L{_read(f / 'level')} {_read(f / 'type').lower()} {_read(f / 'size')}" for f in folders]
+    return Finding("caches", ", ".join(shown) or "unknown", "a fact: what the cache model is compared with")
 
 
 def _python() -> Finding:
     found = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
-    return Finding("python", found, sys.version_info >= (3, 11), True, "everything: 3.11 or later")
+    return Finding("python", found, "everything: 3.11 or later", sys.version_info >= (3, 11), essential=True)
 
 
 def _packages() -> list[str]:
@@ -135,17 +125,16 @@ def _packages() -> list[str]:
 
 def _package(name: str) -> Finding:
     try:
-        return Finding(name, version(name), True, True, "everything: a dependency of the package")
+        found, ok = version(name), True
     except PackageNotFoundError:
-        return Finding(name, "not installed", False, True, "everything: a dependency of the package")
+        found, ok = "not installed", False
+    return Finding(name, found, "everything: a dependency of the package", ok, essential=True)
 
 
 def _peers() -> Finding:
     found = {name: find_peer(name) for name in PEERS}
     shown = ", ".join(f"{name} ({path})" for name, path in found.items() if path is not None)
-    return Finding(
-        "peers", shown or f"none of {', '.join(PEERS)}", bool(shown), False, "replay: allocators to compare with"
-    )
+    return Finding("peers", shown or f"none of {', '.join(PEERS)}", "replay: allocators to compare with", bool(shown))
 
 
 def _cache_directory() -> Finding:
@@ -159,23 +148,16 @@ def _cache_directory() -> Finding:
         found, ok = str(error), False
     except OSError as error:
         found, ok = f"{folder}: {error.strerror}; set XDG_CACHE_HOME", False
-    return Finding("cache directory", found, ok, True, "the compiled recorder, replayer and launcher")
-
-
-def _looks() -> list[Callable[[], Finding]]:
-    """The functions of the findings, in the order of the report."""
-    return [
-        *(_machine, _python),
-        *(lambda name=name: _package(name) for name in _packages()),
-        *(_gcc, _cache_directory),
-        lambda: _tool("objdump", "verify: the audit of the emitted machine code"),
-        lambda: _tool("valgrind", "bench, calibrate, validate: instruction counts that repeat exactly"),
-        lambda: _tool("strace", "validate: system calls"),
-        *(_tsc, _overcommit, _thp, _cores, _caches, _peers),
-    ]
+    return Finding("cache directory", found, "the compiled recorder, replayer and launcher", ok, essential=True)
 
 
 def doctor() -> DoctorReport:
     """Examine the machine; a missing item is a finding, never an error."""
-    findings = [look() for look in _looks()]
+    findings = [
+        *(_machine(), _python(), *map(_package, _packages()), _gcc(), _cache_directory()),
+        _tool("objdump", "verify: the audit of the emitted machine code"),
+        _tool("valgrind", "bench, calibrate, validate: instruction counts that repeat exactly"),
+        _tool("strace", "validate: system calls"),
+        *(_tsc(), _overcommit(), _thp(), _cores(), _caches(), _peers()),
+    ]
     return DoctorReport(findings, [finding.name for finding in findings if finding.essential and not finding.ok])

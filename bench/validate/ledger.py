@@ -7,26 +7,25 @@ designs, A and B, that differ in one policy, on a workload of the log's kind, wr
 The model predicts B's change, then replays measure it. The calibration saw neither design.
 """
 
-import argparse
-import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Any
 
 import msgspec
+import typer
 
 from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, time_cells
 from heapsmith.bench.calibrate.micro_traces import KIB, Script, write_programs
 from heapsmith.bench.calibrate.weather import Timed
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.validate.validate import calibrated
-from heapsmith.model.design.design import Design, changed, load
+from heapsmith.model.design.design import changed, load
 from heapsmith.model.files import scratch, write_json
 from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.predict.cost import price_of
 
 OPERATIONS = 300_000
-DESIGNS = Path(__file__).with_name("findings.toml")
+FINDINGS = Path(__file__).with_name("findings.toml")
 
 
 def random_mixed(script: Script) -> None:
@@ -49,15 +48,17 @@ def mid(script: Script) -> None:
     script.churn(script.sizes(8 * KIB, 32 * KIB, OPERATIONS // 8), 60)
 
 
-class Finding(NamedTuple):
-    """One of the ledger's A/B experiments."""
+WORKLOADS = {workload.__name__: workload for workload in (random_mixed, shifting, mid)}
 
-    name: str
+
+class Finding(msgspec.Struct, frozen=True):
+    """An A/B experiment of the log: designs as changes of the default one, the first of them A."""
+
     what: str
     logged: str
-    workload: Callable[[Script], None]
-    before: Design
-    after: Design
+    workload: str
+    before: dict[str, Any]
+    after: dict[str, Any]
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -77,81 +78,41 @@ class Row(msgspec.Struct, frozen=True):
     changes: list[Change]
 
 
-def findings() -> list[Finding]:
-    """The findings to predict."""
+def examine(hardware: Hardware, rounds: int) -> list[Row]:
+    """Predict all findings, then measure them."""
+    findings = msgspec.toml.decode(FINDINGS.read_bytes(), type=dict[str, Finding])
     base = load("default")
-    changes = tomllib.loads(DESIGNS.read_text(encoding="utf-8"))
-    designs = {name: changed(base, name, fields) for name, fields in changes.items()}
+    with scratch() as folder:
+        cells: list[Cell] = []
+        for name, finding in findings.items():
+            place = folder / name
+            place.mkdir()
+            (trace,) = write_programs(place, [WORKLOADS[finding.workload]])
+            designs = [changed(base, f"{name}-A", finding.before), changed(base, f"{name}-B", finding.after)]
+            cells += cells_of(trace, place / "script", designs, libraries_of(designs, None), hardware)
+        timed = time_cells(cells, hardware.instructions, hardware.costs, folder, rounds, None).timed
     return [
-        Finding(
-            "E12",
-            "superslabs of one class -> shared ones",
-            "superslabs 877 -> 72, throughput +131 %",
-            shifting,
-            designs["dedicated-slabs"],
-            designs["shared-slabs"],
-        ),
-        Finding(
-            "E18",
-            "8-byte header -> headerless",
-            "+10 to 20 % expected, later 3 to 5 %",
-            random_mixed,
-            designs["with-header"],
-            designs["without-header"],
-        ),
-        Finding(
-            "E26",
-            "blocks of 8 to 32 KiB: no thread cache -> thread cache",
-            "+304 %",
-            mid,
-            designs["mid-uncached"],
-            designs["mid-cached"],
-        ),
-        Finding(
-            "E6",
-            "linked list -> array in front of the store",
-            "+15 to 20 % expected",
-            random_mixed,
-            designs["listed"],
-            designs["stacked"],
-        ),
+        Row(name, one.what, one.logged, _changes(cells[2 * i : 2 * i + 2], timed[2 * i : 2 * i + 2], hardware))
+        for i, (name, one) in enumerate(findings.items())
     ]
 
 
-def examine(hardware: Hardware, rounds: int, chosen: Sequence[Finding]) -> list[Row]:
-    """Predict all findings, then measure them."""
-    with scratch() as folder:
-        cells: list[Cell] = []
-        for finding in chosen:
-            place = folder / finding.name
-            place.mkdir()
-            (trace,) = write_programs(place, [finding.workload])
-            designs = [finding.before, finding.after]
-            cells += cells_of(trace, place / "script", designs, libraries_of(designs, None), hardware)
-        timed = time_cells(cells, hardware.instructions, hardware.costs, folder, rounds, None).timed
-    return [_row(one, cells[2 * i : 2 * i + 2], timed[2 * i : 2 * i + 2], hardware) for i, one in enumerate(chosen)]
-
-
-def _row(finding: Finding, cells: Sequence[Cell], timed: Sequence[Timed], hardware: Hardware) -> Row:
-    ns, runs = [one.ns.median for one in timed], [one.runs[0] for one in timed]
-    prices = [price_of(cell.plan, cell.simulation, cell.facts.operations, hardware).ns_per_op for cell in cells]
-    touches = [cell.simulation.touches for cell in cells if cell.simulation.touches is not None]
-    faults = [float(one.faults_4k + one.faults_2m) for one in touches]
-    rss = [float(one.resident_peak) for one in touches]
-    return Row(
-        finding.name,
-        finding.what,
-        finding.logged,
-        [
-            Change("time of the replay", prices[1] / prices[0], ns[1] / ns[0]),
-            Change("page faults", faults[1] / faults[0], runs[1].minor_faults / runs[0].minor_faults),
-            Change(
-                "peak RSS",
-                rss[1] / rss[0],
-                (runs[1].peak_rss_bytes - runs[1].start_rss_bytes) / (runs[0].peak_rss_bytes - runs[0].start_rss_bytes),
-            ),
-        ],
-    )
+def _changes(cells: Sequence[Cell], timed: Sequence[Timed], hardware: Hardware) -> list[Change]:
+    """B's changes; both sequences hold A and B."""
+    figures = []
+    for cell, measured in zip(cells, timed, strict=True):
+        touches, run = cell.simulation.touches, measured.runs[0]
+        assert touches is not None
+        ns = price_of(cell.plan, cell.simulation, cell.facts.operations, hardware).ns_per_op
+        figures.append(
+            {
+                "time of the replay": (ns, measured.ns.median),
+                "page faults": (touches.faults_4k + touches.faults_2m, run.minor_faults),
+                "peak RSS": (touches.resident_peak, run.peak_rss_bytes - run.start_rss_bytes),
+            }
+        )
+    a, b = figures
+    return [Change(what, b[what][0] / a[what][0], b[what][1] / a[what][1]) for what in a]
 
 
 def text(rows: list[Row]) -> str:
@@ -165,16 +126,15 @@ def text(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def main(words: list[str]) -> int:
-    """Run the command."""
-    parser = argparse.ArgumentParser(description="Findings of the ledger: predicted, then measured.")
-    parser.add_argument("--machine", default="default")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args(words)
-    rows = examine(calibrated(load_hardware(options.machine)), max(1, options.rounds), findings())
-    if options.json:
-        write_json(options.json, rows)
+def main(
+    machine: str = "default",
+    rounds: Annotated[int, typer.Option(min=1)] = 5,
+    json: Path | None = None,
+) -> int:
+    """Findings of the ledger: predicted, then measured."""
+    rows = examine(calibrated(load_hardware(machine)), rounds)
+    if json:
+        write_json(json, rows)
     print(text(rows))
     return 0
 
