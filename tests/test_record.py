@@ -251,7 +251,11 @@ def test_operator_new(tmp_path: Path) -> None:
 
 def test_times_and_cost(program: Program, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    result = record(program("end", "return"), tmp_path / "t.hst", progress=lambda *step: seen.append(step))
+
+    def see(_: str, done: int, total: int) -> None:
+        seen.append((done, total))
+
+    result = record(program("end", "return"), tmp_path / "t.hst", progress=see)
     extra = TraceReader(result.traces[0].path).footer.extra
     with TraceReader(result.traces[0].path) as reader:
         last_ns = [int(chunk.time_ns[-1]) for chunk in reader][-1]

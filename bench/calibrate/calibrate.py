@@ -15,7 +15,7 @@ from heapsmith.bench.calibrate.fit import Errors, Fit, fit
 from heapsmith.bench.calibrate.micro_traces import EVENTS, PROGRAMS, Program, write_programs
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.parallel import in_parallel
-from heapsmith.bench.common.rounds import Progress
+from heapsmith.bench.common.rounds import Progress, quiet
 from heapsmith.bench.replay.callgrind import replay_counts
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.design.design import Design, builtin_names, load
@@ -32,8 +32,6 @@ TIMED_EVENTS = 120_000
 """Events of a timed micro-program: enough that its start does not matter."""
 
 TRANSFER_LIMIT_S = 60
-
-Say = Progress | None
 
 
 class Calibration(msgspec.Struct, frozen=True):
@@ -57,7 +55,7 @@ def calibrate(
     programs: Sequence[Program] = PROGRAMS,
     designs: Sequence[Design] | None = None,
     rounds: int = ROUNDS,
-    progress: Say = None,
+    progress: Progress = quiet,
 ) -> Calibration:
     """Count and time the micro-programs under the designs (or built-in and bad ones); fit costs.
 
@@ -78,7 +76,10 @@ def calibrate(
             for trace in write_programs(own, programs, events):
                 content = trace.read_bytes()
                 if content not in known:  # some programs ignore the number of events
-                    say = _saying(f"simulate {trace.stem}", progress)
+
+                    def say(_: str, done: int, total: int, name: str = trace.stem) -> None:
+                        progress(f"simulate {name}", done, total)
+
                     known[content] = cells_of(trace, trace.with_suffix(""), chosen, libraries, hardware, say)
                 yield from known[content]
 
@@ -111,11 +112,6 @@ def calibrate(
     )
 
 
-def _saying(what: str, progress: Say) -> Say:
-    """Report the progress of a simulation under another name."""
-    return progress and (lambda _, done, total: progress(what, done, total))
-
-
 def hardware_here() -> Hardware:
     """This machine's caches, or the default caches if the system hides them; without costs."""
     try:
@@ -124,7 +120,7 @@ def hardware_here() -> Hardware:
         return msgspec.structs.replace(load_hardware(), costs={}, fit={})
 
 
-def _counted(cells: Sequence[Cell], designs: int, progress: Say) -> tuple[Fit, int]:
+def _counted(cells: Sequence[Cell], designs: int, progress: Progress) -> tuple[Fit, int]:
     """Fit the instructions of a sample of replays; returns the fit and the number of replays."""
     chosen = [cell for i, cell in enumerate(cells) if (i // designs + i % designs) % min(COUNTED, designs) == 0]
     counts = in_parallel("count instructions", lambda cell: replay_counts(cell.script, cell.library), chosen, progress)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from heapsmith.bench.calibrate.weather import Replay, Timed, Yards, times, yardsticks
 from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.parallel import in_parallel
-from heapsmith.bench.common.rounds import Progress
+from heapsmith.bench.common.rounds import Progress, quiet
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.replay.script import ScriptFacts, write_script
 from heapsmith.model.design.design import Design
@@ -47,7 +47,7 @@ class Timing(NamedTuple):
     yards: Yards
 
 
-def libraries_of(designs: Sequence[Design], progress: Progress | None) -> list[Path]:
+def libraries_of(designs: Sequence[Design], progress: Progress) -> list[Path]:
     """The libraries of the designs, built if absent."""
     return in_parallel("build libraries", library_of, designs, progress)
 
@@ -58,7 +58,7 @@ def cells_of(
     designs: Sequence[Design],
     libraries: Sequence[Path],
     hardware: Hardware,
-    progress: Progress | None = None,
+    progress: Progress = quiet,
 ) -> list[Cell]:
     """Simulate the trace under every design, and write its script."""
     facts = write_script(trace, script)
@@ -75,7 +75,7 @@ def time_cells(
     costs: Mapping[str, float],
     folder: Path,
     rounds: int,
-    progress: Progress | None,
+    progress: Progress,
 ) -> Timing:
     """Replay the cells in interleaved rounds. Shares of memory follow from the costs.
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from statistics import fmean, median
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from heapsmith.bench.calibrate.micro_traces import huge, pairs, write_programs
-from heapsmith.bench.common.rounds import Figure, Progress, schedule
+from heapsmith.bench.common.rounds import Figure, Progress, interleaved
 from heapsmith.bench.peers.peers import Library, find_library
 from heapsmith.bench.replay.replay import Replayed, replay_once
 from heapsmith.bench.replay.script import write_script
@@ -65,9 +66,7 @@ def yardsticks(folder: Path) -> Yardsticks:
     return Yardsticks(*scripts)
 
 
-def times(
-    replays: Sequence[Replay], sticks: Yardsticks, rounds: int, progress: Progress | None
-) -> tuple[list[Timed], Yards]:
+def times(replays: Sequence[Replay], sticks: Yardsticks, rounds: int, progress: Progress) -> tuple[list[Timed], Yards]:
     """Time each replay in interleaved rounds, with yardsticks after every few replays.
 
     Also returns the yardsticks' medians. Each replay's time is scaled to these medians by the
@@ -77,30 +76,28 @@ def times(
     """
     plain = find_library("glibc")
     yards: list[Yards] = []
-    taken: list[tuple[int, Replayed, int]] = []
-    total = (rounds + 1) * len(replays)
-    for done, (number, entry) in enumerate(schedule(len(replays), rounds)):
-        if progress is not None:
-            progress("time replays", done + 1, total)
-        if done % BETWEEN == 0:
+    calls = count()
+
+    def run(entry: int) -> tuple[Replayed, int]:
+        if next(calls) % BETWEEN == 0:
             yards.append(_measured(sticks, plain))
-        run = replay_once(replays[entry].script, replays[entry].library)
-        if number > 0:
-            taken.append((entry, run, len(yards)))
+        return replay_once(replays[entry].script, replays[entry].library), len(yards)
+
+    taken = interleaved("time replays", [replay.library.name for replay in replays], rounds, run, progress)
     yards.append(_measured(sticks, plain))
     middle = Yards(median(yard.core for yard in yards), median(yard.memory for yard in yards))
-    scaled: list[list[float]] = [[] for _ in replays]
-    runs: list[list[Replayed]] = [[] for _ in replays]
-    for entry, run, place in taken:
+
+    def scaled_ns(replayed: Replayed, place: int, share: float) -> float:
         near = yards[place - 1 : place + 1]
         core = fmean(yard.core for yard in near) / middle.core
         memory = fmean(yard.memory for yard in near) / middle.memory
-        share = replays[entry].memory
-        scaled[entry].append(run.cpu_ns / ((1 - share) * core + share * memory))
-        runs[entry].append(run)
+        return replayed.cpu_ns / ((1 - share) * core + share * memory)
+
+    scaled = [[scaled_ns(*one, replay.memory) for one in own] for replay, own in zip(replays, taken, strict=True)]
     for script in {replay.script for replay in replays}:
         polish([values for replay, values in zip(replays, scaled, strict=True) if replay.script == script])
-    return [Timed(Figure.of(values), those) for values, those in zip(scaled, runs, strict=True)], middle
+    timed = [Timed(Figure.of(ns), [run for run, _ in own]) for ns, own in zip(scaled, taken, strict=True)]
+    return timed, middle
 
 
 def _measured(sticks: Yardsticks, plain: Library) -> Yards:

@@ -11,14 +11,11 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def in_parallel(
-    what: str, work: Callable[[Item], Result], items: Sequence[Item], progress: Progress | None
-) -> list[Result]:
+def in_parallel(what: str, work: Callable[[Item], Result], items: Sequence[Item], progress: Progress) -> list[Result]:
     """The results of `work` on each item, in order; `progress` reports each item as `what`."""
     found: list[Result] = []
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for result in pool.map(work, items):
             found.append(result)
-            if progress is not None:
-                progress(what, len(found), len(items))
+            progress(what, len(found), len(items))
     return found

@@ -11,6 +11,11 @@ Run = TypeVar("Run")
 Progress = Callable[[str, int, int], None]
 """Called as progress(what, done, total) during long work."""
 
+
+def quiet(_what: str, _done: int, _total: int) -> None:
+    """Report no progress."""
+
+
 UNRELIABLE = 0.05
 """A spread above which a row gets a note."""
 
@@ -49,19 +54,17 @@ def schedule(entries: int, rounds: int) -> Iterator[tuple[int, int]]:
 
 
 def interleaved(
-    what: str, names: Sequence[str], rounds: int, run: Callable[[int], Run], progress: Progress | None
+    what: str, names: Sequence[str], rounds: int, run: Callable[[int], Run], progress: Progress
 ) -> list[list[Run]]:
     """By name, the results of the counted rounds; `run` is called with the name's index."""
     found: list[list[Run]] = [[] for _ in names]
     total = (rounds + 1) * len(names)
     for done, (number, entry) in enumerate(schedule(len(names), rounds)):
-        if progress is not None:
-            progress(f"{what} under {names[entry]}", done, total)
+        progress(f"{what} under {names[entry]}", done, total)
         result = run(entry)
         if number > 0:
             found[entry].append(result)
-    if progress is not None:
-        progress(what, total, total)
+    progress(what, total, total)
     return found
 
 

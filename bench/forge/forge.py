@@ -83,14 +83,8 @@ def forge(
 
 def _record(command: list[str], trace: Path, progress: Progress) -> RecordResult:
     """Record the command; its busiest process must have lost no event."""
-    result = record(
-        command,
-        trace,
-        all_processes=False,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        progress=lambda done, total: progress("ordering events", done, total),
-    )
+    void = subprocess.DEVNULL
+    result = record(command, trace, all_processes=False, stdin=void, stdout=void, progress=progress)
     killed = result.exit_status - 128
     if killed == signal.SIGINT:
         raise KeyboardInterrupt

@@ -12,7 +12,7 @@ import msgspec
 from heapsmith.bench.common.elf import why_not_preloaded
 from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.common.rounds import Figure, Progress, interleaved, ratios, spread_note
+from heapsmith.bench.common.rounds import Figure, Progress, interleaved, quiet, ratios, spread_note
 from heapsmith.bench.peers.peers import Library, find_libraries, find_library, preload, require_malloc_of, runtime_tool
 from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
 from heapsmith.model.errors import BadInput, Missing
@@ -136,16 +136,12 @@ def run_once(
     return Run(used, f"{digest} {used.exit_status} {used.signal}", errors)
 
 
-def _same_output(runs: list[Run], first: list[Run]) -> bool | None:
-    wanted = {run.output for run in first}
-    return None if len(wanted) > 1 else {run.output for run in runs} == wanted
-
-
 def _row(library: Library, runs: list[Run], first: list[Run], own: OwnMalloc) -> MeasureRow:
     used, used_first = [run.used for run in runs], [run.used for run in first]
     wall, rss = Figure.of([u.wall_ns for u in used]), Figure.of([u.peak_rss_bytes for u in used])
     cpu, cpu_first = ([u.user_ns + u.system_ns for u in all_used] for all_used in (used, used_first))
-    same = _same_output(runs, first)
+    wanted = {run.output for run in first}
+    same = None if len(wanted) > 1 else {run.output for run in runs} == wanted
     notes = [spread_note(wall, "time"), spread_note(rss, "peak RSS"), own.note() if library.path is None else ""]
     killed = next((u.signal for u in used if u.signal), 0)
     if killed:
@@ -175,7 +171,7 @@ def measure(
     *,
     rounds: int = 5,
     env: Mapping[str, str] | None = None,
-    progress: Progress | None = None,
+    progress: Progress = quiet,
 ) -> MeasureTable:
     """Run `command` `rounds` times under each library, interleaved, after a warm-up round.
 
@@ -196,8 +192,7 @@ def measure(
     with scratch() as folder:
         own = OwnMalloc([], [], operators=False)
         if any(library.path is None for library in libraries):
-            if progress is not None:
-                progress(f"{command[0]}: whose malloc it uses", 0, 1)
+            progress(f"{command[0]}: whose malloc it uses", 0, 1)
             own = own_malloc(program, command, environment, folder)
         libraries = [one for each in libraries for one in (own.baselines() if each.path is None else [each])]
         runs = interleaved(

@@ -16,6 +16,7 @@ import msgspec
 from heapsmith.bench.common.elf import why_not_preloaded
 from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.preload import preload, preloadable
+from heapsmith.bench.common.rounds import Progress, quiet
 from heapsmith.bench.record.spool import FIRST_BYTES, Spool
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
@@ -25,9 +26,6 @@ SPOOL_VARIABLE = "HEAPSMITH_RECORD"  # names the directory for spools to the rec
 HEADER_WORD = b"\0hs_heap_"
 _LIBRARY_FLAGS = ("-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-fno-builtin", "-lpthread")
 _NEEDED_CPU_FLAGS = ("constant_tsc", "rdtscp")
-
-Progress = Callable[[int, int], None]
-"""Called with the records converted so far and the number of all records."""
 
 
 class RecordedTrace(msgspec.Struct, frozen=True):
@@ -133,7 +131,7 @@ def record(
     stdin: int | None = None,
     stdout: int | None = None,
     stderr: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress = quiet,
 ) -> RecordResult:
     """Run `command` under the recorder; the image with the most records becomes the trace `out`.
 
@@ -232,20 +230,26 @@ def _still_running(spool: Path) -> list[Running]:
 
 
 def _convert_all(
-    records: dict[Path, int], out: Path, run: _Run, all_processes: bool, progress: Progress | None
+    records: dict[Path, int], out: Path, run: _Run, all_processes: bool, progress: Progress
 ) -> list[RecordedTrace]:
     """The traces of all spools, or only of the spool with the most records.
 
     records: the number of records of each spool.
     """
     heaviest_first = sorted(records, key=lambda path: -records[path])[: None if all_processes else 1]
-    report = _Report(sum(records[path] for path in heaviest_first), progress)
+    done, total = 0, sum(records[path] for path in heaviest_first)
+
+    def advance(events: int) -> None:  # foreign frees are records but no events, so it may end early
+        nonlocal done
+        done = min(done + events, total)
+        progress("ordering events", done, total)
+
     last_of_command = max((path for path in records if _image(path)[0] == run.pid), key=_image, default=None)
     traces: list[RecordedTrace] = []
     for path in heaviest_first:
         pid, sequence = _image(path)
         to = out.with_name(f"{out.stem}.{pid}.{sequence}.hst") if traces else out
-        traces.append(_convert(path, to, run, run.status if path == last_of_command else None, report))
+        traces.append(_convert(path, to, run, run.status if path == last_of_command else None, advance))
     return traces
 
 
@@ -267,38 +271,15 @@ def _count_records(directory: Path) -> tuple[dict[Path, int], list[int]]:
     return records, unwritten
 
 
-class _Report:
-    """Progress over all spools; foreign frees are records but no events, so it may end early."""
-
-    def __init__(self, total: int, progress: Progress | None) -> None:
-        self._done, self._total, self._progress = 0, total, progress
-
-    def advance(self, events: int) -> None:
-        self._done = min(self._done + events, self._total)
-        if self._progress is not None:
-            self._progress(self._done, self._total)
-
-
-def _convert(path: Path, to: Path, run: _Run, exit_status: int | None, report: _Report) -> RecordedTrace:
+def _convert(path: Path, to: Path, run: _Run, exit_status: int | None, advance: Callable[[int], None]) -> RecordedTrace:
     with Spool(path) as spool, TraceWriter(to, command=spool.header.argv, source="recorder") as writer:
         for chunk in spool.chunks(run.ns_per_tick):
             writer.append(chunk)
-            report.advance(chunk.op.size)
-        footer = writer.close(_extra(spool, run, exit_status))
-    head, totals = spool.header, spool.totals
-    return RecordedTrace(
-        path=str(to),
-        pid=head.pid,
-        parent_pid=head.parent_pid,
-        sequence=head.sequence,
-        program=head.argv,
-        events=footer.events,
-        max_blocks=footer.max_blocks,
-        drops=head.drops,
-        foreign_frees=totals.foreign_frees,
-        lost_frees=totals.lost_frees,
-        nested=head.nested,
-    )
+            advance(chunk.op.size)
+        extra = _extra(spool, run, exit_status)
+        footer = writer.close(extra)
+    own = {"path": str(to), "program": spool.header.argv, "events": footer.events, "max_blocks": footer.max_blocks}
+    return msgspec.convert(extra | own, RecordedTrace)
 
 
 def _extra(spool: Spool, run: _Run, exit_status: int | None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Callgrind: a replay's instructions and simulated cache misses, by object and function."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -22,8 +22,8 @@ MOVERS = re.compile("mem(set|cpy|move|cmp|chr)")
 NO_LOOP = frozenset({"rss_anon_bytes", "clock_ns"})
 """Functions of the replay driver that run in its pauses, outside its loop."""
 
-Costs = list[int]
-"""Costs in the order of the profile's events."""
+Costs = Counter[str]
+"""Costs by event."""
 
 
 class Geometry(NamedTuple):
@@ -44,10 +44,6 @@ class Profile(NamedTuple):
     events: list[str]
     own: dict[tuple[str, str], Costs]
     called: dict[tuple[str, str], Costs]
-
-    def cost(self, costs: Costs, *events: str) -> int:
-        """The sum of these events; 0 for events that were not counted."""
-        return sum(costs[self.events.index(event)] for event in events if event in self.events)
 
 
 class Counted(msgspec.Struct, frozen=True):
@@ -75,8 +71,8 @@ def parse(lines: Iterable[str]) -> Profile:
     """
     events: list[str] = []
     names: dict[tuple[str, str], str] = {}
-    own: dict[tuple[str, str], Costs] = {}
-    called: dict[tuple[str, str], Costs] = {}
+    own: dict[tuple[str, str], Costs] = defaultdict(Counter)
+    called: dict[tuple[str, str], Costs] = defaultdict(Counter)
     here = ["???", "???"]  # object, function
     there = ["", ""]
     is_call = False
@@ -84,11 +80,8 @@ def parse(lines: Iterable[str]) -> Profile:
         key, equals, value = line.partition("=")
         if not line[:1].isalpha():
             if events and line[:1] in ("+", "-", "*", *"0123456789"):
-                costs = (called if is_call else own).setdefault(
-                    (here[0], there[1]) if is_call else (here[0], here[1]), [0] * len(events)
-                )
-                for place, count in enumerate(line.split()[1:]):
-                    costs[place] += int(count)
+                costs = called[here[0], there[1]] if is_call else own[here[0], here[1]]
+                costs.update(dict(zip(events, map(int, line.split()[1:]), strict=False)))
                 is_call = False
         elif line.startswith("events:"):
             events = line.split()[1:]
@@ -110,26 +103,16 @@ def _name(names: dict[tuple[str, str], str], table: str, value: str) -> str:
 
 def counted(profile: Profile, library: Path, driver: Path) -> Counted:
     """The figures of a profile of a whole replay process, including its start and end."""
-    own: dict[str, Costs] = defaultdict(lambda: [0] * len(profile.events))
+    inside, missing = Costs(), Costs()
     for (where, function), costs in profile.own.items():
-        part = {str(library): "library", str(driver): "loop"}.get(where)
-        if part is not None and not (part == "loop" and function in NO_LOOP):
-            _add(own[part], costs)
+        if where == str(library):
+            inside.update(costs)
+        if where == str(library) or (where == str(driver) and function not in NO_LOOP):
+            missing.update(costs)
     for (where, function), costs in profile.called.items():
         if where == str(library) and MOVERS.search(function):
-            _add(own["moving"], costs)
-    d1, ll = ("D1mr", "D1mw"), ("DLmr", "DLmw")
-    parts = ("library", "loop", "moving")
-    return Counted(
-        instructions=profile.cost(own["library"], "Ir"),
-        d1_misses=sum(profile.cost(own[part], *d1) for part in parts),
-        ll_misses=sum(profile.cost(own[part], *ll) for part in parts),
-    )
-
-
-def _add(total: Costs, costs: Costs) -> None:
-    for place, count in enumerate(costs):
-        total[place] += count
+            missing.update(costs)
+    return Counted(inside["Ir"], missing["D1mr"] + missing["D1mw"], missing["DLmr"] + missing["DLmw"])
 
 
 def _profile(script: Path, library: Path, caches: tuple[Geometry, Geometry] | None) -> Counted:

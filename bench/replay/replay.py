@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.common.rounds import UNRELIABLE, Figure, Progress, interleaved, ratios, spread_note
+from heapsmith.bench.common.rounds import UNRELIABLE, Figure, Progress, interleaved, quiet, ratios, spread_note
 from heapsmith.bench.peers.peers import Library, find_libraries, preload, replay_driver, require_malloc_of
 from heapsmith.bench.replay.script import write_script
 from heapsmith.model.errors import BadInput, CheckFailed
@@ -145,7 +145,7 @@ def replay(
     rounds: int = 5,
     touch: Touch = "all",
     check: bool = False,
-    progress: Progress | None = None,
+    progress: Progress = quiet,
 ) -> ReplayTable:
     """Replay `trace` at full speed under each library of `libs`, in interleaved rounds.
 

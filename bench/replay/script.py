@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from heapsmith.bench.common.rounds import Progress
+from heapsmith.bench.common.rounds import Progress, quiet
 from heapsmith.model.compile.kernel import (
     Arrays,
     Bytes,
@@ -317,7 +317,7 @@ class _Writer:
         return ScriptFacts(operations, self.threads, slots, peak_bytes)
 
 
-def write_script(trace: Path, out: Path, progress: Progress | None = None) -> ScriptFacts:
+def write_script(trace: Path, out: Path, progress: Progress = quiet) -> ScriptFacts:
     """Write `trace` as a replay script to `out`, a scratch file of 16 bytes per event.
 
     Raises BadInput for a trace that cannot be read or replayed, Missing if `out` cannot be written.
@@ -330,8 +330,7 @@ def write_script(trace: Path, out: Path, progress: Progress | None = None) -> Sc
                 writer = _Writer(trace, file, footer.threads, footer.max_blocks)
                 for chunk in reader:
                     writer.add(chunk)
-                    if progress is not None:
-                        progress("script", writer.state.events, footer.events)
+                    progress("script", writer.state.events, footer.events)
                 return writer.finish()
         except OSError as error:
             raise Missing(f"{out}: the replay script cannot be written: {error.strerror}") from error

@@ -1,7 +1,9 @@
 """The benchmark's results from samples of rounds: ratios with intervals, cells, rows, columns."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from statistics import median
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -119,6 +121,18 @@ Runs = dict[str, list[Sample]]
 """By column, a sample per counted round."""
 
 
+class _Series(NamedTuple):
+    """The samples of a column."""
+
+    cpu_ns: list[float]
+    wall_ns: list[float]
+    peak_rss_bytes: list[float]
+
+    @classmethod
+    def of(cls, samples: list[Sample]) -> "_Series":
+        return cls(*([getattr(sample, name) for sample in samples] for name in cls._fields))
+
+
 def make_row(
     row: Row,
     across: list[Column],
@@ -130,13 +144,27 @@ def make_row(
     tuning: Tuning | None = None,
 ) -> BenchRow:
     """The results of a row from its samples; the first of `across` is glibc."""
+    series = {name: _Series.of(samples) for name, samples in runs.items()}
     peers = [column.name for column in across if column.kind == "peer" and column.name in runs]
-    fastest = sorted(peers, key=lambda name: Figure.of([run.cpu_ns for run in runs[name]]).median)
-    best_wall = min(peers, key=lambda name: Figure.of([run.wall_ns for run in runs[name]]).median)
-    lean = min(fastest[:FASTEST], key=lambda name: Figure.of([run.peak_rss_bytes for run in runs[name]]).median)
+    fastest = sorted(peers, key=lambda name: median(series[name].cpu_ns))
+    best_wall = min(peers, key=lambda name: median(series[name].wall_ns))
+    lean = min(fastest[:FASTEST], key=lambda name: median(series[name].peak_rss_bytes))
+    glibc = series[across[0].name]
     cells = [
-        _cell(name, own, runs[across[0].name], runs[fastest[0]], runs[best_wall], runs[lean], counts.get(name))
-        for name, own in runs.items()
+        BenchCell(
+            column=name,
+            cpu_ns=Figure.of(own.cpu_ns),
+            wall_ns=Figure.of(own.wall_ns),
+            peak_rss_bytes=Figure.of(own.peak_rss_bytes),
+            cpu_to_glibc=ratio(own.cpu_ns, glibc.cpu_ns),
+            wall_to_glibc=ratio(own.wall_ns, glibc.wall_ns),
+            rss_to_glibc=ratio(own.peak_rss_bytes, glibc.peak_rss_bytes),
+            cpu_to_best=ratio(own.cpu_ns, series[fastest[0]].cpu_ns),
+            wall_to_best=ratio(own.wall_ns, series[best_wall].wall_ns),
+            rss_to_lean=ratio(own.peak_rss_bytes, series[lean].peak_rss_bytes),
+            instructions=counts.get(name),
+        )
+        for name, own in series.items()
     ]
     return BenchRow(
         name=row.name,
@@ -154,39 +182,6 @@ def make_row(
         stolen=load.stolen(),
         note="; ".join(filter(None, [load.note(), _spreads(cells)])),
         tuning=tuning,
-    )
-
-
-def _cell(
-    name: str,
-    own: list[Sample],
-    glibc: list[Sample],
-    best_cpu: list[Sample],
-    best_wall: list[Sample],
-    lean: list[Sample],
-    instructions: float | None,
-) -> BenchCell:
-    def cpu(runs: Iterable[Sample]) -> list[float]:
-        return [run.cpu_ns for run in runs]
-
-    def wall(runs: Iterable[Sample]) -> list[float]:
-        return [run.wall_ns for run in runs]
-
-    def rss(runs: Iterable[Sample]) -> list[float]:
-        return [run.peak_rss_bytes for run in runs]
-
-    return BenchCell(
-        column=name,
-        cpu_ns=Figure.of(cpu(own)),
-        wall_ns=Figure.of(wall(own)),
-        peak_rss_bytes=Figure.of(rss(own)),
-        cpu_to_glibc=ratio(cpu(own), cpu(glibc)),
-        wall_to_glibc=ratio(wall(own), wall(glibc)),
-        rss_to_glibc=ratio(rss(own), rss(glibc)),
-        cpu_to_best=ratio(cpu(own), cpu(best_cpu)),
-        wall_to_best=ratio(wall(own), wall(best_wall)),
-        rss_to_lean=ratio(rss(own), rss(lean)),
-        instructions=instructions,
     )
 
 
@@ -219,12 +214,12 @@ def ratio(values: Sequence[float], reference: Sequence[float]) -> Ratio:
     from scipy.stats import bootstrap  # imported here: the import is slow
 
     each = np.array(quotients(values, reference))
-    median = float(np.median(each))
+    middle = float(np.median(each))
     if len(each) == 1:
-        return Ratio(median, median, median)
+        return Ratio(middle, middle, middle)
     with np.errstate(invalid="ignore"):  # a quotient may be infinite
         found = bootstrap((each,), np.median, n_resamples=RESAMPLES, method="percentile", rng=SEED)
-    return Ratio(median, float(found.confidence_interval.low), float(found.confidence_interval.high))
+    return Ratio(middle, float(found.confidence_interval.low), float(found.confidence_interval.high))
 
 
 def geometric_mean(values: Sequence[float]) -> float | None:

@@ -1,12 +1,11 @@
 """The benchmark: runs rows in interleaved rounds; compares with glibc and the best peer."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.common.rounds import Progress, schedule
+from heapsmith.bench.common.rounds import Progress, quiet, schedule
 from heapsmith.bench.programs.instructions import per_operation
 from heapsmith.bench.suite.columns import Column, columns
 from heapsmith.bench.suite.load import Clocks
@@ -40,7 +39,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     tune: bool = False
 
 
-def bench(asked: Request, progress: Progress | None = None) -> BenchReport:
+def bench(asked: Request, progress: Progress = quiet) -> BenchReport:
     """Run the rows of a request under its columns.
 
     A malloc that fails in a row, or exceeds the limit, is left out of that row alone. Raises
@@ -67,14 +66,9 @@ def bench(asked: Request, progress: Progress | None = None) -> BenchReport:
     return BenchReport(asked.quick, rounds, processors, described, done, skipped)
 
 
-def _within(progress: Progress | None, number: int, rows: int) -> Callable[[str, int, int], None]:
+def _within(progress: Progress, number: int, rows: int) -> Progress:
     """Converts progress within a row to progress over all rows."""
-
-    def say(what: str, done: int, total: int) -> None:
-        if progress is not None:
-            progress(what, number * 1000 + 1000 * done // total, rows * 1000)
-
-    return say
+    return lambda what, done, total: progress(what, number * 1000 + 1000 * done // total, rows * 1000)
 
 
 def _bench_row(

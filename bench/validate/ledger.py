@@ -18,6 +18,7 @@ from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, time_c
 from heapsmith.bench.calibrate.micro_traces import KIB, Script, write_programs
 from heapsmith.bench.calibrate.weather import Timed
 from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.rounds import quiet
 from heapsmith.bench.validate.validate import calibrated
 from heapsmith.model.design.design import changed, load
 from heapsmith.model.files import scratch, write_json
@@ -89,8 +90,8 @@ def examine(hardware: Hardware, rounds: int) -> list[Row]:
             place.mkdir()
             (trace,) = write_programs(place, [WORKLOADS[finding.workload]])
             designs = [changed(base, f"{name}-A", finding.before), changed(base, f"{name}-B", finding.after)]
-            cells += cells_of(trace, place / "script", designs, libraries_of(designs, None), hardware)
-        timed = time_cells(cells, hardware.instructions, hardware.costs, folder, rounds, None).timed
+            cells += cells_of(trace, place / "script", designs, libraries_of(designs, quiet), hardware)
+        timed = time_cells(cells, hardware.instructions, hardware.costs, folder, rounds, quiet).timed
     return [
         Row(name, one.what, one.logged, _changes(cells[2 * i : 2 * i + 2], timed[2 * i : 2 * i + 2], hardware))
         for i, (name, one) in enumerate(findings.items())

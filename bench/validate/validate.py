@@ -12,7 +12,7 @@ import msgspec
 from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, time_cells
 from heapsmith.bench.calibrate.weather import Timed, Yards
 from heapsmith.bench.common.parallel import in_parallel
-from heapsmith.bench.common.rounds import Figure, Progress
+from heapsmith.bench.common.rounds import Figure, Progress, quiet
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.bench.replay.callgrind import Counted, Geometry, replay_counts
@@ -37,8 +37,6 @@ OPERATIONS = 2000
 
 HIT_PATH = ("hit0", "push")
 """Counters that libraries do not count (docs/machine.md section 10)."""
-
-Say = Progress | None
 
 
 class Validation(msgspec.Struct, frozen=True):
@@ -74,7 +72,12 @@ class Observed(NamedTuple):
 
 
 def validate(
-    traces: Sequence[Path], designs: Sequence[Design], hardware: Hardware, *, rounds: int = 15, progress: Say = None
+    traces: Sequence[Path],
+    designs: Sequence[Design],
+    hardware: Hardware,
+    *,
+    rounds: int = 15,
+    progress: Progress = quiet,
 ) -> Validation:
     """Compare the model with replays of every trace under every design; `hardware` needs costs.
 
@@ -98,8 +101,7 @@ def validate(
         ]
         cells: list[Comparison] = []
         for number, (subject, count, runs) in enumerate(zip(subjects, counted, timing.timed, strict=True)):
-            if progress is not None:
-                progress("compare", number + 1, len(subjects))
+            progress("compare", number + 1, len(subjects))
             observed = Observed(_counters_of(subject.cell, folder / f"stats-{number}.json"), calls[number], count, runs)
             cells += _compared(subject, observed, hardware, ns[number])
     return Validation(
@@ -121,13 +123,12 @@ def calibrated(hardware: Hardware) -> Hardware:
     return hardware
 
 
-def recorded(folder: Path, progress: Say = None, *, scale: float = SCALE) -> list[Path]:
+def recorded(folder: Path, progress: Progress = quiet, *, scale: float = SCALE) -> list[Path]:
     """Record traces of the installed programs; BadInput for fewer than LEAST_TRACES."""
     found = []
     all_of_them = programs(folder / "inputs", scale=scale)
     for number, program in enumerate(all_of_them):
-        if progress is not None:
-            progress(f"record {program.name}", number, len(all_of_them))
+        progress(f"record {program.name}", number, len(all_of_them))
         if program.lacks() or program.hands_over:
             continue
         try:
@@ -140,14 +141,13 @@ def recorded(folder: Path, progress: Say = None, *, scale: float = SCALE) -> lis
 
 
 def _subjects(
-    folder: Path, traces: Sequence[Path], designs: Sequence[Design], hardware: Hardware, progress: Say
+    folder: Path, traces: Sequence[Path], designs: Sequence[Design], hardware: Hardware, progress: Progress
 ) -> Iterator[Subject]:
     libraries = libraries_of(designs, progress)
     names = [trace.name.removesuffix(".hst") for trace in traces]
     for number, trace in enumerate(traces):
         name = names[number] if names.count(names[number]) == 1 else str(trace)
-        if progress is not None:
-            progress(f"simulate {name}", number, len(traces))
+        progress(f"simulate {name}", number, len(traces))
         cells = cells_of(trace, folder / f"script-{number}", designs, libraries, hardware)
         again = simulate(trace, designs, hardware=_as_callgrind(hardware), application=REPLAY)
         for cell, other in zip(cells, again.rows, strict=True):
@@ -155,7 +155,7 @@ def _subjects(
             yield Subject(name, cell, other.touches)
 
 
-def _counted(cells: Sequence[Cell], hardware: Hardware, progress: Say) -> list[Counted]:
+def _counted(cells: Sequence[Cell], hardware: Hardware, progress: Progress) -> list[Counted]:
     """Instructions, and misses of caches like the hardware's first and last level."""
     caches = (_geometry(hardware.l1, hardware.line_bytes), _geometry(hardware.llc, hardware.line_bytes))
     return in_parallel(
@@ -163,14 +163,13 @@ def _counted(cells: Sequence[Cell], hardware: Hardware, progress: Say) -> list[C
     )
 
 
-def _calls(cells: Sequence[Cell], progress: Say) -> tuple[list[int | None], list[str]]:
+def _calls(cells: Sequence[Cell], progress: Progress) -> tuple[list[int | None], list[str]]:
     """System calls of each cell with one thread, or None; and why they are not counted."""
     found: list[int | None] = []
     try:
         for cell in cells:
             found.append(memory_calls(cell.script, cell.library) if cell.facts.threads == 1 else None)
-            if progress is not None:
-                progress("count system calls", len(found), len(cells))
+            progress("count system calls", len(found), len(cells))
     except Missing as error:
         return [None] * len(cells), [str(error)]
     return found, []

@@ -37,7 +37,7 @@ def record(
             take.writable_file(out),
             all_processes=not only,
             stdout=sys.stderr.fileno() if json else None,
-            progress=lambda done, total: progress("ordering events", done, total),
+            progress=progress,
         )
     show.emit_json(found) if json else results.recorded(found)
     return found.exit_status
