@@ -74,13 +74,13 @@ def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> 
 
 
 def _plain() -> Iterator[None]:
-    """Machines run as plain Python whatever listens, so that no test waits for another variant to compile."""
+    """Simulators run as plain Python whatever listens, so that no test waits for another variant to compile."""
     from heapsmith.model.compile.kernel import specialised
-    from heapsmith.model.heap import machine
+    from heapsmith.model.heap import simulator
     from heapsmith.model.heap.loop import run
 
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(machine, "_run_with", lambda compiled, **constants: specialised(run, **constants))
+        monkeypatch.setattr(simulator, "_run_with", lambda compiled, **constants: specialised(run, **constants))
         yield
 
 
