@@ -19,14 +19,8 @@ from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import Missing
 from heapsmith.model.trace.reader import Chunk
 
-RECORD = np.dtype(
-    {
-        "names": ["op", "align_log2", "thread", "block", "bytes"],
-        "formats": ["u1", "u1", "<u4", "<u4", "<i8"],
-        "offsets": [0, 1, 4, 8, 16],
-        "itemsize": 24,
-    }
-)
+FIELDS = {"op": "u1", "align_log2": "u1", "thread": "<u4", "block": "<u4", "bytes": "<i8"}
+RECORD = np.dtype(list(FIELDS.items()), align=True)
 """One event on the driver's standard input: struct event of runtime/verify/driver.h."""
 
 RESET, BATCH = 254, 255

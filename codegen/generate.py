@@ -98,10 +98,12 @@ def render(plan: Plan) -> dict[str, str]:
     sources = runtime_sources(plan)
     kind_headers = [source.with_suffix(".h") for source in sources if source.parent != RUNTIME]
     kinds = _kinds(plan)
+    includes = {field: f"{field}/{kinds[field][0]}.j2" for field in ("classifier", "remote", "hardening")}
+    fronts = {kind: f"front/{kind}.j2" for kind in kinds["front"]}
     values = {
         "plan": plan,
         "version": heapsmith.__version__,
-        "includes": {field: f"{field}/{kinds[field][0]}.j2" for field in ("classifier", "remote", "hardening")},
+        "includes": includes | {"fronts": fronts, "dispatch": f"dispatch/{plan.dispatch}.j2"},
         "hits": sentences(plan),
         "parts": [str(source.relative_to(RUNTIME)) for source in sources],
         "headers": [str(header.relative_to(RUNTIME)) for header in kind_headers if header.exists()],

@@ -45,9 +45,8 @@ class Expected(NamedTuple):
 
 def expected(plan: Plan) -> dict[str, Expected]:
     """The expected content of every hot function, by name."""
-    leaves = exits(plan)
     table = {name: _of_class(plan, name, row, function) for name, (row, function) in functions(plan).items()}
-    return table | _mallocs(plan, leaves) | _frees(plan, leaves)
+    return table | _of_all(plan, exits(plan))
 
 
 def _plain(exits: tuple[str, ...], tests: tuple[str, ...], calls: Iterable[str] = ()) -> Expected:
@@ -55,42 +54,31 @@ def _plain(exits: tuple[str, ...], tests: tuple[str, ...], calls: Iterable[str] 
     return Expected(exits, tests, frozenset(calls), frozenset(), frozenset({0, 1}))
 
 
-def _mallocs(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expected]:
-    """malloc and its parts."""
-    born = plan.design.row("hardening").CODE.born
-    by_table = {"alloc_of[]", "size_to_class", *born}
-    if plan.dispatch == "table":
-        return {"malloc": _plain(leaves["malloc"], ("> SMALL_LIMIT",), by_table)}
-    popped = {"count_checked", "hs_stack_popped", *born, *header_calls(plan)}
+def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expected]:
+    """malloc and free, and their parts."""
+    guard, classifier, remote = (plan.design.row(field).CODE for field in ("hardening", "classifier", "remote"))
+    by_table = ("alloc_of[]", "size_to_class", *guard.born)
+    in_span = ("!in_slab_span(block)", *(("== NULL",) if plan.quarantine else ()))
+    own = classifier.tests + remote.tests
     table = {
+        "free": _plain(leaves["free"], in_span, {"in_slab_span", "free_small", *guard.dies}),
+        "hs_free_small": _plain(("free_small",), ()),
+        "free_small": _plain(leaves["free_small"] or ("push",), own, {"push"} | remote.calls),
+    }
+    if plan.dispatch == "table":
+        table["malloc"] = _plain(leaves["malloc"], ("> SMALL_LIMIT",), by_table)
+        return table | {"push": _plain(("free_of[]",), ())}
+    popped = {"count_checked", "hs_stack_popped", *guard.born, *header_calls(plan)}
+    table |= {
         "malloc": _plain(leaves["malloc"], ("> DIRECT_LIMIT",), {"pop"}),
-        "malloc_miss": _plain(tuple(by_table), ()),
+        "malloc_miss": _plain(by_table, ()),
         "pop": _plain(leaves["pop"], ("== NULL",), popped),
+        "free_miss": _plain(("free_of[]",), ()),
+        "push": _plain(leaves["push"], ("== heap->end[row]",), {"count_checked", "hs_stack_pushed"}),
     }
     if plan.has_above:
         table["malloc_above"] = _plain(leaves["malloc_above"], ("> SMALL_LIMIT",), {"pop", "size_to_class"})
     return table
-
-
-def _frees(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expected]:
-    """free and its parts."""
-    classifier, remote = plan.design.row("classifier").CODE, plan.design.row("remote").CODE
-    tests = ("!in_slab_span(block)", *(("== NULL",) if plan.quarantine else ()))
-    calls = {"in_slab_span", "free_small", *plan.design.row("hardening").CODE.dies}
-    table = {
-        "free": _plain(leaves["free"], tests, calls),
-        "hs_free_small": _plain(("free_small",), ()),
-        "free_small": _plain(
-            leaves["free_small"] or ("push",), classifier.tests + remote.tests, {"push"} | remote.calls
-        ),
-    }
-    if plan.dispatch == "table":
-        return table | {"push": _plain(("free_of[]",), ())}
-    pushed = {"count_checked", "hs_stack_pushed"}
-    return table | {
-        "free_miss": _plain(("free_of[]",), ()),
-        "push": _plain(leaves["push"], ("== heap->end[row]",), pushed),
-    }
 
 
 def header_calls(plan: Plan) -> set[str]:

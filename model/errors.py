@@ -10,8 +10,6 @@ class HeapsmithError(Exception):
 class CheckFailed(HeapsmithError):
     """A check found a difference (exit code 1)."""
 
-    exit_code = 1
-
 
 class BadInput(HeapsmithError):
     """Usage or input is wrong; the message names field or event and expectation (exit code 2)."""

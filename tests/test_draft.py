@@ -27,7 +27,7 @@ def test_a_class_has_to_save_half_a_page_and_another_for_each_heap(heaps: int) -
     live[[(size + STEP) // DEFAULT.grain for size in (128, *SAVES)]] = 100_000
     for size, share in SAVES.items():
         live[size // DEFAULT.grain] = share * cost / saves_per_block(size)
-    histogram = Histogram(live, live * DEFAULT.grain, live, live, 1 << 30, int(live.sum()), heaps, 10**9)
+    histogram = Histogram(live, live * DEFAULT.grain, live, live, 1 << 30, heaps, 10**9)
     (sizes,) = (
         draft.design.sizes
         for draft in drafts(DEFAULT, histogram, 250, "made")

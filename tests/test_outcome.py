@@ -17,7 +17,7 @@ from heapsmith.model.search.size_classes import Histogram
 AT_ONCE = release_budget.Params(slab_budget_bytes=0, run_budget_bytes=0, most_budget_bytes=0)
 KEEPS = msgspec.structs.replace(load("default"), name="keeps", run_cache_bytes=0, release=release_keep.Params())
 GIVES_BACK = msgspec.structs.replace(KEEPS, name="gives-back", release=AT_ONCE)
-NO_REQUESTS = Histogram(*(np.zeros(1, np.int64) for _ in range(4)), 0, 0, heaps=1, run_ns=10**9)
+NO_REQUESTS = Histogram(*(np.zeros(1, np.int64) for _ in range(4)), 0, heaps=1, run_ns=10**9)
 
 
 def compared(path: Path, blocks: int, pages: int) -> tuple[Outcome, Outcome]:

@@ -161,7 +161,7 @@ def some_histogram() -> Histogram:
     """700 live blocks of 144 bytes, 300 of 64, 400 of 160 at another time, and allocations of 64 and 1600."""
     live, most, allocations = (np.zeros(2050, np.int64) for _ in range(3))
     live[[4, 9]], most[[4, 9, 10]], allocations[[4, 100]] = (300, 700), (300, 700, 400), (10, 30)
-    return Histogram(live, live * 16, most, allocations, 120_000, 40, 1, 10**9)
+    return Histogram(live, live * 16, most, allocations, 120_000, 1, 10**9)
 
 
 def test_every_slab_size_keeps_the_same_bytes_and_serves_what_it_can() -> None:

@@ -17,9 +17,6 @@ from heapsmith.model.policy.front.common import FrontPlan
 from heapsmith.model.policy.release.common import ADVICES
 from heapsmith.model.toml_text import from_toml, read_text
 
-MAX_RUN_CACHE = 1 << 30
-MAX_THP_FROM = 1 << 40
-MAX_TRANSFER = 1 << 30
 MAX_SLABS = 1 << 26
 MAX_CLASSES = 250
 """A class number and its special values fit in a byte of the slab map."""
@@ -220,22 +217,24 @@ def _why_not_geometry(design: Design) -> str | None:
     for row in map(design.row, policy.TABLES):
         if hasattr(row, "why_not_with") and (reason := row.why_not_with(design)):
             return str(reason)
-    if design.grain != 16 and header_bytes(design):
-        return f"grain: 8 cannot go with classifier '{design.classifier}'; expected 16"
-    if design.grain != 16 and tail_bytes(design):
-        return f"grain: 8 cannot go with hardening '{design.row('hardening').NAME}'; expected 16"
+    for field, bytes_of_block in (("classifier", header_bytes(design)), ("hardening", tail_bytes(design))):
+        if design.grain != 16 and bytes_of_block:
+            return f"grain: 8 cannot go with {field} '{design.row(field).NAME}'; expected 16"
     if asks_huge_pages(design) and design.superslab_bytes < HUGE_PAGE:
         return (
             f"superslab_bytes: {design.superslab_bytes} cannot go with thp '{design.thp}'; expected {HUGE_PAGE} or more"
         )
-    for field in ("thp_slabs_from_bytes", "thp_runs_from_bytes"):
+    steps = {
+        "thp_slabs_from_bytes": (HUGE_PAGE, 1 << 40),
+        "thp_runs_from_bytes": (HUGE_PAGE, 1 << 40),
+        "transfer_bytes": (1, 1 << 30),
+        "run_cache_bytes": (PAGE, 1 << 30),
+    }
+    for field, (step, most) in steps.items():
         value = getattr(design, field)
-        if value % HUGE_PAGE or not 0 <= value <= MAX_THP_FROM:
-            return f"{field}: {value}; expected a multiple of {HUGE_PAGE}, from 0 to {MAX_THP_FROM}"
-    if not 0 <= design.transfer_bytes <= MAX_TRANSFER:
-        return f"transfer_bytes: {design.transfer_bytes}; expected 0 to {MAX_TRANSFER}"
-    if design.run_cache_bytes % PAGE or not 0 <= design.run_cache_bytes <= MAX_RUN_CACHE:
-        return f"run_cache_bytes: {design.run_cache_bytes}; expected a multiple of {PAGE}, from 0 to {MAX_RUN_CACHE}"
+        if value % step or not 0 <= value <= most:
+            first = f"a multiple of {step}, from 0" if step > 1 else "0"
+            return f"{field}: {value}; expected {first} to {most}"
     return None
 
 

@@ -1,5 +1,7 @@
 """The Plan: every number that follows from a Design, the only input of simulator and templates."""
 
+from bisect import bisect_left
+
 import msgspec
 
 from heapsmith.model import policy
@@ -28,6 +30,7 @@ RUN_STEP_PAGES = 1024
 """Pages of the run span that are made accessible together, if the system permits."""
 RECIPROCAL_SHIFT = 42
 NEVER = 1 << 62
+FROM_DESIGN = ("grain", "slab_bytes", "superslab_bytes", "run_span_bytes", "huge_bytes", "run_cache_bytes")
 MAX_DIRECT_LIMIT = 1024
 """The largest request with an entry in a heap's own table, a byte for each size."""
 
@@ -129,7 +132,6 @@ def make_plan(design: Design) -> Plan:
     header, tail = header_bytes(design), tail_bytes(design)
     bias = header + tail
     classes = _classes(design, header, tail)
-    grain_shift = design.grain.bit_length() - 1
     hardening = _hardening(design)
     transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
     dispatch = "stack" if any(row.stack for row in classes) else "table"
@@ -139,8 +141,7 @@ def make_plan(design: Design) -> Plan:
     return Plan(
         design=design,
         hash=design.hash(),
-        grain=design.grain,
-        grain_shift=grain_shift,
+        grain_shift=design.grain.bit_length() - 1,
         bias=bias,
         header_bytes=header,
         tail_bytes=tail,
@@ -151,15 +152,10 @@ def make_plan(design: Design) -> Plan:
         classes=classes,
         class_count=len(classes),
         slots_per_heap=slots_per_heap,
-        slab_bytes=design.slab_bytes,
         slab_shift=design.slab_bytes.bit_length() - 1,
-        superslab_bytes=design.superslab_bytes,
         slabs_per_superslab=design.superslab_bytes // design.slab_bytes,
         bitmap_words=max(row.bitmap_words for row in classes),
-        run_span_bytes=design.run_span_bytes,
         run_span_pages=design.run_span_bytes // PAGE,
-        huge_bytes=design.huge_bytes,
-        run_cache_bytes=design.run_cache_bytes,
         hardening=design.row("hardening").NAME,
         transfer_slots=transfer_slots,
         transfer_room=max(1, transfer_slots),
@@ -169,6 +165,7 @@ def make_plan(design: Design) -> Plan:
         layout=layout_of(
             len(classes), direct_limit, RUN_CACHE_SLOTS, hardening["quarantine_slots"], slots_per_heap, PAGE
         ),
+        **{field: getattr(design, field) for field in FROM_DESIGN},
         **_slab_span(design),
         **_release(design),
         **hardening,
@@ -279,14 +276,8 @@ def reciprocal(stride: int) -> int:
 def _size_class(classes: list[ClassPlan], grain: int, bias: int) -> list[int]:
     """Return class by (request + bias + grain - 1) / grain: the first that holds the request."""
     entries = (classes[-1].usable + bias + grain - 1) // grain + 1
-    table: list[int] = []
-    row = 0
-    for entry in range(entries):
-        largest_request = entry * grain - bias
-        while classes[row].usable < largest_request:
-            row += 1
-        table.append(row)
-    return table
+    usable = [row.usable for row in classes]
+    return [bisect_left(usable, entry * grain - bias) for entry in range(entries)]
 
 
 def plan_json(plan: Plan) -> bytes:

@@ -62,10 +62,9 @@ def reuse(
     `progress` is called after each chunk. Raises BadInput if the trace is damaged.
     """
     hardware = load_hardware()
-    listeners = [Listener(hardware, DISTANCES) for _ in designs]
     simulators = [
-        Simulator(make_plan(design), listener=listener, application=application)
-        for design, listener in zip(designs, listeners, strict=True)
+        Simulator(make_plan(design), listener=Listener(hardware, DISTANCES), application=application)
+        for design in designs
     ]
     extent = feed_all(trace, simulators, "measuring distances", progress)
     return ReuseTable(
@@ -76,15 +75,13 @@ def reuse(
         hardware.line_bytes,
         application,
         CACHES,
-        [
-            _curve(simulator, listener, extent.operations, hardware)
-            for simulator, listener in zip(simulators, listeners, strict=True)
-        ],
+        [_curve(simulator, extent.operations, hardware) for simulator in simulators],
     )
 
 
-def _curve(simulator: Simulator, listener: Listener, operations: int, hardware: Hardware) -> ReuseCurve:
-    found = listener.distances()
+def _curve(simulator: Simulator, operations: int, hardware: Hardware) -> ReuseCurve:
+    assert simulator.listener is not None
+    found = simulator.listener.distances()
     counts = found.histogram.tolist()
     return ReuseCurve(
         simulator.plan.design.name,

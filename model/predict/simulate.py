@@ -71,7 +71,6 @@ class SimulationTable(msgspec.Struct, frozen=True):
     events: int
     operations: int  # events without thread starts and exits
     threads: int
-    max_blocks: int
     machine: str | None  # the simulated hardware, if any, and its application
     application: Application | None
     measured_as: str
@@ -84,7 +83,6 @@ class Extent(NamedTuple):
     events: int
     operations: int
     threads: int
-    max_blocks: int
 
 
 def simulate(
@@ -94,15 +92,16 @@ def simulate(
     hardware: Hardware | None = None,
     application: Application = PROGRAM,
     progress: Progress | None = None,
+    stage: str = "simulating",
 ) -> SimulationTable:
     """Feed the trace to every design by chunks; memory does not grow with the trace's length.
 
     `hardware`: also simulate its caches, TLBs and pages for the touches of heap and `application`,
-    and price them if the hardware has costs. `progress` is called after each chunk. Raises BadInput
-    if the trace is damaged.
+    and price them if the hardware has costs. `progress` is called after each chunk, with `stage`.
+    Raises BadInput if the trace is damaged.
     """
     simulators = [_warmed(design, hardware, application) for design in designs]
-    extent = feed_all(trace, simulators, "simulating", progress)
+    extent = feed_all(trace, simulators, stage, progress)
     return SimulationTable(
         str(trace),
         *extent,
@@ -124,7 +123,7 @@ def feed_all(trace: Path, simulators: Sequence[Simulator], what: str, progress: 
             operations += int((chunk.op < Op.THREAD_START).sum())
             if progress:
                 progress(what, done, reader.footer.events)
-        return Extent(done, operations, reader.footer.threads, reader.footer.max_blocks)
+        return Extent(done, operations, reader.footer.threads)
 
 
 def _warmed(design: Design, hardware: Hardware | None, application: Application) -> Simulator:
@@ -162,20 +161,11 @@ def _simulation(simulator: Simulator, operations: int, hardware: Hardware | None
 
 
 def _rates(counters: Counters, operations: int) -> Rates:
-    total = {name: sum(per_class) for name, per_class in counters.classes.items()}
-    small = total["hit0"] + total["hit1"] + total["refill"]
-    per_million = {name: _ratio(count * 1_000_000, operations) for name, count in total.items()}
-    return Rates(
-        hit0=_ratio(total["hit0"], small),
-        hit1=_ratio(total["hit1"], small),
-        refill=_ratio(total["refill"], small),
-        refills_per_million=per_million["refill"],
-        flushes_per_million=per_million["flush"],
-        spills_per_million=per_million["spill"],
-        carves_per_million=per_million["carve"],
-        remote_per_million=per_million["remote"],
-        releases_per_million=_ratio(counters.totals["releases"] * 1_000_000, operations),
-    )
+    total = {name: sum(per_class) for name, per_class in counters.classes.items()} | counters.totals
+    served = [total[name] for name in ("hit0", "hit1", "refill")]
+    events = [total[name] for name in ("refill", "flush", "spill", "carve", "remote", "releases")]
+    per_million = (_ratio(count * 1_000_000, operations) for count in events)
+    return Rates(*(_ratio(count, sum(served)) for count in served), *per_million)
 
 
 def _touch_rates(touches: Touches, operations: int) -> TouchRates:

@@ -9,9 +9,9 @@ Journal 9, 1970, for caches of free blocks.) A FIFO ring has the same counts: th
 blocks leave changes no count.
 """
 
-import heapq
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import msgspec
@@ -335,18 +335,12 @@ def allot(curves: Sequence[Curve], plan: Plan, budget_bytes: int) -> dict[int, S
         if len(curves[cls].most)
     }
     hulls = {cls: lower_hull(of_class) for cls, of_class in sizes.items()}
-    at = dict.fromkeys(hulls, 0)
-    steps = [(-_gain(*hull[:2]), cls) for cls, hull in hulls.items() if len(hull) > 1]
-    heapq.heapify(steps)
-    while steps:
-        _, cls = heapq.heappop(steps)
-        here, there = hulls[cls][at[cls] : at[cls] + 2]
-        if there.bytes - here.bytes <= budget_bytes:
+    chosen = {cls: hull[0] for cls, hull in hulls.items()}
+    steps = [(cls, *step) for cls, hull in hulls.items() for step in pairwise(hull)]
+    for cls, here, there in sorted(steps, key=lambda step: (-_gain(*step[1:]), step[0])):
+        if chosen[cls] is here and there.bytes - here.bytes <= budget_bytes:
             budget_bytes -= there.bytes - here.bytes
-            at[cls] += 1
-            if at[cls] + 1 < len(hulls[cls]):
-                heapq.heappush(steps, (-_gain(*hulls[cls][at[cls] : at[cls] + 2]), cls))
-    chosen = {cls: hull[at[cls]] for cls, hull in hulls.items()}
+            chosen[cls] = there
     return {
         cls: Share(resized(fronts[cls], option.blocks, plan.classes[cls].stride), option, sizes[cls])
         for cls, option in chosen.items()

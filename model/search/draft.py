@@ -1,5 +1,6 @@
 """Drafts: a design per slab size and small limit, with the best classes and fronts for a trace."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -8,10 +9,10 @@ import numpy as np
 from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.design import ClassFront, Design, Front
-from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.search import size_classes
-from heapsmith.model.search.capacities import Share
+from heapsmith.model.search.capacities import Curve, Share, allot
 from heapsmith.model.search.size_classes import PRICE_UNIT, STEP, UNREACHED, Histogram
 
 SPAN_SLABS = 1 << 24
@@ -134,11 +135,12 @@ def _rows(base: Design, fronts: dict[int, Front]) -> list[ClassFront]:
     return [ClassFront(sizes, front) for front, sizes in rows.items()]
 
 
-def with_shares(draft: Draft, plan: Plan, shares: dict[int, Share]) -> Draft:
-    """Return the draft with the fronts of these shares; `plan` is its design's plan."""
+def with_fronts(draft: Draft, curves: Sequence[Curve], budget_bytes: int) -> Draft:
+    """Return the draft with the front capacities that a budget allows."""
+    shares = allot(curves, make_plan(draft.design), budget_bytes)
     fronts = {
-        row.size: shares[row.index].front if row.index in shares else plan.design.front_of(row.size)
-        for row in plan.classes
+        size: shares[cls].front if cls in shares else draft.design.front_of(size)
+        for cls, size in enumerate(draft.design.sizes)
     }
-    design = msgspec.structs.replace(draft.design, class_front=_rows(plan.design, fronts))
+    design = msgspec.structs.replace(draft.design, class_front=_rows(draft.design, fronts))
     return draft._replace(design=design, shares=shares)

@@ -73,17 +73,8 @@ class Outcome(msgspec.Struct, frozen=True):
 def outcomes(
     trace: Path, designs: Sequence[Design], histogram: Histogram, progress: Progress | None, stage: str
 ) -> list[Outcome]:
-    """Return the outcome of each design in one pass over `histogram`'s trace, with progress as
-    `stage`.
-
-    Raises what `simulate` raises.
-    """
-
-    def tell(_: str, done: int, total: int) -> None:
-        if progress:
-            progress(stage, done, total)
-
-    table = simulate(trace, designs, progress=tell)
+    """Return the outcome of each design in one pass over `histogram`'s trace; see `simulate`."""
+    table = simulate(trace, designs, progress=progress, stage=stage)
     slow_ns = SLOW_NS if histogram.heaps < 2 else SHARED_SLOW_NS
     run_ns = max(histogram.run_ns, LEAST_OPERATION_NS * table.operations, 1)
     return [

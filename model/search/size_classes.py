@@ -16,6 +16,7 @@ import numpy as np
 
 from heapsmith.model.compile.kernel import Arrays, Ints, Records, compiled, kernel, one_record, record_type
 from heapsmith.model.constants import PAGE
+from heapsmith.model.design.plan import Plan
 from heapsmith.model.trace.columns import Columns
 from heapsmith.model.trace.reader import Chunk, Op
 
@@ -43,9 +44,8 @@ class Histogram(NamedTuple):
     bytes; the last entry is for all requests above the largest class.
 
     live, asked: blocks and requested bytes at the peak of requested bytes; most: the most live
-    blocks of an entry; allocations: in the whole trace, with reallocs to another entry; operations:
-    allocations and frees; heaps: the most threads at once with small blocks of their own; run_ns:
-    from the first event to the last.
+    blocks of an entry; allocations: in the whole trace, with reallocs to another entry; heaps: the
+    most threads at once with small blocks of their own; run_ns: from the first event to the last.
     """
 
     live: Ints
@@ -53,7 +53,6 @@ class Histogram(NamedTuple):
     most: Ints
     allocations: Ints
     peak_live_bytes: int
-    operations: int
     heaps: int
     run_ns: int
 
@@ -131,7 +130,6 @@ def _count(state: _State) -> None:
             state.heaps -= int(state.active[who])
             state.active[who] = 0
             continue
-        state.operations += 1
         before, small = 0, False
         if what >= REALLOC and what != ALIGNED:
             before = int(state.blocks[which]["entry"])
@@ -154,18 +152,16 @@ def _count(state: _State) -> None:
 
 
 class Demand:
-    """Counts the requests of a trace in one pass, for block sizes up to `largest`.
+    """Counts the requests of a trace in one pass, under a plan's rules, for blocks up to `largest`.
 
     The state at the peak is the current state without the changes since the peak. So Demand
     remembers only the entries that changed since the last peak, and forgets them at the next peak.
     """
 
-    def __init__(
-        self, grain: int, header_bytes: int, largest: int, threads: int, max_blocks: int, *, tail_bytes: int = 0
-    ) -> None:
-        large = largest // grain + 1
-        counters = ("live_bytes", "peak_bytes", "operations", "heaps", "peak_heaps", "changes")
-        rules = {"grain": grain, "header_bytes": header_bytes, "tail_bytes": tail_bytes, "large": large}
+    def __init__(self, plan: Plan, largest: int, threads: int, max_blocks: int) -> None:
+        large = largest // plan.grain + 1
+        counters = ("live_bytes", "peak_bytes", "heaps", "peak_heaps", "changes")
+        rules = {name: getattr(plan, name) for name in ("grain", "header_bytes", "tail_bytes")} | {"large": large}
         self._state = _State(
             entries=np.zeros(large + 1, ENTRY),
             changed=np.zeros(large + 1, np.int64),
@@ -191,7 +187,6 @@ class Demand:
             most=entries["most"].copy(),
             allocations=entries["allocations"].copy(),
             peak_live_bytes=state.peak_bytes,
-            operations=state.operations,
             heaps=state.peak_heaps,
             run_ns=self._span[1] - self._span[0] if self._span else 0,
         )

@@ -10,8 +10,8 @@ from heapsmith.model.design.plan import make_plan
 from heapsmith.model.design.toml import Reason
 from heapsmith.model.errors import BadInput, printable
 from heapsmith.model.predict.simulate import Progress
-from heapsmith.model.search.capacities import CapacityPass, Curve, allot
-from heapsmith.model.search.draft import Draft, drafts, largest_block, with_shares
+from heapsmith.model.search.capacities import CapacityPass, Curve
+from heapsmith.model.search.draft import Draft, drafts, largest_block, with_fronts
 from heapsmith.model.search.huge_pages import cost_with_touches, page_variants, why_pages
 from heapsmith.model.search.outcome import Outcome, by_slab, least_cached, outcomes, ranked
 from heapsmith.model.search.reasons import (
@@ -73,7 +73,7 @@ def tune(
     shaped = drafts(base, histogram, max_classes, name)
     curves = _curves(trace, shaped, histogram, progress)
     budget_bytes = int(max_overhead * histogram.peak_live_bytes)
-    made = [_with_fronts(*of, budget_bytes) for of in zip(shaped, curves, strict=True)]
+    made = [with_fronts(*of, budget_bytes) for of in zip(shaped, curves, strict=True)]
     designs = [base, *(draft.design for draft in made)]
     before, *tried = outcomes(trace, designs, histogram, progress, "simulating shapes")
     found = ranked(before, tried)[:FINALISTS]
@@ -84,19 +84,19 @@ def tune(
     if last is None:
         kept = msgspec.structs.replace(base, name=name)
         tuned = Tuned(kept, True, [why_base(base, before, slabs)], before, before, slabs)
-        return _on_huge_pages(tuned, trace, base, histogram, progress) if huge_pages else tuned
-    draft, after = variants[last], varied[last]
-    slabs = [after if one.slab_bytes == after.slab_bytes else one for one in slabs]
-    design = msgspec.structs.replace(draft.design, name=name, about=_about(trace, base))
-    reasons = [
-        why_design(trace, base, histogram, before, after),
-        why_budget(draft, histogram, max_overhead),
-        why_slab(after, slabs),
-        *why_run_cache(base, before, after, varied),
-        *why_classes(draft, histogram, max_classes),
-        *why_fronts(draft),
-    ]
-    tuned = Tuned(design, False, reasons, before, after, slabs)
+    else:
+        draft, after = variants[last], varied[last]
+        slabs = [after if one.slab_bytes == after.slab_bytes else one for one in slabs]
+        design = msgspec.structs.replace(draft.design, name=name, about=_about(trace, base))
+        reasons = [
+            why_design(trace, base, histogram, before, after),
+            why_budget(draft, histogram, max_overhead),
+            why_slab(after, slabs),
+            *why_run_cache(base, before, after, varied),
+            *why_classes(draft, histogram, max_classes),
+            *why_fronts(draft),
+        ]
+        tuned = Tuned(design, False, reasons, before, after, slabs)
     return _on_huge_pages(tuned, trace, base, histogram, progress) if huge_pages else tuned
 
 
@@ -131,17 +131,11 @@ def _variants(draft: Draft, curves: list[Curve], budget_bytes: int) -> list[Draf
     caches = sorted({*RUN_CACHES, draft.design.run_cache_bytes})
     made: dict[str, Draft] = {}
     for part in BUDGETS:
-        fronts = _with_fronts(draft, curves, int(part * budget_bytes))
+        fronts = with_fronts(draft, curves, int(part * budget_bytes))
         for cache in caches:
             found = fronts._replace(design=msgspec.structs.replace(fronts.design, run_cache_bytes=cache))
             made.setdefault(found.design.hash(), found)
     return list(made.values())
-
-
-def _with_fronts(draft: Draft, curves: list[Curve], budget_bytes: int) -> Draft:
-    """Return the draft with the front capacities that a budget allows."""
-    plan = make_plan(draft.design)
-    return with_shares(draft, plan, allot(curves, plan, budget_bytes))
 
 
 def check_arguments(base: Design, max_overhead: float, max_classes: int, name: str) -> None:
@@ -165,16 +159,7 @@ def _chunks(reader: TraceReader, stage: str, progress: Progress | None) -> Itera
 
 def _demand(trace: Path, base: Design, progress: Progress | None) -> Histogram:
     with TraceReader(trace) as reader:
-        footer = reader.footer
-        plan = make_plan(base)
-        demand = Demand(
-            plan.grain,
-            plan.header_bytes,
-            largest_block(base),
-            footer.threads,
-            footer.max_blocks,
-            tail_bytes=plan.tail_bytes,
-        )
+        demand = Demand(make_plan(base), largest_block(base), reader.footer.threads, reader.footer.max_blocks)
         for chunk in _chunks(reader, "counting requests", progress):
             demand.feed(chunk)
     histogram = demand.histogram()
