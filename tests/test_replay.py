@@ -264,6 +264,7 @@ def test_replay_refuses_what_it_cannot_do(trace: Path, tmp_path: Path, monkeypat
     for libs, complaint in [
         ([], "no library named"),
         (["glib"], "did you mean glibc"),
+        (["defalt"], "did you mean default"),
         (["nosuch/lib.so"], "nosuch/lib.so: no such library"),
         (["glibc", "glibc"], "glibc: named twice"),
         ([str(tmp_path / "text.so")], r"text.so: cannot stand in for malloc: .*cannot be preloaded"),

@@ -45,7 +45,7 @@ FOLDERS = tuple(Path(folder) for folder in ("/usr/local/lib", "/usr/lib/x86_64-l
 class Library(msgspec.Struct, frozen=True):
     """A malloc: its name in tables, the shared object to preload (None: none), its release.
 
-    `version` is empty for a file that a user names. `standard`: for glibc, the names of the
+    `version` is a design's hash, and empty for a file that a user names. `standard`: for glibc, the names of the
     system's libraries to preload, so that a program linked to another malloc uses the C library's.
     """
 
@@ -106,39 +106,40 @@ def version_of(path: Path) -> str:
         return ""
 
 
-def _peer(name: str) -> Library:
-    path = find_peer(name)
-    if path is None:
-        looked = ", ".join(f"{stem}*" for stem in PEERS[name])
-        folders = ", ".join(map(str, FOLDERS))
-        raise BadInput(
-            f"{name} is not installed: {looked} not in ldconfig's cache nor in {folders}, "
-            f"and `make peers` has built none in {built_folder()}"
-        )
-    return Library(name, path, version_of(path))
-
-
-def _file(spec: str) -> Library:
-    path = Path(spec).absolute()
-    if not path.is_file():
-        raise BadInput(f"{spec}: no such library")
-    return Library(path.name, path)
+def did_you_mean(word: str, known: Sequence[str]) -> str:
+    """The end of a message: the nearest known word, or nothing if none is near."""
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def find_library(spec: str) -> Library:
-    """`glibc`, the name of a built or installed peer (PEERS), or the path of a shared object.
+    """`glibc`, a built or installed peer (PEERS), a design to build, or a shared object's path.
 
-    Raises BadInput, with the places of the search, if it does not exist.
+    Raises BadInput, with the places of the search, if it does not exist, and the errors of builds.
     """
+    from heapsmith.bench.common.built import library_of  # imported here: doctor must not need it
+    from heapsmith.model.design.design import builtin_names, load
+
     if spec == GLIBC:
         return Library(GLIBC, None, platform.libc_ver()[1])
     if spec in PEERS:
-        return _peer(spec)
-    if "/" in spec or ".so" in spec or Path(spec).is_file():
-        return _file(spec)
-    near = difflib.get_close_matches(spec, [GLIBC, *PEERS], n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    raise BadInput(f"{spec}: neither a library's path nor one of {', '.join([GLIBC, *PEERS])}{hint}")
+        if found := find_peer(spec):
+            return Library(spec, found, version_of(found))
+        looked = ", ".join(f"{stem}*" for stem in PEERS[spec])
+        raise BadInput(
+            f"{spec} is not installed: {looked} not in ldconfig's cache nor in {', '.join(map(str, FOLDERS))}, "
+            f"and `make peers` has built none in {built_folder()}"
+        )
+    if spec in builtin_names() or Path(spec).suffix == ".toml":
+        design = load(spec)
+        return Library(design.name, library_of(design), design.hash())
+    path = Path(spec).absolute()
+    if path.is_file():
+        return Library(path.name, path)
+    if "/" in spec or ".so" in spec:
+        raise BadInput(f"{spec}: no such library")
+    known = [GLIBC, *PEERS, *builtin_names()]
+    raise BadInput(f"{spec}: neither a library's path nor one of {', '.join(known)}{did_you_mean(spec, known)}")
 
 
 def find_libraries(specs: list[str]) -> list[Library]:

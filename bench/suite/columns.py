@@ -4,11 +4,9 @@ import re
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.peers.peers import GLIBC, PEERS, Library, find_library, find_peer, require_malloc_of
 from heapsmith.bench.programs.micro_programs import ceiling
 from heapsmith.bench.programs.micro_rows import CEILINGS
-from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.errors import BadInput
 
 DEFAULT = "default"
@@ -40,17 +38,13 @@ class Column(NamedTuple):
 
 def _column(spec: str) -> Column:
     """A built-in design, glibc, a peer, or a path of a library or design."""
-    if spec in builtin_names() or Path(spec).suffix == ".toml":
-        design = load(spec)
-        return Column(Library(design.name, library_of(design), design.hash()), "library")
     found = find_library(spec)
     if spec == GLIBC or spec in PEERS:
         return Column(found, "peer")
-    return Column(Library(_short(found.name), found.path), "library")
-
-
-def _short(file: str) -> str:
-    return re.sub(r"^lib|\.so.*$", "", file) or file
+    if found.version:  # a design
+        return Column(found, "library")
+    short = re.sub(r"^lib|\.so.*$", "", found.name) or found.name
+    return Column(Library(short, found.path), "library")
 
 
 def _tuned(spec: str) -> Column:

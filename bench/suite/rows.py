@@ -1,15 +1,14 @@
 """The four suites of the benchmark: rows by name, and the preparation of each row."""
 
-import difflib
 import fnmatch
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from heapsmith.bench.peers.peers import GLIBC, Library
+from heapsmith.bench.peers.peers import GLIBC, Library, did_you_mean
 from heapsmith.bench.programs.measure import Run, find_program, run_once
 from heapsmith.bench.programs.micro_programs import TRAINING_SEED, program, took
 from heapsmith.bench.programs.micro_rows import MICRO, THREADS, MicroRow
@@ -88,7 +87,7 @@ def rows(suites: list[str], only: list[str], inputs: Path, *, quick: bool, tune:
     """
     for suite in suites:
         if suite not in SUITES:
-            raise BadInput(f"--suite {suite}: expected one of {', '.join(SUITES)}{_near(suite, SUITES)}")
+            raise BadInput(f"--suite {suite}: expected one of {', '.join(SUITES)}{did_you_mean(suite, SUITES)}")
     wanted = [suite for suite in SUITES if suite in (suites or SUITES)]
     is_real = not set(wanted) <= set(MICRO_SUITES)
     real = [one for one in programs(inputs) if not one.lacks()] if is_real else []
@@ -99,14 +98,9 @@ def rows(suites: list[str], only: list[str], inputs: Path, *, quick: bool, tune:
     for pattern in only:
         if not fnmatch.filter(names, pattern):
             where = f"in {', '.join(suites)}" if suites else "in any suite"
-            hint = _near(pattern, names) or f": expected one of {', '.join(names)}"
+            hint = did_you_mean(pattern, names) or f": expected one of {', '.join(names)}"
             raise BadInput(f"--only {pattern}: no such row {where}{' with --quick' if quick else ''}{hint}")
     return [row for row in found if not only or any(fnmatch.fnmatch(row.name, pattern) for pattern in only)]
-
-
-def _near(word: str, words: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word, words, n=1)
-    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _suite(suite: str, real: list[Program], trained: dict[str, Program], quick: bool) -> list[Row]:

@@ -42,7 +42,12 @@ def run(
 def replay(
     trace: take.Trace,
     lib: Annotated[
-        list[str], typer.Option(metavar="LIB", help="glibc, a peer (docs/peers.md) or a .so; repeat it to compare.")
+        list[str],
+        typer.Option(
+            metavar="LIB|DESIGN",
+            help="glibc, a peer (docs/peers.md), a .so or a design; repeat it to compare.",
+            autocompletion=take.designs,
+        ),
     ],
     rounds: take.Rounds = 5,
     check: Annotated[bool, typer.Option("--check", help="Check alignment and contents of every block first.")] = False,
