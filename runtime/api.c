@@ -228,13 +228,10 @@ void cfree(void *block)
 
 void free_sized(void *block, size_t bytes)
 {
-    (void)bytes;
     free(block);
 }
 
 void free_aligned_sized(void *block, size_t alignment, size_t bytes)
 {
-    (void)alignment;
-    (void)bytes;
     free(block);
 }

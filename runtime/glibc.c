@@ -238,7 +238,6 @@ int malloc_info(int options, FILE *stream)
 
 int malloc_trim(size_t pad)
 {
-    (void)pad;
     if (!hs_started())
         return 0;
     int saved = errno;
@@ -255,6 +254,5 @@ int malloc_trim(size_t pad)
  * is generated. */
 int mallopt(int parameter, int value)
 {
-    (void)value;
     return parameter != 0 && parameter >= -8 && parameter <= 4;
 }

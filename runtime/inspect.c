@@ -50,7 +50,6 @@ int64_t heapsmith_locate(const void *block)
 
 static void check_fronts(struct heap *heap, void *with)
 {
-    (void)with;
     if (heap == &hs_no_heap)
         return;
     for (unsigned class = 0; class < CLASS_COUNT; class++) {

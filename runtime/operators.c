@@ -79,6 +79,5 @@ void delete_plain(void *block)
 
 void delete_aligned(void *block, size_t alignment)
 {
-    (void)alignment;
     free(block);
 }

@@ -125,7 +125,6 @@ static bool write_report(void)
 /* It may have interrupted code that holds a lock, so that the thread must not be cancelled here. */
 static void on_signal(int number)
 {
-    (void)number;
     int saved = errno, cancel_state;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     write_report();

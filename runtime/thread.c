@@ -46,7 +46,6 @@ static void give_up(struct heap *heap)
  * heap again: it comes back in every round, the last one included. */
 static void abandon(void *unused)
 {
-    (void)unused;
     if (hs_self != &hs_no_heap)
         give_up(hs_self);
     if (++exits < PTHREAD_DESTRUCTOR_ITERATIONS)

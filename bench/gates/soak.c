@@ -1,17 +1,17 @@
-/* A load of repeating phases: does memory in use follow the live bytes, or grow?
+/* soak SECONDS THREADS LIVE_MIB DUTY SAMPLE_MS: a load of repeating phases. Does memory in use
+ * follow the live bytes, or grow?
  *
  * A cycle has five phases: steady, growth, shrink, shift (another mix of sizes), churn (threads
  * end and start all the time). Workers live as long as the program. Between phases all wait, so
  * that main sees a heap at rest. A phase is a fixed number of operations, so all phases of a
  * kind ask the same of memory. Blocks are written in full. Tables are mapped and touched before
- * the first block: they are part of `base`.
+ * the first block: they are part of `base`. Workers work DUTY percent of the time.
  *
  * Output: "base RSS", then a line per sample: milliseconds, cycle, phase, live bytes, live
  * blocks, RSS, and 1 if all workers were at rest (the end of a phase). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
@@ -72,14 +72,13 @@ struct worker {
     sem_t go;
 };
 
-static struct {
-    uint64_t seconds, threads, live_mib, duty, sample_ms, seed;
-} options = { .seconds = 60, .threads = 4, .live_mib = 64, .duty = 100, .sample_ms = 1000, .seed = 1 };
+static uint64_t seconds, threads, live_mib, duty, sample_ms; /* the arguments */
 
 static struct worker *workers;
 static struct shared shared[SHARED_PLACES];
 static _Atomic(size_t) shared_bytes, shared_blocks;
 static sem_t done;
+static uint64_t start_ns;
 
 static void stop(const char *why)
 {
@@ -126,15 +125,19 @@ static void check(const struct piece *piece)
         stop("the contents of a block changed");
 }
 
+static void fill(struct worker *worker, struct piece *piece, void *start, size_t bytes)
+{
+    if (start == NULL)
+        stop("out of memory");
+    *piece = (struct piece){ start, bytes };
+    memset(start, (int)(unsigned char)bytes, bytes);
+    count(worker, piece, true);
+}
+
 static void bear(struct worker *worker, struct piece *piece)
 {
     size_t bytes = draw_bytes(worker);
-    piece->start = bytes % 8 == 0 ? calloc(1, bytes) : malloc(bytes);
-    if (piece->start == NULL)
-        stop("out of memory");
-    piece->bytes = bytes;
-    memset(piece->start, (int)(unsigned char)bytes, bytes);
-    count(worker, piece, true);
+    fill(worker, piece, bytes % 8 == 0 ? calloc(1, bytes) : malloc(bytes), bytes);
 }
 
 static void resize(struct worker *worker, struct piece *piece)
@@ -142,12 +145,7 @@ static void resize(struct worker *worker, struct piece *piece)
     size_t bytes = draw_bytes(worker);
     check(piece);
     count(worker, piece, false);
-    piece->start = realloc(piece->start, bytes);
-    if (piece->start == NULL)
-        stop("out of memory");
-    piece->bytes = bytes;
-    memset(piece->start, (int)(unsigned char)bytes, bytes);
-    count(worker, piece, true);
+    fill(worker, piece, realloc(piece->start, bytes), bytes);
 }
 
 static void die(struct worker *worker, struct piece *piece)
@@ -196,38 +194,44 @@ static void perform(struct worker *worker, size_t target)
     }
 }
 
-static uint64_t cpu_time_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static struct timespec timespec_of(uint64_t ns)
+{
+    return (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
 }
 
 /* Sleep until the work since `began` is the duty's percentage of the time. */
 static void rest(uint64_t began_ns)
 {
-    if (options.duty >= 100)
+    if (duty >= 100)
         return;
-    uint64_t rest_ns = (cpu_time_ns() - began_ns) * (100 - options.duty) / options.duty;
-    nanosleep(&(struct timespec){ (time_t)(rest_ns / 1000000000), (long)(rest_ns % 1000000000) }, NULL);
+    uint64_t worked_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+    struct timespec pause = timespec_of(worked_ns * (100 - duty) / duty);
+    nanosleep(&pause, NULL);
 }
 
 static size_t most_live(void)
 {
-    return (options.live_mib << 20) / options.threads;
+    return (live_mib << 20) / threads;
 }
 
 static void perform_part(struct worker *worker, uint64_t begin, uint64_t end)
 {
     uint64_t operations = TURNS * worker->places;
     size_t from = most_live() / 16 * worker->phase->from, to = most_live() / 16 * worker->phase->to;
-    uint64_t began_ns = cpu_time_ns();
+    uint64_t began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     for (uint64_t operation = begin; operation < end; operation++) {
         double share = (double)operation / (double)operations;
         perform(worker, (size_t)((double)from + ((double)to - (double)from) * share));
         if (operation % SLICE == SLICE - 1) {
             rest(began_ns);
-            began_ns = cpu_time_ns();
+            began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         }
     }
 }
@@ -283,18 +287,13 @@ static size_t resident_bytes(void)
 
 static uint64_t elapsed_ms(void)
 {
-    static struct timespec start;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (start.tv_sec == 0)
-        start = now;
-    return (uint64_t)((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000);
+    return (clock_ns(CLOCK_MONOTONIC) - start_ns) / 1000000;
 }
 
 static void sample(uint64_t cycle, const struct phase *phase, bool at_rest)
 {
     size_t bytes = shared_bytes, blocks = shared_blocks;
-    for (uint64_t number = 0; number < options.threads; number++) {
+    for (uint64_t number = 0; number < threads; number++) {
         bytes += workers[number].live_bytes;
         blocks += workers[number].live_blocks;
     }
@@ -304,21 +303,20 @@ static void sample(uint64_t cycle, const struct phase *phase, bool at_rest)
 /* Run one phase on all workers, with samples during it and at its end. */
 static void perform_phase(uint64_t cycle, const struct phase *phase)
 {
-    for (uint64_t number = 0; number < options.threads; number++) {
+    for (uint64_t number = 0; number < threads; number++) {
         workers[number].phase = phase;
         sem_post(&workers[number].go);
     }
-    static struct timespec next;
-    if (next.tv_sec == 0)
-        clock_gettime(CLOCK_REALTIME, &next);
-    for (uint64_t at_rest = 0; at_rest < options.threads;) {
+    static uint64_t next_ns;
+    if (next_ns == 0)
+        next_ns = clock_ns(CLOCK_REALTIME);
+    for (uint64_t at_rest = 0; at_rest < threads;) {
+        struct timespec next = timespec_of(next_ns);
         if (sem_timedwait(&done, &next) == 0) {
             at_rest++;
         } else if (errno == ETIMEDOUT) {
             sample(cycle, phase, false);
-            uint64_t next_ns = (uint64_t)next.tv_nsec + options.sample_ms * 1000000;
-            next.tv_sec += (time_t)(next_ns / 1000000000);
-            next.tv_nsec = (long)(next_ns % 1000000000);
+            next_ns += sample_ms * 1000000;
         }
     }
     sample(cycle, phase, true);
@@ -334,17 +332,17 @@ static void *touched(size_t bytes)
 
 static void start_workers(void)
 {
-    workers = touched(options.threads * sizeof *workers);
+    workers = touched(threads * sizeof *workers);
     sem_init(&done, 0, 0);
-    for (uint64_t number = 0; number < options.threads; number++) {
+    for (uint64_t number = 0; number < threads; number++) {
         struct worker *worker = &workers[number];
-        worker->random = options.seed * UINT64_C(0xD1342543DE82EF95) + number;
+        worker->random = UINT64_C(0xD1342543DE82EF95) + number;
         worker->places = most_live() / BYTES_PER_PLACE;
         worker->place = touched(worker->places * sizeof *worker->place);
         sem_init(&worker->go, 0, 0);
     }
     printf("base %zu\n", resident_bytes());
-    for (uint64_t number = 0; number < options.threads; number++) {
+    for (uint64_t number = 0; number < threads; number++) {
         pthread_t thread;
         if (pthread_create(&thread, NULL, work, &workers[number]) != 0)
             stop("a thread cannot be started");
@@ -353,29 +351,11 @@ static void start_workers(void)
 
 static void read_options(int given, char **arguments)
 {
-    static const struct option known[] = { { "seconds", 1, NULL, 's' },   { "threads", 1, NULL, 't' },
-                                           { "live-mib", 1, NULL, 'l' },  { "duty", 1, NULL, 'd' },
-                                           { "sample-ms", 1, NULL, 'm' }, { "seed", 1, NULL, 'r' },
-                                           { 0 } };
-    for (int option; (option = getopt_long(given, arguments, "", known, NULL)) != -1;) {
-        uint64_t value = optarg == NULL ? 0 : strtoull(optarg, NULL, 10);
-        switch (option) {
-        case 's': options.seconds = value; break;
-        case 't': options.threads = value; break;
-        case 'l': options.live_mib = value; break;
-        case 'd': options.duty = value; break;
-        case 'm': options.sample_ms = value; break;
-        case 'r': options.seed = value; break;
-        default: exit(2);
-        }
-    }
-    bool fine = options.threads >= 1 && options.threads <= 64 && options.live_mib >= options.threads &&
-                options.duty >= 1 && options.duty <= 100 && options.sample_ms >= 1;
-    if (!fine || optind != given) {
-        fputs("usage: soak [--seconds N] [--threads 1..64] [--live-mib N] [--duty 1..100] [--sample-ms N] [--seed N]\n",
-              stderr);
-        exit(2);
-    }
+    uint64_t *const option[] = { &seconds, &threads, &live_mib, &duty, &sample_ms };
+    for (int index = 0; given == 6 && index < 5; index++)
+        *option[index] = strtoull(arguments[1 + index], NULL, 10);
+    if (threads < 1 || live_mib < threads || duty < 1 || sample_ms < 1)
+        stop("usage: soak SECONDS THREADS LIVE_MIB DUTY SAMPLE_MS");
 }
 
 int main(int given, char **arguments)
@@ -384,9 +364,9 @@ int main(int given, char **arguments)
     read_options(given, arguments);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setvbuf(stdout, buffer, _IOLBF, sizeof buffer);
-    elapsed_ms();
+    start_ns = clock_ns(CLOCK_MONOTONIC);
     start_workers();
-    for (uint64_t number = 0; elapsed_ms() < options.seconds * 1000; number++)
+    for (uint64_t number = 0; elapsed_ms() < seconds * 1000; number++)
         perform_phase(number / PHASES, &phases[number % PHASES]);
     fflush(stdout);
     _exit(0);

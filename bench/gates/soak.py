@@ -71,7 +71,7 @@ class Soak(msgspec.Struct, frozen=True):
 
 
 class Load(msgspec.Struct, frozen=True):
-    """The program's arguments; its threads work `duty_percent` of the time and sleep the rest."""
+    """The program's arguments in their order; its threads work `duty_percent` of the time and sleep the rest."""
 
     seconds: int
     threads: int
@@ -101,9 +101,7 @@ def soak(designs: list[str], how: Load) -> list[Soak]:
 
 
 def _start(program: Path, how: Load, library: Path | None, out: Path) -> subprocess.Popen[bytes]:
-    words = msgspec.structs.asdict(how)
-    words["duty"] = words.pop("duty_percent")
-    options = [text for name, value in words.items() for text in (f"--{name.replace('_', '-')}", str(value))]
+    options = map(str, msgspec.structs.astuple(how))
     preload = [f"LD_PRELOAD={preloadable(library)}"] if library is not None else []
     with out.open("wb") as stdout, out.with_suffix(".err").open("wb") as stderr:
         return subprocess.Popen(["env", *preload, str(program), *options], stdout=stdout, stderr=stderr)

@@ -35,7 +35,6 @@ void choice_attach(struct class_slabs *slabs, struct slab *slab)
 
 void choice_remove(struct class_slabs *slabs, struct slab *slab)
 {
-    (void)slabs;
     mark(slab, NULL);
 }
 

@@ -3,24 +3,18 @@
 
 void classifier_adopt(const struct slab *slab)
 {
-    (void)slab;
 }
 
 void classifier_retire(const struct slab *slab)
 {
-    (void)slab;
 }
 
 void classifier_mark(void *const *blocks, uint32_t count, unsigned class)
 {
-    (void)blocks;
-    (void)count;
-    (void)class;
 }
 
 void classifier_unmark(void *block)
 {
-    (void)block;
 }
 
 unsigned classifier_class(const void *block)

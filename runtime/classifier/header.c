@@ -3,12 +3,10 @@
 
 void classifier_adopt(const struct slab *slab)
 {
-    (void)slab;
 }
 
 void classifier_retire(const struct slab *slab)
 {
-    (void)slab;
 }
 
 void classifier_mark(void *const *blocks, uint32_t count, unsigned class)

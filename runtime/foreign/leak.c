@@ -5,12 +5,10 @@
 
 void foreign_free(void *block)
 {
-    (void)block;
 }
 
 void *foreign_realloc(void *block, size_t bytes)
 {
-    (void)block;
     if (bytes > 0)
         errno = ENOMEM;
     return NULL;
@@ -18,6 +16,5 @@ void *foreign_realloc(void *block, size_t bytes)
 
 size_t foreign_usable(void *block)
 {
-    (void)block;
     return 0;
 }

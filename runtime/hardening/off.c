@@ -3,32 +3,24 @@
 
 void hardening_released(size_t offset)
 {
-    (void)offset;
 }
 
 void hardening_check(const void *block)
 {
-    (void)block;
 }
 
 void hardening_bad_free(const void *block)
 {
-    (void)block;
 }
 
 void hardening_seal(void *block, size_t usable)
 {
-    (void)block;
-    (void)usable;
 }
 
 void hardening_unseal(const void *block, size_t usable)
 {
-    (void)block;
-    (void)usable;
 }
 
 void hardening_empty(struct heap *heap)
 {
-    (void)heap;
 }

@@ -3,7 +3,6 @@
 
 void release_retired(struct slab *slab)
 {
-    (void)slab;
 }
 
 struct slab *release_due(void)
@@ -13,17 +12,14 @@ struct slab *release_due(void)
 
 void release_reused(struct slab *slab)
 {
-    (void)slab;
 }
 
 void release_needed_runs(size_t bytes)
 {
-    (void)bytes;
 }
 
 bool release_keeps_runs(size_t bytes)
 {
-    (void)bytes;
     return true;
 }
 

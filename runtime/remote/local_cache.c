@@ -7,7 +7,6 @@ static struct store store; /* under the pool lock */
 
 struct store *remote_store(struct heap *heap)
 {
-    (void)heap;
     return &store;
 }
 
@@ -32,21 +31,16 @@ void remote_unlock_pool(void)
 
 void remote_own(struct slab *slab, struct heap *heap)
 {
-    (void)slab;
-    (void)heap;
 }
 
 bool remote_drain(struct heap *heap)
 {
-    (void)heap;
     return false;
 }
 
 /* There is no owner: the block goes into the front of whoever frees it. */
 bool remote_takes(unsigned class, void *block)
 {
-    (void)class;
-    (void)block;
     return false;
 }
 
