@@ -140,25 +140,15 @@ struct mallinfo2 mallinfo2(void)
 }
 
 /* What does not fit an int is INT_MAX: mallinfo2 has it whole. */
-static int as_int(size_t value)
-{
-    return value < INT_MAX ? (int)value : INT_MAX;
-}
-
 struct mallinfo mallinfo(void)
 {
-    struct mallinfo2 info = mallinfo2();
-    return (struct mallinfo){
-        .arena = as_int(info.arena),
-        .ordblks = as_int(info.ordblks),
-        .smblks = as_int(info.smblks),
-        .hblks = as_int(info.hblks),
-        .hblkhd = as_int(info.hblkhd),
-        .fsmblks = as_int(info.fsmblks),
-        .uordblks = as_int(info.uordblks),
-        .fordblks = as_int(info.fordblks),
-        .keepcost = as_int(info.keepcost),
-    };
+    struct mallinfo2 whole = mallinfo2();
+    struct mallinfo info;
+    const size_t *from = (const size_t *)&whole;
+    int *to = (int *)&info;
+    for (size_t field = 0; field < sizeof info / sizeof *to; field++)
+        to[field] = (int)smaller(from[field], INT_MAX);
+    return info;
 }
 
 static void line(struct text *out, const char *what, size_t figure)

@@ -62,6 +62,20 @@ uint64_t rss_anon_bytes(void)
     return strtoull(line + strlen("\nRssAnon:"), NULL, 10) * 1024;
 }
 
+static uint64_t clock_ns(int clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+struct spent spent_by(int who, int clock)
+{
+    struct rusage used;
+    getrusage(who, &used);
+    return (struct spent){clock_ns(CLOCK_MONOTONIC), clock_ns(clock), (uint64_t)used.ru_minflt};
+}
+
 /* The replayer's own memory: a mapping, never malloc's, and resident before the first sample. */
 static void *reserve(struct replay *r, uint64_t bytes)
 {
@@ -95,27 +109,29 @@ static void replay_all(struct replay *r)
             pthread_join(r->workers[t].handle, NULL);
 }
 
-struct totals {
-    uint64_t wall_ns, cpu_ns, minor_faults, stalls;
-};
-
-static struct totals measure(struct replay *r)
+/* What the replay spent without its pauses. */
+static struct spent measure(struct replay *r)
 {
-    struct rusage before, after;
-    getrusage(RUSAGE_SELF, &before);
-    uint64_t cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID), wall = clock_ns(CLOCK_MONOTONIC);
+    struct spent before = spent_by(RUSAGE_SELF, CLOCK_PROCESS_CPUTIME_ID);
     replay_all(r);
-    struct totals sum = {.wall_ns = clock_ns(CLOCK_MONOTONIC) - wall,
-                         .cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu};
-    getrusage(RUSAGE_SELF, &after);
-    sum.minor_faults = (uint64_t)(after.ru_minflt - before.ru_minflt);
+    struct spent sum = spent_by(RUSAGE_SELF, CLOCK_PROCESS_CPUTIME_ID);
+    sum.wall_ns -= before.wall_ns;
+    sum.cpu_ns -= before.cpu_ns;
+    sum.minor_faults -= before.minor_faults;
     for (uint32_t t = 0; t < r->script.header->streams; t++) {
         sum.cpu_ns -= r->workers[t].paused.cpu_ns;
         sum.minor_faults -= r->workers[t].paused.minor_faults;
-        sum.stalls += r->workers[t].stalls;
     }
     if (r->script.header->streams == 1) /* with more, one thread's pause is not the others' */
         sum.wall_ns -= r->workers[0].paused.wall_ns;
+    return sum;
+}
+
+static uint64_t stalls(const struct replay *r)
+{
+    uint64_t sum = 0;
+    for (uint32_t t = 0; t < r->script.header->streams; t++)
+        sum += r->workers[t].stalls;
     return sum;
 }
 
@@ -128,7 +144,7 @@ static const char *malloc_file(void)
 
 /* RSS without the replayer's own tables, but with what the library took before the first event: it is paid for too. One
  * write(2): dprintf(3) asks the malloc under test for its buffer, and its counters would not be the trace's. */
-static void report(const struct replay *r, struct totals sum, uint64_t start, uint64_t end)
+static void report(const struct replay *r, struct spent sum, uint64_t start, uint64_t end)
 {
     const struct script_header *h = r->script.header;
     uint64_t own = r->own_bytes, peak = r->rss_peak_bytes > end ? r->rss_peak_bytes : end;
@@ -140,7 +156,7 @@ static void report(const struct replay *r, struct totals sum, uint64_t start, ui
                      " \"start_rss_bytes\": %lu, \"peak_rss_bytes\": %lu, \"average_rss_bytes\": %lu,\n"
                      " \"peak_live_rss_bytes\": %lu, \"end_rss_bytes\": %lu}\n",
                      h->operations, h->streams, r->checked ? "true" : "false", sum.wall_ns, sum.cpu_ns,
-                     sum.minor_faults, sum.stalls, start - own, peak - own, average - own,
+                     sum.minor_faults, stalls(r), start - own, peak - own, average - own,
                      r->rss_peak_live_bytes - own, end - own);
     if (write(1, text, (size_t)n) != n)
         fail(2, "replay: standard output: %s", strerror(errno));
@@ -184,7 +200,7 @@ int main(int argc, char **argv)
     struct replay r = {.touch = TOUCH_ALL, .resident_limit_bytes = 1ull << 30};
     prepare(&r, parse(argc, argv, &r));
     uint64_t start = r.rss_peak_live_bytes = r.rss_peak_bytes = rss_anon_bytes();
-    struct totals sum = measure(&r);
+    struct spent sum = measure(&r);
     report(&r, sum, start, rss_anon_bytes());
     return 0;
 }

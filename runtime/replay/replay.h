@@ -21,11 +21,9 @@ struct block {
     uint32_t seed;         /* of its contents, with --check */
 };
 
-/* What the clock must not count: script pages, RSS samples. */
-struct pauses {
-    uint64_t wall_ns;
-    uint64_t cpu_ns;
-    uint64_t minor_faults;
+/* Spent by a thread or by the process. */
+struct spent {
+    uint64_t wall_ns, cpu_ns, minor_faults;
 };
 
 /* One stream and the thread that replays it, which alone writes it until it ends, but for the last three fields. */
@@ -36,7 +34,7 @@ struct worker {
     const struct event *begin; /* of the run of events under way */
     uint64_t next_sample;      /* position at which RSS is sampled next */
     uint64_t stalls;           /* events that had to wait for another thread */
-    struct pauses paused;
+    struct spent paused;       /* what must not count: script pages, RSS samples */
     pthread_t handle; /* this and the next two: written and read by stream 0 */
     bool created;
     bool joined;
@@ -70,8 +68,8 @@ void *stream_replay(void *worker);
 /* Anonymous resident bytes of this process: file mappings, such as the script, are not among them. */
 uint64_t rss_anon_bytes(void);
 
-/* Nanoseconds of a clock of clock_gettime(2). */
-uint64_t clock_ns(int clock);
+/* By `who` of getrusage(2), whose CPU time is `clock` of clock_gettime(2). */
+struct spent spent_by(int who, int clock);
 
 /* With --check: a block as the allocation call returned it must be aligned (and zeroed); fills it with its pattern. */
 void check_birth(const struct worker *w, const struct event *event, struct block *block);

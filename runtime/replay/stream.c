@@ -187,55 +187,35 @@ static inline __attribute__((always_inline)) void step(struct worker *w, const s
 
 /* ---- runs of events: three loops, so that none pays for what it does not do ---- */
 
-static void run_alone(struct worker *w, const struct event *events, uint64_t n)
+static inline __attribute__((always_inline)) void run_all(struct worker *w, const struct event *events, uint64_t n,
+                                                          bool shared, bool checked)
 {
     for (uint64_t i = 0; i < n; i++)
-        step(w, &events[i], false, false);
-}
-
-static void run_shared(struct worker *w, const struct event *events, uint64_t n)
-{
-    for (uint64_t i = 0; i < n; i++)
-        step(w, &events[i], true, false);
-}
-
-static void run_checked(struct worker *w, const struct event *events, uint64_t n)
-{
-    for (uint64_t i = 0; i < n; i++)
-        step(w, &events[i], true, true);
+        step(w, &events[i], shared, checked);
 }
 
 static void run(struct worker *w, const struct event *events, uint64_t n)
 {
     w->begin = events;
     if (w->replay->checked)
-        run_checked(w, events, n);
+        run_all(w, events, n, true, true);
     else if (w->replay->script.header->streams == 1)
-        run_alone(w, events, n);
+        run_all(w, events, n, false, false);
     else
-        run_shared(w, events, n);
+        run_all(w, events, n, true, false);
     w->position += n;
 }
 
 /* ---- pauses: work of the replayer's own, taken out of what is reported ---- */
 
-uint64_t clock_ns(int clock)
+static struct spent pause_begin(void)
 {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return spent_by(RUSAGE_THREAD, CLOCK_THREAD_CPUTIME_ID);
 }
 
-static struct pauses thread_spent(void)
+static void pause_end(struct worker *w, struct spent begun)
 {
-    struct rusage used;
-    getrusage(RUSAGE_THREAD, &used);
-    return (struct pauses){clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_THREAD_CPUTIME_ID), (uint64_t)used.ru_minflt};
-}
-
-static void pause_end(struct worker *w, struct pauses begun)
-{
-    struct pauses now = thread_spent();
+    struct spent now = pause_begin();
     w->paused.wall_ns += now.wall_ns - begun.wall_ns;
     w->paused.cpu_ns += now.cpu_ns - begun.cpu_ns;
     w->paused.minor_faults += now.minor_faults - begun.minor_faults;
@@ -277,14 +257,14 @@ static void run_window(struct worker *w, const struct event *events, uint64_t n)
 {
     bool resident = w->replay->script.resident;
     if (!resident) {
-        struct pauses begun = thread_spent();
+        struct spent begun = pause_begin();
         script_fetch(events, n);
         pause_end(w, begun);
     }
     run(w, events, n);
     if (resident && w->position != w->next_sample && !at_peak_live(w))
         return;
-    struct pauses begun = thread_spent();
+    struct spent begun = pause_begin();
     if (!resident)
         script_forget(events, n);
     if (w->position == w->next_sample || at_peak_live(w))

@@ -90,6 +90,19 @@ static void end_by_signal(int signal)
     _exit(1);
 }
 
+void *widened(void *table, size_t *room, size_t most, size_t item_bytes)
+{
+    if (most < *room)
+        return table;
+    size_t wider = 2 * most + 16;
+    char *moved = realloc(table, wider * item_bytes);
+    if (moved == NULL)
+        lack("no memory for %zu items", wider);
+    memset(moved + *room * item_bytes, 0, (wider - *room) * item_bytes);
+    *room = wider;
+    return moved;
+}
+
 static void usage(const char *what)
 {
     fprintf(stderr, "%s\n", what);
@@ -140,14 +153,7 @@ static void *work(void *with)
 
 static struct worker *worker_of(uint32_t number)
 {
-    if (number >= workers) {
-        size_t wider = 2 * (size_t)number + 16;
-        worker = realloc(worker, wider * sizeof *worker);
-        if (worker == NULL)
-            lack("no memory for %zu threads", wider);
-        memset(worker + workers, 0, (wider - workers) * sizeof *worker);
-        workers = wider;
-    }
+    worker = widened(worker, &workers, number, sizeof *worker);
     if (worker[number] == NULL) {
         worker[number] = calloc(1, sizeof *worker[number]);
         if (worker[number] == NULL)
@@ -218,13 +224,9 @@ static bool read_batch(void)
     if (head.op != BATCH || head.bytes < 0)
         usage("a batch has no head");
     batch.count = (size_t)head.bytes;
-    if (batch.count > batch.room) {
-        batch.room = batch.count;
-        batch.event = realloc(batch.event, batch.room * sizeof *batch.event);
-        batch.address = realloc(batch.address, batch.room * sizeof *batch.address);
-        if (batch.event == NULL || batch.address == NULL)
-            lack("no memory for a batch");
-    }
+    size_t room = batch.room;
+    batch.event = widened(batch.event, &room, batch.count, sizeof *batch.event);
+    batch.address = widened(batch.address, &batch.room, batch.count, sizeof *batch.address);
     if (fread(batch.event, sizeof *batch.event, batch.count, stdin) != batch.count)
         usage("a batch is cut off");
     return true;

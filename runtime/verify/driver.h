@@ -55,6 +55,9 @@ void lack(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)
 /* Says what is wrong at the event being performed, and ends the process with status 1. */
 void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
+/* The table with room for more than `most` items, the new ones zero. Ends the process with status 3 without memory. */
+void *widened(void *table, size_t *room, size_t most, size_t item_bytes);
+
 /* perform.c: one event; the address code of the block it allocated or resized, else -1. */
 int64_t perform(const struct event *event);
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A block of the trace. Its pattern lies at the first and last EDGE bytes asked for, and at the end of the usable ones. */
@@ -26,15 +25,7 @@ static size_t table_size;
 
 static struct born *born(uint32_t block)
 {
-    if (block >= table_size) {
-        size_t wider = 2 * (size_t)block + 1024;
-        table = realloc(table, wider * sizeof *table);
-        if (table == NULL)
-            lack("no memory for %zu blocks", wider);
-        for (size_t index = table_size; index < wider; index++)
-            table[index] = (struct born){ 0 };
-        table_size = wider;
-    }
+    table = widened(table, &table_size, block, sizeof *table);
     return &table[block];
 }
 

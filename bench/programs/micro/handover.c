@@ -85,12 +85,10 @@ static void *work(void *argument)
 int main(int count, char **value)
 {
     static struct worker workers[2 * MOST_THREADS];
-    static char *shape[3];
     struct arguments given =
         arguments_of(count, value, 5, "usage: handover BATCHES LEAST MOST PRODUCERS CONSUMERS");
     batches = number(&given, 0, 1, 1L << 32);
-    shape[0] = given.value[1], shape[1] = given.value[2], shape[2] = "uniform";
-    fill_sizes(sizes, &(struct arguments){3, shape, given.use}, 0, 1, 2);
+    fill_sizes(sizes, &given, 1, IS_UNIFORM);
     long producers = number(&given, 3, 1, MOST_THREADS / 2), threads = producers + number(&given, 4, 1, MOST_THREADS / 2);
     left = batches * producers;
     for (long i = 0; i < threads; i++)

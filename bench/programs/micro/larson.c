@@ -42,9 +42,7 @@ static void *live_once(void *argument)
     for (long pair = 0; pair < pairs; pair++) {
         void **place = &lane->slot[below(&random, (uint32_t)live)];
         size_t bytes = sizes[below(&random, SIZES)];
-        if (*place != NULL)
-            checksum += look(*place);
-        release(*place);
+        checksum += take_out(place);
         *place = allocate(bytes);
         touch(*place, bytes, random);
     }
@@ -57,13 +55,11 @@ static void *live_once(void *argument)
 int main(int count, char **value)
 {
     static struct lane lane[MOST_LANES];
-    static char *shape[5];
     struct arguments given =
         arguments_of(count, value, 6, "usage: larson PAIRS LIVE LEAST MOST LANES GENERATIONS");
     pairs = number(&given, 0, 1, 1L << 40);
     live = number(&given, 1, 1, 1 << 24);
-    shape[2] = given.value[2], shape[3] = given.value[3], shape[4] = "uniform";
-    fill_sizes(sizes, &(struct arguments){5, shape, given.use}, 2, 3, 4);
+    fill_sizes(sizes, &given, 2, IS_UNIFORM);
     long lanes = number(&given, 4, 1, MOST_LANES);
     generations = number(&given, 5, 1, 1 << 20);
     sem_init(&lanes_done, 0, 0);

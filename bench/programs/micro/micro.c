@@ -58,12 +58,13 @@ void **pointers(size_t count)
     return table;
 }
 
-void fill_sizes(uint32_t *sizes, const struct arguments *arguments, int least, int most, int shape)
+void fill_sizes(uint32_t *sizes, const struct arguments *arguments, int least, int shape)
 {
     uint64_t low = (uint64_t)number(arguments, least, 8, SCRATCH_BYTES);
-    uint64_t high = (uint64_t)number(arguments, most, (long)low, SCRATCH_BYTES);
-    int skewed = shape < arguments->count && strcmp(arguments->value[shape], "skewed") == 0;
-    if (!skewed && (shape >= arguments->count || strcmp(arguments->value[shape], "uniform") != 0))
+    uint64_t high = (uint64_t)number(arguments, least + 1, (long)low, SCRATCH_BYTES);
+    const char *word = shape == IS_UNIFORM ? "uniform" : arguments->value[shape];
+    int skewed = strcmp(word, "skewed") == 0;
+    if (!skewed && strcmp(word, "uniform") != 0)
         stop(arguments->use);
     for (uint64_t i = 0; i < SIZES; i++) {
         uint64_t skew = low * high * (SIZES - 1) / (high * (SIZES - 1) - i * (high - low));

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { PAGE = 4096, SIZES = 1024, SCRATCH_BYTES = 8 << 20, is_dry = DRY };
+enum { PAGE = 4096, SIZES = 1024, SCRATCH_BYTES = 8 << 20, is_dry = DRY, IS_UNIFORM = -1 };
 
 struct arguments {
     int count;       /* without the program's name */
@@ -27,9 +27,10 @@ long number(const struct arguments *arguments, int index, long least, long most)
 /* `count` zeroed pointers. */
 void **pointers(size_t count);
 
-/* SIZES quantiles of a distribution of sizes from `least` to `most` bytes: `uniform`, or `skewed`,
- * a power law: P(size > s) falls as 1/s (a bounded Pareto distribution of exponent 1). */
-void fill_sizes(uint32_t *sizes, const struct arguments *arguments, int least, int most, int shape);
+/* SIZES quantiles of a distribution of sizes from the argument `least` to the next one, in bytes.
+ * The argument `shape` says `uniform` (as IS_UNIFORM does without one) or `skewed`, a power law:
+ * P(size > s) falls as 1/s (a bounded Pareto distribution of exponent 1). */
+void fill_sizes(uint32_t *sizes, const struct arguments *arguments, int least, int shape);
 
 /* Run `thread` on each of `count` items of `item_bytes`, all but one in new threads. */
 void on_threads(void *(*thread)(void *), void *items, size_t item_bytes, long count);
@@ -85,4 +86,12 @@ static inline void touch(void *block, size_t bytes, uint32_t value)
 static inline uint32_t look(const void *block)
 {
     return *(const uint32_t *)block;
+}
+
+/* Frees what lies there, if anything does; what touch() had written to it. */
+static inline uint32_t take_out(void *const *place)
+{
+    uint32_t word = *place != NULL ? look(*place) : 0;
+    release(*place);
+    return word;
 }

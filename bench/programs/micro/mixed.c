@@ -22,9 +22,7 @@ static void *work(void *argument)
     for (long pair = 0; pair < pairs; pair++) {
         void **place = &slot[below(&random, (uint32_t)live)];
         size_t bytes = sizes[below(&random, SIZES)];
-        if (*place != NULL)
-            checksum += look(*place);
-        release(*place);
+        checksum += take_out(place);
         *place = allocate(bytes);
         touch(*place, bytes, (uint32_t)pair);
     }
@@ -39,7 +37,7 @@ int main(int count, char **value)
     struct arguments given = arguments_of(count, value, 6, use);
     pairs = number(&given, 0, 1, 1L << 40);
     live = number(&given, 1, 1, 1 << 24);
-    fill_sizes(sizes, &given, 2, 3, 4);
+    fill_sizes(sizes, &given, 2, 4);
     long threads = number(&given, 5, 1, MOST_THREADS);
     for (long i = 0; i < threads; i++)
         workers[i] = (struct worker){pointers((size_t)live), (uint32_t)(SEED + i), 0};
