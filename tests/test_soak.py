@@ -51,7 +51,7 @@ def test_memory_that_is_never_freed_is_found() -> None:
     program = build_tool("soak", [PROGRAM], FLAGS)
     broken = build_tool("broken.so", [STRESS / "broken.c"], ["-std=gnu17", "-O1", "-fno-builtin", "-fPIC", "-shared"])
     preload = f"LD_PRELOAD={preloadable(broken)}"
-    command = ["env", preload, "BROKEN=leaks", str(program), *"2 4 4 100 1000".split()]
+    command = ["env", preload, "BROKEN=leaks", str(program), "2", "4", "4", "100", "1000"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     found = parse("leaks", done.stdout)
     assert found.cycles >= LEAST_CYCLES
