@@ -20,31 +20,25 @@ def tables(report: BenchReport) -> list[Words]:
         report,
         "CPU time per operation, to glibc",
         report.rows,
-        lambda row, cell: duration(cell.cpu_ns.median / row.operations),
-        lambda cell: cell.cpu_to_glibc,
-        lambda cell: cell.cpu_to_best,
+        lambda row, cell: (duration(cell.cpu_ns.median / row.operations), cell.cpu_to_glibc, cell.cpu_to_best),
         ("best", lambda row: row.best_cpu),
-        {column.name: column.cpu_mean for column in report.columns},
+        [column.cpu_mean for column in report.columns],
     )
     wall = _table(
         report,
         "wall time per operation of rows with threads, to glibc",
         [row for row in report.rows if row.threads > 1],
-        lambda row, cell: duration(cell.wall_ns.median / row.operations),
-        lambda cell: cell.wall_to_glibc,
-        lambda cell: cell.wall_to_best,
+        lambda row, cell: (duration(cell.wall_ns.median / row.operations), cell.wall_to_glibc, cell.wall_to_best),
         ("best", lambda row: row.best_wall),
-        {},
+        [],
     )
     rss = _table(
         report,
         "peak RSS, to glibc and the leanest of the three fastest peers",
         report.rows,
-        lambda row, cell: amount(cell.peak_rss_bytes.median),
-        lambda cell: cell.rss_to_glibc,
-        lambda cell: cell.rss_to_lean,
+        lambda row, cell: (amount(cell.peak_rss_bytes.median), cell.rss_to_glibc, cell.rss_to_lean),
         ("leanest", lambda row: row.lean),
-        {column.name: column.rss_mean for column in report.columns},
+        [column.rss_mean for column in report.columns],
     )
     return [table for table in (cpu, wall, rss, _instructions(report), _tunings(report)) if table.rows]
 
@@ -84,38 +78,33 @@ def notes(report: BenchReport) -> list[str]:
 def broken(report: BenchReport) -> list[str]:
     """Rows in which an own library failed; a row without an input to tune on is no failure."""
     ours = [column.name for column in report.columns if column.kind in OURS]
-    return [row.name for row in report.rows for name in ours if name in row.failed and not _is_untuned(row, name)]
-
-
-def _is_untuned(row: BenchRow, name: str) -> bool:
-    return name == TUNED and row.tuning is not None and row.tuning.design is None
+    untuned = [row.name for row in report.rows if row.tuning and not row.tuning.design]
+    failed = [(row.name, name) for row in report.rows for name in ours if name in row.failed]
+    return [row for row, name in failed if name != TUNED or row not in untuned]
 
 
 def _table(
     report: BenchReport,
     title: str,
     rows: list[BenchRow],
-    figure: Callable[[BenchRow, BenchCell], str],
-    to_glibc: Callable[[BenchCell], Ratio],
-    to_best: Callable[[BenchCell], Ratio],
+    of: Callable[[BenchRow, BenchCell], tuple[str, Ratio, Ratio]],
     best: tuple[str, Callable[[BenchRow], str]],
-    means: dict[str, float | None],
+    means: list[float | None],
 ) -> Words:
+    """A quantity `of` cells: the figure, the ratio to glibc and to the peer that is `best`."""
     names = [column.name for column in report.columns]
     ours = [column.name for column in report.columns if column.kind in OURS]
     what, peer = best
     columns = ("row", *names, f"<{what} peer", *(f"{name} to {what}" for name in ours))
     lines = []
     for row in rows:
-        cells = [row.cell(name) for name in names]
-        shown = [
-            "-" if cell is None else f"{to_glibc(cell).median:.2f}" if index else figure(row, cell)
-            for index, cell in enumerate(cells)
-        ]
-        compared = [_with_interval(to_best(cell)) if (cell := row.cell(name)) else "-" for name in ours]
-        lines.append((row.name + (" *" if row.note else ""), *shown, peer(row), *compared))
+        figures = {cell.column: of(row, cell) for cell in row.cells}
+        shown = [f"{figures[name][1].median:.2f}" if name in figures else "-" for name in names[1:]]
+        compared = [_with_interval(figures[name][2]) if name in figures else "-" for name in ours]
+        marked = row.name + (" *" if row.note else "")
+        lines.append((marked, figures[names[0]][0], *shown, peer(row), *compared))
     if means and lines:
-        shown = [f"{mean:.3f}" if (mean := means[name]) is not None else "-" for name in names]
+        shown = ["-" if mean is None else f"{mean:.3f}" for mean in means]
         lines.append((f"geometric mean of {report.columns[0].rows}", *shown, "", *("" for _ in ours)))
     return Words(f"{title} (medians of {report.rounds} rounds; * see notes)", columns, lines)
 

@@ -1,5 +1,7 @@
 """Tables of measurements: programs and replays under several libraries, library against model."""
 
+from collections.abc import Callable
+
 from heapsmith.bench.common.rounds import Figure
 from heapsmith.bench.common.tables import Words
 from heapsmith.bench.common.units import amount, duration
@@ -8,9 +10,9 @@ from heapsmith.bench.replay.replay import ReplayTable
 from heapsmith.codegen.verify import VerifyReport
 
 
-def times(figure: Figure) -> str:
-    """A ratio with its spread between quartiles: 0.93x ±2%."""
-    return f"{figure.median:.2f}x ±{figure.spread:.0%}"
+def _beside(unit: Callable[[float], str], figure: Figure, ratio: Figure) -> tuple[str, str]:
+    """A figure and its ratio to the first library's."""
+    return unit(figure.median), f"{ratio.median:.2f}x ±{ratio.spread:.0%}"
 
 
 def measured(table: MeasureTable) -> Words:
@@ -21,12 +23,9 @@ def measured(table: MeasureTable) -> Words:
     rows = [
         (
             row.library,
-            duration(row.wall_ns.median),
-            times(row.wall_ratio),
-            duration(row.cpu_ns.median),
-            times(row.cpu_ratio),
-            amount(row.peak_rss_bytes.median),
-            times(row.rss_ratio),
+            *_beside(duration, row.wall_ns, row.wall_ratio),
+            *_beside(duration, row.cpu_ns, row.cpu_ratio),
+            *_beside(amount, row.peak_rss_bytes, row.rss_ratio),
             same[row.same_output] + (f", exit {row.exit_status}" if row.exit_status else ""),
         )
         for row in table.rows
@@ -41,10 +40,8 @@ def replayed(table: ReplayTable) -> Words:
     rows = [
         (
             row.library,
-            duration(row.ns_per_op.median),
-            times(row.time_ratio),
-            amount(row.peak_rss_bytes.median),
-            times(row.rss_ratio),
+            *_beside(duration, row.ns_per_op, row.time_ratio),
+            *_beside(amount, row.peak_rss_bytes, row.rss_ratio),
         )
         for row in table.rows
     ]

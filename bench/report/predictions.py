@@ -90,14 +90,11 @@ def tuned(result: Tuned) -> Words:
         *("design", "classes", "slab", "run cache", "committed peak", "internal", "external"),
         *("slow operations", "superslabs"),
     )
-    chosen = result.after
-    outcomes = [(result.before.name + (", kept" if result.kept_base else ", the base"), result.before)]
-    outcomes += [
-        (one.name + (", chosen" if one == chosen and not result.kept_base else ""), one) for one in result.tried
-    ]
+    labels = [f", {'kept' if result.kept_base else 'the base'}"]
+    labels += [", chosen" if one == result.after and not result.kept_base else "" for one in result.tried]
     rows = [
         (
-            label,
+            one.name + label,
             str(one.classes),
             amount(one.slab_bytes),
             amount(one.run_cache_bytes),
@@ -107,7 +104,7 @@ def tuned(result: Tuned) -> Words:
             f"{one.slow_operations / one.operations:.2%}",
             str(one.superslabs),
         )
-        for label, one in outcomes
+        for label, one in zip(labels, [result.before, *result.tried], strict=True)
     ]
     live = amount(result.before.peak_live_bytes)
     return Words(f"{result.design.name}: fragmentation at the committed peak; {live} live at most", columns, rows)
@@ -123,8 +120,7 @@ def predicted(found: Validation) -> Words:
             f"{one.errors.median:.2%}",
             f"{one.errors.p90:.2%}",
             f"{one.errors.worst:.1%}",
-            _tau(one.tau),
-            _tau(one.least_tau),
+            *("-" if tau is None else f"{tau:.2f}" for tau in (one.tau, one.least_tau)),
         )
         for one in found.qualities
     ]
@@ -150,7 +146,3 @@ def worst(found: Validation) -> Words:
         if cell.predicted != cell.measured
     ]
     return Words("furthest off", columns, rows)
-
-
-def _tau(tau: float | None) -> str:
-    return "-" if tau is None else f"{tau:.2f}"
