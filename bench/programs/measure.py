@@ -33,7 +33,6 @@ class Launched(msgspec.Struct, frozen=True):
     system_ns: int
     peak_rss_bytes: int
     minor_faults: int
-    major_faults: int
 
 
 class Run(msgspec.Struct, frozen=True):

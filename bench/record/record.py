@@ -58,7 +58,6 @@ class RecordResult(msgspec.Struct, frozen=True):
     wall_ns: int
     record_ns: float  # cost of the hot path per record, measured on this machine
     traces: list[RecordedTrace]  # the trace at the requested path first, then by descending events
-    spool: str | None  # the directory of spools, if it was kept
     inlines: bool  # CMD contains heapsmith.h or an archive, whose blocks are not in the trace
     running: list[Running]  # processes that ran on after CMD's end; later events are in no trace
     unwritten: list[int]  # pids of images without a trace: no spool could be created
@@ -71,14 +70,12 @@ class RecordResult(msgspec.Struct, frozen=True):
                 "the program has a part of a heapsmith library in it (heapsmith.h, an archive): "
                 "what that serves is not in the trace (docs/header.md)"
             )
-        for process in self.running:
-            found.append(
-                f"process {process.pid} ({process.name}) went on after the command's end: "
-                "what it did from then on is in no trace"
-            )
-        for pid in self.unwritten:
-            found.append(f"process {pid} is in no trace: there was no room for its events")
-        return found
+        found += [
+            f"process {process.pid} ({process.name}) went on after the command's end: "
+            "what it did from then on is in no trace"
+            for process in self.running
+        ]
+        return found + [f"process {pid} is in no trace: there was no room for its events" for pid in self.unwritten]
 
 
 class _Moment(NamedTuple):
@@ -112,11 +109,9 @@ def build_recorder() -> Path:
 
 
 def _check_processor() -> None:
-    try:
-        about = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        about = ""
-    flags = next((line.split() for line in about.splitlines() if line.startswith("flags")), [])
+    flags: list[str] = []
+    with suppress(OSError, StopIteration), open("/proc/cpuinfo") as about:
+        flags = next(line for line in about if line.startswith("flags")).split()
     for flag in _NEEDED_CPU_FLAGS:
         if os.uname().machine != "x86_64" or flag not in flags:
             raise Missing(f"the recorder orders events by the x86-64 time stamp counter: /proc/cpuinfo lacks {flag}")
@@ -127,7 +122,6 @@ def record(
     out: Path,
     *,
     all_processes: bool = True,
-    keep_spool: bool = False,
     stdin: int | None = None,
     stdout: int | None = None,
     stderr: int | None = None,
@@ -159,16 +153,13 @@ def record(
         records, unwritten = _count_records(spool)
         traces = _convert_all(records, out, run, all_processes, progress)
     finally:
-        if not keep_spool:
-            shutil.rmtree(spool, ignore_errors=True)
+        shutil.rmtree(spool, ignore_errors=True)
     if unwritten and not traces:
         raise Missing(f"{out}: nothing was recorded: no room for events (a full disk, a limit on the size of files)")
     if not traces:
         reason = why_not_preloaded(Path(program)) or f"{program}: ended, or gave up LD_PRELOAD, before its first event"
         raise CheckFailed(f"nothing was recorded: {reason}")
-    kept = str(spool) if keep_spool else None
-    inlines = _inlines(Path(program))
-    return RecordResult(status, run.wall_ns, run.record_ns, traces, kept, inlines, running, unwritten)
+    return RecordResult(status, run.wall_ns, run.record_ns, traces, _inlines(Path(program)), running, unwritten)
 
 
 def _inlines(program: Path) -> bool:
@@ -206,16 +197,11 @@ def _make_spool(out: Path) -> Path:
     """Make a directory beside `out`: spools are large, and their file system is the trace's."""
     folder = out.absolute().parent
     try:
-        spool = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".spool", dir=folder))
-        try:
-            (spool / "room").write_bytes(bytes(FIRST_BYTES))
-            (spool / "room").unlink()
-        except OSError:
-            shutil.rmtree(spool, ignore_errors=True)
-            raise
+        with tempfile.TemporaryFile(dir=folder) as room:
+            room.write(bytes(FIRST_BYTES))
+        return Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".spool", dir=folder))
     except OSError as error:
         raise BadInput(f"{out}: cannot write the trace: {folder}: {error.strerror}") from None
-    return spool
 
 
 def _still_running(spool: Path) -> list[Running]:

@@ -4,7 +4,6 @@ import os
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
@@ -14,9 +13,6 @@ from heapsmith.bench.peers.peers import Library, find_libraries, preload, replay
 from heapsmith.bench.replay.script import write_script
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
-
-Touch = Literal["none", "first", "all"]
-TOUCH = ("none", "first", "all")
 
 
 class Replayed(msgspec.Struct, frozen=True):
@@ -69,7 +65,6 @@ class ReplayTable(msgspec.Struct, frozen=True):
     operations: int
     threads: int
     peak_live_bytes: int
-    touch: str
     rounds: int
     rows: list[ReplayRow]
 
@@ -78,7 +73,6 @@ def replay_once(
     script: Path,
     library: Library,
     *,
-    touch: Touch = "all",
     check: bool = False,
     env: Mapping[str, str] | None = None,
     limit_s: float | None = None,
@@ -93,7 +87,7 @@ def replay_once(
     environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"}
     if library.path is not None:
         environment["LD_PRELOAD"] = preload(library, {})
-    command = [str(replay_driver()), str(script), "--touch", touch] + (["--check"] if check else [])
+    command = [str(replay_driver()), str(script)] + (["--check"] if check else [])
     done = run_limited(command, limit_s, env=environment)
     if done.returncode < 0:
         raise CheckFailed(f"{library.name}: the replay was killed by {signal.Signals(-done.returncode).name}")
@@ -143,22 +137,19 @@ def replay(
     libs: list[str],
     *,
     rounds: int = 5,
-    touch: Touch = "all",
     check: bool = False,
     progress: Progress = quiet,
 ) -> ReplayTable:
     """Replay `trace` at full speed under each library of `libs`, in interleaved rounds.
 
-    `libs`: see find_library. `touch`: what the replay writes to each new block: nothing, its first
-    and last word, or a byte of each cache line. `check`: one more replay per library, before the
-    rounds, checks alignment and contents of every block. A warm-up round is not counted. Raises
-    BadInput for unknown libraries and bad traces, CheckFailed where a library breaks, Missing
-    without a compiler or room for the script (16 bytes per event, in the temporary directory).
+    `libs`: see find_library. The replay writes a byte to each cache line of a new block. `check`:
+    one more replay per library, before the rounds, checks alignment and contents of every block. A
+    warm-up round is not counted. Raises BadInput for unknown libraries and bad traces, CheckFailed
+    where a library breaks, Missing without a compiler or room for the script (16 bytes per event,
+    in the temporary directory).
     """
     if rounds < 1:
         raise BadInput(f"rounds: expected at least 1, not {rounds}")
-    if touch not in TOUCH:
-        raise BadInput(f"touch: expected one of {', '.join(TOUCH)}, not '{touch}'")
     libraries = find_libraries(libs)
     for library in libraries:
         require_malloc_of(library)
@@ -166,13 +157,13 @@ def replay(
         script = folder / "script"
         facts = write_script(trace, script, progress)
         for library in libraries if check else []:
-            replay_once(script, library, touch=touch, check=True)
+            replay_once(script, library, check=True)
         runs = interleaved(
             "replay",
             [library.name for library in libraries],
             rounds,
-            lambda entry: replay_once(script, libraries[entry], touch=touch),
+            lambda entry: replay_once(script, libraries[entry]),
             progress,
         )
     rows = [_row(library, own, runs[0], check) for library, own in zip(libraries, runs, strict=True)]
-    return ReplayTable(str(trace), facts.operations, facts.threads, facts.peak_live_bytes, touch, rounds, rows)
+    return ReplayTable(str(trace), facts.operations, facts.threads, facts.peak_live_bytes, rounds, rows)
