@@ -39,17 +39,6 @@ class Timed(NamedTuple):
     runs: list[Replayed]
 
 
-class Yardsticks(NamedTuple):
-    """Two replays under glibc that measure the machine's present speed.
-
-    One measures the core alone; the other measures first touches of memory, which depend on the
-    system and the memory. The two speeds drift separately.
-    """
-
-    core: Path
-    memory: Path
-
-
 class Yards(msgspec.Struct, frozen=True):
     """Processor time of both in nanoseconds, or relative to earlier times."""
 
@@ -57,16 +46,22 @@ class Yards(msgspec.Struct, frozen=True):
     memory: float
 
 
-def yardsticks(folder: Path) -> Yardsticks:
-    """Write the scripts of the yardsticks."""
+def yardsticks(folder: Path) -> list[Path]:
+    """Write the scripts of two replays under glibc that measure the machine's present speed.
+
+    The first measures the core alone; the other measures first touches of memory, which depend on
+    the system and the memory. The two speeds drift separately.
+    """
     scripts = []
     for trace in write_programs(folder, [pairs, huge], YARDSTICK_EVENTS):
         scripts.append(trace.with_suffix(".yardstick"))
         write_script(trace, scripts[-1])
-    return Yardsticks(*scripts)
+    return scripts
 
 
-def times(replays: Sequence[Replay], sticks: Yardsticks, rounds: int, progress: Progress) -> tuple[list[Timed], Yards]:
+def times(
+    replays: Sequence[Replay], sticks: Sequence[Path], rounds: int, progress: Progress
+) -> tuple[list[Timed], Yards]:
     """Time each replay in interleaved rounds, with yardsticks after every few replays.
 
     Also returns the yardsticks' medians. Each replay's time is scaled to these medians by the
@@ -100,9 +95,10 @@ def times(replays: Sequence[Replay], sticks: Yardsticks, rounds: int, progress: 
     return timed, middle
 
 
-def _measured(sticks: Yardsticks, plain: Library) -> Yards:
-    memory = replay_once(sticks.memory, plain, env=os.environ | FIRST_TOUCHES)
-    return Yards(replay_once(sticks.core, plain).cpu_ns, memory.cpu_ns)
+def _measured(sticks: Sequence[Path], plain: Library) -> Yards:
+    core, memory = sticks
+    touched = replay_once(memory, plain, env=os.environ | FIRST_TOUCHES)
+    return Yards(replay_once(core, plain).cpu_ns, touched.cpu_ns)
 
 
 def polish(rows: Sequence[list[float]]) -> None:

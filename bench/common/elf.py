@@ -7,8 +7,6 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import InterpSegment
 
-from heapsmith.model.errors import BadInput
-
 
 def interpreter(program: Path) -> Path:
     """The file that decides whether LD_PRELOAD works: the program, or a script's interpreter."""
@@ -43,11 +41,3 @@ def why_not_preloaded(found: Path) -> str | None:
     if about.st_mode & 0o6000 and os.geteuid() != about.st_uid:
         return f"{program}: runs with its owner's rights, so the loader ignores LD_PRELOAD"
     return None
-
-
-def dynamic_loader(program: Path) -> str:
-    """The dynamic loader that `program` names (ld.so(8)); BadInput if it names no loader."""
-    found = loader(program)
-    if not found:
-        raise BadInput(f"{program}: expected a program that names a dynamic loader")
-    return found

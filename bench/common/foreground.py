@@ -23,46 +23,42 @@ def run_foreground(
     Streams as for subprocess.Popen. The terminal's SIGINT and SIGQUIT are left to the command;
     SIGTERM and SIGHUP are passed on to it. Raises BadInput if the system cannot execute it.
     """
-    with _signals_for_the_command() as started:
+    started: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
+
+    def pass_on(number: int, _: object) -> None:
+        if started:
+            started[0].send_signal(number)
+        else:
+            early.append(number)
+
+    with _signals(pass_on):
         try:
             process = subprocess.Popen(
                 command, executable=program, env=environment, stdin=stdin, stdout=stdout, stderr=stderr
             )
         except OSError as error:
             raise BadInput(f"{command[0]}: cannot be executed: {error.strerror}") from error
-        started(process)
+        started.append(process)
+        for number in early:
+            process.send_signal(number)
         status = process.wait()
     return process.pid, status if status >= 0 else 128 - status
 
 
 @contextmanager
-def _signals_for_the_command() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
+def _signals(pass_on: Callable[[int, object], None]) -> Iterator[None]:
     """Ignore SIGINT and SIGQUIT, which the command gets too; pass on SIGTERM and SIGHUP.
 
-    Yields a function to call with the command's process; earlier signals are passed on by that
-    call. Has no effect outside the main thread, where signals cannot be handled.
+    Has no effect outside the main thread, where signals cannot be handled.
     """
-    processes: list[subprocess.Popen[bytes]] = []
-    early: list[int] = []
-
-    def pass_on(number: int, _: object) -> None:
-        if processes:
-            processes[0].send_signal(number)
-        else:
-            early.append(number)
-
-    def started(process: "subprocess.Popen[bytes]") -> None:
-        processes.append(process)
-        for number in early:
-            process.send_signal(number)
-
     if threading.current_thread() is not threading.main_thread():
-        yield started
+        yield
         return
     handlers = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
     handlers |= {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
-        yield started
+        yield
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)

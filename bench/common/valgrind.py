@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from heapsmith.bench.common.elf import dynamic_loader
+from heapsmith.bench.common.elf import loader
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.model.errors import CheckFailed, Missing
@@ -12,12 +12,12 @@ from heapsmith.model.errors import CheckFailed, Missing
 def callgrind(
     program: Path, words: Sequence[str], library: Path | None, out: Path, limit_s: float, options: Sequence[str] = ()
 ) -> str:
-    """Run `program` with `library` preloaded; the profile goes to `out`; returns the messages.
+    """Run `program`, which was built here; the profile goes to `out`; returns the messages.
 
-    The loader preloads the library, since valgrind itself must not run on it. Raises Missing
+    Its loader preloads `library`, since valgrind itself must not run on that. Raises Missing
     without valgrind, CheckFailed if the run fails or exceeds the limit.
     """
-    tool = ["valgrind", "--tool=callgrind", *options, f"--callgrind-out-file={out}", dynamic_loader(program)]
+    tool = ["valgrind", "--tool=callgrind", *options, f"--callgrind-out-file={out}", str(loader(program))]
     preload = ["--preload", preloadable(library)] if library else []
     try:
         done = run_limited([*tool, *preload, str(program), *words], limit_s)

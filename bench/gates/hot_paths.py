@@ -1,12 +1,13 @@
 """The gate of the hot paths: instructions per operation of the committed designs."""
 
 import tomllib
-from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 
 from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.parallel import in_parallel
+from heapsmith.bench.common.rounds import quiet
 from heapsmith.bench.gates import inlined
 from heapsmith.bench.programs.instructions import FORMS, per_operation
 from heapsmith.codegen.toolchain import find_gcc
@@ -42,12 +43,13 @@ def count() -> Counts:
     """The current counts, to a tenth. Raises like builds and counts (Missing without valgrind)."""
     designs = {name: load(name) for name in committed()}
     for design in designs.values():
-        library_of(design)  # build once, not in both threads
+        library_of(design)  # build once, not in every thread
     pairs = [(name, form) for name, design in designs.items() for form in forms_of(design)]
-    with ThreadPoolExecutor(2) as pool:
-        found = pool.map(lambda pair: _count(designs[pair[0]], pair[1]), pairs)
-        counts = dict(zip(pairs, found, strict=True))
-    return {name: {form: round(counts[name, form], 1) for form in forms_of(design)} for name, design in designs.items()}
+    found = in_parallel("count instructions", lambda pair: _count(designs[pair[0]], pair[1]), pairs, quiet)
+    counts: Counts = {name: {} for name in designs}
+    for (name, form), figure in zip(pairs, found, strict=True):
+        counts[name][form] = round(figure, 1)
+    return counts
 
 
 def forms_of(design: Design) -> list[str]:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
@@ -75,46 +76,36 @@ def _gcc() -> Finding:
             return Finding("gcc", str(error), needed_for, ok=False, essential=True)
 
 
-def _machine() -> Finding:
-    found = f"{platform.system()} {platform.release()} on {platform.machine()}"
+def _platform() -> Iterator[Finding]:
+    system = f"{platform.system()} {platform.release()} on {platform.machine()}"
     ok = platform.system() == "Linux" and platform.machine() == "x86_64"
-    return Finding("kernel", found, "everything: Linux on x86-64 (LD_PRELOAD, mmap, rdtsc)", ok, essential=True)
+    yield Finding("kernel", system, "everything: Linux on x86-64 (LD_PRELOAD, mmap, rdtsc)", ok, essential=True)
+
+    python = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
+    yield Finding("python", python, "everything: 3.11 or later", sys.version_info >= (3, 11), essential=True)
 
 
-def _tsc() -> Finding:
-    """The CPU flags constant_tsc and nonstop_tsc: an invariant TSC (Intel SDM vol. 3, 18.17.1)."""
+def _processor_and_kernel() -> Iterator[Finding]:
+    """An invariant TSC (Intel SDM vol. 3, 18.17.1), and the facts on which measurements depend."""
     flags = re.search(r"^flags\s*:(.*)$", _read(Path("/proc/cpuinfo")), re.M)
     missing = [flag for flag in ("constant_tsc", "nonstop_tsc") if not flags or flag not in flags[1].split()]
     found = f"no {' nor '.join(missing)} in /proc/cpuinfo" if missing else "constant_tsc and nonstop_tsc"
-    return Finding("invariant TSC", found, "record: the order of events between threads", not missing)
+    yield Finding("invariant TSC", found, "record: the order of events between threads", not missing)
 
-
-def _thp() -> Finding:
-    chosen = re.search(r"\[(\w+)\]", _read(THP))
-    return Finding("transparent huge pages", chosen[1] if chosen else "none", "a fact: RSS and faults depend on it")
-
-
-def _overcommit() -> Finding:
     mode = _read(OVERCOMMIT) or "unknown"
     needed_for = "run: libraries reserve address space and fall back to less"
-    return Finding("overcommit", OVERCOMMIT_MODES.get(mode, mode), needed_for, mode != "2")
+    yield Finding("overcommit", OVERCOMMIT_MODES.get(mode, mode), needed_for, mode != "2")
 
+    chosen = re.search(r"\[(\w+)\]", _read(THP))
+    found = chosen[1] if chosen else "none"
+    yield Finding("transparent huge pages", found, "a fact: RSS and faults depend on it")
 
-def _cores() -> Finding:
     found = f"{len(os.sched_getaffinity(0))} usable of {os.cpu_count()}"
-    return Finding("cores", found, "a fact: replays with more threads than cores wait")
+    yield Finding("cores", found, "a fact: replays with more threads than cores wait")
 
-
-def _caches() -> Finding:
-    """Caches of the first CPU, from sysfs: level, kind and size."""
     folders = sorted(CACHES.glob("index*"))
     shown = [f"L{_read(f / 'level')} {_read(f / 'type').lower()} {_read(f / 'size')}" for f in folders]
-    return Finding("caches", ", ".join(shown) or "unknown", "a fact: what the cache model is compared with")
-
-
-def _python() -> Finding:
-    found = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
-    return Finding("python", found, "everything: 3.11 or later", sys.version_info >= (3, 11), essential=True)
+    yield Finding("caches", ", ".join(shown) or "unknown", "a fact: what the cache model is compared with")
 
 
 def _packages() -> list[str]:
@@ -154,10 +145,11 @@ def _cache_directory() -> Finding:
 def doctor() -> DoctorReport:
     """Examine the machine; a missing item is a finding, never an error."""
     findings = [
-        *(_machine(), _python(), *map(_package, _packages()), _gcc(), _cache_directory()),
+        *(*_platform(), *map(_package, _packages()), _gcc(), _cache_directory()),
         _tool("objdump", "verify: the audit of the emitted machine code"),
         _tool("valgrind", "bench, calibrate, validate: instruction counts that repeat exactly"),
         _tool("strace", "validate: system calls"),
-        *(_tsc(), _overcommit(), _thp(), _cores(), _caches(), _peers()),
+        *_processor_and_kernel(),
+        _peers(),
     ]
     return DoctorReport(findings, [finding.name for finding in findings if finding.essential and not finding.ok])

@@ -62,15 +62,6 @@ class Subject(NamedTuple):
     """Of callgrind's two levels of cache."""
 
 
-class Observed(NamedTuple):
-    """The measurements of a subject's replays; `counted`: None without valgrind."""
-
-    counters: dict[str, int]
-    calls: int | None
-    counted: Counted | None
-    timed: Timed
-
-
 def validate(
     traces: Sequence[Path],
     designs: Sequence[Design],
@@ -100,10 +91,11 @@ def validate(
             for one, share in zip(timing.spent, timing.shares, strict=True)
         ]
         cells: list[Comparison] = []
-        for number, (subject, count, runs) in enumerate(zip(subjects, counted, timing.timed, strict=True)):
+        measured = zip(subjects, counted, calls, timing.timed, ns, strict=True)
+        for number, (subject, counts, called, timed, own_ns) in enumerate(measured):
             progress("compare", number + 1, len(subjects))
-            observed = Observed(_counters_of(subject.cell, folder / f"stats-{number}.json"), calls[number], count, runs)
-            cells += _compared(subject, observed, hardware, ns[number])
+            counters = _counters_of(subject.cell, folder / f"stats-{number}.json")
+            cells += _compared(subject, hardware, counters, counts, called, timed, own_ns)
     return Validation(
         hardware.name,
         speed,
@@ -213,10 +205,18 @@ def _predicted_counters(simulation: Simulation) -> dict[str, int]:
     return per_class | simulation.counters.totals
 
 
-def _compared(subject: Subject, observed: Observed, hardware: Hardware, ns: float) -> Iterator[Comparison]:
-    """Compare every quantity of a subject, whose predicted time is `ns`."""
+def _compared(
+    subject: Subject,
+    hardware: Hardware,
+    counters: dict[str, int],
+    counted: Counted | None,
+    calls: int | None,
+    timed: Timed,
+    ns: float,
+) -> Iterator[Comparison]:
+    """Compare every quantity of a subject; `ns` is its predicted time."""
     facts, plan, simulation = subject.cell.facts, subject.cell.plan, subject.cell.simulation
-    timed, counted, operations = observed.timed, observed.counted, facts.operations
+    operations = facts.operations
     touches = simulation.touches
     assert touches is not None
 
@@ -229,9 +229,9 @@ def _compared(subject: Subject, observed: Observed, hardware: Hardware, ns: floa
 
     if facts.threads == 1:
         for name, count in _predicted_counters(simulation).items():
-            yield cell("counters", count, observed.counters.get(name, 0))
-        if observed.calls is not None:
-            yield cell("system calls", system_calls(simulation), observed.calls)
+            yield cell("counters", count, counters.get(name, 0))
+        if calls is not None:
+            yield cell("system calls", system_calls(simulation), calls)
     if counted is not None:
         predicted = price(kinds(plan, simulation), hardware.instructions)
         yield cell("instructions per operation", predicted / operations, counted.instructions / operations)
