@@ -3,12 +3,14 @@
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from heapsmith.model.compile.cache import cached_njit
+from heapsmith.model.compile.kernel import record_type
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 
 I64 = npt.NDArray[np.int64]
@@ -81,10 +83,12 @@ class TraceInfo(msgspec.Struct, frozen=True):
     bytes_per_event: float
 
 
-# The counts of the loop, as indices of its `totals`.
-_EVENTS, _CLOCK, _BYTES, _BLOCKS, _PEAK_BYTES, _PEAK_BLOCKS, _PEAK_BYTES_AT, _PEAK_BLOCKS_AT = range(8)
-_CROSS, _GROWING, _SHRINKING, _SAME, _MISMATCHES = range(8, 13)
-_TOTALS = 13
+_TOTALS = (
+    *("events", "allocated_bytes", "live_bytes_at_end", "live_blocks_at_end"),
+    *("peak_live_bytes", "peak_live_bytes_event", "peak_live_blocks", "peak_live_blocks_event"),
+    *("cross_thread_frees", "reallocs_growing", "reallocs_shrinking", "reallocs_same", "sized_free_mismatches"),
+)
+"""The counts of the loop: fields of TraceInfo. allocated_bytes is the clock of lifetimes in bytes."""
 _BUCKETS = 65  # bucket k: 2^(k-1) .. 2^k - 1; bucket 0: 0
 
 
@@ -121,7 +125,7 @@ def _count(
     of_block: I64,
     of_size: I64,
     lifetimes: I64,
-    totals: I64,
+    totals: Any,
 ) -> int:
     """Count a chunk in all figures; return the number of new sizes.
 
@@ -148,28 +152,28 @@ def _count(
             requests[came[i]] += 1
             live[came[i]] += 1
             of_block[0, b] = n
-            totals[_CLOCK] += max(0, n - old)
-            totals[_BYTES] += n
-        totals[_BYTES] -= old
+            totals.allocated_bytes += max(0, n - old)
+            totals.live_bytes_at_end += n
+        totals.live_bytes_at_end -= old
         if o == 2:
-            totals[_GROWING] += n > old
-            totals[_SHRINKING] += n < old
-            totals[_SAME] += n == old
+            totals.reallocs_growing += n > old
+            totals.reallocs_shrinking += n < old
+            totals.reallocs_same += n == old
         elif o < 4:
-            of_block[1, b], of_block[2, b], of_block[3, b] = totals[_CLOCK], totals[_EVENTS] + i, thread[i]
-            totals[_BLOCKS] += 1
-            if totals[_BLOCKS] > totals[_PEAK_BLOCKS]:
-                totals[_PEAK_BLOCKS], totals[_PEAK_BLOCKS_AT] = totals[_BLOCKS], totals[_EVENTS] + i
+            of_block[1, b], of_block[2, b], of_block[3, b] = totals.allocated_bytes, totals.events + i, thread[i]
+            totals.live_blocks_at_end += 1
+            if totals.live_blocks_at_end > totals.peak_live_blocks:
+                totals.peak_live_blocks, totals.peak_live_blocks_event = totals.live_blocks_at_end, totals.events + i
         else:
-            lifetimes[0, math.frexp(totals[_CLOCK] - of_block[1, b])[1]] += 1
-            lifetimes[1, math.frexp(totals[_EVENTS] + i - of_block[2, b])[1]] += 1
-            totals[_BLOCKS] -= 1
-            totals[_CROSS] += thread[i] != of_block[3, b]
-            totals[_MISMATCHES] += o == 5 and n != old
-        if totals[_BYTES] > totals[_PEAK_BYTES]:
-            totals[_PEAK_BYTES], totals[_PEAK_BYTES_AT] = totals[_BYTES], totals[_EVENTS] + i
+            lifetimes[0, math.frexp(totals.allocated_bytes - of_block[1, b])[1]] += 1
+            lifetimes[1, math.frexp(totals.events + i - of_block[2, b])[1]] += 1
+            totals.live_blocks_at_end -= 1
+            totals.cross_thread_frees += thread[i] != of_block[3, b]
+            totals.sized_free_mismatches += o == 5 and n != old
+        if totals.live_bytes_at_end > totals.peak_live_bytes:
+            totals.peak_live_bytes, totals.peak_live_bytes_event = totals.live_bytes_at_end, totals.events + i
             peak_at = i
-    totals[_EVENTS] += op.size
+    totals.events += op.size
     if peak_at >= 0:
         _rewind(live_at_peak, live, came[peak_at + 1 :], gone[peak_at + 1 :])
     return new
@@ -181,7 +185,7 @@ class _Figures:
     def __init__(self, max_blocks: int) -> None:
         self.ops = np.zeros(len(Op), np.int64)
         self.alignments = np.zeros(64, np.int64)
-        self.totals = np.zeros(_TOTALS, np.int64)
+        self.totals = np.zeros(1, record_type(*_TOTALS))[0]
         self.lifetimes = np.zeros((2, _BUCKETS), np.int64)
         self.duration_ns = 0
         self._of_block = np.zeros((4, max_blocks), np.int64)
@@ -231,12 +235,11 @@ def trace_info(
         figures = _Figures(trace.footer.max_blocks)
         for chunk in trace:
             figures.add(chunk)
-            progress("events", int(figures.totals[_EVENTS]), trace.footer.events)
+            progress("events", int(figures.totals["events"]), trace.footer.events)
         return _info(trace, figures, top)
 
 
 def _info(trace: TraceReader, figures: _Figures, top: int) -> TraceInfo:
-    totals = figures.totals.tolist()
     by_size = figures.by_size()
     requests = by_size[np.argsort(-by_size[:, 1], kind="stable")][:top].tolist()
     at_peak = by_size[np.argsort(-by_size[:, 0] * by_size[:, 3], kind="stable")][:top].tolist()
@@ -244,34 +247,22 @@ def _info(trace: TraceReader, figures: _Figures, top: int) -> TraceInfo:
         path=str(trace.path),
         command=trace.header.command,
         source=trace.header.source,
-        events=trace.footer.events,
         events_by_op={op.name.lower(): int(figures.ops[op]) for op in Op},
         threads=trace.footer.threads,
         duration_ns=figures.duration_ns,
-        allocated_bytes=totals[_CLOCK],
         distinct_sizes=len(by_size),
         top_sizes=[SizeCount(size, count) for size, count, _, _ in requests],
         size_histogram=_histogram(by_size),
-        peak_live_bytes=totals[_PEAK_BYTES],
-        peak_live_bytes_event=totals[_PEAK_BYTES_AT],
         top_sizes_at_peak=[SizeLive(size, live, size * live) for size, _, _, live in at_peak if size * live],
-        peak_live_blocks=totals[_PEAK_BLOCKS],
-        peak_live_blocks_event=totals[_PEAK_BLOCKS_AT],
-        live_bytes_at_end=totals[_BYTES],
-        live_blocks_at_end=totals[_BLOCKS],
         lifetime_bytes=_quantiles(figures.lifetimes[0]),
         lifetime_events=_quantiles(figures.lifetimes[1]),
-        cross_thread_frees=totals[_CROSS],
-        reallocs_growing=totals[_GROWING],
-        reallocs_shrinking=totals[_SHRINKING],
-        reallocs_same=totals[_SAME],
         alignments={1 << k: count for k, count in enumerate(figures.alignments.tolist()) if count},
-        sized_free_mismatches=totals[_MISMATCHES],
         drops=trace.footer.drops,
         foreign_frees=trace.footer.foreign_frees,
         salvaged=trace.footer.salvaged,
         bytes_on_disk=trace.file.size,
         bytes_per_event=trace.file.size / max(1, trace.footer.events),
+        **dict(zip(_TOTALS, figures.totals.tolist(), strict=True)),
     )
 
 
