@@ -227,15 +227,15 @@ WRONG = [
     ("scalars", "committed", "committed"),
     ("scalars", "aged_slab_bytes", "aged_slab_bytes"),
     ("scalars", "aged_run_bytes", "aged_run_bytes"),
-    ("scalars", "oldest_slab", "age queue of slabs"),
-    ("scalars", "newest_slab", "age queue of slabs"),
-    ("scalars", "oldest_run", "age queue of runs"),
-    ("scalars", "newest_run", "age queue of runs"),
+    ("slab_age", "oldest", "age queue of slabs"),
+    ("slab_age", "newest", "age queue of slabs"),
+    ("run_age", "oldest", "age queue of runs"),
+    ("run_age", "newest", "age queue of runs"),
     ("scalars", "run_free", "allocations - frees"),
     ("scalars", "run_grow", "allocations - frees"),
     ("heaps", "cached_runs", "run cache 0: runs, bytes"),
     ("heaps", "cached_bytes", "run cache 0: runs, bytes"),
-    ("heaps", "newest_run", "run cache 0: newest"),
+    ("heaps", "newest", "run cache 0: newest"),
     ("heaps", "quarantined", "quarantine"),
 ]
 
@@ -264,8 +264,8 @@ def test_check_finds_a_budget_that_is_not_kept() -> None:
 
 def test_check_finds_a_wrong_run() -> None:
     simulator = wrong_states().simulator
-    free = simulator.state.oldest_run
-    cached = int(simulator.state.heaps[0]["oldest_run"])
+    free = int(simulator.state.run_age[0]["oldest"])
+    cached = int(simulator.state.heaps[0]["oldest"])
     assert free >= 0 <= cached
     for page, field, reason in (
         (free, "dirty", "dirty"),

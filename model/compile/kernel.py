@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from heapsmith.model.compile import pointers, prune
 from heapsmith.model.compile.cache import keep_on_disk
-from heapsmith.model.compile.prune import BEGIN, ROW, Pruned, pruned
+from heapsmith.model.compile.prune import BEGIN, INT64, ROW, UINT64, Pruned, pruned
 from heapsmith.model.compile.whole_program import PART, compile_as_one
 
 Ints = NDArray[np.int64]
@@ -171,7 +171,9 @@ def _digest(reached: Iterable[types.FunctionType], constants: Mapping[str, int])
     digest = hashlib.sha256()
     intrinsics = {_LOWERED[function].__code__.co_filename for function in reached if function in _LOWERED}
     files = {function.__code__.co_filename for function in reached}
-    for file in sorted({__file__, pointers.__file__, prune.__file__} | files | intrinsics):
+    outer = [function.__globals__[name] for function in reached for name in _globals_of(function)]
+    modules = {str(value.__file__) for value in outer if isinstance(value, types.ModuleType)}
+    for file in sorted({__file__, pointers.__file__, prune.__file__} | files | intrinsics | modules):
         digest.update("".join(linecache.getlines(file)).encode())
     for function in sorted(reached, key=lambda function: (function.__module__, function.__name__)):
         values = [constants.get(name, function.__globals__[name]) for name in _globals_of(function)]
@@ -180,12 +182,9 @@ def _digest(reached: Iterable[types.FunctionType], constants: Mapping[str, int])
     return digest.hexdigest()[:12]
 
 
-def _callees(function: Callable[..., Any]) -> dict[str, types.FunctionType]:
-    plain = cast(types.FunctionType, function)
-    values = {name: plain.__globals__[name] for name in _globals_of(plain)}
-    return {
-        name: value for name, value in values.items() if isinstance(value, types.FunctionType) and value in _KERNELS
-    }
+def _callees(function: types.FunctionType) -> dict[str, types.FunctionType]:
+    values = [(name, function.__globals__[name]) for name in _globals_of(function)]
+    return {name: value for name, value in values if isinstance(value, types.FunctionType) and value in _KERNELS}
 
 
 def _reach(function: Callable[..., Any], seen: dict[types.FunctionType, None]) -> dict[types.FunctionType, None]:
@@ -198,20 +197,19 @@ def _reach(function: Callable[..., Any], seen: dict[types.FunctionType, None]) -
     return seen
 
 
-def _renamed(function: types.FunctionType, replaced: Mapping[str, Any], constants: Mapping[str, int]) -> Any:
-    """Return a copy of `function` with these values of its globals."""
-    named = {name: constants[name] for name in _globals_of(function) if name in constants}
-    return types.FunctionType(function.__code__, {**function.__globals__, **named, **replaced}, function.__name__)
+def _named(function: types.FunctionType, constants: Mapping[str, int]) -> dict[str, Any]:
+    """Return the globals of a function with these constants."""
+    return function.__globals__ | {name: constants[name] for name in _globals_of(function) if name in constants}
 
 
 def _copy(
-    function: types.FunctionType, constants: Mapping[str, int], made: dict[types.FunctionType, Any]
+    function: types.FunctionType, constants: Mapping[str, int], made: dict[types.FunctionType, types.FunctionType]
 ) -> types.FunctionType:
     """Return a plain copy of `function` whose callees are copies too."""
     if function not in made:
         copies = {name: _copy(callee, constants, made) for name, callee in _callees(function).items()}
-        made[function] = _renamed(function, copies, constants)
-    return cast(types.FunctionType, made[function])
+        made[function] = types.FunctionType(function.__code__, _named(function, constants) | copies, function.__name__)
+    return made[function]
 
 
 def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], digest: str) -> Any:
@@ -260,11 +258,8 @@ def _twin(
             options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": inlined}
             made[callee, inlined] = numba.njit(**options)(twin), left
         callees[name] = made[callee, inlined]
-    values = (
-        function.__globals__
-        | {"np": np, BEGIN: pointers.begin(), ROW: pointers.row()}
-        | {name: constants[name] for name in _globals_of(function) if name in constants}
-    )
+    values = _named(function, constants)
+    values |= {BEGIN: pointers.begin(), ROW: pointers.row(), INT64: np.int64, UINT64: np.uint64}
     left = pruned(function, values, {name: one for name, (_, one) in callees.items()}, is_entry=is_entry)
     twin = types.FunctionType(left.code, values | {name: one for name, (one, _) in callees.items()}, function.__name__)
     twin.__module__ = function.__module__

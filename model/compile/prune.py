@@ -18,13 +18,13 @@ from typing import Any, cast
 import msgspec
 import numpy as np
 
-BEGIN, ROW = "_begin", "_row"
-"""The names by which a pruned kernel calls pointers.begin and pointers.row."""
+BEGIN, ROW, INT64, UINT64 = "_begin", "_row", "_int64", "_uint64"
+"""The names by which a pruned kernel calls pointers.begin, pointers.row, np.int64 and np.uint64."""
 
 STATE, ARRAY = "state", "state_"
 """The name of a parameter that is a record of arrays, and the prefix of its expanded arrays."""
 
-_HARMLESS = ("int", "bool", "len", "max", "min", "np", "range", BEGIN, ROW)
+_HARMLESS = ("int", "bool", "len", "max", "min", "np", "range", BEGIN, ROW, INT64, UINT64)
 """Names that kernels call besides kernels."""
 
 
@@ -49,9 +49,11 @@ def pruned(function: types.FunctionType, constants: Mapping[str, Any], callees: 
     ints = {name for name, annotation in types_of.items() if annotation == "Ints"}
     records = {name for name, annotation in types_of.items() if annotation == "Records"}
     local = set(function.__code__.co_varnames)
-    known = {name: value for name, value in constants.items() if name not in local and isinstance(value, int)}
+    outer = {name: value for name, value in constants.items() if name not in local}
+    known = {name: value for name, value in outer.items() if isinstance(value, int)}
+    modules = {name: value for name, value in outer.items() if isinstance(value, types.ModuleType)}
     _bare(definition)
-    _Pruner(known, callees, ints).visit(definition)
+    _Pruner(known, modules, callees, ints).visit(definition)
     while _drop_unread(definition, callees):
         pass
     used = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
@@ -62,7 +64,8 @@ def pruned(function: types.FunctionType, constants: Mapping[str, Any], callees: 
     pointers = (ints | records) - whole.found
     _Pointed(known, callees, pointers, records).visit(definition)
     if is_entry:
-        definition.body[:0] = [_pointed(name) for name in sorted(pointers)]
+        names = sorted(pointers)
+        definition.body[:0] = [ast.Assign([ast.Name(name, ast.Store())], _call(BEGIN, _load(name))) for name in names]
     code = _code_of(tree, function)
     acts = any(_acts(statement, callees) for statement in definition.body)
     are_pointers = [arg.arg in pointers and not is_entry for arg in definition.args.args]
@@ -104,17 +107,12 @@ def _code_of(tree: ast.Module, function: types.FunctionType) -> types.CodeType:
     return space[function.__name__].__code__
 
 
-def _begin(array: ast.expr) -> ast.expr:
-    return ast.Call(ast.Name(BEGIN, ast.Load()), [array], [])
+def _load(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
 
 
-def _pointed(name: str) -> ast.stmt:
-    """Return the assignment that makes an array a pointer."""
-    return ast.Assign([ast.Name(name, ast.Store())], _begin(ast.Name(name, ast.Load())))
-
-
-def _numpy(name: str) -> ast.expr:
-    return ast.Attribute(ast.Name("np", ast.Load()), name, ast.Load())
+def _call(function: str, *args: ast.expr) -> ast.expr:
+    return ast.Call(_load(function), list(args), [])
 
 
 def _bare(definition: ast.FunctionDef) -> None:
@@ -177,13 +175,13 @@ class _Expander(ast.NodeTransformer):
             return node
         if node.attr in self.arrays:
             return ast.Name(ARRAY + node.attr, node.ctx)
-        scalars = ast.Subscript(ast.Name(ARRAY + "scalars", ast.Load()), ast.Constant(0), ast.Load())
+        scalars = ast.Subscript(_load(ARRAY + "scalars"), ast.Constant(0), ast.Load())
         return ast.Subscript(scalars, ast.Constant(node.attr), node.ctx)
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
         if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id == STATE:
-            node.args[:1] = [ast.Name(ARRAY + name, ast.Load()) for name in self.arrays]
+            node.args[:1] = [_load(ARRAY + name) for name in self.arrays]
         return node
 
 
@@ -233,9 +231,9 @@ class _Pointed(ast.NodeTransformer):
                 return node
             if isinstance(node.slice, ast.Constant) and node.slice.value == 0:
                 return node.value
-            return ast.Call(ast.Name(ROW, ast.Load()), [node.value, node.slice], [])
+            return _call(ROW, node.value, node.slice)
         if name and not _is_number(node.slice, self.known):
-            node.slice = ast.Call(_numpy("uint64"), [node.slice], [])
+            node.slice = _call(UINT64, node.slice)
         return node
 
     def visit_Call(self, node: ast.Call) -> Any:
@@ -245,7 +243,7 @@ class _Pointed(ast.NodeTransformer):
             for place, is_pointer in enumerate(callee.pointers):
                 arg = node.args[place]
                 if is_pointer and not (isinstance(arg, ast.Name) and arg.id in self.pointers):
-                    node.args[place] = _begin(arg)
+                    node.args[place] = _call(BEGIN, arg)
         return node
 
 
@@ -273,21 +271,27 @@ class _Unread(ast.NodeTransformer):
 class _Pruner(ast.NodeTransformer):
     """Prunes a definition. known: globals with numbers; ints: parameters that are int64 arrays."""
 
-    def __init__(self, known: Mapping[str, int], callees: Callees, ints: set[str]) -> None:
+    def __init__(
+        self, known: Mapping[str, int], modules: Mapping[str, types.ModuleType], callees: Callees, ints: set[str]
+    ) -> None:
         self.known = known
+        self.modules = modules
         self.callees = callees
         self.ints = ints
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_While(self, node: ast.While | ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
         node.body = node.body or [ast.Pass()]
         return node
 
+    visit_FunctionDef = visit_While  # noqa: N815 - the name is ast.NodeVisitor's
+
     def visit_If(self, node: ast.If) -> Any:
         taken = self._decided(node.test)
         if taken is not None:
-            kept = [self.visit(statement) for statement in (node.body if taken else node.orelse)]
-            return [one for each in kept if each for one in (each if isinstance(each, list) else [each])]
+            kept = ast.Module(node.body if taken else node.orelse, [])
+            self.generic_visit(kept)
+            return kept.body
         self.generic_visit(node)
         if not node.body and not node.orelse and not _acts(node.test, self.callees):
             return None
@@ -298,11 +302,6 @@ class _Pruner(ast.NodeTransformer):
         self.generic_visit(node)
         return node if node.body else None
 
-    def visit_While(self, node: ast.While) -> Any:
-        self.generic_visit(node)
-        node.body = node.body or [ast.Pass()]
-        return node
-
     def visit_Expr(self, node: ast.Expr) -> Any:
         self.generic_visit(node)
         return node if _acts(node, self.callees) else None
@@ -310,17 +309,24 @@ class _Pruner(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> Any:
         name = _called(node)
         if name in self.callees:
-            passed = self.callees[name].passed
-            node.args = [self._plain(arg) for arg, kept in zip(node.args, passed, strict=True) if kept]
+            node.args = [arg for arg, kept in zip(node.args, self.callees[name].passed, strict=True) if kept]
         self.generic_visit(node)
+        if name in self.callees:
+            node.args = [self._plain(arg) for arg in node.args]
         if name == "int" and self._is_int64(node.args[0]):
             return node.args[0]
         return node
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        module = self.modules.get(node.value.id) if isinstance(node.value, ast.Name) else None
+        number = getattr(module, node.attr, None)
+        return ast.Constant(number) if isinstance(number, int) else node
+
     def _plain(self, node: ast.expr) -> ast.expr:
         """Return an argument that is no literal."""
         number = node.operand if isinstance(node, ast.UnaryOp) else node
-        return ast.Call(_numpy("int64"), [node], []) if _is_number(number, self.known) else node
+        return _call(INT64, node) if _is_number(number, self.known) else node
 
     def _is_int64(self, node: ast.expr) -> bool:
         """Return whether a node is a field of a record or an item of an int64 array."""

@@ -1,23 +1,34 @@
-"""Age queues: FIFO lists through the records' own `older` and `newer`; users keep both ends."""
+"""Age queues: FIFO lists through the records' own `older` and `newer`.
+
+The ends of queue `queue`, -1 if it is empty, are ends[queue]["oldest"] and ends[queue]["newest"].
+"""
 
 from heapsmith.model.compile.kernel import Records, kernel
 
 
 @kernel
-def join(records: Records, newest: int, item: int) -> None:
-    """Put `item` behind `newest` (-1: the queue is empty)."""
+def join(records: Records, ends: Records, queue: int, item: int) -> None:
+    """Make `item` the newest of a queue."""
+    newest = int(ends[queue]["newest"])
     records[item]["older"] = newest
     records[item]["newer"] = -1
     if newest >= 0:
         records[newest]["newer"] = item
+    else:
+        ends[queue]["oldest"] = item
+    ends[queue]["newest"] = item
 
 
 @kernel
-def leave(records: Records, item: int) -> None:
-    """Link the neighbours of `item` to each other; the caller updates the ends of the queue."""
+def leave(records: Records, ends: Records, queue: int, item: int) -> None:
+    """Take `item` out of a queue."""
     older = int(records[item]["older"])
     newer = int(records[item]["newer"])
     if older >= 0:
         records[older]["newer"] = newer
+    else:
+        ends[queue]["oldest"] = newer
     if newer >= 0:
         records[newer]["older"] = older
+    else:
+        ends[queue]["newest"] = older

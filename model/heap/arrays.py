@@ -13,6 +13,7 @@ from heapsmith.model.heap.events import DEAD
 from heapsmith.model.heap.extents import HUGE_PAGES
 from heapsmith.model.heap.large import pages_for
 from heapsmith.model.heap.records import (
+    AGE,
     BATCHES,
     BLOCK,
     CLASS,
@@ -23,6 +24,7 @@ from heapsmith.model.heap.records import (
     HEAP_OFFSETS,
     NODE,
     PAGE_RECORD,
+    PEAK,
     PLAN_NUMBERS,
     SAMPLE,
     SAMPLES,
@@ -30,8 +32,8 @@ from heapsmith.model.heap.records import (
     SLAB,
     STORE,
 )
+from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import PARTS, Application
-from heapsmith.model.memory.layout import FRONT_BYTES, HEAPS, STORE_AT, STORE_BYTES, WORD
 from heapsmith.model.memory.state import State
 
 COPIED_PAGES = 64
@@ -51,8 +53,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["store_step"] = plan.class_count if owned else 0
     scalars["transfer_slots"] = plan.transfer_slots
     scalars["heap_slots"] = plan.slots_per_heap + plan.quarantine
-    for field in ("abandoned", "free_node", "oldest_slab", "newest_slab", "oldest_run", "newest_run"):
-        scalars[field] = -1
+    scalars["abandoned"] = scalars["free_node"] = -1
     for field in HEAP_OFFSETS:
         scalars[f"heap_{field}"] = getattr(plan.layout, field)
     scalars["heap_bytes"] = plan.layout.heap_bytes
@@ -94,15 +95,12 @@ def fresh_state(plan: Plan, application: Application) -> State:
     state.heaps, state.fronts, state.stores = np.zeros(0, HEAP), np.zeros(0, FRONT), np.zeros(0, STORE)
     state.slabs, state.nodes = np.zeros(0, SLAB), np.zeros(0, NODE)
     state.pages, state.blocks = np.zeros(0, PAGE_RECORD), np.zeros(0, BLOCK)
-    state.bins = empty_bins()
+    state.bins = np.full(RUN_BINS, -1, np.int64)
+    state.slab_age, state.run_age = np.full(1, -1, AGE), np.full(1, -1, AGE)
     state.moved = np.empty(batch_room(plan), np.int64)
+    state.peaks = np.zeros(2, PEAK)
     state.timeline = np.zeros(SAMPLES, SAMPLE)
     return state
-
-
-def empty_bins() -> Ints:
-    """Return the heads of the bins of free runs."""
-    return np.full(RUN_BINS, -1, np.int64)
 
 
 def batch_room(plan: Plan) -> int:
@@ -165,13 +163,13 @@ def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> R
     """Add fronts up to `heaps` heaps, each with its place in the slots and in the library."""
     longer = grown(fronts, heaps * len(classes), ())
     heap, cls = np.arange(heaps)[:, np.newaxis], np.arange(len(classes))[np.newaxis, :]
-    first, layout = classes["slot_base"][np.newaxis, :], plan.layout
-    start = HEAPS + heap * layout.heap_bytes
+    first, offsets = classes["slot_base"][np.newaxis, :], plan.layout
+    start = layout.HEAPS + heap * offsets.heap_bytes
     longer["base"] = (plan.transfer_slots + heap * (plan.slots_per_heap + plan.quarantine) + first).ravel()
-    longer["top_at"] = (start + WORD * (1 + cls)).ravel()
-    longer["end_at"] = longer["top_at"] + layout.end
-    longer["front_at"] = (start + layout.front + FRONT_BYTES * cls).ravel()
-    longer["slots_at"] = (start + layout.slot + WORD * first).ravel()
+    longer["top_at"] = (start + layout.WORD * (1 + cls)).ravel()
+    longer["end_at"] = longer["top_at"] + offsets.end
+    longer["front_at"] = (start + offsets.front + layout.FRONT_BYTES * cls).ravel()
+    longer["slots_at"] = (start + offsets.slot + layout.WORD * first).ravel()
     return longer
 
 
@@ -180,8 +178,8 @@ def grown_stores(stores: Records, classes: Records, heaps: int, plan: Plan) -> R
     owned = plan.design.row("remote").OWNED
     longer = grown(stores, (heaps if owned else 1) * len(classes), ("hot", "head"))
     heap, cls = np.divmod(np.arange(len(longer)), len(classes))
-    start = HEAPS + heap * plan.layout.heap_bytes + plan.layout.store if owned else STORE_AT
-    longer["at"] = start + STORE_BYTES * cls
+    start = layout.HEAPS + heap * plan.layout.heap_bytes + plan.layout.store if owned else layout.STORE_AT
+    longer["at"] = start + layout.STORE_BYTES * cls
     return longer
 
 

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
+import numpy as np
+
 from heapsmith.model.compile.kernel import Records
 from heapsmith.model.constants import PAGE, RUN_CACHE_SLOTS
 from heapsmith.model.design.plan import Plan
@@ -11,7 +13,7 @@ from heapsmith.model.heap.extents import huge_end
 from heapsmith.model.heap.heap import quarantine_base
 from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE, large_bytes
 from heapsmith.model.heap.runs import bin_of
-from heapsmith.model.memory.layout import CLASS_MASK, INDEX_MASK, INDEX_SHIFT, SLAB_SHIFT
+from heapsmith.model.memory import layout
 from heapsmith.model.memory.state import State
 
 
@@ -61,22 +63,20 @@ def _check_pools(state: State, plan: Plan) -> set[int]:
     return set(pooled)
 
 
-def _fifo(what: str, records: Records, oldest: int, newest: int) -> list[int]:
+def _fifo(what: str, records: Records, ends: np.void) -> list[int]:
     """Return the members of a FIFO, oldest first; check both directions and both ends."""
-    members, item, before = [], oldest, -1
+    members, item, before = [], int(ends["oldest"]), -1
     while item >= 0:
         _equal(f"{what}: older than {item}", int(records[item]["older"]), before)
         members.append(item)
         item, before = int(records[item]["newer"]), item
-    _equal(f"{what}: newest", newest, before)
+    _equal(f"{what}: newest", int(ends["newest"]), before)
     return members
 
 
 def _check_age_queue(state: State, plan: Plan, kind: str, records: Records, dirty: dict[int, int]) -> None:
     """Check that the age queue holds exactly the items with committed bytes, within any budget."""
-    members = _fifo(
-        f"age queue of {kind}s", records, getattr(state, f"oldest_{kind}"), getattr(state, f"newest_{kind}")
-    )
+    members = _fifo(f"age queue of {kind}s", records, getattr(state, f"{kind}_age")[0])
     _equal(f"age queue of {kind}s", sorted(members), sorted(dirty))
     aged = getattr(state, f"aged_{kind}_bytes")
     _equal(f"aged_{kind}_bytes", aged, sum(dirty.values()))
@@ -142,7 +142,7 @@ def _handles(state: State, plan: Plan) -> Iterator[int]:
         node = int(state.heaps[heap]["remote"])
         while node >= 0:
             block = int(state.nodes[node]["block"])
-            _equal("owner of a remote block", int(state.slabs[block >> SLAB_SHIFT]["owner"]), heap)
+            _equal("owner of a remote block", int(state.slabs[block >> layout.SLAB_SHIFT]["owner"]), heap)
             yield block
             node = int(state.nodes[node]["next"])
 
@@ -161,17 +161,19 @@ def _check_blocks(state: State, plan: Plan) -> None:
     handles = list(_handles(state, plan))
     _equal("blocks in two places", len(handles) - len(set(handles)), 0)
     small = [handle for handle in handles if handle < RUN_CODE]
-    out = Counter(handle >> SLAB_SHIFT for handle in small)
+    out = Counter(handle >> layout.SLAB_SHIFT for handle in small)
     for slab in range(state.slabs_made):
         _equal(f"slab {slab}: out", int(state.slabs[slab]["out"]), out[slab])
     for handle in small:
-        row, index = state.slabs[handle >> SLAB_SHIFT], (handle >> INDEX_SHIFT) & INDEX_MASK
-        _equal(f"block {handle}: class", handle & CLASS_MASK, int(row["class"]))
+        row, index = state.slabs[handle >> layout.SLAB_SHIFT], (handle >> layout.INDEX_SHIFT) & layout.INDEX_MASK
+        _equal(f"block {handle}: class", handle & layout.CLASS_MASK, int(row["class"]))
         _equal(f"block {handle} was carved", bool(index < row["carved"]), True)
-        _equal(f"block {handle} is marked", index in _marked(state, handle >> SLAB_SHIFT), False)
+        _equal(f"block {handle} is marked", index in _marked(state, handle >> layout.SLAB_SHIFT), False)
     live = [(int(handle), int(asked)) for handle, asked in state.blocks if handle >= 0]
     held = sum(
-        int(state.classes[handle & CLASS_MASK]["stride"]) if handle < RUN_CODE else large_bytes(state, handle, asked)
+        int(state.classes[handle & layout.CLASS_MASK]["stride"])
+        if handle < RUN_CODE
+        else large_bytes(state, handle, asked)
         for handle, asked in live
     )
     found = tuple(int(state.scalars[0][name]) for name in ("live_blocks", "live_bytes", "live_block_bytes"))
@@ -182,7 +184,7 @@ def _check_caches(state: State, plan: Plan) -> set[int]:
     """Check the bounds of each heap's run cache; return the first pages of all cached runs."""
     cached: list[int] = []
     for heap, record in enumerate(state.heaps):
-        runs = _fifo(f"run cache {heap}", state.pages, int(record["oldest_run"]), int(record["newest_run"]))
+        runs = _fifo(f"run cache {heap}", state.pages, record)
         size = sum(int(state.pages[run]["run"]) for run in runs) * PAGE
         found = int(record["cached_runs"]), int(record["cached_bytes"])
         _equal(f"run cache {heap}: runs, bytes", found, (len(runs), size))

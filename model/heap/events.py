@@ -13,8 +13,10 @@ from heapsmith.model.heap.large import (
     resize_large,
 )
 from heapsmith.model.heap.lines import aligned_lines, size_lines
+from heapsmith.model.heap.records import COMMITTED, LIVE
+from heapsmith.model.memory import layout
 from heapsmith.model.memory.branches import CLASS_OF_ALLOC
-from heapsmith.model.memory.layout import CLASS_BYTES, CLASS_MASK, CLASSES, FREE_OF, RUNS, WORD, block_at
+from heapsmith.model.memory.layout import block_at, class_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import NONE, SINK, branch, resident_bytes, touch
 from heapsmith.model.policy.classifier import class_lines
@@ -91,7 +93,7 @@ def free(state: State, thread: int, block: int, asked: int) -> None:
         dies_lines(state, block)
         if heap < 0 and needs_heap(state):
             if state.quarantine == 0:  # a quarantine needs the heap earlier, without the class
-                touch(state.listener, FREE_OF + WORD * (1 + (block & CLASS_MASK)), 0)
+                touch(state.listener, layout.FREE_OF + layout.WORD * (1 + (block & layout.CLASS_MASK)), 0)
             heap = heap_for(state, thread)
         free_small(state, heap, block)
 
@@ -101,11 +103,11 @@ def fits_in_place(state: State, block: int, asked: int, size: int, align: int) -
     """Return whether a block can serve `size` bytes in place; resize a large block (align: 1)."""
     if block >= RUN_CODE:
         return resize_large(state, block, asked, size)
-    cls = block & CLASS_MASK
+    cls = block & layout.CLASS_MASK
     usable = int(state.classes[cls]["usable"])
     live_lines(state, block, 0)
     class_lines(state, block)
-    touch(state.listener, CLASSES + cls * CLASS_BYTES, 0)
+    touch(state.listener, class_at(cls), 0)
     if size <= state.small_limit:
         size_lines(state, size)
     return class_for(state, size, align) == cls or (size <= usable and 2 * size >= usable)
@@ -116,7 +118,7 @@ def block_bytes(state: State, block: int, asked: int) -> int:
     """Return the bytes that a live block occupies: its class's stride, or whole pages."""
     if block >= RUN_CODE:
         return large_bytes(state, block, asked)
-    return int(state.classes[block & CLASS_MASK]["stride"])
+    return int(state.classes[block & layout.CLASS_MASK]["stride"])
 
 
 @hit_path
@@ -124,7 +126,7 @@ def usable_of(state: State, block: int, asked: int) -> int:
     """Return the bytes that the program may use of a live block."""
     if block >= RUN_CODE:
         return large_bytes(state, block, asked) - state.tail_bytes
-    return int(state.classes[block & CLASS_MASK]["usable"])
+    return int(state.classes[block & layout.CLASS_MASK]["usable"])
 
 
 @hit_path
@@ -133,7 +135,7 @@ def place_of(state: State, block: int) -> int:
     if block >= HUGE_CODE:
         return huge_at(block)
     if block >= RUN_CODE:
-        return RUNS + (block - RUN_CODE) * PAGE
+        return layout.RUNS + (block - RUN_CODE) * PAGE
     return block_at(state, block)
 
 
@@ -149,20 +151,23 @@ def address_of(state: State, block: int) -> int:
 def note(state: State, is_death: bool) -> None:
     """Update the peaks after an event and sample the time line when due; a death raises no peak."""
     event = state.events
-    state.events = event + 1
     if not is_death:
-        if state.live_bytes > state.peak_live_bytes:
-            state.peak_live_bytes = state.live_bytes
-            state.peak_live_event = event
-            state.peak_live_block_bytes = state.live_block_bytes
-            state.peak_live_committed = state.committed
-        if state.committed > state.peak_committed:
-            state.peak_committed = state.committed
-            state.peak_committed_event = event
-            state.peak_committed_live_bytes = state.live_bytes
-            state.peak_committed_block_bytes = state.live_block_bytes
+        if state.live_bytes > state.peaks[LIVE]["live_bytes"]:
+            note_peak(state, LIVE)
+        if state.committed > state.peaks[COMMITTED]["committed"]:
+            note_peak(state, COMMITTED)
     if event == state.next_sample:
         sample(state, event)
+    state.events = event + 1
+
+
+@hit_path
+def note_peak(state: State, peak: int) -> None:
+    """Make the state after the event a peak."""
+    state.peaks[peak]["event"] = state.events
+    state.peaks[peak]["live_bytes"] = state.live_bytes
+    state.peaks[peak]["block_bytes"] = state.live_block_bytes
+    state.peaks[peak]["committed"] = state.committed
 
 
 @kernel

@@ -6,7 +6,7 @@ A page record where an extent begins or ends has `extent`, the extent's length i
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import HUGE_PAGE, PAGE
-from heapsmith.model.memory.layout import COUNTS, RUNS, TOTAL_RELEASES, page_at
+from heapsmith.model.memory.layout import RUNS, TOTAL_RELEASES, page_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, touch
 
@@ -78,7 +78,7 @@ def release_piece(state: State, first: int, end: int) -> None:
     """Give pages of a free run to the OS, if any."""
     if first == end:
         return
-    touch(state.listener, COUNTS + TOTAL_RELEASES, 1)
+    touch(state.listener, TOTAL_RELEASES, 1)
     gone(state.listener, RUNS + first * PAGE, (end - first) * PAGE)
     state.releases += 1
 

@@ -5,28 +5,9 @@ from heapsmith.model.heap.lines import alloc_lines, drain_lines, free_lines, own
 from heapsmith.model.heap.run_cache import empty_cache
 from heapsmith.model.heap.store import give_batch, take
 from heapsmith.model.heap.transfer import keep_batch, take_batch
+from heapsmith.model.memory import layout
 from heapsmith.model.memory.branches import ALLOC_SERVED, CLASS_OF_FREE, FREE_SERVED
-from heapsmith.model.memory.layout import (
-    CLASS_BYTES,
-    CLASS_MASK,
-    CLASS_SLOT,
-    CLASSES,
-    COUNT_DIRECT,
-    COUNT_DRAINED,
-    COUNT_REFILL,
-    COUNT_REMOTE,
-    COUNTS,
-    POOL_LOCK,
-    SLAB_CLASS_NUMBER,
-    SLAB_SHIFT,
-    TOTAL_ADOPTIONS,
-    TOTAL_HEAPS,
-    WORD,
-    block_at,
-    count_at,
-    heap_at,
-    slab_at,
-)
+from heapsmith.model.memory.layout import block_at, class_at, count_at, heap_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, touch, touch_bytes
 from heapsmith.model.policy.classifier import class_lines
@@ -54,11 +35,11 @@ def rows_lines(state: State, heap: int) -> None:
     """Touch what the creation of a heap touches: its rows, and the tables that fill them."""
     at = heap_at(state, heap)
     limit = state.direct_limit
-    touch(state.listener, COUNTS + TOTAL_HEAPS, 1)
+    touch(state.listener, layout.TOTAL_HEAPS, 1)
     touch_bytes(state.listener, at, state.heap_row_of + limit + 1, 1)
-    touch(state.listener, at + state.heap_remote + 2 * WORD, 1)
+    touch(state.listener, at + state.heap_remote + 2 * layout.WORD, 1)
     for cls in range(state.class_count):
-        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
+        touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
     if state.by_row == 1:
         for size in range(0, limit + 1, state.grain):
             size_lines(state, size)
@@ -70,12 +51,12 @@ def heap_for(state: State, thread: int) -> int:
     heap = int(state.threads[thread])
     if heap >= 0:
         return heap
-    touch(state.listener, POOL_LOCK, 1)
+    touch(state.listener, layout.POOL_LOCK, 1)
     heap = state.abandoned
     if heap >= 0:
         state.abandoned = state.heaps[heap]["next"]
-        touch(state.listener, COUNTS + TOTAL_ADOPTIONS, 1)
-        touch(state.listener, heap_at(state, heap) + state.heap_remote + WORD, 0)
+        touch(state.listener, layout.TOTAL_ADOPTIONS, 1)
+        touch(state.listener, heap_at(state, heap) + state.heap_remote + layout.WORD, 0)
         state.adoptions += 1
     else:
         heap = state.heaps_made
@@ -125,8 +106,8 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
     if taken == 0:
         state.failed_refills += 1
         return NO_BLOCK
-    touch(state.listener, count_at(state, heap, cls) + COUNT_REFILL, 1)
-    touch(state.listener, count_at(state, heap, cls) + COUNT_REFILL + WORD, 1)
+    touch(state.listener, count_at(state, heap, cls) + layout.COUNT_REFILL, 1)
+    touch(state.listener, count_at(state, heap, cls) + layout.COUNT_REFILL + layout.WORD, 1)
     front_fill_lines(state, front, cls, taken)
     front_fill(state, front, cls, 1, taken)
     return int(state.moved[0])
@@ -186,16 +167,16 @@ def put_back(state: State, heap: int, block: int) -> None:
     """Send a freed block to a front or to its owner (sections 4 and 7)."""
     class_lines(state, block)
     owner_lines(state, block)
-    place = where(state, heap, block >> SLAB_SHIFT)
+    place = where(state, heap, block >> layout.SLAB_SHIFT)
     if place == TO_FRONT:
         if state.by_row == 0:
-            branch(state.listener, CLASS_OF_FREE, block & CLASS_MASK)
+            branch(state.listener, CLASS_OF_FREE, block & layout.CLASS_MASK)
         free_to_front(state, heap, block)
     else:
-        state.classes[block & CLASS_MASK]["remote"] += 1
-        owner = int(state.slabs[block >> SLAB_SHIFT]["owner"])
+        state.classes[block & layout.CLASS_MASK]["remote"] += 1
+        owner = int(state.slabs[block >> layout.SLAB_SHIFT]["owner"])
         touch(state.listener, heap_at(state, owner) + state.heap_remote, 1)
-        touch(state.listener, count_at(state, owner, block & CLASS_MASK) + COUNT_REMOTE, 1)
+        touch(state.listener, count_at(state, owner, block & layout.CLASS_MASK) + layout.COUNT_REMOTE, 1)
         touch(state.listener, block_at(state, block), 1)
         push_remote(state, owner, block)
 
@@ -203,7 +184,7 @@ def put_back(state: State, heap: int, block: int) -> None:
 @hit_path
 def free_to_front(state: State, heap: int, block: int) -> None:
     """Free a block into the heap's front; a flush goes to the transfer cache or the store."""
-    cls = block & CLASS_MASK
+    cls = block & layout.CLASS_MASK
     front = heap * state.class_count + cls
     free_lines(state, heap, front, cls, block)
     flushed = front_push(state, front, cls, block)
@@ -211,9 +192,9 @@ def free_to_front(state: State, heap: int, block: int) -> None:
     if flushed == 0:
         return
     if state.owned == 0:
-        touch(state.listener, POOL_LOCK, 1)
+        touch(state.listener, layout.POOL_LOCK, 1)
     if state.classes[cls]["capacity"] == 0:
-        touch(state.listener, count_at(state, heap, cls) + COUNT_DIRECT, 1)
+        touch(state.listener, count_at(state, heap, cls) + layout.COUNT_DIRECT, 1)
     if not keep_batch(state, heap, cls, flushed):
         give_batch(state, heap, state.moved, 0, flushed)
 
@@ -244,10 +225,10 @@ def drain_remote(state: State, heap: int) -> None:
         after = int(state.nodes[node]["next"])
         state.nodes[node]["next"] = state.free_node
         state.free_node = node
-        state.classes[block & CLASS_MASK]["drained"] += 1
+        state.classes[block & layout.CLASS_MASK]["drained"] += 1
         touch(state.listener, block_at(state, block), 0)
-        touch(state.listener, slab_at(state, block >> SLAB_SHIFT) + SLAB_CLASS_NUMBER, 0)
-        touch(state.listener, count_at(state, heap, block & CLASS_MASK) + COUNT_DRAINED, 1)
+        touch(state.listener, slab_at(state, block >> layout.SLAB_SHIFT) + layout.SLAB_CLASS_NUMBER, 0)
+        touch(state.listener, count_at(state, heap, block & layout.CLASS_MASK) + layout.COUNT_DRAINED, 1)
         put_back(state, heap, block)
         node = after
 
@@ -260,7 +241,7 @@ def exit_thread(state: State, thread: int) -> None:
         return
     empty_quarantine(state, heap)
     if state.owned == 0:
-        touch(state.listener, POOL_LOCK, 1)
+        touch(state.listener, layout.POOL_LOCK, 1)
     else:
         touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)
     drain_remote(state, heap)
@@ -271,8 +252,8 @@ def exit_thread(state: State, thread: int) -> None:
         give_batch(state, heap, state.moved, 0, drained)
     empty_cache(state, heap)
     touch(state.listener, heap_at(state, heap) + state.heap_runs, 0)
-    touch(state.listener, heap_at(state, heap) + state.heap_remote + WORD, 1)
-    touch(state.listener, POOL_LOCK, 1)
+    touch(state.listener, heap_at(state, heap) + state.heap_remote + layout.WORD, 1)
+    touch(state.listener, layout.POOL_LOCK, 1)
     state.exits += 1
     state.heaps[heap]["next"] = state.abandoned
     state.abandoned = heap

@@ -5,17 +5,8 @@ from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.run_cache import cache_run, cached_run
 from heapsmith.model.heap.runs import NO_RUN, allocate_run, extend_run, free_run
 from heapsmith.model.heap.slabs import commit
-from heapsmith.model.memory.layout import (
-    COUNTS,
-    HUGE,
-    LARGE_LOCK,
-    RUNS,
-    TOTAL_COMMITTED,
-    TOTAL_MAP,
-    TOTAL_REMAP,
-    TOTAL_UNMAP,
-    page_at,
-)
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import page_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, on_huge, touch
 from heapsmith.model.policy.hardening.lines import large_tail_lines
@@ -34,7 +25,7 @@ HUGE_SLOTS, HUGE_SLOT_BYTES = 2048, (1 << 33) - 37 * PAGE
 @kernel
 def huge_at(block: int) -> int:
     """Return the model address of a huge block."""
-    return HUGE + (block - HUGE_CODE) % HUGE_SLOTS * HUGE_SLOT_BYTES
+    return layout.HUGE + (block - HUGE_CODE) % HUGE_SLOTS * HUGE_SLOT_BYTES
 
 
 @kernel
@@ -46,8 +37,8 @@ def pages_for(size: int, tail_bytes: int) -> int:
 @kernel
 def allocate_huge(state: State, pages: int) -> int:
     """Map a huge block; return its ordinal."""
-    touch(state.listener, LARGE_LOCK, 1)
-    touch(state.listener, COUNTS + TOTAL_MAP, 1)
+    touch(state.listener, layout.LARGE_LOCK, 1)
+    touch(state.listener, layout.TOTAL_MAP, 1)
     ordinal = state.huge_map
     state.huge_map = ordinal + 1
     commit(state, pages * PAGE)
@@ -66,9 +57,9 @@ def advise_huge(state: State, block: int, pages: int) -> None:
 @kernel
 def free_huge(state: State, pages: int) -> None:
     """Unmap a huge block."""
-    touch(state.listener, LARGE_LOCK, 1)
-    touch(state.listener, COUNTS + TOTAL_UNMAP, 1)
-    touch(state.listener, COUNTS + TOTAL_COMMITTED, 1)
+    touch(state.listener, layout.LARGE_LOCK, 1)
+    touch(state.listener, layout.TOTAL_UNMAP, 1)
+    touch(state.listener, layout.TOTAL_COMMITTED, 1)
     state.huge_unmap += 1
     state.committed -= pages * PAGE
 
@@ -81,7 +72,7 @@ def resize_huge(state: State, block: int, old: int, new: int) -> None:
     if old != new:
         advise_huge(state, block, new)
         large_tail_lines(state, huge_at(block), new, 1)
-        touch(state.listener, COUNTS + TOTAL_REMAP, 1)
+        touch(state.listener, layout.TOTAL_REMAP, 1)
         state.huge_remap += 1
         commit(state, (new - old) * PAGE)
 
@@ -101,7 +92,7 @@ def allocate_large(state: State, heap: int, size: int, align: int) -> int:
     if first < 0:
         first = allocate_run(state, pages)
     if first >= 0:
-        large_tail_lines(state, RUNS + first * PAGE, pages, 1)
+        large_tail_lines(state, layout.RUNS + first * PAGE, pages, 1)
         return RUN_CODE + first
     if size > state.small_limit:
         return HUGE_CODE + allocate_huge(state, pages)
@@ -120,7 +111,7 @@ def free_large(state: State, heap: int, block: int, asked: int) -> None:
     state.runs_freed += 1
     first = block - RUN_CODE
     touch(state.listener, page_at(first), 1)
-    large_tail_lines(state, RUNS + first * PAGE, int(state.pages[first]["run"]), 0)
+    large_tail_lines(state, layout.RUNS + first * PAGE, int(state.pages[first]["run"]), 0)
     if heap >= 0 and int(state.pages[first]["run"]) * PAGE <= state.run_cache_bytes:
         cache_run(state, heap, first)
     else:
@@ -133,7 +124,7 @@ def resize_large(state: State, block: int, asked: int, size: int) -> bool:
     state.large_resizes += 1
     wanted = pages_for(size, state.tail_bytes)
     if block >= HUGE_CODE:
-        touch(state.listener, LARGE_LOCK, 1)
+        touch(state.listener, layout.LARGE_LOCK, 1)
         if size <= state.huge_bytes:
             return False
         resize_huge(state, block, pages_for(asked, state.tail_bytes), wanted)
@@ -144,9 +135,9 @@ def resize_large(state: State, block: int, asked: int, size: int) -> bool:
     held = int(state.pages[first]["run"])
     touch(state.listener, page_at(first), 0)
     if wanted > held:
-        large_tail_lines(state, RUNS + first * PAGE, held, 0)
+        large_tail_lines(state, layout.RUNS + first * PAGE, held, 0)
         extended = extend_run(state, first, wanted)
-        large_tail_lines(state, RUNS + first * PAGE, wanted if extended else held, 1)
+        large_tail_lines(state, layout.RUNS + first * PAGE, wanted if extended else held, 1)
         return extended
     return 2 * wanted >= held
 

@@ -2,21 +2,8 @@
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
-from heapsmith.model.memory.layout import (
-    ALLOC_OF,
-    CLASS_BYTES,
-    CLASS_DRAIN,
-    CLASS_FIRST,
-    CLASS_STRIDE,
-    CLASSES,
-    FREE_OF,
-    SIZE_CLASS,
-    SLAB_OWNER,
-    SLAB_SHIFT,
-    WORD,
-    heap_at,
-    slab_at,
-)
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import class_at, heap_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.front import front_drain_lines, front_overflow_lines, front_pop_lines, front_push_lines
@@ -39,7 +26,7 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
         if held > 0:
             return
     size_lines(state, size)
-    touch(state.listener, ALLOC_OF + WORD * cls, 0)
+    touch(state.listener, layout.ALLOC_OF + layout.WORD * cls, 0)
     if not is_new and state.classes[cls]["stack"] == 0:
         front_pop_lines(state, front, cls)
 
@@ -48,14 +35,14 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
 def size_lines(state: State, size: int) -> None:
     """Touch the entry of a size in the table of classes."""
     entry = (size + state.bias + state.grain - 1) >> state.grain_shift
-    touch(state.listener, SIZE_CLASS + entry, 0)
+    touch(state.listener, layout.SIZE_CLASS + entry, 0)
 
 
 @hit_path
 def owner_lines(state: State, block: int) -> None:
     """Touch the owner of a block that is freed."""
     if state.owned == 1:
-        touch(state.listener, slab_at(state, block >> SLAB_SHIFT) + SLAB_OWNER, 0)
+        touch(state.listener, slab_at(state, block >> layout.SLAB_SHIFT) + layout.SLAB_OWNER, 0)
 
 
 @hit_path
@@ -67,7 +54,7 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> Non
         stack_push_lines(state, front, held, capacity)
         if held < capacity:
             return
-    touch(state.listener, FREE_OF + WORD * (1 + cls), 0)
+    touch(state.listener, layout.FREE_OF + layout.WORD * (1 + cls), 0)
     front_push_lines(state, front, cls, block)
     if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
         front_overflow_lines(state, heap, front, cls)
@@ -76,7 +63,7 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> Non
 @kernel
 def drain_lines(state: State, front: int, cls: int) -> None:
     """Touch what the drain of a front at its thread's exit touches."""
-    touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_DRAIN, 0)
+    touch(state.listener, class_at(cls) + layout.CLASS_DRAIN, 0)
     front_drain_lines(state, front, cls)
 
 
@@ -91,7 +78,7 @@ def aligned_lines(state: State, cls: int, size: int, align: int) -> None:
     last = cls if cls >= 0 else state.class_count - 1
     for row in range(last + 1):
         if state.classes[row]["usable"] >= least:
-            touch(state.listener, CLASSES + row * CLASS_BYTES + CLASS_STRIDE, 0)
-            touch(state.listener, CLASSES + row * CLASS_BYTES + CLASS_FIRST, 0)
+            touch(state.listener, class_at(row) + layout.CLASS_STRIDE, 0)
+            touch(state.listener, class_at(row) + layout.CLASS_FIRST, 0)
     if cls >= 0:
-        touch(state.listener, CLASSES + cls * CLASS_BYTES, 0)
+        touch(state.listener, class_at(cls), 0)

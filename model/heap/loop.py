@@ -29,7 +29,7 @@ from heapsmith.model.heap.events import (
 from heapsmith.model.heap.heap import exit_thread
 from heapsmith.model.heap.large import HUGE_SLOT_BYTES, RUN_CODE
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
-from heapsmith.model.memory.layout import COUNTS, TOTAL_IN_PLACE, TOTAL_MOVED
+from heapsmith.model.memory.layout import TOTAL_IN_PLACE, TOTAL_MOVED
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import NONE, SINK, acts, room_for, tick, touch, touch_bytes
 from heapsmith.model.policy.front.common import NO_BLOCK
@@ -115,7 +115,7 @@ def reallocate(state: State, thread: int, name: int, size: int, align: int) -> i
     if old >= 0 and fits_in_place(state, old, asked, size, align):
         state.realloc_in_place += 1
         account(state, name, old, size)
-        touch(state.listener, COUNTS + TOTAL_IN_PLACE, 1)
+        touch(state.listener, TOTAL_IN_PLACE, 1)
         birth_lines(state, place_of(state, old), asked, size)
         return old
     handle = allocate(state, thread, size, align)
@@ -128,7 +128,7 @@ def reallocate(state: State, thread: int, name: int, size: int, align: int) -> i
         touch_bytes(state.listener, place_of(state, old), copied, 0)
         touch_bytes(state.listener, at, copied, 1)
         state.copied_bytes += copied
-        touch(state.listener, COUNTS + TOTAL_MOVED, 1)
+        touch(state.listener, TOTAL_MOVED, 1)
         free(state, thread, old, asked)
         state.realloc_moved += 1
     account(state, name, handle, size)

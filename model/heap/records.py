@@ -32,15 +32,6 @@ COUNTS = _words("""
 """)
 """The counters per class of docs/machine.md section 10."""
 
-STATISTICS = _words("""
-    events live_bytes live_block_bytes live_blocks peak_live_bytes peak_live_event
-    peak_live_block_bytes peak_live_committed peak_committed peak_committed_event
-    peak_committed_live_bytes peak_committed_block_bytes failed_refills failed_runs
-""")
-"""Statistics of the model. live_bytes are bytes asked for; peaks are taken after each event;
-failures are refills without room in the slab span and runs without room in the run span.
-"""
-
 HEAP_OFFSETS = ("row_of", "remote", "count", "runs", "quarantine")
 """Fields of the plan's layout; their names in `scalars` begin with heap_."""
 
@@ -98,12 +89,8 @@ SCALARS = record_type(
     "store_step",  # stores from a heap's first to the next heap's; 0: heaps share the stores
     *TOTAL_FIELDS.values(),
     "abandoned",  # head of the LIFO list of abandoned heaps
-    "oldest_slab",  # ends of the age queue (FIFO) of empty slabs with committed bytes, and the sum
-    "newest_slab",
-    "aged_slab_bytes",
-    "oldest_run",  # the same for free runs
-    "newest_run",
-    "aged_run_bytes",
+    "aged_slab_bytes",  # committed bytes in the age queue of empty slabs
+    "aged_run_bytes",  # the same for free runs
     "top",  # the first page of the run span that was never handed out
     "nodes_made",  # remote list nodes ever used
     "free_node",  # head of the LIFO list of free nodes
@@ -113,7 +100,12 @@ SCALARS = record_type(
     "heap_room",
     "node_room",
     "page_room",
-    *STATISTICS,
+    "events",
+    "live_bytes",  # bytes asked for
+    "live_block_bytes",
+    "live_blocks",
+    "failed_refills",  # refills without room in the slab span
+    "failed_runs",  # runs without room in the run span
     *WORK,
     "clean",  # 1: the last large block is all zeros from the OS; calloc need not clear it
     "births",  # what the program touches (model/memory/application.py)
@@ -147,8 +139,8 @@ CLASS = record_type(
 HEAP = record_type(
     "remote",  # head of the remote list
     "next",  # next abandoned heap
-    "oldest_run",  # ends of the run cache (FIFO), its runs and their bytes
-    "newest_run",
+    "oldest",  # ends of the run cache (FIFO), its runs and their bytes
+    "newest",
     "cached_runs",
     "cached_bytes",
     "quarantined",  # blocks in quarantine, and the place of the oldest block
@@ -184,9 +176,13 @@ SLAB = record_type(
     "older",  # neighbours in the age queue
     "newer",
 )
+AGE = record_type("oldest", "newest")
 NODE = record_type("block", "next")
 PAGE_RECORD = record_type("run", "free", "back", "next", "previous", "older", "newer", "dirty", "extent", "holds")
 BLOCK = record_type("handle", "asked")
+PEAK = record_type("event", "live_bytes", "block_bytes", "committed")
+LIVE, COMMITTED = 0, 1
+"""The peaks of live bytes and of committed bytes, each taken after an event."""
 SAMPLE = record_type("event", "live_bytes", "committed", "resident")
 
 SAMPLES = 1024

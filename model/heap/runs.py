@@ -12,19 +12,8 @@ from heapsmith.model.constants import PAGE, RUN_BEST_OF, RUN_BINS
 from heapsmith.model.heap.age import join, leave
 from heapsmith.model.heap.extents import huge_end, join_extents, release_extents, set_extent, take_extents
 from heapsmith.model.heap.slabs import commit, commit_calls
-from heapsmith.model.memory.layout import (
-    BINS,
-    COUNTS,
-    LARGE_LOCK,
-    PAGE_BYTES,
-    RUNS,
-    TOTAL_COMMITTED,
-    TOTAL_EXTEND,
-    TOTAL_FREE,
-    TOTAL_GROW,
-    TOTAL_REUSE,
-    page_at,
-)
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import page_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import on_huge, touch
 from heapsmith.model.policy.release import release_goes, release_grown
@@ -54,11 +43,7 @@ def leave_age_queue(state: State, first: int) -> None:
         touch(state.listener, page_at(older), 1)
     if newer >= 0:
         touch(state.listener, page_at(newer), 1)
-    leave(state.pages, first)
-    if state.oldest_run == first:
-        state.oldest_run = state.pages[first]["newer"]
-    if state.newest_run == first:
-        state.newest_run = state.pages[first]["older"]
+    leave(state.pages, state.run_age, 0, first)
     state.aged_run_bytes -= int(state.pages[first]["dirty"]) * PAGE
 
 
@@ -70,26 +55,22 @@ def push_run(state: State, first: int, pages: int, dirty: int) -> None:
     head = int(state.bins[place])
     touch(state.listener, page_at(first), 1)
     touch(state.listener, page_at(first + pages - 1), 1)
-    touch(state.listener, BINS + place * BIN_BYTES, 1)
+    touch(state.listener, layout.BINS + place * BIN_BYTES, 1)
     if head >= 0:
         touch(state.listener, page_at(head), 1)
+        state.pages[head]["previous"] = first
     state.pages[first]["run"] = pages
     state.pages[first]["free"] = 1
     state.pages[first + pages - 1]["back"] = pages
     state.pages[first]["next"] = head
     state.pages[first]["previous"] = NO_RUN
-    if head >= 0:
-        state.pages[head]["previous"] = first
     state.bins[place] = first
     state.pages[first]["dirty"] = dirty
     if dirty > 0:
-        newest = state.newest_run
+        newest = int(state.run_age[0]["newest"])
         if newest >= 0:
             touch(state.listener, page_at(newest), 1)
-        join(state.pages, newest, first)
-        state.newest_run = first
-        if state.oldest_run < 0:
-            state.oldest_run = first
+        join(state.pages, state.run_age, 0, first)
         state.aged_run_bytes += dirty * PAGE
 
 
@@ -102,14 +83,12 @@ def unlink_run(state: State, first: int) -> int:
     before = int(state.pages[first]["previous"])
     touch(state.listener, page_at(first), 1)
     touch(state.listener, page_at(first + pages - 1), 1)
-    touch(state.listener, BINS + bin_of(pages) * BIN_BYTES, 1)
+    touch(state.listener, layout.BINS + bin_of(pages) * BIN_BYTES, 1)
     if after >= 0:
         touch(state.listener, page_at(after), 1)
-    if before >= 0:
-        touch(state.listener, page_at(before), 1)
-    if after >= 0:
         state.pages[after]["previous"] = before
     if before >= 0:
+        touch(state.listener, page_at(before), 1)
         state.pages[before]["next"] = after
     else:
         state.bins[bin_of(pages)] = after
@@ -142,11 +121,11 @@ def find_run(state: State, pages: int) -> int:
     """Return the best run of the bin of this length or of the next bin with a run, or NO_RUN."""
     place = bin_of(pages)
     best = best_of_bin(state, int(state.bins[place]), pages)
-    touch(state.listener, BINS + place * BIN_BYTES, 0)
+    touch(state.listener, layout.BINS + place * BIN_BYTES, 0)
     while best < 0 and place < LAST_BIN:
         place += 1
         if state.bins[place] >= 0:
-            touch(state.listener, BINS + place * BIN_BYTES, 0)
+            touch(state.listener, layout.BINS + place * BIN_BYTES, 0)
         best = best_of_bin(state, int(state.bins[place]), pages)
     if best < 0:
         last = last_free(state)
@@ -180,12 +159,12 @@ def raise_top(state: State, top: int) -> None:
     if state.thp_asked == 1:
         ahead = max(state.thp_runs_from_bytes // PAGE, huge_end(state.top))
         if end > ahead:
-            on_huge(state.listener, RUNS + ahead * PAGE, (end - ahead) * PAGE)
+            on_huge(state.listener, layout.RUNS + ahead * PAGE, (end - ahead) * PAGE)
     if top > state.writable:
         first, step = state.writable, state.run_step_pages
         state.writable = min((top + step - 1) & -step, state.run_span_pages)
         pages = state.writable - first
-        state.memory_calls += 1 + commit_calls(first, pages, PAGE_BYTES)
+        state.memory_calls += 1 + commit_calls(first, pages, layout.PAGE_BYTES)
         is_huge = state.thp_asked == 1 and state.writable * PAGE > state.thp_runs_from_bytes
         state.memory_calls += int(is_huge or state.thp_never == 1)
     state.top = top
@@ -232,7 +211,7 @@ def grow_run(state: State, first: int, end: int) -> bool:
 @kernel
 def allocate_run(state: State, pages: int) -> int:
     """Return the first page of a run of `pages`; NO_RUN if the run span is full."""
-    touch(state.listener, LARGE_LOCK, 1)
+    touch(state.listener, layout.LARGE_LOCK, 1)
     first = find_run(state, pages)
     reused = first >= 0
     if reused:
@@ -243,7 +222,7 @@ def allocate_run(state: State, pages: int) -> int:
         if not grow_run(state, first, first + pages):
             return NO_RUN
         state.run_grow += 1
-    touch(state.listener, COUNTS + (TOTAL_REUSE if reused else TOTAL_GROW), 1)
+    touch(state.listener, layout.TOTAL_REUSE if reused else layout.TOTAL_GROW, 1)
     touch(state.listener, page_at(first), 1)
     state.pages[first]["run"] = pages
     return first
@@ -255,8 +234,8 @@ def free_run(state: State, first: int) -> None:
     pages = int(state.pages[first]["run"])
     dirty = pages
     state.run_free += 1
-    touch(state.listener, LARGE_LOCK, 1)
-    touch(state.listener, COUNTS + TOTAL_FREE, 1)
+    touch(state.listener, layout.LARGE_LOCK, 1)
+    touch(state.listener, layout.TOTAL_FREE, 1)
     set_extent(state, first, pages, 1)
     if first > 0:
         touch(state.listener, page_at(first - 1), 0)
@@ -275,7 +254,7 @@ def free_run(state: State, first: int) -> None:
         dirty += int(state.pages[after]["dirty"])
     push_run(state, first, pages, dirty)
     while release_goes(state, state.aged_run_bytes, state.run_budget_bytes):
-        release_run(state, state.oldest_run)
+        release_run(state, int(state.run_age[0]["oldest"]))
 
 
 @kernel
@@ -284,7 +263,7 @@ def release_run(state: State, first: int) -> None:
     leave_age_queue(state, first)
     size = int(state.pages[first]["dirty"]) * PAGE
     touch(state.listener, page_at(first), 1)
-    touch(state.listener, COUNTS + TOTAL_COMMITTED, 1)
+    touch(state.listener, layout.TOTAL_COMMITTED, 1)
     release_extents(state, first, int(state.pages[first]["run"]))
     state.pages[first]["dirty"] = 0
     state.released_bytes += size
@@ -296,7 +275,7 @@ def extend_run(state: State, first: int, pages: int) -> bool:
     """Return whether the run at `first` could grow to `pages` pages in place."""
     end = first + int(state.pages[first]["run"])
     top = state.top
-    touch(state.listener, LARGE_LOCK, 1)
+    touch(state.listener, layout.LARGE_LOCK, 1)
     touch(state.listener, page_at(first), 1)
     if end < top:
         touch(state.listener, page_at(end), 0)
@@ -307,5 +286,5 @@ def extend_run(state: State, first: int, pages: int) -> bool:
         return False
     state.pages[first]["run"] = pages
     state.run_extend += 1
-    touch(state.listener, COUNTS + TOTAL_EXTEND, 1)
+    touch(state.listener, layout.TOTAL_EXTEND, 1)
     return True

@@ -130,26 +130,18 @@ class Simulator:
 
     def statistics(self) -> Statistics:
         """Return all statistics."""
-        now = {name: getattr(self.state, name) for name in records.STATISTICS}
-        points = self.state.timeline[: self.state.samples]
+        state = self.state
         return Statistics(
-            now["events"],
-            now["live_blocks"],
-            now["live_bytes"],
-            now["live_block_bytes"],
-            now["failed_runs"],
-            self.state.top * PAGE,
-            _peak(
-                now["peak_live_event"], now["peak_live_bytes"], now["peak_live_block_bytes"], now["peak_live_committed"]
-            ),
-            _peak(
-                now["peak_committed_event"],
-                now["peak_committed_live_bytes"],
-                now["peak_committed_block_bytes"],
-                now["peak_committed"],
-            ),
-            [(int(event), int(live), int(committed), int(resident)) for event, live, committed, resident in points],
-            {name: getattr(self.state, name) for name in records.WORK},
+            state.events,
+            state.live_blocks,
+            state.live_bytes,
+            state.live_block_bytes,
+            state.failed_runs,
+            state.top * PAGE,
+            _peak(*state.peaks[records.LIVE].tolist()),
+            _peak(*state.peaks[records.COMMITTED].tolist()),
+            state.timeline[: state.samples].tolist(),
+            {name: getattr(state, name) for name in records.WORK},
         )
 
     def check(self) -> None:
@@ -193,7 +185,7 @@ class Simulator:
 
     def _grow_heaps(self, heaps: int) -> None:
         state = self.state
-        state.heaps = arrays.grown(state.heaps, heaps, ("remote", "oldest_run", "newest_run"))
+        state.heaps = arrays.grown(state.heaps, heaps, ("remote", "oldest", "newest"))
         state.stores = arrays.grown_stores(state.stores, state.classes, heaps, self.plan)
         state.fronts = arrays.grown_fronts(state.fronts, state.classes, heaps, self.plan)
         state.slots = arrays.grown_ints(state.slots, state.transfer_slots + heaps * state.heap_slots, 0)

@@ -3,29 +3,8 @@
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.age import join, leave
-from heapsmith.model.memory.layout import (
-    COUNT_ACQUIRE,
-    COUNT_RETIRE,
-    COUNTS,
-    MARKS,
-    POOL_LOCK,
-    SLAB_BYTES,
-    SLAB_CLASS_NUMBER,
-    SLAB_EARLIER,
-    SLAB_NEWER,
-    SLAB_NEXT,
-    SLAB_OLDER,
-    SLAB_OWNER,
-    SLABS,
-    SPAN,
-    TOTAL_COMMITTED,
-    TOTAL_RELEASES,
-    TOTAL_SLABS,
-    TOTAL_SUPERSLABS,
-    WORD,
-    count_at,
-    slab_at,
-)
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import count_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, on_huge, touch, touch_bytes
 from heapsmith.model.policy.classifier import slab_lines, superslab_place
@@ -42,7 +21,7 @@ WORD_MASK = 31
 def commit(state: State, size: int) -> None:
     """Add `size` to the committed bytes."""
     if size != 0:
-        touch(state.listener, COUNTS + TOTAL_COMMITTED, 1)
+        touch(state.listener, layout.TOTAL_COMMITTED, 1)
     committed = state.committed + size
     state.committed = committed
     if committed > state.committed_peak:
@@ -59,8 +38,8 @@ def commit_calls(first: int, count: int, record_bytes: int) -> int:
 def superslab_is_committed(state: State, place: int) -> None:
     """Count the system calls that commit a superslab and the records of its slabs."""
     slabs = state.slabs_per_superslab
-    state.memory_calls += 1 + commit_calls(place, slabs, SLAB_BYTES)
-    state.memory_calls += commit_calls(place, slabs, state.bitmap_words * WORD)
+    state.memory_calls += 1 + commit_calls(place, slabs, layout.SLAB_BYTES)
+    state.memory_calls += commit_calls(place, slabs, state.bitmap_words * layout.WORD)
     if state.slab_classes_bytes > 0:
         state.memory_calls += commit_calls(place, slabs, 1)
     if state.live_map == 1:
@@ -74,7 +53,7 @@ def acquire(state: State, heap: int, cls: int) -> int:
     slab = int(state.classes[pool]["retired"])
     if slab >= 0:
         state.classes[pool]["retired"] = state.slabs[slab]["next"]
-        touch(state.listener, slab_at(state, slab) + SLAB_NEXT, 0)
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_NEXT, 0)
         if state.slabs[slab]["committed"] > 0:
             leave_age_queue(state, slab)
         else:
@@ -89,7 +68,7 @@ def acquire(state: State, heap: int, cls: int) -> int:
         if slab < 0:
             return -1
     touch(state.listener, slab_at(state, slab), 1)
-    touch(state.listener, count_at(state, heap, cls) + COUNT_ACQUIRE, 1)
+    touch(state.listener, count_at(state, heap, cls) + layout.COUNT_ACQUIRE, 1)
     class_of_slab_lines(state, slab)
     state.slabs[slab]["class"] = cls
     state.slabs[slab]["owner"] = heap
@@ -115,18 +94,23 @@ def new_slab(state: State, pool: int, cls: int) -> int:
         state.classes[pool]["left"] = state.slabs_per_superslab - state.guard_slabs
         is_huge = state.thp_asked == 1 and mapped_bytes >= state.thp_slabs_from_bytes
         state.classes[pool]["next_huge"] = is_huge
-        touch(state.listener, COUNTS + TOTAL_SUPERSLABS, 1)
+        touch(state.listener, layout.TOTAL_SUPERSLABS, 1)
         superslab_is_committed(state, place)
         state.memory_calls += int(is_huge or state.thp_never == 1)
         if is_huge:
             superslab_bytes = state.slabs_per_superslab * state.slab_bytes
-            on_huge(state.listener, SPAN + place * state.slab_bytes, superslab_bytes)
-            touch_bytes(state.listener, SLABS + place * SLAB_BYTES, state.slabs_per_superslab * SLAB_BYTES, 1)
+            on_huge(state.listener, layout.SPAN + place * state.slab_bytes, superslab_bytes)
+            touch_bytes(
+                state.listener,
+                layout.SLABS + place * layout.SLAB_BYTES,
+                state.slabs_per_superslab * layout.SLAB_BYTES,
+                1,
+            )
             commit(state, state.slabs_per_superslab * state.slab_bytes)
     slab = state.slabs_made
     state.slabs[slab]["place"] = state.classes[pool]["next_place"]
-    touch(state.listener, slab_at(state, slab) + SLAB_EARLIER, 1)
-    touch(state.listener, COUNTS + TOTAL_SLABS, 1)
+    touch(state.listener, slab_at(state, slab) + layout.SLAB_EARLIER, 1)
+    touch(state.listener, layout.TOTAL_SLABS, 1)
     if state.classes[pool]["next_huge"] == 1:
         state.slabs[slab]["committed"] = state.slab_bytes
     state.classes[pool]["next_place"] += 1
@@ -141,9 +125,9 @@ def new_slab(state: State, pool: int, cls: int) -> int:
 def retire(state: State, heap: int, slab: int, cls: int) -> None:
     """Move an empty slab to its pool and the age queue; release the oldest beyond the budget."""
     pool = pool_of(state, cls)
-    touch(state.listener, count_at(state, heap, cls) + COUNT_RETIRE, 1)
-    touch_bytes(state.listener, marks_at(state, slab), state.bitmap_words * WORD, 1)
-    touch(state.listener, slab_at(state, slab) + SLAB_NEXT, 1)
+    touch(state.listener, count_at(state, heap, cls) + layout.COUNT_RETIRE, 1)
+    touch_bytes(state.listener, marks_at(state, slab), state.bitmap_words * layout.WORD, 1)
+    touch(state.listener, slab_at(state, slab) + layout.SLAB_NEXT, 1)
     class_of_slab_lines(state, slab)
     state.slabs[slab]["owner"] = -1
     state.slabs[slab]["next"] = state.classes[pool]["retired"]
@@ -151,22 +135,19 @@ def retire(state: State, heap: int, slab: int, cls: int) -> None:
     state.classes[cls]["retire"] += 1
     join_age_queue(state, slab)
     while release_goes(state, state.aged_slab_bytes, state.slab_budget_bytes):
-        release_slab(state, state.oldest_slab)
+        release_slab(state, int(state.slab_age[0]["oldest"]))
 
 
 @kernel
 def join_age_queue(state: State, slab: int) -> None:
     """Make an empty slab the newest of the age queue; the library has it only for a budget."""
-    newest = state.newest_slab
+    newest = int(state.slab_age[0]["newest"])
     if state.budgeted == 1:
-        touch(state.listener, slab_at(state, slab) + SLAB_NEWER, 1)
-        touch(state.listener, slab_at(state, slab) + SLAB_OLDER, 1)
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_NEWER, 1)
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_OLDER, 1)
         if newest >= 0:
-            touch(state.listener, slab_at(state, newest) + SLAB_NEWER, 1)
-    join(state.slabs, newest, slab)
-    state.newest_slab = slab
-    if state.oldest_slab < 0:
-        state.oldest_slab = slab
+            touch(state.listener, slab_at(state, newest) + layout.SLAB_NEWER, 1)
+    join(state.slabs, state.slab_age, 0, slab)
     state.aged_slab_bytes += state.slabs[slab]["committed"]
 
 
@@ -175,18 +156,14 @@ def leave_age_queue(state: State, slab: int) -> None:
     """Take an empty slab with committed bytes out of the age queue."""
     if state.budgeted == 1:
         older, newer = int(state.slabs[slab]["older"]), int(state.slabs[slab]["newer"])
-        touch(state.listener, slab_at(state, slab) + SLAB_NEWER, 0)
-        touch(state.listener, slab_at(state, slab) + SLAB_OLDER, 0)
-        touch(state.listener, slab_at(state, slab) + SLAB_CLASS_NUMBER, 1)
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_NEWER, 0)
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_OLDER, 0)
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_CLASS_NUMBER, 1)
         if older >= 0:
-            touch(state.listener, slab_at(state, older) + SLAB_NEWER, 1)
+            touch(state.listener, slab_at(state, older) + layout.SLAB_NEWER, 1)
         if newer >= 0:
-            touch(state.listener, slab_at(state, newer) + SLAB_OLDER, 1)
-    leave(state.slabs, slab)
-    if state.oldest_slab == slab:
-        state.oldest_slab = state.slabs[slab]["newer"]
-    if state.newest_slab == slab:
-        state.newest_slab = state.slabs[slab]["older"]
+            touch(state.listener, slab_at(state, newer) + layout.SLAB_OLDER, 1)
+    leave(state.slabs, state.slab_age, 0, slab)
     state.aged_slab_bytes -= state.slabs[slab]["committed"]
 
 
@@ -195,9 +172,9 @@ def release_slab(state: State, slab: int) -> None:
     """Give the pages of an empty slab to the OS; it leaves the age queue and stays in its pool."""
     leave_age_queue(state, slab)
     touch(state.listener, slab_at(state, slab), 1)
-    touch(state.listener, COUNTS + TOTAL_RELEASES, 1)
-    touch(state.listener, COUNTS + TOTAL_COMMITTED, 1)
-    gone(state.listener, SPAN + int(state.slabs[slab]["place"]) * state.slab_bytes, state.slab_bytes)
+    touch(state.listener, layout.TOTAL_RELEASES, 1)
+    touch(state.listener, layout.TOTAL_COMMITTED, 1)
+    gone(state.listener, layout.SPAN + int(state.slabs[slab]["place"]) * state.slab_bytes, state.slab_bytes)
     map_is_released(state, int(state.slabs[slab]["place"]))
     state.releases += 1
     state.released_bytes += state.slabs[slab]["committed"]
@@ -208,14 +185,14 @@ def release_slab(state: State, slab: int) -> None:
 @hit_path
 def marks_at(state: State, slab: int) -> int:
     """Return the address of a slab's bitmap."""
-    return MARKS + int(state.slabs[slab]["place"]) * state.bitmap_words * WORD
+    return layout.MARKS + int(state.slabs[slab]["place"]) * state.bitmap_words * layout.WORD
 
 
 @kernel
 def class_of_slab_lines(state: State, slab: int) -> None:
     """Touch what a change of a slab's class touches: class, owner, and the classifier's byte."""
-    touch(state.listener, slab_at(state, slab) + SLAB_CLASS_NUMBER, 1)
+    touch(state.listener, slab_at(state, slab) + layout.SLAB_CLASS_NUMBER, 1)
     if state.owned == 1:
-        touch(state.listener, POOL_LOCK, 1)
-        touch(state.listener, slab_at(state, slab) + SLAB_OWNER, 1)
+        touch(state.listener, layout.POOL_LOCK, 1)
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_OWNER, 1)
     slab_lines(state, slab)

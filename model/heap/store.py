@@ -4,24 +4,8 @@ from heapsmith.model.compile.bits import bit_index
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.slabs import WORD_MASK, WORD_SHIFT, acquire, commit, marks_at, retire
-from heapsmith.model.memory.layout import (
-    CLASS_BYTES,
-    CLASS_FIRST,
-    CLASS_MASK,
-    CLASS_RECIPROCAL,
-    CLASS_STRIDE,
-    CLASSES,
-    COUNT_CARVE,
-    COUNT_REUSE,
-    INDEX_MASK,
-    INDEX_SHIFT,
-    POOL_LOCK,
-    SLAB_CLASS_NUMBER,
-    SLAB_SHIFT,
-    WORD,
-    count_at,
-    slab_at,
-)
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import class_at, count_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
 from heapsmith.model.policy.choice import choice_add, choice_attach, choice_gives, choice_lets_go, choice_remove
@@ -35,12 +19,12 @@ def take(state: State, heap: int, cls: int) -> int:
     store = heap * state.store_step + cls
     want = int(state.classes[cls]["refill_batch"])
     left = want
-    row = CLASSES + cls * CLASS_BYTES
+    row = class_at(cls)
     counts = count_at(state, heap, cls)
-    touch(state.listener, row + CLASS_STRIDE, 0)
-    touch(state.listener, row + CLASS_FIRST, 0)
+    touch(state.listener, row + layout.CLASS_STRIDE, 0)
+    touch(state.listener, row + layout.CLASS_FIRST, 0)
     if state.owned == 0:
-        touch(state.listener, POOL_LOCK, 1)
+        touch(state.listener, layout.POOL_LOCK, 1)
     while left > 0:
         slab = choice_gives(state, store)
         if slab < 0:
@@ -50,9 +34,9 @@ def take(state: State, heap: int, cls: int) -> int:
             choice_attach(state, store, slab)
         state.visits += 1
         touch(state.listener, slab_at(state, slab), 1)
-        touch(state.listener, slab_at(state, slab) + SLAB_CLASS_NUMBER, 0)
-        touch(state.listener, counts + COUNT_CARVE, 1)
-        touch(state.listener, counts + COUNT_REUSE, 1)
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_CLASS_NUMBER, 0)
+        touch(state.listener, counts + layout.COUNT_CARVE, 1)
+        touch(state.listener, counts + layout.COUNT_REUSE, 1)
         left -= take_freed(state, slab, cls, want - left, left)
         left -= take_fresh(state, slab, cls, want - left, left)
         if state.slabs[slab]["freed"] == 0 and state.slabs[slab]["carved"] == state.classes[cls]["blocks"]:
@@ -82,10 +66,13 @@ def take_freed(state: State, slab: int, cls: int, at: int, want: int) -> int:
         lowest = bits & -bits
         state.marks[base + word] = bits - lowest
         index = (word << WORD_SHIFT) + bit_index(lowest)
-        state.moved[at + number] = (slab << SLAB_SHIFT) | (index << INDEX_SHIFT) | cls
-    touch_bytes(state.listener, marks_at(state, slab), (before >> 1) * WORD, 0)
+        state.moved[at + number] = (slab << layout.SLAB_SHIFT) | (index << layout.INDEX_SHIFT) | cls
+    touch_bytes(state.listener, marks_at(state, slab), (before >> 1) * layout.WORD, 0)
     touch_bytes(
-        state.listener, marks_at(state, slab) + (before >> 1) * WORD, ((word >> 1) - (before >> 1) + 1) * WORD, 1
+        state.listener,
+        marks_at(state, slab) + (before >> 1) * layout.WORD,
+        ((word >> 1) - (before >> 1) + 1) * layout.WORD,
+        1,
     )
     state.words += (word >> 1) + 1
     state.slabs[slab]["low"] = word
@@ -103,7 +90,7 @@ def take_fresh(state: State, slab: int, cls: int, at: int, want: int) -> int:
     if count == 0:
         return 0
     for number in range(count):
-        state.moved[at + number] = (slab << SLAB_SHIFT) | ((carved + number) << INDEX_SHIFT) | cls
+        state.moved[at + number] = (slab << layout.SLAB_SHIFT) | ((carved + number) << layout.INDEX_SHIFT) | cls
     carved += count
     state.slabs[slab]["carved"] = carved
     state.slabs[slab]["out"] += count
@@ -119,16 +106,16 @@ def take_fresh(state: State, slab: int, cls: int, at: int, want: int) -> int:
 @hit_path
 def give(state: State, heap: int, block: int) -> None:
     """Give a block back to its slab; an empty slab is retired if slab choice permits."""
-    cls = block & CLASS_MASK
-    slab = block >> SLAB_SHIFT
-    index = (block >> INDEX_SHIFT) & INDEX_MASK
+    cls = block & layout.CLASS_MASK
+    slab = block >> layout.SLAB_SHIFT
+    index = (block >> layout.INDEX_SHIFT) & layout.INDEX_MASK
     store = int(state.slabs[slab]["owner"]) * state.store_step + cls
     word = index >> WORD_SHIFT
-    touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_FIRST, 0)
-    touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_RECIPROCAL, 0)
+    touch(state.listener, class_at(cls) + layout.CLASS_FIRST, 0)
+    touch(state.listener, class_at(cls) + layout.CLASS_RECIPROCAL, 0)
     touch(state.listener, slab_at(state, slab), 1)
-    touch(state.listener, slab_at(state, slab) + SLAB_CLASS_NUMBER, 0)
-    touch(state.listener, marks_at(state, slab) + (word >> 1) * WORD, 1)
+    touch(state.listener, slab_at(state, slab) + layout.SLAB_CLASS_NUMBER, 0)
+    touch(state.listener, marks_at(state, slab) + (word >> 1) * layout.WORD, 1)
     given_lines(state, block)
     state.marks[slab * state.slab_words + word] |= 1 << (index & WORD_MASK)
     freed = int(state.slabs[slab]["freed"])
@@ -149,9 +136,9 @@ def give(state: State, heap: int, block: int) -> None:
 def tally_given(state: State, blocks: Ints, first: int, count: int) -> None:
     """Count `count` blocks from blocks[first] on as given: each alone, or neighbours at once."""
     state.given += count
-    alone = count > 0 and state.classes[int(blocks[first]) & CLASS_MASK]["batched"] == 0
+    alone = count > 0 and state.classes[int(blocks[first]) & layout.CLASS_MASK]["batched"] == 0
     for index in range(first, first + count):
-        if alone or index == first or blocks[index] >> SLAB_SHIFT != blocks[index - 1] >> SLAB_SHIFT:
+        if alone or index == first or blocks[index] >> layout.SLAB_SHIFT != blocks[index - 1] >> layout.SLAB_SHIFT:
             state.gives += 1
 
 

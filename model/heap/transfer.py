@@ -3,17 +3,8 @@
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import TRANSFER_IDLE
 from heapsmith.model.heap.store import give_batch
-from heapsmith.model.memory.layout import (
-    COUNT_BACK,
-    COUNT_IN,
-    COUNT_OUT,
-    IDLE,
-    KEPT_BATCHES,
-    POOL_LOCK,
-    TRANSFERRED,
-    WORD,
-    count_at,
-)
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
 
@@ -29,8 +20,8 @@ def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
     """
     if state.classes[cls]["transfer"] == 0:
         return False
-    touch(state.listener, IDLE + cls * NUMBER_BYTES, 1)
-    touch(state.listener, KEPT_BATCHES + cls * NUMBER_BYTES, 1)
+    touch(state.listener, layout.IDLE + cls * NUMBER_BYTES, 1)
+    touch(state.listener, layout.KEPT_BATCHES + cls * NUMBER_BYTES, 1)
     state.classes[cls]["idle"] += 1
     if state.classes[cls]["idle"] > TRANSFER_IDLE:
         empty_batches(state, heap, cls)
@@ -39,8 +30,8 @@ def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
     if held == state.classes[cls]["transfer"]:
         return False
     base = int(state.classes[cls]["transfer_base"]) + held * count
-    touch_bytes(state.listener, TRANSFERRED + base * WORD, count * WORD, 1)
-    touch(state.listener, count_at(state, heap, cls) + COUNT_IN, 1)
+    touch_bytes(state.listener, layout.TRANSFERRED + base * layout.WORD, count * layout.WORD, 1)
+    touch(state.listener, count_at(state, heap, cls) + layout.COUNT_IN, 1)
     for index in range(count):
         state.slots[base + index] = state.moved[index]
     state.classes[cls]["batches"] = held + 1
@@ -56,8 +47,8 @@ def empty_batches(state: State, heap: int, cls: int) -> None:
         state.classes[cls]["batches"] -= 1
         state.classes[cls]["transfer_back"] += count
         base = int(state.classes[cls]["transfer_base"]) + int(state.classes[cls]["batches"]) * count
-        touch_bytes(state.listener, TRANSFERRED + base * WORD, count * WORD, 0)
-        touch(state.listener, count_at(state, heap, cls) + COUNT_BACK, 1)
+        touch_bytes(state.listener, layout.TRANSFERRED + base * layout.WORD, count * layout.WORD, 0)
+        touch(state.listener, count_at(state, heap, cls) + layout.COUNT_BACK, 1)
         give_batch(state, heap, state.slots, base, count)
 
 
@@ -65,18 +56,18 @@ def empty_batches(state: State, heap: int, cls: int) -> None:
 def take_batch(state: State, heap: int, cls: int) -> int:
     """Take the newest batch into `moved`, the block flushed last first; return its length or 0."""
     if state.classes[cls]["transfer"] > 0:
-        touch(state.listener, IDLE + cls * NUMBER_BYTES, int(state.classes[cls]["idle"] > 0))
-        touch(state.listener, KEPT_BATCHES + cls * NUMBER_BYTES, 0)
+        touch(state.listener, layout.IDLE + cls * NUMBER_BYTES, int(state.classes[cls]["idle"] > 0))
+        touch(state.listener, layout.KEPT_BATCHES + cls * NUMBER_BYTES, 0)
     state.classes[cls]["idle"] = 0
     held = int(state.classes[cls]["batches"])
     if held == 0:
         return 0
     count = int(state.classes[cls]["flush_batch"])
     base = int(state.classes[cls]["transfer_base"]) + (held - 1) * count
-    touch(state.listener, POOL_LOCK, 1)
-    touch(state.listener, KEPT_BATCHES + cls * NUMBER_BYTES, 1)
-    touch_bytes(state.listener, TRANSFERRED + base * WORD, count * WORD, 0)
-    touch(state.listener, count_at(state, heap, cls) + COUNT_OUT, 1)
+    touch(state.listener, layout.POOL_LOCK, 1)
+    touch(state.listener, layout.KEPT_BATCHES + cls * NUMBER_BYTES, 1)
+    touch_bytes(state.listener, layout.TRANSFERRED + base * layout.WORD, count * layout.WORD, 0)
+    touch(state.listener, count_at(state, heap, cls) + layout.COUNT_OUT, 1)
     for index in range(count):
         state.moved[count - 1 - index] = state.slots[base + index]
     state.classes[cls]["batches"] = held - 1

@@ -16,64 +16,24 @@ An entry of a cache is line << 1 | M (last level: | 1). An entry of a TLB is num
 """
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
+from heapsmith.model.memory import words
 from heapsmith.model.memory.directory import drop_elsewhere, taken_from_another
 from heapsmith.model.memory.resident import FRAME_SHIFT, PAGE_SHIFT, page_is_huge
-from heapsmith.model.memory.sets import find, l1_set, l2_set, push, row_of, use
-from heapsmith.model.memory.words import (
-    ACCESSES,
-    CORE,
-    CORE_WORDS,
-    CORES,
-    CORES_AT,
-    CORES_MOST,
-    FAULTS_2M,
-    FAULTS_4K,
-    FULL,
-    HUGE_MASK,
-    HUGE_OFFSET,
-    HUGE_WAYS,
-    L1_MISSES,
-    L1_WAYS,
-    L2_MISSES,
-    L2_WAYS,
-    LINE_SHIFT,
-    LLC_AT,
-    LLC_MASK,
-    LLC_MISSES,
-    LLC_SETS,
-    LLC_WAYS,
-    ROW,
-    SMALL_MASK,
-    SMALL_OFFSET,
-    SMALL_WAYS,
-    THREAD,
-    TLB1_MISSES,
-    TLB2_MASK,
-    TLB2_MISSES,
-    TLB2_OFFSET,
-    TLB2_WAYS,
-    TRANSFERS,
-    WHOLE_FRAMES,
-    ZEROES,
-)
+from heapsmith.model.memory.sets import find, l1_set, push, row_of, set_of, use
 
 
 @hit_path
 def look(listener: Ints, address: int, write: int) -> None:
     """Access a line; a line that is first in its set, on a small page, costs no search or call."""
-    listener[ACCESSES] += 1
+    listener[words.ACCESSES] += 1
     look_up(listener, address >> PAGE_SHIFT, write)
-    look_at(listener, address >> int(listener[LINE_SHIFT]), write)
+    look_at(listener, address >> int(listener[words.LINE_SHIFT]), write)
 
 
 @hit_path
 def look_up(listener: Ints, page: int, write: int) -> None:
     """Use the translation of a page."""
-    first = (
-        int(listener[ROW])
-        + int(listener[SMALL_OFFSET])
-        + row_of(page & int(listener[SMALL_MASK]), int(listener[SMALL_WAYS]))
-    )
+    first = set_of(listener, int(listener[words.ROW]), words.SMALL, page)
     if listener[first] != page << 2 | 1:
         translate(listener, page, write)
 
@@ -81,7 +41,7 @@ def look_up(listener: Ints, page: int, write: int) -> None:
 @hit_path
 def look_at(listener: Ints, line: int, write: int) -> None:
     """Read a line, or write a line that is M."""
-    first = l1_set(listener, int(listener[ROW]), line)
+    first = l1_set(listener, int(listener[words.ROW]), line)
     if int(listener[first]) | (1 - write) != line << 1 | 1:
         access_apart(listener, line, write)
 
@@ -89,10 +49,10 @@ def look_at(listener: Ints, line: int, write: int) -> None:
 @kernel
 def look_through(listener: Ints, address: int, size: int, write: int) -> None:
     """Access every line of [address, address + size), size > 0."""
-    shift = int(listener[LINE_SHIFT])
+    shift = int(listener[words.LINE_SHIFT])
     page = -1
     for line in range(address >> shift, ((address + size - 1) >> shift) + 1):
-        listener[ACCESSES] += 1
+        listener[words.ACCESSES] += 1
         if (line << shift) >> PAGE_SHIFT != page:
             page = (line << shift) >> PAGE_SHIFT
             look_up(listener, page, write)
@@ -108,14 +68,14 @@ def access_apart(listener: Ints, line: int, write: int) -> None:
 @hit_path
 def access(listener: Ints, line: int, write: int) -> None:
     """Use a line: L1 has it afterwards, M if written."""
-    first = l1_set(listener, int(listener[ROW]), line)
-    held = use(listener, first, int(listener[L1_WAYS]), line << 1 | 1)
+    first = l1_set(listener, int(listener[words.ROW]), line)
+    held = use(listener, first, int(listener[words.L1_WAYS]), line << 1 | 1)
     if held < 0:
-        listener[L1_MISSES] += 1
+        listener[words.L1_MISSES] += 1
         held = fetch(listener, line, write)
     elif write > held & 1:
         modify_behind(listener, line)
-    if write > held & 1 and listener[CORES] > 1:
+    if write > held & 1 and listener[words.CORES] > 1:
         drop_elsewhere(listener, line)
     listener[first] = held | write
 
@@ -123,55 +83,55 @@ def access(listener: Ints, line: int, write: int) -> None:
 @hit_path
 def fetch(listener: Ints, line: int, write: int) -> int:
     """Return the old entry of a line that L1 lacks, from L2 or beyond; a write makes it M in L2."""
-    if listener[L2_WAYS] > 0:
-        first = l2_set(listener, int(listener[ROW]), line)
-        held = use(listener, first, int(listener[L2_WAYS]), line << 1 | 1)
+    if listener[words.L2_WAYS] > 0:
+        first = set_of(listener, int(listener[words.ROW]), words.L2, line)
+        held = use(listener, first, int(listener[words.L2_WAYS]), line << 1 | 1)
         if held >= 0:
             listener[first] = held | write
             return held
         listener[first] = line << 1 | write
-    listener[L2_MISSES] += 1
-    transferred = listener[CORES] > 1 and taken_from_another(listener, line)
-    mask = int(listener[LLC_MASK])
-    row = line & mask if mask >= 0 else line % int(listener[LLC_SETS])  # division is slow
-    first = int(listener[LLC_AT]) + row_of(row, int(listener[LLC_WAYS]))
-    found = use(listener, first, int(listener[LLC_WAYS]), line << 1 | 1) >= 0
+    listener[words.L2_MISSES] += 1
+    transferred = listener[words.CORES] > 1 and taken_from_another(listener, line)
+    mask = int(listener[words.LLC_MASK])
+    row = line & mask if mask >= 0 else line % int(listener[words.LLC_SETS])  # division is slow
+    first = int(listener[words.LLC_AT]) + row_of(row, int(listener[words.LLC_WAYS]))
+    found = use(listener, first, int(listener[words.LLC_WAYS]), line << 1 | 1) >= 0
     if transferred:
-        listener[TRANSFERS] += 1
+        listener[words.TRANSFERS] += 1
     elif not found:
-        listener[LLC_MISSES] += 1
+        listener[words.LLC_MISSES] += 1
     return line << 1
 
 
 @hit_path
 def modify_behind(listener: Ints, line: int) -> None:
     """Mark a line M in L2, if L2 holds it, because the core's L1 made the line M."""
-    first = l2_set(listener, int(listener[ROW]), line)
-    way = find(listener, first, int(listener[L2_WAYS]), line << 1 | 1)
-    if way < listener[L2_WAYS]:
+    first = set_of(listener, int(listener[words.ROW]), words.L2, line)
+    way = find(listener, first, int(listener[words.L2_WAYS]), line << 1 | 1)
+    if way < listener[words.L2_WAYS]:
         listener[first + way] = line << 1 | 1
 
 
 @kernel
 def translate(listener: Ints, page: int, write: int) -> None:
     """Use the translation of a page that is not first in its set."""
-    row = int(listener[ROW])
+    row = int(listener[words.ROW])
     small = page << 2 | 1
     huge = (page >> FRAME_SHIFT) << 2 | 3
-    small_ways = int(listener[SMALL_WAYS])
-    small_at = row + int(listener[SMALL_OFFSET]) + row_of(page & int(listener[SMALL_MASK]), small_ways)
+    small_ways = int(listener[words.SMALL_WAYS])
+    small_at = set_of(listener, row, words.SMALL, page)
     way = find(listener, small_at, small_ways, small)
     if way < small_ways:
         push(listener, small_at, way, small)
         return
-    huge_ways = int(listener[HUGE_WAYS])
-    huge_at = row + int(listener[HUGE_OFFSET]) + row_of(page >> FRAME_SHIFT & int(listener[HUGE_MASK]), huge_ways)
-    if listener[WHOLE_FRAMES] > 0:
+    huge_ways = int(listener[words.HUGE_WAYS])
+    huge_at = set_of(listener, row, words.HUGE, page >> FRAME_SHIFT)
+    if listener[words.WHOLE_FRAMES] > 0:
         way = find(listener, huge_at, huge_ways, huge)
         if way < huge_ways:
             push(listener, huge_at, way, huge)
             return
-    listener[TLB1_MISSES] += 1
+    listener[words.TLB1_MISSES] += 1
     if is_huge_by_tlb2(listener, page, small, huge, write):
         push(listener, huge_at, huge_ways - 1, huge)
     else:
@@ -181,23 +141,23 @@ def translate(listener: Ints, page: int, write: int) -> None:
 @hit_path
 def is_huge_by_tlb2(listener: Ints, page: int, small: int, huge: int, write: int) -> bool:
     """Return whether a page lies on a huge page, from the second level or the page tables."""
-    ways = int(listener[TLB2_WAYS])
-    tlb_at = int(listener[ROW]) + int(listener[TLB2_OFFSET])
-    small_at = tlb_at + row_of(page & int(listener[TLB2_MASK]), ways)
-    huge_at = tlb_at + row_of(page >> FRAME_SHIFT & int(listener[TLB2_MASK]), ways)
+    ways = int(listener[words.TLB2_WAYS])
+    row = int(listener[words.ROW])
+    small_at = set_of(listener, row, words.TLB2, page)
+    huge_at = set_of(listener, row, words.TLB2, page >> FRAME_SHIFT)
     way = find(listener, small_at, ways, small)
     if way < ways:
         push(listener, small_at, way, small)
         return False
-    if listener[WHOLE_FRAMES] > 0:
+    if listener[words.WHOLE_FRAMES] > 0:
         way = find(listener, huge_at, ways, huge)
         if way < ways:
             push(listener, huge_at, way, huge)
             return True
-    listener[TLB2_MISSES] += 1
-    faults = int(listener[FAULTS_4K] + listener[FAULTS_2M])
+    listener[words.TLB2_MISSES] += 1
+    faults = int(listener[words.FAULTS_4K] + listener[words.FAULTS_2M])
     is_huge = page_is_huge(listener, page, write)
-    if listener[FAULTS_4K] + listener[FAULTS_2M] > faults and listener[ZEROES] == 1:
+    if listener[words.FAULTS_4K] + listener[words.FAULTS_2M] > faults and listener[words.ZEROES] == 1:
         zero(listener, page, is_huge)
     if is_huge:
         push(listener, huge_at, ways - 1, huge)
@@ -209,19 +169,19 @@ def is_huge_by_tlb2(listener: Ints, page: int, small: int, huge: int, write: int
 @kernel
 def zero(listener: Ints, page: int, is_huge: bool) -> None:
     """Zero a page that became resident, as the OS does; misses of the zeroing are not counted."""
-    misses, behind = int(listener[L1_MISSES]), int(listener[L2_MISSES])
-    far, moved = int(listener[LLC_MISSES]), int(listener[TRANSFERS])
+    misses, behind = int(listener[words.L1_MISSES]), int(listener[words.L2_MISSES])
+    far, moved = int(listener[words.LLC_MISSES]), int(listener[words.TRANSFERS])
     if is_huge:
         write_page(listener, page >> FRAME_SHIFT, PAGE_SHIFT + FRAME_SHIFT)
     write_page(listener, page, PAGE_SHIFT)
-    listener[L1_MISSES], listener[L2_MISSES] = misses, behind
-    listener[LLC_MISSES], listener[TRANSFERS] = far, moved
+    listener[words.L1_MISSES], listener[words.L2_MISSES] = misses, behind
+    listener[words.LLC_MISSES], listener[words.TRANSFERS] = far, moved
 
 
 @kernel
 def write_page(listener: Ints, number: int, shift: int) -> None:
     """Write every line of a page of 2^shift bytes without first-level translations."""
-    lines = shift - int(listener[LINE_SHIFT])
+    lines = shift - int(listener[words.LINE_SHIFT])
     for line in range(number << lines, (number + 1) << lines):
         access(listener, line, 1)
 
@@ -229,10 +189,10 @@ def write_page(listener: Ints, number: int, shift: int) -> None:
 @kernel
 def switch_to(listener: Ints, thread: int) -> None:
     """Switch to the core of a thread: threads are dealt to the cores in turn."""
-    core = thread % int(listener[CORES_MOST])
-    if core >= listener[CORES]:
-        listener[FULL] = 1
+    core = thread % int(listener[words.CORES_MOST])
+    if core >= listener[words.CORES]:
+        listener[words.FULL] = 1
         core = 0
-    listener[THREAD] = thread
-    listener[CORE] = core
-    listener[ROW] = int(listener[CORES_AT]) + core * int(listener[CORE_WORDS])
+    listener[words.THREAD] = thread
+    listener[words.CORE] = core
+    listener[words.ROW] = int(listener[words.CORES_AT]) + core * int(listener[words.CORE_WORDS])

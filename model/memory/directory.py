@@ -7,20 +7,8 @@ that is M happens only if the mask names a single other core.
 """
 
 from heapsmith.model.compile.kernel import Ints, kernel
-from heapsmith.model.memory.sets import drop, find, l1_set, l2_set
-from heapsmith.model.memory.words import (
-    CORE,
-    CORE_WORDS,
-    CORES,
-    CORES_AT,
-    DIRECTORY_AT,
-    DIRECTORY_MASK,
-    DIRECTORY_MOST,
-    DIRECTORY_USED,
-    L1_WAYS,
-    L2_WAYS,
-    SMALL_OFFSET,
-)
+from heapsmith.model.memory import words
+from heapsmith.model.memory.sets import drop, find, l1_set, set_of
 
 
 @kernel
@@ -34,24 +22,24 @@ def slot_of(line: int, mask: int) -> int:
 @kernel
 def entry_of(listener: Ints, line: int) -> int:
     """Return the place of a line's entry; a new entry has no cores."""
-    mask = int(listener[DIRECTORY_MASK])
+    mask = int(listener[words.DIRECTORY_MASK])
     slot = slot_of(line, mask)
-    place = int(listener[DIRECTORY_AT]) + 2 * slot
+    place = int(listener[words.DIRECTORY_AT]) + 2 * slot
     while listener[place] != line:
         if listener[place] < 0:
             listener[place] = line
             listener[place + 1] = 0
-            listener[DIRECTORY_USED] += 1
+            listener[words.DIRECTORY_USED] += 1
             return place
         slot = (slot + 1) & mask
-        place = int(listener[DIRECTORY_AT]) + 2 * slot
+        place = int(listener[words.DIRECTORY_AT]) + 2 * slot
     return place
 
 
 @kernel
 def up_to_date(listener: Ints, line: int) -> int:
     """Return `entry_of` the line after a rebuild of a full table."""
-    if listener[DIRECTORY_USED] >= listener[DIRECTORY_MOST]:
+    if listener[words.DIRECTORY_USED] >= listener[words.DIRECTORY_MOST]:
         renew(listener)
     return entry_of(listener, line)
 
@@ -59,18 +47,18 @@ def up_to_date(listener: Ints, line: int) -> int:
 @kernel
 def renew(listener: Ints) -> None:
     """Rebuild the table from the private levels."""
-    begin = int(listener[DIRECTORY_AT])
-    for place in range(begin, begin + 2 * (int(listener[DIRECTORY_MASK]) + 1), 2):
+    begin = int(listener[words.DIRECTORY_AT])
+    for place in range(begin, begin + 2 * (int(listener[words.DIRECTORY_MASK]) + 1), 2):
         listener[place] = -1
-    listener[DIRECTORY_USED] = 0
-    for core in range(int(listener[CORES])):
-        enter(listener, int(listener[CORES_AT]) + core * int(listener[CORE_WORDS]), core)
+    listener[words.DIRECTORY_USED] = 0
+    for core in range(int(listener[words.CORES])):
+        enter(listener, int(listener[words.CORES_AT]) + core * int(listener[words.CORE_WORDS]), core)
 
 
 @kernel
 def enter(listener: Ints, row: int, core: int) -> None:
     """Enter the lines of both levels of a core."""
-    for place in range(row, row + int(listener[SMALL_OFFSET])):
+    for place in range(row, row + int(listener[words.SMALL])):
         if listener[place] >= 0:
             entry = entry_of(listener, int(listener[place]) >> 1)
             listener[entry + 1] |= 1 << core
@@ -80,7 +68,7 @@ def enter(listener: Ints, row: int, core: int) -> None:
 def taken_from_another(listener: Ints, line: int) -> bool:
     """Add this core to a line for a read; return whether another core gave up its M."""
     entry = up_to_date(listener, line)
-    mine = 1 << int(listener[CORE])
+    mine = 1 << int(listener[words.CORE])
     others = int(listener[entry + 1]) & ~mine
     listener[entry + 1] = others | mine
     if others == 0 or others & (others - 1) != 0:
@@ -94,9 +82,10 @@ def taken_from_another(listener: Ints, line: int) -> bool:
 @kernel
 def read_by_another(listener: Ints, line: int, core: int) -> bool:
     """Make a line of a core clean; return whether it was M."""
-    row = int(listener[CORES_AT]) + core * int(listener[CORE_WORDS])
-    was_modified = cleaned(listener, l1_set(listener, row, line), int(listener[L1_WAYS]), line << 1 | 1)
-    return cleaned(listener, l2_set(listener, row, line), int(listener[L2_WAYS]), line << 1 | 1) or was_modified
+    row = int(listener[words.CORES_AT]) + core * int(listener[words.CORE_WORDS])
+    in_l1, in_l2 = l1_set(listener, row, line), set_of(listener, row, words.L2, line)
+    was_modified = cleaned(listener, in_l1, int(listener[words.L1_WAYS]), line << 1 | 1)
+    return cleaned(listener, in_l2, int(listener[words.L2_WAYS]), line << 1 | 1) or was_modified
 
 
 @kernel
@@ -113,14 +102,14 @@ def cleaned(listener: Ints, first: int, ways: int, key: int) -> bool:
 def drop_elsewhere(listener: Ints, line: int) -> None:
     """Take a line out of all other cores."""
     entry = up_to_date(listener, line)
-    mine = 1 << int(listener[CORE])
+    mine = 1 << int(listener[words.CORE])
     others = int(listener[entry + 1]) & ~mine
     listener[entry + 1] = mine
     core = 0
     while others != 0:
         if others & 1 == 1:
-            row = int(listener[CORES_AT]) + core * int(listener[CORE_WORDS])
-            drop(listener, l1_set(listener, row, line), int(listener[L1_WAYS]), line << 1 | 1)
-            drop(listener, l2_set(listener, row, line), int(listener[L2_WAYS]), line << 1 | 1)
+            row = int(listener[words.CORES_AT]) + core * int(listener[words.CORE_WORDS])
+            drop(listener, l1_set(listener, row, line), int(listener[words.L1_WAYS]), line << 1 | 1)
+            drop(listener, set_of(listener, row, words.L2, line), int(listener[words.L2_WAYS]), line << 1 | 1)
         others >>= 1
         core += 1

@@ -12,24 +12,8 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.compile.kernel import Ints, kernel
+from heapsmith.model.memory import words
 from heapsmith.model.memory.directory import slot_of
-from heapsmith.model.memory.words import (
-    ACCESSES,
-    AXIS_AT,
-    AXIS_WORDS,
-    COLD,
-    FULL,
-    HISTOGRAM_AT,
-    LAST_LINE,
-    LINE_SHIFT,
-    LINES,
-    LINES_MOST,
-    NOW,
-    ROOM,
-    TABLE_AT,
-    TABLE_MASK,
-    TREE_AT,
-)
 
 EXACT_SHIFT = 10
 EXACT = 1 << EXACT_SHIFT
@@ -47,51 +31,51 @@ SPARE_LINES = 8192
 @kernel
 def measure(listener: Ints, line: int) -> None:
     """Measure a touch of a line."""
-    listener[ACCESSES] += 1
-    if listener[LAST_LINE] == line:
-        listener[int(listener[HISTOGRAM_AT])] += 1
+    listener[words.ACCESSES] += 1
+    if listener[words.LAST_LINE] == line:
+        listener[int(listener[words.HISTOGRAM_AT])] += 1
         return
-    listener[LAST_LINE] = line
-    if listener[NOW] == listener[AXIS_WORDS]:
+    listener[words.LAST_LINE] = line
+    if listener[words.NOW] == listener[words.AXIS_WORDS]:
         close_up(listener)
     place = table_place(listener, line)
-    now = int(listener[NOW])
+    now = int(listener[words.NOW])
     if listener[place] < 0:
-        if listener[LINES] == listener[LINES_MOST]:
-            listener[FULL] = 1
+        if listener[words.LINES] == listener[words.LINES_MOST]:
+            listener[words.FULL] = 1
             return
         listener[place] = line
-        listener[LINES] += 1
-        listener[ROOM] -= 1 << int(listener[LINE_SHIFT])
-        listener[COLD] += 1
+        listener[words.LINES] += 1
+        listener[words.ROOM] -= 1 << int(listener[words.LINE_SHIFT])
+        listener[words.COLD] += 1
     else:
         last = int(listener[place + 1])
-        distance = int(listener[LINES]) - marks_to(listener, last)
-        listener[int(listener[HISTOGRAM_AT]) + bucket_of(distance)] += 1
-        listener[int(listener[AXIS_AT]) + last] = -1
+        distance = int(listener[words.LINES]) - marks_to(listener, last)
+        listener[int(listener[words.HISTOGRAM_AT]) + bucket_of(distance)] += 1
+        listener[int(listener[words.AXIS_AT]) + last] = -1
         mark(listener, last, -1)
     listener[place + 1] = now
-    listener[int(listener[AXIS_AT]) + now] = place - int(listener[TABLE_AT])
+    listener[int(listener[words.AXIS_AT]) + now] = place - int(listener[words.TABLE_AT])
     mark(listener, now, 1)
-    listener[NOW] = now + 1
+    listener[words.NOW] = now + 1
 
 
 @kernel
 def table_place(listener: Ints, line: int) -> int:
     """Return the place of a line in the hash table of lines, or of the empty slot (-1) for it."""
-    mask = int(listener[TABLE_MASK])
+    mask = int(listener[words.TABLE_MASK])
     slot = slot_of(line, mask)
-    place = int(listener[TABLE_AT]) + 2 * slot
+    place = int(listener[words.TABLE_AT]) + 2 * slot
     while listener[place] != line and listener[place] >= 0:
         slot = (slot + 1) & mask
-        place = int(listener[TABLE_AT]) + 2 * slot
+        place = int(listener[words.TABLE_AT]) + 2 * slot
     return place
 
 
 @kernel
 def marks_to(listener: Ints, time: int) -> int:
     """Return the number of marks at times 0 to `time`."""
-    tree = int(listener[TREE_AT])
+    tree = int(listener[words.TREE_AT])
     found = 0
     index = time + 1
     while index > 0:
@@ -103,8 +87,8 @@ def marks_to(listener: Ints, time: int) -> int:
 @kernel
 def mark(listener: Ints, time: int, change: int) -> None:
     """Add (1) or remove (-1) a mark at `time`."""
-    tree = int(listener[TREE_AT])
-    end = int(listener[AXIS_WORDS])
+    tree = int(listener[words.TREE_AT])
+    end = int(listener[words.AXIS_WORDS])
     index = time + 1
     while index <= end:
         listener[tree + index - 1] += change
@@ -114,9 +98,9 @@ def mark(listener: Ints, time: int, change: int) -> None:
 @kernel
 def close_up(listener: Ints) -> None:
     """Renumber the times of the marks as 0, 1, 2, ...; all later times become free."""
-    axis = int(listener[AXIS_AT])
-    table = int(listener[TABLE_AT])
-    length = int(listener[AXIS_WORDS])
+    axis = int(listener[words.AXIS_AT])
+    table = int(listener[words.TABLE_AT])
+    length = int(listener[words.AXIS_WORDS])
     kept = 0
     for time in range(length):
         slot = int(listener[axis + time])
@@ -125,7 +109,7 @@ def close_up(listener: Ints) -> None:
             listener[axis + kept] = slot
             listener[table + slot + 1] = kept
             kept += 1
-    listener[NOW] = kept
+    listener[words.NOW] = kept
     plant(listener, kept)
 
 
@@ -136,16 +120,16 @@ def enter(listener: Ints, lines: Ints) -> None:
         place = table_place(listener, int(lines[time]))
         listener[place] = lines[time]
         listener[place + 1] = time
-        listener[int(listener[AXIS_AT]) + time] = place - int(listener[TABLE_AT])
-    listener[NOW] = len(lines)
+        listener[int(listener[words.AXIS_AT]) + time] = place - int(listener[words.TABLE_AT])
+    listener[words.NOW] = len(lines)
     plant(listener, len(lines))
 
 
 @kernel
 def plant(listener: Ints, kept: int) -> None:
     """Build the tree of marks at times 0 to `kept` - 1: a node sums the times of its span."""
-    tree = int(listener[TREE_AT])
-    for time in range(int(listener[AXIS_WORDS])):
+    tree = int(listener[words.TREE_AT])
+    for time in range(int(listener[words.AXIS_WORDS])):
         index = time + 1
         below = index - (index & -index)
         listener[tree + time] = min(index, kept) - min(below, kept)

@@ -92,11 +92,12 @@ COUNT_BYTES = 144
 COUNT_HIT1, COUNT_REFILL, COUNT_SPILL, COUNT_FLUSH, COUNT_DIRECT = 8, 16, 40, 48, 64
 COUNT_CARVE, COUNT_REUSE, COUNT_ACQUIRE, COUNT_RETIRE, COUNT_REMOTE, COUNT_DRAINED = range(72, 120, 8)
 COUNT_IN, COUNT_OUT, COUNT_BACK = 120, 128, 136
-TOTAL_SUPERSLABS, TOTAL_SLABS, TOTAL_RELEASES = 0, 8, 16
-TOTAL_HEAPS, TOTAL_ADOPTIONS, TOTAL_REUSE, TOTAL_GROW = range(32, 64, 8)
-TOTAL_EXTEND, TOTAL_FREE, TOTAL_HIT, TOTAL_SPILL, TOTAL_MAP, TOTAL_UNMAP, TOTAL_REMAP = range(64, 120, 8)
-TOTAL_IN_PLACE, TOTAL_MOVED, TOTAL_COMMITTED = 120, 128, 136
-"""hs_count, in the order of docs/machine.md section 10."""
+TOTAL_SUPERSLABS, TOTAL_SLABS, TOTAL_RELEASES = range(COUNTS, COUNTS + 24, 8)
+TOTAL_HEAPS, TOTAL_ADOPTIONS, TOTAL_REUSE, TOTAL_GROW = range(COUNTS + 32, COUNTS + 64, 8)
+TOTAL_EXTEND, TOTAL_FREE, TOTAL_HIT, TOTAL_SPILL = range(COUNTS + 64, COUNTS + 96, 8)
+TOTAL_MAP, TOTAL_UNMAP, TOTAL_REMAP = range(COUNTS + 96, COUNTS + 120, 8)
+TOTAL_IN_PLACE, TOTAL_MOVED, TOTAL_COMMITTED = range(COUNTS + 120, COUNTS + 144, 8)
+"""Addresses in hs_count, in the order of docs/machine.md section 10."""
 RUN_CACHE_HEAD, RUN_CACHE_LENGTH_BYTES, RUN_CACHE_BLOCK_BYTES = 8, 4, 8
 PAGE_BYTES = 32
 """struct page; each struct lies within a line."""
@@ -152,6 +153,12 @@ def heap_at(state: State, heap: int) -> int:
 def count_at(state: State, heap: int, cls: int) -> int:
     """Return where a heap's counters of a class begin."""
     return heap_at(state, heap) + state.heap_count + cls * COUNT_BYTES
+
+
+@hit_path
+def class_at(cls: int) -> int:
+    """Return where a class's row begins."""
+    return CLASSES + cls * CLASS_BYTES
 
 
 @hit_path

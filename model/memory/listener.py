@@ -99,29 +99,21 @@ class Listener:
 
     def _begin_caches(self) -> None:
         hardware, array = self.hardware, self.array
-        tlb = hardware.tlb
-        private = (
-            (words.L1_MASK, words.L1_WAYS, hardware.l1),
-            (words.L2_MASK, words.L2_WAYS, hardware.l2),
-            (words.SMALL_MASK, words.SMALL_WAYS, tlb.small),
-            (words.HUGE_MASK, words.HUGE_WAYS, tlb.huge),
-            (words.TLB2_MASK, words.TLB2_WAYS, tlb.second),
-        )
-        lengths = []
-        for mask, ways, level in private:
-            sets = hardware.sets(level) if level else 0
+        private = (hardware.l1, hardware.l2, hardware.tlb.small, hardware.tlb.huge, hardware.tlb.second)
+        offset = 0
+        for word, level in zip(range(words.L1, words.TLB2 + 1, 3), private, strict=True):
             # An absent level has a set of no ways, so that a search finds nothing.
-            array[mask], array[ways] = max(0, sets - 1), level.ways if level else 0
-            lengths.append(row_of(sets, int(array[ways])))
-        offsets = (words.L2_OFFSET, words.SMALL_OFFSET, words.HUGE_OFFSET, words.TLB2_OFFSET, words.BRANCH_OFFSET)
-        array[list(offsets)] = np.cumsum(lengths)
-        array[words.CORE_WORDS] = array[words.BRANCH_OFFSET] + branches.WORDS
+            sets, ways = (hardware.sets(level), level.ways) if level else (0, 0)
+            array[word : word + 3] = offset, max(0, sets - 1), ways
+            offset += row_of(sets, ways)
+        array[words.BRANCH_OFFSET] = offset
+        array[words.CORE_WORDS] = offset + branches.WORDS
         llc_sets = hardware.sets(hardware.llc)
         array[words.LLC_SETS], array[words.LLC_WAYS] = llc_sets, hardware.llc.ways
         array[words.LLC_MASK] = -1 if llc_sets & (llc_sets - 1) else llc_sets - 1
         array[words.CORES], array[words.CORES_MOST] = 1, hardware.cores
         array[words.ZEROES] = hardware.zeroing_caches
-        array[[words.NODE_FREE, words.LEAF_FREE, words.ROOM]] = -1
+        array[[words.NODES_FREE, words.LEAVES_FREE, words.ROOM]] = -1
         llc = row_of(llc_sets, hardware.llc.ways)
         self._grow(
             {words.LLC_AT: llc, words.ROOT_AT: resident.ROOT_WORDS, words.CORES_AT: int(array[words.CORE_WORDS])}, -1

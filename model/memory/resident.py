@@ -13,38 +13,9 @@ pages until all of them are gone.
 """
 
 from heapsmith.model.compile.kernel import Ints, kernel
+from heapsmith.model.memory import words
 from heapsmith.model.memory.layout import HEAPS
-from heapsmith.model.memory.sets import drop, row_of
-from heapsmith.model.memory.words import (
-    CORE_WORDS,
-    CORES,
-    CORES_AT,
-    FAULTS_2M,
-    FAULTS_4K,
-    FULL,
-    HUGE_MASK,
-    HUGE_OFFSET,
-    HUGE_WAYS,
-    LEAF_FREE,
-    LEAVES_AT,
-    LEAVES_LEFT,
-    LEAVES_USED,
-    NODE_FREE,
-    NODES_AT,
-    NODES_LEFT,
-    NODES_USED,
-    RESIDENT_BYTES,
-    RESIDENT_PEAK,
-    ROOM,
-    ROOT_AT,
-    SMALL_MASK,
-    SMALL_OFFSET,
-    SMALL_WAYS,
-    TLB2_MASK,
-    TLB2_OFFSET,
-    TLB2_WAYS,
-    WHOLE_FRAMES,
-)
+from heapsmith.model.memory.sets import drop, row_of, set_of
 
 PAGE_SHIFT, FRAME_SHIFT, NODE_SHIFT = 12, 9, 10
 """Logarithms: bytes of a page, pages of a frame, frames of a node."""
@@ -56,6 +27,8 @@ WORD_BITS = 32
 LEAF_WORDS = FRAME_PAGES // WORD_BITS + 1
 """The bits, and the number of set bits; a free leaf begins with the next free leaf."""
 HUGE, WHOLE = 1, 2
+USED, FREE, LEFT = 1, 2, 3
+"""The words of a pool behind that of its table (words.NODES_AT, words.LEAVES_AT)."""
 
 FEW_PAGES = 64
 """Up to this many pages are searched one by one in the TLBs."""
@@ -75,8 +48,8 @@ def page_is_huge(listener: Ints, page: int, write: int) -> bool:
         return True
     if entry == HUGE:
         listener[place] = HUGE | WHOLE
-        listener[FAULTS_2M] += 1
-        listener[WHOLE_FRAMES] += 1
+        listener[words.FAULTS_2M] += 1
+        listener[words.WHOLE_FRAMES] += 1
         become_resident(listener, FRAME)
         return True
     if entry >> 2 == 0 and not put_leaf(listener, page >> FRAME_SHIFT, place, 0):
@@ -94,15 +67,15 @@ def fault_small(listener: Ints, leaf: int, index: int, faults: int) -> None:
     if int(listener[word]) & bit == 0:
         listener[word] |= bit
         listener[leaf + LEAF_WORDS - 1] += 1
-        listener[FAULTS_4K] += faults
+        listener[words.FAULTS_4K] += faults
         become_resident(listener, PAGE)
 
 
 @kernel
 def become_resident(listener: Ints, size: int) -> None:
     """Add `size` resident bytes."""
-    listener[RESIDENT_BYTES] += size
-    listener[RESIDENT_PEAK] = max(int(listener[RESIDENT_PEAK]), int(listener[RESIDENT_BYTES]))
+    listener[words.RESIDENT_BYTES] += size
+    listener[words.RESIDENT_PEAK] = max(int(listener[words.RESIDENT_PEAK]), int(listener[words.RESIDENT_BYTES]))
 
 
 @kernel
@@ -119,19 +92,19 @@ def leave_memory(listener: Ints, address: int, size: int) -> None:
     """Take the whole pages in [address, address + size) out of memory and all TLBs."""
     first = (address + PAGE - 1) >> PAGE_SHIFT
     end = (address + size) >> PAGE_SHIFT
-    before = int(listener[RESIDENT_BYTES])
+    before = int(listener[words.RESIDENT_BYTES])
     frame = first >> FRAME_SHIFT
     while max(first, frame << FRAME_SHIFT) < end:
-        node = int(listener[int(listener[ROOT_AT]) + (frame >> NODE_SHIFT)])
+        node = int(listener[int(listener[words.ROOT_AT]) + (frame >> NODE_SHIFT)])
         if node < 0:
             frame = ((frame >> NODE_SHIFT) + 1) << NODE_SHIFT
         else:
-            place = int(listener[NODES_AT]) + node * NODE_WORDS + (frame & (NODE_FRAMES - 1))
+            place = int(listener[words.NODES_AT]) + node * NODE_WORDS + (frame & (NODE_FRAMES - 1))
             if int(listener[place]) > HUGE:
                 low = max(first - (frame << FRAME_SHIFT), 0)
                 drop_pages(listener, frame, place, low, min(end - (frame << FRAME_SHIFT), FRAME_PAGES))
             frame += 1
-    if listener[RESIDENT_BYTES] < before:
+    if listener[words.RESIDENT_BYTES] < before:
         forget_translations(listener, first, end)
 
 
@@ -139,9 +112,9 @@ def leave_memory(listener: Ints, address: int, size: int) -> None:
 def drop_pages(listener: Ints, frame: int, place: int, low: int, high: int) -> None:
     """Take pages low to high - 1 of a frame with resident pages out of memory."""
     if int(listener[place]) & WHOLE:
-        listener[WHOLE_FRAMES] -= 1
+        listener[words.WHOLE_FRAMES] -= 1
         if high - low == FRAME_PAGES:
-            listener[RESIDENT_BYTES] -= FRAME
+            listener[words.RESIDENT_BYTES] -= FRAME
             set_entry(listener, frame, place, HUGE)
             return
         listener[place] = HUGE
@@ -154,95 +127,98 @@ def drop_pages(listener: Ints, frame: int, place: int, low: int, high: int) -> N
         if int(listener[word]) & bit:
             listener[word] -= bit
             listener[leaf + LEAF_WORDS - 1] -= 1
-            listener[RESIDENT_BYTES] -= PAGE
+            listener[words.RESIDENT_BYTES] -= PAGE
     if listener[leaf + LEAF_WORDS - 1] == 0:
-        listener[leaf] = listener[LEAF_FREE]
-        listener[LEAF_FREE] = (int(listener[place]) >> 2) - 1
-        listener[LEAVES_LEFT] += 1
+        give_item(listener, words.LEAVES_AT, (int(listener[place]) >> 2) - 1, LEAF_WORDS)
         set_entry(listener, frame, place, int(listener[place]) & HUGE)
-        note_room(listener)
 
 
 @kernel
 def leaf_at(listener: Ints, place: int) -> int:
     """Return where the leaf begins that the entry at `place` names."""
-    return int(listener[LEAVES_AT]) + ((int(listener[place]) >> 2) - 1) * LEAF_WORDS
+    return int(listener[words.LEAVES_AT]) + ((int(listener[place]) >> 2) - 1) * LEAF_WORDS
 
 
 @kernel
 def put_leaf(listener: Ints, frame: int, place: int, bits: int) -> bool:
     """Give a frame a leaf whose words are all `bits` (0 or all ones); False without room."""
-    if listener[LEAVES_LEFT] == 0:
-        listener[FULL] = 1
+    leaf = take_item(listener, words.LEAVES_AT, LEAF_WORDS)
+    if leaf < 0:
         return False
-    listener[LEAVES_LEFT] -= 1
-    leaf = int(listener[LEAF_FREE])
-    if leaf >= 0:
-        listener[LEAF_FREE] = listener[int(listener[LEAVES_AT]) + leaf * LEAF_WORDS]
-    else:
-        leaf = int(listener[LEAVES_USED])
-        listener[LEAVES_USED] = leaf + 1
     set_entry(listener, frame, place, (int(listener[place]) & HUGE) | (leaf + 1) << 2)
-    begin = int(listener[LEAVES_AT]) + leaf * LEAF_WORDS
+    begin = int(listener[words.LEAVES_AT]) + leaf * LEAF_WORDS
     for word in range(begin, begin + LEAF_WORDS - 1):
         listener[word] = bits
     listener[begin + LEAF_WORDS - 1] = FRAME_PAGES if bits != 0 else 0
-    note_room(listener)
     return True
 
 
 @kernel
 def entry_for(listener: Ints, frame: int) -> int:
     """Return the place of a frame's entry in its node, maybe a new node; -1 without room."""
-    root = int(listener[ROOT_AT]) + (frame >> NODE_SHIFT)
+    root = int(listener[words.ROOT_AT]) + (frame >> NODE_SHIFT)
     node = int(listener[root])
     if node < 0:
-        if listener[NODES_LEFT] == 0:
-            listener[FULL] = 1
+        node = take_item(listener, words.NODES_AT, NODE_WORDS)
+        if node < 0:
             return -1
-        listener[NODES_LEFT] -= 1
-        node = int(listener[NODE_FREE])
-        if node >= 0:
-            listener[NODE_FREE] = listener[int(listener[NODES_AT]) + node * NODE_WORDS]
-        else:
-            node = int(listener[NODES_USED])
-            listener[NODES_USED] = node + 1
         listener[root] = node
-        begin = int(listener[NODES_AT]) + node * NODE_WORDS
+        begin = int(listener[words.NODES_AT]) + node * NODE_WORDS
         for word in range(begin, begin + NODE_WORDS):
             listener[word] = 0
-        note_room(listener)
-    return int(listener[NODES_AT]) + node * NODE_WORDS + (frame & (NODE_FRAMES - 1))
+    return int(listener[words.NODES_AT]) + node * NODE_WORDS + (frame & (NODE_FRAMES - 1))
 
 
 @kernel
 def set_entry(listener: Ints, frame: int, place: int, entry: int) -> None:
     """Set a frame's entry at `place`; a node without entries becomes free."""
-    node_at = place - (frame & (NODE_FRAMES - 1))
-    named = node_at + NODE_FRAMES
+    named = place - (frame & (NODE_FRAMES - 1)) + NODE_FRAMES
     listener[named] += (1 if entry != 0 else 0) - (1 if listener[place] != 0 else 0)
     listener[place] = entry
     if listener[named] == 0:
-        root = int(listener[ROOT_AT]) + (frame >> NODE_SHIFT)
-        listener[node_at] = listener[NODE_FREE]
-        listener[NODE_FREE] = listener[root]
+        root = int(listener[words.ROOT_AT]) + (frame >> NODE_SHIFT)
+        give_item(listener, words.NODES_AT, int(listener[root]), NODE_WORDS)
         listener[root] = -1
-        listener[NODES_LEFT] += 1
-        note_room(listener)
+
+
+@kernel
+def take_item(listener: Ints, pool: int, item_words: int) -> int:
+    """Take an item of the pool at this word of `listener`; return its number, or -1 without room."""
+    if listener[pool + LEFT] == 0:
+        listener[words.FULL] = 1
+        return -1
+    listener[pool + LEFT] -= 1
+    item = int(listener[pool + FREE])
+    if item >= 0:
+        listener[pool + FREE] = listener[int(listener[pool]) + item * item_words]
+    else:
+        item = int(listener[pool + USED])
+        listener[pool + USED] = item + 1
+    note_room(listener)
+    return item
+
+
+@kernel
+def give_item(listener: Ints, pool: int, item: int, item_words: int) -> None:
+    """Give an item back to its pool."""
+    listener[int(listener[pool]) + item * item_words] = listener[pool + FREE]
+    listener[pool + FREE] = item
+    listener[pool + LEFT] += 1
+    note_room(listener)
 
 
 @kernel
 def note_room(listener: Ints) -> None:
     """Update the number of bytes that an event may touch for the first time."""
-    frames = min(int(listener[LEAVES_LEFT]) - SPARE_LEAVES, (int(listener[NODES_LEFT]) - SPARE_NODES) << NODE_SHIFT)
-    listener[ROOM] = frames * FRAME
+    leaves, nodes = int(listener[words.LEAVES_LEFT]), int(listener[words.NODES_LEFT])
+    listener[words.ROOM] = min(leaves - SPARE_LEAVES, (nodes - SPARE_NODES) << NODE_SHIFT) * FRAME
 
 
 @kernel
 def forget_translations(listener: Ints, first: int, end: int) -> None:
     """Drop the translations of pages `first` to `end` - 1 from all TLBs."""
-    for core in range(int(listener[CORES])):
-        row = int(listener[CORES_AT]) + core * int(listener[CORE_WORDS])
+    for core in range(int(listener[words.CORES])):
+        row = int(listener[words.CORES_AT]) + core * int(listener[words.CORE_WORDS])
         if end - first <= FEW_PAGES:
             forget_each(listener, row, first, end)
         else:
@@ -252,27 +228,21 @@ def forget_translations(listener: Ints, first: int, end: int) -> None:
 @kernel
 def forget_each(listener: Ints, row: int, first: int, end: int) -> None:
     """Do `forget_translations` for a core with a search for each page."""
-    tlb2 = row + int(listener[TLB2_OFFSET])
-    ways = int(listener[TLB2_WAYS])
+    ways = int(listener[words.TLB2_WAYS])
     for page in range(first, end):
-        small_at = (
-            row + int(listener[SMALL_OFFSET]) + row_of(page & int(listener[SMALL_MASK]), int(listener[SMALL_WAYS]))
-        )
-        drop(listener, small_at, int(listener[SMALL_WAYS]), page << 2 | 1)
-        drop(listener, tlb2 + row_of(page & int(listener[TLB2_MASK]), ways), ways, page << 2 | 1)
+        drop(listener, set_of(listener, row, words.SMALL, page), int(listener[words.SMALL_WAYS]), page << 2 | 1)
+        drop(listener, set_of(listener, row, words.TLB2, page), ways, page << 2 | 1)
     for frame in range(first >> FRAME_SHIFT, ((end - 1) >> FRAME_SHIFT) + 1):
-        huge_at = row + int(listener[HUGE_OFFSET]) + row_of(frame & int(listener[HUGE_MASK]), int(listener[HUGE_WAYS]))
-        drop(listener, huge_at, int(listener[HUGE_WAYS]), frame << 2 | 3)
-        drop(listener, tlb2 + row_of(frame & int(listener[TLB2_MASK]), ways), ways, frame << 2 | 3)
+        drop(listener, set_of(listener, row, words.HUGE, frame), int(listener[words.HUGE_WAYS]), frame << 2 | 3)
+        drop(listener, set_of(listener, row, words.TLB2, frame), ways, frame << 2 | 3)
 
 
 @kernel
 def sweep(listener: Ints, row: int, first: int, end: int) -> None:
     """Do `forget_translations` for a core with a look at each entry."""
-    small_at, huge_at, second_at = int(listener[SMALL_OFFSET]), int(listener[HUGE_OFFSET]), int(listener[TLB2_OFFSET])
-    sweep_level(listener, row + small_at, int(listener[SMALL_MASK]), int(listener[SMALL_WAYS]), first, end)
-    sweep_level(listener, row + huge_at, int(listener[HUGE_MASK]), int(listener[HUGE_WAYS]), first, end)
-    sweep_level(listener, row + second_at, int(listener[TLB2_MASK]), int(listener[TLB2_WAYS]), first, end)
+    sweep_level(listener, row, words.SMALL, first, end)
+    sweep_level(listener, row, words.HUGE, first, end)
+    sweep_level(listener, row, words.TLB2, first, end)
 
 
 @kernel
@@ -284,10 +254,11 @@ def translates(entry: int, first: int, end: int) -> bool:
 
 
 @kernel
-def sweep_level(listener: Ints, begin: int, mask: int, ways: int, first: int, end: int) -> None:
+def sweep_level(listener: Ints, core: int, level: int, first: int, end: int) -> None:
     """Drop a level's translations of pages `first` to `end` - 1; other entries keep their order."""
-    for index in range(mask + 1):
-        row = begin + row_of(index, ways)
+    ways = int(listener[level + 2])
+    for index in range(int(listener[level + 1]) + 1):
+        row = core + int(listener[level]) + row_of(index, ways)
         kept = row
         for place in range(row, row + ways):
             entry = int(listener[place])

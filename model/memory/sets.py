@@ -7,7 +7,7 @@ that reaches into the next row would wait for the last store there.
 from heapsmith.model.compile import vectors
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel, lowered
 from heapsmith.model.compile.vectors import FEW
-from heapsmith.model.memory.words import L1_MASK, L1_WAYS, L2_MASK, L2_OFFSET, L2_WAYS
+from heapsmith.model.memory import words
 
 WIDE = 1
 """0: no set has more than FEW ways; simulations without the other code are up to 1/5 faster."""
@@ -29,14 +29,15 @@ def row_of(index: int, ways: int) -> int:
 
 @hit_path
 def l1_set(listener: Ints, row: int, line: int) -> int:
-    """Return where the set of a line begins in the first level of the core at `row`."""
-    return row + row_of(line & int(listener[L1_MASK]), int(listener[L1_WAYS]))
+    """Return `set_of` a line in L1, whose table has no offset."""
+    return row + row_of(line & int(listener[words.L1 + 1]), int(listener[words.L1_WAYS]))
 
 
 @hit_path
-def l2_set(listener: Ints, row: int, line: int) -> int:
-    """Return where the set of a line begins in the second level of the core at `row`."""
-    return row + int(listener[L2_OFFSET]) + row_of(line & int(listener[L2_MASK]), int(listener[L2_WAYS]))
+def set_of(listener: Ints, row: int, level: int, number: int) -> int:
+    """Return where the set of a line or page begins in a private level of the core at `row`."""
+    index = number & int(listener[level + 1])
+    return row + int(listener[level]) + row_of(index, int(listener[level + 2]))
 
 
 @lowered(vectors.find_few)

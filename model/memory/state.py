@@ -25,7 +25,10 @@ class State(Columns):
     nodes: Records
     pages: Records
     bins: Ints
+    slab_age: Records
+    run_age: Records
     blocks: Records
     moved: Ints
     addresses: Ints
+    peaks: Records
     timeline: Records

@@ -6,22 +6,11 @@ listener. With NONE, each function here compiles to nothing. Addresses are bytes
 """
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel, large_hit_path
+from heapsmith.model.memory import words
 from heapsmith.model.memory.branches import predict
 from heapsmith.model.memory.cache import look, look_through, switch_to
 from heapsmith.model.memory.distances import measure
 from heapsmith.model.memory.resident import become_huge, leave_memory
-from heapsmith.model.memory.words import (
-    EVENTS,
-    LINE_SHIFT,
-    LOG_AT,
-    LOG_END,
-    LOGGED,
-    LOST,
-    RESIDENT_BYTES,
-    RESIDENT_SUM,
-    ROOM,
-    THREAD,
-)
 
 NONE, CACHES, LOG, DISTANCES = 0, 1, 2, 3
 SINK = NONE
@@ -34,9 +23,9 @@ def touch(listener: Ints, address: int, write: int) -> None:
     if SINK == CACHES:
         look(listener, address, write)
     elif SINK == LOG:
-        log(listener, address >> listener[LINE_SHIFT], write)
+        log(listener, address >> listener[words.LINE_SHIFT], write)
     elif SINK == DISTANCES:
-        measure(listener, address >> listener[LINE_SHIFT])
+        measure(listener, address >> listener[words.LINE_SHIFT])
 
 
 @hit_path
@@ -52,7 +41,7 @@ def touch_bytes(listener: Ints, address: int, size: int, write: int) -> None:
 @kernel
 def touch_lines(listener: Ints, address: int, size: int, write: int) -> None:
     """Do `touch_bytes` line by line."""
-    shift = int(listener[LINE_SHIFT])
+    shift = int(listener[words.LINE_SHIFT])
     for line in range(address >> shift, (address + size + (1 << shift) - 1) >> shift if size > 0 else 0):
         touch(listener, line << shift, write)
 
@@ -84,7 +73,7 @@ def on_huge(listener: Ints, address: int, size: int) -> None:
 @hit_path
 def acts(listener: Ints, thread: int) -> None:
     """Let this thread do the following touches, on its core."""
-    if SINK == CACHES and listener[THREAD] != thread:
+    if SINK == CACHES and listener[words.THREAD] != thread:
         switch_to(listener, thread)
 
 
@@ -92,15 +81,15 @@ def acts(listener: Ints, thread: int) -> None:
 def tick(listener: Ints) -> None:
     """End an event: add the resident bytes to the sum for the average."""
     if SINK == CACHES:
-        listener[EVENTS] += 1
-        listener[RESIDENT_SUM] += listener[RESIDENT_BYTES]
+        listener[words.EVENTS] += 1
+        listener[words.RESIDENT_SUM] += listener[words.RESIDENT_BYTES]
 
 
 @kernel
 def resident_bytes(listener: Ints) -> int:
     """Return the resident bytes of the page tables; 0 without page tables."""
     if SINK == CACHES:
-        return int(listener[RESIDENT_BYTES])
+        return int(listener[words.RESIDENT_BYTES])
     return 0
 
 
@@ -115,15 +104,15 @@ def room_for(listener: Ints, size: int) -> bool:
         return True
     if SINK == LOG:
         return True
-    return bool(size <= listener[ROOM])
+    return bool(size <= listener[words.ROOM])
 
 
 @kernel
 def log(listener: Ints, line: int, write: int) -> None:
     """Add an entry to the log: the address of the line, and the write flag in bit 0."""
-    place = int(listener[LOG_AT]) + int(listener[LOGGED])
-    if place == listener[LOG_END]:
-        listener[LOST] += 1
+    place = int(listener[words.LOG_AT]) + int(listener[words.LOGGED])
+    if place == listener[words.LOG_END]:
+        listener[words.LOST] += 1
         return
-    listener[place] = (line << listener[LINE_SHIFT]) | write
-    listener[LOGGED] += 1
+    listener[place] = (line << listener[words.LINE_SHIFT]) | write
+    listener[words.LOGGED] += 1

@@ -31,34 +31,24 @@ RESIDENT_SUM = 19  # sum of RESIDENT_BYTES after each event
 EVENTS = 20
 MISPREDICTED = 21  # mispredicted branches
 
-# The geometry: constants of the hardware.
-LINE_SHIFT = 24
-L1_MASK = 25  # sets - 1
-L1_WAYS = 26
-L2_MASK = 27
-L2_WAYS = 28  # 0: no second level
-LLC_SETS = 29
-LLC_WAYS = 30
-LLC_AT = 31
-LLC_MASK = 38  # sets - 1 for a power of two, else -1
-SMALL_MASK = 32  # first-level TLB of pages of 4 KiB
-SMALL_WAYS = 33
-HUGE_MASK = 34  # first-level TLB of pages of 2 MiB
-HUGE_WAYS = 35
-TLB2_MASK = 36
-TLB2_WAYS = 37
+# The private levels of a core. At a level's word: the offset of its table in the core's row; behind
+# it: its sets - 1, and its ways.
+L1, L2, SMALL, HUGE, TLB2 = range(24, 39, 3)  # caches; first-level TLBs (4 KiB, 2 MiB); second-level TLB
+L1_WAYS, L2_WAYS, SMALL_WAYS, HUGE_WAYS, TLB2_WAYS = range(26, 41, 3)  # L2_WAYS 0: no second level
+
+# The rest of the geometry: constants of the hardware.
+LINE_SHIFT = 39
+LLC_SETS = 84
+LLC_WAYS = 85
+LLC_AT = 86
+LLC_MASK = 87  # sets - 1 for a power of two, else -1
 ZEROES = 51  # 1: a fault leaves the lines of its page in the caches
 
-# The private parts of a core: a row of tables per core. L1 is at its beginning; a word holds the
-# offset of each other table.
+# The private parts of a core: a row of tables per core, L1 first, the branch predictor last.
 CORES = 40  # number of rows
 CORES_MOST = 41  # number of cores that threads are dealt to
 CORES_AT = 42
 CORE_WORDS = 43  # words from a core's row to the next row
-L2_OFFSET = 44
-SMALL_OFFSET = 45
-HUGE_OFFSET = 46
-TLB2_OFFSET = 47
 BRANCH_OFFSET = 52
 THREAD = 48  # the thread of the touches
 CORE = 49  # the thread's core
@@ -72,14 +62,9 @@ DIRECTORY_MOST = 59  # used entries at which the table is rebuilt
 
 # Resident pages.
 ROOT_AT = 60
-NODES_AT = 61
-NODES_USED = 63  # nodes ever used, the LIFO list of free nodes, nodes left
-NODE_FREE = 64
-NODES_LEFT = 65
-LEAVES_AT = 66
-LEAVES_USED = 67  # the same for leaves
-LEAF_FREE = 68
-LEAVES_LEFT = 69
+# The pools of nodes and leaves: the table, items ever used, the LIFO list of free items, items left.
+NODES_AT, NODES_USED, NODES_FREE, NODES_LEFT = range(61, 65)
+LEAVES_AT, LEAVES_USED, LEAVES_FREE, LEAVES_LEFT = range(65, 69)
 WHOLE_FRAMES = 70  # resident frames of 2 MiB on a huge page
 
 # Sink DISTANCES: model/memory/distances.py.

@@ -7,19 +7,35 @@ from heapsmith.model.memory.touches import touch
 
 
 @kernel
+def set_head(state: State, store: int, slab: int) -> None:
+    """Write the head of a store's list."""
+    touch(state.listener, int(state.stores[store]["at"]) + WORD, 1)
+    state.stores[store]["head"] = slab
+
+
+@kernel
+def set_next(state: State, slab: int, after: int) -> None:
+    """Write a slab's `next`."""
+    touch(state.listener, slab_at(state, slab) + SLAB_NEXT, 1)
+    state.slabs[slab]["next"] = after
+
+
+@kernel
+def set_previous(state: State, slab: int, before: int) -> None:
+    """Write a slab's `previous`."""
+    touch(state.listener, slab_at(state, slab) + SLAB_PREVIOUS, 1)
+    state.slabs[slab]["previous"] = before
+
+
+@kernel
 def push(state: State, store: int, slab: int) -> None:
     """Make `slab` the head of the list."""
     head = int(state.stores[store]["head"])
-    touch(state.listener, int(state.stores[store]["at"]) + WORD, 1)
-    touch(state.listener, slab_at(state, slab) + SLAB_NEXT, 1)
-    touch(state.listener, slab_at(state, slab) + SLAB_PREVIOUS, 1)
+    set_head(state, store, slab)
+    set_next(state, slab, head)
+    set_previous(state, slab, -1)
     if head >= 0:
-        touch(state.listener, slab_at(state, head) + SLAB_PREVIOUS, 1)
-    state.slabs[slab]["next"] = head
-    state.slabs[slab]["previous"] = -1
-    if head >= 0:
-        state.slabs[head]["previous"] = slab
-    state.stores[store]["head"] = slab
+        set_previous(state, head, slab)
 
 
 @kernel
@@ -30,17 +46,11 @@ def unlink(state: State, store: int, slab: int) -> None:
     touch(state.listener, slab_at(state, slab) + SLAB_NEXT, 0)
     touch(state.listener, slab_at(state, slab) + SLAB_PREVIOUS, 0)
     if after >= 0:
-        touch(state.listener, slab_at(state, after) + SLAB_PREVIOUS, 1)
+        set_previous(state, after, before)
     if before >= 0:
-        touch(state.listener, slab_at(state, before) + SLAB_NEXT, 1)
+        set_next(state, before, after)
     else:
-        touch(state.listener, int(state.stores[store]["at"]) + WORD, 1)
-    if after >= 0:
-        state.slabs[after]["previous"] = before
-    if before >= 0:
-        state.slabs[before]["next"] = after
-    else:
-        state.stores[store]["head"] = after
+        set_head(state, store, after)
 
 
 def chain(state: State, slab: int) -> list[int]:

@@ -6,7 +6,8 @@ The policy keeps no list of available slabs: it saves the cost of a list and pay
 from typing import Any
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.memory.layout import COUNTS, SLAB_BYTES, SLAB_CHILD, SLABS, TOTAL_SUPERSLABS, slab_at
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 
@@ -36,10 +37,10 @@ def gives(state: State, store: int) -> int:
             way = (int(state.slabs[slab]["place"]) - first + mapped) % mapped
             if way < nearest:
                 found, nearest = slab, way
-    touch(state.listener, COUNTS + TOTAL_SUPERSLABS, 0)
+    touch(state.listener, layout.TOTAL_SUPERSLABS, 0)
     touch(state.listener, int(state.stores[store]["at"]), 1 if found >= 0 else 0)
     for looked in range(min(nearest + 1, mapped)):
-        touch(state.listener, SLABS + (first + looked) % mapped * SLAB_BYTES + SLAB_CHILD, 0)
+        touch(state.listener, layout.SLABS + (first + looked) % mapped * layout.SLAB_BYTES + layout.SLAB_CHILD, 0)
         state.slabs_looked_at += 1
     if found >= 0:
         state.stores[store]["hot"] = found
@@ -57,14 +58,14 @@ def attach(state: State, store: int, slab: int) -> None:
 @kernel
 def add(state: State, store: int, slab: int) -> None:
     """Mark the slab as available to the class."""
-    touch(state.listener, slab_at(state, slab) + SLAB_CHILD, 1)
+    touch(state.listener, slab_at(state, slab) + layout.SLAB_CHILD, 1)
     state.slabs[slab]["child"] = store + 1
 
 
 @kernel
 def remove(state: State, store: int, slab: int) -> None:
     """Clear the mark of the slab."""
-    touch(state.listener, slab_at(state, slab) + SLAB_CHILD, 1)
+    touch(state.listener, slab_at(state, slab) + layout.SLAB_CHILD, 1)
     state.slabs[slab]["child"] = 0
 
 

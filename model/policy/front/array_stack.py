@@ -1,7 +1,8 @@
 """Array stack: a LIFO of pointers in an array; a free never touches the freed block."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
-from heapsmith.model.memory.layout import CLASS_BYTES, CLASS_CAPACITY, CLASS_FLUSH, CLASS_TRANSFER, CLASSES
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import class_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import FrontCode, Function
@@ -58,6 +59,6 @@ def push_lines(state: State, front: int, cls: int, block: int) -> None:
     capacity = int(state.classes[cls]["capacity"])
     stack_push_lines(state, front, int(state.fronts[front]["held"]), capacity)
     if state.fronts[front]["held"] == capacity:
-        slots_lines(state, front, cls, capacity, CLASS_FLUSH)
-        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
-        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_TRANSFER, 0)
+        slots_lines(state, front, cls, capacity, layout.CLASS_FLUSH)
+        touch(state.listener, class_at(cls) + layout.CLASS_CAPACITY, 0)
+        touch(state.listener, class_at(cls) + layout.CLASS_TRANSFER, 0)

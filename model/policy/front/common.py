@@ -3,18 +3,8 @@
 import msgspec
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
-from heapsmith.model.memory.layout import (
-    CLASS_BYTES,
-    CLASS_REFILL,
-    CLASS_SLOT,
-    CLASS_TRANSFER,
-    CLASSES,
-    COUNT_FLUSH,
-    FRONT_LIST,
-    WORD,
-    block_at,
-    count_at,
-)
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import block_at, class_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
 
@@ -158,7 +148,7 @@ def no_promotion(state: State, front: int, cls: int) -> int:
 def row_pop_lines(state: State, front: int, held: int) -> None:
     """Touch what a pop touches: the top, and the slot below (NULL under the oldest block)."""
     touch(state.listener, int(state.fronts[front]["top_at"]), 1)
-    touch(state.listener, int(state.fronts[front]["slots_at"]) + WORD * (held - 1), 0)
+    touch(state.listener, int(state.fronts[front]["slots_at"]) + layout.WORD * (held - 1), 0)
 
 
 @kernel
@@ -170,7 +160,7 @@ def stack_pop_lines(state: State, front: int, cls: int) -> None:
 @kernel
 def look_lines(state: State, front: int, cls: int) -> None:
     """Touch what another look into a stack touches."""
-    touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
+    touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
     if state.fronts[front]["held"] > 0:
         stack_pop_lines(state, front, cls)
 
@@ -184,15 +174,15 @@ def no_promotion_lines(state: State, heap: int, front: int, cls: int) -> None:
 def overflow_lines(state: State, heap: int, front: int, cls: int) -> None:
     """Touch the flush counters of a front of one level."""
     counts = count_at(state, heap, cls)
-    touch(state.listener, counts + COUNT_FLUSH, 1)
-    touch(state.listener, counts + COUNT_FLUSH + WORD, 1)
+    touch(state.listener, counts + layout.COUNT_FLUSH, 1)
+    touch(state.listener, counts + layout.COUNT_FLUSH + layout.WORD, 1)
 
 
 @kernel
 def stack_drain_lines(state: State, front: int, cls: int) -> None:
     """Touch what the drain of a stack touches."""
     touch(state.listener, int(state.fronts[front]["top_at"]), 1)
-    slots_lines(state, front, cls, int(state.fronts[front]["held"]), CLASS_SLOT)
+    slots_lines(state, front, cls, int(state.fronts[front]["held"]), layout.CLASS_SLOT)
 
 
 @hit_path
@@ -201,30 +191,30 @@ def stack_push_lines(state: State, front: int, held: int, capacity: int) -> None
     touch(state.listener, int(state.fronts[front]["top_at"]), 1)
     touch(state.listener, int(state.fronts[front]["end_at"]), 0)
     if held < capacity:
-        touch(state.listener, int(state.fronts[front]["slots_at"]) + WORD * held, 1)
+        touch(state.listener, int(state.fronts[front]["slots_at"]) + layout.WORD * held, 1)
 
 
 @kernel
 def stack_fill_lines(state: State, front: int, cls: int, count: int) -> None:
     """Touch what a refill of a stack touches: slots, top, and the class's word on transfers."""
-    slots_lines(state, front, cls, count, CLASS_REFILL)
+    slots_lines(state, front, cls, count, layout.CLASS_REFILL)
     touch(state.listener, int(state.fronts[front]["top_at"]), 1)
-    touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_TRANSFER, 0)
+    touch(state.listener, class_at(cls) + layout.CLASS_TRANSFER, 0)
 
 
 @kernel
 def slots_lines(state: State, front: int, cls: int, count: int, number: int) -> None:
     """Touch `count` slots of level 0, and `number` and the slots' place in the class's row."""
-    touch(state.listener, CLASSES + cls * CLASS_BYTES + number, 0)
-    touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
-    touch_bytes(state.listener, int(state.fronts[front]["slots_at"]), WORD * count, 1)
+    touch(state.listener, class_at(cls) + number, 0)
+    touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+    touch_bytes(state.listener, int(state.fronts[front]["slots_at"]), layout.WORD * count, 1)
 
 
 @hit_path
 def list_lines(state: State, front: int, number: int) -> None:
     """Touch a list: its count in the front's record, and its head."""
     touch(state.listener, int(state.fronts[front]["front_at"]) + number, 1)
-    touch(state.listener, int(state.fronts[front]["front_at"]) + FRONT_LIST, 1)
+    touch(state.listener, int(state.fronts[front]["front_at"]) + layout.FRONT_LIST, 1)
 
 
 @kernel

@@ -1,16 +1,8 @@
 """FIFO ring: a power-of-two ring of pointers; the oldest free block is reused first."""
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.memory.layout import (
-    CLASS_BYTES,
-    CLASS_CAPACITY,
-    CLASS_FLUSH,
-    CLASS_REFILL,
-    CLASS_SLOT,
-    CLASSES,
-    FRONT_HELD,
-    WORD,
-)
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import class_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import FULL, SELF, FrontCode, Function, Hit, total
@@ -116,17 +108,17 @@ def pop_lines(state: State, front: int, cls: int) -> None:
     """Touch what an allocation touches: the front's record, and the slot of the oldest block."""
     touch(state.listener, int(state.fronts[front]["front_at"]), 1)
     if state.fronts[front]["held"] > 0:
-        touch(state.listener, int(state.fronts[front]["slots_at"]) + WORD * int(state.fronts[front]["head"]), 0)
+        touch(state.listener, int(state.fronts[front]["slots_at"]) + layout.WORD * int(state.fronts[front]["head"]), 0)
 
 
 @kernel
 def look_lines(state: State, front: int, cls: int) -> None:
     """Touch what another look touches: its code reads mask and slots from the class's row."""
-    touch(state.listener, int(state.fronts[front]["front_at"]) + FRONT_HELD, 0)
+    touch(state.listener, int(state.fronts[front]["front_at"]) + layout.FRONT_HELD, 0)
     if state.fronts[front]["held"] > 0:
         pop_lines(state, front, cls)
-        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
-        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
+        touch(state.listener, class_at(cls) + layout.CLASS_CAPACITY, 0)
+        touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
 
 
 @kernel
@@ -136,7 +128,7 @@ def drain_lines(state: State, front: int, cls: int) -> None:
     last = int(state.classes[cls]["capacity"]) - 1
     for index in range(int(state.fronts[front]["held"])):
         place = (int(state.fronts[front]["head"]) + index) & last
-        touch(state.listener, int(state.fronts[front]["slots_at"]) + WORD * place, 0)
+        touch(state.listener, int(state.fronts[front]["slots_at"]) + layout.WORD * place, 0)
 
 
 @kernel
@@ -145,17 +137,17 @@ def push_lines(state: State, front: int, cls: int, block: int) -> None:
     touch(state.listener, int(state.fronts[front]["front_at"]), 1)
     last = int(state.classes[cls]["capacity"]) - 1
     head, held = int(state.fronts[front]["head"]), int(state.fronts[front]["held"])
-    touch(state.listener, int(state.fronts[front]["slots_at"]) + WORD * ((head + held) & last), 1)
+    touch(state.listener, int(state.fronts[front]["slots_at"]) + layout.WORD * ((head + held) & last), 1)
     if held > last:
-        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_CAPACITY, 0)
-        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
-        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_SLOT, 0)
+        touch(state.listener, class_at(cls) + layout.CLASS_CAPACITY, 0)
+        touch(state.listener, class_at(cls) + layout.CLASS_FLUSH, 0)
+        touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
         for index in range(int(state.classes[cls]["flush_batch"])):
-            touch(state.listener, int(state.fronts[front]["slots_at"]) + WORD * ((head + index) & last), 0)
+            touch(state.listener, int(state.fronts[front]["slots_at"]) + layout.WORD * ((head + index) & last), 0)
 
 
 @kernel
 def fill_lines(state: State, front: int, cls: int, count: int) -> None:
     """Touch what a refill touches."""
     touch(state.listener, int(state.fronts[front]["front_at"]), 1)
-    slots_lines(state, front, cls, count, CLASS_REFILL)
+    slots_lines(state, front, cls, count, layout.CLASS_REFILL)

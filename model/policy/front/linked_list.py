@@ -1,15 +1,8 @@
 """Linked list through the free blocks' first words: LIFO, no array; every pop reads the block."""
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.memory.layout import (
-    CLASS_BYTES,
-    CLASS_FLUSH,
-    CLASS_REFILL,
-    CLASSES,
-    FRONT_HELD,
-    FRONT_LIST,
-    block_at,
-)
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import block_at, class_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import FULL, SELF, FrontCode, Function, Hit, total
@@ -80,7 +73,7 @@ def drain(state: State, front: int, cls: int) -> int:
 def pop_lines(state: State, front: int, cls: int) -> None:
     """Touch what an allocation touches: the front's record, and the link of the newest block."""
     held = int(state.fronts[front]["held"])
-    touch(state.listener, int(state.fronts[front]["front_at"]) + FRONT_LIST, 1)
+    touch(state.listener, int(state.fronts[front]["front_at"]) + layout.FRONT_LIST, 1)
     if held > 0:
         touch(state.listener, int(state.fronts[front]["front_at"]), 1)
         links_lines(state, state.slots, int(state.fronts[front]["base"]) + held - 1, 1, 0)
@@ -89,7 +82,7 @@ def pop_lines(state: State, front: int, cls: int) -> None:
 @kernel
 def look_lines(state: State, front: int, cls: int) -> None:
     """Touch what another look into the list touches."""
-    touch(state.listener, int(state.fronts[front]["front_at"]) + FRONT_HELD, 0)
+    touch(state.listener, int(state.fronts[front]["front_at"]) + layout.FRONT_HELD, 0)
     if state.fronts[front]["held"] > 0:
         pop_lines(state, front, cls)
 
@@ -97,18 +90,18 @@ def look_lines(state: State, front: int, cls: int) -> None:
 @kernel
 def drain_lines(state: State, front: int, cls: int) -> None:
     """Touch what a drain touches: the list's record, and all links."""
-    list_lines(state, front, FRONT_HELD)
+    list_lines(state, front, layout.FRONT_HELD)
     links_lines(state, state.slots, int(state.fronts[front]["base"]), int(state.fronts[front]["held"]), 0)
 
 
 @kernel
 def push_lines(state: State, front: int, cls: int, block: int) -> None:
     """Touch what a free touches: the record and the block; an overflow reads the newest links."""
-    list_lines(state, front, FRONT_HELD)
+    list_lines(state, front, layout.FRONT_HELD)
     touch(state.listener, block_at(state, block), 1)
     held = int(state.fronts[front]["held"])
     if held == state.classes[cls]["capacity"]:
-        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
+        touch(state.listener, class_at(cls) + layout.CLASS_FLUSH, 0)
         flushed = int(state.classes[cls]["flush_batch"])
         newest = int(state.fronts[front]["base"]) + held - flushed
         links_lines(state, state.slots, newest, flushed, 0)
@@ -117,7 +110,7 @@ def push_lines(state: State, front: int, cls: int, block: int) -> None:
 @kernel
 def fill_lines(state: State, front: int, cls: int, count: int) -> None:
     """Touch what a refill touches: all blocks pass through slots; all but the first get links."""
-    slots_lines(state, front, cls, count, CLASS_REFILL)
+    slots_lines(state, front, cls, count, layout.CLASS_REFILL)
     if count > 1:
-        list_lines(state, front, FRONT_HELD)
+        list_lines(state, front, layout.FRONT_HELD)
         links_lines(state, state.moved, 1, count - 1, 1)

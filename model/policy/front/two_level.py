@@ -3,18 +3,8 @@
 import msgspec
 
 from heapsmith.model.compile.kernel import hit_path, kernel
-from heapsmith.model.memory.layout import (
-    CLASS_BYTES,
-    CLASS_FLUSH,
-    CLASS_LIST_CAPACITY,
-    CLASS_PROMOTE,
-    CLASS_SPILL,
-    CLASSES,
-    COUNT_HIT1,
-    COUNT_SPILL,
-    FRONT_LISTED,
-    count_at,
-)
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import class_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import FrontCode, Function
@@ -166,13 +156,13 @@ def promote_lines(state: State, heap: int, front: int, cls: int) -> None:
     """Touch what a promotion touches: the newest links of level 1, and the slots of level 0."""
     listed = int(state.fronts[front]["listed"])
     batch = min(int(state.classes[cls]["promote_batch"]), listed)
-    touch(state.listener, int(state.fronts[front]["front_at"]) + FRONT_LISTED, 0)
+    touch(state.listener, int(state.fronts[front]["front_at"]) + layout.FRONT_LISTED, 0)
     if batch > 0:
-        list_lines(state, front, FRONT_LISTED)
-        slots_lines(state, front, cls, batch - 1, CLASS_PROMOTE)
+        list_lines(state, front, layout.FRONT_LISTED)
+        slots_lines(state, front, cls, batch - 1, layout.CLASS_PROMOTE)
         newest = int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"]) + listed - batch
         links_lines(state, state.slots, newest, batch, 0)
-        touch(state.listener, count_at(state, heap, cls) + COUNT_HIT1, 1)
+        touch(state.listener, count_at(state, heap, cls) + layout.COUNT_HIT1, 1)
 
 
 @kernel
@@ -180,9 +170,9 @@ def drain_lines(state: State, front: int, cls: int) -> None:
     """Touch what a drain of the stack and the list touches."""
     listed = int(state.fronts[front]["listed"])
     stack_drain_lines(state, front, cls)
-    touch(state.listener, int(state.fronts[front]["front_at"]) + FRONT_LISTED, 1)
+    touch(state.listener, int(state.fronts[front]["front_at"]) + layout.FRONT_LISTED, 1)
     if listed > 0:
-        list_lines(state, front, FRONT_LISTED)
+        list_lines(state, front, layout.FRONT_LISTED)
     oldest = int(state.fronts[front]["base"]) + int(state.classes[cls]["capacity"])
     links_lines(state, state.slots, oldest, listed, 0)
 
@@ -190,7 +180,7 @@ def drain_lines(state: State, front: int, cls: int) -> None:
 @kernel
 def overflow_lines(state: State, heap: int, front: int, cls: int) -> None:
     """Touch the counters of a spill, and of a flush if level 1 has no room for the spill."""
-    touch(state.listener, count_at(state, heap, cls) + COUNT_SPILL, 1)
+    touch(state.listener, count_at(state, heap, cls) + layout.COUNT_SPILL, 1)
     spill = int(state.classes[cls]["spill_batch"])
     if state.fronts[front]["listed"] + spill > state.classes[cls]["list_capacity"]:
         one_level_overflow_lines(state, heap, front, cls)
@@ -210,11 +200,11 @@ def spill_lines(state: State, front: int, cls: int) -> None:
     """Touch what a spill touches: links of the oldest, all slots, and links that a flush reads."""
     capacity, spill = int(state.classes[cls]["capacity"]), int(state.classes[cls]["spill_batch"])
     base, listed = int(state.fronts[front]["base"]), int(state.fronts[front]["listed"])
-    slots_lines(state, front, cls, capacity, CLASS_SPILL)
-    touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_LIST_CAPACITY, 0)
-    list_lines(state, front, FRONT_LISTED)
+    slots_lines(state, front, cls, capacity, layout.CLASS_SPILL)
+    touch(state.listener, class_at(cls) + layout.CLASS_LIST_CAPACITY, 0)
+    list_lines(state, front, layout.FRONT_LISTED)
     links_lines(state, state.slots, base, spill, 1)
     if listed + spill > state.classes[cls]["list_capacity"]:
-        touch(state.listener, CLASSES + cls * CLASS_BYTES + CLASS_FLUSH, 0)
+        touch(state.listener, class_at(cls) + layout.CLASS_FLUSH, 0)
         flushed = min(int(state.classes[cls]["flush_batch"]), listed)
         links_lines(state, state.slots, base + capacity + listed - flushed, flushed, 0)

@@ -2,19 +2,8 @@
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
-from heapsmith.model.memory.layout import (
-    CLASS_BYTES,
-    CLASS_MASK,
-    CLASSES,
-    LIVE,
-    SLAB_CLASS_NUMBER,
-    SLAB_SHIFT,
-    SPAN,
-    WORD,
-    block_at,
-    heap_at,
-    slab_at,
-)
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import block_at, class_at, heap_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, touch, touch_bytes
 
@@ -23,8 +12,8 @@ from heapsmith.model.memory.touches import gone, touch, touch_bytes
 def live_lines(state: State, block: int, write: int) -> None:
     """Touch a small block's byte in the live map."""
     if state.live_map == 1:
-        offset = block_at(state, block) - SPAN
-        touch(state.listener, LIVE + (offset >> state.grain_shift), write)
+        offset = block_at(state, block) - layout.SPAN
+        touch(state.listener, layout.LIVE + (offset >> state.grain_shift), write)
 
 
 @hit_path
@@ -46,10 +35,10 @@ def dies_lines(state: State, block: int) -> None:
 @kernel
 def sealed_lines(state: State, block: int, is_born: int) -> None:
     """Touch a small block with a canary: malloc reads all of it, free clears all of it."""
-    cls = block & CLASS_MASK
+    cls = block & layout.CLASS_MASK
     at, usable = block_at(state, block), int(state.classes[cls]["usable"])
-    touch(state.listener, slab_at(state, block >> SLAB_SHIFT) + SLAB_CLASS_NUMBER, 0)
-    touch(state.listener, CLASSES + cls * CLASS_BYTES, 0)
+    touch(state.listener, slab_at(state, block >> layout.SLAB_SHIFT) + layout.SLAB_CLASS_NUMBER, 0)
+    touch(state.listener, class_at(cls), 0)
     touch_bytes(state.listener, at, usable + state.tail_bytes, 1 - is_born)
     if is_born:
         touch_bytes(state.listener, at + usable, state.tail_bytes, 1)
@@ -59,7 +48,7 @@ def sealed_lines(state: State, block: int, is_born: int) -> None:
 def given_lines(state: State, block: int) -> None:
     """Touch the header of a small block that returns to its slab: all of the block must be zero."""
     if state.tail_bytes > 0 and state.header_bytes > 0:
-        touch(state.listener, block_at(state, block) - WORD, 1)
+        touch(state.listener, block_at(state, block) - layout.WORD, 1)
 
 
 @hit_path
@@ -75,7 +64,7 @@ def quarantine_lines(state: State, heap: int, place: int) -> None:
     """Touch a place of a heap's quarantine, and its counts."""
     at = heap_at(state, heap) + state.heap_quarantine
     touch(state.listener, at, 1)
-    touch(state.listener, at + WORD + WORD * place, 1)
+    touch(state.listener, at + layout.WORD + layout.WORD * place, 1)
 
 
 @kernel
@@ -84,4 +73,4 @@ def map_is_released(state: State, place: int) -> None:
     size = state.slab_bytes >> state.grain_shift
     if state.live_map == 1 and size >= PAGE:
         state.memory_calls += 1
-        gone(state.listener, LIVE + place * size, size)
+        gone(state.listener, layout.LIVE + place * size, size)
