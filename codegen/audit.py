@@ -14,7 +14,7 @@ from heapsmith.codegen.claims import Row, counted, exits, functions, judged
 from heapsmith.codegen.disassembly import Listing, Unreadable, disassemble, paths
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.figures import audit_figures
-from heapsmith.codegen.generate import HEADER, HEADER_PURPOSE, PURPOSES, RUNTIME, UNIT, UNIT_PURPOSE, generate
+from heapsmith.codegen.generate import HEADER, HEADER_PURPOSE, PURPOSES, RUNTIME, UNIT, UNIT_PURPOSE
 from heapsmith.codegen.shape import audit_shape
 from heapsmith.codegen.toolchain import Compiler, complaints, find_gcc
 from heapsmith.model.design.design import Design
@@ -64,18 +64,11 @@ class AuditReport(msgspec.Struct, frozen=True):
         return [row for row in self.rows if not row.ok]
 
 
-def audit(design: Design, *, library: Path | None = None) -> AuditReport:
-    """Emit the C of a design and check its claims; `library` is its release build if it exists.
+def audit_emitted(design: Design, emitted: Path, *, library: Path | None = None) -> AuditReport:
+    """Check the claims of a design's C in `emitted`; `library` is its release build if it exists.
 
     Raises Missing without gcc or objdump.
     """
-    with scratch() as emitted:
-        generate(design, emitted)
-        return audit_emitted(design, emitted, library=library)
-
-
-def audit_emitted(design: Design, emitted: Path, *, library: Path | None = None) -> AuditReport:
-    """Like `audit`, for C that is already in the folder `emitted`."""
     gcc = find_gcc()
     plan = make_plan(design)
     files = {name: (emitted / name).read_text() for name in (*PURPOSES, UNIT, HEADER)}

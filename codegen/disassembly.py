@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from heapsmith.codegen.toolchain import find_tool, run_tool
 from heapsmith.model.errors import Missing
-from heapsmith.model.policy.emitted import Hit
+from heapsmith.model.policy.emitted import NOTHING, Hit, total
 
 FORMAT = "elf64-x86-64"
 MAX_PATHS = 64
@@ -38,7 +38,8 @@ BRANCHES = _words(
     "ja jae jb jbe jc je jg jge jl jle jna jnae jnb jnbe jnc jne jng jnge jnl jnle jno jnp jns jnz jo jp jpe jpo js jz"
 )
 
-CONTROL = _words("jmp call push pop")
+SIZED = NEUTRAL | WRITES | UPDATES | READS | _words("jmp call push pop")
+"""Behind these, AT&T's syntax may write the operand size."""
 
 PREFIXES = _words("bnd notrack data16 cs ds repz")
 """Prefixes that change neither the reads nor the writes of these instructions."""
@@ -68,12 +69,7 @@ class MachinePath(NamedTuple):
 
     def hit(self) -> Hit:
         """Loads, stores and conditional branches; an update of memory is a load and a store."""
-        traffic = [memory_traffic(instruction) for instruction in self.instructions]
-        return Hit(
-            sum(loads for loads, _ in traffic),
-            sum(stores for _, stores in traffic),
-            sum(instruction.mnemonic in BRANCHES for instruction in self.instructions),
-        )
+        return total(*map(effect, self.instructions))
 
 
 class Listing(NamedTuple):
@@ -81,10 +77,6 @@ class Listing(NamedTuple):
 
     code: dict[int, Instruction]
     symbols: dict[str, int]
-
-    def names_at(self, address: int) -> list[str]:
-        """The function symbols at an address, without gcc's suffixes (.part.0, .isra.0, .cold)."""
-        return [name.partition(".")[0] for name, start in self.symbols.items() if start == address]
 
 
 def disassemble(library: Path) -> Listing:
@@ -116,7 +108,8 @@ def _split(shown: str) -> tuple[str, tuple[str, ...]]:
     while len(words) > 1 and words[0] in PREFIXES:
         words = words[1].split(maxsplit=1)
     operands = re.split(r",(?![^(]*\))", words[1].strip()) if len(words) > 1 else []
-    return _plain(words[0]), tuple(operands)
+    has_size = words[0] not in SIZED and words[0][-1] in "bwlq" and words[0][:-1] in SIZED
+    return words[0][:-1] if has_size else words[0], tuple(operands)
 
 
 def paths(listing: Listing, function: str, exits: frozenset[str], own: frozenset[str]) -> list[MachinePath]:
@@ -166,42 +159,34 @@ def _target(
     if direct is None:
         raise Unreadable(f"goes where it cannot be followed: {instruction}")
     address = int(direct[1], 16)
-    label = re.split(r"[+.@]", direct[2])[0]
-    names = listing.names_at(address) or [label]
+    labels = [name for name, start in listing.symbols.items() if start == address] or [direct[2]]
+    names = [re.split(r"[+.@]", label)[0] for label in labels]  # without gcc's suffixes .part.0, .isra.0, .cold
     slow = next((name for name in names if name in exits), "")
     if not slow and known.isdisjoint(names):
         raise Unreadable(f"leaves for {names[0]}, which is no declared slow path")
     return address, slow
 
 
-def memory_traffic(instruction: Instruction) -> tuple[int, int]:
-    """Loads and stores of an instruction. Raises Unreadable for a form outside the tables."""
+def effect(instruction: Instruction) -> Hit:
+    """What an instruction adds to a hit path. Raises Unreadable for a form outside the tables."""
     mnemonic, operands = instruction.mnemonic, instruction.operands
-    in_memory = [_is_memory(operand) for operand in operands]
-    last = bool(in_memory and in_memory[-1])
-    if mnemonic in NEUTRAL or mnemonic in BRANCHES:
-        return 0, 0
+    # An operand is in memory if it is neither an immediate nor a register.
+    in_memory = [not re.fullmatch(r"\$.*|%[a-z0-9]+", operand) for operand in operands]
+    last = int(bool(in_memory) and in_memory[-1])
+    if mnemonic in NEUTRAL:
+        return NOTHING
+    if mnemonic in BRANCHES:
+        return Hit(0, 0, 1)
     if mnemonic in {"jmp", "call"}:
-        return int(operands[0].startswith("*") and "(" in operands[0]), 0
+        return Hit(int(operands[0].startswith("*") and "(" in operands[0]), 0, 0)
     if mnemonic == "push":
-        return int(last), 1
+        return Hit(last, 1, 0)
     if mnemonic == "pop":
-        return 1, int(last)
+        return Hit(1, last, 0)
     if mnemonic in WRITES or mnemonic.startswith("set"):
-        return sum(in_memory[:-1]), int(last)
+        return Hit(sum(in_memory[:-1]), last, 0)
     if mnemonic in UPDATES:
-        return sum(in_memory), int(last)
+        return Hit(sum(in_memory), last, 0)
     if mnemonic in READS or mnemonic.startswith("cmov"):
-        return sum(in_memory), 0
+        return Hit(sum(in_memory), 0, 0)
     raise Unreadable(f"unknown instruction form: {instruction}")
-
-
-def _plain(mnemonic: str) -> str:
-    """The mnemonic without AT&T's operand size."""
-    known = NEUTRAL | WRITES | UPDATES | READS | CONTROL
-    return mnemonic[:-1] if mnemonic not in known and mnemonic[:-1] in known and mnemonic[-1] in "bwlq" else mnemonic
-
-
-def _is_memory(operand: str) -> bool:
-    """Whether an AT&T operand is neither a register nor an immediate."""
-    return not operand.startswith("$") and not re.fullmatch(r"%[a-z0-9]+", operand)

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from operator import add, floordiv, lshift, mul, rshift, sub
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,14 +23,7 @@ PLAIN_TABLE = re.compile(r"const uint8_t (\w+)\[\w+\] = \{([\d,\s]*)\};")
 Numbers = dict[Any, Any]
 """A table or a table row: by index or field, an integer, name, None (NULL), text, or Numbers."""
 
-OPERATORS = {
-    "+": int.__add__,
-    "-": int.__sub__,
-    "*": int.__mul__,
-    "/": int.__floordiv__,
-    "<<": int.__lshift__,
-    ">>": int.__rshift__,
-}
+OPERATORS = {"+": add, "-": sub, "*": mul, "/": floordiv, "<<": lshift, ">>": rshift}
 
 
 class Unit(NamedTuple):
@@ -96,15 +90,11 @@ def _numbers(node: c_ast.InitList, enums: dict[str, int]) -> Numbers:
     index = 0
     for item in node.exprs:
         named = isinstance(item, c_ast.NamedInitializer)
-        key = value(_designator(item.name[0]), enums) if named else index
+        # pycparser 3 wraps a field or index in a node
+        key = value(getattr(item.name[0], "expr", item.name[0]), enums) if named else index
         found[key] = value(item.expr if named else item, enums)
         index = key + 1 if isinstance(key, int) else index
     return found
-
-
-def _designator(node: c_ast.Node) -> c_ast.Node:
-    """The field or index of a designator; later versions than pycparser 2 wrap it in a node."""
-    return getattr(node, "expr", node)
 
 
 def c_text(node: c_ast.Node) -> str:

@@ -136,11 +136,11 @@ def contents(design: Design) -> dict[str, bytes]:
 
 def _manifest(plan: Plan, files: dict[str, bytes]) -> bytes:
     """One `sha256  name` line per emitted file and runtime source (the format of sha256sum)."""
-    lines = [f"{hashlib.sha256(text).hexdigest()}  {name}" for name, text in sorted(files.items())]
     sources = runtime_sources(plan)
+    listed = dict(sorted(files.items()))
     for source in [*sorted(_headers(sources)), *sources]:
-        lines.append(f"{hashlib.sha256(source.read_bytes()).hexdigest()}  runtime/{source.relative_to(RUNTIME)}")
-    return ("\n".join(lines) + "\n").encode()
+        listed[f"runtime/{source.relative_to(RUNTIME)}"] = source.read_bytes()
+    return "".join(f"{hashlib.sha256(text).hexdigest()}  {name}\n" for name, text in listed.items()).encode()
 
 
 def _headers(sources: list[Path]) -> set[Path]:

@@ -50,11 +50,8 @@ def find_gcc() -> Compiler:
 def _first_diagnostic(stderr: str) -> str:
     """The first error line of a tool, else its first line of any kind."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not line.startswith("collect2:")]
-    for mark in ("error:", "undefined reference", "cannot find"):
-        for line in lines:
-            if mark in line:
-                return line
-    return lines[0] if lines else "no diagnostic"
+    marks = ("error:", "undefined reference", "cannot find", "")
+    return next((line for mark in marks for line in lines if mark in line), "no diagnostic")
 
 
 def run_tool(command: Sequence[str], what: str, given: str | None = None) -> str:

@@ -87,28 +87,23 @@ def verify(
     not compile.
     """
     tell = progress or (lambda what, done, total: None)
+    plan = make_plan(design)
     for trace in traces:
         with TraceReader(trace):
             pass  # report a missing or foreign file before the builds
     with scratch() as folder:
         emitted = folder / "emitted"
         generate(design, emitted)
-        libraries = build_libraries(design, emitted, folder, release)
-        audited = audit_emitted(design, emitted, library=libraries[-1].path) if audit else None
-        runs = [run for trace in traces for run in replay(make_plan(design), libraries, trace, tell)]
+        checked = build_emitted(emitted, folder / "checked.so", checked=True)
+        release = release or build_emitted(emitted, folder / "release.so")
+        libraries = [
+            Library("checked", checked, CHECK_EVERY, counted(plan, checked=True)),
+            Library("release", release, 0, counted(plan, checked=False)),
+        ]
+        audited = audit_emitted(design, emitted, library=release) if audit else None
+        runs = [run for trace in traces for run in replay(plan, libraries, trace, tell)]
     ok = all(run.difference is None for run in runs) and (audited is None or audited.ok)
     return VerifyReport(design.name, design.hash(), ok, audited, runs)
-
-
-def build_libraries(design: Design, emitted: Path, folder: Path, release: Path | None = None) -> list[Library]:
-    """Build the checked and the release library of the C in `emitted`; `release` if it exists."""
-    plan = make_plan(design)
-    checked = build_emitted(emitted, folder / "checked.so", checked=True)
-    release = release or build_emitted(emitted, folder / "release.so")
-    return [
-        Library("checked", checked, CHECK_EVERY, counted(plan, checked=True)),
-        Library("release", release, 0, counted(plan, checked=False)),
-    ]
 
 
 class _Side:

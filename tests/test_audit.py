@@ -10,13 +10,14 @@ from covering import soon
 from preloaded import FIRST_BUILT_IN
 
 from heapsmith.bench.common.built import library_of
-from heapsmith.codegen.audit import AuditReport, audit, audit_emitted
+from heapsmith.codegen.audit import AuditReport, audit_emitted
 from heapsmith.codegen.build import FLAGS, build_emitted
-from heapsmith.codegen.disassembly import Unreadable, memory_traffic, parse_listing, paths
+from heapsmith.codegen.disassembly import Unreadable, effect, parse_listing, paths
 from heapsmith.codegen.generate import generate
 from heapsmith.model.design.design import ClassFront, Design, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import Missing
+from heapsmith.model.files import scratch
 from heapsmith.model.policy.emitted import Hit
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
@@ -48,7 +49,7 @@ def complaints(report: AuditReport) -> list[str]:
 @pytest.mark.parametrize("name", FIRST_BUILT_IN)
 def test_built_in_designs_do_what_they_claim(name: str) -> None:
     design = load(name)
-    report = audit(design, library=library_of(design))
+    report = audit(design)
     assert complaints(report) == []
     assert report.ok
     counted = [row.name for row in report.rows if row.check == "machine code"]
@@ -59,6 +60,13 @@ def test_built_in_designs_do_what_they_claim(name: str) -> None:
     assert report == msgspec.json.decode(msgspec.json.encode(report), type=AuditReport)
 
 
+def audit(design: Design) -> AuditReport:
+    """The audit of a design's C and of its library."""
+    with scratch() as emitted:
+        generate(design, emitted)
+        return audit_emitted(design, emitted, library=library_of(design))
+
+
 @needs_tools
 @pytest.mark.parametrize("remote", soon(("local_cache", "owner_list"), ["local_cache"]))
 @pytest.mark.parametrize("classifier", soon(("slab_map", "class_region", "header"), ["slab_map"]))
@@ -66,7 +74,7 @@ def test_every_front_under_every_dispatch(classifier: str, remote: str) -> None:
     empties = "dedicated" if classifier == "class_region" else "shared"
     chosen = {"classifier": classifier, "remote": remote, "empties": empties}
     design = msgspec.structs.replace(EVERY_FRONT, **chosen)
-    assert complaints(audit(design, library=library_of(design))) == []
+    assert complaints(audit(design)) == []
 
 
 @needs_tools
@@ -79,7 +87,7 @@ def test_every_front_under_every_dispatch(classifier: str, remote: str) -> None:
     ids=lambda design: design.name,
 )
 def test_a_single_class_is_compiled_into_malloc_and_free(design: Design) -> None:
-    assert complaints(audit(design, library=library_of(design))) == []
+    assert complaints(audit(design)) == []
 
 
 TAMPERED = Design(
@@ -330,7 +338,7 @@ def test_code_that_cannot_be_followed_is_refused(function: str, words: str) -> N
 )
 def test_loads_and_stores_of_an_instruction(instruction: str, loads: int, stores: int) -> None:
     (parsed,) = parse_listing(f"  10:\t{instruction}").code.values()
-    assert memory_traffic(parsed) == (loads, stores)
+    assert effect(parsed)[:2] == (loads, stores)
 
 
 @pytest.mark.parametrize(
@@ -339,4 +347,4 @@ def test_loads_and_stores_of_an_instruction(instruction: str, loads: int, stores
 def test_unknown_instructions_are_refused(instruction: str) -> None:
     (parsed,) = parse_listing(f"  10:\t{instruction}").code.values()
     with pytest.raises(Unreadable, match="unknown instruction form"):
-        memory_traffic(parsed)
+        effect(parsed)

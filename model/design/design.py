@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get
 import msgspec
 
 from heapsmith.model import policy
-from heapsmith.model.constants import HUGE_PAGE, PAGE, TRANSFER_BATCHES
+from heapsmith.model.constants import HUGE_PAGE, PAGE
 from heapsmith.model.errors import BadInput
 from heapsmith.model.policy.front.common import FrontPlan
 from heapsmith.model.policy.release.common import ADVICES
@@ -48,6 +48,12 @@ def _doc(text: str) -> msgspec.Meta:
     return msgspec.Meta(description=text)
 
 
+def _default(field: str) -> Any:
+    """Return the field's value in a design that makes no choice: a name, or a policy's numbers."""
+    row = policy.default(field)
+    return msgspec.field(default_factory=row.Params) if hasattr(row, "Params") else row.NAME
+
+
 class ClassFront(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The front of some size classes, if it differs from the design's."""
 
@@ -67,12 +73,10 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal[8, 16],
         _doc("step of the size table. 8 allows a class of 8 bytes; requests of 16 bytes or more are 16-aligned always"),
     ] = 16
-    classifier: Annotated[Classifier, _doc("how free() finds a block's class")] = policy.default("classifier").NAME
-    slab_choice: Annotated[SlabChoice, _doc("which slab of a class serves a refill")] = policy.default(
-        "slab_choice"
-    ).NAME
-    empties: Annotated[Empties, _doc("which classes an empty slab serves")] = policy.default("empties").NAME
-    remote: Annotated[Remote, _doc("where a block freed by another thread goes")] = policy.default("remote").NAME
+    classifier: Annotated[Classifier, _doc("how free() finds a block's class")] = _default("classifier")
+    slab_choice: Annotated[SlabChoice, _doc("which slab of a class serves a refill")] = _default("slab_choice")
+    empties: Annotated[Empties, _doc("which classes an empty slab serves")] = _default("empties")
+    remote: Annotated[Remote, _doc("where a block freed by another thread goes")] = _default("remote")
     slab_bytes: Annotated[int, _doc("a power of two, 4096 to 2097152")] = 65_536
     superslab_bytes: Annotated[int, _doc("a power of two, slab_bytes to 67108864: bytes of each map call")] = 2_097_152
     slab_span_bytes: Annotated[int, _doc("address space reserved for slabs: a power of two")] = 1 << 38
@@ -103,17 +107,11 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 67_108_864
     foreign: Annotated[
         Foreign, _doc("free() of a block of another malloc: leak ignores it, next calls the next library's free()")
-    ] = policy.default("foreign").NAME
-    front: Annotated[Front, _doc("the front of every class that class_front does not name")] = msgspec.field(
-        default_factory=policy.default("front").Params
-    )
+    ] = _default("foreign")
+    front: Annotated[Front, _doc("the front of every class that class_front does not name")] = _default("front")
     class_front: Annotated[list[ClassFront], _doc("fronts of single classes")] = msgspec.field(default_factory=list)
-    release: Annotated[Release, _doc("which pages go back to the OS")] = msgspec.field(
-        default_factory=policy.default("release").Params
-    )
-    hardening: Annotated[Hardening, _doc("what misuse the heap looks for")] = msgspec.field(
-        default_factory=policy.default("hardening").Params
-    )
+    release: Annotated[Release, _doc("which pages go back to the OS")] = _default("release")
+    hardening: Annotated[Hardening, _doc("what misuse the heap looks for")] = _default("hardening")
 
     def why_not_valid(self) -> str | None:
         """Return why this design cannot be built, with the field's path, or None."""
@@ -243,22 +241,9 @@ def header_bytes(design: Design) -> int:
     return int(design.row("classifier").HEADER_BYTES)
 
 
-def transfer_batches(design: Design, front: FrontPlan, stride: int) -> int:
-    """Return how many flushed batches of a class may wait in the transfer cache."""
-    if design.row("remote").OWNED or not policy.row("front", front.kind).BATCHED:
-        return 0
-    return min(TRANSFER_BATCHES, design.transfer_bytes // (front.flush * stride))
-
-
 def tail_bytes(design: Design) -> int:
     """Return the bytes behind each block that hardening takes."""
     return int(design.row("hardening").TAIL_BYTES)
-
-
-def guard_slabs(design: Design) -> int:
-    """Return the inaccessible slabs at the end of each superslab; a huge page has no such end."""
-    slabs = design.superslab_bytes // design.slab_bytes
-    return int(design.row("hardening").GUARDED and slabs > 1 and design.thp != "always")
 
 
 def asks_huge_pages(design: Design) -> bool:
@@ -345,9 +330,7 @@ def load(spec: str) -> Design:
     if not (path.suffix == ".toml" or path.exists()):
         path = BUILTIN / f"{spec}.toml"
         if not path.is_file():
-            near = difflib.get_close_matches(spec, builtin_names(), n=1, cutoff=0.4)
-            hint = f"did you mean '{near[0]}'?" if near else f"built in are {', '.join(builtin_names())}"
-            raise BadInput(f"{spec}: neither a design file nor a built-in design; {hint}")
+            raise BadInput(f"{spec}: neither a design file nor a built-in design{_hint(spec, builtin_names())}")
     return parse(read_text(path, spec), spec)
 
 

@@ -4,25 +4,9 @@ from bisect import bisect_left
 
 import msgspec
 
-from heapsmith.model import policy
-from heapsmith.model.constants import (
-    BUDGET_GROWTH,
-    HUGE_PAGE,
-    PAGE,
-    RUN_BEST_OF,
-    RUN_BINS,
-    RUN_CACHE_SLOTS,
-    TRANSFER_IDLE,
-)
-from heapsmith.model.design.design import (
-    Design,
-    asks_huge_pages,
-    derive_front,
-    guard_slabs,
-    header_bytes,
-    tail_bytes,
-    transfer_batches,
-)
+from heapsmith.model import constants, policy
+from heapsmith.model.constants import PAGE
+from heapsmith.model.design.design import Design, asks_huge_pages, derive_front, header_bytes, tail_bytes
 from heapsmith.model.memory.layout import Layout, layout_of
 from heapsmith.model.policy.front.common import FrontPlan
 
@@ -94,12 +78,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     bitmap_words: int
     reciprocal_shift: int = RECIPROCAL_SHIFT
     page_bytes: int = PAGE
-    huge_page_bytes: int = HUGE_PAGE
+    huge_page_bytes: int = constants.HUGE_PAGE
     run_span_bytes: int
     run_span_pages: int
     run_step_pages: int = RUN_STEP_PAGES
-    run_bins: int = RUN_BINS
-    run_best_of: int = RUN_BEST_OF
+    run_bins: int = constants.RUN_BINS
+    run_best_of: int = constants.RUN_BEST_OF
     huge_bytes: int
     run_cache_bytes: int
     slab_budget_bytes: int
@@ -110,13 +94,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     quarantine: int
     transfer_slots: int
     transfer_room: int
-    transfer_idle: int = TRANSFER_IDLE
+    transfer_idle: int = constants.TRANSFER_IDLE
     dispatch: str
     inline_alloc: bool
     inline_free: bool
-    run_cache_slots: int = RUN_CACHE_SLOTS
+    run_cache_slots: int = constants.RUN_CACHE_SLOTS
     release_lazily: int
-    budget_growth: int = BUDGET_GROWTH
+    budget_growth: int = constants.BUDGET_GROWTH
     thp_asked: int
     thp_slabs_from_bytes: int
     thp_runs_from_bytes: int
@@ -132,7 +116,7 @@ def make_plan(design: Design) -> Plan:
     header, tail = header_bytes(design), tail_bytes(design)
     bias = header + tail
     classes = _classes(design, header, tail)
-    hardening = _hardening(design)
+    options = _options(design)
     transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
     dispatch = "stack" if any(row.stack for row in classes) else "table"
     inlines = dispatch == "stack" and not design.row("hardening").LIVE_MAP
@@ -163,13 +147,11 @@ def make_plan(design: Design) -> Plan:
         inline_alloc=inlines,
         inline_free=inlines and not design.row("remote").OWNED,
         layout=layout_of(
-            len(classes), direct_limit, RUN_CACHE_SLOTS, hardening["quarantine_slots"], slots_per_heap, PAGE
+            len(classes), direct_limit, constants.RUN_CACHE_SLOTS, options["quarantine_slots"], slots_per_heap, PAGE
         ),
         **{field: getattr(design, field) for field in FROM_DESIGN},
         **_slab_span(design),
-        **_release(design),
-        **hardening,
-        **_huge_pages(design),
+        **options,
     )
 
 
@@ -191,38 +173,28 @@ def _slab_span(design: Design) -> dict[str, int]:
     }
 
 
-def _release(design: Design) -> dict[str, int]:
-    """Return the plan's numbers of page release, 0 if the policy lacks a number."""
-    budgets = ("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes")
-    lazily = int(getattr(design.release, "advice", "dontneed") == "free")
-    return {name: getattr(design.release, name, 0) for name in budgets} | {"release_lazily": lazily}
+def _options(design: Design) -> dict[str, int]:
+    """Return the plan's numbers of page release, hardening and transparent huge pages.
 
-
-def _hardening(design: Design) -> dict[str, int]:
-    """Return the plan's numbers of hardening."""
+    A policy without a number has 0. Guard slabs are never part of a huge page: a superslab with
+    guard slabs lies on small pages, and one that is always huge has none.
+    """
+    hardening, grown = design.row("hardening"), design.thp == "grown"
+    has_guards = hardening.GUARDED and design.superslab_bytes > design.slab_bytes and design.thp != "always"
     quarantine = getattr(design.hardening, "quarantine", 0)
-    return {
-        "guard_slabs": guard_slabs(design),
-        "guard_bytes": guard_slabs(design) * design.slab_bytes,
-        "live_map": int(design.row("hardening").LIVE_MAP),
-        "encode_links": int(design.row("hardening").ENCODES_LINKS),
+    budgets = ("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes")
+    return {name: getattr(design.release, name, 0) for name in budgets} | {
+        "release_lazily": int(getattr(design.release, "advice", "dontneed") == "free"),
+        "guard_slabs": int(has_guards),
+        "guard_bytes": has_guards * design.slab_bytes,
+        "live_map": int(hardening.LIVE_MAP),
+        "encode_links": int(hardening.ENCODES_LINKS),
         "quarantine": quarantine,
         "quarantine_slots": max(1, quarantine),
-        "zero_freed": int(tail_bytes(design) > 0),
-    }
-
-
-def _huge_pages(design: Design) -> dict[str, int]:
-    """Return the plan's numbers of transparent huge pages.
-
-    Guard slabs are never part of a huge page: a superslab with guard slabs lies on small pages.
-    """
-    grown = design.thp == "grown"
-    from_bytes = design.thp_slabs_from_bytes if grown else 0
-    return {
+        "zero_freed": int(hardening.TAIL_BYTES > 0),
         "thp_asked": int(asks_huge_pages(design)),
-        "thp_slabs_from_bytes": NEVER if guard_slabs(design) > 0 else from_bytes,
-        "thp_runs_from_bytes": design.thp_runs_from_bytes if grown else 0,
+        "thp_slabs_from_bytes": NEVER if has_guards else grown * design.thp_slabs_from_bytes,
+        "thp_runs_from_bytes": grown * design.thp_runs_from_bytes,
         "thp_never": int(design.thp == "never"),
     }
 
@@ -260,6 +232,13 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
         transfer_slots += rows[-1].transfer * front.flush
         slots += 1 + front.capacity + front.list_capacity
     return rows
+
+
+def transfer_batches(design: Design, front: FrontPlan, stride: int) -> int:
+    """Return how many flushed batches of a class may wait in the transfer cache."""
+    if design.row("remote").OWNED or not policy.row("front", front.kind).BATCHED:
+        return 0
+    return min(constants.TRANSFER_BATCHES, design.transfer_bytes // (front.flush * stride))
 
 
 def reciprocal(stride: int) -> int:

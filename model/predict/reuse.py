@@ -14,6 +14,7 @@ from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.memory.touches import DISTANCES
 from heapsmith.model.predict.simulate import Progress, feed_all
+from heapsmith.model.trace.reader import TraceReader
 
 CACHES = [1 << shift for shift in range(12, 31)]
 """Bytes of the caches in the results: 4 KiB to 1 GiB. Each has as many lines as the start of a
@@ -66,7 +67,8 @@ def reuse(
         Simulator(make_plan(design), listener=Listener(hardware, DISTANCES), application=application)
         for design in designs
     ]
-    extent = feed_all(trace, simulators, "measuring distances", progress)
+    with TraceReader(trace) as reader:
+        extent = feed_all(reader, simulators, "measuring distances", progress)
     return ReuseTable(
         str(trace),
         extent.events,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -13,7 +13,7 @@ from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Listener, Touches
 from heapsmith.model.predict.cost import Price, price_of
-from heapsmith.model.trace.reader import Op, TraceReader
+from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 
 Progress = Callable[[str, int, int], None]
 """Called as progress(what, events done, events in all)."""
@@ -101,7 +101,8 @@ def simulate(
     Raises BadInput if the trace is damaged.
     """
     simulators = [_warmed(design, hardware, application) for design in designs]
-    extent = feed_all(trace, simulators, stage, progress)
+    with TraceReader(trace) as reader:
+        extent = feed_all(reader, simulators, stage, progress)
     return SimulationTable(
         str(trace),
         *extent,
@@ -112,18 +113,23 @@ def simulate(
     )
 
 
-def feed_all(trace: Path, simulators: Sequence[Simulator], what: str, progress: Progress | None) -> Extent:
-    """Feed the trace to every simulator by chunks; `what` names the progress; BadInput if damaged."""
+class Follower(Protocol):
+    """A simulator, or whatever else follows the events of a trace."""
+
+    def feed(self, chunk: Chunk) -> None: ...
+
+
+def feed_all(reader: TraceReader, followers: Sequence[Follower], what: str, progress: Progress | None) -> Extent:
+    """Feed the trace to all followers by chunks, with progress as `what`; BadInput if damaged."""
     operations = done = 0
-    with TraceReader(trace) as reader:
-        for chunk in reader:
-            for simulator in simulators:
-                simulator.feed(chunk)
-            done += len(chunk.op)
-            operations += int((chunk.op < Op.THREAD_START).sum())
-            if progress:
-                progress(what, done, reader.footer.events)
-        return Extent(done, operations, reader.footer.threads)
+    for chunk in reader:
+        for follower in followers:
+            follower.feed(chunk)
+        done += len(chunk.op)
+        operations += int((chunk.op < Op.THREAD_START).sum())
+        if progress:
+            progress(what, done, reader.footer.events)
+    return Extent(done, operations, reader.footer.threads)
 
 
 def _warmed(design: Design, hardware: Hardware | None, application: Application) -> Simulator:

@@ -192,7 +192,7 @@ class Demand:
         )
 
 
-class Candidates(NamedTuple):
+class Candidates(Arrays):
     """The input of the search. The arrays have n + 1 entries for n candidates, ascending; entry 0
     is below all candidates.
 
@@ -244,16 +244,12 @@ def candidates(weight: Ints, grain: int, slab_bytes: int, header_bytes: int) -> 
     )
 
 
-class _Layers(Arrays):
+class _Layers(Candidates):
     """The results of the search: least and picks, a row per number of classes, from least[0].
 
-    served, price, widest: as in Candidates. earliest[j]: where a class up to j may begin. chosen:
-    scratch.
+    earliest[j]: where a class up to j may begin. chosen: scratch.
     """
 
-    served: Ints
-    price: Ints
-    widest: Ints
     earliest: Ints
     chosen: Ints
     least: Ints
@@ -309,9 +305,7 @@ def search(given: Candidates, most: int, *, plain: bool = False) -> Search:
     least = np.full((most + 1, entries), UNREACHED, np.int64)
     least[0, 0] = 0
     state = _Layers(
-        served=given.served,
-        price=given.price,
-        widest=given.widest,
+        **vars(given),
         earliest=np.searchsorted(given.widest, np.arange(entries)).astype(np.int64),
         chosen=np.zeros(entries, np.int64),
         least=least,

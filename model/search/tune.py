@@ -1,6 +1,5 @@
 """The search: classes, fronts, slab size and run cache for a trace, with reasons."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -9,22 +8,14 @@ from heapsmith.model.design.design import MAX_CLASSES, Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.design.toml import Reason
 from heapsmith.model.errors import BadInput, printable
-from heapsmith.model.predict.simulate import Progress
+from heapsmith.model.predict.simulate import Progress, feed_all
+from heapsmith.model.search import reasons
 from heapsmith.model.search.capacities import CapacityPass, Curve
 from heapsmith.model.search.draft import Draft, drafts, largest_block, with_fronts
 from heapsmith.model.search.huge_pages import cost_with_touches, page_variants, why_pages
 from heapsmith.model.search.outcome import Outcome, by_slab, least_cached, outcomes, ranked
-from heapsmith.model.search.reasons import (
-    why_base,
-    why_budget,
-    why_classes,
-    why_design,
-    why_fronts,
-    why_run_cache,
-    why_slab,
-)
 from heapsmith.model.search.size_classes import Demand, Histogram
-from heapsmith.model.trace.reader import Chunk, TraceReader
+from heapsmith.model.trace.reader import TraceReader
 
 CLASSES = 48
 """Size classes at most, unless the caller says otherwise."""
@@ -83,20 +74,20 @@ def tune(
     slabs = by_slab(before, [*tried, *varied])
     if last is None:
         kept = msgspec.structs.replace(base, name=name)
-        tuned = Tuned(kept, True, [why_base(base, before, slabs)], before, before, slabs)
+        tuned = Tuned(kept, True, [reasons.why_base(base, before, slabs)], before, before, slabs)
     else:
         draft, after = variants[last], varied[last]
         slabs = [after if one.slab_bytes == after.slab_bytes else one for one in slabs]
         design = msgspec.structs.replace(draft.design, name=name, about=_about(trace, base))
-        reasons = [
-            why_design(trace, base, histogram, before, after),
-            why_budget(draft, histogram, max_overhead),
-            why_slab(after, slabs),
-            *why_run_cache(base, before, after, varied),
-            *why_classes(draft, histogram, max_classes),
-            *why_fronts(draft),
+        given = [
+            reasons.why_design(trace, base, histogram, before, after),
+            reasons.why_budget(draft, histogram, max_overhead),
+            reasons.why_slab(after, slabs),
+            *reasons.why_run_cache(base, before, after, varied),
+            *reasons.why_classes(draft, histogram, max_classes),
+            *reasons.why_fronts(draft),
         ]
-        tuned = Tuned(design, False, reasons, before, after, slabs)
+        tuned = Tuned(design, False, given, before, after, slabs)
     return _on_huge_pages(tuned, trace, base, histogram, progress) if huge_pages else tuned
 
 
@@ -117,13 +108,13 @@ def _on_huge_pages(tuned: Tuned, trace: Path, base: Design, histogram: Histogram
         return tuned
     after = msgspec.structs.replace(after, name=tuned.after.name)
     tried = [after if one == tuned.after else one for one in tuned.tried]
-    reasons = [
-        why_design(trace, base, histogram, tuned.before, after),
+    given = [
+        reasons.why_design(trace, base, histogram, tuned.before, after),
         *tuned.reasons[1:],
         why_pages(design, after, tuned.design, tuned.after),
     ]
     design = msgspec.structs.replace(design, about=_about(trace, base))
-    return Tuned(design, False, reasons, tuned.before, after, tried)
+    return Tuned(design, False, given, tuned.before, after, tried)
 
 
 def _variants(draft: Draft, curves: list[Curve], budget_bytes: int) -> list[Draft]:
@@ -148,20 +139,10 @@ def check_arguments(base: Design, max_overhead: float, max_classes: int, name: s
         raise BadInput(reason)
 
 
-def _chunks(reader: TraceReader, stage: str, progress: Progress | None) -> Iterator[Chunk]:
-    done = 0
-    for chunk in reader:
-        yield chunk
-        done += len(chunk.op)
-        if progress:
-            progress(stage, done, reader.footer.events)
-
-
 def _demand(trace: Path, base: Design, progress: Progress | None) -> Histogram:
     with TraceReader(trace) as reader:
         demand = Demand(make_plan(base), largest_block(base), reader.footer.threads, reader.footer.max_blocks)
-        for chunk in _chunks(reader, "counting requests", progress):
-            demand.feed(chunk)
+        feed_all(reader, [demand], "counting requests", progress)
     histogram = demand.histogram()
     if not histogram.allocations.any():
         raise BadInput(f"{trace}: no allocation to tune for")
@@ -171,12 +152,7 @@ def _demand(trace: Path, base: Design, progress: Progress | None) -> Histogram:
 def _curves(trace: Path, drafts: list[Draft], histogram: Histogram, progress: Progress | None) -> list[list[Curve]]:
     """Return the misses of each draft's classes over all capacities, in one pass over the trace."""
     with TraceReader(trace) as reader:
-        footer = reader.footer
-        passes = [
-            CapacityPass(make_plan(draft.design), histogram.heaps, footer.threads, footer.max_blocks)
-            for draft in drafts
-        ]
-        for chunk in _chunks(reader, "following every capacity", progress):
-            for one in passes:
-                one.feed(chunk)
+        room = (histogram.heaps, reader.footer.threads, reader.footer.max_blocks)
+        passes = [CapacityPass(make_plan(draft.design), *room) for draft in drafts]
+        feed_all(reader, passes, "following every capacity", progress)
     return [one.curves() for one in passes]

@@ -126,16 +126,10 @@ Simulated = Annotated[
         help="Also simulate caches, TLBs and pages: a built-in machine, a file that calibrate wrote, or `here`.",
     ),
 ]
-Births = Annotated[
-    Part | None,
-    typer.Option(
-        metavar=PARTS, help="What the program writes of a new block: nothing, its ends, or all.", show_default="all"
-    ),
-]
-Deaths = Annotated[
-    Part | None,
-    typer.Option(metavar=PARTS, help="What the program reads of a block before it frees it.", show_default="ends"),
-]
+WRITTEN = "What the program writes of a new block: nothing, its ends, or all."
+Births = Annotated[Part | None, typer.Option(metavar=PARTS, help=WRITTEN, show_default="all")]
+READ = "What the program reads of a block before it frees it."
+Deaths = Annotated[Part | None, typer.Option(metavar=PARTS, help=READ, show_default="ends")]
 Traces = Annotated[
     list[Path] | None, typer.Option("--traces", metavar="DIR|FILE", help="Traces, or a folder of them; repeat it.")
 ]

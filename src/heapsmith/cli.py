@@ -1,5 +1,7 @@
 """The command line: the commands of all groups, the options of the program itself, and its exit."""
 
+import signal
+import sys
 from typing import Annotated
 
 import typer
@@ -36,4 +38,7 @@ def _options(
 
 def main() -> None:
     """Run the command line and exit: 0 success, 1 a failed check, 2 bad usage or input, 3 the machine lacks a tool."""
-    exits.main(app)
+    exits.open_streams()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, exits.stop)
+    sys.exit(exits.status(app, sys.argv[1:] or ["--help"]))

@@ -1,4 +1,4 @@
-"""How a command ends: its exit status, and one line on stderr for a failure. Only `main` exits."""
+"""How a command ends: its exit status, and one line on stderr for a failure."""
 
 import io
 import os
@@ -11,7 +11,8 @@ from heapsmith import show
 from heapsmith.model.errors import BadInput, HeapsmithError, Missing, printable
 
 
-def _stop(number: int, _: object) -> None:
+def stop(number: int, _: object) -> None:
+    """End with the status of a program that this signal ends."""
     raise SystemExit(128 + number)
 
 
@@ -52,7 +53,7 @@ def _reader_gone() -> int:
     return 128 + signal.SIGPIPE
 
 
-def _open_streams() -> None:
+def open_streams() -> None:
     """Lead closed standard streams to /dev/null, and escape characters that the encoding of a stream lacks."""
     while (null := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(null, True)
@@ -62,11 +63,3 @@ def _open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def main(app: typer.Typer) -> None:
-    """Run the command line of `app` and exit: 0 success, 1 a failed check, 2 bad usage or input, 3 a missing tool."""
-    _open_streams()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _stop)
-    sys.exit(status(app, sys.argv[1:] or ["--help"]))

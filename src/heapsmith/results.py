@@ -47,6 +47,8 @@ def trace_info(info: "TraceInfo") -> None:
 
     operations = ", ".join(f"{name} {count:,}" for name, count in info.events_by_op.items() if count)
     lifetime, events = info.lifetime_bytes, info.lifetime_events
+    lived = f"50 % under {amount(lifetime.p50)}, 90 % {amount(lifetime.p90)}, 99 % {amount(lifetime.p99)}"
+    moved = f"{info.reallocs_growing:,} grow, {info.reallocs_shrinking:,} shrink, {info.reallocs_same:,} same"
     show.fields(
         [
             ("trace", info.path),
@@ -61,14 +63,8 @@ def trace_info(info: "TraceInfo") -> None:
             ("peak live blocks", f"{info.peak_live_blocks:,} after event {info.peak_live_blocks_event:,}"),
             ("live at the end", f"{amount(info.live_bytes_at_end)} in {info.live_blocks_at_end:,} blocks"),
             ("sizes", f"{info.distinct_sizes:,} distinct"),
-            (
-                "reallocs",
-                f"{info.reallocs_growing:,} grow, {info.reallocs_shrinking:,} shrink, {info.reallocs_same:,} same",
-            ),
-            (
-                "lifetime, bytes",
-                f"50 % under {amount(lifetime.p50)}, 90 % {amount(lifetime.p90)}, 99 % {amount(lifetime.p99)}",
-            ),
+            ("reallocs", moved),
+            ("lifetime, bytes", lived),
             ("lifetime, events", f"50 % under {events.p50:,}, 90 % {events.p90:,}, 99 % {events.p99:,}"),
             ("lost", f"{info.drops:,} events dropped, {info.foreign_frees:,} frees of blocks born before"),
             *([("salvaged", info.salvaged)] if info.salvaged else []),
@@ -102,25 +98,13 @@ def plan(made: "Plan") -> None:
     rows = [
         (
             f"{row.smallest_request} to {row.usable}",
-            row.size,
-            row.blocks,
-            row.tail_bytes,
-            row.worst_internal_bytes,
-            row.front.kind,
+            *(row.size, row.blocks, row.tail_bytes, row.worst_internal_bytes, row.front.kind),
             *(getattr(row.front, name) or "-" for name in front),
         )
         for row in made.classes
     ]
-    columns = (
-        "requests",
-        "block",
-        "per slab",
-        "tail bytes",
-        "worst loss",
-        "<front",
-        *(n.replace("_", " ") for n in front),
-    )
-    show.table("", columns, rows)
+    columns = ("requests", "block", "per slab", "tail bytes", "worst loss", "<front")
+    show.table("", [*columns, *(name.replace("_", " ") for name in front)], rows)
 
 
 def generated(found: "Generated", check: bool) -> None:
