@@ -1,10 +1,6 @@
 /* Large blocks: runs of pages and huge mappings; a thread's own run cache is looked at without the large lock. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "heap.h"
 
 void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero); /* sets errno */

@@ -155,7 +155,7 @@ struct slab *slabs_acquire(struct heap *heap, unsigned class)
     if (slab != NULL) {
         __atomic_store_n(&slab->class, (uint16_t)class, __ATOMIC_RELAXED); /* mallinfo reads it at any time */
         remote_own(slab, heap);
-        classifier_adopt(slab);
+        classifier_set(slab, 1 + class);
         count_own(&heap->count[class].acquire, 1);
     }
     remote_unlock_pool();
@@ -188,7 +188,7 @@ void slabs_retire(struct heap *heap, struct slab *slab)
     slab->carved = slab->freed = 0;
     remote_lock_pool();
     remote_own(slab, NULL);
-    classifier_retire(slab);
+    classifier_set(slab, 0);
     slab->pooled = true;
     release_retired(slab);
     struct slab *due = release_due();

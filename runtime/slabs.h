@@ -1,9 +1,6 @@
 /* Slabs: to a class and back, and their pages. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "span.h"
 
 size_t slabs_space(void); /* bytes of the slab span and its tables */

@@ -1,10 +1,6 @@
 /* The slab span: its slabs, their records and their marks. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "check.h"
 #include "heap.h"
 

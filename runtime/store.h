@@ -1,8 +1,6 @@
 /* The store: blocks of a class out of its slabs and back. */
 #pragma once
 
-#include <stdint.h>
-
 #include "heap.h"
 
 uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want); /* a refill; takes the store's lock */

@@ -1,8 +1,6 @@
 /* The life of heaps. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "heap.h"
 
 bool hs_started(void); /* the spans exist, now if not before; false without address space */

@@ -20,8 +20,8 @@ static inline __attribute__((always_inline)) uint64_t renew(void **place, size_t
 
 int main(int count, char **value)
 {
-    struct arguments given = arguments_of(count, value, 3, "usage: inlined PAIRS LIVE KINDS");
-    long pairs = number(&given, 0, 1, 1L << 40), live = number(&given, 1, 1, 1 << 24), kinds = number(&given, 2, 1, 8);
+    read_arguments(count, value, 3, "usage: inlined PAIRS LIVE KINDS");
+    long pairs = number(0, 1, 1L << 40), live = number(1, 1, 1 << 24), kinds = number(2, 1, 8);
     void **slot = pointers((size_t)live);
     uint32_t random = SEED;
     uint64_t checksum = 0;

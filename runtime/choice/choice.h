@@ -1,8 +1,6 @@
 /* Slab choice: which slab serves. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "span.h"
 
 struct slab *choice_gives(struct class_slabs *slabs);

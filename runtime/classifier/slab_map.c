@@ -2,14 +2,9 @@
  * slab keeps its byte while the block lives. */
 #include "classifier/classifier.h"
 
-void classifier_adopt(const struct slab *slab)
+void classifier_set(const struct slab *slab, unsigned row)
 {
-    *slab_row((size_t)(slab - hs_slabs)) = (uint8_t)(slab->class + 1);
-}
-
-void classifier_retire(const struct slab *slab)
-{
-    *slab_row((size_t)(slab - hs_slabs)) = 0;
+    *slab_row((size_t)(slab - hs_slabs)) = (uint8_t)row;
 }
 
 void classifier_mark(void *const *blocks, uint32_t count, unsigned class)

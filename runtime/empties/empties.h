@@ -1,8 +1,6 @@
 /* Empties: whom an empty slab and a superslab serve. Under the pool lock. */
 #pragma once
 
-#include <stddef.h>
-
 #include "span.h"
 
 struct superslab {

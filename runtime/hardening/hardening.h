@@ -1,10 +1,6 @@
 /* Hardening: what stands between the program and the machine (docs/hardening.md). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "heap.h"
 
 void hardening_released(size_t offset);                  /* an empty slab's pages went back */

@@ -1,9 +1,6 @@
 /* What the emitted malloc and free of hardened heaps do with the live map (live.c). */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "span.h"
 
 enum { LIVE = 1, FREED = 2 }; /* 0: no block that was ever handed out begins here */

@@ -12,9 +12,11 @@
 #include "real.h"
 #include "writer.h"
 
-/* Record a successful allocation; returns the block, as the caller must. */
+/* Record a successful allocation if there is a writer; returns the block, as the caller must. */
 static inline void *end_alloc(struct writer *w, enum spool_operation operation, void *block, size_t bytes)
 {
+    if (w == NULL)
+        return block;
     if (block != NULL)
         put_event(w, operation, block, bytes);
     end_call(w);
@@ -35,6 +37,8 @@ static void put_aligned(struct writer *w, enum spool_operation operation, const 
 
 static void *end_aligned(struct writer *w, void *block, size_t alignment, size_t bytes)
 {
+    if (w == NULL)
+        return block;
     if (block != NULL)
         put_aligned(w, SPOOL_ALIGNED, block, alignment, bytes);
     end_call(w);
@@ -46,16 +50,12 @@ static void *end_aligned(struct writer *w, void *block, size_t alignment, size_t
 void *malloc(size_t bytes)
 {
     struct writer *w = begin_call();
-    if (w == NULL)
-        return real.malloc(bytes);
     return end_alloc(w, SPOOL_MALLOC, real.malloc(bytes), bytes);
 }
 
 void *calloc(size_t count, size_t bytes)
 {
     struct writer *w = begin_call();
-    if (w == NULL)
-        return real.calloc(count, bytes);
     return end_alloc(w, SPOOL_CALLOC, real.calloc(count, bytes), count * bytes);
 }
 
@@ -101,13 +101,11 @@ void free(void *block)
     if (block == NULL || is_bootstrap(block))
         return;
     struct writer *w = begin_call();
-    if (w == NULL) {
-        real.free(block);
-        return;
-    }
-    put_event(w, SPOOL_FREE, block, 0);
+    if (w != NULL)
+        put_event(w, SPOOL_FREE, block, 0);
     real.free(block);
-    end_call(w);
+    if (w != NULL)
+        end_call(w);
 }
 
 void cfree(void *block)
@@ -143,39 +141,34 @@ int posix_memalign(void **out, size_t alignment, size_t bytes)
 {
     struct writer *w = begin_call();
     int status = real.posix_memalign(out, alignment, bytes);
-    if (w != NULL)
-        end_aligned(w, status == 0 ? *out : NULL, alignment, bytes);
+    end_aligned(w, status == 0 ? *out : NULL, alignment, bytes);
     return status;
 }
 
 void *aligned_alloc(size_t alignment, size_t bytes)
 {
     struct writer *w = begin_call();
-    void *block = real.aligned_alloc(alignment, bytes);
-    return w == NULL ? block : end_aligned(w, block, alignment, bytes);
+    return end_aligned(w, real.aligned_alloc(alignment, bytes), alignment, bytes);
 }
 
 void *memalign(size_t alignment, size_t bytes)
 {
     struct writer *w = begin_call();
-    void *block = real.memalign(alignment, bytes);
-    return w == NULL ? block : end_aligned(w, block, alignment, bytes);
+    return end_aligned(w, real.memalign(alignment, bytes), alignment, bytes);
 }
 
 void *valloc(size_t bytes)
 {
     struct writer *w = begin_call();
-    void *block = real.valloc(bytes);
-    return w == NULL ? block : end_aligned(w, block, (size_t)getpagesize(), bytes);
+    return end_aligned(w, real.valloc(bytes), (size_t)getpagesize(), bytes);
 }
 
 /* Asks for whole pages, and is recorded as having asked for them. */
 void *pvalloc(size_t bytes)
 {
     struct writer *w = begin_call();
-    void *block = real.pvalloc(bytes);
     size_t page = (size_t)getpagesize();
-    return w == NULL ? block : end_aligned(w, block, page, (bytes + page - 1) & ~(page - 1));
+    return end_aligned(w, real.pvalloc(bytes), page, (bytes + page - 1) & ~(page - 1));
 }
 
 size_t malloc_usable_size(void *block)

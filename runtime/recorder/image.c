@@ -34,11 +34,6 @@ static int open_file(const char *name, int flags)
     return (int)syscall(SYS_openat, AT_FDCWD, name, flags | O_CLOEXEC, 0600);
 }
 
-static void close_file(int file)
-{
-    syscall(SYS_close, file);
-}
-
 /* Fill `bytes` at `to` from the file `name`; returns how many there were. */
 static size_t read_file(const char *name, char *to, size_t bytes)
 {
@@ -52,7 +47,7 @@ static size_t read_file(const char *name, char *to, size_t bytes)
             break;
         held += got > 0 ? (size_t)got : 0;
     }
-    close_file(file);
+    syscall(SYS_close, file);
     return held;
 }
 
@@ -85,7 +80,7 @@ static bool find_directory(void)
     for (long got; !found && (got = syscall(SYS_read, file, block, sizeof block)) > 0;)
         for (long i = 0; i < got && !found; i++)
             found = match_byte(block[i], &matched);
-    close_file(file);
+    syscall(SYS_close, file);
     return found && directory_length > 0 && directory_length < PATH_MAX;
 }
 
@@ -161,7 +156,7 @@ bool image_begin(void)
     int file = create_spool(pid, &sequence);
     if (file >= 0) {
         header = map_zeros(file, SPOOL_HEADER_BYTES, 0);
-        close_file(file);
+        syscall(SYS_close, file);
     }
     unwanted = header == NULL;
     if (unwanted)
@@ -184,7 +179,7 @@ struct window *window_open(uint32_t stream)
     if (file < 0)
         return NULL;
     struct window *window = map_zeros(file, SPOOL_UNIT_BYTES, (uint64_t)unit * SPOOL_UNIT_BYTES);
-    close_file(file);
+    syscall(SYS_close, file);
     if (window == NULL)
         return NULL;
     window->stream = stream;
@@ -204,7 +199,7 @@ bool window_copy(struct window *window)
     if (file < 0)
         return false;
     bool copied = write_at(file, window, sizeof *window, (uint64_t)claim_unit() * SPOOL_UNIT_BYTES);
-    close_file(file);
+    syscall(SYS_close, file);
     if (!copied)
         return false;
     memset(window->slots, 0, sizeof window->slots);

@@ -6,6 +6,20 @@
 
 #include "spool.h"
 
+/* What of the recorder belongs to one process image. It lives in a page that the kernel clears in a child made by fork
+ * (MADV_WIPEONFORK), however that fork was made: `number` 0 then differs from that of every writer, and nobody touches
+ * the parent's windows again. Vfork's child shares its parent's memory, heap and image, and its events belong there. */
+struct image {
+    uint32_t number;      /* 1, 2, ...: distinct from all images this memory descends from; 0: not begun */
+    uint32_t lock;        /* spin lock: the image's start, and `ended` */
+    uint32_t threads;     /* numbers given out */
+    uint32_t streams;     /* numbers given out */
+    uint32_t units;       /* of the spool file, given out */
+    struct window *ended; /* LIFO list of windows to be taken over, under `lock` (see stream.c) */
+};
+
+extern struct image *image;
+
 /* Begin an image: create its spool file and write its header. False if this process is not to be, or cannot be,
  * recorded. The caller holds image->lock. */
 bool image_begin(void);
@@ -20,4 +34,5 @@ void window_close(struct window *window);
 bool window_copy(struct window *window);
 
 void count_drop(void);
+void count_nested(void); /* a call inside a call */
 void count_spool_time(uint64_t ticks);

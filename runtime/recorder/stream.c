@@ -10,7 +10,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "image.h"
 #include "real.h"
 #include "writer.h"
 

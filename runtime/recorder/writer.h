@@ -1,24 +1,10 @@
 /* The hot path: one thread's place in its spool, and the writing of one record. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <x86intrin.h>
 
-#include "spool.h"
-
-/* What of the recorder belongs to one process image. It lives in a page that the kernel clears in a child made by fork
- * (MADV_WIPEONFORK), however that fork was made: `number` 0 then differs from that of every writer, and nobody touches
- * the parent's windows again. Vfork's child shares its parent's memory, heap and image, and its events belong there. */
-struct image {
-    uint32_t number;      /* 1, 2, ...: distinct from all images this memory descends from; 0: not begun */
-    uint32_t lock;        /* spin lock: the image's start, and `ended` */
-    uint32_t threads;     /* numbers given out */
-    uint32_t streams;     /* numbers given out */
-    uint32_t units;       /* of the spool file, given out */
-    struct window *ended; /* LIFO list of windows to be taken over, under `lock` (see stream.c) */
-};
+#include "image.h"
 
 /* One per thread; only its thread touches it. A call may begin while `cursor < limit`. */
 struct writer {
@@ -32,12 +18,9 @@ struct writer {
 };
 
 extern __thread struct writer writer;
-extern struct image *image;
 
 /* Slow path of begin_call, for a busy writer: true when it has room. */
 bool make_room(struct writer *w);
-/* A call inside a call. */
-void count_nested(void);
 
 /* rdtscp waits for every earlier instruction and load (Intel SDM vol. 2B, RDTSCP), so a stamp taken after malloc is not
  * early, and one taken before free is not earlier than the load that brought the address here; stores that follow it

@@ -1,9 +1,6 @@
 /* Release: pages back to the OS. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "span.h"
 
 void release_retired(struct slab *slab); /* under the pool lock */

@@ -1,8 +1,6 @@
 /* Remote free: by threads that are not the owner; and which store a heap uses. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "heap.h"
 #include "span.h"
 

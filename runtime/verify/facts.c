@@ -35,25 +35,27 @@ static void nothing_from_nothing(void)
     library.free(two);
 }
 
+/* The block that was asked for last; the next one is asked for with errno 0. */
+static void is_refused(const void *block, int error, const char *fact)
+{
+    hold(block == NULL && errno == error, fact);
+    errno = 0;
+}
+
 static void too_much(void)
 {
+    static const char fact[] = "what cannot be had is NULL with ENOMEM";
     size_t most = SIZE_MAX - PAGE; /* a page below the end: what rounds up must not wrap */
-    for (int form = 0; form < 9; form++) {
-        errno = 0;
-        void *block = NULL;
-        switch (form) {
-        case 0: block = library.malloc(most); break;
-        case 1: block = library.calloc(SIZE_MAX / 2, 3); break;
-        case 2: block = library.reallocarray(NULL, SIZE_MAX / 2, 3); break;
-        case 3: block = library.aligned_alloc(64, most); break;
-        case 4: block = library.pvalloc(SIZE_MAX - 1); break;
-        case 5: block = library.valloc(most); break;
-        case 6: block = library.calloc(1, SIZE_MAX / 2 + 2); break;
-        case 7: block = library.realloc(NULL, SIZE_MAX / 2 + 2); break;
-        case 8: block = library.malloc(SIZE_MAX / 4); break; /* legal, but there is no such address space */
-        }
-        hold(block == NULL && errno == ENOMEM, "what cannot be had is NULL with ENOMEM");
-    }
+    errno = 0;
+    is_refused(library.malloc(most), ENOMEM, fact);
+    is_refused(library.calloc(SIZE_MAX / 2, 3), ENOMEM, fact);
+    is_refused(library.reallocarray(NULL, SIZE_MAX / 2, 3), ENOMEM, fact);
+    is_refused(library.aligned_alloc(64, most), ENOMEM, fact);
+    is_refused(library.pvalloc(SIZE_MAX - 1), ENOMEM, fact);
+    is_refused(library.valloc(most), ENOMEM, fact);
+    is_refused(library.calloc(1, SIZE_MAX / 2 + 2), ENOMEM, fact);
+    is_refused(library.realloc(NULL, SIZE_MAX / 2 + 2), ENOMEM, fact);
+    is_refused(library.malloc(SIZE_MAX / 4), ENOMEM, fact); /* legal, but there is no such address space */
 }
 
 static void grown_too_much(size_t bytes)
@@ -62,11 +64,9 @@ static void grown_too_much(size_t bytes)
     hold(block != NULL, "a block can be had");
     memset(block, 7, bytes);
     errno = 0;
-    hold(library.realloc(block, SIZE_MAX / 2 + 2) == NULL && errno == ENOMEM, "realloc beyond PTRDIFF_MAX fails with ENOMEM");
-    errno = 0;
-    hold(library.realloc(block, SIZE_MAX / 4) == NULL && errno == ENOMEM, "realloc beyond the address space fails with ENOMEM");
-    errno = 0;
-    hold(library.reallocarray(block, SIZE_MAX / 2, 3) == NULL && errno == ENOMEM, "reallocarray sees the overflow");
+    is_refused(library.realloc(block, SIZE_MAX / 2 + 2), ENOMEM, "realloc beyond PTRDIFF_MAX fails with ENOMEM");
+    is_refused(library.realloc(block, SIZE_MAX / 4), ENOMEM, "realloc beyond the address space fails with ENOMEM");
+    is_refused(library.reallocarray(block, SIZE_MAX / 2, 3), ENOMEM, "reallocarray sees the overflow");
     hold(block[0] == 7 && block[bytes - 1] == 7, "a failed realloc leaves the block as it was");
     library.free(block);
 }
@@ -92,11 +92,9 @@ static void alignments(void)
     hold(library.posix_memalign(&untouched, 64, SIZE_MAX - PAGE) == ENOMEM && errno == 77, "posix_memalign returns ENOMEM");
     hold(untouched == &untouched, "a failed posix_memalign leaves the pointer alone");
     errno = 0;
-    hold(library.aligned_alloc(24, BYTES) == NULL && errno == EINVAL, "aligned_alloc: 24 is no alignment");
-    errno = 0;
-    hold(library.aligned_alloc(0, BYTES) == NULL && errno == EINVAL, "aligned_alloc: 0 is no alignment");
-    errno = 0;
-    hold(library.memalign(SIZE_MAX / 2 + 2, BYTES) == NULL && errno == EINVAL, "memalign: there is no such power of two");
+    is_refused(library.aligned_alloc(24, BYTES), EINVAL, "aligned_alloc: 24 is no alignment");
+    is_refused(library.aligned_alloc(0, BYTES), EINVAL, "aligned_alloc: 0 is no alignment");
+    is_refused(library.memalign(SIZE_MAX / 2 + 2, BYTES), EINVAL, "memalign: there is no such power of two");
 }
 
 static void whole_pages(void)

@@ -170,14 +170,14 @@ static void acquire(struct heap *heap, uint16_t class)
 {
     slabs[0].class = class;
     remote_own(&slabs[0], heap);
-    classifier_adopt(&slabs[0]);
+    classifier_set(&slabs[0], 1 + slabs[0].class);
 }
 
 static void retire(void)
 {
     remote_lock_pool();
     remote_own(&slabs[0], NULL);
-    classifier_retire(&slabs[0]);
+    classifier_set(&slabs[0], 0);
     pool = &slabs[0];
     remote_unlock_pool();
 }
@@ -215,20 +215,20 @@ static void share_store(int thread)
     if (thread == 0) {
         hs_lock_pool();
         slabs[0].class = 0;
-        classifier_adopt(&slabs[0]);
+        classifier_set(&slabs[0], 1 + slabs[0].class);
         hs_unlock_pool();
         __atomic_store_n(&handed, 1, __ATOMIC_RELEASE);
     } else if (thread == 1 && __atomic_load_n(&handed, __ATOMIC_ACQUIRE) == 1) {
         expect(classifier_class(block_of(1)) == 0, "the slab changed under a block");
         hs_lock_pool();
-        classifier_retire(&slabs[0]);
+        classifier_set(&slabs[0], 0);
         pool = &slabs[0];
         hs_unlock_pool();
     } else if (thread == 2) {
         hs_lock_pool();
         if (pool != NULL) {
             slabs[0].class = 1;
-            classifier_adopt(&slabs[0]);
+            classifier_set(&slabs[0], 1 + slabs[0].class);
         }
         hs_unlock_pool();
     }

@@ -19,9 +19,9 @@ static void *allocate_aligned(size_t alignment, size_t bytes, int by_posix)
 
 int main(int count, char **value)
 {
-    struct arguments given = arguments_of(count, value, 5, "usage: aligned PAIRS LIVE LEAST MOST uniform|skewed");
-    long pairs = number(&given, 0, 1, 1L << 40), live = number(&given, 1, 1, 1 << 24);
-    fill_sizes(sizes, &given, 2, 4);
+    read_arguments(count, value, 5, "usage: aligned PAIRS LIVE LEAST MOST uniform|skewed");
+    long pairs = number(0, 1, 1L << 40), live = number(1, 1, 1 << 24);
+    fill_sizes(sizes, 2, 4);
     void **slot = pointers((size_t)live);
     uint32_t random = SEED;
     uint64_t checksum = 0;

@@ -14,9 +14,9 @@ static uint64_t look_all(const char *block, size_t bytes)
 
 int main(int count, char **value)
 {
-    struct arguments given = arguments_of(count, value, 5, "usage: calloc PAIRS LIVE LEAST MOST uniform|skewed");
-    long pairs = number(&given, 0, 1, 1L << 40), live = number(&given, 1, 1, 1 << 24);
-    fill_sizes(sizes, &given, 2, 4);
+    read_arguments(count, value, 5, "usage: calloc PAIRS LIVE LEAST MOST uniform|skewed");
+    long pairs = number(0, 1, 1L << 40), live = number(1, 1, 1 << 24);
+    fill_sizes(sizes, 2, 4);
     void **slot = pointers((size_t)live);
     uint32_t random = SEED;
     uint64_t checksum = 0;

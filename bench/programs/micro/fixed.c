@@ -4,9 +4,9 @@
 
 int main(int count, char **value)
 {
-    struct arguments given = arguments_of(count, value, 3, "usage: fixed PAIRS BYTES LIVE");
-    long pairs = number(&given, 0, 1, 1L << 40), live = number(&given, 2, 1, 1 << 24), place = 0;
-    size_t bytes = (size_t)number(&given, 1, 8, SCRATCH_BYTES);
+    read_arguments(count, value, 3, "usage: fixed PAIRS BYTES LIVE");
+    long pairs = number(0, 1, 1L << 40), live = number(2, 1, 1 << 24), place = 0;
+    size_t bytes = (size_t)number(1, 8, SCRATCH_BYTES);
     void **slot = pointers((size_t)live);
     uint64_t checksum = 0;
     start_clock();

@@ -33,10 +33,10 @@ static uint32_t append(struct buffer *buffer, uint32_t bytes, char value)
 
 int main(int count, char **value)
 {
-    struct arguments given = arguments_of(count, value, 4, "usage: growth APPENDS LIVE LIMIT PERCENT");
-    long appends = number(&given, 0, 1, 1L << 40), live = number(&given, 1, 1, 1 << 24);
-    limit = number(&given, 2, MOST_APPENDED, SCRATCH_BYTES / 2);
-    percent = number(&given, 3, 0, 100);
+    read_arguments(count, value, 4, "usage: growth APPENDS LIVE LIMIT PERCENT");
+    long appends = number(0, 1, 1L << 40), live = number(1, 1, 1 << 24);
+    limit = number(2, MOST_APPENDED, SCRATCH_BYTES / 2);
+    percent = number(3, 0, 100);
     struct buffer *buffers = (struct buffer *)pointers(2 * (size_t)live);
     uint32_t random = SEED;
     uint64_t checksum = 0;

@@ -85,11 +85,10 @@ static void *work(void *argument)
 int main(int count, char **value)
 {
     static struct worker workers[2 * MOST_THREADS];
-    struct arguments given =
-        arguments_of(count, value, 5, "usage: handover BATCHES LEAST MOST PRODUCERS CONSUMERS");
-    batches = number(&given, 0, 1, 1L << 32);
-    fill_sizes(sizes, &given, 1, IS_UNIFORM);
-    long producers = number(&given, 3, 1, MOST_THREADS / 2), threads = producers + number(&given, 4, 1, MOST_THREADS / 2);
+    read_arguments(count, value, 5, "usage: handover BATCHES LEAST MOST PRODUCERS CONSUMERS");
+    batches = number(0, 1, 1L << 32);
+    fill_sizes(sizes, 1, IS_UNIFORM);
+    long producers = number(3, 1, MOST_THREADS / 2), threads = producers + number(4, 1, MOST_THREADS / 2);
     left = batches * producers;
     for (long i = 0; i < threads; i++)
         workers[i] = (struct worker){i >= producers, (uint32_t)(SEED + i), 0};

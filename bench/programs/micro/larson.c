@@ -37,17 +37,7 @@ static void pass_on(struct lane *lane)
 static void *live_once(void *argument)
 {
     struct lane *lane = argument;
-    uint32_t random = lane->random;
-    uint64_t checksum = 0;
-    for (long pair = 0; pair < pairs; pair++) {
-        void **place = &lane->slot[below(&random, (uint32_t)live)];
-        size_t bytes = sizes[below(&random, SIZES)];
-        checksum += take_out(place);
-        *place = allocate(bytes);
-        touch(*place, bytes, random);
-    }
-    lane->random = random;
-    lane->checksum += checksum;
+    lane->checksum += replace_blocks(lane->slot, live, sizes, pairs, &lane->random);
     pass_on(lane);
     return NULL;
 }
@@ -55,13 +45,12 @@ static void *live_once(void *argument)
 int main(int count, char **value)
 {
     static struct lane lane[MOST_LANES];
-    struct arguments given =
-        arguments_of(count, value, 6, "usage: larson PAIRS LIVE LEAST MOST LANES GENERATIONS");
-    pairs = number(&given, 0, 1, 1L << 40);
-    live = number(&given, 1, 1, 1 << 24);
-    fill_sizes(sizes, &given, 2, IS_UNIFORM);
-    long lanes = number(&given, 4, 1, MOST_LANES);
-    generations = number(&given, 5, 1, 1 << 20);
+    read_arguments(count, value, 6, "usage: larson PAIRS LIVE LEAST MOST LANES GENERATIONS");
+    pairs = number(0, 1, 1L << 40);
+    live = number(1, 1, 1 << 24);
+    fill_sizes(sizes, 2, IS_UNIFORM);
+    long lanes = number(4, 1, MOST_LANES);
+    generations = number(5, 1, 1 << 20);
     sem_init(&lanes_done, 0, 0);
     for (long i = 0; i < lanes; i++)
         lane[i] = (struct lane){pointers((size_t)live), (uint32_t)(SEED + i), -1, 0};

@@ -13,6 +13,9 @@ enum { MOST_THREADS = 256, BAD_USE = 2 };
 
 char scratch[SCRATCH_BYTES] __attribute__((aligned(PAGE)));
 
+static int arguments; /* without the program's name */
+static char **argument;
+static const char *use_text;
 static uint64_t begun_wall_ns, begun_cpu_ns;
 
 static void say(int file, const char *text)
@@ -33,20 +36,22 @@ static _Noreturn void stop(const char *use)
     _exit(BAD_USE);
 }
 
-struct arguments arguments_of(int count, char **value, int least, const char *use)
+int read_arguments(int count, char **value, int least, const char *use)
 {
-    struct arguments found = {count - 1, value + 1, use};
-    if (found.count < least)
+    arguments = count - 1;
+    argument = value + 1;
+    use_text = use;
+    if (arguments < least)
         stop(use);
-    return found;
+    return arguments;
 }
 
-long number(const struct arguments *arguments, int index, long least, long most)
+long number(int index, long least, long most)
 {
     char *end = "?";
-    long value = index < arguments->count ? strtol(arguments->value[index], &end, 10) : 0;
+    long value = index < arguments ? strtol(argument[index], &end, 10) : 0;
     if (*end != '\0' || value < least || value > most)
-        stop(arguments->use);
+        stop(use_text);
     return value;
 }
 
@@ -58,14 +63,14 @@ void **pointers(size_t count)
     return table;
 }
 
-void fill_sizes(uint32_t *sizes, const struct arguments *arguments, int least, int shape)
+void fill_sizes(uint32_t *sizes, int least, int shape)
 {
-    uint64_t low = (uint64_t)number(arguments, least, 8, SCRATCH_BYTES);
-    uint64_t high = (uint64_t)number(arguments, least + 1, (long)low, SCRATCH_BYTES);
-    const char *word = shape == IS_UNIFORM ? "uniform" : arguments->value[shape];
+    uint64_t low = (uint64_t)number(least, 8, SCRATCH_BYTES);
+    uint64_t high = (uint64_t)number(least + 1, (long)low, SCRATCH_BYTES);
+    const char *word = shape == IS_UNIFORM ? "uniform" : argument[shape];
     int skewed = strcmp(word, "skewed") == 0;
     if (!skewed && strcmp(word, "uniform") != 0)
-        stop(arguments->use);
+        stop(use_text);
     for (uint64_t i = 0; i < SIZES; i++) {
         uint64_t skew = low * high * (SIZES - 1) / (high * (SIZES - 1) - i * (high - low));
         sizes[i] = (uint32_t)(skewed ? skew : low + i * (high - low) / (SIZES - 1));

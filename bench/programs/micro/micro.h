@@ -13,16 +13,14 @@
 
 enum { PAGE = 4096, SIZES = 1024, SCRATCH_BYTES = 8 << 20, is_dry = DRY, IS_UNIFORM = -1 };
 
-struct arguments {
-    int count;       /* without the program's name */
-    char **value;
-    const char *use; /* the message for wrong arguments */
-};
-
 extern char scratch[SCRATCH_BYTES];
 
-struct arguments arguments_of(int count, char **value, int least, const char *use);
-long number(const struct arguments *arguments, int index, long least, long most);
+/* Comes first, with main's arguments: the program takes at least so many; `use` is its message for
+ * wrong ones. Returns how many there are without the program's name. */
+int read_arguments(int count, char **value, int least, const char *use);
+
+/* The argument of that index, a number in these bounds. */
+long number(int index, long least, long most);
 
 /* `count` zeroed pointers. */
 void **pointers(size_t count);
@@ -30,7 +28,7 @@ void **pointers(size_t count);
 /* SIZES quantiles of a distribution of sizes from the argument `least` to the next one, in bytes.
  * The argument `shape` says `uniform` (as IS_UNIFORM does without one) or `skewed`, a power law:
  * P(size > s) falls as 1/s (a bounded Pareto distribution of exponent 1). */
-void fill_sizes(uint32_t *sizes, const struct arguments *arguments, int least, int shape);
+void fill_sizes(uint32_t *sizes, int least, int shape);
 
 /* Run `thread` on each of `count` items of `item_bytes`, all but one in new threads. */
 void on_threads(void *(*thread)(void *), void *items, size_t item_bytes, long count);
@@ -94,4 +92,20 @@ static inline uint32_t take_out(void *const *place)
     uint32_t word = *place != NULL ? look(*place) : 0;
     release(*place);
     return word;
+}
+
+/* So many times, a new block of a random size replaces a random one of `live`; the checksum. */
+static inline uint64_t replace_blocks(void **slot, long live, const uint32_t *sizes, long pairs, uint32_t *state)
+{
+    uint32_t random = *state; /* no store to a block could be one to it */
+    uint64_t checksum = 0;
+    for (long pair = 0; pair < pairs; pair++) {
+        void **place = &slot[below(&random, (uint32_t)live)];
+        size_t bytes = sizes[below(&random, SIZES)];
+        checksum += take_out(place);
+        *place = allocate(bytes);
+        touch(*place, bytes, (uint32_t)pair);
+    }
+    *state = random;
+    return checksum;
 }

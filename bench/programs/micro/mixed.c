@@ -16,29 +16,18 @@ static uint32_t sizes[SIZES];
 static void *work(void *argument)
 {
     struct worker *worker = argument;
-    void **slot = worker->slot;
-    uint32_t random = worker->random;
-    uint64_t checksum = 0;
-    for (long pair = 0; pair < pairs; pair++) {
-        void **place = &slot[below(&random, (uint32_t)live)];
-        size_t bytes = sizes[below(&random, SIZES)];
-        checksum += take_out(place);
-        *place = allocate(bytes);
-        touch(*place, bytes, (uint32_t)pair);
-    }
-    worker->checksum = checksum;
+    worker->checksum = replace_blocks(worker->slot, live, sizes, pairs, &worker->random);
     return NULL;
 }
 
 int main(int count, char **value)
 {
     static struct worker workers[MOST_THREADS];
-    const char *use = "usage: mixed PAIRS LIVE LEAST MOST uniform|skewed THREADS";
-    struct arguments given = arguments_of(count, value, 6, use);
-    pairs = number(&given, 0, 1, 1L << 40);
-    live = number(&given, 1, 1, 1 << 24);
-    fill_sizes(sizes, &given, 2, 4);
-    long threads = number(&given, 5, 1, MOST_THREADS);
+    read_arguments(count, value, 6, "usage: mixed PAIRS LIVE LEAST MOST uniform|skewed THREADS");
+    pairs = number(0, 1, 1L << 40);
+    live = number(1, 1, 1 << 24);
+    fill_sizes(sizes, 2, 4);
+    long threads = number(5, 1, MOST_THREADS);
     for (long i = 0; i < threads; i++)
         workers[i] = (struct worker){pointers((size_t)live), (uint32_t)(SEED + i), 0};
     start_clock();

@@ -34,13 +34,13 @@ static uint64_t empty(struct node *list, long blocks)
 
 int main(int count, char **value)
 {
-    struct arguments given = arguments_of(count, value, 3, "usage: phases ROUNDS TOTAL_BYTES SIZE...");
-    long rounds = number(&given, 0, 1, 1 << 20), total = number(&given, 1, PAGE, 1L << 40), operations = 0;
+    int arguments = read_arguments(count, value, 3, "usage: phases ROUNDS TOTAL_BYTES SIZE...");
+    long rounds = number(0, 1, 1 << 20), total = number(1, PAGE, 1L << 40), operations = 0;
     uint64_t checksum = 0;
     start_clock();
     for (long round = 0; round < rounds; round++)
-        for (int i = 2; i < given.count; i++) {
-            long bytes = number(&given, i, sizeof(struct node), PAGE);
+        for (int i = 2; i < arguments; i++) {
+            long bytes = number(i, sizeof(struct node), PAGE);
             checksum = checksum * 3 + empty(fill(total / bytes, (size_t)bytes), total / bytes);
             operations += total / bytes;
         }

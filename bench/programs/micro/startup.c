@@ -18,8 +18,8 @@ static int run_once(void)
 
 int main(int count, char **value)
 {
-    struct arguments given = arguments_of(count, value, 1, "usage: startup TIMES");
-    long times = number(&given, 0, 1, 1 << 20);
+    read_arguments(count, value, 1, "usage: startup TIMES");
+    long times = number(0, 1, 1 << 20);
     uint64_t failures = 0;
     start_clock();
     for (long i = 0; i < times; i++)
