@@ -8,10 +8,11 @@ import pytest
 from traces import trace_of
 
 from heapsmith.bench.common.built import library_of
-from heapsmith.bench.replay.callgrind import Geometry, counted, parse, replay_counts
+from heapsmith.bench.replay.callgrind import Caches, counted, parse, replay_counts
 from heapsmith.bench.replay.script import write_script
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
+from heapsmith.model.memory.hardware import Level
 
 PROFILE = """\
 # callgrind format
@@ -92,6 +93,6 @@ def test_a_real_replay(tmp_path: Path) -> None:
     assert third.instructions - second.instructions == second.instructions - first.instructions
     assert 20 <= (second.instructions - first.instructions) / 20 <= 40  # a pair
     assert first.d1_misses == 0  # no caches were simulated
-    cached = replay_counts(scripts[0], library, (Geometry(32768, 8), Geometry(1 << 20, 16)))
+    cached = replay_counts(scripts[0], library, Caches(Level(32768, 8), Level(1 << 20, 16)))
     assert cached.instructions == first.instructions
     assert cached.d1_misses > 0

@@ -83,30 +83,28 @@ def calibrate(
                     known[content] = cells_of(trace, trace.with_suffix(""), chosen, libraries, hardware, say)
                 yield from known[content]
 
-        counted = _counted(list(cells("counted", EVENTS)), len(chosen), progress) if which("valgrind") else None
-        instructions = counted[0].costs if counted else load_hardware().instructions
+        sample: list[Cell] = []
+        if which("valgrind"):
+            every = min(COUNTED, len(chosen))
+            numbered = enumerate(cells("counted", EVENTS))
+            sample = [cell for i, cell in numbered if (i // len(chosen) + i % len(chosen)) % every == 0]
+        counted = _counted(sample, progress) if sample else None
+        instructions = counted.costs if counted else load_hardware().instructions
         alone = [cell for cell in cells("timed", TIMED_EVENTS) if cell.facts.threads == 1]
         costs = load_hardware().costs  # any machine's costs will do for the shares of memory
         timing = time_cells(alone, instructions, costs, folder, rounds, progress)
     timed = fit(timing.spent, [one.ns.median for one in timing.timed])
     # If a transfer cannot be measured, its cost is that of a miss in the last level.
     costs = {**timed.costs, "miss.transfer": timed.costs.get("miss.l2", 0.0) if transfer is None else transfer}
-    residuals = {
-        "core_yardstick_ns": timing.yards.core,
-        "memory_yardstick_ns": timing.yards.memory,
-        "time_median_error": timed.errors.median,
-        "time_p90_error": timed.errors.p90,
-    }
-    if counted:
-        residuals |= {
-            "instructions_median_error": counted[0].errors.median,
-            "instructions_p90_error": counted[0].errors.p90,
-        }
+    residuals = {"core_yardstick_ns": timing.yards.core, "memory_yardstick_ns": timing.yards.memory}
+    for what, one in (("time", timed), ("instructions", counted)):
+        if one:
+            residuals |= {f"{what}_median_error": one.errors.median, f"{what}_p90_error": one.errors.p90}
     return Calibration(
         msgspec.structs.replace(hardware, costs=costs, instructions=instructions, fit=residuals),
-        counted[1] if counted else 0,
+        len(sample),
         len(alone),
-        counted[0].errors if counted else None,
+        counted.errors if counted else None,
         timed.errors,
         time.perf_counter() - begin,
     )
@@ -120,12 +118,11 @@ def hardware_here() -> Hardware:
         return msgspec.structs.replace(load_hardware(), costs={}, fit={})
 
 
-def _counted(cells: Sequence[Cell], designs: int, progress: Progress) -> tuple[Fit, int]:
-    """Fit the instructions of a sample of replays; returns the fit and the number of replays."""
-    chosen = [cell for i, cell in enumerate(cells) if (i // designs + i % designs) % min(COUNTED, designs) == 0]
-    counts = in_parallel("count instructions", lambda cell: replay_counts(cell.script, cell.library), chosen, progress)
-    runs = [kinds(cell.plan, cell.simulation) for cell in chosen]
-    return fit(runs, [count.instructions for count in counts], load_hardware().instructions), len(chosen)
+def _counted(cells: Sequence[Cell], progress: Progress) -> Fit:
+    """Fit the instructions of replays."""
+    counts = in_parallel("count instructions", lambda cell: replay_counts(cell.script, cell.library), cells, progress)
+    runs = [kinds(cell.plan, cell.simulation) for cell in cells]
+    return fit(runs, [count.instructions for count in counts], load_hardware().instructions)
 
 
 def transfer_ns() -> float | None:

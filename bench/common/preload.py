@@ -36,7 +36,11 @@ def preloadable(library: Path) -> str:
         elif reason := _why_not_ours(folder):
             tried.append(f"{folder}: {reason}")
         else:
-            return str(_link(folder / name, target))
+            link = folder / name
+            if not link.is_symlink():  # several processes may make it at once
+                with staged(link, Missing) as made:
+                    made.symlink_to(target)
+            return str(link)
     raise Missing(f"{target}: LD_PRELOAD takes no path with ' ', ':' or '$' in it; for a link: {'; '.join(tried)}")
 
 
@@ -59,11 +63,3 @@ def _why_not_ours(folder: Path) -> str | None:
     if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & 0o022:
         return "is not a directory that this user alone can write to"
     return None
-
-
-def _link(link: Path, target: str) -> Path:
-    """Create the link if absent; several processes may do so at once."""
-    if not link.is_symlink():
-        with staged(link, Missing) as made:
-            made.symlink_to(target)
-    return link

@@ -14,6 +14,7 @@ from heapsmith.bench.peers.peers import replay_driver
 from heapsmith.bench.replay.script import script_of_nothing
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
+from heapsmith.model.memory.hardware import Level
 
 LIMIT_S = 600.0
 MOVERS = re.compile("mem(set|cpy|move|cmp|chr)")
@@ -26,16 +27,17 @@ Costs = Counter[str]
 """Costs by event."""
 
 
-class Geometry(NamedTuple):
-    """A cache as callgrind's --D1 and --LL take it: bytes, ways, bytes of a line."""
+class Caches(NamedTuple):
+    """The two levels that callgrind simulates; each has a power of two of sets."""
 
-    size: int
-    ways: int
-    line: int = 64
+    first: Level
+    last: Level
+    line_bytes: int = 64
 
-    def option(self, level: str) -> str:
-        """The option for the level (I1, D1, LL)."""
-        return f"--{level}={self.size},{self.ways},{self.line}"
+    def options(self) -> list[str]:
+        """callgrind's options."""
+        named = (("D1", self.first), ("LL", self.last))
+        return ["--cache-sim=yes", *(f"--{name}={one.bytes},{one.ways},{self.line_bytes}" for name, one in named)]
 
 
 class Profile(NamedTuple):
@@ -115,11 +117,9 @@ def counted(profile: Profile, library: Path, driver: Path) -> Counted:
     return Counted(inside["Ir"], missing["D1mr"] + missing["D1mw"], missing["DLmr"] + missing["DLmw"])
 
 
-def _profile(script: Path, library: Path, caches: tuple[Geometry, Geometry] | None) -> Counted:
+def _profile(script: Path, library: Path, caches: Caches | None) -> Counted:
     driver = replay_driver()
-    options, touch = [], "none"
-    if caches is not None:
-        options, touch = ["--cache-sim=yes", caches[0].option("D1"), caches[1].option("LL")], "all"
+    options, touch = (caches.options(), "all") if caches else ([], "none")
     with scratch() as folder:
         out = folder / "callgrind.out"
         try:
@@ -130,19 +130,19 @@ def _profile(script: Path, library: Path, caches: tuple[Geometry, Geometry] | No
             return counted(parse(lines), library, driver)
 
 
-def replay_counts(script: Path, library: Path, caches: tuple[Geometry, Geometry] | None = None) -> Counted:
+def replay_counts(script: Path, library: Path, caches: Caches | None = None) -> Counted:
     """The cost of a replay of `script` (of write_script) under `library`.
 
-    `caches`: the first and last level to simulate; the replay writes a byte of each line of blocks
-    only with them. RSS is not sampled, since this would evict lines. A replay of an empty script is
-    subtracted: it holds the start and end of the process and the library. Raises Missing without
-    valgrind, CheckFailed if the replay fails.
+    The replay writes a byte of each line of blocks only if there are `caches` to simulate. RSS is
+    not sampled, since this would evict lines. A replay of an empty script is subtracted: it holds
+    the start and end of the process and the library. Raises Missing without valgrind, CheckFailed
+    if the replay fails.
     """
     return _profile(script, library, caches).less(_nothing(library, caches))
 
 
 @lru_cache
-def _nothing(library: Path, caches: tuple[Geometry, Geometry] | None) -> Counted:
+def _nothing(library: Path, caches: Caches | None) -> Counted:
     """The cost of a replay without events."""
     with scratch() as folder:
         return _profile(script_of_nothing(folder), library, caches)

@@ -196,28 +196,24 @@ class _Lives:
     def follow(self, op: Array, thread: Array) -> tuple[Array, list[tuple[int, int, int]]]:
         """The stream of each event, and stream 0's events (before index, SPAWN or JOIN, thread)."""
         stream = self.stream_of[thread]
-        births = [] if self.born[thread].all() else self._births(thread)
+        births: list[tuple[int, bool, int]] = []
+        if not self.born[thread].all():
+            present, first = np.unique(thread, return_index=True)
+            births = [(int(i), True, int(t)) for t, i in zip(present, first, strict=True) if not self.born[t]]
         ends = [(int(i), False, int(thread[i])) for i in np.flatnonzero(op == THREAD_EXIT)]
         extra: list[tuple[int, int, int]] = []
         for index, birth, t in sorted(births + ends):
             if birth:
-                extra += [(index, JOIN, ended) for ended in self._join_ended(index, thread, stream)]
+                extra += [(index, JOIN, ended) for ended in self.ended]
+                for ended in self.ended:
+                    self.stream_of[ended] = 0
+                    stream[index:][thread[index:] == ended] = 0
+                self.ended.clear()
                 extra.append((index, SPAWN, t))
                 self.born[t] = True
             elif t != 0 and self.stream_of[t] != 0 and t not in self.ended:
                 self.ended.append(t)
         return stream, extra
-
-    def _births(self, thread: Array) -> list[tuple[int, bool, int]]:
-        present, first = np.unique(thread, return_index=True)
-        return [(int(i), True, int(t)) for t, i in zip(present, first, strict=True) if not self.born[t]]
-
-    def _join_ended(self, index: int, thread: Array, stream: Array) -> list[int]:
-        joined, self.ended = self.ended, []
-        for t in joined:
-            self.stream_of[t] = 0
-            stream[index:][thread[index:] == t] = 0
-        return joined
 
 
 # ---- the file

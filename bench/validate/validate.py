@@ -15,7 +15,7 @@ from heapsmith.bench.common.parallel import in_parallel
 from heapsmith.bench.common.rounds import Figure, Progress, quiet
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.programs import programs, trace_of
-from heapsmith.bench.replay.callgrind import Counted, Geometry, replay_counts
+from heapsmith.bench.replay.callgrind import Caches, Counted, replay_counts
 from heapsmith.bench.replay.replay import Replayed, replay_once
 from heapsmith.bench.replay.syscalls import memory_calls
 from heapsmith.bench.validate.quality import Comparison, Quality, qualities
@@ -149,7 +149,8 @@ def _subjects(
 
 def _counted(cells: Sequence[Cell], hardware: Hardware, progress: Progress) -> list[Counted]:
     """Instructions, and misses of caches like the hardware's first and last level."""
-    caches = (_geometry(hardware.l1, hardware.line_bytes), _geometry(hardware.llc, hardware.line_bytes))
+    simulated = _as_callgrind(hardware)
+    caches = Caches(simulated.l1, simulated.llc, simulated.line_bytes)
     return in_parallel(
         "count instructions and misses", lambda cell: replay_counts(cell.script, cell.library, caches), cells, progress
     )
@@ -168,22 +169,17 @@ def _calls(cells: Sequence[Cell], progress: Progress) -> tuple[list[int | None],
 
 
 def _as_callgrind(hardware: Hardware) -> Hardware:
-    """The caches that callgrind simulates: one core's first and last level, without the kernel."""
-    first, last = (_geometry(level, hardware.line_bytes) for level in (hardware.l1, hardware.llc))
-    return msgspec.structs.replace(
-        hardware,
-        l1=Level(first.size, first.ways),
-        l2=None,
-        llc=Level(last.size, last.ways),
-        cores=1,
-        zeroing_caches=False,
-    )
+    """The caches that callgrind simulates: one core's first and last level, without the kernel.
 
+    Their number of sets is the largest power of two that fits.
+    """
 
-def _geometry(level: Level, line: int) -> Geometry:
-    """callgrind needs a power of two of sets: the largest that fits."""
-    sets = 1 << (level.bytes // (level.ways * line)).bit_length() - 1
-    return Geometry(sets * level.ways * line, level.ways, line)
+    def like(level: Level) -> Level:
+        set_bytes = level.ways * hardware.line_bytes
+        return Level((1 << (level.bytes // set_bytes).bit_length() - 1) * set_bytes, level.ways)
+
+    l1, llc = like(hardware.l1), like(hardware.llc)
+    return msgspec.structs.replace(hardware, l1=l1, l2=None, llc=llc, cores=1, zeroing_caches=False)
 
 
 def _counters_of(cell: Cell, stats: Path) -> dict[str, int]:
