@@ -63,10 +63,6 @@ class _Column(NamedTuple):
         return max((len(word) for cell in [self.name, *self.cells] for word in cell.split(" ")), default=0)
 
 
-_Layout = list[list[_Column]]
-"""Tables to print below each other."""
-
-
 def text(words: Words, width: int) -> str:
     """The table under its title, in lines of at most `width` columns without trailing spaces.
 
@@ -103,7 +99,7 @@ def _exchanged(columns: list[_Column]) -> list[_Column]:
     return [labels, *(_Column(name, is_text, list(row)) for name, row in zip(first.cells, rows, strict=False))]
 
 
-def _parts(columns: list[_Column], width: int, of: Callable[[_Column], int]) -> _Layout:
+def _parts(columns: list[_Column], width: int, of: Callable[[_Column], int]) -> list[list[_Column]]:
     """Split into tables that fit by the width `of` each column; each has the first and one more."""
     first, *rest = columns
     parts = [[first]]

@@ -34,6 +34,10 @@ class Launched(msgspec.Struct, frozen=True):
     peak_rss_bytes: int
     minor_faults: int
 
+    @property
+    def cpu_ns(self) -> int:
+        return self.user_ns + self.system_ns
+
 
 class Run(msgspec.Struct, frozen=True):
     """One run of a command: its resources and its output."""
@@ -138,7 +142,6 @@ def run_once(
 def _row(library: Library, runs: list[Run], first: list[Run], own: OwnMalloc) -> MeasureRow:
     used, used_first = [run.used for run in runs], [run.used for run in first]
     wall, rss = Figure.of([u.wall_ns for u in used]), Figure.of([u.peak_rss_bytes for u in used])
-    cpu, cpu_first = ([u.user_ns + u.system_ns for u in all_used] for all_used in (used, used_first))
     wanted = {run.output for run in first}
     same = None if len(wanted) > 1 else {run.output for run in runs} == wanted
     notes = [spread_note(wall, "time"), spread_note(rss, "peak RSS"), own.note() if library.path is None else ""]
@@ -151,11 +154,11 @@ def _row(library: Library, runs: list[Run], first: list[Run], own: OwnMalloc) ->
         library=library.name,
         path=str(library.path) if library.path is not None else None,
         wall_ns=wall,
-        cpu_ns=Figure.of(cpu),
+        cpu_ns=Figure.of([u.cpu_ns for u in used]),
         peak_rss_bytes=rss,
         minor_faults=Figure.of([u.minor_faults for u in used]),
         wall_ratio=ratios([u.wall_ns for u in used], [u.wall_ns for u in used_first]),
-        cpu_ratio=ratios(cpu, cpu_first),
+        cpu_ratio=ratios([u.cpu_ns for u in used], [u.cpu_ns for u in used_first]),
         rss_ratio=ratios([u.peak_rss_bytes for u in used], [u.peak_rss_bytes for u in used_first]),
         exit_status=next((u.exit_status for u in used if u.exit_status), 0),
         signal=killed,

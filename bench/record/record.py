@@ -83,19 +83,11 @@ class _Moment(NamedTuple):
     ns: int  # CLOCK_MONOTONIC
 
 
-class _Probe:
-    """The recorder loaded into this process: the clock of its stamps, and the cost of a record."""
-
-    def __init__(self, recorder: str) -> None:
-        library = ctypes.CDLL(recorder)
-        library.heapsmith_record_ticks.restype = ctypes.c_double
-        self._clock = library.heapsmith_clock
-        self.record_ticks: float = library.heapsmith_record_ticks()
-
-    def now(self) -> _Moment:
-        pair = (ctypes.c_uint64 * 2)()
-        self._clock(pair)
-        return _Moment(*pair)
+def _now(recorder: ctypes.CDLL) -> _Moment:
+    """The clock of the recorder's stamps."""
+    pair = (ctypes.c_uint64 * 2)()
+    recorder.heapsmith_clock(pair)
+    return _Moment(*pair)
 
 
 def build_recorder() -> Path:
@@ -144,11 +136,16 @@ def record(
     recorder = preloadable(build_recorder())
     spool = _make_spool(out)
     try:
-        probe = _Probe(recorder)
-        began = probe.now()
+        loaded = ctypes.CDLL(recorder)
+        loaded.heapsmith_record_ticks.restype = ctypes.c_double
+        record_ticks: float = loaded.heapsmith_record_ticks()
+        began = _now(loaded)
         environment = os.environ | {"LD_PRELOAD": preload([recorder], os.environ), SPOOL_VARIABLE: str(spool)}
         pid, status = run_foreground(command, program, environment, stdin=stdin, stdout=stdout, stderr=stderr)
-        run = _Run(began, probe.now(), probe.record_ticks, pid, status)
+        ended = _now(loaded)
+        wall_ns = ended.ns - began.ns
+        ns_per_tick = wall_ns / (ended.stamp - began.stamp)
+        run = _Run(pid, status, began.stamp, wall_ns, ns_per_tick, round(record_ticks * ns_per_tick, 2))
         running = _still_running(spool)
         records, unwritten = _count_records(spool)
         traces = _convert_all(records, out, run, all_processes, progress)
@@ -159,7 +156,7 @@ def record(
     if not traces:
         reason = why_not_preloaded(Path(program)) or f"{program}: ended, or gave up LD_PRELOAD, before its first event"
         raise CheckFailed(f"nothing was recorded: {reason}")
-    return RecordResult(status, run.wall_ns, run.record_ns, traces, _inlines(Path(program)), running, unwritten)
+    return RecordResult(status, wall_ns, run.record_ns, traces, _inlines(Path(program)), running, unwritten)
 
 
 def _inlines(program: Path) -> bool:
@@ -174,23 +171,12 @@ def _inlines(program: Path) -> bool:
 class _Run(NamedTuple):
     """The facts of the whole run."""
 
-    began: _Moment
-    ended: _Moment
-    record_ticks: float
     pid: int
     status: int
-
-    @property
-    def wall_ns(self) -> int:
-        return self.ended.ns - self.began.ns
-
-    @property
-    def ns_per_tick(self) -> float:
-        return self.wall_ns / (self.ended.stamp - self.began.stamp)
-
-    @property
-    def record_ns(self) -> float:
-        return round(self.record_ticks * self.ns_per_tick, 2)
+    start_stamp: int
+    wall_ns: int
+    ns_per_tick: float
+    record_ns: float
 
 
 def _make_spool(out: Path) -> Path:
@@ -282,7 +268,7 @@ def _extra(spool: Spool, run: _Run, exit_status: int | None) -> dict[str, Any]:
         "parent_pid": head.parent_pid,
         "sequence": head.sequence,
         "forked": head.forked,
-        "start_ns": round((head.start_stamp - run.began.stamp) * run.ns_per_tick),
+        "start_ns": round((head.start_stamp - run.start_stamp) * run.ns_per_tick),
         "run_wall_ns": run.wall_ns,
         "exit_status": exit_status,
         "cost": {"record_ns": run.record_ns, "records": totals.records, "spool_ns": spool_ns},

@@ -142,8 +142,7 @@ def _program_row(one: Program, other: Program | None) -> Row:
 
         def run(library: Library, limit_s: float) -> Sample:
             done = _run(path, one.command, glibc if library.name == GLIBC else library, folder, limit_s)
-            cpu = done.used.user_ns + done.used.system_ns
-            return Sample(done.used.wall_ns, cpu, done.used.peak_rss_bytes, done.output, 1)
+            return Sample(done.used.wall_ns, done.used.cpu_ns, done.used.peak_rss_bytes, done.output, 1)
 
         return run
 

@@ -22,16 +22,12 @@ class Tuning(msgspec.Struct, frozen=True):
     design; `design` is then None and the other fields are empty.
     """
 
-    on: str
-    operations: int
-    design: Design | None
-    hash: str
-    kept_base: bool
-    why_not: str
-
-
-def _without(why: str) -> Tuning:
-    return Tuning("", 0, None, "", False, why)
+    on: str = ""
+    operations: int = 0
+    design: Design | None = None
+    hash: str = ""
+    kept_base: bool = False
+    why_not: str = ""
 
 
 def train(row: Row, folder: Path, progress: Progress) -> Tuning:
@@ -41,7 +37,7 @@ def train(row: Row, folder: Path, progress: Progress) -> Tuning:
     (Missing).
     """
     if row.train is None:
-        return _without("it has no other input to tune on")
+        return Tuning(why_not="it has no other input to tune on")
     folder.mkdir()
     try:
         progress(f"{row.name}: record another input", 0, 1)
@@ -50,11 +46,11 @@ def train(row: Row, folder: Path, progress: Progress) -> Tuning:
         name = f"{TUNED}-{row.name}"
         found = tune(training.trace, base=base, huge_pages=row.touches_all, name=name, progress=progress)
     except (BadInput, CheckFailed) as error:
-        return _without(str(error).replace(f"{folder}/", ""))
+        return Tuning(why_not=str(error).replace(f"{folder}/", ""))
     finally:
         shutil.rmtree(folder)
     design = base if found.kept_base else found.design
-    return Tuning(training.on, found.before.operations, design, design.hash(), found.kept_base, "")
+    return Tuning(training.on, found.before.operations, design, design.hash(), found.kept_base)
 
 
 def with_library(column: Column, tuning: Tuning) -> Column:

@@ -158,14 +158,14 @@ def _counted(cells: Sequence[Cell], hardware: Hardware, progress: Progress) -> l
 
 def _calls(cells: Sequence[Cell], progress: Progress) -> tuple[list[int | None], list[str]]:
     """System calls of each cell with one thread, or None; and why they are not counted."""
-    found: list[int | None] = []
+
+    def count(cell: Cell) -> int | None:
+        return memory_calls(cell.script, cell.library) if cell.facts.threads == 1 else None
+
     try:
-        for cell in cells:
-            found.append(memory_calls(cell.script, cell.library) if cell.facts.threads == 1 else None)
-            progress("count system calls", len(found), len(cells))
+        return in_parallel("count system calls", count, cells, progress), []
     except Missing as error:
         return [None] * len(cells), [str(error)]
-    return found, []
 
 
 def _as_callgrind(hardware: Hardware) -> Hardware:
