@@ -181,7 +181,7 @@ def test_the_table_of_builds() -> None:
 def test_what_is_built_here_runs_a_program() -> None:
     script = "printf '%s\\n' b c a | sort | tr -d '\\n'"
     for row in BUILDS:
-        if peers._built(row.name) is None:
+        if not list(peers.built_folder().glob(f"{row.name}-*.so")):
             continue  # `make peers` is not for every machine
         library = find_library(row.name)
         require_malloc_of(library)

@@ -71,18 +71,11 @@ def _linker_cache() -> tuple[Path, ...]:
     return tuple(Path(path) for path in re.findall(r"=> (/.+)", listed.stdout))
 
 
-def _built(name: str) -> Path | None:
-    """The newest release of a peer that `make peers` built."""
-    built = built_folder().glob(f"{BUILT_AS.get(name, name)}-*.so")
-    return max(built, key=lambda path: path.stat().st_mtime, default=None)
-
-
 def find_peer(name: str) -> Path | None:
-    """A peer's shared object: built, or from ldconfig's cache or usual folders; None if absent."""
-    return _built(name) or _installed(name)
-
-
-def _installed(name: str) -> Path | None:
+    """A peer's newest build, or its shared object in ldconfig's cache or a usual folder, or None."""
+    built = built_folder().glob(f"{BUILT_AS.get(name, name)}-*.so")
+    if newest := max(built, key=lambda path: path.stat().st_mtime, default=None):
+        return newest
     for stem in PEERS[name]:
         known = [path for path in _linker_cache() if path.name.startswith(stem)]
         placed = [path for folder in FOLDERS for path in sorted(folder.glob(f"{stem}*"))]

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from shutil import which
 from typing import Any, NamedTuple
@@ -115,18 +116,15 @@ def calibrated(hardware: Hardware) -> Hardware:
     return hardware
 
 
-def recorded(folder: Path, progress: Progress = quiet, *, scale: float = SCALE) -> list[Path]:
+def recorded(folder: Path, progress: Progress = quiet) -> list[Path]:
     """Record traces of the installed programs; BadInput for fewer than LEAST_TRACES."""
     found = []
-    all_of_them = programs(folder / "inputs", scale=scale)
+    all_of_them = programs(folder / "inputs", scale=SCALE)
     for number, program in enumerate(all_of_them):
         progress(f"record {program.name}", number, len(all_of_them))
-        if program.lacks() or program.hands_over:
-            continue
-        try:
-            found.append(trace_of(program, folder / program.name))
-        except CheckFailed:
-            continue
+        if not program.lacks() and not program.hands_over:
+            with suppress(CheckFailed):
+                found.append(trace_of(program, folder / program.name))
     if len(found) < LEAST_TRACES:
         raise BadInput(f"only {len(found)} programs could be recorded here; give traces: --traces DIR")
     return found
