@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from heapsmith.bench.calibrate.calibrate import calibrate, write_machine
-from heapsmith.bench.calibrate.micro_traces import PROGRAMS, holes, pairs, write_programs
+from heapsmith.bench.calibrate.micro_traces import PROGRAMS, write_programs
 from heapsmith.bench.calibrate.weather import polish
 from heapsmith.model.design.design import load
 from heapsmith.model.memory.hardware import load_hardware
@@ -35,7 +35,8 @@ def test_what_a_round_does_to_all_replays_of_a_script_is_taken_out() -> None:
 def test_a_tiny_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in ("calibrate.EVENTS", "calibrate.TIMED_EVENTS", "weather.YARDSTICK_EVENTS"):
         monkeypatch.setattr(f"heapsmith.bench.calibrate.{number}", 2400)
-    found = calibrate(programs=(pairs, holes), designs=[load("default"), load("sll")], rounds=1)
+    programs = {name: PROGRAMS[name] for name in ("pairs", "holes")}
+    found = calibrate(programs=programs, designs=[load("default"), load("sll")], rounds=1)
     assert (found.counted, found.timed) == (2, 4)
     assert found.instruction_errors is not None
     assert found.instruction_errors.worst < 0.05

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from shutil import which
 
@@ -52,7 +52,7 @@ class Calibration(msgspec.Struct, frozen=True):
 
 def calibrate(
     *,
-    programs: Sequence[Program] = PROGRAMS,
+    programs: Mapping[str, Program] = PROGRAMS,
     designs: Sequence[Design] | None = None,
     rounds: int = ROUNDS,
     progress: Progress = quiet,

@@ -3,7 +3,7 @@
 Threads pass a baton, a block that they resize in turn, so that a replay keeps the trace's order.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -86,19 +86,12 @@ class Script:
             writer.append(Chunk.of(op, thread, block, size, align, range(len(op))))
 
 
-def pairs(script: Script) -> None:
-    """Each block dies at once."""
-    script.churn(script.sizes(1, 1024, script.events // 2), 0)
+Program = Callable[[Script], None]
 
 
-def pairs_above(script: Script) -> None:
-    """Each block dies at once; larger small blocks."""
-    script.churn(script.sizes(1025, 32 * KIB, script.events // 2), 0)
-
-
-def mixed(script: Script) -> None:
-    """Many sizes live together and die at random."""
-    script.churn(script.sizes(1, 4 * KIB, script.events // 2), 2000)
+def churning(low: int, high: int, live: int, count: int = 0) -> Program:
+    """Churn `count` blocks (0: half the script's events) of `low` to `high` bytes, `live` live."""
+    return lambda script: script.churn(script.sizes(low, high, count or script.events // 2), live)
 
 
 def leaks(script: Script) -> None:
@@ -143,21 +136,6 @@ def holes(script: Script) -> None:
             script.free(place)
         for _ in range(script.events // 24):
             script.allocate(size)
-
-
-def runs(script: Script) -> None:
-    """Large blocks of up to 1 MiB live together and die at random."""
-    script.churn(script.sizes(33 * KIB, MIB, EVENTS // 30), 40)
-
-
-def run_pairs(script: Script) -> None:
-    """Large blocks that die at once."""
-    script.churn(script.sizes(33 * KIB, 300 * KIB, EVENTS // 15), 2)
-
-
-def huge(script: Script) -> None:
-    """Huge blocks: mappings of their own."""
-    script.churn(script.sizes(2 * MIB, 8 * MIB, 60), 4)
 
 
 def buffers(script: Script) -> None:
@@ -236,20 +214,29 @@ def cold(script: Script) -> None:
     script.churn(script.sizes(256, 2 * KIB, script.events), script.events // 2)
 
 
-Program = Callable[[Script], None]
+PROGRAMS: dict[str, Program] = {
+    "pairs": churning(1, KIB, 0),  # each block dies at once
+    "pairs_above": churning(KIB + 1, 32 * KIB, 0),  # the same, larger small blocks
+    "mixed": churning(1, 4 * KIB, 2000),  # many sizes live together and die at random
+    "runs": churning(33 * KIB, MIB, 40, EVENTS // 30),  # large blocks live together and die at random
+    "run_pairs": churning(33 * KIB, 300 * KIB, 2, EVENTS // 15),  # large blocks that die at once
+    "huge": churning(2 * MIB, 8 * MIB, 4, 60),  # mappings of their own
+}
+PROGRAMS |= {
+    program.__name__: program
+    for program in (
+        *(leaks, bursts, sawtooth, phases, holes, buffers, strings),
+        *(calls, large_calloc, handover, churning_threads, cold),
+    )
+}
 
-PROGRAMS: tuple[Program, ...] = (
-    *(pairs, pairs_above, mixed, leaks, bursts, sawtooth, phases, holes, runs, run_pairs, huge, buffers),
-    *(strings, calls, large_calloc, handover, churning_threads, cold),
-)
 
-
-def write_programs(folder: Path, programs: Sequence[Program] = PROGRAMS, events: int = EVENTS) -> list[Path]:
+def write_programs(folder: Path, programs: Mapping[str, Program] = PROGRAMS, events: int = EVENTS) -> list[Path]:
     """Write the micro-programs as `folder`/<name>.hst, of about `events` events each."""
     paths = []
-    for program in programs:
+    for name, program in programs.items():
         script = Script(events)
         program(script)
-        paths.append(folder / f"{program.__name__}.hst")
+        paths.append(folder / f"{name}.hst")
         script.write(paths[-1])
     return paths

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from heapsmith.bench.calibrate.micro_traces import huge, pairs, write_programs
+from heapsmith.bench.calibrate.micro_traces import PROGRAMS, write_programs
 from heapsmith.bench.common.rounds import Figure, Progress, interleaved
 from heapsmith.bench.peers.peers import Library, find_library
 from heapsmith.bench.replay.replay import Replayed, replay_once
@@ -53,7 +53,7 @@ def yardsticks(folder: Path) -> list[Path]:
     the system and the memory. The two speeds drift separately.
     """
     scripts = []
-    for trace in write_programs(folder, [pairs, huge], YARDSTICK_EVENTS):
+    for trace in write_programs(folder, {name: PROGRAMS[name] for name in ("pairs", "huge")}, YARDSTICK_EVENTS):
         scripts.append(trace.with_suffix(".yardstick"))
         write_script(trace, scripts[-1])
     return scripts

@@ -15,7 +15,7 @@ import msgspec
 import typer
 
 from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, time_cells
-from heapsmith.bench.calibrate.micro_traces import KIB, Script, write_programs
+from heapsmith.bench.calibrate.micro_traces import KIB, Script, churning, write_programs
 from heapsmith.bench.calibrate.weather import Timed
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.rounds import quiet
@@ -29,11 +29,6 @@ OPERATIONS = 300_000
 FINDINGS = Path(__file__).with_name("findings.toml")
 
 
-def random_mixed(script: Script) -> None:
-    """The log's random mixed: 16 to 1,024 bytes, about 400 blocks live."""
-    script.churn(script.sizes(16, KIB, OPERATIONS // 2), 400)
-
-
 def shifting(script: Script) -> None:
     """A heap of some MiB whose sizes change by phase and need memory of the previous sizes."""
     for phase in range(16):
@@ -44,12 +39,12 @@ def shifting(script: Script) -> None:
             script.free(int(script.random.integers(len(script.live))))
 
 
-def mid(script: Script) -> None:
-    """The log's mid blocks: 8 to 32 KiB, 60 live."""
-    script.churn(script.sizes(8 * KIB, 32 * KIB, OPERATIONS // 8), 60)
-
-
-WORKLOADS = {workload.__name__: workload for workload in (random_mixed, shifting, mid)}
+WORKLOADS = {
+    "random_mixed": churning(16, KIB, 400, OPERATIONS // 2),
+    "shifting": shifting,
+    "mid": churning(8 * KIB, 32 * KIB, 60, OPERATIONS // 8),
+}
+"""The log's random mixed and mid blocks, of which 400 and 60 live, and the shifting heap."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -88,7 +83,7 @@ def examine(hardware: Hardware, rounds: int) -> list[Row]:
         for name, finding in findings.items():
             place = folder / name
             place.mkdir()
-            (trace,) = write_programs(place, [WORKLOADS[finding.workload]])
+            (trace,) = write_programs(place, {finding.workload: WORKLOADS[finding.workload]})
             designs = [changed(base, f"{name}-A", finding.before), changed(base, f"{name}-B", finding.after)]
             cells += cells_of(trace, place / "script", designs, libraries_of(designs, quiet), hardware)
         timed = time_cells(cells, hardware.instructions, hardware.costs, folder, rounds, quiet).timed
