@@ -14,7 +14,7 @@ from heapsmith.codegen.claims import Row, counted, exits, functions, judged
 from heapsmith.codegen.disassembly import Listing, Unreadable, disassemble, paths
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.figures import audit_figures
-from heapsmith.codegen.generate import HEADER, HEADER_PURPOSE, PURPOSES, RUNTIME, UNIT, UNIT_PURPOSE
+from heapsmith.codegen.generate import HEADER, PURPOSES, RUNTIME, UNIT
 from heapsmith.codegen.shape import audit_shape
 from heapsmith.codegen.toolchain import Compiler, complaints, find_gcc
 from heapsmith.model.design.design import Design
@@ -71,7 +71,7 @@ def audit_emitted(design: Design, emitted: Path, *, library: Path | None = None)
     """
     gcc = find_gcc()
     plan = make_plan(design)
-    files = {name: (emitted / name).read_text() for name in (*PURPOSES, UNIT, HEADER)}
+    files = {name: (emitted / name).read_text() for name in PURPOSES}
     with ThreadPoolExecutor(1) as beside:
         machine = beside.submit(_machine_rows, plan, files["fast.c"], emitted, library, gcc)
         rows = [*_shape_rows(plan, emitted), *_style_rows(plan, files), *_warning_rows(emitted, gcc)]
@@ -142,10 +142,9 @@ def _style_rows(plan: Plan, files: dict[str, str]) -> list[Row]:
     """One row per file for the style of emitted text; the design's name is exempt."""
     made = f'Emitted by heapsmith {heapsmith.__version__} from design "{plan.design.name}", content hash {plan.hash}.'
     claim = f"banner, {MAX_COLUMNS} columns, no macro, no date, host or absolute path"
-    purposes = PURPOSES | {UNIT: UNIT_PURPOSE, HEADER: HEADER_PURPOSE}
     rows = []
     for file, text in files.items():
-        banner = [] if text.startswith(f"/* {purposes[file]}\n *\n * {made}\n") else ["does not begin with the banner"]
+        banner = [] if text.startswith(f"/* {PURPOSES[file]}\n *\n * {made}\n") else ["does not begin with the banner"]
         nameless = text.replace(f'"{plan.design.name} {plan.hash}"', '""')
         lines = list(enumerate(nameless.splitlines(), 1))[0 if banner else BANNER_LINES :]
         rows.append(judged("style", file, claim, banner + _line_faults(file, lines)))

@@ -85,10 +85,6 @@ class Driver:
         self._counters = counters
         self._refused_bytes = 0
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
     def __enter__(self) -> Self:
         return self
 

@@ -20,17 +20,15 @@ from heapsmith.model.files import staged
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
 
+UNIT, HEADER = "heap.c", "heapsmith.h"
+
 PURPOSES = {
     "plan.h": "The numbers of this heap, as enumerators for the emitted C and the runtime.",
     "plan.c": "The tables of this heap: size classes, size to class, and the heap of a thread that has none.",
     "fast.c": "The hit paths of this heap: malloc and free, and a straight-line alloc and free per size class.",
+    UNIT: "All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.",
+    HEADER: "malloc and free for sizes that the compiler knows, inlined into the program: docs/header.md.",
 }
-
-UNIT = "heap.c"
-UNIT_PURPOSE = "All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit."
-
-HEADER = "heapsmith.h"
-HEADER_PURPOSE = "malloc and free for sizes that the compiler knows, inlined into the program: docs/header.md."
 
 RUNTIME_ORDER = (
     *("text", "object", "os", "lock", "locks", "check", "counters", "api.h", "heap.h", "span", "rows"),
@@ -114,14 +112,14 @@ def render(plan: Plan) -> dict[str, str]:
         "struct_bytes": STRUCT_BYTES,
         "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},
     }
-    header = environment.get_template(f"{HEADER}.j2")
-    nameless = header.render(values, purpose=HEADER_PURPOSE, rows_symbol="")
-    values["rows_symbol"] = f"hs_heap_{plan.hash}_{hashlib.sha256(nameless.encode()).hexdigest()[:6]}"
-    files = {
-        name: environment.get_template(f"{name}.j2").render(values, purpose=purpose)
-        for name, purpose in (PURPOSES | {UNIT: UNIT_PURPOSE}).items()
-    }
-    return files | {HEADER: header.render(values, purpose=HEADER_PURPOSE)}
+
+    def text(name: str, rows_symbol: str) -> str:
+        template = environment.get_template(f"{name}.j2")
+        return template.render(values, purpose=PURPOSES[name], rows_symbol=rows_symbol)
+
+    nameless = text(HEADER, "")
+    rows_symbol = f"hs_heap_{plan.hash}_{hashlib.sha256(nameless.encode()).hexdigest()[:6]}"
+    return {name: text(name, rows_symbol) for name in PURPOSES}
 
 
 def contents(design: Design) -> dict[str, bytes]:

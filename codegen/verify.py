@@ -20,10 +20,8 @@ from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import scratch
 from heapsmith.model.heap.simulator import Simulator
+from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.reader import Chunk, TraceReader
-
-Progress = Callable[[str, int, int], None]
-"""Called as (current step, events done, events in all)."""
 
 CHECK_EVERY = 4096
 """Events between two checks of the whole heap by the checked build."""

@@ -125,7 +125,7 @@ def observe(plan: Plan, library: Path, chunk: Chunk, folder: Path) -> list[tuple
         for part in (chunk, pad):
             driver.send(part)
             driver.receive(len(part.op))
-        process = Process(driver.pid, library)
+        process = Process(driver._process.pid, library)
         regions = sorted(process.regions(plan))
         reader = Reader(process, regions)
         time.sleep(0.2)

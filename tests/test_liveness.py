@@ -75,7 +75,7 @@ def unreached(plan: Plan, emitted: Path) -> list[str]:
     with Driver(built, plan.grain, len(counter_names(plan))) as driver:
         driver.send(chunk)
         driver.receive(len(chunk.op))
-        process = Process(driver.pid, built)
+        process = Process(driver._process.pid, built)
         start = process.symbols["hs_reached"].at
         return [name for place, name in enumerate(watched.names) if not process.word(start + WORD * place)]
 

@@ -13,10 +13,10 @@ import test_hardening
 from advice import wrong_advice
 from covering import FACTORS, covering_designs, rows_of
 from mutants import Mutant, mutants
-from workshop import BEHAVIOURS, MISUSE, NO_TRACE, AgainstModel, ByPrograms, Judge, Workshop, by_misuse
+from workshop import BEHAVIOURS, MISUSE, NO_TRACE, OF_DESIGN, AgainstModel, ByPrograms, Judge, Workshop, by_misuse
 
 from heapsmith.codegen.audit import audit_emitted
-from heapsmith.codegen.generate import PURPOSES, RUNTIME, runtime_sources
+from heapsmith.codegen.generate import RUNTIME, runtime_sources
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import make_plan
@@ -164,11 +164,11 @@ def jobs(shops: list[Workshop]) -> Iterator[Job]:
     first: dict[tuple[str, str, str], Workshop] = {}
     for shop in shops:
         for name, text in shop.texts().items():
-            if name in known or (name in PURPOSES and shop is shops[-1]):
+            if name in known or (name in OF_DESIGN and shop is shops[-1]):
                 continue
-            if name not in PURPOSES:
+            if name not in OF_DESIGN:
                 known.add(name)
-            having = [shop] if name in PURPOSES else [other for other in shops if judges(other, name)]
+            having = [shop] if name in OF_DESIGN else [other for other in shops if judges(other, name)]
             for mutant in mutants(name, text):
                 if first.setdefault(key(mutant), shop) is shop:
                     yield Job(number, mutant, having)
@@ -186,7 +186,7 @@ def noticed(job: Job) -> str | None:
     for shop in job.shops:
         if found := shop.try_out(job.mutant, job.number):
             return found
-    if job.mutant.file not in PURPOSES:
+    if job.mutant.file not in OF_DESIGN:
         return None
     shop = job.shops[0]
     emitted = shop.folder / f"audited-{job.number}"

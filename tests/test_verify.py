@@ -165,7 +165,7 @@ def test_memory_that_the_system_refuses(
 
 def test_a_driver_that_the_system_kills(shop: Workshop) -> None:
     with Driver(shop.pristine(), PLAN.grain, len(counter_names(PLAN))) as driver:
-        os.kill(driver.pid, signal.SIGKILL)
+        os.kill(driver._process.pid, signal.SIGKILL)
         with pytest.raises(Missing, match="ran out of memory: killed by SIGKILL"):
             driver.receive(1)
 

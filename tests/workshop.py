@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.difference import counter_row
 from heapsmith.codegen.driver import Driver, DriverFailed
-from heapsmith.codegen.generate import PURPOSES, RUNTIME, generate, runtime_sources
+from heapsmith.codegen.generate import RUNTIME, generate, runtime_sources
 from heapsmith.codegen.toolchain import build_tool, find_gcc
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
@@ -44,6 +44,10 @@ def sees_nothing(library: Path, file: str | None) -> None:
     """Judge where libraries are only built."""
 
 
+OF_DESIGN = ("plan.h", "plan.c", "fast.c")
+"""The emitted files in which mutants are made."""
+
+
 class Workshop:
     """The C of one design in a folder, its objects, and the library of whatever is changed; a judge looks at it."""
 
@@ -57,7 +61,7 @@ class Workshop:
         generate(design, self.emitted)
         names = [str(source.relative_to(RUNTIME)) for source in runtime_sources(make_plan(design))]
         self.sources = [self.emitted / "plan.c", self.emitted / "fast.c", *(self.tree / name for name in names)]
-        self.files = {name: self.emitted / name for name in PURPOSES}
+        self.files = {name: self.emitted / name for name in OF_DESIGN}
         self.files |= {name: self.tree / name for name in names}
         for header in self.tree.rglob("*.h"):
             if header.relative_to(self.tree).parts[0] not in ("recorder", "replay", "verify"):

@@ -218,7 +218,7 @@ def _why_not_geometry(design: Design) -> str | None:
     for field, bytes_of_block in (("classifier", header_bytes(design)), ("hardening", tail_bytes(design))):
         if design.grain != 16 and bytes_of_block:
             return f"grain: 8 cannot go with {field} '{design.row(field).NAME}'; expected 16"
-    if asks_huge_pages(design) and design.superslab_bytes < HUGE_PAGE:
+    if design.thp in ("always", "grown") and design.superslab_bytes < HUGE_PAGE:
         return (
             f"superslab_bytes: {design.superslab_bytes} cannot go with thp '{design.thp}'; expected {HUGE_PAGE} or more"
         )
@@ -244,11 +244,6 @@ def header_bytes(design: Design) -> int:
 def tail_bytes(design: Design) -> int:
     """Return the bytes behind each block that hardening takes."""
     return int(design.row("hardening").TAIL_BYTES)
-
-
-def asks_huge_pages(design: Design) -> bool:
-    """Return whether the design asks for transparent huge pages."""
-    return design.thp in ("always", "grown")
 
 
 def _why_not_fronts(design: Design) -> str | None:

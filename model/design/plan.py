@@ -6,7 +6,7 @@ import msgspec
 
 from heapsmith.model import constants, policy
 from heapsmith.model.constants import PAGE
-from heapsmith.model.design.design import Design, asks_huge_pages, derive_front, header_bytes, tail_bytes
+from heapsmith.model.design.design import Design, derive_front, header_bytes, tail_bytes
 from heapsmith.model.memory.layout import Layout, layout_of
 from heapsmith.model.policy.front.common import FrontPlan
 
@@ -192,7 +192,7 @@ def _options(design: Design) -> dict[str, int]:
         "quarantine": quarantine,
         "quarantine_slots": max(1, quarantine),
         "zero_freed": int(hardening.TAIL_BYTES > 0),
-        "thp_asked": int(asks_huge_pages(design)),
+        "thp_asked": int(design.thp in ("always", "grown")),
         "thp_slabs_from_bytes": NEVER if has_guards else grown * design.thp_slabs_from_bytes,
         "thp_runs_from_bytes": grown * design.thp_runs_from_bytes,
         "thp_never": int(design.thp == "never"),

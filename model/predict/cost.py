@@ -45,7 +45,7 @@ class Simulated(Protocol):
 def kinds(plan: Plan, simulation: Simulated) -> Kinds:
     """Return how often each kind happened on the simulated trace; absent kinds did not happen."""
     found: dict[str, float] = defaultdict(float)
-    for of in (_hits, _fronts, _store, _large, _calls, _threads):
+    for of in (_hits, _fronts, _store, _others):
         for name, count in of(plan, simulation):
             found[name] += count
     return {name: count for name, count in sorted(found.items()) if count}
@@ -136,8 +136,8 @@ def _store(plan: Plan, simulation: Simulated) -> Counts:
     yield "slab.superslab", simulation.counters.totals["superslabs"]
 
 
-def _large(plan: Plan, simulation: Simulated) -> Counts:
-    """Yield runs, huge blocks, and pages given back."""
+def _others(plan: Plan, simulation: Simulated) -> Counts:
+    """Yield the work of large blocks, of calls besides the allocation and free in them, and of heaps."""
     totals, work = simulation.counters.totals, simulation.statistics.work
     for name in ("run_hit", "run_reuse", "run_grow", "run_extend", "run_free", "run_spill"):
         yield f"run.{name.removeprefix('run_')}", totals[name]
@@ -149,10 +149,6 @@ def _large(plan: Plan, simulation: Simulated) -> Counts:
         yield f"huge.{name.removeprefix('huge_')}", totals[name]
     yield "release", totals["releases"]
 
-
-def _calls(plan: Plan, simulation: Simulated) -> Counts:
-    """Yield the work of calls besides the allocation and the free in them."""
-    totals, work = simulation.counters.totals, simulation.statistics.work
     yield "call.calloc", work["callocs"]
     yield "call.aligned", work["aligned"]
     yield "call.aligned.class", work["aligned_steps"]
@@ -165,10 +161,6 @@ def _calls(plan: Plan, simulation: Simulated) -> Counts:
         yield f"call.realloc.{plan.hardening}", work["reallocs"]
     yield "call.free_sized", work["sized_frees"]
 
-
-def _threads(plan: Plan, simulation: Simulated) -> Counts:
-    """Yield the work of threads' heaps, and of the start."""
-    totals, work = simulation.counters.totals, simulation.statistics.work
     yield "start", 1
     yield "heap.create", totals["heaps"]
     yield "heap.create.class", totals["heaps"] * plan.class_count

@@ -71,9 +71,7 @@ def reuse(
         extent = feed_all(reader, simulators, "measuring distances", progress)
     return ReuseTable(
         str(trace),
-        extent.events,
-        extent.operations,
-        extent.threads,
+        *extent,
         hardware.line_bytes,
         application,
         CACHES,

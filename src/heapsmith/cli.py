@@ -1,4 +1,7 @@
-"""The command line: the commands of all groups, the options of the program itself, and its exit."""
+"""The command line: the commands of all groups, the options of the program itself, and its exit.
+
+Commands import the modules that need numpy or numba: help and completion must not wait for them.
+"""
 
 import signal
 import sys

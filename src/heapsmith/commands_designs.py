@@ -8,8 +8,6 @@ import typer
 from heapsmith import arguments as take
 from heapsmith import results, show
 
-# Commands import the modules that need numpy or numba: help and completion must not wait for them.
-
 app = take.Commands(rich_markup_mode=None)
 design_app = take.Commands(help="Show designs and check them.", rich_markup_mode=None)
 app.add_typer(design_app, name="design")

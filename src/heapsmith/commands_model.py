@@ -9,8 +9,6 @@ from heapsmith import arguments as take
 from heapsmith import results, show
 from heapsmith.model.errors import BadInput
 
-# Commands import the modules that need numpy or numba: help and completion must not wait for them.
-
 app = take.Commands(rich_markup_mode=None)
 
 

@@ -9,8 +9,6 @@ import typer
 from heapsmith import arguments as take
 from heapsmith import results, show
 
-# Commands import the modules that need numpy or numba: help and completion must not wait for them.
-
 app = take.Commands(rich_markup_mode=None)
 
 

@@ -10,8 +10,6 @@ from heapsmith import arguments as take
 from heapsmith import results, show
 from heapsmith.model.errors import BadInput, CheckFailed
 
-# Commands import the modules that need numpy or numba: help and completion must not wait for them.
-
 app = take.Commands(rich_markup_mode=None)
 trace_app = take.Commands(help="Show traces, check them, make them from other formats.", rich_markup_mode=None)
 app.add_typer(trace_app, name="trace")
