@@ -242,8 +242,7 @@ def transfer_batches(design: Design, front: FrontPlan, stride: int) -> int:
 
 
 def reciprocal(stride: int) -> int:
-    """Return the multiplier m with (x * m) >> 42 == x // stride for 0 <= x < 2^21, the largest
-    slab.
+    """Return m with (x * m) >> 42 == x // stride for 0 <= x < 2^21, the largest slab.
 
     m = floor(2^42 / stride) + 1 adds less than x / 2^42 to x / stride, and the next integer is at
     least 1 / stride away. So the result is exact while x * stride < 2^42. Granlund and Montgomery,

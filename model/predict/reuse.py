@@ -57,10 +57,9 @@ class ReuseTable(msgspec.Struct, frozen=True):
 def reuse(
     trace: Path, designs: Sequence[Design], *, application: Application = PROGRAM, progress: Progress | None = None
 ) -> ReuseTable:
-    """Return the curves of all lines that heaps and `application` touch; memory grows with the
-    lines.
+    """Return the curves of all lines that heaps and `application` touch.
 
-    `progress` is called after each chunk. Raises BadInput if the trace is damaged.
+    Memory grows with the lines. Raises BadInput if the trace is damaged.
     """
     hardware = load_hardware()
     simulators = [

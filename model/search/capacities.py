@@ -178,8 +178,7 @@ def _follow(state: _State) -> None:
 
 
 class Curve(NamedTuple):
-    """A class over all capacities C = 0 to LEVELS, in fronts that move single blocks, for all
-    heaps.
+    """A class of all heaps over the capacities C = 0 to LEVELS, in fronts that move single blocks.
 
     misses[C]: allocations that find the front empty; overflows[C]: frees that find the front full;
     most: for each heap with this class, the most blocks that a front of LEVELS ever held.
@@ -191,13 +190,11 @@ class Curve(NamedTuple):
 
 
 class CapacityPass:
-    """Follows a trace through the classes of a plan, for all front capacities and up to `heaps`
-    heaps.
+    """Follows a trace through a plan's classes, for all front capacities and up to `heaps` heaps.
 
     A block that another thread frees goes where the plan's remote policy sends it. A block for its
-    owner arrives at once, although the real owner drains its list only on a miss: this is an
-    approximation. All other policies are exact. Memory: 152 bytes per heap and class, 8 per block
-    number.
+    owner arrives at once, although the real owner drains its list only on a miss. All other policies
+    are exact. Memory: 152 bytes per heap and class, 8 per block number.
     """
 
     def __init__(self, plan: Plan, heaps: int, threads: int, max_blocks: int) -> None:

@@ -38,8 +38,7 @@ UNSEEN_SHARE = 1e-6
 
 
 class Draft(NamedTuple):
-    """A design for a slab size and small limit; shares are by class, empty before the fronts are
-    chosen.
+    """A design for a slab size and small limit; shares by class, none before fronts are chosen.
 
     Bytes at the peak: class_bytes is the least that a class must save, last_saves is what the last
     class saves, next_saves is what another class would save.

@@ -208,11 +208,10 @@ class Candidates(Arrays):
 
 
 class Search(NamedTuple):
-    """totals[m]: the least cost of exactly m classes, weight times price; UNREACHED if m is
-    impossible.
+    """The best classes of each number m.
 
-    picks[m, j]: the candidate above which the last of the best m classes up to j begins. sizes: of
-    the candidates.
+    totals[m]: their cost, weight times price; UNREACHED if m is impossible. picks[m, j]: the
+    candidate above which the last of the best m classes up to j begins. sizes: of the candidates.
     """
 
     totals: Ints
@@ -223,8 +222,7 @@ class Search(NamedTuple):
 def block_price(stride: int, slab_bytes: int, header_bytes: int) -> int:
     """Return the 1/256 bytes that a full slab of this stride commits per block (docs/machine.md 6).
 
-    This is the stride and its share of the slab's tail, if the tail lies on a page that blocks
-    touch.
+    They include a share of the slab's tail if it lies on a page that blocks touch.
     """
     blocks = (slab_bytes - header_bytes) // stride
     touched = 2 * header_bytes + blocks * stride
@@ -298,8 +296,7 @@ def _search(state: _Layers) -> None:
 def search(given: Candidates, most: int, *, plain: bool = False) -> Search:
     """Find the best 1, 2, ... `most` classes at once; the last class ends at the last candidate.
 
-    The integers are exact if the sum of weights times the last price is below 2^62. `plain` runs
-    the kernels as Python.
+    It is exact if the sum of weights times the last price is below 2^62. `plain` runs Python.
     """
     entries = len(given.served)
     least = np.full((most + 1, entries), UNREACHED, np.int64)
