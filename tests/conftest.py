@@ -77,7 +77,7 @@ def _plain() -> Iterator[None]:
     """Simulators run as plain Python whatever listens, so that no test waits for another variant to compile."""
     from heapsmith.model.compile.kernel import specialised
     from heapsmith.model.heap import simulator
-    from heapsmith.model.heap.loop import run
+    from heapsmith.model.heap.events import run
 
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(simulator, "_run_with", lambda compiled, **constants: specialised(run, **constants))

@@ -11,14 +11,14 @@ from heapsmith.model.compile.dispatch import dispatched
 from heapsmith.model.compile.kernel import _KERNELS, specialised
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.heap import loop
+from heapsmith.model.heap import events
 
 NEEDED = {
     "front": ("LEVELS", "IS_STACK", "BATCHED", "Params", "derive", "push", "push_lines", "drain"),
     "classifier": ("HEADER_BYTES", "REGIONS", "CLASS_MAP", "class_lines"),
     "slab_choice": ("gives", "attach", "add", "remove", "lets_go", "members"),
     "empties": ("ONE_POOL", "pool"),
-    "remote": ("OWNED", "where", "needs_heap"),
+    "remote": ("OWNED", "stays", "needs_heap"),
     "release": ("BUDGETED", "Params", "goes", "grown"),
     "hardening": ("LIVE_MAP", "TAIL_BYTES", "ENCODES_LINKS", "GUARDED", "Params"),
     "foreign": (),
@@ -40,8 +40,8 @@ def test_each_table_has_one_default() -> None:
 
 
 def test_kernels_of_rows_are_reached() -> None:
-    """No row has a kernel that the loop of the machine cannot come to."""
-    reached, todo = set(), [specialised(loop.run, SINK=2)]
+    """No row has a kernel that the loop of events cannot come to."""
+    reached, todo = set(), [specialised(events.run, SINK=2)]
     while todo:
         function = todo.pop()
         for name in function.__code__.co_names:

@@ -56,7 +56,8 @@ def _callee(function: FunctionType) -> str:
 def _source(name: str, functions: Sequence[FunctionType], code: str) -> str:
     """Return Python with a branch for each function; the function of most rows comes last."""
     parameters = inspect.signature(functions[0]).parameters
-    typed = [f"state: {_type(kind.annotation)}" if word == "state" else word for word, kind in parameters.items()]
+    state = parameters["state"].annotation.__name__
+    typed = [f"state: {state}" if word == "state" else word for word in parameters]
     acts = inspect.signature(functions[0]).return_annotation is None
     codes = {one: [place for place, row in enumerate(functions) if row is one] for one in functions}
     ordered = sorted(codes, key=lambda one: len(codes[one]))
@@ -70,7 +71,3 @@ def _source(name: str, functions: Sequence[FunctionType], code: str) -> str:
         else:
             lines += [f"    {'if' if one is ordered[0] or not acts else 'elif'} {test}:", f"        {body}"]
     return "\n".join(lines) + "\n"
-
-
-def _type(annotation: Any) -> str:
-    return annotation if isinstance(annotation, str) else str(annotation.__name__)

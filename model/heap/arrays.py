@@ -9,29 +9,9 @@ from heapsmith.model import policy
 from heapsmith.model.compile.kernel import Ints, Records
 from heapsmith.model.constants import RUN_BINS
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.heap.events import DEAD
+from heapsmith.model.heap import records
 from heapsmith.model.heap.extents import HUGE_PAGES
 from heapsmith.model.heap.large import pages_for
-from heapsmith.model.heap.records import (
-    AGE,
-    BATCHES,
-    BLOCK,
-    CLASS,
-    CLASS_NUMBERS,
-    CODES,
-    FRONT,
-    HEAP,
-    HEAP_OFFSETS,
-    NODE,
-    PAGE_RECORD,
-    PEAK,
-    PLAN_NUMBERS,
-    SAMPLE,
-    SAMPLES,
-    SCALARS,
-    SLAB,
-    STORE,
-)
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import PARTS, Application
 from heapsmith.model.memory.state import State
@@ -42,23 +22,21 @@ COPIED_PAGES = 64
 
 def scalars_of(plan: Plan, application: Application) -> Records:
     """Return the scalars of a new simulator: the Plan's numbers, the application, zero counters."""
-    scalars = np.zeros(1, SCALARS)
-    for field in PLAN_NUMBERS:
+    scalars = np.zeros(1, records.SCALARS)
+    for field in records.PLAN_NUMBERS:
         scalars[field] = getattr(plan, field)
     scalars["slab_words"] = -(-max(row.blocks for row in plan.classes) // 32)
-    for field, table in CODES.items():
+    for field, table in records.CODES.items():
         scalars[field] = policy.code(table, plan.design.row(table).NAME)
     scalars["owned"] = owned = plan.design.row("remote").OWNED
     scalars["budgeted"] = plan.design.row("release").BUDGETED
     scalars["store_step"] = plan.class_count if owned else 0
-    scalars["transfer_slots"] = plan.transfer_slots
     scalars["heap_slots"] = plan.slots_per_heap + plan.quarantine
     scalars["abandoned"] = scalars["free_node"] = -1
-    for field in HEAP_OFFSETS:
+    for field in records.HEAP_OFFSETS:
         scalars[f"heap_{field}"] = getattr(plan.layout, field)
     scalars["heap_bytes"] = plan.layout.heap_bytes
     scalars["by_row"] = plan.dispatch == "stack"
-    scalars["header_bytes"] = plan.header_bytes
     scalars["births"] = PARTS.index(application.births)
     scalars["deaths"] = PARTS.index(application.deaths)
     scalars["replays"] = application.replays
@@ -68,19 +46,16 @@ def scalars_of(plan: Plan, application: Application) -> Records:
 
 def class_records(plan: Plan) -> Records:
     """Return the size classes and their fronts, with counters at 0 and empty pools."""
-    classes = np.zeros(plan.class_count, CLASS)
+    classes = np.zeros(plan.class_count, records.CLASS)
     for record, row in zip(classes, plan.classes, strict=True):
-        for field in CLASS_NUMBERS:
+        for field in records.CLASS_NUMBERS:
             record[field] = getattr(row, field)
-        for batch in BATCHES:
+        for batch in records.BATCHES:
             record[f"{batch}_batch"] = getattr(row.front, batch)
         record["capacity"] = row.front.capacity
         record["list_capacity"] = row.front.list_capacity
         record["front"] = policy.code("front", row.front.kind)
         record["batched"] = policy.row("front", row.front.kind).BATCHED
-        record["slot_base"] = row.slot_base
-        record["transfer"] = row.transfer
-        record["transfer_base"] = row.transfer_base
     classes["retired"] = -1
     return classes
 
@@ -92,14 +67,15 @@ def fresh_state(plan: Plan, application: Application) -> State:
     state.scalars = scalars_of(plan, application)
     state.classes = class_records(plan)
     state.lookup = np.array(plan.size_class, np.int64)
-    state.heaps, state.fronts, state.stores = np.zeros(0, HEAP), np.zeros(0, FRONT), np.zeros(0, STORE)
-    state.slabs, state.nodes = np.zeros(0, SLAB), np.zeros(0, NODE)
-    state.pages, state.blocks = np.zeros(0, PAGE_RECORD), np.zeros(0, BLOCK)
+    state.heaps, state.nodes = np.zeros(0, records.HEAP), np.zeros(0, records.NODE)
+    state.fronts, state.stores = np.zeros(0, records.FRONT), np.zeros(0, records.STORE)
+    state.slabs = np.zeros(0, records.SLAB)
+    state.pages, state.blocks = np.zeros(0, records.PAGE_RECORD), np.zeros(0, records.BLOCK)
     state.bins = np.full(RUN_BINS, -1, np.int64)
-    state.slab_age, state.run_age = np.full(1, -1, AGE), np.full(1, -1, AGE)
+    state.slab_age, state.run_age = np.full(1, -1, records.AGE), np.full(1, -1, records.AGE)
     state.moved = np.empty(batch_room(plan), np.int64)
-    state.peaks = np.zeros(2, PEAK)
-    state.timeline = np.zeros(SAMPLES, SAMPLE)
+    state.peaks = np.zeros(2, records.PEAK)
+    state.timeline = np.zeros(records.SAMPLES, records.SAMPLE)
     return state
 
 
@@ -116,22 +92,17 @@ def slabs_per_event(plan: Plan) -> int:
     return max(-(-row.front.refill // row.blocks) for row in plan.classes) + 1
 
 
-def nodes_per_event(plan: Plan) -> int:
-    """Return how many remote list nodes an event may need: a freed block, or a whole quarantine."""
-    return max(1, plan.quarantine)
-
-
 def pages_per_event(plan: Plan) -> int:
     """Return by how many pages an event may raise the top, with the rest of a huge page."""
     return pages_for(plan.huge_bytes, plan.tail_bytes) + HUGE_PAGES
 
 
-def grown(records: Records, length: int, nothing: Iterable[str]) -> Records:
-    """Copy the records and add zeroed records up to `length`; fields in `nothing` begin at -1."""
-    longer = np.zeros(length, records.dtype)
-    longer[: len(records)] = records
-    for field in nothing:
-        longer[field][len(records) :] = -1
+def grown(old: Records, length: int, fields: Iterable[str] = (), value: int = -1) -> Records:
+    """Copy the records and add zeroed records up to `length`, in which these fields are `value`."""
+    longer = np.zeros(length, old.dtype)
+    longer[: len(old)] = old
+    for field in fields:
+        longer[field][len(old) :] = value
     return longer
 
 
@@ -141,11 +112,11 @@ def grown_pages(pages: Records, length: int) -> Records:
     Kernels write only the records of pages where a run or an extent begins or ends. Records that no
     kernel has written take no memory.
     """
-    memory = mmap(-1, length * PAGE_RECORD.itemsize, flags=MAP_PRIVATE | MAP_ANONYMOUS)
+    memory = mmap(-1, length * records.PAGE_RECORD.itemsize, flags=MAP_PRIVATE | MAP_ANONYMOUS)
     memory.madvise(MADV_NOHUGEPAGE)
-    longer: Records = np.frombuffer(memory, PAGE_RECORD)
+    longer: Records = np.frombuffer(memory, records.PAGE_RECORD)
     whole = len(pages) // COPIED_PAGES * COPIED_PAGES
-    parts, longer_parts = (records[:whole].reshape(-1, COPIED_PAGES) for records in (pages, longer))
+    parts, longer_parts = (part[:whole].reshape(-1, COPIED_PAGES) for part in (pages, longer))
     written = np.flatnonzero(parts.view(np.int64).any(axis=1))
     longer_parts[written] = parts[written]
     longer[whole : len(pages)] = pages[whole:]
@@ -161,7 +132,7 @@ def grown_ints(ints: Ints, length: int, value: int) -> Ints:
 
 def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> Records:
     """Add fronts up to `heaps` heaps, each with its place in the slots and in the library."""
-    longer = grown(fronts, heaps * len(classes), ())
+    longer = grown(fronts, heaps * len(classes))
     heap, cls = np.arange(heaps)[:, np.newaxis], np.arange(len(classes))[np.newaxis, :]
     first, offsets = classes["slot_base"][np.newaxis, :], plan.layout
     start = layout.HEAPS + heap * offsets.heap_bytes
@@ -180,11 +151,4 @@ def grown_stores(stores: Records, classes: Records, heaps: int, plan: Plan) -> R
     heap, cls = np.divmod(np.arange(len(longer)), len(classes))
     start = layout.HEAPS + heap * plan.layout.heap_bytes + plan.layout.store if owned else layout.STORE_AT
     longer["at"] = start + layout.STORE_BYTES * cls
-    return longer
-
-
-def grown_blocks(blocks: Records, length: int) -> Records:
-    """Copy the blocks and add unborn blocks up to `length`."""
-    longer = grown(blocks, length, ())
-    longer["handle"][len(blocks) :] = DEAD
     return longer

@@ -15,6 +15,7 @@ from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE, large_bytes
 from heapsmith.model.heap.runs import bin_of
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.state import State
+from heapsmith.model.policy.choice.common import chain
 
 
 def check(state: State, plan: Plan) -> None:
@@ -34,19 +35,12 @@ def _equal(what: str, found: object, expected: object) -> None:
         raise CheckFailed(f"machine: {what}: {found}, expected {expected}")
 
 
-def _chain(state: State, head: int) -> Iterator[int]:
-    """Yield the slabs of a list through `next`."""
-    while head >= 0:
-        yield head
-        head = int(state.slabs[head]["next"])
-
-
 def _check_pools(state: State, plan: Plan) -> set[int]:
     """Check that each empty slab is in exactly one pool; return these slabs."""
     shared = plan.design.row("empties").ONE_POOL
     pooled: list[int] = []
     for cls, record in enumerate(state.classes):
-        pool = list(_chain(state, int(record["retired"])))
+        pool = chain(state, int(record["retired"]))
         _equal(f"pool {cls} of shared empties is used", bool(pool and shared and cls), False)
         for slab in pool:
             _equal(

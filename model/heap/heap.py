@@ -24,8 +24,7 @@ from heapsmith.model.policy.front import (
 )
 from heapsmith.model.policy.front.common import NO_BLOCK
 from heapsmith.model.policy.hardening.lines import quarantine_lines
-from heapsmith.model.policy.remote import where
-from heapsmith.model.policy.remote.common import TO_FRONT
+from heapsmith.model.policy.remote import stays
 
 NO_HEAP = -1
 
@@ -167,8 +166,7 @@ def put_back(state: State, heap: int, block: int) -> None:
     """Send a freed block to a front or to its owner (sections 4 and 7)."""
     class_lines(state, block)
     owner_lines(state, block)
-    place = where(state, heap, block >> layout.SLAB_SHIFT)
-    if place == TO_FRONT:
+    if stays(state, heap, block >> layout.SLAB_SHIFT):
         if state.by_row == 0:
             branch(state.listener, CLASS_OF_FREE, block & layout.CLASS_MASK)
         free_to_front(state, heap, block)

@@ -8,7 +8,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 PLAN_NUMBERS = _words("""
-    grain grain_shift bias small_limit class_count direct_limit slots_per_heap bitmap_words
+    grain grain_shift bias header_bytes transfer_slots small_limit class_count direct_limit slots_per_heap bitmap_words
     slab_bytes slabs_per_superslab guard_slabs region_slabs region_superslabs run_span_pages
     run_step_pages huge_bytes tail_bytes run_cache_bytes slab_budget_bytes run_budget_bytes
     most_budget_bytes quarantine release_lazily slab_classes_bytes live_map thp_asked thp_never
@@ -70,7 +70,8 @@ CODES = {"classifier_code": "classifier", "choice_code": "slab_choice", "empties
 }
 """The fields of `scalars` that hold the code of the design's row in a policy table."""
 
-CLASS_NUMBERS = ("stride", "usable", "first", "blocks", "stack")
+CLASS_NUMBERS = _words("stride usable first blocks stack slot_base transfer transfer_base")
+"""Fields of a class's plan. `transfer` is the most batches in the transfer cache."""
 BATCHES = ("refill", "flush", "spill", "promote")
 """Fields of a front's plan; their names in `classes` end in _batch, unlike the counters."""
 
@@ -82,9 +83,7 @@ SCALARS = record_type(
     "owned",  # 1: blocks go back to the heap that acquired their slab; each heap has a store
     "budgeted",  # 1: a budget bounds the age queues
     "by_row",  # 1: malloc and free try the row of the class before the class's own functions
-    "header_bytes",
     "slab_words",  # words of 32 marks per slab
-    "transfer_slots",  # the transfer cache's slots, before the heaps' slots
     "heap_slots",  # slots of a heap: its fronts and its quarantine
     "store_step",  # stores from a heap's first to the next heap's; 0: heaps share the stores
     *TOTAL_FIELDS.values(),
@@ -124,10 +123,7 @@ CLASS = record_type(
     "capacity",
     "list_capacity",
     *(f"{batch}_batch" for batch in BATCHES),
-    "slot_base",
-    "transfer",  # most batches in the transfer cache, their place in `slots`, their number
-    "transfer_base",
-    "batches",
+    "batches",  # batches in the transfer cache
     "idle",  # flushes since the last refill
     *COUNTS,
     "retired",  # head of the LIFO list of empty slabs; a shared pool is in the first record

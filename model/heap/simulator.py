@@ -13,8 +13,7 @@ from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap import arrays, check, records
-from heapsmith.model.heap.events import ALREADY_LIVE, NEGATIVE_SIZE, NO_SUCH_OPERATION, NOT_LIVE, TOO_LARGE
-from heapsmith.model.heap.loop import run
+from heapsmith.model.heap.events import ALREADY_LIVE, DEAD, NEGATIVE_SIZE, NO_SUCH_OPERATION, NOT_LIVE, TOO_LARGE, run
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.trace.reader import Chunk
@@ -156,19 +155,21 @@ class Simulator:
         if self.listener:
             self.listener.make_room(0, thread + 1)
         if block >= len(state.blocks):
-            state.blocks = arrays.grown_blocks(state.blocks, max(1024, 2 * block))
+            state.blocks = arrays.grown(state.blocks, max(1024, 2 * block), ("handle",), DEAD)
 
     def _make_room(self) -> None:
         """Double the arrays that might be too short for another event."""
         state = self.state
         more_slabs, more_pages = arrays.slabs_per_event(self.plan), arrays.pages_per_event(self.plan)
-        more_nodes = arrays.nodes_per_event(self.plan)
+        more_nodes = max(1, self.plan.quarantine)  # an event may free a whole quarantine
         if state.slabs_made + more_slabs > len(state.slabs):
-            self._grow_slabs(2 * (state.slabs_made + more_slabs))
+            slabs = 2 * (state.slabs_made + more_slabs)
+            state.slabs = arrays.grown(state.slabs, slabs, ("owner",))
+            state.marks = arrays.grown_ints(state.marks, slabs * state.slab_words, 0)
         if state.heaps_made + 1 > len(state.heaps):
             self._grow_heaps(2 * (state.heaps_made + 1))
         if state.nodes_made + more_nodes > len(state.nodes):
-            state.nodes = arrays.grown(state.nodes, max(256, 2 * (len(state.nodes) + more_nodes)), ())
+            state.nodes = arrays.grown(state.nodes, max(256, 2 * (len(state.nodes) + more_nodes)))
         if state.top + more_pages > len(state.pages):
             state.pages = arrays.grown_pages(state.pages, 2 * (state.top + more_pages))
         state.slab_room = len(state.slabs) - more_slabs
@@ -178,10 +179,6 @@ class Simulator:
         if self.listener:
             self.listener.make_room(state.wanted_bytes)
         state.full = 0
-
-    def _grow_slabs(self, slabs: int) -> None:
-        self.state.slabs = arrays.grown(self.state.slabs, slabs, ("owner",))
-        self.state.marks = arrays.grown_ints(self.state.marks, slabs * self.state.slab_words, 0)
 
     def _grow_heaps(self, heaps: int) -> None:
         state = self.state

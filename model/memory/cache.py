@@ -19,7 +19,7 @@ from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.memory import words
 from heapsmith.model.memory.directory import drop_elsewhere, taken_from_another
 from heapsmith.model.memory.resident import FRAME_SHIFT, PAGE_SHIFT, page_is_huge
-from heapsmith.model.memory.sets import find, l1_set, push, row_of, set_of, use
+from heapsmith.model.memory.sets import find, l1_set, push, renew, row_of, set_of, use
 
 
 @hit_path
@@ -120,17 +120,12 @@ def translate(listener: Ints, page: int, write: int) -> None:
     huge = (page >> FRAME_SHIFT) << 2 | 3
     small_ways = int(listener[words.SMALL_WAYS])
     small_at = set_of(listener, row, words.SMALL, page)
-    way = find(listener, small_at, small_ways, small)
-    if way < small_ways:
-        push(listener, small_at, way, small)
+    if renew(listener, small_at, small_ways, small):
         return
     huge_ways = int(listener[words.HUGE_WAYS])
     huge_at = set_of(listener, row, words.HUGE, page >> FRAME_SHIFT)
-    if listener[words.WHOLE_FRAMES] > 0:
-        way = find(listener, huge_at, huge_ways, huge)
-        if way < huge_ways:
-            push(listener, huge_at, way, huge)
-            return
+    if listener[words.WHOLE_FRAMES] > 0 and renew(listener, huge_at, huge_ways, huge):
+        return
     listener[words.TLB1_MISSES] += 1
     if is_huge_by_tlb2(listener, page, small, huge, write):
         push(listener, huge_at, huge_ways - 1, huge)
@@ -145,15 +140,10 @@ def is_huge_by_tlb2(listener: Ints, page: int, small: int, huge: int, write: int
     row = int(listener[words.ROW])
     small_at = set_of(listener, row, words.TLB2, page)
     huge_at = set_of(listener, row, words.TLB2, page >> FRAME_SHIFT)
-    way = find(listener, small_at, ways, small)
-    if way < ways:
-        push(listener, small_at, way, small)
+    if renew(listener, small_at, ways, small):
         return False
-    if listener[words.WHOLE_FRAMES] > 0:
-        way = find(listener, huge_at, ways, huge)
-        if way < ways:
-            push(listener, huge_at, way, huge)
-            return True
+    if listener[words.WHOLE_FRAMES] > 0 and renew(listener, huge_at, ways, huge):
+        return True
     listener[words.TLB2_MISSES] += 1
     faults = int(listener[words.FAULTS_4K] + listener[words.FAULTS_2M])
     is_huge = page_is_huge(listener, page, write)

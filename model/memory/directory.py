@@ -20,19 +20,22 @@ def slot_of(line: int, mask: int) -> int:
 
 
 @kernel
+def probe(listener: Ints, begin: int, mask: int, line: int) -> int:
+    """Return the place of a line in the hash table of pairs at `begin`, or of the empty slot (-1) for it."""
+    slot = slot_of(line, mask)
+    while listener[begin + 2 * slot] != line and listener[begin + 2 * slot] >= 0:
+        slot = (slot + 1) & mask
+    return begin + 2 * slot
+
+
+@kernel
 def entry_of(listener: Ints, line: int) -> int:
     """Return the place of a line's entry; a new entry has no cores."""
-    mask = int(listener[words.DIRECTORY_MASK])
-    slot = slot_of(line, mask)
-    place = int(listener[words.DIRECTORY_AT]) + 2 * slot
-    while listener[place] != line:
-        if listener[place] < 0:
-            listener[place] = line
-            listener[place + 1] = 0
-            listener[words.DIRECTORY_USED] += 1
-            return place
-        slot = (slot + 1) & mask
-        place = int(listener[words.DIRECTORY_AT]) + 2 * slot
+    place = probe(listener, int(listener[words.DIRECTORY_AT]), int(listener[words.DIRECTORY_MASK]), line)
+    if listener[place] < 0:
+        listener[place] = line
+        listener[place + 1] = 0
+        listener[words.DIRECTORY_USED] += 1
     return place
 
 

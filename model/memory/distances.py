@@ -13,7 +13,7 @@ import numpy as np
 
 from heapsmith.model.compile.kernel import Ints, kernel
 from heapsmith.model.memory import words
-from heapsmith.model.memory.directory import slot_of
+from heapsmith.model.memory.directory import probe
 
 EXACT_SHIFT = 10
 EXACT = 1 << EXACT_SHIFT
@@ -62,14 +62,8 @@ def measure(listener: Ints, line: int) -> None:
 
 @kernel
 def table_place(listener: Ints, line: int) -> int:
-    """Return the place of a line in the hash table of lines, or of the empty slot (-1) for it."""
-    mask = int(listener[words.TABLE_MASK])
-    slot = slot_of(line, mask)
-    place = int(listener[words.TABLE_AT]) + 2 * slot
-    while listener[place] != line and listener[place] >= 0:
-        slot = (slot + 1) & mask
-        place = int(listener[words.TABLE_AT]) + 2 * slot
-    return place
+    """Return the place of a line in the table of lines, or of the empty slot (-1) for it."""
+    return probe(listener, int(listener[words.TABLE_AT]), int(listener[words.TABLE_MASK]), line)
 
 
 @kernel

@@ -20,48 +20,28 @@ STAGGER = 13 * 64
 first lines do not fall into the same sets of a cache.
 """
 
-SPAN = 0
-"""The slab span; its offsets are the machine's addresses (docs/machine.md section 1)."""
-RUNS = 16 * REGION
-"""The run span."""
-HUGE = 20 * REGION
-"""Mappings of huge blocks."""
-HEAPS = 36 * REGION
-"""struct heap, each on its own pages, `heap_bytes` apart."""
-SLABS = 37 * REGION
-"""hs_slabs: a record per slab of the span."""
-MARKS = 38 * REGION
-"""hs_marks: `bitmap_words` words per slab of the span."""
-SLAB_CLASS = 39 * REGION
-"""A byte per slab of the span, its class."""
-CLASSES = 40 * (REGION + STAGGER)
-"""hs_class: a row per class."""
-SIZE_CLASS = 41 * (REGION + STAGGER)
-"""hs_size_class: a byte per grain."""
-ALLOC_OF = 42 * (REGION + STAGGER)
-"""alloc_of: a word per class."""
-FREE_OF = 43 * (REGION + STAGGER)
-"""free_of: a word per row."""
-STORE_AT = 44 * (REGION + STAGGER)
-"""The store that all heaps share, if any: two words per class."""
-TRANSFERRED = 45 * (REGION + STAGGER)
-"""The transfer cache's slots."""
-KEPT_BATCHES = 46 * (REGION + STAGGER)
-"""The transfer cache's batches per class, 4 bytes each."""
-IDLE = 47 * (REGION + STAGGER)
-"""The transfer cache's idle flushes per class, 4 bytes each."""
-PAGES = 48 * REGION
-"""hs_runs.page: a record per page of the run span."""
-BINS = 50 * (REGION + STAGGER)
-"""The heads of the bins of free runs, 4 bytes each."""
-COUNTS = 51 * (REGION + STAGGER)
-"""hs_count: the global counters."""
+SPAN = 0  # the slab span; its offsets are the addresses of docs/machine.md section 1
+RUNS = 16 * REGION  # the run span
+HUGE = 20 * REGION  # mappings of huge blocks
+HEAPS = 36 * REGION  # struct heap, each on its own pages, `heap_bytes` apart
+SLABS = 37 * REGION  # hs_slabs: a record per slab of the span
+MARKS = 38 * REGION  # hs_marks: `bitmap_words` words per slab of the span
+SLAB_CLASS = 39 * REGION  # a byte per slab of the span, its class
+CLASSES = 40 * (REGION + STAGGER)  # hs_class: a row per class
+SIZE_CLASS = 41 * (REGION + STAGGER)  # hs_size_class: a byte per grain
+ALLOC_OF = 42 * (REGION + STAGGER)  # alloc_of: a word per class
+FREE_OF = 43 * (REGION + STAGGER)  # free_of: a word per row
+STORE_AT = 44 * (REGION + STAGGER)  # the store that all heaps share, if any: two words per class
+TRANSFERRED = 45 * (REGION + STAGGER)  # the transfer cache's slots
+KEPT_BATCHES = 46 * (REGION + STAGGER)  # the transfer cache's batches per class, 4 bytes each
+IDLE = 47 * (REGION + STAGGER)  # the transfer cache's idle flushes per class, 4 bytes each
+PAGES = 48 * REGION  # hs_runs.page: a record per page of the run span
+BINS = 50 * (REGION + STAGGER)  # the heads of the bins of free runs, 4 bytes each
+COUNTS = 51 * (REGION + STAGGER)  # hs_count: the global counters
 POOL_LOCK = 52 * (REGION + STAGGER)
 LARGE_LOCK = 53 * (REGION + STAGGER)
-APPLICATION = 54 * REGION
-"""The program's data besides its blocks: script and table of blocks of a replay."""
-LIVE = 56 * REGION
-"""hs_live (hardening): a byte per grain of the slab span."""
+APPLICATION = 54 * REGION  # the program's data besides its blocks: script and table of blocks of a replay
+LIVE = 56 * REGION  # hs_live (hardening): a byte per grain of the slab span
 
 CLASS_MASK = 255
 INDEX_SHIFT = 8

@@ -1,7 +1,6 @@
 """The listener: creates, grows and reads the array that the kernels of touches.py fill."""
 
 import functools
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -15,6 +14,8 @@ from heapsmith.model.memory.sets import row_of
 from heapsmith.model.memory.touches import CACHES, DISTANCES, LOG
 
 LOG_ENTRIES = 1 << 16
+
+_compiled = functools.cache(kernel.compiled)
 
 
 class Touches(msgspec.Struct, frozen=True):
@@ -171,7 +172,7 @@ class Listener:
         self.array[words.TABLE_MASK] = 2 * lines - 1
         self.array[words.AXIS_WORDS] = 4 * lines
         self.array[words.LINES_MOST] = lines
-        _compiled_enter()(self.array, known)
+        _compiled(distances.enter)(self.array, known)
 
     def _known_lines(self) -> Ints:
         """Return the lines in the order of their last touches."""
@@ -203,8 +204,3 @@ def _aligned(length: int) -> Ints:
     array: Ints = np.empty(length + 7, np.int64)
     first = -array.ctypes.data // 8 % 8
     return array[first : first + length]
-
-
-@functools.cache
-def _compiled_enter() -> Any:
-    return kernel.compiled(distances.enter)

@@ -84,6 +84,16 @@ def use(listener: Ints, first: int, ways: int, key: int) -> int:
     return held if way < ways else -1
 
 
+@hit_path
+def renew(listener: Ints, first: int, ways: int, key: int) -> bool:
+    """Put `key` first in a set if the set has it; return whether it has."""
+    way = find(listener, first, ways, key)
+    if way == ways:
+        return False
+    push(listener, first, way, key)
+    return True
+
+
 @kernel
 def find_many(listener: Ints, first: int, ways: int, key: int) -> int:
     """Do `find` with more than FEW ways."""

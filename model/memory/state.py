@@ -1,7 +1,7 @@
 """The arrays that a kernel of the simulator takes, by name (model/heap/records.py)."""
 
 from heapsmith.model.compile.kernel import Ints, Records
-from heapsmith.model.trace.columns import Columns
+from heapsmith.model.trace.events import Columns
 
 
 class State(Columns):

@@ -25,7 +25,7 @@ from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.records import BATCHES
 from heapsmith.model.policy.front import NO_FRONT
 from heapsmith.model.search.size_classes import FREE, REALLOC, THREAD_EXIT, THREAD_START
-from heapsmith.model.trace.columns import Columns
+from heapsmith.model.trace.events import Columns
 from heapsmith.model.trace.reader import Chunk
 
 WORD_BITS = 32

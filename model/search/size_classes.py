@@ -17,7 +17,7 @@ import numpy as np
 from heapsmith.model.compile.kernel import Arrays, Ints, Records, compiled, kernel, one_record, record_type
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.trace.columns import Columns
+from heapsmith.model.trace.events import Columns
 from heapsmith.model.trace.reader import Chunk, Op
 
 REALLOC, ALIGNED, FREE = int(Op.REALLOC), int(Op.ALIGNED), int(Op.FREE)

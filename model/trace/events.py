@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heapsmith.model.compile.cache import cached_njit
+from heapsmith.model.compile.kernel import Arrays, Bytes, Ints, Numbers
 
 CHUNK_EVENTS = 65_536
 MAX_ALIGN_LOG2 = 62
@@ -84,6 +85,21 @@ CHUNK_DTYPES: dict[str, str] = {
     "align_log2": "uint8",
     "time_ns": "int64",
 }
+
+
+class Columns(Arrays):
+    """The base of a kernel's state that follows events: an array per field except times."""
+
+    op: Bytes
+    thread: Numbers
+    block: Numbers
+    size: Ints
+    align_log2: Bytes
+
+    def follow(self, chunk: Chunk) -> None:
+        """Follow the events of a chunk next; columns of other types are copied."""
+        for name, item in Columns.ITEMS.items():
+            setattr(self, name, np.require(getattr(chunk, name), item, ("C", "A", "W")))
 
 
 def join(chunks: Sequence[Chunk]) -> Chunk:

@@ -119,7 +119,10 @@ class TraceFile:
         except OSError as error:
             raise BadInput(f"{path}: cannot read the trace: {error.strerror}") from None
         try:
-            self.size = self._regular_size()
+            status = os.fstat(self._file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise BadInput(f"{path}: a trace must be a regular file")
+            self.size = status.st_size
             self.header, self.first_frame = self._read_header()
         except BaseException:
             self._file.close()
@@ -135,12 +138,6 @@ class TraceFile:
     def close(self) -> None:
         """Close the file; no method can read it any more."""
         self._file.close()
-
-    def _regular_size(self) -> int:
-        status = os.fstat(self._file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise BadInput(f"{self.path}: a trace must be a regular file")
-        return status.st_size
 
     def _read(self, offset: int, length: int) -> bytes:
         self._file.seek(offset)

@@ -9,7 +9,10 @@ from heapsmith.model.compile.dispatch import dispatched, rows_of
 
 ROWS = rows_of(__name__, __path__)
 
-where = dispatched(ROWS, "where", "state.remote_code", hit=True)
-"""Return where a block of `slab` goes when a thread of `heap` (-1: none) frees the block."""
+stays = dispatched(ROWS, "stays", "state.remote_code", hit=True)
+"""Return whether a block of `slab` that a thread of `heap` (-1: none) frees goes into the heap's front.
+
+Otherwise it goes on the remote list of the slab's owner.
+"""
 needs_heap = dispatched(ROWS, "needs_heap", "state.remote_code", hit=True)
 """Return whether a thread without a heap gets a heap when it frees a small block."""

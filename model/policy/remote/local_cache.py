@@ -3,7 +3,6 @@
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.state import State
 from heapsmith.model.policy.emitted import NOTHING, Question
-from heapsmith.model.policy.remote.common import TO_FRONT
 
 NAME = "local_cache"
 DEFAULT = True
@@ -12,9 +11,9 @@ CODE = Question(NOTHING)
 
 
 @kernel
-def where(state: State, heap: int, slab: int) -> int:
-    """Return TO_FRONT: the block goes into the front of the freeing thread."""
-    return TO_FRONT
+def stays(state: State, heap: int, slab: int) -> bool:
+    """Return True: the block goes into the front of the freeing thread."""
+    return True
 
 
 @kernel

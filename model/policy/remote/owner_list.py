@@ -3,7 +3,6 @@
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.state import State
 from heapsmith.model.policy.emitted import SELF, Hit, Question, total
-from heapsmith.model.policy.remote.common import TO_FRONT, TO_OWNER
 
 NAME = "owner_list"
 OWNED = True
@@ -12,9 +11,9 @@ CODE = Question(total(Hit(2, 0, 1), SELF), ("!= hs_self",), ("remote_free",), fr
 
 
 @kernel
-def where(state: State, heap: int, slab: int) -> int:
-    """Return TO_FRONT for the owner's own threads, otherwise TO_OWNER."""
-    return TO_FRONT if state.slabs[slab]["owner"] == heap else TO_OWNER
+def stays(state: State, heap: int, slab: int) -> bool:
+    """Return whether the heap owns the slab."""
+    return bool(state.slabs[slab]["owner"] == heap)
 
 
 @kernel
