@@ -9,9 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from heapsmith.model.cache_dir import cache_dir
 from heapsmith.model.errors import CheckFailed, Missing
-from heapsmith.model.files import staged
+from heapsmith.model.files import cache_dir, staged
 
 TOOL_FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra")
 

@@ -1,6 +1,8 @@
-"""Files that appear whole or not at all, by a rename of a temporary file; and temporary folders."""
+"""Files that appear whole or not at all, by a rename; temporary folders; the place of caches."""
 
 import json
+import os
+import pwd
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,3 +60,18 @@ def json_text(value: object) -> str:
     """Return `value` as indented ASCII JSON, with null for infinite numbers."""
     plain = json.dumps(msgspec.to_builtins(value, str_keys=True))
     return json.dumps(json.loads(plain, parse_constant=lambda _: None), indent=2)
+
+
+def cache_dir() -> Path:
+    """Return `$XDG_CACHE_HOME/heapsmith` or `~/.cache/heapsmith` (XDG) without creating it.
+
+    Raises Missing for a user without a home.
+    """
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if base.startswith("/"):
+        return Path(base) / "heapsmith"
+    try:
+        home = os.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        raise Missing(f"user {os.getuid()} has no home directory: set HOME or XDG_CACHE_HOME") from None
+    return Path(home) / ".cache" / "heapsmith"

@@ -13,9 +13,9 @@ from conftest import PROGRAM
 from heapsmith.bench.common import preload as links
 from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.preload import preload, preloadable
-from heapsmith.model.cache_dir import cache_dir
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import Missing
+from heapsmith.model.files import cache_dir
 
 ODD = "a b:c$LIB\té"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from heapsmith.codegen.toolchain import build_tool, compile_c, find_gcc
-from heapsmith.model.cache_dir import cache_dir
 from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.files import cache_dir
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 from heapsmith.codegen.build import CHECKED, FLAGS, build
 from heapsmith.codegen.generate import contents
 from heapsmith.codegen.toolchain import find_gcc
-from heapsmith.model.cache_dir import cache_dir
 from heapsmith.model.design.design import Design
+from heapsmith.model.files import cache_dir
 
 
 def library_of(design: Design, *, checked: bool = False, flags: list[str] = FLAGS) -> Path:

@@ -7,9 +7,8 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from heapsmith.model.cache_dir import cache_dir
 from heapsmith.model.errors import Missing
-from heapsmith.model.files import staged
+from heapsmith.model.files import cache_dir, staged
 
 SPECIAL = re.compile(r"[ :$]")
 """ld.so(8): spaces and colons separate names; a dollar sign begins a token that is replaced."""

@@ -16,8 +16,8 @@ from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.preload import preload as preload_names
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
-from heapsmith.model.cache_dir import cache_dir
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
+from heapsmith.model.files import cache_dir
 
 GLIBC = "glibc"
 

@@ -15,9 +15,8 @@ import msgspec
 
 from heapsmith.bench.peers.peers import PEERS, find_peer
 from heapsmith.codegen.toolchain import compile_c, find_gcc
-from heapsmith.model.cache_dir import cache_dir
 from heapsmith.model.errors import HeapsmithError, Missing
-from heapsmith.model.files import scratch
+from heapsmith.model.files import cache_dir, scratch
 
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")

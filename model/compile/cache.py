@@ -5,8 +5,8 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
-from heapsmith.model.cache_dir import cache_dir
 from heapsmith.model.errors import Missing
+from heapsmith.model.files import cache_dir
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
