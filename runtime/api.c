@@ -43,20 +43,16 @@ void hs_free_large(void *block)
         check(false, "a freed block is one of the program's");
 }
 
-static void *calloc_large(size_t bytes)
-{
-    bool zero;
-    void *block = hs_large_alloc(bytes, GRAIN, &zero);
-    return block == NULL || zero ? block : memset(block, 0, bytes);
-}
-
 void *calloc(size_t count, size_t bytes)
 {
     size_t total;
     if (__builtin_mul_overflow(count, bytes, &total))
         return hs_malloc_large(SIZE_MAX); /* no block is so large: ENOMEM */
-    if (total > SMALL_LIMIT)
-        return calloc_large(total);
+    if (total > SMALL_LIMIT) {
+        bool zero;
+        void *block = hs_large_alloc(total, GRAIN, &zero);
+        return block == NULL || zero ? block : memset(block, 0, total);
+    }
     void *block = malloc(total);
     return block == NULL ? NULL : memset(block, 0, total);
 }
@@ -65,16 +61,6 @@ void *calloc(size_t count, size_t bytes)
 static size_t usable(const void *block, const struct class_plan *plan)
 {
     return plan != NULL ? plan->usable : hs_large_usable(block);
-}
-
-static void *move(void *block, size_t old_bytes, size_t bytes)
-{
-    void *moved = malloc(bytes);
-    if (moved == NULL)
-        return NULL;
-    memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
-    free(block);
-    return moved;
 }
 
 /* The block itself if it may stay where it is, a remapped huge block, or NULL: it must move. */
@@ -95,10 +81,13 @@ static void *resize(void *block, const struct class_plan *plan, size_t old_bytes
         count_shared(&hs_count.realloc_in_place, 1);
         return resized;
     }
-    resized = move(block, old_bytes, bytes);
-    if (resized != NULL)
-        count_shared(&hs_count.realloc_moved, 1);
-    return resized;
+    void *moved = malloc(bytes);
+    if (moved == NULL)
+        return NULL;
+    memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
+    free(block);
+    count_shared(&hs_count.realloc_moved, 1);
+    return moved;
 }
 
 static void *reallocate(void *block, size_t bytes, const void *caller)

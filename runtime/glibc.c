@@ -30,7 +30,6 @@ int mallopt(int parameter, int value);
 /* One class, summed over heaps. Other threads' heaps are read as they happen to be, one after the other: a block that moves
  * meanwhile may be missed where it came from and where it went, so that a sum is below 0 for once. */
 struct tally {
-    unsigned class;
     int64_t parked;  /* blocks that left their slab and are not the program's: in fronts, quarantines, the transfer cache, on remote lists */
     int64_t emptied; /* slabs that the class gave up, less those it took */
 };
@@ -52,18 +51,16 @@ static size_t in_quarantine(const struct quarantine *quarantine, unsigned class)
     return blocks;
 }
 
-static void tally_heap(struct heap *heap, void *with)
+static void tally_heap(struct heap *heap, unsigned class, struct tally *tally)
 {
-    struct tally *tally = with;
-    const struct class_count *count = &heap->count[tally->class];
+    const struct class_count *count = &heap->count[class];
     tally->parked += (int64_t)(look(&count->remote) - look(&count->drained));
     tally->parked += (int64_t)(look(&count->transfer_in) - look(&count->transfer_out) - look(&count->transfer_back));
     tally->emptied += (int64_t)(look(&count->retire) - look(&count->acquire));
     if (heap == &hs_no_heap)
         return;
-    const struct front *front = &heap->front[tally->class];
-    tally->parked += hs_held(heap, tally->class) + word_look(&front->listed);
-    tally->parked += (int64_t)in_quarantine(&heap->quarantine, tally->class);
+    tally->parked += hs_held(heap, class) + word_look(&heap->front[class].listed);
+    tally->parked += (int64_t)in_quarantine(&heap->quarantine, class);
 }
 
 static size_t at_least_none(int64_t sum)
@@ -73,8 +70,9 @@ static size_t at_least_none(int64_t sum)
 
 static struct tally tally_class(unsigned class)
 {
-    struct tally tally = { .class = class };
-    hs_visit_heaps(tally_heap, &tally);
+    struct tally tally = { 0 };
+    for (struct heap *heap = &hs_no_heap; heap != NULL; heap = hs_heap_after(heap))
+        tally_heap(heap, class, &tally);
     return tally;
 }
 

@@ -38,12 +38,6 @@ static struct huge *find(const void *start)
     return &table[slot];
 }
 
-static void leave_table(void)
-{
-    if (table != first_table)
-        os_unmap(table, slots * sizeof *table);
-}
-
 /* Without memory for a wider table it stays as it is, and fills up. */
 static void grow_table(void)
 {
@@ -252,7 +246,8 @@ void huge_reset(void)
     for (size_t slot = 0; slot < slots; slot++)
         if (table[slot].start != NULL)
             os_unmap(table[slot].start, table[slot].pages * PAGE_BYTES);
-    leave_table();
+    if (table != first_table)
+        os_unmap(table, slots * sizeof *table);
     table = first_table;
     slots = FIRST_SLOTS;
     memset(first_table, 0, sizeof first_table);

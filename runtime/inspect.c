@@ -27,19 +27,15 @@ size_t heapsmith_counter_count(void)
     return HEAP_COUNTERS + CLASS_COUNT * CLASS_COUNTERS;
 }
 
-static void add_heap(struct heap *heap, void *with)
-{
-    uint64_t *sums = with;
-    const uint64_t *counts = (const uint64_t *)heap->count;
-    for (size_t index = 0; index < CLASS_COUNT * CLASS_COUNTERS; index++)
-        sums[index] += counts[index];
-}
-
 void heapsmith_counters(uint64_t *counters)
 {
     memcpy(counters, &hs_count, sizeof hs_count);
     memset(counters + HEAP_COUNTERS, 0, CLASS_COUNT * sizeof(struct class_count));
-    hs_visit_heaps(add_heap, counters + HEAP_COUNTERS);
+    for (struct heap *heap = &hs_no_heap; heap != NULL; heap = hs_heap_after(heap)) {
+        const uint64_t *counts = (const uint64_t *)heap->count;
+        for (size_t index = 0; index < CLASS_COUNT * CLASS_COUNTERS; index++)
+            counters[HEAP_COUNTERS + index] += counts[index];
+    }
 }
 
 int64_t heapsmith_locate(const void *block)
@@ -48,10 +44,8 @@ int64_t heapsmith_locate(const void *block)
     return offset < hs_span_bytes ? (int64_t)offset : hs_large_locate(block);
 }
 
-static void check_fronts(struct heap *heap, void *with)
+static void check_fronts(struct heap *heap)
 {
-    if (heap == &hs_no_heap)
-        return;
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
         check(hs_held(heap, class) <= hs_class[class].capacity, "held <= capacity");
         check(stack_slots(heap, class)[-1] == NULL, "below a stack's oldest block lies NULL");
@@ -66,7 +60,8 @@ void heapsmith_check(void)
         return;
     slabs_check();
     hs_transfer_check();
-    hs_visit_heaps(check_fronts, NULL);
+    for (struct heap *heap = hs_heap_after(&hs_no_heap); heap != NULL; heap = hs_heap_after(heap))
+        check_fronts(heap);
     hs_large_check();
 }
 

@@ -69,16 +69,6 @@ static void vacate(void)
     hs_unlock_pool();
 }
 
-/* Free runs become address space, at least so many bytes if there are; bytes. */
-static size_t reclaim_runs(size_t wanted)
-{
-    run_cache_empty(hs_self);
-    hs_lock_large();
-    size_t bytes = ages_reclaim(wanted);
-    hs_unlock_large();
-    return bytes;
-}
-
 /* The system refused `bytes` of memory. Address space that is only reserved, and then empty memory, stops counting against
  * limits: free runs first, then empty slabs, as much as the request and its records need, and LEAST at least, since each
  * piece may cost the process a mapping. A request larger than all that the heap ever held gets no empty memory. */
@@ -89,7 +79,10 @@ static void recover(size_t bytes)
     if (bytes > __atomic_load_n(&hs_count.committed_peak, __ATOMIC_RELAXED))
         return;
     size_t wanted = bytes + bytes / TABLES + LEAST;
-    size_t found = reclaim_runs(wanted);
+    run_cache_empty(hs_self);
+    hs_lock_large();
+    size_t found = ages_reclaim(wanted);
+    hs_unlock_large();
     if (found < wanted) {
         hs_transfer_empty();
         slabs_reclaim(wanted - found);
@@ -215,22 +208,18 @@ void hs_large_census(size_t *run_bytes, size_t *used_bytes, size_t *huge_bytes, 
     huge_census(huge_bytes, huge_blocks);
 }
 
-static void check_cache(struct heap *heap, void *with)
-{
-    struct run_cache *sum = with;
-    run_cache_check(heap);
-    sum->held += heap->runs.held;
-    sum->pages += heap->runs.pages;
-}
-
 void hs_large_check(void)
 {
-    struct run_cache sum = { 0 };
-    hs_visit_heaps(check_cache, &sum);
+    uint32_t held = 0, pages = 0;
+    for (struct heap *heap = &hs_no_heap; heap != NULL; heap = hs_heap_after(heap)) {
+        run_cache_check(heap);
+        held += heap->runs.held;
+        pages += heap->runs.pages;
+    }
     hs_lock_large();
     runs_check();
     struct run_census census = runs_census();
-    check(census.runs_gone == sum.held && census.gone_pages == sum.pages, "what is no block and not free is in a run cache");
+    check(census.runs_gone == held && census.gone_pages == pages, "what is no block and not free is in a run cache");
     hs_unlock_large();
     huge_check();
 }

@@ -122,19 +122,6 @@ static void json_counters(struct text *out)
     text_string(out, "}");
 }
 
-struct class_sum {
-    unsigned class;
-    uint64_t counts[CLASS_COUNTERS];
-};
-
-static void add_class(struct heap *heap, void *with)
-{
-    struct class_sum *sum = with;
-    const uint64_t *counts = (const uint64_t *)&heap->count[sum->class];
-    for (size_t index = 0; index < CLASS_COUNTERS; index++)
-        sum->counts[index] += __atomic_load_n(&counts[index], __ATOMIC_RELAXED);
-}
-
 /* The hit path is counted in the checked build only. */
 static bool counted(size_t counter)
 {
@@ -144,13 +131,17 @@ static bool counted(size_t counter)
 
 static void json_class(struct text *out, unsigned class)
 {
-    struct class_sum sum = { .class = class };
-    hs_visit_heaps(add_class, &sum);
+    uint64_t sum[CLASS_COUNTERS] = { 0 };
+    for (struct heap *heap = &hs_no_heap; heap != NULL; heap = hs_heap_after(heap)) {
+        const uint64_t *counts = (const uint64_t *)&heap->count[class];
+        for (size_t index = 0; index < CLASS_COUNTERS; index++)
+            sum[index] += __atomic_load_n(&counts[index], __ATOMIC_RELAXED);
+    }
     json_number(out, class == 0 ? "{" : ", {", "size", hs_class[class].stride);
     json_number(out, ", ", "usable", hs_class[class].usable);
     for (size_t index = 0; index < CLASS_COUNTERS; index++)
         if (counted(index))
-            json_number(out, ", ", hs_class_counter[index], sum.counts[index]);
+            json_number(out, ", ", hs_class_counter[index], sum[index]);
     text_string(out, "}");
 }
 

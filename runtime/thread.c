@@ -129,11 +129,9 @@ void hs_free_without_heap(unsigned class, void *block)
     hs_give_all(&hs_no_heap, class, &block, 1);
 }
 
-void hs_visit_heaps(void (*visit)(struct heap *heap, void *with), void *with)
+struct heap *hs_heap_after(struct heap *heap)
 {
-    visit(&hs_no_heap, with);
-    for (struct heap *heap = __atomic_load_n(&newest_heap, __ATOMIC_ACQUIRE); heap != NULL; heap = heap->earlier)
-        visit(heap, with);
+    return heap == &hs_no_heap ? __atomic_load_n(&newest_heap, __ATOMIC_ACQUIRE) : heap->earlier;
 }
 
 /* Not inside start(): registering may allocate. */

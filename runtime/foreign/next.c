@@ -9,15 +9,11 @@
 #include <errno.h>
 #include <stdbool.h>
 
-typedef void (*free_function)(void *block);
-typedef void *(*realloc_function)(void *block, size_t bytes);
-typedef size_t (*usable_function)(void *block);
-
 /* Written by any thread that looks, each time with the same values; read once `resolved` is seen set. */
 static struct {
-    free_function free;
-    realloc_function realloc;
-    usable_function usable;
+    void (*free)(void *block);
+    void *(*realloc)(void *block, size_t bytes);
+    size_t (*usable)(void *block);
 } next;
 static bool resolved;
 static __thread bool resolving;

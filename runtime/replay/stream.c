@@ -153,12 +153,6 @@ static void spawn(struct worker *created)
     created->created = true;
 }
 
-static void join(struct worker *ended)
-{
-    pthread_join(ended->handle, NULL);
-    ended->joined = true;
-}
-
 static inline __attribute__((always_inline)) void step(struct worker *w, const struct event *event, bool shared,
                                                        bool checked)
 {
@@ -167,7 +161,7 @@ static inline __attribute__((always_inline)) void step(struct worker *w, const s
         if (event->op == OP_SPAWN)
             spawn(other);
         else
-            join(other);
+            other->joined = pthread_join(other->handle, NULL) == 0;
         return;
     }
     struct block *block = &w->replay->table[event->slot];

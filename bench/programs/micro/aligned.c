@@ -29,7 +29,9 @@ int main(int count, char **value)
     for (long pair = 0; pair < pairs; pair++) {
         void **place = &slot[below(&random, (uint32_t)live)];
         size_t bytes = sizes[below(&random, SIZES)], alignment = alignments[below(&random, 8)];
-        checksum += take_out(place);
+        if (*place != NULL)
+            checksum += look(*place);
+        release(*place);
         *place = allocate_aligned(alignment, bytes, (int)(pair & 1));
         checksum += (uint64_t)((uintptr_t)*place % alignment) << 32;
         touch(*place, bytes, (uint32_t)pair);

@@ -37,7 +37,19 @@ static void pass_on(struct lane *lane)
 static void *live_once(void *argument)
 {
     struct lane *lane = argument;
-    lane->checksum += replace_blocks(lane->slot, live, sizes, pairs, &lane->random);
+    uint32_t random = lane->random;
+    uint64_t checksum = 0;
+    for (long pair = 0; pair < pairs; pair++) {
+        void **place = &lane->slot[below(&random, (uint32_t)live)];
+        size_t bytes = sizes[below(&random, SIZES)];
+        if (*place != NULL)
+            checksum += look(*place);
+        release(*place);
+        *place = allocate(bytes);
+        touch(*place, bytes, random);
+    }
+    lane->random = random;
+    lane->checksum += checksum;
     pass_on(lane);
     return NULL;
 }

@@ -85,27 +85,3 @@ static inline uint32_t look(const void *block)
 {
     return *(const uint32_t *)block;
 }
-
-/* Frees what lies there, if anything does; what touch() had written to it. */
-static inline uint32_t take_out(void *const *place)
-{
-    uint32_t word = *place != NULL ? look(*place) : 0;
-    release(*place);
-    return word;
-}
-
-/* So many times, a new block of a random size replaces a random one of `live`; the checksum. */
-static inline uint64_t replace_blocks(void **slot, long live, const uint32_t *sizes, long pairs, uint32_t *state)
-{
-    uint32_t random = *state; /* no store to a block could be one to it */
-    uint64_t checksum = 0;
-    for (long pair = 0; pair < pairs; pair++) {
-        void **place = &slot[below(&random, (uint32_t)live)];
-        size_t bytes = sizes[below(&random, SIZES)];
-        checksum += take_out(place);
-        *place = allocate(bytes);
-        touch(*place, bytes, (uint32_t)pair);
-    }
-    *state = random;
-    return checksum;
-}
