@@ -8,7 +8,7 @@ from pathlib import Path
 from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.rounds import Progress
 from heapsmith.bench.forge.report import ForgeReport, markdown
-from heapsmith.bench.peers.peers import GLIBC, find_library, require_malloc_of
+from heapsmith.bench.peers.peers import GLIBC, Library, why_no_malloc
 from heapsmith.bench.programs.measure import measure
 from heapsmith.bench.record.record import RecordResult, record
 from heapsmith.bench.replay.replay import replay
@@ -17,7 +17,7 @@ from heapsmith.codegen.generate import generate
 from heapsmith.codegen.verify import VerifyReport, verify
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.toml import write_design
-from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import write_json, write_text
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.search.tune import CLASSES, check_arguments, tune
@@ -71,7 +71,9 @@ def forge(
     say(8, f"run the command under its own malloc and others, {rounds} rounds")
     measured = measure(command, libraries, rounds=rounds, progress=progress)
     say(9, f"replay the trace under the same, {rounds} rounds")
-    replayed = replay(trace, [*filter(_stands_in, measured.own), *libraries], rounds=rounds, progress=progress)
+    # The command's malloc may need the command's libraries, which a replay lacks.
+    own = [path for path in measured.own if not why_no_malloc(Library(path, Path(path)))]
+    replayed = replay(trace, [*own, *libraries], rounds=rounds, progress=progress)
 
     files = [trace, toml, emitted, library, out / "report.md", out / "report.json"]
     results = (info, tuned, simulated, verified, measured, replayed, [str(file) for file in files])
@@ -93,15 +95,6 @@ def _record(command: list[str], trace: Path, progress: Progress) -> RecordResult
     if drops := result.traces[0].drops:
         raise CheckFailed(f"{trace}: {drops} events were dropped while recording; free some room there")
     return result
-
-
-def _stands_in(path: str) -> bool:
-    """Whether a replay can preload the command's malloc, which may need the command's libraries."""
-    try:
-        require_malloc_of(find_library(path))
-    except BadInput:
-        return False
-    return True
 
 
 def _require(verified: VerifyReport) -> None:

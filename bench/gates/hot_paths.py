@@ -4,6 +4,8 @@ import tomllib
 from importlib.resources import files
 from pathlib import Path
 
+import tomlkit
+
 from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.parallel import in_parallel
@@ -74,10 +76,7 @@ def allowed(file: Path = FILE) -> tuple[str, Counts]:
 
 def as_toml(gcc: str, counts: Counts) -> str:
     """The file's content."""
-    lines = [f'gcc = "{gcc}"']
-    for name, row in counts.items():
-        lines += ["", f"[{name}]", *(f"{form} = {figure}" for form, figure in row.items())]
-    return HEAD + "\n".join(lines) + "\n"
+    return HEAD + tomlkit.dumps({"gcc": gcc, **counts})
 
 
 def compare(found: Counts, permitted: Counts) -> list[str]:

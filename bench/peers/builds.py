@@ -18,7 +18,7 @@ import typer
 
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.peers.older_glibc import bind_to_older
-from heapsmith.bench.peers.peers import Library, built_folder, require_malloc_of
+from heapsmith.bench.peers.peers import Library, built_folder, why_no_malloc
 from heapsmith.model.errors import BadInput, CheckFailed, HeapsmithError, Missing
 
 APT_HELPER = "/usr/lib/apt/apt-helper"
@@ -200,10 +200,8 @@ def build(row: Build, folder: Path) -> Path:
         stated, made = row.make(source, scratch)
         if stated != row.version:
             raise CheckFailed(f"{row.origin} holds release {stated}, expected {row.version}")
-        try:
-            require_malloc_of(Library(row.name, made))
-        except BadInput as error:
-            raise CheckFailed(str(error)) from error
+        if reason := why_no_malloc(Library(row.name, made)):
+            raise CheckFailed(reason)
         for older in folder.glob(f"{row.name}-*.so"):
             older.unlink()
         return made.replace(folder / f"{row.name}-{row.version}.so")

@@ -175,24 +175,32 @@ def is_c_library(path: str) -> bool:
     return re.match(r"libc[.-]", Path(path).name) is not None
 
 
-def require_malloc_of(library: Library) -> None:
-    """Raise BadInput unless a process that preloads `library` has its malloc from there.
+def why_no_malloc(library: Library) -> str:
+    """Why a process that preloads `library` has its malloc from elsewhere; empty if it has not.
 
-    For glibc: from the C library. The loader ignores an unsuitable library with a warning, and
-    glibc would be measured in its place.
+    For glibc: elsewhere than the C library. The loader ignores an unsuitable library with a
+    warning, and glibc would be measured in its place.
     """
     environment = os.environ | {"LD_PRELOAD": preload(library, {}), "HEAPSMITH": ""}
     command = [str(replay_driver()), "--malloc"]
     try:
         asked = run_limited(command, START_LIMIT_S, env=environment)
     except CheckFailed as error:
-        raise BadInput(f"{library.path or library.name}: cannot stand in for malloc: {error}") from error
+        return f"{library.path or library.name}: cannot stand in for malloc: {error}"
     except OSError as error:
         raise Missing(f"{command[0]} cannot be run: {error.strerror}") from error
     source = asked.stdout.strip()
     is_glibc = is_c_library(source)
     if library.path is None and not is_glibc:
-        raise BadInput(f"glibc: malloc comes from {source} although nothing was preloaded (see /etc/ld.so.preload)")
+        return f"glibc: malloc comes from {source} although nothing was preloaded (see /etc/ld.so.preload)"
     if library.path is not None and (asked.returncode != 0 or is_glibc):
         said = next(iter(asked.stderr.strip().splitlines()), f"it replaces no malloc, which comes from {source}")
-        raise BadInput(f"{library.path}: cannot stand in for malloc: {said}")
+        return f"{library.path}: cannot stand in for malloc: {said}"
+    return ""
+
+
+def require_malloc_of(*libraries: Library) -> None:
+    """Raise BadInput for the first of the libraries that cannot replace malloc."""
+    for library in libraries:
+        if reason := why_no_malloc(library):
+            raise BadInput(reason)

@@ -189,8 +189,7 @@ def measure(
     environment = dict(os.environ if env is None else env)
     program = find_program(command, environment)
     libraries = find_libraries(libs)
-    for library in libraries:
-        require_malloc_of(library)
+    require_malloc_of(*libraries)
     with scratch() as folder:
         own = OwnMalloc([], [], operators=False)
         if any(library.path is None for library in libraries):

@@ -151,8 +151,7 @@ def replay(
     if rounds < 1:
         raise BadInput(f"rounds: expected at least 1, not {rounds}")
     libraries = find_libraries(libs)
-    for library in libraries:
-        require_malloc_of(library)
+    require_malloc_of(*libraries)
     with scratch() as folder:
         script = folder / "script"
         facts = write_script(trace, script, progress)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from heapsmith.bench.peers.peers import GLIBC, PEERS, Library, find_library, find_peer, require_malloc_of
+from heapsmith.bench.peers.peers import GLIBC, PEERS, Library, find_library, find_peer, require_malloc_of, why_no_malloc
 from heapsmith.bench.programs.micro_programs import ceiling
 from heapsmith.bench.programs.micro_rows import CEILINGS
 from heapsmith.model.errors import BadInput
@@ -75,9 +75,9 @@ def columns(libs: list[str], tuned: list[str], *, tune: bool = False) -> list[Co
     """
     specs = [spec for spec in libs or [DEFAULT] if spec != GLIBC]
     asked = [*map(_column, [GLIBC, *specs]), *map(_tuned, tuned)]
-    for column in asked:
-        require_malloc_of(column.library)
-    peers = [] if libs else [_checked(_column(name)) for name in _installed_peers()]
+    require_malloc_of(*(column.library for column in asked))
+    installed = [] if libs else map(_column, _installed_peers())
+    peers = [column._replace(unusable=why_no_malloc(column.library)) for column in installed]
     by_row = [Column(Library(TUNED, None), "tuned", "another input of each row's work", is_by_row=True)] if tune else []
     found = [asked[0], *peers, *asked[1:], *by_row, *(Column(ceiling(name), "ceiling") for name in CEILINGS)]
     names = [column.name for column in found]
@@ -85,11 +85,3 @@ def columns(libs: list[str], tuned: list[str], *, tune: bool = False) -> list[Co
         if names.count(name) > 1:
             raise BadInput(f"{name}: two columns have this name: rename one of the files")
     return found
-
-
-def _checked(column: Column) -> Column:
-    try:
-        require_malloc_of(column.library)
-    except BadInput as error:
-        return column._replace(unusable=str(error))
-    return column
