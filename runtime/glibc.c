@@ -51,18 +51,6 @@ static size_t in_quarantine(const struct quarantine *quarantine, unsigned class)
     return blocks;
 }
 
-static void tally_heap(struct heap *heap, unsigned class, struct tally *tally)
-{
-    const struct class_count *count = &heap->count[class];
-    tally->parked += (int64_t)(look(&count->remote) - look(&count->drained));
-    tally->parked += (int64_t)(look(&count->transfer_in) - look(&count->transfer_out) - look(&count->transfer_back));
-    tally->emptied += (int64_t)(look(&count->retire) - look(&count->acquire));
-    if (heap == &hs_no_heap)
-        return;
-    tally->parked += hs_held(heap, class) + word_look(&heap->front[class].listed);
-    tally->parked += (int64_t)in_quarantine(&heap->quarantine, class);
-}
-
 static size_t at_least_none(int64_t sum)
 {
     return sum > 0 ? (size_t)sum : 0;
@@ -71,8 +59,16 @@ static size_t at_least_none(int64_t sum)
 static struct tally tally_class(unsigned class)
 {
     struct tally tally = { 0 };
-    for (struct heap *heap = &hs_no_heap; heap != NULL; heap = hs_heap_after(heap))
-        tally_heap(heap, class, &tally);
+    for (struct heap *heap = &hs_no_heap; heap != NULL; heap = hs_heap_after(heap)) {
+        const struct class_count *count = &heap->count[class];
+        tally.parked += (int64_t)(look(&count->remote) - look(&count->drained));
+        tally.parked += (int64_t)(look(&count->transfer_in) - look(&count->transfer_out) - look(&count->transfer_back));
+        tally.emptied += (int64_t)(look(&count->retire) - look(&count->acquire));
+        if (heap == &hs_no_heap)
+            continue;
+        tally.parked += hs_held(heap, class) + word_look(&heap->front[class].listed);
+        tally.parked += (int64_t)in_quarantine(&heap->quarantine, class);
+    }
     return tally;
 }
 

@@ -27,8 +27,7 @@ uint32_t extents_take(uint32_t first, uint32_t length)
 {
     uint32_t committed = 0;
     uint32_t end = first + length;
-    uint32_t behind;
-    for (uint32_t page = first; page < end; page = behind) {
+    for (uint32_t page = first, behind; page < end; page = behind) {
         enum extent_kind kind = hs_runs.page[page].holds;
         behind = page + hs_runs.page[page].extent;
         if (kind == EXTENT_COMMITTED)
@@ -39,29 +38,30 @@ uint32_t extents_take(uint32_t first, uint32_t length)
     return committed;
 }
 
+/* The end of the extent that begins at a page, or of a run's low pages if that comes first. */
+static uint32_t extent_end(uint32_t page, uint32_t end)
+{
+    uint32_t behind = page + hs_runs.page[page].extent;
+    return behind < end ? behind : end;
+}
+
 bool extents_open(uint32_t first, uint32_t length)
 {
     uint32_t end = first + length;
-    uint32_t behind;
-    for (uint32_t page = first; page < end; page = behind) {
-        behind = page + hs_runs.page[page].extent;
-        if (hs_runs.page[page].holds == EXTENT_SEALED && !pages_open(page, (behind < end ? behind : end) - page)) {
+    for (uint32_t page = first; page < end; page = extent_end(page, end))
+        if (hs_runs.page[page].holds == EXTENT_SEALED && !pages_open(page, extent_end(page, end) - page)) {
             extents_close(first, page - first);
             return false;
         }
-    }
     return true;
 }
 
 void extents_close(uint32_t first, uint32_t length)
 {
     uint32_t end = first + length;
-    uint32_t behind;
-    for (uint32_t page = first; page < end; page = behind) {
-        behind = page + hs_runs.page[page].extent;
+    for (uint32_t page = first; page < end; page = extent_end(page, end))
         if (hs_runs.page[page].holds == EXTENT_SEALED)
-            pages_close(page, (behind < end ? behind : end) - page);
-    }
+            pages_close(page, extent_end(page, end) - page);
 }
 
 uint32_t extents_seal(uint32_t first, uint32_t length)
@@ -112,8 +112,7 @@ bool extents_release(uint32_t first, uint32_t length, bool lazily)
 {
     if (!release_pieces(first, length, lazily))
         return false;
-    uint32_t behind;
-    for (uint32_t page = first; page < first + length; page = behind) {
+    for (uint32_t page = first, behind; page < first + length; page = behind) {
         behind = page + hs_runs.page[page].extent;
         if (hs_runs.page[page].holds == EXTENT_COMMITTED)
             extent_set(page, behind - page, EXTENT_RELEASED);

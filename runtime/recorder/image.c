@@ -34,23 +34,6 @@ static int open_file(const char *name, int flags)
     return (int)syscall(SYS_openat, AT_FDCWD, name, flags | O_CLOEXEC, 0600);
 }
 
-/* Fill `bytes` at `to` from the file `name`; returns how many there were. */
-static size_t read_file(const char *name, char *to, size_t bytes)
-{
-    int file = open_file(name, O_RDONLY);
-    size_t held = 0;
-    if (file < 0)
-        return 0;
-    while (held < bytes) {
-        long got = syscall(SYS_read, file, to + held, bytes - held);
-        if (got <= 0 && !(got < 0 && errno == EINTR))
-            break;
-        held += got > 0 ? (size_t)got : 0;
-    }
-    syscall(SYS_close, file);
-    return held;
-}
-
 /* Feed one byte of the environment to the search for `variable` at the start of an entry. `matched` counts the bytes
  * matched so far, or is SIZE_MAX until the next entry. The value goes to `path`. True at the value's end. */
 static bool match_byte(char byte, size_t *matched)
@@ -131,12 +114,15 @@ static int create_spool(uint32_t pid, uint32_t *sequence)
 
 static void fill_header(struct spool_header *to, uint32_t pid, uint32_t sequence, bool forked)
 {
+    int arguments = open_file("/proc/self/cmdline", O_RDONLY);
+    long length = syscall(SYS_read, arguments, to->argv, SPOOL_ARGV_BYTES); /* the kernel fills it in one call */
+    syscall(SYS_close, arguments);
+    to->argv_length = length > 0 ? (uint32_t)length : 0;
     to->version = SPOOL_VERSION;
     to->pid = pid;
     to->parent_pid = (uint32_t)syscall(SYS_getppid);
     to->sequence = sequence;
     to->forked = forked;
-    to->argv_length = (uint32_t)read_file("/proc/self/cmdline", to->argv, SPOOL_ARGV_BYTES);
     to->start_stamp = stamp_now();
     __atomic_store_n(&to->magic, spool_magic, __ATOMIC_RELEASE);
 }
