@@ -22,6 +22,7 @@ class Reason(msgspec.Struct, frozen=True):
     field: Annotated[str, msgspec.Meta(description="path of the field, as 'sizes', 'sizes[3]' or 'class_front[0]'")]
     chosen: Annotated[str, msgspec.Meta(description="the value, in words")]
     why: Annotated[str, msgspec.Meta(description="one or two sentences")]
+    figures: Annotated[dict[str, int | float], msgspec.Meta(description="numbers behind the choice")] = {}
 
 
 def design_text(design: Design, reasons: Sequence[Reason] = ()) -> str:

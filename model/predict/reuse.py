@@ -70,7 +70,7 @@ def reuse(
         extent = feed_all(reader, simulators, "measuring distances", progress)
     return ReuseTable(
         str(trace),
-        *extent,
+        *extent[:3],
         hardware.line_bytes,
         application,
         CACHES,

@@ -71,6 +71,7 @@ class SimulationTable(msgspec.Struct, frozen=True):
     events: int
     operations: int  # events without thread starts and exits
     threads: int
+    max_blocks: int
     machine: str | None  # the simulated hardware, if any, and its application
     application: Application | None
     measured_as: str
@@ -83,6 +84,7 @@ class Extent(NamedTuple):
     events: int
     operations: int
     threads: int
+    max_blocks: int
 
 
 def simulate(
@@ -129,7 +131,7 @@ def feed_all(reader: TraceReader, followers: Sequence[Follower], what: str, prog
         operations += int((chunk.op < Op.THREAD_START).sum())
         if progress:
             progress(what, done, reader.footer.events)
-    return Extent(done, operations, reader.footer.threads)
+    return Extent(done, operations, reader.footer.threads, reader.footer.max_blocks)
 
 
 def _warmed(design: Design, hardware: Hardware | None, application: Application) -> Simulator:

@@ -57,4 +57,5 @@ def why_pages(design: Design, after: Outcome, chosen: Design, outcome: Outcome) 
         f"instead of {small / 1e6:.2f}, of a run of {after.run_ns / 1e6:.0f} ms; {after.committed_peak:,} bytes are "
         f"committed at the peak instead of {outcome.committed_peak:,}."
     )
-    return Reason("thp", design.thp, why)
+    figures = {"touch_ns": huge, "touch_ns_small": small, "committed_peak_small": outcome.committed_peak}
+    return Reason("thp", design.thp, why, figures)
