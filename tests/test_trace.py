@@ -18,7 +18,7 @@ from traces import random_chunk, random_trace
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.codec import COLUMNS, encode
 from heapsmith.model.trace.events import join
-from heapsmith.model.trace.frames import chunk_frame, epilogue, prologue
+from heapsmith.model.trace.frames import CHUNK_TAG, epilogue, frame_bytes, prologue
 from heapsmith.model.trace.reader import (
     CHUNK_EVENTS,
     Chunk,
@@ -48,7 +48,8 @@ def forge(path: Path, chunks: list[Chunk], footer: Footer, header: Header | None
     """A trace of any events and any footer: TraceWriter would refuse some."""
     data = prologue(header or Header(["forged"], "test", CHUNK_EVENTS, COLUMNS))
     for chunk in chunks:
-        data += chunk_frame(chunk.op.size, encode(chunk, np.zeros(1000, np.int32), zstandard.ZstdCompressor()))
+        payload = encode(chunk, np.zeros(1000, np.int32), zstandard.ZstdCompressor())
+        data += frame_bytes(CHUNK_TAG, payload, chunk.op.size)
     path.write_bytes(data + epilogue(footer, len(data)))
     return path
 

@@ -93,8 +93,9 @@ def kernel(function: Kernel) -> Kernel:
     """Mark a function as a kernel and return it unchanged; a direct call runs plain Python.
 
     A kernel takes integers, arrays and, first, a record of arrays (`Arrays`). It returns one
-    integer or nothing, and calls other kernels by names of its module. Its indices are never
-    negative: a compiled array is a pointer without bounds checks.
+    integer or nothing, calls other kernels by names of its module, and reads constants by such
+    names or as members of other modules. Its indices are never negative: a compiled array is a
+    pointer without bounds checks.
     """
     _KERNELS.add(function)
     return function

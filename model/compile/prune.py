@@ -255,17 +255,14 @@ class _Unread(ast.NodeTransformer):
         self.callees = callees
         self.found = False
 
-    def visit_Assign(self, node: ast.Assign) -> Any:
-        return self._kept(node, node.targets[0])
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        return self._kept(node, node.target)
-
-    def _kept(self, node: ast.Assign | ast.AugAssign, target: ast.expr) -> ast.stmt:
+    def visit_Assign(self, node: ast.Assign | ast.AugAssign) -> ast.stmt:
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
         if isinstance(target, ast.Name) and target.id not in self.read and not _acts(node.value, self.callees):
             self.found = True
             return ast.copy_location(ast.Pass(), node)
         return node
+
+    visit_AugAssign = visit_Assign  # noqa: N815 - the name is ast.NodeVisitor's
 
 
 class _Pruner(ast.NodeTransformer):

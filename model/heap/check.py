@@ -43,11 +43,8 @@ def _check_pools(state: State, plan: Plan) -> set[int]:
         pool = chain(state, int(record["retired"]))
         _equal(f"pool {cls} of shared empties is used", bool(pool and shared and cls), False)
         for slab in pool:
-            _equal(
-                f"slab {slab} in a pool: owner, out",
-                (int(state.slabs[slab]["owner"]), int(state.slabs[slab]["out"])),
-                (-1, 0),
-            )
+            found = int(state.slabs[slab]["owner"]), int(state.slabs[slab]["out"])
+            _equal(f"slab {slab} in a pool: owner, out", found, (-1, 0))
             if not shared:
                 _equal(f"slab {slab} in pool {cls}: class", int(state.slabs[slab]["class"]), cls)
         pooled += pool
@@ -103,17 +100,14 @@ def _check_slabs(state: State, plan: Plan, pooled: set[int]) -> None:
 
 def _check_available(state: State, plan: Plan, pooled: set[int]) -> None:
     """Check that slab choice knows exactly the available slabs."""
-    step = state.store_step
-    listed: Counter[tuple[int, int]] = Counter()
-    for store in range(len(state.stores)):
-        known = plan.design.row("slab_choice").members(state, store)
-        listed.update((store, slab) for slab in known)
-    expected: Counter[tuple[int, int]] = Counter()
+    members = plan.design.row("slab_choice").members
+    listed = [(store, slab) for store in range(len(state.stores)) for slab in members(state, store)]
+    expected: list[tuple[int, int]] = []
     for slab in set(range(state.slabs_made)) - pooled:
         row = state.slabs[slab]
         if row["freed"] > 0 or row["carved"] < state.classes[row["class"]]["blocks"]:
-            expected[int(row["owner"]) * step + int(row["class"]), slab] += 1
-    _equal("(store, slab) available", sorted(listed.elements()), sorted(expected.elements()))
+            expected.append((int(row["owner"]) * state.store_step + int(row["class"]), slab))
+    _equal("(store, slab) available", sorted(listed), sorted(expected))
 
 
 def _handles(state: State, plan: Plan) -> Iterator[int]:
@@ -121,7 +115,7 @@ def _handles(state: State, plan: Plan) -> Iterator[int]:
     yield from (int(block) for block in state.blocks["handle"] if block >= 0)
     for row in state.classes:
         base, waiting = int(row["transfer_base"]), int(row["batches"] * row["flush_batch"])
-        yield from (int(block) for block in state.slots[base : base + waiting])
+        yield from map(int, state.slots[base : base + waiting])
     for front, record in enumerate(state.fronts):
         row = state.classes[front % len(state.classes)]
         _equal(f"front {front}: held <= capacity", bool(record["held"] <= row["capacity"]), True)
@@ -129,8 +123,7 @@ def _handles(state: State, plan: Plan) -> Iterator[int]:
         base, capacity = int(record["base"]), int(row["capacity"])
         for index in range(int(record["held"])):
             yield int(state.slots[base + (int(record["head"]) + index) % capacity])
-        for index in range(int(record["listed"])):
-            yield int(state.slots[base + capacity + index])
+        yield from map(int, state.slots[base + capacity : base + capacity + int(record["listed"])])
     for heap in range(state.heaps_made):
         yield from _quarantined(state, plan, heap)
         node = int(state.heaps[heap]["remote"])

@@ -1,7 +1,7 @@
 """Heaps: fronts, remote lists and quarantines of small blocks; docs/machine.md 3, 4, 7 and 11."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
-from heapsmith.model.heap.lines import alloc_lines, drain_lines, free_lines, owner_lines, size_lines
+from heapsmith.model.heap.lines import alloc_lines, free_lines, size_lines
 from heapsmith.model.heap.run_cache import empty_cache
 from heapsmith.model.heap.store import give_batch, take
 from heapsmith.model.heap.transfer import keep_batch, take_batch
@@ -14,6 +14,7 @@ from heapsmith.model.policy.classifier import class_lines
 from heapsmith.model.policy.classifier.common import header_lines
 from heapsmith.model.policy.front import (
     front_drain,
+    front_drain_lines,
     front_fill,
     front_fill_lines,
     front_look_lines,
@@ -125,8 +126,7 @@ def free_small(state: State, heap: int, block: int) -> None:
 @kernel
 def quarantine_base(state: State, heap: int) -> int:
     """Return where the heap's quarantine begins in `slots`: behind its fronts."""
-    heap_base = state.transfer_slots + heap * state.heap_slots
-    return heap_base + state.slots_per_heap
+    return state.transfer_slots + heap * state.heap_slots + state.slots_per_heap
 
 
 @kernel
@@ -165,7 +165,8 @@ def empty_quarantine(state: State, heap: int) -> None:
 def put_back(state: State, heap: int, block: int) -> None:
     """Send a freed block to a front or to its owner (sections 4 and 7)."""
     class_lines(state, block)
-    owner_lines(state, block)
+    if state.owned == 1:
+        touch(state.listener, slab_at(state, block >> layout.SLAB_SHIFT) + layout.SLAB_OWNER, 0)
     if stays(state, heap, block >> layout.SLAB_SHIFT):
         if state.by_row == 0:
             branch(state.listener, CLASS_OF_FREE, block & layout.CLASS_MASK)
@@ -245,7 +246,8 @@ def exit_thread(state: State, thread: int) -> None:
     drain_remote(state, heap)
     for cls in range(state.class_count):
         front = heap * state.class_count + cls
-        drain_lines(state, front, cls)
+        touch(state.listener, class_at(cls) + layout.CLASS_DRAIN, 0)
+        front_drain_lines(state, front, cls)
         drained = front_drain(state, front, cls)
         give_batch(state, heap, state.moved, 0, drained)
     empty_cache(state, heap)

@@ -3,10 +3,10 @@
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import class_at, heap_at, slab_at
+from heapsmith.model.memory.layout import class_at, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.front import front_drain_lines, front_overflow_lines, front_pop_lines, front_push_lines
+from heapsmith.model.policy.front import front_overflow_lines, front_pop_lines, front_push_lines
 from heapsmith.model.policy.front.common import row_pop_lines, stack_push_lines
 
 
@@ -39,13 +39,6 @@ def size_lines(state: State, size: int) -> None:
 
 
 @hit_path
-def owner_lines(state: State, block: int) -> None:
-    """Touch the owner of a block that is freed."""
-    if state.owned == 1:
-        touch(state.listener, slab_at(state, block >> layout.SLAB_SHIFT) + layout.SLAB_OWNER, 0)
-
-
-@hit_path
 def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> None:
     """Touch what a free into a front touches, and an overflow before the store takes its blocks."""
     if state.by_row == 1:
@@ -58,13 +51,6 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> Non
     front_push_lines(state, front, cls, block)
     if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
         front_overflow_lines(state, heap, front, cls)
-
-
-@kernel
-def drain_lines(state: State, front: int, cls: int) -> None:
-    """Touch what the drain of a front at its thread's exit touches."""
-    touch(state.listener, class_at(cls) + layout.CLASS_DRAIN, 0)
-    front_drain_lines(state, front, cls)
 
 
 @kernel

@@ -58,10 +58,8 @@ def acquire(state: State, heap: int, cls: int) -> int:
             leave_age_queue(state, slab)
         else:
             state.slab_budget_bytes = release_grown(state, state.slab_budget_bytes, state.slab_bytes)
-        words = state.slab_words
-        for word in range(
-            slab * words, slab * words + (int(state.slabs[slab]["carved"]) + WORD_MASK) // (WORD_MASK + 1)
-        ):
+        first = slab * state.slab_words
+        for word in range(first, first + ((int(state.slabs[slab]["carved"]) + WORD_MASK) >> WORD_SHIFT)):
             state.marks[word] = 0
     else:
         slab = new_slab(state, pool, cls)
@@ -87,7 +85,8 @@ def new_slab(state: State, pool: int, cls: int) -> int:
         place = superslab_place(state, cls, int(state.classes[pool]["mapped"]))
         if place < 0:
             return -1
-        mapped_bytes = int(state.superslabs * state.slabs_per_superslab * state.slab_bytes)
+        superslab_bytes = state.slabs_per_superslab * state.slab_bytes
+        mapped_bytes = state.superslabs * superslab_bytes
         state.superslabs += 1
         state.classes[pool]["mapped"] += 1
         state.classes[pool]["next_place"] = place
@@ -98,7 +97,6 @@ def new_slab(state: State, pool: int, cls: int) -> int:
         superslab_is_committed(state, place)
         state.memory_calls += int(is_huge or state.thp_never == 1)
         if is_huge:
-            superslab_bytes = state.slabs_per_superslab * state.slab_bytes
             on_huge(state.listener, layout.SPAN + place * state.slab_bytes, superslab_bytes)
             touch_bytes(
                 state.listener,
@@ -106,7 +104,7 @@ def new_slab(state: State, pool: int, cls: int) -> int:
                 state.slabs_per_superslab * layout.SLAB_BYTES,
                 1,
             )
-            commit(state, state.slabs_per_superslab * state.slab_bytes)
+            commit(state, superslab_bytes)
     slab = state.slabs_made
     state.slabs[slab]["place"] = state.classes[pool]["next_place"]
     touch(state.listener, slab_at(state, slab) + layout.SLAB_EARLIER, 1)

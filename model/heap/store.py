@@ -67,14 +67,10 @@ def take_freed(state: State, slab: int, cls: int, at: int, want: int) -> int:
         state.marks[base + word] = bits - lowest
         index = (word << WORD_SHIFT) + bit_index(lowest)
         state.moved[at + number] = (slab << layout.SLAB_SHIFT) | (index << layout.INDEX_SHIFT) | cls
-    touch_bytes(state.listener, marks_at(state, slab), (before >> 1) * layout.WORD, 0)
-    touch_bytes(
-        state.listener,
-        marks_at(state, slab) + (before >> 1) * layout.WORD,
-        ((word >> 1) - (before >> 1) + 1) * layout.WORD,
-        1,
-    )
-    state.words += (word >> 1) + 1
+    at_marks, first, last = marks_at(state, slab), before >> 1, word >> 1  # words of 64 marks
+    touch_bytes(state.listener, at_marks, first * layout.WORD, 0)
+    touch_bytes(state.listener, at_marks + first * layout.WORD, (last - first + 1) * layout.WORD, 1)
+    state.words += last + 1
     state.slabs[slab]["low"] = word
     state.slabs[slab]["freed"] -= count
     state.slabs[slab]["out"] += count

@@ -158,12 +158,6 @@ class Distances(msgspec.Struct, frozen=True):
         return self.cold + int(self.histogram[np.searchsorted(LOWEST, lines) :].sum())
 
 
-LOWEST: Ints = np.array(
-    [*range(EXACT)]
-    + [
-        (STEPS + step) << shift
-        for shift in range(EXACT_SHIFT - STEPS_SHIFT, LONGEST_SHIFT - STEPS_SHIFT)
-        for step in range(STEPS)
-    ]
-)
+_SHIFTS = range(EXACT_SHIFT - STEPS_SHIFT, LONGEST_SHIFT - STEPS_SHIFT)
+LOWEST: Ints = np.array([*range(EXACT), *((STEPS + step) << shift for shift in _SHIFTS for step in range(STEPS))])
 """The lowest distance of each bucket."""

@@ -100,9 +100,7 @@ def room_for(listener: Ints, size: int) -> bool:
     Otherwise the caller must first call Listener.make_room(size, threads). Small scattered pieces
     (slabs, metadata) need not be counted: there is always room for some hundred places.
     """
-    if SINK == NONE:
-        return True
-    if SINK == LOG:
+    if SINK in (NONE, LOG):
         return True
     return bool(size <= listener[words.ROOM])
 

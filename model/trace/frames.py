@@ -79,20 +79,16 @@ def prologue(header: Header) -> bytes:
     return _PROLOGUE.pack(MAGIC, VERSION, len(text), zlib.crc32(text)) + text
 
 
-def chunk_frame(events: int, payload: bytes) -> bytes:
-    """Return the frame of an encoded chunk."""
-    return _FRAME.pack(CHUNK_TAG, len(payload), events, zlib.crc32(payload)) + payload
+def frame_bytes(tag: bytes, payload: bytes, events: int = 0) -> bytes:
+    """Return the frame of an encoded chunk, or of a footer."""
+    return _FRAME.pack(tag, len(payload), events, zlib.crc32(payload)) + payload
 
 
 def epilogue(footer: Footer, offset: int) -> bytes:
     """Return the last bytes of a trace: the footer's frame, from `offset` on, and trailer."""
-    text = msgspec.json.encode(footer)
     place = struct.pack("<Q", offset)
-    return (
-        _FRAME.pack(FOOTER_TAG, len(text), 0, zlib.crc32(text))
-        + text
-        + _TRAILER.pack(offset, zlib.crc32(place), _TRAILER_TAG)
-    )
+    trailer = _TRAILER.pack(offset, zlib.crc32(place), _TRAILER_TAG)
+    return frame_bytes(FOOTER_TAG, msgspec.json.encode(footer)) + trailer
 
 
 def _metadata(text: bytes, kind: type[Metadata]) -> Metadata:

@@ -11,7 +11,7 @@ import zstandard
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.codec import COLUMNS, ZSTD_LEVEL, encode
 from heapsmith.model.trace.events import CHUNK_EVENTS, Chunk, Rules, join
-from heapsmith.model.trace.frames import MAX_CHUNK_EVENTS, Footer, Header, chunk_frame, epilogue, prologue
+from heapsmith.model.trace.frames import CHUNK_TAG, MAX_CHUNK_EVENTS, Footer, Header, epilogue, frame_bytes, prologue
 
 _FOOTER_FIELDS = {"drops", "foreign_frees", "salvaged"}
 
@@ -78,7 +78,10 @@ class TraceWriter:
         try:
             if self._pending_events:
                 self._write_chunk(join(self._pending))
-            footer = self._footer(extra_footer or {})
+            given, rules = extra_footer or {}, self._rules
+            named = {name: given[name] for name in _FOOTER_FIELDS & given.keys()}
+            extra = {name: value for name, value in given.items() if name not in _FOOTER_FIELDS}
+            footer = Footer(rules.events, self._chunks, rules.threads, rules.blocks, **named, extra=extra)
             self._write(epilogue(footer, self._file.tell()))
             self._file.close()
             self._temporary.replace(self.path)
@@ -86,19 +89,13 @@ class TraceWriter:
             raise self._cannot_write(error) from None
         return footer
 
-    def _footer(self, given: dict[str, Any]) -> Footer:
-        named = {name: value for name, value in given.items() if name in _FOOTER_FIELDS}
-        extra = {name: value for name, value in given.items() if name not in _FOOTER_FIELDS}
-        rules = self._rules
-        return Footer(rules.events, self._chunks, rules.threads, rules.blocks, **named, extra=extra)
-
     def _write_chunk(self, chunk: Chunk) -> None:
         breach = self._rules.breach(chunk)
         if breach:
             raise BadInput(f"{self.path}: not written: chunk {self._chunks}: {breach}")
         if self._slot.size < self._rules.blocks:
             self._slot = np.zeros(2 * self._rules.blocks, np.int32)
-        self._write(chunk_frame(chunk.op.size, encode(chunk, self._slot, self._zstd)))
+        self._write(frame_bytes(CHUNK_TAG, encode(chunk, self._slot, self._zstd), chunk.op.size))
         self._chunks += 1
 
     def _write(self, data: bytes) -> None:
