@@ -83,7 +83,7 @@ class Driver:
         self._in = cast(IO[bytes], self._process.stdin)
         self._out = cast(IO[bytes], self._process.stdout)
         self._counters = counters
-        self._refused_bytes = 0
+        self.refused_bytes = 0  # that the system refused the library, until the last answer
 
     def __enter__(self) -> Self:
         return self
@@ -118,12 +118,8 @@ class Driver:
         if len(data) < size:
             raise self._failure()
         words = np.frombuffer(data, WORD)
-        self._refused_bytes = int(words[-1])
+        self.refused_bytes = int(words[-1])
         return words[:events], words[events:-1]
-
-    def refusal(self) -> str | None:
-        """Why the library may have got too little memory; None if no reason is known."""
-        return f"the system refused it {self._refused_bytes:,} bytes of memory" if self._refused_bytes else None
 
     def close(self) -> None:
         """End the input; the driver then runs its own checks. Raises DriverFailed."""

@@ -54,17 +54,13 @@ def parse(emitted: Path, runtime: Path) -> Unit:
         if isinstance(node, c_ast.FuncDef):
             (unit.functions if ours else unit.inline)[node.decl.name] = node
         elif isinstance(node, c_ast.Decl) and ours and isinstance(node.type, c_ast.Enum):
-            _add_enum(node.type, unit.enums)
+            following = 0
+            for enumerator in node.type.values.enumerators:
+                unit.enums[enumerator.name] = value(enumerator.value, unit.enums) if enumerator.value else following
+                following = unit.enums[enumerator.name] + 1
         elif isinstance(node, c_ast.Decl) and ours and node.init is not None:
             unit.tables[node.name] = value(node.init, unit.enums)
     return unit
-
-
-def _add_enum(node: c_ast.Enum, enums: dict[str, int]) -> None:
-    following = 0
-    for enumerator in node.values.enumerators:
-        enums[enumerator.name] = following if enumerator.value is None else value(enumerator.value, enums)
-        following = enums[enumerator.name] + 1
 
 
 def value(node: c_ast.Node, enums: dict[str, int]) -> Any:

@@ -143,8 +143,9 @@ class _Side:
         if self.difference is None:
             self.difference = by_counter(plan, self.events, chunk, counters, counts, self.library.compared)
             self.at_counter = self.difference is not None
-        if self.difference is not None and (reason := self.driver.refusal()):
-            raise Missing(f"the {self.library.name} build cannot be held against the model: {reason}")
+        if self.difference is not None and self.driver.refused_bytes:
+            refused = f"the system refused it {self.driver.refused_bytes:,} bytes of memory"
+            raise Missing(f"the {self.library.name} build cannot be held against the model: {refused}")
         self.events += len(chunk.op)
         self.addresses += int(np.count_nonzero(addresses >= 0))
 

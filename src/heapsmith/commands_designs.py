@@ -62,7 +62,8 @@ def generate(
     from heapsmith.model.design.design import load
 
     found = emit(load(design), out if check else take.writable_folder(out), check=check)
-    show.emit_json(found) if json else results.generated(found, check)
+    said = f"{found.folder}: {'identical' if check else 'written'}: {', '.join(found.files)}"
+    show.emit_json(found) if json else print(said)
 
 
 @app.command(epilog=take.example("build default -o libheap.so --header heapsmith.h", "build py.toml -o py.a --static"))

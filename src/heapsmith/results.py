@@ -15,7 +15,6 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
     from heapsmith.bench.report.doctor import DoctorReport
     from heapsmith.bench.suite.results import BenchReport
     from heapsmith.bench.validate.validate import Validation
-    from heapsmith.codegen.generate import Generated
     from heapsmith.codegen.verify import VerifyReport
     from heapsmith.model.design.design import Design
     from heapsmith.model.design.plan import Plan
@@ -88,10 +87,8 @@ def designs(found: "list[Design]") -> None:
 def plan(made: "Plan") -> None:
     """Every derived number of a design: the scalars, then a row per class."""
     design = made.design
-    policies = {
-        name: getattr(design, name) for name in ("name", "about", "classifier", "slab_choice", "empties", "remote")
-    }
-    policies["release"] = str(design.release.__struct_config__.tag)
+    fields = ("classifier", "slab_choice", "empties", "remote", "release")
+    policies = {"name": design.name, "about": design.about} | {field: design.row(field).NAME for field in fields}
     scalars = {name: value for name in made.__struct_fields__ if isinstance(value := getattr(made, name), int | str)}
     show.fields([*policies.items(), *((name, show.figure(value)) for name, value in scalars.items())])
     front = ("capacity", "list_capacity", "refill", "flush", "spill", "promote")
@@ -105,11 +102,6 @@ def plan(made: "Plan") -> None:
     ]
     columns = ("requests", "block", "per slab", "tail bytes", "worst loss", "<front")
     show.table("", [*columns, *(name.replace("_", " ") for name in front)], rows)
-
-
-def generated(found: "Generated", check: bool) -> None:
-    """The files that were written, or found identical."""
-    print(f"{found.folder}: {'identical' if check else 'written'}: {', '.join(found.files)}")
 
 
 def verified(report: "VerifyReport") -> None:
