@@ -17,7 +17,6 @@ static uint32_t take_in_order(struct heap *heap, unsigned class, void **slot)
     return taken;
 }
 
-/* Fills the empty stack and returns the first block. */
 void *stack_fill(struct heap *heap, unsigned class)
 {
     void **slot = stack_slots(heap, class);

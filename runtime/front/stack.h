@@ -3,6 +3,6 @@
 
 #include "heap.h"
 
-void *stack_fill(struct heap *heap, unsigned class); /* the empty stack; the first block */
+void *stack_fill(struct heap *heap, unsigned class); /* the empty stack; returns its first block */
 void *stack_pop(struct heap *heap, unsigned class);
 void stack_drain(struct heap *heap, unsigned class);
