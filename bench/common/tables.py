@@ -3,7 +3,7 @@
 import shutil
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from itertools import zip_longest
+from io import StringIO
 from typing import NamedTuple
 
 PIPED = 100
@@ -63,6 +63,10 @@ class _Column(NamedTuple):
         return max((len(word) for cell in [self.name, *self.cells] for word in cell.split(" ")), default=0)
 
 
+_Layout = list[list[_Column]]
+"""Tables to print below each other."""
+
+
 def text(words: Words, width: int) -> str:
     """The table under its title, in lines of at most `width` columns without trailing spaces.
 
@@ -76,8 +80,8 @@ def text(words: Words, width: int) -> str:
         parts = [_parts(columns, width, of) for of in (_Column.natural, _Column.least)]
         layouts += [[_exchanged(columns)], *parts]
         layouts = [one for one in layouts if all(_total(table, _Column.least) <= width for table in one)] or parts[1:]
-    texts = ["\n\n".join(_drawn(_folded(table, width)) for table in layout) for layout in layouts]
-    drawn = min(texts, key=lambda text: text.count("\n"))
+    folded = [[_folded(table, width) for table in layout] for layout in layouts]
+    drawn = "\n\n".join(map(_drawn, min(folded, key=lambda tables: sum(map(_height, tables)))))
     return f"{fold(words.title, width)}\n{drawn}" if words.title else drawn
 
 
@@ -99,7 +103,7 @@ def _exchanged(columns: list[_Column]) -> list[_Column]:
     return [labels, *(_Column(name, is_text, list(row)) for name, row in zip(first.cells, rows, strict=False))]
 
 
-def _parts(columns: list[_Column], width: int, of: Callable[[_Column], int]) -> list[list[_Column]]:
+def _parts(columns: list[_Column], width: int, of: Callable[[_Column], int]) -> _Layout:
     """Split into tables that fit by the width `of` each column; each has the first and one more."""
     first, *rest = columns
     parts = [[first]]
@@ -130,16 +134,24 @@ def _folded(columns: list[_Column], width: int) -> list[_Column]:
     ]
 
 
+def _height(folded: list[_Column]) -> int:
+    """Lines of the table, with the rule below its head and an empty line."""
+    cells: list[tuple[str, ...]] = list(zip(*([column.name, *column.cells] for column in folded), strict=True))
+    return sum(1 + max(cell.count("\n") for cell in row) for row in cells) + 2
+
+
 def _drawn(folded: list[_Column]) -> str:
-    """The table's lines: headers end at the rule, other cells begin at the top of their row."""
-    most = max(column.name.count("\n") for column in folded)
-    heads = ["\n" * (most - column.name.count("\n")) + column.name for column in folded]
-    widths = [max(map(len, "\n".join([column.name, *column.cells]).split("\n"))) for column in folded]
-    rows = [heads, ["-" * wide for wide in widths], *zip(*(column.cells for column in folded), strict=True)]
-    lines = []
-    for row in rows:
-        for parts in zip_longest(*(cell.split("\n") for cell in row), fillvalue=""):
-            padded = zip(parts, widths, folded, strict=True)
-            line = (" " * GAP).join(text.ljust(w) if one.is_text else text.rjust(w) for text, w, one in padded)
-            lines.append(line.rstrip().replace(TIED, " "))
-    return "\n".join(lines)
+    from rich.console import Console  # imported here: only commands with a table wait for it
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+    for column in folded:
+        table.add_column(Text(column.name), justify="left" if column.is_text else "right", no_wrap=True)
+    lines = [[line for cell in (column.name, *column.cells) for line in cell.split("\n")] for column in folded]
+    rule = ["-" * max(map(len, own)) for own in lines]
+    for row in (rule, *zip(*(column.cells for column in folded), strict=True)):
+        table.add_row(*map(Text, row))
+    drawn = StringIO()
+    Console(file=drawn, width=2 * sum(map(len, rule)) + GAP * len(rule), color_system=None).print(table)
+    return "\n".join(line.replace(TIED, " ").rstrip() for line in drawn.getvalue().splitlines())
