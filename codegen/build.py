@@ -1,5 +1,6 @@
 """From C to a library: runs gcc on the emitted files, which include the runtime's parts."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from heapsmith.codegen.generate import RUNTIME, UNIT, generate
@@ -52,9 +53,10 @@ def build(
     """
     with scratch() as emitted:
         generate(design, emitted)
+        own = list(design.compile_flags or [])
         if static:
-            return build_archive(emitted, out, checked=checked)
-        return build_emitted(emitted, out, checked=checked, flags=flags)
+            return build_archive(emitted, out, checked=checked, own=[flag for flag in own if flag != "-flto"])
+        return build_emitted(emitted, out, checked=checked, flags=[*(FLAGS if flags is None else flags), *own])
 
 
 def build_emitted(emitted: Path, out: Path, *, checked: bool = False, flags: list[str] | None = None) -> Path:
@@ -64,10 +66,13 @@ def build_emitted(emitted: Path, out: Path, *, checked: bool = False, flags: lis
     return compile_c(_sources(emitted), out, flags=[*chosen, *soname], include=[emitted, RUNTIME])
 
 
-def build_archive(emitted: Path, out: Path, *, checked: bool = False) -> Path:
-    """Build the archive of the C in the folder `emitted`: one object; only the API is global."""
+def build_archive(emitted: Path, out: Path, *, checked: bool = False, own: Sequence[str] = ()) -> Path:
+    """Build the archive of the C in the folder `emitted`: one object; only the API is global.
+
+    own: the design's flags.
+    """
     objcopy, ar = find_tool("objcopy"), find_tool("ar")
-    flags = [*COMPILE, *(CHECKED if checked else []), *ARCHIVE]
+    flags = [*COMPILE, *own, *(CHECKED if checked else []), *ARCHIVE]
     whole = compile_c(_sources(emitted), emitted / "heap.o", flags=flags, include=[emitted, RUNTIME])
     run_tool([objcopy, "--localize-hidden", str(whole.absolute())], whole.name)
     with staged(out, Missing) as archive:

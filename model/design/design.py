@@ -23,22 +23,28 @@ MAX_CLASSES = 250
 
 BUILTIN = Path(__file__).resolve().parent.parent / "designs"
 
+
+def _choice_of(field: str) -> Any:
+    """Return the type of a field that names a policy: the words of rows, and the Params of rows."""
+    rows = policy.TABLES[field]
+    words = tuple(row.NAME for row in rows if not hasattr(row, "Params"))
+    params = tuple(row.Params for row in rows if hasattr(row, "Params"))
+    return Union[(Literal[words], *params) if words else params]  # noqa: UP007 - from a table
+
+
 if TYPE_CHECKING:
     Front: TypeAlias = msgspec.Struct
     Release: TypeAlias = msgspec.Struct
     Hardening: TypeAlias = msgspec.Struct
     Classifier: TypeAlias = str
     SlabChoice: TypeAlias = str
-    Empties: TypeAlias = str
-    Remote: TypeAlias = str
+    Empties: TypeAlias = str | msgspec.Struct
+    Remote: TypeAlias = str | msgspec.Struct
     Foreign: TypeAlias = str
 else:
-    Front, Release, Hardening = (
-        Union[tuple(row.Params for row in policy.TABLES[field])]  # noqa: UP007 - from a table
-        for field in ("front", "release", "hardening")
-    )
-    Classifier, SlabChoice, Empties, Remote, Foreign = (
-        Literal[tuple(policy.names(field))] for field in ("classifier", "slab_choice", "empties", "remote", "foreign")
+    Front, Release, Hardening, Classifier, SlabChoice, Empties, Remote, Foreign = map(
+        _choice_of,
+        ("front", "release", "hardening", "classifier", "slab_choice", "empties", "remote", "foreign"),
     )
 Thp = Literal["system", "always", "grown", "never"]
 THPS: tuple[str, ...] = get_args(Thp)
@@ -113,6 +119,11 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     release: Annotated[Release, _doc("which pages go back to the OS")] = _default("release")
     hardening: Annotated[Hardening, _doc("what misuse the heap looks for")] = _default("hardening")
 
+    compile_flags: Annotated[
+        list[Literal["-O3", "-march=native", "-flto"]] | None,
+        _doc("flags of gcc(1) behind -O2 and the others; with -march=native the library runs on this processor alone"),
+    ] = None
+
     def why_not_valid(self) -> str | None:
         """Return why this design cannot be built, with the field's path, or None."""
         return (
@@ -121,8 +132,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             or _why_not_sizes(self)
             or _why_not_geometry(self)
             or _why_not_fronts(self)
-            or _why_not_params("release", self.release)
-            or _why_not_params("hardening", self.hardening)
+            or _why_not_numbers(self)
         )
 
     def row(self, field: str) -> ModuleType:
@@ -141,7 +151,16 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def hash(self) -> str:
         """Return 12 hex digits of the content: equal for designs of a heap under any name."""
         content = msgspec.structs.replace(self, name="", about="")
-        return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:12]
+        return hashlib.sha256(msgspec.json.encode(stated(content))).hexdigest()[:12]
+
+
+def stated(design: Design) -> dict[str, Any]:
+    """Return the fields of a design by name, without those of mechanisms that it does not use.
+
+    Such a field is None. So a new mechanism changes no hash and no emitted file of a design without
+    it.
+    """
+    return {field: value for field in design.__struct_fields__ if (value := getattr(design, field)) is not None}
 
 
 def row_of(params: msgspec.Struct) -> ModuleType:
@@ -160,6 +179,13 @@ def _why_not_params(path: str, params: msgspec.Struct) -> str | None:
     check = getattr(row_of(params), "why_not_valid", None)
     reason = check(params) if check else None
     return f"{path}.{reason}" if reason else None
+
+
+def _why_not_numbers(design: Design) -> str | None:
+    """Return why a policy cannot have the numbers that the design gives it, with the path, or None."""
+    structs = ((field, getattr(design, field)) for field in policy.TABLES if field != "front")
+    reasons = (_why_not_params(field, one) for field, one in structs if isinstance(one, msgspec.Struct))
+    return next(filter(None, reasons), None)
 
 
 def _why_not_name(name: str) -> str | None:

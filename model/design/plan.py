@@ -6,7 +6,7 @@ import msgspec
 
 from heapsmith.model import constants, policy
 from heapsmith.model.constants import PAGE
-from heapsmith.model.design.design import Design, derive_front, header_bytes, tail_bytes
+from heapsmith.model.design.design import Design, derive_front, header_bytes, stated, tail_bytes
 from heapsmith.model.memory.layout import Layout, layout_of
 from heapsmith.model.policy.front.common import FrontPlan
 
@@ -19,7 +19,7 @@ MAX_DIRECT_LIMIT = 1024
 """The largest request with an entry in a heap's own table, a byte for each size."""
 
 
-class ClassPlan(msgspec.Struct, frozen=True):
+class ClassPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     """A size class; bytes unless the name says otherwise (docs/machine.md section 1)."""
 
     index: int
@@ -39,6 +39,7 @@ class ClassPlan(msgspec.Struct, frozen=True):
     list_base: int
     transfer: int
     transfer_base: int
+    numbers: dict[str, int] = {}  # of the rows that the design chose (model/policy)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +109,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     guard_bytes: int
     quarantine_slots: int
     zero_freed: int
+    numbers: dict[str, int]  # of the rows that the design chose (model/policy)
     layout: Layout
 
 
@@ -150,9 +152,25 @@ def make_plan(design: Design) -> Plan:
             len(classes), direct_limit, constants.RUN_CACHE_SLOTS, options["quarantine_slots"], slots_per_heap, PAGE
         ),
         **{field: getattr(design, field) for field in FROM_DESIGN},
+        numbers=_numbers(design),
         **_slab_span(design),
         **options,
     )
+
+
+def _numbers(design: Design) -> dict[str, int]:
+    """Return the numbers of the rows that the design chose, by name."""
+    rows = [row for row in map(design.row, policy.TABLES) if hasattr(row, "NUMBERS")]
+    return {name: number for row in rows for name, number in row.numbers(design).items()}
+
+
+def _class_numbers(design: Design) -> list[dict[str, int]]:
+    """Return by class the numbers of the rows that the design chose, by name."""
+    rows = [row for row in map(design.row, policy.TABLES) if hasattr(row, "CLASS_NUMBERS")]
+    by_row = [row.class_numbers(design) for row in rows]
+    return [
+        {name: number for row in by_row for name, number in row[index].items()} for index in range(len(design.sizes))
+    ]
 
 
 def _slab_span(design: Design) -> dict[str, int]:
@@ -203,6 +221,7 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
     """Return the class table; with a header, the first block leaves room for its own header."""
     rows: list[ClassPlan] = []
     slots = transfer_slots = 0
+    numbers = _class_numbers(design)
     for index, size in enumerate(design.sizes):
         first = 2 * header
         blocks = (design.slab_bytes - header) // size
@@ -227,6 +246,7 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 list_base=slots + 1 + front.capacity,
                 transfer=transfer_batches(design, front, size),
                 transfer_base=transfer_slots,
+                numbers=numbers[index],
             )
         )
         transfer_slots += rows[-1].transfer * front.flush
@@ -260,4 +280,7 @@ def _size_class(classes: list[ClassPlan], grain: int, bias: int) -> list[int]:
 
 def plan_json(plan: Plan) -> bytes:
     """Return the plan as indented JSON with a newline: for `generate` and `design show --json`."""
-    return msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n"
+    content = {field: getattr(plan, field) for field in plan.__struct_fields__} | {"design": stated(plan.design)}
+    if not plan.numbers:
+        del content["numbers"]
+    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"

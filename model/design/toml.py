@@ -31,7 +31,7 @@ def design_text(design: Design, reasons: Sequence[Reason] = ()) -> str:
     A reason stands above its field, and the reason of an element beside it. Reasons without a field
     open the file.
     """
-    fields = {name: value for name, value in msgspec.to_builtins(design).items() if value != []}
+    fields = {name: value for name, value in msgspec.to_builtins(design).items() if value not in ([], None)}
     why = {reason.field: reason.why for reason in reasons}
     document = tomlkit.document()
     for field, text in why.items():
@@ -39,7 +39,7 @@ def design_text(design: Design, reasons: Sequence[Reason] = ()) -> str:
             for line in _wrapped(text):
                 document.add(tomlkit.comment(line))
             document.add(tomlkit.nl())
-    for name, value in fields.items():
+    for name, value in sorted(fields.items(), key=lambda field: _is_table(field[1])):
         if isinstance(value, dict):
             document.add(name, _table(value, why.get(name)))
         elif name == "class_front":
@@ -57,6 +57,11 @@ def design_text(design: Design, reasons: Sequence[Reason] = ()) -> str:
 def write_design(path: Path, design: Design, reasons: Sequence[Reason] = ()) -> None:
     """Write `design_text` to the file `path`; BadInput if it cannot be written."""
     write_text(path, design_text(design, reasons))
+
+
+def _is_table(value: Any) -> bool:
+    """Return whether TOML writes the value under a header: behind it, a line would be part of it."""
+    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
 
 
 def _wrapped(text: str | None) -> list[str]:

@@ -25,6 +25,8 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars = np.zeros(1, records.SCALARS)
     for field in records.PLAN_NUMBERS:
         scalars[field] = getattr(plan, field)
+    for name, number in plan.numbers.items():
+        scalars[name] = number
     scalars["slab_words"] = -(-max(row.blocks for row in plan.classes) // 32)
     for field, table in records.CODES.items():
         scalars[field] = policy.code(table, plan.design.row(table).NAME)
@@ -50,6 +52,8 @@ def class_records(plan: Plan) -> Records:
     for record, row in zip(classes, plan.classes, strict=True):
         for field in records.CLASS_NUMBERS:
             record[field] = getattr(row, field)
+        for name, number in row.numbers.items():
+            record[name] = number
         for batch in records.BATCHES:
             record[f"{batch}_batch"] = getattr(row.front, batch)
         record["capacity"] = row.front.capacity

@@ -1,5 +1,6 @@
 """The records of a simulator's arrays: their fields, all int64. A link to nothing is -1."""
 
+from heapsmith.model import policy
 from heapsmith.model.compile.kernel import record_type
 
 
@@ -77,6 +78,7 @@ BATCHES = ("refill", "flush", "spill", "promote")
 
 SCALARS = record_type(
     *PLAN_NUMBERS,
+    *policy.NUMBERS,
     *(f"heap_{field}" for field in HEAP_OFFSETS),  # in struct heap (model/memory/layout.py)
     "heap_bytes",
     *CODES,
@@ -118,6 +120,7 @@ SCALARS = record_type(
 )
 CLASS = record_type(
     *CLASS_NUMBERS,
+    *policy.CLASS_NUMBERS,
     "front",  # code of the front
     "batched",  # 1: its flushes give neighbours of a slab at once
     "capacity",

@@ -4,7 +4,11 @@ Each room is a package; its docstring lists the names that its rows have. Every 
 word in a design file. One row of each table has DEFAULT: a design without a choice has that policy.
 A row whose policy has numbers has Params, the struct that a design file fills, and
 `why_not_valid(params)`. Any row may have `why_not_with(design)`: the reason, with the field's name,
-why a design cannot combine this policy with its others, or None. The place of a row in its table is
+why a design cannot combine this policy with its others, or None. A row whose C or kernels need more
+numbers than the Plan has gives NUMBERS, their names, and `numbers(design)`, a dict: each is an
+enumerator in plan.h (in capitals) and an attribute of the state. CLASS_NUMBERS and
+`class_numbers(design)`, a list by class, are the same per size class: in C a table `hs_<name>`, in
+the model a field of the class. The place of a row in its table is
 its code in the state.
 """
 
@@ -25,6 +29,13 @@ TABLES: dict[str, Table] = {
     "foreign": foreign.ROWS,
 }
 """The rows of each field of a design that names a policy."""
+
+
+NUMBERS, CLASS_NUMBERS = (
+    tuple(name for rows in TABLES.values() for row in rows for name in getattr(row, names, ()))
+    for names in ("NUMBERS", "CLASS_NUMBERS")
+)
+"""The names of the numbers that rows add to a Plan, and to each of its classes."""
 
 
 def names(field: str) -> list[str]:

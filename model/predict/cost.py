@@ -117,7 +117,7 @@ def _fronts(plan: Plan, simulation: Simulated) -> Counts:
 def _store(plan: Plan, simulation: Simulated) -> Counts:
     """Yield the work of the store: slabs, their blocks and their pages."""
     of, work = simulation.counters.classes, simulation.statistics.work
-    choice, empties = plan.design.slab_choice, plan.design.empties
+    choice, empties = (plan.design.row(field).NAME for field in ("slab_choice", "empties"))
     release = plan.design.row("release").NAME
     reused, carved, retired = sum(of["reuse"]), sum(of["carve"]), sum(of["retire"])
     yield "take.reuse", reused
