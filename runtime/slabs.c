@@ -136,11 +136,10 @@ static bool open_slab(struct slab *slab)
 /* The slab retired last; NULL if there is none, or the system refuses it memory. */
 static struct slab *retired_slab(unsigned class)
 {
-    struct slab **pool = empties_pool(class);
-    struct slab *slab = *pool;
+    struct slab *slab = empties_retired(class);
     if (slab == NULL || (slab->sealed && !open_slab(slab)))
         return NULL;
-    *pool = slab->next;
+    *empties_pool(class) = slab->next;
     slab->pooled = false;
     release_reused(slab);
     return slab;

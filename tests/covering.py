@@ -129,13 +129,15 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     numbers = {**NUMBERS[index % 3], **BUDGETS[turn % 3], "quarantine": QUARANTINES[turn % 3]}
     chosen["run_cache_bytes"] = RUN_CACHES[turn % 3]
     chosen["transfer_bytes"] = TRANSFERS[turn % 3]
-    for field in ("release", "hardening"):
-        chosen[field] = _with_numbers(policy.row(field, chosen[field]), numbers)
     chosen |= GEOMETRIES[index // 3 % 3]
-    if index % 2 and chosen["classifier"] != "header" and chosen["hardening"]["kind"] != "full":
+    if index % 2 and chosen["classifier"] != "header" and chosen["hardening"] != "full":
         chosen |= {"grain": 8, "sizes": TINY_SIZES}
-    if chosen["classifier"] == "header" and chosen["hardening"]["kind"] == "full":
+    if chosen["classifier"] == "header" and chosen["hardening"] == "full":
         chosen["sizes"] = [size for size in chosen["sizes"] if size >= 32]
+    numbers["groups"] = [chosen["sizes"][1::3], chosen["sizes"][2:3]]
+    for field in FACTORS.keys() & policy.TABLES.keys():
+        row = policy.row(field, chosen[field])
+        chosen[field] = _with_numbers(row, numbers) if hasattr(row, "Params") else row.NAME
     if chosen["thp"] in ("always", "grown"):
         chosen["superslab_bytes"] = HUGE_PAGE
         chosen |= {"thp_slabs_from_bytes": HUGE_PAGE, "thp_runs_from_bytes": HUGE_PAGE}

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from program import HUGE, RUN, Program, plain_and_compiled
 
+from heapsmith.model.policy.empties import grouped as empties_grouped
 from heapsmith.model.policy.hardening import full as hardening_full
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.release import keep as release_keep
@@ -108,6 +109,26 @@ def test_dedicated_empties(compiled: bool) -> None:
     assert program.malloc("c", 2048) == 16384  # a superslab of its own
     assert program.malloc("d e f", 4096) == [4096, 0, 8192]
     assert program.totals("superslabs", "slabs") == (2, 4)
+
+
+def test_a_slab_that_is_used_once(compiled: bool) -> None:
+    program = Program(compiled, [2048, 4096], empties="once")
+    assert program.malloc("a b", 4096) == [0, 4096]
+    program.free("a b")
+    assert program.malloc("c d e", 2048) == [8192, 10240, 12288]
+    assert program.counts(1, "acquire", "retire") == (2, 2)
+
+
+def test_grouped_empties(compiled: bool) -> None:
+    groups = empties_grouped.Params([[2048, 4096], [512]])
+    program = Program(compiled, [512, 1024, 2048, 4080, 4096], empties=groups)  # four slabs a superslab
+    assert program.malloc("a b", 4096) == [0, 4096]
+    assert program.malloc("c", 1024) == 16384  # 1,024 and 4,080 have no group: they share too
+    assert program.malloc("d", 4080) == 20480
+    assert program.malloc("e", 512) == 32768
+    program.free("a b")
+    assert program.malloc("f", 2048) == 4096  # of its group, the slab retired last
+    assert program.totals("superslabs", "slabs") == (3, 5)
 
 
 def test_class_region(compiled: bool) -> None:

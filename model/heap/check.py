@@ -16,6 +16,7 @@ from heapsmith.model.heap.runs import bin_of
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.state import State
 from heapsmith.model.policy.choice.common import chain
+from heapsmith.model.policy.empties import pool_of
 
 
 def check(state: State, plan: Plan) -> None:
@@ -37,16 +38,13 @@ def _equal(what: str, found: object, expected: object) -> None:
 
 def _check_pools(state: State, plan: Plan) -> set[int]:
     """Check that each empty slab is in exactly one pool; return these slabs."""
-    shared = plan.design.row("empties").ONE_POOL
     pooled: list[int] = []
     for cls, record in enumerate(state.classes):
         pool = chain(state, int(record["retired"]))
-        _equal(f"pool {cls} of shared empties is used", bool(pool and shared and cls), False)
         for slab in pool:
             found = int(state.slabs[slab]["owner"]), int(state.slabs[slab]["out"])
             _equal(f"slab {slab} in a pool: owner, out", found, (-1, 0))
-            if not shared:
-                _equal(f"slab {slab} in pool {cls}: class", int(state.slabs[slab]["class"]), cls)
+            _equal(f"pool of slab {slab}", pool_of(state, int(state.slabs[slab]["class"])), cls)
         pooled += pool
     _equal("slabs in two pools", len(pooled) - len(set(pooled)), 0)
     dirty = {slab: int(state.slabs[slab]["committed"]) for slab in pooled if state.slabs[slab]["committed"] > 0}

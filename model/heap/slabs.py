@@ -8,7 +8,7 @@ from heapsmith.model.memory.layout import count_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, on_huge, touch, touch_bytes
 from heapsmith.model.policy.classifier import slab_lines, superslab_place
-from heapsmith.model.policy.empties import pool_of
+from heapsmith.model.policy.empties import pool_of, retired_of
 from heapsmith.model.policy.hardening.lines import map_is_released
 from heapsmith.model.policy.release import release_goes, release_grown
 
@@ -50,7 +50,7 @@ def superslab_is_committed(state: State, place: int) -> None:
 def acquire(state: State, heap: int, cls: int) -> int:
     """Return an empty slab for the class: the last retired, or a new slab; -1: the span is full."""
     pool = pool_of(state, cls)
-    slab = int(state.classes[pool]["retired"])
+    slab = retired_of(state, pool)
     if slab >= 0:
         state.classes[pool]["retired"] = state.slabs[slab]["next"]
         touch(state.listener, slab_at(state, slab) + layout.SLAB_NEXT, 0)

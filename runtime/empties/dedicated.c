@@ -11,6 +11,11 @@ struct slab **empties_pool(unsigned class)
     return &class_pool[class];
 }
 
+struct slab *empties_retired(unsigned class)
+{
+    return class_pool[class];
+}
+
 struct superslab *empties_superslab(unsigned class)
 {
     return &class_superslab[class];

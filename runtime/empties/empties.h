@@ -9,5 +9,6 @@ struct superslab {
 };
 
 struct slab **empties_pool(unsigned class);
+struct slab *empties_retired(unsigned class); /* the slab of its pool that serves next; NULL: none */
 struct superslab *empties_superslab(unsigned class);
 void empties_reset(void);

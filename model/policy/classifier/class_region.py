@@ -20,9 +20,9 @@ REGION_SLABS = 512
 
 def why_not_with(design: Any) -> str | None:
     """Return why a design cannot have regions: a slab keeps its class, each needs room."""
-    if design.row("empties").ONE_POOL:
-        wanted = next(row.NAME for row in empties.ROWS if not row.ONE_POOL)
-        return f"empties: '{design.empties}' cannot go with classifier '{NAME}'; expected '{wanted}'"
+    if not design.row("empties").PER_CLASS:
+        wanted = next(row.NAME for row in empties.ROWS if row.PER_CLASS)
+        return f"empties: '{design.row('empties').NAME}' cannot go with classifier '{NAME}'; expected '{wanted}'"
     least = max(design.superslab_bytes, REGION_SLABS * design.slab_bytes)
     if design.region_bytes() < least:
         return f"slab_span_bytes: {design.slab_span_bytes} gives each class less than {least} bytes"

@@ -4,7 +4,7 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.state import State
 
 NAME = "dedicated"
-ONE_POOL = False
+PER_CLASS = True
 
 
 @kernel

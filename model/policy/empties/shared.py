@@ -5,7 +5,7 @@ from heapsmith.model.memory.state import State
 
 NAME = "shared"
 DEFAULT = True
-ONE_POOL = True
+PER_CLASS = False
 
 
 @kernel
