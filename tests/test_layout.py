@@ -30,6 +30,7 @@ ORDER = {
         "calibrate",
         "validate",
         "suite",
+        "experiments",
         "report",
         "forge",
         "gates",

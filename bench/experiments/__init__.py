@@ -1,0 +1,1 @@
+"""The experiments: claims of an allocator's log book, each predicted and measured here."""

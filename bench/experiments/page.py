@@ -1,0 +1,93 @@
+"""The results of experiments as tables: a row per arm and workload, beside the log's claim."""
+
+from heapsmith.bench.common.tables import Words, section
+from heapsmith.bench.experiments.book import Book, Experiment
+from heapsmith.bench.experiments.run import Change, Result, Results
+
+HEAD = """# Experiments
+
+This page is the output of `heapsmith experiments run all -o docs/experiments.md`. The claims are those
+of the log book of an allocator that was written by hand in 2025. Each experiment compares designs that
+differ in one choice, and in nothing else: the command checks this. A change is a ratio to the first
+design. *Predicted* is the model's figure, *measured* is the median over the rounds with the interval
+that holds it in 95 % of resamplings. A claim *holds here* if the interval lies on its side of 1.
+"""
+
+
+def change_text(change: Change) -> str:
+    """Return a change in percent: measured with its interval, or predicted alone."""
+    if change.measured is None:
+        return _percent(change.predicted)
+    low, high = _percent(change.measured.low), _percent(change.measured.high)
+    return f"{_percent(change.measured.median)} ({low} to {high})"
+
+
+def _percent(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio - 1:+.1%}".replace("%", " %")
+
+
+def rows(results: Results) -> Words:
+    """Return the table of all results: the claim's own quantity, and what else changed."""
+    columns = ["experiment", "<workload", "<arms", "<quantity", "predicted", "measured", "<verdict", "<sign"]
+    return Words(_title(results), columns, [_row(one) for one in results.results])
+
+
+def _row(one: Result) -> list[str]:
+    claimed = one.changes[0]
+    sign = "" if one.sign is None else ("right" if one.sign else "wrong")
+    arms = f"{one.reference} -> {one.arm}"
+    measured = "-" if claimed.measured is None else change_text(claimed)
+    figures = [claimed.quantity, _percent(claimed.predicted), measured]
+    return [one.experiment, one.workload, arms, *figures, one.verdict, sign]
+
+
+def _title(results: Results) -> str:
+    of = results.conditions
+    quick = ", quick" if of.quick else ""
+    return f"{of.rounds} rounds on {of.processors} processors{quick}, machine {of.machine}{signs(results)}"
+
+
+def signs(results: Results) -> str:
+    """Return how often the prediction had the sign, as the end of a title."""
+    decided = [one.sign for one in results.results if one.sign is not None]
+    return f"; predictions with the right sign: {sum(decided)} of {len(decided)}" if decided else ""
+
+
+def others(results: Results) -> Words:
+    """Return the table of the other quantities, predicted and measured."""
+    names = list(dict.fromkeys(change.quantity for one in results.results for change in one.changes))
+    lines: list[list[str]] = []
+    for one in results.results:
+        by_name = {change.quantity: change for change in one.changes}
+        cells = [change_text(by_name[name]) if name in by_name else "" for name in names]
+        lines.append([one.experiment, one.workload, f"{one.reference} -> {one.arm}", *cells])
+    return Words(
+        "All changes: measured, or predicted where nothing was measured",
+        ["experiment", "<workload", "<arms", *names],
+        lines,
+    )
+
+
+def markdown(book: Book, results: Results) -> str:
+    """Return the page: the tables, and the findings of the experiments in them."""
+    lines = [HEAD, *section(rows(results)), *section(others(results)), "", "## Findings"]
+    for name in dict.fromkeys(one.experiment for one in results.results):
+        one = book.experiments[name]
+        lines += ["", f"**{name}**: {one.about}. The log: {one.claim.text}.{' ' + one.finding if one.finding else ''}"]
+    return "\n".join(lines) + "\n"
+
+
+def description(book: Book, name: str, one: Experiment) -> list[tuple[str, object]]:
+    """Return what `show` prints of an experiment."""
+    arms = [f"{arm.name}: {arm.peer or arm.design or 'the base'}" for arm in one.arms]
+    return [
+        (name, one.about),
+        ("the log's claim", one.claim.text),
+        ("quantity", one.claim.quantity),
+        *((f"workload {workload}", book.workloads[workload].about) for workload in one.workloads),
+        ("base", one.base or "default"),
+        *(("arm", arm) for arm in arms),
+        ("varies", ", ".join(one.varies) or "the allocator"),
+        ("follows", ", ".join(one.follows) or "nothing"),
+        *([("finding", one.finding)] if one.finding else []),
+    ]

@@ -1,0 +1,255 @@
+"""Runs experiments: predicts the arms on a recording of each workload, then measures them."""
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.rounds import Progress, interleaved
+from heapsmith.bench.experiments.book import Book, Experiment, Quantity, Workload, designs_of, faults
+from heapsmith.bench.peers.peers import Library, find_library
+from heapsmith.bench.programs.measure import run_once
+from heapsmith.bench.programs.micro_programs import TRAINING_SEED, program, took
+from heapsmith.bench.programs.programs import programs, trace_of
+from heapsmith.bench.record.record import record
+from heapsmith.bench.replay.replay import replay_once
+from heapsmith.bench.replay.script import write_script
+from heapsmith.bench.suite.results import Ratio, ratio
+from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.files import cache_dir, json_text, scratch, write_text
+from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.predict.cost import system_calls
+from heapsmith.model.predict.simulate import Simulation, simulate
+
+QUICK = 5
+"""With --quick a workload does a part of its work: one in so many."""
+RECORDED_PART = 10
+"""The recording for the prediction does one in so many of the measured work."""
+RECORDED_SCALE = 0.3
+"""Scale of the inputs of recorded programs."""
+LIMIT_S = 120.0
+"""The longest measured run; a run beyond it is killed, and its experiment fails."""
+NOTHING = 0.01
+"""A change within this is no difference."""
+
+Verdict = Literal["holds here", "opposite here", "no difference here", "undecided"]
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """One run of a workload under an arm; times in nanoseconds of its own loop, sizes in bytes."""
+
+    cpu: float
+    wall: float
+    rss: float
+    faults: float
+    operations: int
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A quantity of an arm as a ratio to the reference. predicted: None if the model cannot say.
+
+    measured: None for a count that only the model tells; a library's counters equal the model's.
+    """
+
+    quantity: Quantity
+    predicted: float | None
+    measured: Ratio | None
+
+
+class Result(msgspec.Struct, frozen=True):
+    """An arm against the reference on a workload. sign: whether the prediction had it, if decided."""
+
+    experiment: str
+    workload: str
+    reference: str
+    arm: str
+    claim: str
+    changes: list[Change]
+    verdict: Verdict
+    sign: bool | None
+
+
+class Conditions(msgspec.Struct, frozen=True):
+    """How the results of a run came about."""
+
+    machine: str
+    rounds: int
+    quick: bool
+    processors: int
+
+
+class Results(msgspec.Struct, frozen=True):
+    """All results of a run."""
+
+    conditions: Conditions
+    results: list[Result]
+
+
+def run_experiments(
+    book: Book, names: Sequence[str], hardware: Hardware, *, rounds: int, quick: bool, progress: Progress
+) -> Results:
+    """Run the experiments in order. A run that was interrupted goes on behind its last experiment.
+
+    Results of finished experiments wait in the cache until the whole run has ended. Raises
+    CheckFailed if the arms of an experiment differ otherwise than stated, or a run fails.
+    """
+    conditions = Conditions(hardware.name, rounds, quick, len(os.sched_getaffinity(0)))
+    key = json_text([conditions, names, book.experiments, book.workloads, hardware])
+    waiting = cache_dir() / "experiments" / hashlib.sha256(key.encode()).hexdigest()[:16]
+    results: list[Result] = []
+    for number, name in enumerate(names):
+        progress(f"experiment {name}", number, len(names))
+        kept = waiting / f"{name}.json"
+        if kept.exists():
+            results += msgspec.json.decode(kept.read_bytes(), type=list[Result])
+            continue
+        found = examine(book, name, hardware, rounds=rounds, quick=quick, progress=progress)
+        write_text(kept, json_text(found))
+        results += found
+    for kept in waiting.glob("*.json"):
+        kept.unlink()
+    return Results(conditions, results)
+
+
+def examine(book: Book, name: str, hardware: Hardware, *, rounds: int, quick: bool, progress: Progress) -> list[Result]:
+    """Run one experiment; raises as run_experiments does."""
+    one = book.experiments[name]
+    if wrong := faults(name, one):
+        raise CheckFailed("; ".join(wrong))
+    designs = designs_of(name, one)
+    libraries = [
+        library_of(designs[arm.name]) if arm.name in designs else find_library(arm.peer).path for arm in one.arms
+    ]
+    found: list[Result] = []
+    for workload in one.workloads:
+        with scratch() as folder:
+            trace, measure = _prepared(book.workloads[workload], workload, folder, quick)
+            predicted = simulate(trace, list(designs.values()), hardware=hardware).rows if designs else []
+            runs = interleaved(
+                name,
+                [arm.name for arm in one.arms],
+                rounds,
+                lambda entry, measure=measure: measure(Library(one.arms[entry].name, libraries[entry])),  # type: ignore[misc]
+                progress,
+            )
+            found += _compared(name, one, workload, dict(zip(designs, predicted, strict=True)), runs)
+    return found
+
+
+Measure = Callable[[Library], Measured]
+
+
+def _prepared(workload: Workload, name: str, folder: Path, quick: bool) -> tuple[Path, Measure]:
+    """Return a trace of the workload, and what measures it under a library."""
+    if workload.recorded:
+        return _recorded(workload.recorded, folder, quick)
+    work = max(1, workload.work // (QUICK if quick else 1))
+    words = workload.arguments.split()
+    trace = folder / f"{name}.hst"
+    command = [str(program(workload.micro, seed=TRAINING_SEED)), str(max(1, work // RECORDED_PART)), *words]
+    void = subprocess.DEVNULL
+    recorded = record(command, trace, all_processes=False, stdin=void, stdout=void, stderr=void)
+    if recorded.exit_status != 0:
+        raise CheckFailed(f"{workload.micro}: exit status {recorded.exit_status} while it was recorded")
+    path = str(program(workload.micro))
+
+    def measure(library: Library) -> Measured:
+        done = run_once(path, [path, str(work), *words], library, os.environ, folder, limit_s=LIMIT_S)
+        loop = took(done)
+        used = done.used
+        return Measured(loop.cpu_ns, loop.wall_ns, used.peak_rss_bytes, used.minor_faults, loop.operations)
+
+    return trace, measure
+
+
+def _recorded(name: str, folder: Path, quick: bool) -> tuple[Path, Measure]:
+    """Return the trace of a real program, and its replay."""
+    scale = RECORDED_SCALE / (QUICK if quick else 1)
+    real = next(one for one in programs(folder / "inputs", scale=scale) if one.name == name)
+    if lacks := real.lacks():
+        raise Missing(f"the program {name} needs {', '.join(lacks)}")
+    trace = trace_of(real, folder)
+    script = folder / "script"
+    write_script(trace, script)
+
+    def measure(library: Library) -> Measured:
+        run = replay_once(script, library, limit_s=LIMIT_S)
+        return Measured(run.cpu_ns, run.wall_ns, run.peak_rss_bytes, run.minor_faults, run.operations)
+
+    return trace, measure
+
+
+def _compared(
+    name: str, one: Experiment, workload: str, predicted: dict[str, Simulation], runs: list[list[Measured]]
+) -> list[Result]:
+    """Return the results of all arms but the reference."""
+    reference, *others = one.arms
+    found: list[Result] = []
+    for arm, its in zip(others, runs[1:], strict=True):
+        pair = (predicted.get(reference.name), predicted.get(arm.name))
+        changes = [
+            Change(quantity, _predicted(quantity, *pair), _measured(quantity, runs[0], its))
+            for quantity in dict.fromkeys([one.claim.quantity, *REPORTED])
+        ]
+        changes = [change for change in changes if change.predicted is not None or change.measured is not None]
+        verdict, sign = judged(changes[0], one.claim.sign)
+        found.append(Result(name, workload, reference.name, arm.name, one.claim.text, changes, verdict, sign))
+    return found
+
+
+REPORTED: tuple[Quantity, ...] = ("cpu", "rss", "faults", "superslabs", "refills", "system_calls")
+MEASURED = ("cpu", "wall", "rss", "faults")
+
+
+def _measured(quantity: Quantity, first: Sequence[Measured], its: Sequence[Measured]) -> Ratio | None:
+    if quantity not in MEASURED:
+        return None
+    return ratio([getattr(run, quantity) for run in its], [getattr(run, quantity) for run in first])
+
+
+def _predicted(quantity: Quantity, first: Simulation | None, its: Simulation | None) -> float | None:
+    """Return the ratio that the model predicts; None for a peer, or where it has no figure."""
+    if first is None or its is None:
+        return None
+    before, after = _figure(quantity, first), _figure(quantity, its)
+    return after / before if before else (1.0 if not after else None)
+
+
+def _figure(quantity: Quantity, of: Simulation) -> float:
+    totals, classes = of.counters.totals, of.counters.classes
+    touches, price = of.touches, of.price
+    assert touches is not None
+    assert price is not None
+    return {
+        "cpu": price.ns_per_op,
+        "wall": price.ns_per_op,
+        "rss": touches.resident_peak,
+        "faults": touches.faults_4k + touches.faults_2m,
+        "superslabs": totals["superslabs"],
+        "slabs": totals["slabs"],
+        "system_calls": system_calls(of),
+        "refills": sum(classes["refill"]),
+    }[quantity]
+
+
+def judged(change: Change, claimed: str) -> tuple[Verdict, bool | None]:
+    """Return the verdict on a claim, and whether the prediction had the sign of a decided change.
+
+    A measured interval that lies within NOTHING of 1 is no difference; one that holds 1 decides
+    nothing. Counts that only the model tells are exact.
+    """
+    middle = change.predicted if change.measured is None else change.measured.median
+    assert middle is not None
+    low, high = (middle, middle) if change.measured is None else (change.measured.low, change.measured.high)
+    if low >= 1 - NOTHING and high <= 1 + NOTHING:
+        return ("holds here" if claimed == "same" else "no difference here"), None
+    if low <= 1 <= high:
+        return "undecided", None
+    direction = "less" if high < 1 else "more"
+    sign = None if change.predicted is None or change.measured is None else (change.predicted < 1) == (high < 1)
+    return ("holds here" if direction == claimed else "opposite here"), sign

@@ -1,0 +1,119 @@
+"""The experiments: their file, the check that arms differ as stated, verdicts, and a run that goes on."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from conftest import Answer
+from test_cli import Call
+
+from heapsmith.bench.experiments import run as runs
+from heapsmith.bench.experiments.book import Arm, Book, Experiment, book, faults
+from heapsmith.bench.experiments.run import Change, Result, Verdict, judged, run_experiments
+from heapsmith.bench.suite.results import Ratio
+from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.memory.hardware import load_hardware
+
+BOOK = book()
+
+
+@pytest.mark.parametrize("name", BOOK.experiments)
+def test_arms_differ_in_the_named_values_and_in_nothing_else(name: str) -> None:
+    assert faults(name, BOOK.experiments[name]) == []
+
+
+def changed(**fields: object) -> Experiment:
+    return msgspec.convert({**msgspec.to_builtins(BOOK.experiments["E12"]), **fields}, Experiment)
+
+
+def test_another_value_is_noticed() -> None:
+    arms = [{"name": "a", "design": {"empties": "dedicated", "grain": 8}}, {"name": "b"}]
+    assert any("differ in grain too: 8 and 16" in fault for fault in faults("E", changed(arms=arms)))
+
+
+def test_a_consequence_that_is_not_stated_is_noticed() -> None:
+    one = changed(arms=[{"name": "a", "design": {"transfer_bytes": 0}}, {"name": "b"}], varies=["transfer_bytes"])
+    assert any("the plan's transfer_slots differs" in fault for fault in faults("E", one))
+
+
+def test_arms_that_do_not_differ_are_noticed() -> None:
+    assert faults("E", changed(arms=[{"name": "a"}, {"name": "b"}])) == ["E: a and b do not differ in empties"]
+
+
+def test_huge_pages_that_act_on_one_arm_only_are_noticed() -> None:
+    assert any("state thp" in fault for fault in faults("E", changed(base={})))
+
+
+def test_a_wrong_file_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    arms = "arms = [{ name = 'a' }, { name = 'b' }]"
+    one = f"about = 'x'\nclaim = {{ text = 'y' }}\nworkloads = ['z']\n{arms}\n"
+    file.write_text(f"[workloads]\n[experiments.E1]\n{one}")
+    with pytest.raises(BadInput, match=r"x.toml: experiments.E1.workloads: there is no workload 'z'"):
+        book(file)
+    with pytest.raises(BadInput, match="E99: no such experiment"):
+        BOOK.chosen(["E99"])
+
+
+@pytest.mark.parametrize(
+    ("predicted", "interval", "claimed", "expected"),
+    [
+        (0.9, (0.88, 0.86, 0.91), "less", ("holds here", True)),
+        (1.1, (0.88, 0.86, 0.91), "less", ("holds here", False)),
+        (0.9, (1.2, 1.1, 1.3), "less", ("opposite here", False)),
+        (0.9, (1.0, 0.995, 1.004), "less", ("no difference here", None)),
+        (0.9, (1.0, 0.9, 1.1), "less", ("undecided", None)),
+        (1.0, (1.0, 0.995, 1.004), "same", ("holds here", None)),
+        (0.5, None, "less", ("holds here", None)),
+    ],
+)
+def test_verdicts(
+    predicted: float, interval: tuple[float, float, float] | None, claimed: str, expected: tuple[Verdict, bool | None]
+) -> None:
+    assert judged(Change("cpu", predicted, Ratio(*interval) if interval else None), claimed) == expected
+
+
+def test_an_interrupted_run_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    seen: list[str] = []
+
+    def examine(_: Book, name: str, *__: object, **___: object) -> list[Result]:
+        seen.append(name)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return [Result(name, "w", "a", "b", "", [Change("cpu", 1.0, None)], "undecided", None)]
+
+    monkeypatch.setattr(runs, "examine", examine)
+    machine = load_hardware("default")
+
+    def run() -> list[str]:
+        found = run_experiments(BOOK, ["E7", "E12"], machine, rounds=1, quick=True, progress=lambda *_: None)
+        return [one.experiment for one in found.results]
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert run() == ["E7", "E12"]
+    assert seen == ["E7", "E12", "E12"]
+    assert run() == ["E7", "E12"]  # a run that ended leaves nothing: the next one measures anew
+    assert seen[3:] == ["E7", "E12"]
+
+
+def test_arms_are_checked_before_anything_runs() -> None:
+    wrong = msgspec.structs.replace(BOOK, experiments={"E12": changed(arms=[{"name": "a"}, {"name": "b"}])})
+    with pytest.raises(CheckFailed, match="do not differ in empties"):
+        runs.examine(wrong, "E12", load_hardware("default"), rounds=1, quick=True, progress=lambda *_: None)
+
+
+def test_commands(call: Call) -> None:
+    assert "E12" in call("experiments", "list").out
+    shown: Answer = call("experiments", "show", "E12")
+    assert (shown.status, "empties" in shown.out) == (0, True)
+    assert call("experiments", "run", "E99").status == 2
+    assert call("experiments", "run", "E12", "-o", "x.txt").status == 2
+
+
+def test_every_arm_has_a_name_of_its_own() -> None:
+    for one in BOOK.experiments.values():
+        names = [arm.name for arm in one.arms]
+        assert len(set(names)) == len(names)
+        assert all(isinstance(arm, Arm) for arm in one.arms)
