@@ -59,6 +59,7 @@ hot-paths: venv ## count the hot paths' instructions anew and write them to benc
 
 check: lint ## lint, types, import law, and generated/ byte for byte
 	@set -e; for name in $(GENERATED); do $(BIN)/python -m heapsmith generate $$name -o generated/$$name --check; done
+	$(BIN)/python -m heapsmith.bench.experiments.mechanisms --check
 	$(BIN)/python -m pytest -q tests/test_layout.py
 
 generated: venv ## write the committed designs and their C anew

@@ -7,6 +7,7 @@ import pytest
 from conftest import Answer
 from test_cli import Call
 
+from heapsmith.bench.experiments import mechanisms
 from heapsmith.bench.experiments import run as runs
 from heapsmith.bench.experiments.book import Arm, Book, Experiment, book, faults
 from heapsmith.bench.experiments.run import Change, Result, Verdict, judged, run_experiments
@@ -117,3 +118,12 @@ def test_every_arm_has_a_name_of_its_own() -> None:
         names = [arm.name for arm in one.arms]
         assert len(set(names)) == len(names)
         assert all(isinstance(arm, Arm) for arm in one.arms)
+
+
+def test_the_page_of_mechanisms_is_that_of_its_rows() -> None:
+    assert mechanisms.PAGE.read_text() == mechanisms.text()
+
+
+def test_a_row_that_does_not_hold_is_noticed() -> None:
+    one = mechanisms.Mechanism("x", {"empties": "dedicated"}, "default", "test_store.py::test_none", ["E99"])
+    assert len(mechanisms.faults("M0", one)) == 3
