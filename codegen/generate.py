@@ -33,8 +33,8 @@ PURPOSES = {
 RUNTIME_ORDER = (
     *("text", "object", "os", "lock", "locks", "check", "counters", "api.h", "heap.h", "span", "rows"),
     *("hardening", "links.h", "classifier", "choice", "empties", "release", "remote", "slabs", "store", "transfer"),
-    *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache", "huge", "thread", "large", "front"),
-    *("stats", "foreign", "api", "glibc", "inspect", "options", "operators"),
+    *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache", "huge", "prewarm", "thread", "large"),
+    *("front", "stats", "foreign", "api", "glibc", "inspect", "options", "operators"),
 )
 """The runtime's folders of policies and its pairs of .h and .c (api has no pair).
 
@@ -77,9 +77,9 @@ def _sources_of(kinds: list[str], room: Path) -> list[Path]:
 
 
 def _kinds(plan: Plan) -> dict[str, list[str]]:
-    """The kinds of policy in use, by the folder of their files."""
-    fields = ("classifier", "empties", "remote", "release", "foreign", "hardening")
-    kinds = {field: [plan.design.row(field).NAME] for field in fields}
+    """The kinds of policy in use, by the folder of their files; none where a design has no such policy."""
+    fields = ("classifier", "empties", "remote", "release", "foreign", "hardening", "prewarm")
+    kinds = {field: [plan.design.row(field).NAME] if getattr(plan.design, field) else [] for field in fields}
     return kinds | {"choice": [plan.design.slab_choice], "front": sorted({row.front.kind for row in plan.classes})}
 
 

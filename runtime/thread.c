@@ -79,15 +79,19 @@ bool hs_started(void)
     return now;
 }
 
-static struct heap *adopt_or_create(void)
+static struct heap *adopt(void)
 {
     struct heap *heap = abandoned;
     if (heap != NULL) {
         abandoned = heap->next;
         count_own(&hs_count.adoptions, 1);
-        return heap;
     }
-    heap = os_map(sizeof *heap + SLOT_COUNT * sizeof heap->slot[0], 1);
+    return heap;
+}
+
+static struct heap *create(void)
+{
+    struct heap *heap = os_map(sizeof *heap + SLOT_COUNT * sizeof heap->slot[0], 1);
     if (heap == NULL)
         return NULL;
     hs_rows_init(heap);
@@ -103,15 +107,23 @@ struct heap *hs_heap_start(void)
 {
     int saved = errno;
     struct heap *heap = NULL;
+    bool is_new = false;
     if (exits < PTHREAD_DESTRUCTOR_ITERATIONS && hs_started()) {
         hs_lock_pool();
-        heap = adopt_or_create();
+        heap = adopt();
+        is_new = heap == NULL;
+        if (is_new)
+            heap = create();
         hs_unlock_pool();
     }
     if (heap != NULL) {
         hs_become(heap); /* the next line may allocate */
         if (has_exit_key && pthread_setspecific(exit_key, &hs_no_heap) != 0)
             give_up(heap); /* nobody would see the thread's end; its next request tries again */
+#ifdef PREWARMS
+        else if (is_new)
+            prewarm(heap);
+#endif
     }
     errno = saved;
     return hs_self;

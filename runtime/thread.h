@@ -2,6 +2,7 @@
 #pragma once
 
 #include "heap.h"
+#include "remote/remote.h"
 
 bool hs_started(void); /* the spans exist, now if not before; false without address space */
 struct heap *hs_heap_start(void); /* the calling thread's heap, adopted or created; hs_no_heap without memory */
@@ -12,6 +13,17 @@ struct heap *hs_heap_after(struct heap *heap); /* in the row of all heaps ever, 
 /* A thread without a heap frees a block: to its owner, or with a heap that it gets now, or straight to the store where it
  * gets none: a thread that dies, or that lacks memory. */
 void hs_free_without_heap(unsigned class, void *block);
+
+/* Before a refill: frees by other threads come into the heap's fronts. May an empty front have blocks since it was looked at?
+ * One of a heap that was just created may. */
+static inline bool hs_filled_meanwhile(struct heap *heap)
+{
+    bool came = remote_drain(heap);
+#ifdef PREWARMS
+    came = true;
+#endif
+    return came;
+}
 
 /* The heap itself, or the one that a thread without any gets now; hs_no_heap if it gets none. */
 static inline struct heap *hs_heap_of(struct heap *heap)

@@ -23,6 +23,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "hardening": tuple(policy.names("hardening")),
     "thp": THPS,
     "foreign": tuple(policy.names("foreign")),
+    "prewarm": tuple(policy.names("prewarm")),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all."""
 
@@ -104,7 +105,10 @@ def all_designs() -> list[Design]:
 def rows_of(design: Design) -> tuple[str, ...]:
     """The design's row of each field of FACTORS, in that order."""
     found = msgspec.to_builtins(design)
-    return tuple(found[field]["kind"] if isinstance(found[field], dict) else found[field] for field in FACTORS)
+    return tuple(
+        found[field]["kind"] if isinstance(found[field], dict) else found[field] or policy.default(field).NAME
+        for field in FACTORS
+    )
 
 
 def pairs_of(design: Design) -> set[tuple[str, str]]:
@@ -135,9 +139,14 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     if chosen["classifier"] == "header" and chosen["hardening"] == "full":
         chosen["sizes"] = [size for size in chosen["sizes"] if size >= 32]
     numbers["groups"] = [chosen["sizes"][1::3], chosen["sizes"][2:3]]
+    numbers["classes"] = [
+        {"sizes": chosen["sizes"][::2], "blocks": 2 + 5 * (index % 3), "slabs": index % 2},
+        {"sizes": chosen["sizes"][3:4], "slabs": 2},
+    ]
     for field in FACTORS.keys() & policy.TABLES.keys():
         row = policy.row(field, chosen[field])
-        chosen[field] = _with_numbers(row, numbers) if hasattr(row, "Params") else row.NAME
+        off = None if hasattr(row, "OFF") else row.NAME
+        chosen[field] = _with_numbers(row, numbers) if hasattr(row, "Params") else off
     if chosen["thp"] in ("always", "grown"):
         chosen["superslab_bytes"] = HUGE_PAGE
         chosen |= {"thp_slabs_from_bytes": HUGE_PAGE, "thp_runs_from_bytes": HUGE_PAGE}

@@ -22,6 +22,7 @@ NEEDED = {
     "release": ("BUDGETED", "Params", "goes", "grown"),
     "hardening": ("LIVE_MAP", "TAIL_BYTES", "ENCODES_LINKS", "GUARDED", "Params"),
     "foreign": (),
+    "prewarm": (),
 }
 ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
 

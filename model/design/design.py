@@ -27,7 +27,7 @@ BUILTIN = Path(__file__).resolve().parent.parent / "designs"
 def _choice_of(field: str) -> Any:
     """Return the type of a field that names a policy: the words of rows, and the Params of rows."""
     rows = policy.TABLES[field]
-    words = tuple(row.NAME for row in rows if not hasattr(row, "Params"))
+    words = tuple(row.NAME for row in rows if not hasattr(row, "Params") and not hasattr(row, "OFF"))
     params = tuple(row.Params for row in rows if hasattr(row, "Params"))
     return Union[(Literal[words], *params) if words else params]  # noqa: UP007 - from a table
 
@@ -41,11 +41,13 @@ if TYPE_CHECKING:
     Empties: TypeAlias = str | msgspec.Struct
     Remote: TypeAlias = str | msgspec.Struct
     Foreign: TypeAlias = str
+    Prewarm: TypeAlias = msgspec.Struct
 else:
     Front, Release, Hardening, Classifier, SlabChoice, Empties, Remote, Foreign = map(
         _choice_of,
         ("front", "release", "hardening", "classifier", "slab_choice", "empties", "remote", "foreign"),
     )
+    Prewarm = _choice_of("prewarm")
 Thp = Literal["system", "always", "grown", "never"]
 THPS: tuple[str, ...] = get_args(Thp)
 
@@ -119,6 +121,11 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     release: Annotated[Release, _doc("which pages go back to the OS")] = _default("release")
     hardening: Annotated[Hardening, _doc("what misuse the heap looks for")] = _default("hardening")
 
+    prewarm: Annotated[
+        Prewarm | None,
+        _doc("blocks and slabs that a new heap prepares: its thread starts later and faults less while it runs"),
+    ] = None
+
     compile_flags: Annotated[
         list[Literal["-O3", "-march=native", "-flto"]] | None,
         _doc("flags of gcc(1) behind -O2 and the others; with -march=native the library runs on this processor alone"),
@@ -138,6 +145,8 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def row(self, field: str) -> ModuleType:
         """Return the row of the policy that a field names (model/policy)."""
         chosen = getattr(self, field)
+        if chosen is None:
+            return policy.default(field)
         return policy.row(field, chosen) if isinstance(chosen, str) else row_of(chosen)
 
     def region_bytes(self) -> int:
@@ -331,7 +340,7 @@ def _field_names(field: str) -> list[str]:
     table = "front" if field.endswith("front") else field
     rows: list[type[msgspec.Struct]] = [ClassFront] if field else [Design]
     if table in policy.TABLES:
-        rows = [row.Params for row in policy.TABLES[table]]
+        rows = [row.Params for row in policy.TABLES[table] if hasattr(row, "Params")]
     return sorted({name for row in rows for name in row.__struct_fields__})
 
 

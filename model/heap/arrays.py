@@ -7,8 +7,8 @@ import numpy as np
 
 from heapsmith.model import policy
 from heapsmith.model.compile.kernel import Ints, Records
-from heapsmith.model.constants import RUN_BINS
-from heapsmith.model.design.plan import Plan
+from heapsmith.model.constants import PAGE, RUN_BINS
+from heapsmith.model.design.plan import ClassPlan, Plan
 from heapsmith.model.heap import records
 from heapsmith.model.heap.extents import HUGE_PAGES
 from heapsmith.model.heap.large import pages_for
@@ -16,6 +16,10 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import PARTS, Application
 from heapsmith.model.memory.state import State
 
+SLACK_BYTES = 1 << 21
+"""What an event may touch for the first time besides its block, and the blocks of a new heap:
+records, and a superslab.
+"""
 COPIED_PAGES = 64
 """Page records that are copied together: about a page of memory."""
 
@@ -43,6 +47,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["deaths"] = PARTS.index(application.deaths)
     scalars["replays"] = application.replays
     scalars["stride"] = 1
+    scalars["slack_bytes"] = SLACK_BYTES + prepared_pages(plan) * PAGE
     return scalars
 
 
@@ -78,6 +83,7 @@ def fresh_state(plan: Plan, application: Application) -> State:
     state.bins = np.full(RUN_BINS, -1, np.int64)
     state.slab_age, state.run_age = np.full(1, -1, records.AGE), np.full(1, -1, records.AGE)
     state.moved = np.empty(batch_room(plan), np.int64)
+    state.prepared = np.empty(max(_prepared(row, "blocks") for row in plan.classes), np.int64)
     state.peaks = np.zeros(2, records.PEAK)
     state.timeline = np.zeros(records.SAMPLES, records.SAMPLE)
     return state
@@ -92,13 +98,27 @@ def batch_room(plan: Plan) -> int:
 
 
 def slabs_per_event(plan: Plan) -> int:
-    """Return how many slabs an event may acquire: the slabs of its refill."""
-    return max(-(-row.front.refill // row.blocks) for row in plan.classes) + 1
+    """Return how many slabs an event may acquire: the slabs of its refill, and those of a new heap."""
+    refill = max(-(-row.front.refill // row.blocks) for row in plan.classes) + 1
+    blocks = sum(-(-_prepared(row, "blocks") // row.blocks) + refill for row in plan.classes if row.numbers)
+    return refill + blocks + sum(_prepared(row, "slabs") for row in plan.classes)
+
+
+def _prepared(row: ClassPlan, what: str) -> int:
+    return row.numbers.get(f"prewarm_{what}", 0)
 
 
 def pages_per_event(plan: Plan) -> int:
-    """Return by how many pages an event may raise the top, with the rest of a huge page."""
-    return pages_for(plan.huge_bytes, plan.tail_bytes) + HUGE_PAGES
+    """Return by how many pages an event may raise the top, with the rest of a huge page.
+
+    The blocks that a new heap prepares may be runs.
+    """
+    return pages_for(plan.huge_bytes, plan.tail_bytes) + prepared_pages(plan) + HUGE_PAGES
+
+
+def prepared_pages(plan: Plan) -> int:
+    """Return the most pages of the blocks that a new heap prepares."""
+    return sum(_prepared(row, "blocks") * pages_for(row.usable, plan.tail_bytes) for row in plan.classes)
 
 
 def grown(old: Records, length: int, fields: Iterable[str] = (), value: int = -1) -> Records:

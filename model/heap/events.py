@@ -4,7 +4,7 @@ import numpy as np
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
-from heapsmith.model.heap.heap import allocate_small, exit_thread, free_small, heap_for
+from heapsmith.model.heap.heap import allocate_small, exit_thread, free_small
 from heapsmith.model.heap.large import (
     HUGE_CODE,
     HUGE_SLOT_BYTES,
@@ -16,6 +16,7 @@ from heapsmith.model.heap.large import (
     resize_large,
 )
 from heapsmith.model.heap.lines import aligned_lines, size_lines
+from heapsmith.model.heap.prewarm import heap_with_blocks
 from heapsmith.model.heap.records import COMMITTED, LIVE
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
@@ -39,9 +40,6 @@ DEAD = -2
 
 ALREADY_LIVE, NOT_LIVE, NO_SUCH_OPERATION, NEGATIVE_SIZE, TOO_LARGE = range(1, 6)
 """Faults: why an event is invalid."""
-
-SLACK_BYTES = 1 << 21
-"""What an event may touch for the first time besides its block: records, and a superslab."""
 
 LINE = 64
 """Bytes of a cache line."""
@@ -80,7 +78,7 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
     if state.by_row == 0:
         branch(state.listener, CLASS_OF_ALLOC, cls)
     is_new = state.threads[thread] < 0
-    heap = heap_for(state, thread)
+    heap = heap_with_blocks(state, thread)
     if align > state.grain:
         size = int(state.classes[cls]["usable"])
     block = allocate_small(state, heap, cls, size, is_new)
@@ -101,7 +99,7 @@ def free(state: State, thread: int, block: int, asked: int) -> None:
         if heap < 0 and needs_heap(state):
             if state.quarantine == 0:  # a quarantine needs the heap earlier, without the class
                 touch(state.listener, layout.FREE_OF + layout.WORD * (1 + (block & layout.CLASS_MASK)), 0)
-            heap = heap_for(state, thread)
+            heap = heap_with_blocks(state, thread)
         free_small(state, heap, block)
 
 
@@ -317,8 +315,8 @@ def run(state: State, start: int) -> int:
         if SINK != NONE and bytes_asked > HUGE_SLOT_BYTES:
             state.fault = TOO_LARGE
             return event
-        if not room_for(state.listener, bytes_asked + SLACK_BYTES):
-            state.wanted_bytes = bytes_asked + SLACK_BYTES
+        if not room_for(state.listener, bytes_asked + state.slack_bytes):
+            state.wanted_bytes = bytes_asked + state.slack_bytes
             state.full = 1
             return event
         fault = fault_of(state, kind, name, bytes_asked)

@@ -70,10 +70,13 @@ def heap_for(state: State, thread: int) -> int:
 
 @hit_path
 def allocate_small(state: State, heap: int, cls: int, size: int, is_new: bool) -> int:
-    """Allocate `size` bytes of class `cls`; NO_BLOCK: the span is full. is_new: the heap is new."""
+    """Allocate `size` bytes of class `cls`; NO_BLOCK: the span is full.
+
+    is_new: the thread got the heap just now, so the call finds no block on its hit path.
+    """
     front = heap * state.class_count + cls
     alloc_lines(state, heap, front, cls, size, is_new)
-    block = front_pop(state, front, cls)
+    block = NO_BLOCK if is_new else front_pop(state, front, cls)
     branch(state.listener, ALLOC_SERVED, int(block >= 0))
     if block < 0:
         return allocate_on_miss(state, heap, front, cls)
@@ -89,7 +92,7 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
     block = NO_BLOCK
     if state.owned == 1:
         touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)
-    if state.heaps[heap]["remote"] >= 0:
+    if state.heaps[heap]["remote"] >= 0 or state.prewarm_end > 0:
         drain_remote(state, heap)
         front_look_lines(state, front, cls)
         block = front_pop(state, front, cls)

@@ -113,6 +113,7 @@ SCALARS = record_type(
     "deaths",
     "replays",
     "writable",  # pages of the run span that the library has made writable
+    "slack_bytes",  # what an event may touch for the first time besides its block
     "wanted_bytes",  # room in `listener` that the next event needs
     "samples",  # points of the time line
     "stride",  # events between two points

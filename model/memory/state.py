@@ -29,6 +29,7 @@ class State(Columns):
     run_age: Records
     blocks: Records
     moved: Ints
+    prepared: Ints
     addresses: Ints
     peaks: Records
     timeline: Records

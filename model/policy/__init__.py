@@ -14,7 +14,7 @@ its code in the state.
 
 from types import ModuleType
 
-from heapsmith.model.policy import choice, classifier, empties, foreign, front, hardening, release, remote
+from heapsmith.model.policy import choice, classifier, empties, foreign, front, hardening, prewarm, release, remote
 
 Table = tuple[ModuleType, ...]
 
@@ -27,6 +27,7 @@ TABLES: dict[str, Table] = {
     "release": release.ROWS,
     "hardening": hardening.ROWS,
     "foreign": foreign.ROWS,
+    "prewarm": prewarm.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 

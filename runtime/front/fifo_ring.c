@@ -2,7 +2,6 @@
 #include "front/fifo_ring.h"
 
 #include "large.h"
-#include "remote/remote.h"
 #include "store.h"
 #include "thread.h"
 
@@ -38,7 +37,7 @@ void *fifo_ring_refill(struct heap *heap, unsigned class)
     heap = hs_heap_of(heap);
     if (heap == &hs_no_heap)
         return hs_alloc_run_for(class);
-    if (remote_drain(heap) && heap->front[class].held > 0) {
+    if (hs_filled_meanwhile(heap) && heap->front[class].held > 0) {
         count_checked(&heap->count[class].hit0);
         return dequeue(heap, class);
     }

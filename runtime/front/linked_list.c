@@ -3,7 +3,6 @@
 
 #include "large.h"
 #include "links.h"
-#include "remote/remote.h"
 #include "store.h"
 #include "thread.h"
 
@@ -38,7 +37,7 @@ void *linked_list_refill(struct heap *heap, unsigned class)
     if (heap == &hs_no_heap)
         return hs_alloc_run_for(class);
     struct front *front = &heap->front[class];
-    if (remote_drain(heap) && front->held > 0) {
+    if (hs_filled_meanwhile(heap) && front->held > 0) {
         count_checked(&heap->count[class].hit0);
         return pop(front);
     }

@@ -1,0 +1,90 @@
+"""Prewarm: the thread of a new heap allocates blocks and frees them; docs/machine.md section 3."""
+
+from heapsmith.model.compile.kernel import hit_path, kernel
+from heapsmith.model.constants import PAGE
+from heapsmith.model.heap.heap import allocate_small, free_small, heap_for
+from heapsmith.model.heap.large import RUN_CODE, allocate_large, free_large
+from heapsmith.model.heap.slabs import acquire
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.branches import CLASS_OF_ALLOC
+from heapsmith.model.memory.layout import block_at, class_at
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import NONE, SINK, branch, touch
+from heapsmith.model.policy.choice import choice_add
+from heapsmith.model.policy.hardening.lines import born_lines, dies_lines
+
+
+@hit_path
+def heap_with_blocks(state: State, thread: int) -> int:
+    """Return the thread's heap, as heap_for; a new heap prepares blocks first."""
+    before = state.heaps_made
+    heap = heap_for(state, thread)
+    if state.prewarm_end > 0 and state.heaps_made > before:
+        prepare(state, heap)
+    return heap
+
+
+@kernel
+def prepare(state: State, heap: int) -> None:
+    """Prepare slabs and blocks of the stated classes for a new heap."""
+    for cls in range(state.prewarm_end):
+        if heap == 0:
+            prepare_slabs(state, heap, cls)
+        prepare_blocks(state, heap, cls)
+
+
+@kernel
+def prepare_slabs(state: State, heap: int, cls: int) -> None:
+    """Acquire slabs of a class for the first heap's store."""
+    if state.owned == 0:
+        touch(state.listener, layout.POOL_LOCK, 1)
+    for _ in range(int(state.classes[cls]["prewarm_slabs"])):
+        slab = acquire(state, heap, cls)
+        if slab < 0:
+            break
+        choice_add(state, heap * state.store_step + cls, slab)
+
+
+@kernel
+def prepare_blocks(state: State, heap: int, cls: int) -> None:
+    """Allocate blocks of a class, linked through their first words, and free them, last first."""
+    limit = int(state.classes[cls]["prewarm_blocks"])
+    made = 0
+    while made < limit:
+        block = prepared_block(state, heap, cls)
+        if block < 0:
+            break
+        touch(state.listener, start_of(state, block), 1)
+        state.prepared[made] = block
+        made += 1
+    while made > 0:
+        made -= 1
+        block = int(state.prepared[made])
+        touch(state.listener, start_of(state, block), 0)
+        if block >= RUN_CODE:
+            free_large(state, heap, block, int(state.classes[cls]["usable"]))
+        else:
+            dies_lines(state, block)
+            free_small(state, heap, block)
+
+
+@kernel
+def prepared_block(state: State, heap: int, cls: int) -> int:
+    """Do what malloc does for a request of the class's usable bytes; return the handle."""
+    size = int(state.classes[cls]["usable"])
+    touch(state.listener, class_at(cls), 0)
+    if SINK != NONE:
+        state.above += size > state.direct_limit
+    if state.by_row == 0:
+        branch(state.listener, CLASS_OF_ALLOC, cls)
+    block = allocate_small(state, heap, cls, size, False)
+    if block < 0:
+        return allocate_large(state, heap, size, 1)
+    born_lines(state, block)
+    return block
+
+
+@kernel
+def start_of(state: State, block: int) -> int:
+    """Return the model address of a block's first word."""
+    return layout.RUNS + (block - RUN_CODE) * PAGE if block >= RUN_CODE else block_at(state, block)
