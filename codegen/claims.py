@@ -35,13 +35,7 @@ HEADER_WRITE = Hit(0, 1, 0)
 MALLOC_TEST = Hit(0, 0, 1)
 """Compares the request with the function's limit (SMALL_LIMIT or DIRECT_LIMIT)."""
 
-MALLOC_TABLES = Hit(2, 0, 0)
-"""Load the class of the size, then its function."""
-
-MALLOC_ROW = Hit(1, 0, 0)
-"""Load the row of the size."""
-
-FREE_TABLE = Hit(1, 0, 0)
+FUNCTION = Hit(1, 0, 0)
 """Load the class's function."""
 
 UNCOUNTED = "Hardened: what the checks cost is measured (docs/hardening.md), not counted here."
@@ -102,11 +96,12 @@ def dispatches(plan: Plan) -> dict[str, str]:
     """
     if not counted(plan, "malloc"):
         return dict.fromkeys(("malloc", "malloc_above", "free"), UNCOUNTED)
+    lookup = plan.design.row("size_lookup").CODE
     if plan.dispatch == "stack":
-        malloc = f"Hit path: {total(MALLOC_TEST, MALLOC_ROW, _with_header(plan, STACK[0]))}."
+        malloc = f"Hit path: {total(MALLOC_TEST, lookup, _with_header(plan, STACK[0]))}."
         return {"malloc": malloc, "malloc_above": malloc, "free": f"Hit path: {_free_with(plan, STACK[1])}."}
-    malloc = f"Hit path: {total(MALLOC_TEST, MALLOC_TABLES)}, then the class."
-    free = f"Hit path: {total(_leave(plan), FREE_TABLE)}, then the class."
+    malloc = f"Hit path: {total(MALLOC_TEST, lookup, FUNCTION)}, then the class."
+    free = f"Hit path: {total(_leave(plan), FUNCTION)}, then the class."
     if plan.class_count == 1:
         own = hits(plan, plan.classes[0])
         malloc = _only_class(total(MALLOC_TEST, own[0]) if own else None)

@@ -31,7 +31,7 @@ WRITES = _words(
 UPDATES = _words("add sub and or xor adc sbb inc dec neg not shl shr sar sal rol ror")
 """Reads and writes the last operand and reads the others."""
 
-READS = _words("cmp test imul bt punpckldq punpcklqdq pshufd paddd paddq psubd psubq pand pandn por pxor xorps")
+READS = _words("cmp test imul bt bsr punpckldq punpcklqdq pshufd paddd paddq psubd psubq pand pandn por pxor xorps")
 """Reads all operands and writes a register or a flag."""
 
 BRANCHES = _words(

@@ -59,7 +59,8 @@ def _word(value: Any) -> str:
 
 def _enumerators(plan: Plan) -> Numbers:
     table: Numbers = {name: getattr(plan, field) for name, field in ENUMERATORS.items()}
-    table["SIZE_CLASS_COUNT"] = len(plan.size_class)
+    if plan.size_table:
+        table["SIZE_CLASS_COUNT"] = len(plan.size_table)
     table |= {name.upper(): number for name, number in plan.numbers.items()}
     table |= {f"CLASS_{row.size}": row.index for row in plan.classes}
     return table | {f"SLOT_{row.size}": row.slot_base for row in plan.classes}
@@ -72,7 +73,7 @@ def _tables(plan: Plan) -> dict[str, Any]:
         "hs_design": f"{plan.design.name} {plan.hash}",
         "hs_class": {row.index: _class_row(row) for row in rows},
         **{f"hs_{name}": {row.index: row.numbers[name] for row in rows} for name in rows[0].numbers},
-        "hs_size_class": dict(enumerate(plan.size_class)),
+        **({"hs_size_class": dict(enumerate(plan.size_table))} if plan.size_table else {}),
         "hs_no_heap": {
             "top": dict.fromkeys(range(1 + len(rows)), "nothing + 1"),
             "end": dict.fromkeys(range(1 + len(rows)), "nothing + 1"),

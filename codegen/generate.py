@@ -31,7 +31,7 @@ PURPOSES = {
 }
 
 RUNTIME_ORDER = (
-    *("text", "object", "os", "lock", "locks", "check", "counters", "api.h", "heap.h", "span", "rows"),
+    *("text", "object", "os", "lock", "locks", "check", "counters", "lookup", "api.h", "heap.h", "span", "rows"),
     *("hardening", "links.h", "classifier", "choice", "empties", "release", "remote", "slabs", "store", "transfer"),
     *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache", "huge", "prewarm", "thread", "large"),
     *("front", "stats", "foreign", "api", "glibc", "inspect", "options", "operators"),
@@ -68,10 +68,13 @@ def runtime_sources(plan: Plan) -> list[Path]:
 def _sources_of(kinds: list[str], room: Path) -> list[Path]:
     """The files of these kinds of policy; each file follows the files whose headers it includes."""
     sources: list[Path] = []
-    for kind in kinds:
-        source = room / f"{kind}.c"
+    for source in (room / f"{kind}.c" for kind in kinds):
+        if not source.exists():  # a kind that the emitted C alone knows, or the headers
+            continue
         headers = [RUNTIME / name for name in INCLUDED.findall(source.read_text())]
-        needed = [header.with_suffix(".c") for header in headers if header.parent == room and header.stem != kind]
+        needed = [
+            header.with_suffix(".c") for header in headers if header.parent == room and header.stem != source.stem
+        ]
         sources += [file for file in (*needed, source) if file.exists() and file not in sources]
     return sources
 
@@ -80,6 +83,7 @@ def _kinds(plan: Plan) -> dict[str, list[str]]:
     """The kinds of policy in use, by the folder of their files; none where a design has no such policy."""
     fields = ("classifier", "empties", "remote", "release", "foreign", "hardening", "prewarm")
     kinds = {field: [plan.design.row(field).NAME] if getattr(plan.design, field) else [] for field in fields}
+    kinds["lookup"] = [plan.design.row("size_lookup").NAME]
     return kinds | {"choice": [plan.design.slab_choice], "front": sorted({row.front.kind for row in plan.classes})}
 
 
@@ -96,7 +100,7 @@ def render(plan: Plan) -> dict[str, str]:
     sources = runtime_sources(plan)
     kind_headers = [source.with_suffix(".h") for source in sources if source.parent != RUNTIME]
     kinds = _kinds(plan)
-    includes = {field: f"{field}/{kinds[field][0]}.j2" for field in ("classifier", "remote", "hardening")}
+    includes = {field: f"{field}/{kinds[field][0]}.j2" for field in ("classifier", "remote", "hardening", "lookup")}
     fronts = {kind: f"front/{kind}.j2" for kind in kinds["front"]}
     values = {
         "plan": plan,
@@ -136,7 +140,8 @@ def _manifest(plan: Plan, files: dict[str, bytes]) -> bytes:
     """One `sha256  name` line per emitted file and runtime source (the format of sha256sum)."""
     sources = runtime_sources(plan)
     listed = dict(sorted(files.items()))
-    for source in [*sorted(_headers(sources)), *sources]:
+    own = [RUNTIME / name for name in INCLUDED.findall(files["plan.h"].decode())]
+    for source in [*sorted({*_headers(sources), *own}), *sources]:
         listed[f"runtime/{source.relative_to(RUNTIME)}"] = source.read_bytes()
     return "".join(f"{hashlib.sha256(text).hexdigest()}  {name}\n" for name, text in listed.items()).encode()
 

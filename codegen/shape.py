@@ -20,7 +20,7 @@ HELPERS = frozenset(
 """Inline functions that hot functions may call. They have no loop and call only each other."""
 
 LAST_WORDS = frozenset({"hs_misuse", "hs_not_live"})
-NO_CALL = frozenset({"__atomic_store_n"})
+NO_CALL = frozenset({"__atomic_store_n", "__builtin_clzl"})
 """Calls that compile to one instruction."""
 
 
@@ -69,8 +69,9 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
         table["malloc"] = _plain(leaves["malloc"], ("> SMALL_LIMIT",), by_table)
         return table | {"push": _plain(("free_of[]",), ())}
     popped = {"count_checked", "hs_stack_popped", *guard.born, *header_calls(plan)}
+    limit, looks = ("> DIRECT_LIMIT", {"pop"}) if plan.direct_limit else ("> SMALL_LIMIT", {"pop", "size_to_class"})
     table |= {
-        "malloc": _plain(leaves["malloc"], ("> DIRECT_LIMIT",), {"pop"}),
+        "malloc": _plain(leaves["malloc"], (limit,), looks),
         "malloc_miss": _plain(by_table, ()),
         "pop": _plain(leaves["pop"], ("== NULL",), popped),
         "free_miss": _plain(("free_of[]",), ()),

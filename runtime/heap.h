@@ -86,13 +86,16 @@ void hs_become(struct heap *heap); /* hs_self, and what heapsmith.h reads (emitt
 
 /* Emitted. */
 void hs_free_small(void *block); /* sections 4 and 7: into the thread's own front, or to the owner */
-extern const uint8_t hs_size_class[];
 extern const char hs_design[]; /* name and hash */
+
+#ifndef SIZE_LOOKUP /* plan.h includes another lookup (runtime/lookup) */
+extern const uint8_t hs_size_class[];
 
 static inline unsigned size_to_class(size_t bytes)
 {
     return hs_size_class[(bytes + SIZE_BIAS + GRAIN - 1) / GRAIN];
 }
+#endif
 
 /* The slot of the oldest block of a class's stack. */
 static inline void **stack_slots(struct heap *heap, unsigned class)

@@ -24,6 +24,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "thp": THPS,
     "foreign": tuple(policy.names("foreign")),
     "prewarm": tuple(policy.names("prewarm")),
+    "size_lookup": tuple(policy.names("size_lookup")),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all."""
 
@@ -55,6 +56,9 @@ BUDGETS: tuple[dict[str, Any], ...] = (
     {"slab_budget_bytes": 0, "run_budget_bytes": 0, "most_budget_bytes": 24_000, "advice": "dontneed"},
     {"slab_budget_bytes": 20_000, "run_budget_bytes": 16_384, "most_budget_bytes": 1 << 20, "advice": "dontneed"},
 )
+EVEN_STEPS = [32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048]
+"""Block sizes with two steps per doubling, for a lookup that computes the class."""
+
 QUARANTINES = (3, 0, 8)
 RUN_CACHES = (65_536, 8192, 0)
 TRANSFERS = (4096, 65_536, 0)
@@ -62,17 +66,35 @@ TRANSFERS = (4096, 65_536, 0)
 
 @cache
 def covering_designs() -> list[Design]:
-    """Designs such that every two rows of different fields that can go together do so in one of them."""
-    legal = [rows for rows in product(*FACTORS.values()) if _design(rows, 0).why_not_valid() is None]
-    missing = legal_pairs()
+    """Designs such that every two rows of different fields that can go together do so in one of them.
+
+    Each begins with a missing pair; then each other field in turn takes the row that adds the most pairs.
+    """
+    missing = set(legal_pairs())
     used: Counter[str] = Counter()
     chosen: list[Design] = []
     while missing:
-        best = max(legal, key=lambda rows: (len(missing & _pairs(rows)), -sum(used[row] for row in rows)))
-        missing -= _pairs(best)
-        used.update(best)
-        chosen.append(_design(best, len(chosen)))
+        pair = min(missing)
+        rows = _completed(pair)
+        assert rows is not None
+        for place, field in enumerate(FACTORS):
+            if not any(one.startswith(f"{field}=") for one in pair):
+                others = [(*rows[:place], name, *rows[place + 1 :]) for name in FACTORS[field]]
+                able = [one for one in others if one == rows or _design(one, 0).why_not_valid() is None]
+                rows = max(able, key=lambda one: (len(missing & _pairs(one)), -sum(used[row] for row in one)))
+        missing -= _pairs(rows)
+        used.update(rows)
+        chosen.append(_design(rows, len(chosen)))
     return chosen
+
+
+def _completed(pair: tuple[str, str]) -> tuple[str, ...] | None:
+    """A legal design's rows with these two ("field=row"); the core's others vary, and the rest are the first of all."""
+    fixed = dict(one.split("=") for one in pair)
+    choices = (
+        (fixed[field],) if field in fixed else names if field in CORE else names[:1] for field, names in FACTORS.items()
+    )
+    return next((rows for rows in product(*choices) if _design(rows, 0).why_not_valid() is None), None)
 
 
 def of_each_row(count: int) -> list[Design]:
@@ -116,10 +138,16 @@ def pairs_of(design: Design) -> set[tuple[str, str]]:
     return _pairs(rows_of(design))
 
 
-def legal_pairs() -> set[tuple[str, str]]:
-    """Each two rows, as "field=row", that go together in any legal design."""
-    legal = (rows for rows in product(*FACTORS.values()) if _design(rows, 0).why_not_valid() is None)
-    return set().union(*(_pairs(rows) for rows in legal))
+@cache
+def legal_pairs() -> frozenset[tuple[str, str]]:
+    """Each two rows, as "field=row", that go together in a legal design."""
+    every = (
+        (f"{one}={row}", f"{other}={its}")
+        for one, other in combinations(FACTORS, 2)
+        for row in FACTORS[one]
+        for its in FACTORS[other]
+    )
+    return frozenset(pair for pair in every if _completed(pair) is not None)
 
 
 def _pairs(rows: tuple[str, ...]) -> set[tuple[str, str]]:
@@ -138,6 +166,9 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         chosen |= {"grain": 8, "sizes": TINY_SIZES}
     if chosen["classifier"] == "header" and chosen["hardening"] == "full":
         chosen["sizes"] = [size for size in chosen["sizes"] if size >= 32]
+    if chosen["size_lookup"] == "computed":
+        chosen["sizes"] = EVEN_STEPS
+    numbers |= {"steps": 2, "granularity": chosen.get("grain", 16)}
     numbers["groups"] = [chosen["sizes"][1::3], chosen["sizes"][2:3]]
     numbers["classes"] = [
         {"sizes": chosen["sizes"][::2], "blocks": 2 + 5 * (index % 3), "slabs": index % 2},

@@ -79,6 +79,13 @@ WRONG = [
         "sizes[0]: 16 is not a block size; expected a multiple of 16, 32 or more",
     ),
     ("sizes = [16]\nsizes = [16]", "not TOML"),
+    ("sizes = [16]\nsize_lookup = { kind = 'computed', steps = 3 }", "size_lookup.steps: 3; expected a power of two"),
+    (
+        "sizes = [32, 64, 96, 112]\nsize_lookup = { kind = 'computed', steps = 2 }",
+        "sizes[3]: 112 is not what size_lookup 'computed' gives with 2 steps per doubling; expected 32, 64, 96, 128",
+    ),
+    ("sizes = [16, 48]\nsize_lookup = { kind = 'shared_table', granularity = 32 }", "32 does not divide the size 16"),
+    ("sizes = [16]\nsize_lookup = { kind = 'shared_table', granularity = 3 }", "size_lookup.granularity: 3; expected"),
 ]
 
 

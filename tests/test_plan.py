@@ -12,6 +12,8 @@ from heapsmith.model.policy.front import two_level as front_two_level
 from heapsmith.model.policy.hardening import checks as hardening_checks
 from heapsmith.model.policy.hardening import full as hardening_full
 from heapsmith.model.policy.hardening import off as hardening_off
+from heapsmith.model.policy.lookup import computed as lookup_computed
+from heapsmith.model.policy.lookup import shared_table as lookup_shared
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.release import keep as release_keep
 
@@ -24,6 +26,32 @@ def test_every_small_size_has_the_first_class_that_holds_it(name: str) -> None:
         assert row.usable >= size
         assert row.index == 0 or plan.classes[row.index - 1].usable < size
         assert size == 0 or row.smallest_request <= size <= row.smallest_request + row.worst_internal_bytes
+
+
+def computed(size: int, bias: int, first: int, steps: int) -> int:
+    """The class of docs/machine.md section 2, computed."""
+    last = max(size + bias, 1) - 1
+    log2 = max(last, first * steps).bit_length() - 1
+    return (log2 - (first * steps).bit_length() + 1) * steps + (last >> (log2 - steps.bit_length() + 1))
+
+
+@pytest.mark.parametrize(("first", "steps", "header"), [(16, 4, False), (32, 1, True), (32, 2, False), (16, 8, False)])
+def test_a_size_lookup_changes_no_class(first: int, steps: int, header: bool) -> None:
+    sizes = [lookup_computed.size_of(first, steps, index) for index in range(20)]
+    assert sizes[: 2 * steps] == [first * (1 + index) for index in range(2 * steps)][:20]
+    small = {"sizes": [size for size in sizes if size <= 32_768], "classifier": "header" if header else "slab_map"}
+    looked_up = make_plan(Design("x", **small))
+    plans = [
+        make_plan(Design("x", **small, size_lookup=lookup))
+        for lookup in (lookup_computed.Params(steps), lookup_shared.Params(first))
+    ]
+    assert [plan.size_class for plan in plans] == [looked_up.size_class] * 2
+    assert plans[0].size_table == []
+    assert plans[0].direct_limit == plans[1].direct_limit == 0
+    for size in range(looked_up.small_limit + 1):
+        cls = looked_up.size_class[-(-(size + looked_up.bias) // looked_up.grain)]
+        assert computed(size, looked_up.bias, first, steps) == cls
+        assert plans[1].size_table[-(-(size + looked_up.bias) // first)] == cls
 
 
 @pytest.mark.parametrize("name", builtin_names())

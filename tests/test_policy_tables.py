@@ -23,6 +23,7 @@ NEEDED = {
     "hardening": ("LIVE_MAP", "TAIL_BYTES", "ENCODES_LINKS", "GUARDED", "Params"),
     "foreign": (),
     "prewarm": (),
+    "size_lookup": ("PER_BYTE", "table_step", "CODE", "size_lines"),
 }
 ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
 

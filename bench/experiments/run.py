@@ -173,7 +173,7 @@ def _recorded(name: str, folder: Path, quick: bool) -> tuple[Path, Measure]:
     real = next(one for one in programs(folder / "inputs", scale=scale) if one.name == name)
     if lacks := real.lacks():
         raise Missing(f"the program {name} needs {', '.join(lacks)}")
-    trace = trace_of(real, folder)
+    trace = trace_of(real, folder / "recorded")
     script = folder / "script"
     write_script(trace, script)
 

@@ -42,12 +42,13 @@ if TYPE_CHECKING:
     Remote: TypeAlias = str | msgspec.Struct
     Foreign: TypeAlias = str
     Prewarm: TypeAlias = msgspec.Struct
+    SizeLookup: TypeAlias = msgspec.Struct
 else:
     Front, Release, Hardening, Classifier, SlabChoice, Empties, Remote, Foreign = map(
         _choice_of,
         ("front", "release", "hardening", "classifier", "slab_choice", "empties", "remote", "foreign"),
     )
-    Prewarm = _choice_of("prewarm")
+    Prewarm, SizeLookup = map(_choice_of, ("prewarm", "size_lookup"))
 Thp = Literal["system", "always", "grown", "never"]
 THPS: tuple[str, ...] = get_args(Thp)
 
@@ -129,6 +130,10 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compile_flags: Annotated[
         list[Literal["-O3", "-march=native", "-flto"]] | None,
         _doc("flags of gcc(1) behind -O2 and the others; with -march=native the library runs on this processor alone"),
+    ] = None
+    size_lookup: Annotated[
+        SizeLookup | None,
+        _doc("how malloc() finds the class of a size: by tables (one for each heap, or one for all), or computed"),
     ] = None
 
     def why_not_valid(self) -> str | None:

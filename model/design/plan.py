@@ -112,6 +112,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     numbers: dict[str, int]  # of the rows that the design chose (model/policy)
     layout: Layout
 
+    @property
+    def size_table(self) -> list[int]:
+        """The library's table of classes, by the step of the design's size lookup; empty: no table."""
+        step = self.design.row("size_lookup").table_step(self.design)
+        return _size_class(self.classes, step, self.bias) if step else []
+
 
 def make_plan(design: Design) -> Plan:
     """Return the plan of a valid design."""
@@ -122,7 +128,8 @@ def make_plan(design: Design) -> Plan:
     transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
     dispatch = "stack" if any(row.stack for row in classes) else "table"
     inlines = dispatch == "stack" and not design.row("hardening").LIVE_MAP
-    direct_limit = min(classes[-1].usable, MAX_DIRECT_LIMIT) if dispatch == "stack" else 0
+    per_byte = dispatch == "stack" and design.row("size_lookup").PER_BYTE
+    direct_limit = min(classes[-1].usable, MAX_DIRECT_LIMIT) if per_byte else 0
     slots_per_heap = sum(1 + row.front.capacity + row.front.list_capacity for row in classes)
     return Plan(
         design=design,
@@ -133,7 +140,7 @@ def make_plan(design: Design) -> Plan:
         tail_bytes=tail,
         small_limit=classes[-1].usable,
         direct_limit=direct_limit,
-        has_above=dispatch == "stack" and direct_limit < classes[-1].usable,
+        has_above=0 < direct_limit < classes[-1].usable,
         size_class=_size_class(classes, design.grain, bias),
         classes=classes,
         class_count=len(classes),

@@ -15,7 +15,7 @@ from heapsmith.model.heap.large import (
     large_bytes,
     resize_large,
 )
-from heapsmith.model.heap.lines import aligned_lines, size_lines
+from heapsmith.model.heap.lines import aligned_lines
 from heapsmith.model.heap.prewarm import heap_with_blocks
 from heapsmith.model.heap.records import COMMITTED, LIVE
 from heapsmith.model.memory import layout
@@ -27,6 +27,7 @@ from heapsmith.model.memory.touches import NONE, SINK, acts, branch, resident_by
 from heapsmith.model.policy.classifier import class_lines
 from heapsmith.model.policy.front.common import NO_BLOCK
 from heapsmith.model.policy.hardening.lines import born_lines, dies_lines, live_lines
+from heapsmith.model.policy.lookup import size_lines
 from heapsmith.model.policy.remote import needs_heap
 from heapsmith.model.trace.events import Op
 

@@ -1,7 +1,7 @@
 """Heaps: fronts, remote lists and quarantines of small blocks; docs/machine.md 3, 4, 7 and 11."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
-from heapsmith.model.heap.lines import alloc_lines, free_lines, size_lines
+from heapsmith.model.heap.lines import alloc_lines, free_lines
 from heapsmith.model.heap.run_cache import empty_cache
 from heapsmith.model.heap.store import give_batch, take
 from heapsmith.model.heap.transfer import keep_batch, take_batch
@@ -25,6 +25,7 @@ from heapsmith.model.policy.front import (
 )
 from heapsmith.model.policy.front.common import NO_BLOCK
 from heapsmith.model.policy.hardening.lines import quarantine_lines
+from heapsmith.model.policy.lookup import size_lines
 from heapsmith.model.policy.remote import stays
 
 NO_HEAP = -1
@@ -40,7 +41,7 @@ def rows_lines(state: State, heap: int) -> None:
     touch(state.listener, at + state.heap_remote + 2 * layout.WORD, 1)
     for cls in range(state.class_count):
         touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
-    if state.by_row == 1:
+    if limit > 0:
         for size in range(0, limit + 1, state.grain):
             size_lines(state, size)
 

@@ -8,6 +8,7 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.front import front_overflow_lines, front_pop_lines, front_push_lines
 from heapsmith.model.policy.front.common import row_pop_lines, stack_push_lines
+from heapsmith.model.policy.lookup import size_lines
 
 
 @hit_path
@@ -17,7 +18,7 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
     is_new: the heap is new to the thread, so the thread has not looked into the heap's rows.
     """
     if state.by_row == 1 and not is_new:
-        if size <= state.direct_limit:
+        if 0 < state.direct_limit >= size:
             touch(state.listener, heap_at(state, heap) + state.heap_row_of + size, 0)
         else:
             size_lines(state, size)
@@ -29,13 +30,6 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
     touch(state.listener, layout.ALLOC_OF + layout.WORD * cls, 0)
     if not is_new and state.classes[cls]["stack"] == 0:
         front_pop_lines(state, front, cls)
-
-
-@hit_path
-def size_lines(state: State, size: int) -> None:
-    """Touch the entry of a size in the table of classes."""
-    entry = (size + state.bias + state.grain - 1) >> state.grain_shift
-    touch(state.listener, layout.SIZE_CLASS + entry, 0)
 
 
 @hit_path

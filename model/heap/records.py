@@ -67,6 +67,7 @@ the hit path is counted only with a listener (model/memory/touches.py).
 
 CODES = {"classifier_code": "classifier", "choice_code": "slab_choice", "empties_code": "empties"} | {
     "remote_code": "remote",
+    "lookup_code": "size_lookup",
     "release_code": "release",
 }
 """The fields of `scalars` that hold the code of the design's row in a policy table."""

@@ -14,7 +14,18 @@ its code in the state.
 
 from types import ModuleType
 
-from heapsmith.model.policy import choice, classifier, empties, foreign, front, hardening, prewarm, release, remote
+from heapsmith.model.policy import (
+    choice,
+    classifier,
+    empties,
+    foreign,
+    front,
+    hardening,
+    lookup,
+    prewarm,
+    release,
+    remote,
+)
 
 Table = tuple[ModuleType, ...]
 
@@ -28,6 +39,7 @@ TABLES: dict[str, Table] = {
     "hardening": hardening.ROWS,
     "foreign": foreign.ROWS,
     "prewarm": prewarm.ROWS,
+    "size_lookup": lookup.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 

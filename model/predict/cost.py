@@ -83,8 +83,10 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
         missed += 0 if row.stack else allocs + frees
     if plan.dispatch == "stack":
         yield "dispatch.missed", missed
-        yield "alloc.above", simulation.statistics.work["above"]
+        yield "alloc.above", simulation.statistics.work["above"] if plan.direct_limit else 0
     yield f"alloc.{plan.dispatch}", allocated
+    if design.size_lookup is not None:
+        yield f"lookup.{plan.dispatch}.{design.row('size_lookup').NAME}", allocated
     yield f"free.{plan.dispatch}.{design.classifier}.{design.remote}", freed
     if plan.design.row("hardening").LIVE_MAP:
         yield f"alloc.hardening.{plan.hardening}", allocated

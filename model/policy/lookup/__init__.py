@@ -1,0 +1,14 @@
+"""Size lookup: how malloc finds the class of a request (docs/machine.md section 2).
+
+The class of each size is the Plan's, whatever the row. A row says how the C finds it: PER_BYTE
+(whether each heap has a byte for each size up to a limit, where malloc goes by rows),
+`table_step(design)` (bytes per entry of the library's table; 0: there is no table), CODE
+(model/policy/emitted.py), and the kernel below.
+"""
+
+from heapsmith.model.compile.dispatch import dispatched, rows_of
+
+ROWS = rows_of(__name__, __path__)
+
+size_lines = dispatched(ROWS, "size_lines", "state.lookup_code", hit=True)
+"""Touch what the library reads to find the class of a size, besides a heap's own table."""
