@@ -23,6 +23,7 @@ from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
 from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.front import none as front_none
+from heapsmith.model.policy.front import ring_over_list as front_ring_over_list
 from heapsmith.model.policy.front import two_level as front_two_level
 from heapsmith.model.policy.hardening import off as hardening_off
 
@@ -37,8 +38,10 @@ FRONTS = [
     ClassFront([80], front_two_level.Params()),
     ClassFront([96], front_none.Params()),
     ClassFront([112], front_array_stack.Params(capacity=1)),
+    ClassFront([128], front_ring_over_list.Params()),
+    ClassFront([144], front_ring_over_list.Params(capacity=1)),
 ]
-EVERY_FRONT = Design("every-front", [16, 32, 48, 64, 80, 96, 112, 2048], class_front=FRONTS)
+EVERY_FRONT = Design("every-front", [16, 32, 48, 64, 80, 96, 112, 128, 144, 2048], class_front=FRONTS)
 
 
 def complaints(report: AuditReport) -> list[str]:

@@ -13,6 +13,7 @@ from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
 from heapsmith.model.policy.front import linked_list as front_linked_list
+from heapsmith.model.policy.front import ring_over_list as front_ring_over_list
 from heapsmith.model.policy.front import two_level as front_two_level
 from heapsmith.model.policy.hardening import full as hardening_full
 from heapsmith.model.policy.release import budget as release_budget
@@ -86,6 +87,31 @@ def test_front_two_level(compiled: bool) -> None:
     assert program.counts(0, *FRONT_COUNTS) == (6, 1, 4, 8, 5, 4, 1, 2, 0, 6, 2)
 
 
+def test_front_ring_over_list(compiled: bool) -> None:
+    front = front_ring_over_list.Params(
+        capacity=3, list_capacity=3, refill=2, spill=1, promote=2, flush=2
+    )  # a ring of 2
+    program = Program(compiled, [16], front)
+    assert program.malloc("a b c d e", 16) == [0, 16, 32, 48, 64]  # level 0 holds 80
+    # a: 80 0. b: 80 spills. c: 0 spills. d: 16 spills, level 1 is 80 0 16. e: 16 and 0 are flushed, 32 spills.
+    program.free("a b c d e")
+    # Level 0 is 48 64, level 1 is 80 32: two hits, a promotion of both, one hit, then a refill of the flushed ones.
+    assert program.malloc("f g h i j k", 16) == [48, 64, 32, 80, 0, 16]
+    assert program.counts(0, *FRONT_COUNTS) == (6, 1, 4, 8, 5, 4, 1, 2, 0, 6, 2)
+
+
+def test_a_promotion_fills_the_ring_in_order(compiled: bool) -> None:
+    front = front_ring_over_list.Params(capacity=4, list_capacity=8, refill=1, spill=4, promote=3, flush=4)
+    program = Program(compiled, [16], front)
+    program.malloc("a b c d e f", 16)
+    program.free("a b c d e")  # e: 0 16 32 48 spill
+    # 64 is a hit. Level 1 gives 48, and 32 and 16 to the ring; a freed block comes out after them, then 0 moves up.
+    assert program.malloc("g h", 16) == [64, 48]
+    program.free("f")
+    assert program.malloc("i j k l", 16) == [32, 16, 80, 0]
+    assert program.counts(0, *FRONT_COUNTS) == (4, 2, 6, 6, 6, 1, 0, 0, 0, 6, 0)
+
+
 def test_two_level_flushes_no_more_than_level_1_holds(compiled: bool) -> None:
     front = front_two_level.Params(capacity=3, list_capacity=3, refill=1, spill=2, promote=1, flush=3)
     program = Program(compiled, [16], front)
@@ -111,8 +137,9 @@ def test_refill_across_slabs(compiled: bool) -> None:
         (front_linked_list.Params(capacity=4, refill=1), 0),
         # Level 0 holds b c, level 1 holds a, given last.
         (front_two_level.Params(capacity=2, list_capacity=4, refill=1, spill=1), 0),
+        (front_ring_over_list.Params(capacity=2, list_capacity=4, refill=1, spill=1), 0),
     ],
-    ids=["array_stack", "fifo_ring", "linked_list", "two_level"],
+    ids=["array_stack", "fifo_ring", "linked_list", "two_level", "ring_over_list"],
 )
 def test_drain_order_at_thread_exit(compiled: bool, front: Front, next_address: int) -> None:
     program = Program(compiled, [4096], front)

@@ -1,42 +1,23 @@
 /* Two levels, slow paths: level 0 a stack (slot[0] the oldest), level 1 a LIFO list through the blocks. */
 #include "front/two_level.h"
 
+#include "front/list.h"
 #include "front/stack.h"
 #include "large.h"
-#include "links.h"
-#include "store.h"
 #include "thread.h"
 
 #include <string.h>
 
-static void *pop_list(struct front *front)
-{
-    struct block *first = front->list;
-    front->list = link_take(first);
-    word_subtract(&front->listed, 1);
-    return first;
-}
-
-static void give_newest_listed(struct heap *heap, unsigned class, uint32_t blocks)
-{
-    remote_lock_store();
-    while (blocks-- > 0)
-        hs_give(heap, class, pop_list(&heap->front[class]));
-    remote_unlock_store();
-}
-
 /* The newest of level 1 move up; the newest of them is returned, the next one comes out of level 0 next. */
 static void *promote(struct heap *heap, unsigned class)
 {
-    const struct class_plan *plan = &hs_class[class];
     struct front *front = &heap->front[class];
     void **slot = stack_slots(heap, class);
-    uint32_t blocks = plan->promote < front->listed ? plan->promote : front->listed;
-    count_own(&heap->count[class].hit1, 1);
-    void *newest = pop_list(front);
+    uint32_t blocks = list_promotes(heap, class);
+    void *newest = list_pop(front);
     stack_hold(heap, class, blocks - 1);
     for (uint32_t place = blocks - 1; place > 0; place--)
-        slot[place - 1] = pop_list(front);
+        slot[place - 1] = list_pop(front);
     return newest;
 }
 
@@ -61,19 +42,10 @@ void two_level_spill(struct heap *heap, unsigned class, void *block)
     struct class_count *count = &heap->count[class];
     void **slot = stack_slots(heap, class);
     check(stack_held(heap, class) == plan->capacity, "two_level: a spill finds held == capacity");
-    if (front->listed + plan->spill > plan->list_capacity) {
-        uint32_t blocks = plan->flush < front->listed ? plan->flush : front->listed;
-        count_own(&count->flush, 1);
-        count_own(&count->flushed, blocks);
-        give_newest_listed(heap, class, blocks);
-    }
+    list_make_room(heap, class, plan->spill);
     count_own(&count->spill, 1);
-    for (uint32_t oldest = 0; oldest < plan->spill; oldest++) {
-        struct block *first = slot[oldest];
-        link_set(first, front->list);
-        front->list = first;
-    }
-    word_add(&front->listed, plan->spill);
+    for (uint32_t oldest = 0; oldest < plan->spill; oldest++)
+        list_push(front, slot[oldest]);
     memmove(slot, slot + plan->spill, (plan->capacity - plan->spill) * sizeof *slot);
     slot[plan->capacity - plan->spill] = block;
     stack_hold(heap, class, plan->capacity - plan->spill + 1);
@@ -83,5 +55,5 @@ void two_level_spill(struct heap *heap, unsigned class, void *block)
 void two_level_drain(struct heap *heap, unsigned class)
 {
     stack_drain(heap, class);
-    give_newest_listed(heap, class, heap->front[class].listed);
+    list_give(heap, class, heap->front[class].listed);
 }
