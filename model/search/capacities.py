@@ -24,6 +24,7 @@ from heapsmith.model.design.design import Front, derive_front
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.records import BATCHES
 from heapsmith.model.policy.front import NO_FRONT
+from heapsmith.model.policy.front.common import NEVER
 from heapsmith.model.search.size_classes import FREE, REALLOC, THREAD_EXIT, THREAD_START
 from heapsmith.model.trace.events import Columns
 from heapsmith.model.trace.reader import Chunk
@@ -259,7 +260,8 @@ def _roomy(front: Front, blocks: int, stride: int) -> Front:
     if blocks == 0 or "capacity" not in fields:
         none: Front = NO_FRONT.Params()
         return none
-    numbers: dict[str, Any] = {name: None for name in BATCHES if name in fields} | {"capacity": blocks}
+    batches = [name for name in BATCHES if name in fields and getattr(front, name) != NEVER]
+    numbers: dict[str, Any] = dict.fromkeys(batches) | {"capacity": blocks}
     if "list_capacity" in fields:
         upper = min(derive_front(front, stride).capacity, max(1, blocks // 2))
         numbers |= {"capacity": upper, "list_capacity": max(1, blocks - upper)}
@@ -274,8 +276,8 @@ def resized(front: Front, blocks: int, stride: int) -> Front:
     """
     roomy = _roomy(front, blocks, stride)
     plan = derive_front(roomy, stride)
-    stated = {name: getattr(plan, name) for name in ROOMS + BATCHES if name in roomy.__struct_fields__}
-    return msgspec.structs.replace(roomy, **stated)
+    fields = (name for name in ROOMS + BATCHES if getattr(roomy, name, NEVER) != NEVER)
+    return msgspec.structs.replace(roomy, **{name: getattr(plan, name) for name in fields})
 
 
 def options(front: Front, stride: int, curve: Curve) -> list[Option]:

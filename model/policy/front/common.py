@@ -1,5 +1,7 @@
 """The plan of a front, the rules for its numbers, and the stack that several fronts share."""
 
+from typing import Literal, TypeAlias
+
 import msgspec
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
@@ -13,6 +15,11 @@ REFILL_BYTES = 4096
 
 MAX_CAPACITY = 65_536
 """Blocks that one level may hold: its counter has 32 bits, and each thread reserves its array."""
+
+NEVER = "never"
+"""The refill of a front that frees alone fill: a miss takes one block, from the store."""
+
+Refill: TypeAlias = int | Literal["never"] | None
 
 NO_BLOCK = -1
 """The result of an allocation from an empty level."""
@@ -35,13 +42,23 @@ def bounded(capacity: int, max_bytes: int, stride: int) -> int:
     return max(1, min(capacity, max_bytes // stride))
 
 
-def one_level_plan(kind: str, capacity: int, refill: int | None, flush: int | None, stride: int) -> FrontPlan:
-    """Return the plan of a front of one level; no batch exceeds the capacity."""
+def frees_alone_fill(params: msgspec.Struct) -> bool:
+    """Return whether no refill brings more than the block that is asked for."""
+    return getattr(params, "refill", None) == NEVER
+
+
+def refill_of(refill: Refill, capacity: int, stride: int) -> int:
+    """Return the blocks of a refill; no batch exceeds the capacity."""
     page_of_blocks = max(1, min(REFILL_BYTES // stride, capacity // 2))
+    return 1 if isinstance(refill, str) else min(capacity, refill or page_of_blocks)
+
+
+def one_level_plan(kind: str, capacity: int, refill: Refill, flush: int | None, stride: int) -> FrontPlan:
+    """Return the plan of a front of one level; no batch exceeds the capacity."""
     return FrontPlan(
         kind,
         capacity=capacity,
-        refill=min(capacity, refill or page_of_blocks),
+        refill=refill_of(refill, capacity, stride),
         flush=min(capacity, flush or max(1, capacity // 2)),
     )
 
@@ -50,13 +67,14 @@ class OneLevel(msgspec.Struct, frozen=True):
     """The parameters of a front of one level.
 
     capacity: the most blocks; max_bytes: the most bytes; refill: blocks that a miss takes from the
-    store (default: a page of blocks, at most half the capacity); flush: blocks that an overflow
-    gives back (default: half the capacity).
+    store (default: a page of blocks, at most half the capacity), or "never": frees alone fill the
+    front, and it holds no block that was never used, but each miss is a call of the store; flush:
+    blocks that an overflow gives back (default: half the capacity).
     """
 
     capacity: int = 64
     max_bytes: int = 65_536
-    refill: int | None = None
+    refill: Refill = None
     flush: int | None = None
 
 
@@ -87,12 +105,17 @@ def why_not_batch(field: str, batch: int | None, capacity: int) -> str | None:
     return None
 
 
+def why_not_refill(refill: Refill, capacity: int) -> str | None:
+    """Return why a miss cannot take so many blocks, or None."""
+    return None if isinstance(refill, str) else why_not_batch("refill", refill, capacity)
+
+
 def why_not_one_level(params: OneLevel) -> str | None:
     """Return why these parameters make no front of one level, or None."""
     return (
         why_not_level("capacity", params.capacity)
         or why_not_bytes(params.max_bytes)
-        or why_not_batch("refill", params.refill, params.capacity)
+        or why_not_refill(params.refill, params.capacity)
         or why_not_batch("flush", params.flush, params.capacity)
     )
 

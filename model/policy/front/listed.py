@@ -9,14 +9,16 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.front.common import (
     FrontPlan,
+    Refill,
     bounded,
     links_lines,
     list_lines,
-    one_level_plan,
     overflow_lines,
+    refill_of,
     why_not_batch,
     why_not_bytes,
     why_not_level,
+    why_not_refill,
 )
 
 
@@ -24,7 +26,8 @@ class OverList(msgspec.Struct, frozen=True):
     """The parameters of a level 0 over a linked list, between which batches move.
 
     capacity, list_capacity: the most blocks of each level; max_bytes: the most bytes of each;
-    refill: blocks that a miss of both levels takes from the store; spill: blocks that an overflow
+    refill: blocks that a miss of both levels takes from the store, or "never" (one block: frees
+    alone fill the front); spill: blocks that an overflow
     of level 0 moves down (default: half of level 0); promote: blocks that a miss of level 0 brings
     up (default: half of level 0); flush: blocks that an overflow of level 1 gives to the store
     (default: half of level 1).
@@ -33,7 +36,7 @@ class OverList(msgspec.Struct, frozen=True):
     capacity: int = 32
     list_capacity: int = 128
     max_bytes: int = 65_536
-    refill: int | None = None
+    refill: Refill = None
     spill: int | None = None
     promote: int | None = None
     flush: int | None = None
@@ -44,7 +47,7 @@ def why_not_over_list(params: OverList) -> str | None:
     return (
         why_not_level("capacity", params.capacity)
         or why_not_bytes(params.max_bytes)
-        or why_not_batch("refill", params.refill, params.capacity)
+        or why_not_refill(params.refill, params.capacity)
         or why_not_level("list_capacity", params.list_capacity)
         or why_not_batch("spill", params.spill, min(params.capacity, params.list_capacity))
         or why_not_batch("promote", params.promote, params.capacity)
@@ -62,7 +65,7 @@ def plan_over_list(params: OverList, capacity: int, stride: int) -> FrontPlan:
         kind,
         capacity=capacity,
         list_capacity=list_capacity,
-        refill=one_level_plan(kind, capacity, params.refill, None, stride).refill,
+        refill=refill_of(params.refill, capacity, stride),
         flush=max(spill, min(params.flush or max(1, list_capacity // 2), list_capacity)),
         spill=spill,
         promote=min(params.promote or half, capacity),
