@@ -17,7 +17,7 @@ from heapsmith.model import policy
 from heapsmith.model.design.design import Design, Front, Hardening, Release
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import CheckFailed
-from heapsmith.model.heap.records import COUNTS, TOTALS
+from heapsmith.model.heap.records import AGES, COUNTS, TOTALS
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
@@ -235,10 +235,10 @@ WRONG = [
     ("scalars", "committed", "committed"),
     ("scalars", "aged_slab_bytes", "aged_slab_bytes"),
     ("scalars", "aged_run_bytes", "aged_run_bytes"),
-    ("slab_age", "oldest", "age queue of slabs"),
-    ("slab_age", "newest", "age queue of slabs"),
-    ("run_age", "oldest", "age queue of runs"),
-    ("run_age", "newest", "age queue of runs"),
+    ("slab", "oldest", "age queue of slabs"),
+    ("slab", "newest", "age queue of slabs"),
+    ("run", "oldest", "age queue of runs"),
+    ("run", "newest", "age queue of runs"),
     ("scalars", "run_free", "allocations - frees"),
     ("scalars", "run_grow", "allocations - frees"),
     ("heaps", "cached_runs", "run cache 0: runs, bytes"),
@@ -251,7 +251,7 @@ WRONG = [
 @pytest.mark.parametrize(("array", "field", "reason"), WRONG, ids=[f"{array}-{field}" for array, field, _ in WRONG])
 def test_check_finds_a_wrong_state(array: str, field: str, reason: str) -> None:
     simulator = wrong_states().simulator
-    record = getattr(simulator.state, array)[0]
+    record = simulator.state.scalars[AGES[array]] if array in AGES else getattr(simulator.state, array)[0]
     record[field] += 1
     with pytest.raises(CheckFailed, match=reason):
         simulator.check()
@@ -272,7 +272,7 @@ def test_check_finds_a_budget_that_is_not_kept() -> None:
 
 def test_check_finds_a_wrong_run() -> None:
     simulator = wrong_states().simulator
-    free = int(simulator.state.run_age[0]["oldest"])
+    free = int(simulator.state.scalars[AGES["run"]]["oldest"])
     cached = int(simulator.state.heaps[0]["oldest"])
     assert free >= 0 <= cached
     for page, field, reason in (

@@ -26,7 +26,7 @@ COPIED_PAGES = 64
 
 def scalars_of(plan: Plan, application: Application) -> Records:
     """Return the scalars of a new simulator: the Plan's numbers, the application, zero counters."""
-    scalars = np.zeros(1, records.SCALARS)
+    scalars = np.zeros(3, records.SCALARS)
     for field in records.PLAN_NUMBERS:
         scalars[field] = getattr(plan, field)
     for name, number in plan.numbers.items():
@@ -38,7 +38,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["budgeted"] = plan.design.row("release").BUDGETED
     scalars["store_step"] = plan.class_count if owned else 0
     scalars["heap_slots"] = plan.slots_per_heap + plan.quarantine
-    scalars["abandoned"] = scalars["free_node"] = -1
+    scalars["abandoned"] = scalars["free_node"] = scalars["oldest"] = scalars["newest"] = -1
     for field in records.HEAP_OFFSETS:
         scalars[f"heap_{field}"] = getattr(plan.layout, field)
     scalars["heap_bytes"] = plan.layout.heap_bytes
@@ -81,10 +81,8 @@ def fresh_state(plan: Plan, application: Application) -> State:
     state.slabs = np.zeros(0, records.SLAB)
     state.pages, state.blocks = np.zeros(0, records.PAGE_RECORD), np.zeros(0, records.BLOCK)
     state.bins = np.full(RUN_BINS, -1, np.int64)
-    state.slab_age, state.run_age = np.full(1, -1, records.AGE), np.full(1, -1, records.AGE)
     state.moved = np.empty(batch_room(plan), np.int64)
     state.prepared = np.empty(max(_prepared(row, "blocks") for row in plan.classes), np.int64)
-    state.peaks = np.zeros(2, records.PEAK)
     state.timeline = np.zeros(records.SAMPLES, records.SAMPLE)
     return state
 

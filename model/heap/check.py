@@ -12,6 +12,7 @@ from heapsmith.model.errors import CheckFailed
 from heapsmith.model.heap.extents import huge_end
 from heapsmith.model.heap.heap import quarantine_base
 from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE, large_bytes
+from heapsmith.model.heap.records import AGES
 from heapsmith.model.heap.runs import bin_of
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.state import State
@@ -65,7 +66,7 @@ def _fifo(what: str, records: Records, ends: np.void) -> list[int]:
 
 def _check_age_queue(state: State, plan: Plan, kind: str, records: Records, dirty: dict[int, int]) -> None:
     """Check that the age queue holds exactly the items with committed bytes, within any budget."""
-    members = _fifo(f"age queue of {kind}s", records, getattr(state, f"{kind}_age")[0])
+    members = _fifo(f"age queue of {kind}s", records, state.scalars[AGES[kind]])
     _equal(f"age queue of {kind}s", sorted(members), sorted(dirty))
     aged = getattr(state, f"aged_{kind}_bytes")
     _equal(f"aged_{kind}_bytes", aged, sum(dirty.values()))

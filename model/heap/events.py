@@ -17,7 +17,6 @@ from heapsmith.model.heap.large import (
 )
 from heapsmith.model.heap.lines import aligned_lines
 from heapsmith.model.heap.prewarm import heap_with_blocks
-from heapsmith.model.heap.records import COMMITTED, LIVE
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
 from heapsmith.model.memory.branches import CLASS_OF_ALLOC
@@ -157,23 +156,20 @@ def address_of(state: State, block: int) -> int:
 def note(state: State, is_death: bool) -> None:
     """Update the peaks after an event and sample the time line when due; a death raises no peak."""
     event = state.events
+    state.events = event + 1
     if not is_death:
-        if state.live_bytes > state.peaks[LIVE]["live_bytes"]:
-            note_peak(state, LIVE)
-        if state.committed > state.peaks[COMMITTED]["committed"]:
-            note_peak(state, COMMITTED)
+        if state.live_bytes > state.peak_live_bytes:
+            state.peak_live_event = event
+            state.peak_live_bytes = state.live_bytes
+            state.peak_live_block_bytes = state.live_block_bytes
+            state.peak_live_committed = state.committed
+        if state.committed > state.peak_committed_committed:
+            state.peak_committed_event = event
+            state.peak_committed_bytes = state.live_bytes
+            state.peak_committed_block_bytes = state.live_block_bytes
+            state.peak_committed_committed = state.committed
     if event == state.next_sample:
         sample(state, event)
-    state.events = event + 1
-
-
-@hit_path
-def note_peak(state: State, peak: int) -> None:
-    """Make the state after the event a peak."""
-    state.peaks[peak]["event"] = state.events
-    state.peaks[peak]["live_bytes"] = state.live_bytes
-    state.peaks[peak]["block_bytes"] = state.live_block_bytes
-    state.peaks[peak]["committed"] = state.committed
 
 
 @kernel

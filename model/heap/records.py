@@ -33,6 +33,14 @@ COUNTS = _words("""
 """)
 """The counters per class of docs/machine.md section 10."""
 
+PEAKS = [
+    [f"peak_{of}_{field}" for field in ("event", "bytes", "block_bytes", "committed")] for of in ("live", "committed")
+]
+"""The state after the event at which live bytes, and committed bytes, were most.
+
+They are scalars: an array of their own would cost every event a tenth of its time.
+"""
+
 HEAP_OFFSETS = ("row_of", "remote", "count", "runs", "quarantine")
 """Fields of the plan's layout; their names in `scalars` begin with heap_."""
 
@@ -77,6 +85,13 @@ CLASS_NUMBERS = _words("stride usable first blocks stack slot_base transfer tran
 BATCHES = ("refill", "flush", "spill", "promote")
 """Fields of a front's plan; their names in `classes` end in _batch, unlike the counters."""
 
+SLAB_AGE, RUN_AGE = 1, 2
+"""The rows of `scalars` behind the first, which is the state's: each has the ends of an age queue.
+
+An array of their own would be one more pointer in every call between kernels.
+"""
+AGES = {"slab": SLAB_AGE, "run": RUN_AGE}
+
 SCALARS = record_type(
     *PLAN_NUMBERS,
     *policy.NUMBERS,
@@ -91,6 +106,8 @@ SCALARS = record_type(
     "store_step",  # stores from a heap's first to the next heap's; 0: heaps share the stores
     *TOTAL_FIELDS.values(),
     "abandoned",  # head of the LIFO list of abandoned heaps
+    "oldest",  # ends of the age queues, in the rows SLAB_AGE and RUN_AGE alone
+    "newest",
     "aged_slab_bytes",  # committed bytes in the age queue of empty slabs
     "aged_run_bytes",  # the same for free runs
     "top",  # the first page of the run span that was never handed out
@@ -108,6 +125,7 @@ SCALARS = record_type(
     "live_blocks",
     "failed_refills",  # refills without room in the slab span
     "failed_runs",  # runs without room in the run span
+    *(field for peak in PEAKS for field in peak),
     *WORK,
     "clean",  # 1: the last large block is all zeros from the OS; calloc need not clear it
     "births",  # what the program touches (model/memory/application.py)
@@ -177,13 +195,9 @@ SLAB = record_type(
     "older",  # neighbours in the age queue
     "newer",
 )
-AGE = record_type("oldest", "newest")
 NODE = record_type("block", "next")
 PAGE_RECORD = record_type("run", "free", "back", "next", "previous", "older", "newer", "dirty", "extent", "holds")
 BLOCK = record_type("handle", "asked")
-PEAK = record_type("event", "live_bytes", "block_bytes", "committed")
-LIVE, COMMITTED = 0, 1
-"""The peaks of live bytes and of committed bytes, each taken after an event."""
 SAMPLE = record_type("event", "live_bytes", "committed", "resident")
 
 SAMPLES = 1024

@@ -11,6 +11,7 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE, RUN_BEST_OF, RUN_BINS
 from heapsmith.model.heap.age import join, leave
 from heapsmith.model.heap.extents import huge_end, join_extents, release_extents, set_extent, take_extents
+from heapsmith.model.heap.records import RUN_AGE
 from heapsmith.model.heap.slabs import commit, commit_calls
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import page_at
@@ -43,7 +44,7 @@ def leave_age_queue(state: State, first: int) -> None:
         touch(state.listener, page_at(older), 1)
     if newer >= 0:
         touch(state.listener, page_at(newer), 1)
-    leave(state.pages, state.run_age, 0, first)
+    leave(state.pages, state.scalars, RUN_AGE, first)
     state.aged_run_bytes -= int(state.pages[first]["dirty"]) * PAGE
 
 
@@ -67,10 +68,10 @@ def push_run(state: State, first: int, pages: int, dirty: int) -> None:
     state.bins[place] = first
     state.pages[first]["dirty"] = dirty
     if dirty > 0:
-        newest = int(state.run_age[0]["newest"])
+        newest = int(state.scalars[RUN_AGE]["newest"])
         if newest >= 0:
             touch(state.listener, page_at(newest), 1)
-        join(state.pages, state.run_age, 0, first)
+        join(state.pages, state.scalars, RUN_AGE, first)
         state.aged_run_bytes += dirty * PAGE
 
 
@@ -254,7 +255,7 @@ def free_run(state: State, first: int) -> None:
         dirty += int(state.pages[after]["dirty"])
     push_run(state, first, pages, dirty)
     while release_goes(state, state.aged_run_bytes, state.run_budget_bytes):
-        release_run(state, int(state.run_age[0]["oldest"]))
+        release_run(state, int(state.scalars[RUN_AGE]["oldest"]))
 
 
 @kernel

@@ -137,8 +137,8 @@ class Simulator:
             state.live_block_bytes,
             state.failed_runs,
             state.top * PAGE,
-            _peak(*state.peaks[records.LIVE].tolist()),
-            _peak(*state.peaks[records.COMMITTED].tolist()),
+            _peak(*(getattr(state, field) for field in records.PEAKS[0])),
+            _peak(*(getattr(state, field) for field in records.PEAKS[1])),
             state.timeline[: state.samples].tolist(),
             {name: getattr(state, name) for name in records.WORK},
         )

@@ -3,6 +3,7 @@
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.age import join, leave
+from heapsmith.model.heap.records import SLAB_AGE
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import count_at, slab_at
 from heapsmith.model.memory.state import State
@@ -133,19 +134,19 @@ def retire(state: State, heap: int, slab: int, cls: int) -> None:
     state.classes[cls]["retire"] += 1
     join_age_queue(state, slab)
     while release_goes(state, state.aged_slab_bytes, state.slab_budget_bytes):
-        release_slab(state, int(state.slab_age[0]["oldest"]))
+        release_slab(state, int(state.scalars[SLAB_AGE]["oldest"]))
 
 
 @kernel
 def join_age_queue(state: State, slab: int) -> None:
     """Make an empty slab the newest of the age queue; the library has it only for a budget."""
-    newest = int(state.slab_age[0]["newest"])
+    newest = int(state.scalars[SLAB_AGE]["newest"])
     if state.budgeted == 1:
         touch(state.listener, slab_at(state, slab) + layout.SLAB_NEWER, 1)
         touch(state.listener, slab_at(state, slab) + layout.SLAB_OLDER, 1)
         if newest >= 0:
             touch(state.listener, slab_at(state, newest) + layout.SLAB_NEWER, 1)
-    join(state.slabs, state.slab_age, 0, slab)
+    join(state.slabs, state.scalars, SLAB_AGE, slab)
     state.aged_slab_bytes += state.slabs[slab]["committed"]
 
 
@@ -161,7 +162,7 @@ def leave_age_queue(state: State, slab: int) -> None:
             touch(state.listener, slab_at(state, older) + layout.SLAB_NEWER, 1)
         if newer >= 0:
             touch(state.listener, slab_at(state, newer) + layout.SLAB_OLDER, 1)
-    leave(state.slabs, state.slab_age, 0, slab)
+    leave(state.slabs, state.scalars, SLAB_AGE, slab)
     state.aged_slab_bytes -= state.slabs[slab]["committed"]
 
 

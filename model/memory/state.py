@@ -25,11 +25,8 @@ class State(Columns):
     nodes: Records
     pages: Records
     bins: Ints
-    slab_age: Records
-    run_age: Records
     blocks: Records
     moved: Ints
     prepared: Ints
     addresses: Ints
-    peaks: Records
     timeline: Records
