@@ -5,6 +5,7 @@
 #include "counters.h"
 #include "heap.h"
 #include "os.h"
+#include "populate/populate.h"
 #include "run_pages.h"
 
 void extent_set(uint32_t first, uint32_t length, enum extent_kind kind)
@@ -55,6 +56,16 @@ bool extents_open(uint32_t first, uint32_t length)
         }
     return true;
 }
+
+#ifdef POPULATES
+void extents_populate(uint32_t first, uint32_t length)
+{
+    uint32_t end = first + length;
+    for (uint32_t page = first; page < end; page = extent_end(page, end))
+        if (hs_runs.page[page].holds != EXTENT_COMMITTED)
+            populate(hs_runs.start + (size_t)page * PAGE_BYTES, (size_t)(extent_end(page, end) - page) * PAGE_BYTES);
+}
+#endif
 
 void extents_close(uint32_t first, uint32_t length)
 {

@@ -14,6 +14,14 @@ enum extent_kind {
 void extent_set(uint32_t first, uint32_t length, enum extent_kind kind);
 void extent_join(uint32_t page); /* the extents that end before a page and begin at it become one if they are alike */
 uint32_t extents_take(uint32_t first, uint32_t length); /* a run's low pages leave it: how many were committed */
+#ifdef POPULATES
+void extents_populate(uint32_t first, uint32_t length); /* those of a free run's low pages that are not committed */
+#else
+static inline void extents_populate(uint32_t first, uint32_t length)
+{
+}
+#endif
+
 bool extents_open(uint32_t first, uint32_t length); /* a run's low pages are made writable, if any are not; false without memory */
 void extents_close(uint32_t first, uint32_t length); /* they were opened in vain: all as before */
 uint32_t extents_seal(uint32_t first, uint32_t length); /* a run becomes address space only: how many of its pages were more */

@@ -3,6 +3,7 @@
 
 #include "heap.h"
 #include "os.h"
+#include "populate/populate.h"
 
 enum { SMALL_PAGES = THP_RUNS_FROM_BYTES / PAGE_BYTES }; /* a multiple of HUGE_PAGE_PAGES */
 
@@ -77,7 +78,15 @@ static bool make_writable(size_t end)
 /* The pages below are committed, but for those of free runs, and none above. */
 static size_t committed_end(size_t top)
 {
-    return THP_ASKED && top > SMALL_PAGES ? round_up_capped(top, HUGE_PAGE_PAGES) : top;
+    bool is_huge = THP_ASKED && top > SMALL_PAGES;
+    return round_up_capped(top, is_huge ? HUGE_PAGE_PAGES : COMMIT_STEP / PAGE_BYTES);
+}
+
+/* What the system did not grant beyond top stays as it is. */
+static void populate_below_writable(size_t first, size_t length)
+{
+    size_t room = hs_runs.writable > first ? hs_runs.writable - first : 0;
+    populate(hs_runs.start + first * PAGE_BYTES, (length < room ? length : room) * PAGE_BYTES);
 }
 
 bool pages_rise(uint32_t top)
@@ -87,9 +96,12 @@ bool pages_rise(uint32_t top)
         return false;
     if (top > hs_runs.writable && !make_writable(round_up_capped(top, RUN_STEP_PAGES)) && !make_writable(top))
         return false;
-    size_t more = committed_end(top) - committed_end(hs_runs.top);
-    if (more > 0)
+    size_t from = committed_end(hs_runs.top);
+    size_t more = committed_end(top) - from;
+    if (more > 0) {
+        populate_below_writable(from, more);
         count_committed((int64_t)(more * PAGE_BYTES));
+    }
     __atomic_store_n(&hs_runs.top, top, __ATOMIC_RELEASE); /* whoever sees it may read the records below */
     return true;
 }

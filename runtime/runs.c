@@ -23,6 +23,7 @@ static bool take_low(uint32_t first, uint32_t length, bool *zero)
 {
     if (!extents_open(first, length))
         return false;
+    extents_populate(first, length);
     uint32_t rest = hs_runs.page[first].length - length;
     uint32_t dirty = hs_runs.page[first].dirty;
     bins_unlink(first);
@@ -45,6 +46,7 @@ static bool take_top(uint32_t first, uint32_t length, bool *zero)
     }
     *zero = true;
     if (below > 0) {
+        extents_populate(first, below);
         bins_unlink(first);
         hand_out(below, hs_runs.page[first].dirty, zero);
     }

@@ -7,6 +7,7 @@
 #include "hardening/hardening.h"
 #include "locks.h"
 #include "os.h"
+#include "populate/populate.h"
 #include "release/release.h"
 #include "remote/remote.h"
 
@@ -104,6 +105,7 @@ static bool map_superslab(unsigned class, struct superslab *superslab)
     if (huge) {
         for (size_t slab = superslab->next; slab < superslab->end; slab += SLAB_BYTES)
             hs_slabs[slab >> SLAB_SHIFT] = (struct slab){ .committed = SLAB_BYTES, .huge = true };
+        populate((char *)hs_span + offset, superslab->end - superslab->next);
         count_committed((int64_t)(superslab->end - superslab->next));
     }
     return true;

@@ -3,6 +3,7 @@
 
 #include "choice/choice.h"
 #include "classifier/classifier.h"
+#include "populate/populate.h"
 #include "remote/remote.h"
 #include "slabs.h"
 
@@ -47,10 +48,11 @@ static void commit_carved(struct slab *slab)
 {
     const struct class_plan *plan = &hs_class[slab->class];
     size_t bytes = plan->first + (size_t)slab->carved * plan->stride;
-    bytes = (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+    bytes = (bytes + COMMIT_STEP - 1) & ~(size_t)(COMMIT_STEP - 1);
     if (bytes > SLAB_BYTES)
         bytes = SLAB_BYTES;
     if (bytes > slab->committed) {
+        populate(slab_start(slab) + slab->committed, bytes - slab->committed);
         count_committed((int64_t)(bytes - slab->committed));
         word_set(&slab->committed, (uint32_t)bytes);
     }

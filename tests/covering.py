@@ -25,6 +25,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "foreign": tuple(policy.names("foreign")),
     "prewarm": tuple(policy.names("prewarm")),
     "size_lookup": tuple(policy.names("size_lookup")),
+    "populate": tuple(policy.names("populate")),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all."""
 
@@ -159,7 +160,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     """The design of these rows; the index varies geometry, grain, numbers, and which class has which front."""
     chosen: dict[str, Any] = dict(zip(FACTORS, rows, strict=True))
     turn = index + index // 4
-    numbers = {**NUMBERS[index % 4], **BUDGETS[turn % 3], "quarantine": QUARANTINES[turn % 3]}
+    numbers = {**NUMBERS[index % 4], **BUDGETS[turn % 3], "quarantine": QUARANTINES[index // 2 % 3]}
     chosen["run_cache_bytes"] = RUN_CACHES[turn % 3]
     chosen["transfer_bytes"] = TRANSFERS[turn % 3]
     chosen |= GEOMETRIES[index // 3 % 3]
@@ -171,6 +172,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         chosen["sizes"] = EVEN_STEPS
     numbers |= {"steps": 2, "granularity": chosen.get("grain", 16)}
     numbers["groups"] = [chosen["sizes"][1::3], chosen["sizes"][2:3]]
+    numbers["pages"] = (4, 1, 16)[turn % 3]
     numbers["classes"] = [
         {"sizes": chosen["sizes"][::2], "blocks": 2 + 5 * (index % 3), "slabs": index % 2},
         {"sizes": chosen["sizes"][3:4], "slabs": 2},

@@ -24,6 +24,7 @@ NEEDED = {
     "foreign": (),
     "prewarm": (),
     "size_lookup": ("PER_BYTE", "table_step", "CODE", "size_lines"),
+    "populate": (),
 }
 ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
 

@@ -16,6 +16,7 @@ MACHINE = load_hardware()
 TOUCH: Any = specialised(touches.touch, SINK=CACHES)
 GONE: Any = specialised(touches.gone, SINK=CACHES)
 ON_HUGE: Any = specialised(touches.on_huge, SINK=CACHES)
+POPULATED: Any = specialised(touches.populated, SINK=CACHES)
 TICK: Any = specialised(touches.tick, SINK=CACHES)
 ROOM_FOR: Any = specialised(touches.room_for, SINK=CACHES)
 TOP = (1 << 46) - PAGE
@@ -49,6 +50,20 @@ def test_a_page_that_is_read_first_faults_again_when_it_is_written() -> None:
     listener = fresh()
     TOUCH(listener.array, 0, 0)
     assert (listener.counts().faults_4k, listener.counts().resident_bytes) == (2, PAGE)
+
+
+def test_populated_pages_do_not_fault_again() -> None:
+    listener = fresh()
+    TOUCH(listener.array, PAGE, 1)
+    POPULATED(listener.array, 0, 4 * PAGE)
+    for page in range(5):
+        TOUCH(listener.array, page * PAGE, 1)
+    counts = listener.counts()
+    assert (counts.faults_4k, counts.populated, counts.resident_bytes) == (5, 3, 5 * PAGE)
+    ON_HUGE(listener.array, FRAME, FRAME)
+    POPULATED(listener.array, FRAME, 2 * PAGE)
+    counts = listener.counts()
+    assert (counts.faults_2m, counts.populated, counts.resident_bytes) == (1, 3, FRAME + 5 * PAGE)
 
 
 def test_only_whole_pages_go_back() -> None:

@@ -6,9 +6,7 @@ import pytest
 from program import HUGE, RUN, Program, plain_and_compiled
 
 from heapsmith.model.policy.empties import grouped as empties_grouped
-from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.hardening import full as hardening_full
-from heapsmith.model.policy.prewarm import fronts as prewarm_fronts
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.release import keep as release_keep
 
@@ -352,40 +350,3 @@ def test_keep_releases_nothing(compiled: bool) -> None:
     program.malloc("r", 60000)
     program.free("a b c r")
     assert program.totals("releases", "released_bytes", "committed") == (0, 0, (3 + 15) * 4096)
-
-
-def test_a_new_heap_prepares_blocks(compiled: bool) -> None:
-    prepared = [prewarm_fronts.Prepared([64], blocks=3, slabs=2), prewarm_fronts.Prepared([256], blocks=1)]
-    front = front_array_stack.Params(capacity=2, refill=2, flush=1)
-    program = Program(compiled, [64, 128, 256], front, prewarm=prewarm_fronts.Params(prepared))
-    # Of slab 1, which was added last, come blocks 0 and 1, then 2 and 3. Blocks 2, 1 and 0 go: 3 and 2 are flushed.
-    assert program.malloc("a b c", 64) == [4096, 4096 + 64, 4096 + 128]
-    assert program.counts(0, "acquire", "carve", "reuse", "push", "flush", "flushed") == (2, 4, 2, 3, 2, 2)
-    assert program.counts(0, "hit0", "refill", "refilled") == (1 + 2, 3, 6)
-    assert program.counts(2, "acquire", "refill", "refilled", "push", "hit0") == (1, 1, 2, 1, 0)
-    assert program.malloc("d", 128, thread=1) == 12288  # the second heap prepares no slab
-    assert program.counts(0, "acquire", "push", "refill") == (2, 6, 5)
-    program.exit(1)
-    program.malloc("e", 128, thread=2)  # adopted: nothing is prepared
-    assert program.counts(0, "push") == (6,)
-
-
-def test_a_free_that_makes_a_heap_prepares_it(compiled: bool) -> None:
-    prepared = [prewarm_fronts.Prepared([64], blocks=4)]
-    front = front_array_stack.Params(capacity=4, refill=4, flush=4)
-    program = Program(compiled, [64], front, prewarm=prewarm_fronts.Params(prepared))
-    assert program.malloc("a b", 64) == [0, 64]
-    program.free("a", thread=1)  # four blocks fill its front before; they are flushed
-    assert program.totals("heaps") == (2,)
-    assert program.counts(0, "push", "flush", "flushed", "hit0") == (4 + 4 + 1, 1, 4, 3 + 2 + 3)
-    assert program.malloc("c", 64, thread=1) == 0
-
-
-def test_prepared_blocks_where_no_slab_is_to_be_had(compiled: bool) -> None:
-    slab = 1 << 21
-    spans: dict[str, Any] = {"slab_span_bytes": 1 << 28, "superslab_bytes": 1 << 26, "slab_bytes": slab}
-    prepared = prewarm_fronts.Params([prewarm_fronts.Prepared([slab], blocks=130)])
-    program = Program(compiled, [slab], huge_bytes=slab, run_cache_bytes=0, prewarm=prepared, **spans)
-    assert program.malloc("a", 5) == 0  # all 128 slabs and two runs came, and went; slab 0 last
-    assert program.counts(0, "refill", "direct", "acquire", "retire") == (131, 128, 129, 128)
-    assert program.totals("run_grow", "run_free", "heaps") == (2, 2, 1)

@@ -43,12 +43,13 @@ if TYPE_CHECKING:
     Foreign: TypeAlias = str
     Prewarm: TypeAlias = msgspec.Struct
     SizeLookup: TypeAlias = msgspec.Struct
+    Populate: TypeAlias = msgspec.Struct
 else:
     Front, Release, Hardening, Classifier, SlabChoice, Empties, Remote, Foreign = map(
         _choice_of,
         ("front", "release", "hardening", "classifier", "slab_choice", "empties", "remote", "foreign"),
     )
-    Prewarm, SizeLookup = map(_choice_of, ("prewarm", "size_lookup"))
+    Prewarm, Populate, SizeLookup = map(_choice_of, ("prewarm", "populate", "size_lookup"))
 Thp = Literal["system", "always", "grown", "never"]
 THPS: tuple[str, ...] = get_args(Thp)
 
@@ -125,6 +126,10 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prewarm: Annotated[
         Prewarm | None,
         _doc("blocks and slabs that a new heap prepares: its thread starts later and faults less while it runs"),
+    ] = None
+    populate: Annotated[
+        Populate | None,
+        _doc("pages that become resident together when they are committed: less time per page, more pages"),
     ] = None
 
     compile_flags: Annotated[

@@ -37,7 +37,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["owned"] = owned = plan.design.row("remote").OWNED
     scalars["budgeted"] = plan.design.row("release").BUDGETED
     scalars["store_step"] = plan.class_count if owned else 0
-    scalars["heap_slots"] = plan.slots_per_heap + plan.quarantine
+    scalars["heap_slots"] = heap_slots(plan)
     scalars["abandoned"] = scalars["free_node"] = scalars["oldest"] = scalars["newest"] = -1
     for field in records.HEAP_OFFSETS:
         scalars[f"heap_{field}"] = getattr(plan.layout, field)
@@ -47,8 +47,14 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["deaths"] = PARTS.index(application.deaths)
     scalars["replays"] = application.replays
     scalars["stride"] = 1
+    scalars["commit_step"] = commit_step(plan)
     scalars["slack_bytes"] = SLACK_BYTES + prepared_pages(plan) * PAGE
     return scalars
+
+
+def commit_step(plan: Plan) -> int:
+    """Return the bytes by which committed memory rises: a page, or a batch that is populated."""
+    return PAGE * plan.numbers.get("populate_pages", 1)
 
 
 def class_records(plan: Plan) -> Records:
@@ -82,7 +88,6 @@ def fresh_state(plan: Plan, application: Application) -> State:
     state.pages, state.blocks = np.zeros(0, records.PAGE_RECORD), np.zeros(0, records.BLOCK)
     state.bins = np.full(RUN_BINS, -1, np.int64)
     state.moved = np.empty(batch_room(plan), np.int64)
-    state.prepared = np.empty(max(_prepared(row, "blocks") for row in plan.classes), np.int64)
     state.timeline = np.zeros(records.SAMPLES, records.SAMPLE)
     return state
 
@@ -100,6 +105,11 @@ def slabs_per_event(plan: Plan) -> int:
     refill = max(-(-row.front.refill // row.blocks) for row in plan.classes) + 1
     blocks = sum(-(-_prepared(row, "blocks") // row.blocks) + refill for row in plan.classes if row.numbers)
     return refill + blocks + sum(_prepared(row, "slabs") for row in plan.classes)
+
+
+def heap_slots(plan: Plan) -> int:
+    """Return the slots of a heap: fronts, quarantine, and the blocks of a class that it prepares."""
+    return plan.slots_per_heap + plan.quarantine + max(_prepared(row, "blocks") for row in plan.classes)
 
 
 def _prepared(row: ClassPlan, what: str) -> int:
@@ -158,7 +168,7 @@ def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> R
     heap, cls = np.arange(heaps)[:, np.newaxis], np.arange(len(classes))[np.newaxis, :]
     first, offsets = classes["slot_base"][np.newaxis, :], plan.layout
     start = layout.HEAPS + heap * offsets.heap_bytes
-    longer["base"] = (plan.transfer_slots + heap * (plan.slots_per_heap + plan.quarantine) + first).ravel()
+    longer["base"] = (plan.transfer_slots + heap * heap_slots(plan) + first).ravel()
     longer["top_at"] = (start + layout.WORD * (1 + cls)).ravel()
     longer["end_at"] = longer["top_at"] + offsets.end
     longer["front_at"] = (start + offsets.front + layout.FRONT_BYTES * cls).ravel()

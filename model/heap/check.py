@@ -9,6 +9,7 @@ from heapsmith.model.compile.kernel import Records
 from heapsmith.model.constants import PAGE, RUN_CACHE_SLOTS
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import CheckFailed
+from heapsmith.model.heap.arrays import commit_step
 from heapsmith.model.heap.extents import huge_end
 from heapsmith.model.heap.heap import quarantine_base
 from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE, large_bytes
@@ -230,12 +231,14 @@ def _check_extents(state: State, page: int, end: int) -> int:
 def _check_committed(state: State, plan: Plan, given_back: int) -> None:
     """Check that committed is the sum of slabs, runs and mappings, without pages that went back.
 
-    With huge pages, the sum includes slabs without a class yet and the rest of the top's huge page.
+    With huge pages, the sum includes slabs without a class yet and the rest of the top's huge page;
+    with batches, the rest of the top's batch.
     """
     slabs = int(state.slabs["committed"][: state.slabs_made].sum())
     slabs += int((state.classes["left"] * state.classes["next_huge"]).sum()) * plan.slab_bytes
     is_huge = plan.thp_asked and state.top * PAGE > plan.thp_runs_from_bytes
-    pages = (huge_end(state.top) if is_huge else state.top) - given_back
+    step = commit_step(plan) // PAGE
+    pages = (huge_end(state.top) if is_huge else -(-state.top // step) * step) - given_back
     live = [(int(handle), int(asked)) for handle, asked in state.blocks if handle >= HUGE_CODE]
     huge = sum(large_bytes(state, handle, asked) for handle, asked in live)
     _equal("committed", state.committed, slabs + pages * PAGE + huge)

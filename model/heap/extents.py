@@ -6,6 +6,7 @@ A page record where an extent begins or ends has `extent`, the extent's length i
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import HUGE_PAGE, PAGE
+from heapsmith.model.heap.slabs import populate
 from heapsmith.model.memory.layout import RUNS, TOTAL_RELEASES, page_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, touch
@@ -45,6 +46,8 @@ def take_extents(state: State, first: int, pages: int) -> int:
         state.run_extents += 1
         holds, behind = int(state.pages[page]["holds"]), page + int(state.pages[page]["extent"])
         committed += holds * (min(behind, end) - page)
+        if holds == 0:
+            populate(state, RUNS + page * PAGE, (min(behind, end) - page) * PAGE)
         if behind > end:
             set_extent(state, end, behind - end, holds)
         page = behind

@@ -2,7 +2,7 @@
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
-from heapsmith.model.heap.heap import allocate_small, free_small, heap_for
+from heapsmith.model.heap.heap import allocate_small, free_small, heap_for, quarantine_base
 from heapsmith.model.heap.large import RUN_CODE, allocate_large, free_large
 from heapsmith.model.heap.slabs import acquire
 from heapsmith.model.memory import layout
@@ -50,16 +50,17 @@ def prepare_blocks(state: State, heap: int, cls: int) -> None:
     """Allocate blocks of a class, linked through their first words, and free them, last first."""
     limit = int(state.classes[cls]["prewarm_blocks"])
     made = 0
+    base = quarantine_base(state, heap) + state.quarantine
     while made < limit:
         block = prepared_block(state, heap, cls)
         if block < 0:
             break
         touch(state.listener, start_of(state, block), 1)
-        state.prepared[made] = block
+        state.slots[base + made] = block
         made += 1
     while made > 0:
         made -= 1
-        block = int(state.prepared[made])
+        block = int(state.slots[base + made])
         touch(state.listener, start_of(state, block), 0)
         if block >= RUN_CODE:
             free_large(state, heap, block, int(state.classes[cls]["usable"]))

@@ -102,7 +102,7 @@ SCALARS = record_type(
     "budgeted",  # 1: a budget bounds the age queues
     "by_row",  # 1: malloc and free try the row of the class before the class's own functions
     "slab_words",  # words of 32 marks per slab
-    "heap_slots",  # slots of a heap: its fronts and its quarantine
+    "heap_slots",  # slots of a heap: its fronts, its quarantine, and the blocks of a class that it prepares
     "store_step",  # stores from a heap's first to the next heap's; 0: heaps share the stores
     *TOTAL_FIELDS.values(),
     "abandoned",  # head of the LIFO list of abandoned heaps
@@ -132,6 +132,7 @@ SCALARS = record_type(
     "deaths",
     "replays",
     "writable",  # pages of the run span that the library has made writable
+    "commit_step",  # bytes by which the committed bytes of a slab and below the top rise
     "slack_bytes",  # what an event may touch for the first time besides its block
     "wanted_bytes",  # room in `listener` that the next event needs
     "samples",  # points of the time line

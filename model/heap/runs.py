@@ -12,7 +12,7 @@ from heapsmith.model.constants import PAGE, RUN_BEST_OF, RUN_BINS
 from heapsmith.model.heap.age import join, leave
 from heapsmith.model.heap.extents import huge_end, join_extents, release_extents, set_extent, take_extents
 from heapsmith.model.heap.records import RUN_AGE
-from heapsmith.model.heap.slabs import commit, commit_calls
+from heapsmith.model.heap.slabs import commit, commit_calls, populate
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import page_at
 from heapsmith.model.memory.state import State
@@ -149,18 +149,20 @@ def committed_end(state: State, top: int) -> int:
     """Return the end of the committed pages for this top, apart from those of free runs."""
     if state.thp_asked == 1 and top > state.thp_runs_from_bytes // PAGE:
         return huge_end(top)
-    return top
+    step = state.commit_step // PAGE
+    return (top + step - 1) & -step
 
 
 @kernel
 def raise_top(state: State, top: int) -> None:
-    """Raise the top, by whole huge pages if asked for; `full`: the page records may be too few."""
-    end = committed_end(state, top)
-    commit(state, (end - committed_end(state, state.top)) * PAGE)
+    """Raise the top, by whole huge pages or batches if asked for; `full`: the page records may be too few."""
+    begin, end = committed_end(state, state.top), committed_end(state, top)
+    commit(state, (end - begin) * PAGE)
     if state.thp_asked == 1:
         ahead = max(state.thp_runs_from_bytes // PAGE, huge_end(state.top))
         if end > ahead:
             on_huge(state.listener, layout.RUNS + ahead * PAGE, (end - ahead) * PAGE)
+    populate(state, layout.RUNS + begin * PAGE, (end - begin) * PAGE)
     if top > state.writable:
         first, step = state.writable, state.run_step_pages
         state.writable = min((top + step - 1) & -step, state.run_span_pages)

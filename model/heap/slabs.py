@@ -7,7 +7,7 @@ from heapsmith.model.heap.records import SLAB_AGE
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import count_at, slab_at
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import gone, on_huge, touch, touch_bytes
+from heapsmith.model.memory.touches import gone, on_huge, populated, touch, touch_bytes
 from heapsmith.model.policy.classifier import slab_lines, superslab_place
 from heapsmith.model.policy.empties import pool_of, retired_of
 from heapsmith.model.policy.hardening.lines import map_is_released
@@ -27,6 +27,14 @@ def commit(state: State, size: int) -> None:
     state.committed = committed
     if committed > state.committed_peak:
         state.committed_peak = committed
+
+
+@kernel
+def populate(state: State, address: int, size: int) -> None:
+    """Make memory resident that is being committed, with one call, if the design does so."""
+    if state.populate_pages > 0 and size > 0:
+        state.memory_calls += 1
+        populated(state.listener, address, size)
 
 
 @kernel
@@ -105,6 +113,7 @@ def new_slab(state: State, pool: int, cls: int) -> int:
                 state.slabs_per_superslab * layout.SLAB_BYTES,
                 1,
             )
+            populate(state, layout.SPAN + place * state.slab_bytes, superslab_bytes)
             commit(state, superslab_bytes)
     slab = state.slabs_made
     state.slabs[slab]["place"] = state.classes[pool]["next_place"]

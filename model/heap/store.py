@@ -2,8 +2,7 @@
 
 from heapsmith.model.compile.bits import bit_index
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
-from heapsmith.model.constants import PAGE
-from heapsmith.model.heap.slabs import WORD_MASK, WORD_SHIFT, acquire, commit, marks_at, retire
+from heapsmith.model.heap.slabs import WORD_MASK, WORD_SHIFT, acquire, commit, marks_at, populate, retire
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at, count_at, slab_at
 from heapsmith.model.memory.state import State
@@ -92,9 +91,11 @@ def take_fresh(state: State, slab: int, cls: int, at: int, want: int) -> int:
     state.slabs[slab]["out"] += count
     state.classes[cls]["carve"] += count
     end = int(state.classes[cls]["first"]) + carved * int(state.classes[cls]["stride"])
-    committed = min((end + PAGE - 1) & -PAGE, state.slab_bytes)
+    committed = min((end + state.commit_step - 1) & -state.commit_step, state.slab_bytes)
     if committed > state.slabs[slab]["committed"]:
-        commit(state, committed - int(state.slabs[slab]["committed"]))
+        before = int(state.slabs[slab]["committed"])
+        populate(state, layout.SPAN + int(state.slabs[slab]["place"]) * state.slab_bytes + before, committed - before)
+        commit(state, committed - before)
         state.slabs[slab]["committed"] = committed
     return count
 

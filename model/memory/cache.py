@@ -157,6 +157,18 @@ def is_huge_by_tlb2(listener: Ints, page: int, small: int, huge: int, write: int
 
 
 @kernel
+def populate(listener: Ints, address: int, size: int) -> None:
+    """Make the pages in [address, address + size) resident, as a call does; no TLB knows them yet."""
+    small = int(listener[words.FAULTS_4K])
+    for page in range(address >> PAGE_SHIFT, (address + size) >> PAGE_SHIFT):
+        faults = int(listener[words.FAULTS_4K] + listener[words.FAULTS_2M])
+        is_huge = page_is_huge(listener, page, 1)
+        if listener[words.FAULTS_4K] + listener[words.FAULTS_2M] > faults and listener[words.ZEROES] == 1:
+            zero(listener, page, is_huge)
+    listener[words.POPULATED] += int(listener[words.FAULTS_4K]) - small
+
+
+@kernel
 def zero(listener: Ints, page: int, is_huge: bool) -> None:
     """Zero a page that became resident, as the OS does; misses of the zeroing are not counted."""
     misses, behind = int(listener[words.L1_MISSES]), int(listener[words.L2_MISSES])

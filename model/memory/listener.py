@@ -30,6 +30,7 @@ class Touches(msgspec.Struct, frozen=True):
     tlb2_misses: int  # first-level misses that the second level lacked
     faults_4k: int  # first touches of a page; two faults if the first is a read
     faults_2m: int  # first touches of a huge page
+    populated: int  # of faults_4k, pages that one call made resident with others
     mispredicted: int  # branches of malloc and free (model/memory/branches.py)
     resident_bytes: int  # bytes at the end
     resident_peak: int

@@ -27,6 +27,5 @@ class State(Columns):
     bins: Ints
     blocks: Records
     moved: Ints
-    prepared: Ints
     addresses: Ints
     timeline: Records

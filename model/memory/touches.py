@@ -8,7 +8,7 @@ listener. With NONE, each function here compiles to nothing. Addresses are bytes
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel, large_hit_path
 from heapsmith.model.memory import words
 from heapsmith.model.memory.branches import predict
-from heapsmith.model.memory.cache import look, look_through, switch_to
+from heapsmith.model.memory.cache import look, look_through, populate, switch_to
 from heapsmith.model.memory.distances import measure
 from heapsmith.model.memory.resident import become_huge, leave_memory
 
@@ -58,6 +58,13 @@ def gone(listener: Ints, address: int, size: int) -> None:
     """Take whole pages out of memory and all TLBs: they went back to the OS (madvise, munmap)."""
     if SINK == CACHES:
         leave_memory(listener, address, size)
+
+
+@hit_path
+def populated(listener: Ints, address: int, size: int) -> None:
+    """Make whole pages resident with one call, each with its fault."""
+    if SINK == CACHES:
+        populate(listener, address, size)
 
 
 @hit_path

@@ -30,6 +30,7 @@ RESIDENT_PEAK = 18
 RESIDENT_SUM = 19  # sum of RESIDENT_BYTES after each event
 EVENTS = 20
 MISPREDICTED = 21  # mispredicted branches
+POPULATED = 22  # of FAULTS_4K, those in calls that populate
 
 # The private levels of a core. At a level's word: the offset of its table in the core's row; behind
 # it: its sets - 1, and its ways.

@@ -22,6 +22,7 @@ from heapsmith.model.policy import (
     front,
     hardening,
     lookup,
+    populate,
     prewarm,
     release,
     remote,
@@ -40,6 +41,7 @@ TABLES: dict[str, Table] = {
     "foreign": foreign.ROWS,
     "prewarm": prewarm.ROWS,
     "size_lookup": lookup.ROWS,
+    "populate": populate.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 

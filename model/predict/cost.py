@@ -21,7 +21,17 @@ unlike pages that a process gave back and gets again. Each page size counts as i
 resident bytes.
 """
 
-MEMORY = ("fault.4k", "fault.4k.far", "fault.2m", "fault.2m.far", "syscall", "release", "miss.llc", "miss.tlb2")
+MEMORY = (
+    "fault.4k",
+    "populate.4k",
+    "fault.4k.far",
+    "fault.2m",
+    "fault.2m.far",
+    "syscall",
+    "release",
+    "miss.llc",
+    "miss.tlb2",
+)
 """Kinds whose time depends on other cores; it drifts differently on a shared machine."""
 
 BY_ROW = ("alloc.stack", "free.stack.")
@@ -209,7 +219,8 @@ def _misses(simulation: Simulated) -> Kinds:
         "miss.tlb1": touches.tlb1_misses - touches.tlb2_misses,
         "miss.tlb2": touches.tlb2_misses,
         "miss.branch": touches.mispredicted,
-        "fault.4k": touches.faults_4k,
+        "fault.4k": touches.faults_4k - touches.populated,
+        "populate.4k": touches.populated,
         "fault.4k.far": min(touches.faults_4k, peak / PAGE) * far,
         "fault.2m": touches.faults_2m,
         "fault.2m.far": min(touches.faults_2m, peak / HUGE_PAGE) * far,

@@ -1,0 +1,33 @@
+"""Populate in batches: pages become resident by one call for several, when they are committed."""
+
+from typing import Any
+
+import msgspec
+
+from heapsmith.model.constants import HUGE_PAGE, PAGE
+
+NAME = "batches"
+NUMBERS = ("populate_pages",)
+
+
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
+    """Pages of the spans become resident when they are committed, some at once.
+
+    pages: pages of a batch, a power of two. A page of a batch of 16 takes about 30 % less time than
+    a page fault; pages that the program does not touch cost memory, and time for nothing.
+    """
+
+    pages: int = 16
+
+
+def why_not_valid(params: Params) -> str | None:
+    """Return why there is no such batch, or None."""
+    most = HUGE_PAGE // PAGE
+    if not 1 <= params.pages <= most or params.pages & (params.pages - 1):
+        return f"pages: {params.pages}; expected a power of two, 1 to {most}"
+    return None
+
+
+def numbers(design: Any) -> dict[str, int]:
+    """Return the pages of a batch."""
+    return {"populate_pages": design.populate.pages}

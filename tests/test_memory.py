@@ -1,0 +1,67 @@
+"""Memory from the system against docs/machine.md sections 3 and 6, by hand: prepared blocks, batches of pages."""
+
+from typing import Any
+
+from program import RUN, Program, plain_and_compiled
+
+from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.populate import batches as populate_batches
+from heapsmith.model.policy.prewarm import fronts as prewarm_fronts
+from heapsmith.model.policy.release import budget as release_budget
+
+pytestmark = plain_and_compiled
+
+
+def test_a_new_heap_prepares_blocks(compiled: bool) -> None:
+    prepared = [prewarm_fronts.Prepared([64], blocks=3, slabs=2), prewarm_fronts.Prepared([256], blocks=1)]
+    front = front_array_stack.Params(capacity=2, refill=2, flush=1)
+    program = Program(compiled, [64, 128, 256], front, prewarm=prewarm_fronts.Params(prepared))
+    # Of slab 1, which was added last, come blocks 0 and 1, then 2 and 3. Blocks 2, 1 and 0 go: 3 and 2 are flushed.
+    assert program.malloc("a b c", 64) == [4096, 4096 + 64, 4096 + 128]
+    assert program.counts(0, "acquire", "carve", "reuse", "push", "flush", "flushed") == (2, 4, 2, 3, 2, 2)
+    assert program.counts(0, "hit0", "refill", "refilled") == (1 + 2, 3, 6)
+    assert program.counts(2, "acquire", "refill", "refilled", "push", "hit0") == (1, 1, 2, 1, 0)
+    assert program.malloc("d", 128, thread=1) == 12288  # the second heap prepares no slab
+    assert program.counts(0, "acquire", "push", "refill") == (2, 6, 5)
+    program.exit(1)
+    program.malloc("e", 128, thread=2)  # adopted: nothing is prepared
+    assert program.counts(0, "push") == (6,)
+
+
+def test_a_free_that_makes_a_heap_prepares_it(compiled: bool) -> None:
+    prepared = [prewarm_fronts.Prepared([64], blocks=4)]
+    front = front_array_stack.Params(capacity=4, refill=4, flush=4)
+    program = Program(compiled, [64], front, prewarm=prewarm_fronts.Params(prepared))
+    assert program.malloc("a b", 64) == [0, 64]
+    program.free("a", thread=1)  # four blocks fill its front before; they are flushed
+    assert program.totals("heaps") == (2,)
+    assert program.counts(0, "push", "flush", "flushed", "hit0") == (4 + 4 + 1, 1, 4, 3 + 2 + 3)
+    assert program.malloc("c", 64, thread=1) == 0
+
+
+def test_prepared_blocks_where_no_slab_is_to_be_had(compiled: bool) -> None:
+    slab = 1 << 21
+    spans: dict[str, Any] = {"slab_span_bytes": 1 << 28, "superslab_bytes": 1 << 26, "slab_bytes": slab}
+    prepared = prewarm_fronts.Params([prewarm_fronts.Prepared([slab], blocks=130)])
+    program = Program(compiled, [slab], huge_bytes=slab, run_cache_bytes=0, prewarm=prepared, **spans)
+    assert program.malloc("a", 5) == 0  # all 128 slabs and two runs came, and went; slab 0 last
+    assert program.counts(0, "refill", "direct", "acquire", "retire") == (131, 128, 129, 128)
+    assert program.totals("run_grow", "run_free", "heaps") == (2, 2, 1)
+
+
+def test_committed_bytes_rise_by_batches(compiled: bool) -> None:
+    fields: dict[str, Any] = {"populate": populate_batches.Params(2), "release": release_budget.Params(0, 0, 0)}
+    program = Program(compiled, [1536], slab_bytes=16384, run_cache_bytes=0, **fields)
+    sizes: list[int] = []
+    for name in ("a", "b", "c", "d", "e", "f"):
+        program.malloc(name, 1536)
+        sizes += program.totals("committed")
+    assert sizes == [8192] * 5 + [16384]
+    assert program.malloc("g", 4096 * 3) == RUN  # top rises to 3, and 4 pages are committed
+    assert program.totals("committed") == (16384 + 4 * 4096,)
+    assert program.malloc("h", 4096) == RUN + 3
+    assert program.totals("committed") == (16384 + 4 * 4096,)
+    program.free("g")
+    assert program.totals("committed", "released_bytes") == (16384 + 4096, 3 * 4096)
+    assert program.malloc("i", 8192) == RUN  # two of three pages come back, no more
+    assert program.totals("committed") == (16384 + 3 * 4096,)
