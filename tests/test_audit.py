@@ -21,6 +21,7 @@ from heapsmith.model.files import scratch
 from heapsmith.model.policy.emitted import Hit
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
+from heapsmith.model.policy.front import hot_over_list as front_hot_over_list
 from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.front import none as front_none
 from heapsmith.model.policy.front import ring_over_list as front_ring_over_list
@@ -40,8 +41,9 @@ FRONTS = [
     ClassFront([112], front_array_stack.Params(capacity=1)),
     ClassFront([128], front_ring_over_list.Params()),
     ClassFront([144], front_ring_over_list.Params(capacity=1)),
+    ClassFront([160], front_hot_over_list.Params()),
 ]
-EVERY_FRONT = Design("every-front", [16, 32, 48, 64, 80, 96, 112, 128, 144, 2048], class_front=FRONTS)
+EVERY_FRONT = Design("every-front", [16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 2048], class_front=FRONTS)
 
 
 def complaints(report: AuditReport) -> list[str]:

@@ -21,6 +21,7 @@ from heapsmith.model.heap.records import AGES, COUNTS, TOTALS
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
+from heapsmith.model.policy.front import hot_over_list as front_hot_over_list
 from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.front import ring_over_list as front_ring_over_list
 from heapsmith.model.policy.front import two_level as front_two_level
@@ -37,6 +38,7 @@ FRONTS: list[Front] = [
     front_linked_list.Params(capacity=6, refill=4, flush=6),
     front_two_level.Params(capacity=3, list_capacity=5, refill=2, spill=2, promote=3, flush=3),
     front_ring_over_list.Params(capacity=2, list_capacity=5, refill=2, spill=2, promote=2, flush=3),
+    front_hot_over_list.Params(capacity=2, list_capacity=5, refill=4, flush=3),
 ]
 RELEASES: list[Release] = [release_keep.Params(), release_budget.Params(slab_budget_bytes=8192, run_budget_bytes=40960)]
 HARDENINGS: list[Hardening] = [hardening_off.Params(), hardening_full.Params(quarantine=7)]

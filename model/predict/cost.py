@@ -119,10 +119,14 @@ def _fronts(plan: Plan, simulation: Simulated) -> Counts:
         if not policy.row("front", front).BATCHED:
             yield f"flush.block.{front}", of["flushed"][i]
         yield "flush.block.none", of["direct"][i]
-        yield "spill", of["spill"][i]
-        yield "spill.block", of["spill"][i] * row.front.spill
-        yield "promote", of["hit1"][i]
-        yield "promote.block", of["hit1"][i] * row.front.promote
+        if getattr(policy.row("front", front), "SINGLE", False):
+            yield "spill.single", of["spill"][i]
+            yield "promote.single", of["hit1"][i]
+        else:
+            yield "spill", of["spill"][i]
+            yield "spill.block", of["spill"][i] * row.front.spill
+            yield "promote", of["hit1"][i]
+            yield "promote.block", of["hit1"][i] * row.front.promote
         yield "remote.drained", of["drained"][i]
 
 

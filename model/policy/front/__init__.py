@@ -1,8 +1,9 @@
 """Fronts: where a thread keeps the free blocks of a class (docs/machine.md section 4).
 
 A row has Params, `derive(params, stride)` (a FrontPlan), LEVELS, IS_STACK, BATCHED, CODE
-(model/policy/emitted.py), and the kernels below; most have a default in common.py. `front` is the
-index of the heap's front of class `cls`. Batches go through `state.moved`.
+(model/policy/emitted.py), and the kernels below; most have a default in common.py. SINGLE, if it
+has it, says that single blocks go between its levels. `front` is the index of the heap's front of
+class `cls`. Batches go through `state.moved`.
 """
 
 from heapsmith.model.compile.dispatch import dispatched, rows_of

@@ -15,6 +15,8 @@ from heapsmith.model.policy.front.common import (
     list_lines,
     overflow_lines,
     refill_of,
+    stack_drain_lines,
+    stack_shift,
     why_not_batch,
     why_not_bytes,
     why_not_level,
@@ -175,3 +177,17 @@ def room_lines(state: State, front: int, cls: int) -> None:
     if listed + int(state.classes[cls]["spill_batch"]) > state.classes[cls]["list_capacity"]:
         touch(state.listener, class_at(cls) + layout.CLASS_FLUSH, 0)
         newest_lines(state, front, cls, min(int(state.classes[cls]["flush_batch"]), listed))
+
+
+@kernel
+def drain_stack(state: State, front: int, cls: int) -> int:
+    """Move all blocks of a stack over a list to `moved`, in drain order; return how many."""
+    count = stack_shift(state, front, int(state.fronts[front]["held"]), 0)
+    return count + newest_listed(state, front, cls, count, int(state.fronts[front]["listed"]))
+
+
+@kernel
+def drain_stack_lines(state: State, front: int, cls: int) -> None:
+    """Touch what a drain of the stack and the list touches."""
+    stack_drain_lines(state, front, cls)
+    list_drain_lines(state, front, cls)

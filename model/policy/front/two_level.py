@@ -4,13 +4,13 @@ from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.state import State
 from heapsmith.model.policy.emitted import FrontCode, Function
+from heapsmith.model.policy.front import listed
 from heapsmith.model.policy.front.common import (
     NO_BLOCK,
     FrontPlan,
     bounded,
     links_lines,
     slots_lines,
-    stack_drain_lines,
     stack_fill,
     stack_push,
     stack_push_lines,
@@ -18,14 +18,11 @@ from heapsmith.model.policy.front.common import (
 )
 from heapsmith.model.policy.front.listed import (
     OverList,
-    list_drain_lines,
     make_room_in_list,
-    newest_listed,
     plan_over_list,
     promoted,
     promoted_lines,
     room_lines,
-    spill_overflow_lines,
     spill_to_list,
     why_not_over_list,
 )
@@ -72,11 +69,7 @@ def push(state: State, front: int, cls: int, block: int) -> int:
     return flushed
 
 
-@kernel
-def drain(state: State, front: int, cls: int) -> int:
-    """Move all blocks to `moved`, level 0 oldest first, level 1 newest first; return how many."""
-    count = stack_shift(state, front, int(state.fronts[front]["held"]), 0)
-    return count + newest_listed(state, front, cls, count, int(state.fronts[front]["listed"]))
+drain, drain_lines = listed.drain_stack, listed.drain_stack_lines
 
 
 @kernel
@@ -87,14 +80,7 @@ def promote_lines(state: State, heap: int, front: int, cls: int) -> None:
         slots_lines(state, front, cls, batch - 1, layout.CLASS_PROMOTE)
 
 
-@kernel
-def drain_lines(state: State, front: int, cls: int) -> None:
-    """Touch what a drain of the stack and the list touches."""
-    stack_drain_lines(state, front, cls)
-    list_drain_lines(state, front, cls)
-
-
-overflow_lines = spill_overflow_lines
+overflow_lines = listed.spill_overflow_lines
 
 
 @hit_path
