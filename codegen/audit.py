@@ -17,6 +17,7 @@ from heapsmith.codegen.figures import audit_figures
 from heapsmith.codegen.generate import HEADER, PURPOSES, RUNTIME, UNIT
 from heapsmith.codegen.shape import audit_shape
 from heapsmith.codegen.toolchain import Compiler, complaints, find_gcc
+from heapsmith.model import policy
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import CheckFailed
@@ -33,7 +34,7 @@ INLINED = ("pop", "push", "free_small")
 
 COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"
 DIRECTIVES = {
-    "plan.h": {"#pragma once"},
+    "plan.h": {"#pragma once", *(f"#define {name} {name}" for name in map(str.upper, policy.NUMBERS))},
     "fast.c": {"#pragma GCC visibility push(hidden)", "#pragma GCC visibility pop"},
     UNIT: {"#define _GNU_SOURCE", "#ifndef HEAPSMITH_ARCHIVE", "#endif"},
     HEADER: {

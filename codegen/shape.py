@@ -14,7 +14,7 @@ from heapsmith.model.policy.emitted import Function
 
 HELPERS = frozenset(
     {"count_checked", "size_to_class", "slab_of", "in_slab_span", "hs_stack_popped", "hs_stack_pushed"}
-    | {"hs_write_header", "link_set", "link_next", "link_take", "hs_born", "hs_dies", "hs_is_live"}
+    | {"hs_write_header", "link_set", "link_next", "link_decoded", "link_take", "hs_born", "hs_dies", "hs_is_live"}
     | {"count_own", "word_set", "word_subtract"}
 )
 """Inline functions that hot functions may call. They have no loop and call only each other."""

@@ -69,7 +69,13 @@ struct heap {
     size_t span_bytes;
     uint8_t row_of[DIRECT_LIMIT + 1]; /* the row of a request's class, by its bytes; all 0 in hs_no_heap */
     struct front front[CLASS_COUNT];
-    struct block *remote; /* frees by other threads: LIFO, any thread pushes, the owner takes all */
+#ifdef DRAIN_INTERVAL
+    int64_t flushes; /* since the last drain, of the owner alone */
+#endif
+#ifdef REMOTE_WORDS
+    uintptr_t remote_part[REMOTE_WORDS]; /* what the kind of remote list has besides: remote/ says what */
+#endif
+    struct block *remote; /* frees by other threads: any thread pushes, the owner takes all */
     struct heap *next;    /* LIFO of abandoned heaps, under the pool lock */
     struct heap *earlier; /* all heaps ever created, newest first; written before the heap is published, under the pool lock */
     struct store store;   /* the slabs that this heap owns, where heaps own slabs */

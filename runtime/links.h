@@ -15,12 +15,29 @@ static inline void link_set(struct block *block, const struct block *next)
     block->link = (uintptr_t)next ^ (ENCODE_LINKS ? hs_link_key ^ (uintptr_t)block >> 12 : 0);
 }
 
-static inline struct block *link_next(const struct block *block)
+static inline struct block *link_decoded(const struct block *block, uintptr_t link)
 {
-    struct block *next = (struct block *)(block->link ^ (ENCODE_LINKS ? hs_link_key ^ (uintptr_t)block >> 12 : 0));
+    struct block *next = (struct block *)(link ^ (ENCODE_LINKS ? hs_link_key ^ (uintptr_t)block >> 12 : 0));
     if (ENCODE_LINKS && next != NULL && (!in_slab_span(next) || (uintptr_t)next % GRAIN != 0))
         hs_misuse("a block was written to after its free", block);
     return next;
+}
+
+static inline struct block *link_next(const struct block *block)
+{
+    return link_decoded(block, block->link);
+}
+
+/* The same for links that one thread stores while another looks at them. */
+static inline void link_store(struct block *block, const struct block *next)
+{
+    uintptr_t link = (uintptr_t)next ^ (ENCODE_LINKS ? hs_link_key ^ (uintptr_t)block >> 12 : 0);
+    __atomic_store_n(&block->link, link, __ATOMIC_RELAXED);
+}
+
+static inline struct block *link_load(const struct block *block)
+{
+    return link_decoded(block, __atomic_load_n(&block->link, __ATOMIC_RELAXED));
 }
 
 /* The same when the block leaves its list: zero again where hardening looks for writes after the free. */

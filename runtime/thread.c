@@ -30,6 +30,16 @@ void hs_drain_fronts(struct heap *heap)
             hs_class[class].drain(heap, class);
 }
 
+#ifdef DRAIN_INTERVAL
+void hs_flushed(struct heap *heap)
+{
+    if (++heap->flushes < DRAIN_INTERVAL)
+        return;
+    heap->flushes = 0;
+    remote_drain(heap);
+}
+#endif
+
 static void give_up(struct heap *heap)
 {
     hardening_empty(heap);
@@ -146,10 +156,21 @@ struct heap *hs_heap_after(struct heap *heap)
     return heap == &hs_no_heap ? __atomic_load_n(&newest_heap, __ATOMIC_ACQUIRE) : heap->earlier;
 }
 
+#ifdef REMOTE_IS_LOCKED
+static void forget_remote_locks(void)
+{
+    for (struct heap *heap = newest_heap; heap != NULL; heap = heap->earlier)
+        remote_after_fork(heap);
+}
+#endif
+
 /* Not inside start(): registering may allocate. */
 __attribute__((constructor)) static void register_fork(void)
 {
     hs_started();
+#ifdef REMOTE_IS_LOCKED
+    pthread_atfork(NULL, NULL, forget_remote_locks);
+#endif
     hs_locks_over_fork();
 }
 

@@ -25,6 +25,16 @@ static inline bool hs_filled_meanwhile(struct heap *heap)
     return came;
 }
 
+/* The heap's thread freed a block, and its front gave blocks to the store for it: the remote list may be due. */
+#ifdef DRAIN_INTERVAL
+void hs_flushed(struct heap *heap);
+#else
+static inline void hs_flushed(struct heap *heap)
+{
+    (void)heap;
+}
+#endif
+
 /* The heap itself, or the one that a thread without any gets now; hs_no_heap if it gets none. */
 static inline struct heap *hs_heap_of(struct heap *heap)
 {

@@ -171,6 +171,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     if chosen["size_lookup"] == "computed":
         chosen["sizes"] = EVEN_STEPS
     numbers |= {"steps": 2, "granularity": chosen.get("grain", 16)}
+    numbers["drain_interval"] = (1, 2, 5)[index // 2 % 3]
     numbers["groups"] = [chosen["sizes"][1::3], chosen["sizes"][2:3]]
     numbers["pages"] = (4, 1, 16)[turn % 3]
     numbers["classes"] = [
@@ -179,8 +180,9 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     ]
     for field in FACTORS.keys() & policy.TABLES.keys():
         row = policy.row(field, chosen[field])
-        off = None if hasattr(row, "OFF") else row.NAME
-        chosen[field] = _with_numbers(row, numbers) if hasattr(row, "Params") else off
+        is_word = not hasattr(row, "Params") or (getattr(row, "IS_WORD", False) and index % 2 == 0)
+        word = None if hasattr(row, "OFF") else row.NAME
+        chosen[field] = word if is_word else _with_numbers(row, numbers)
     if chosen["thp"] in ("always", "grown"):
         chosen["superslab_bytes"] = HUGE_PAGE
         chosen |= {"thp_slabs_from_bytes": HUGE_PAGE, "thp_runs_from_bytes": HUGE_PAGE}

@@ -32,6 +32,10 @@ WRONG = [
     ("sizes = [16]\nclassifier = 'class_region'", "empties: 'shared' cannot go with classifier 'class_region'"),
     ("sizes = [16]\nclassifier = 'slabmap'", "classifier: unknown policy 'slabmap'; did you mean 'slab_map'?"),
     ("sizes = [16]\nremote = 'owner'", "remote: unknown policy 'owner'; did you mean 'owner_list'?"),
+    (
+        "sizes = [16]\nremote = { kind = 'owner_list', drain_interval = 0 }",
+        "remote.drain_interval: 0; expected 1 to 1073741824",
+    ),
     ("sizes = [16]\nfrnt = 1", "unknown field 'frnt'; did you mean 'front'?"),
     (
         "sizes = [16]\nfront = { kind = 'fifo_rign' }",

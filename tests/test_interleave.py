@@ -19,11 +19,16 @@ PROGRAMS = {
     "litmus": ("litmus.c",),
     "lock": ("lock_cases.c", "lock.c"),
     "list": ("list_cases.c", "lock.c", "remote/owner_list.c", "classifier/slab_map.c"),
+    "mutex": ("list_cases.c", "lock.c", "remote/owner_mutex.c", "classifier/slab_map.c"),
+    "queue": ("list_cases.c", "lock.c", "remote/owner_queue.c", "classifier/slab_map.c"),
     "life": ("life_cases.c", "lock.c"),
     "run": ("run_cases.c", "lock.c", "runs.c", "run_pages.c"),
     "peak": ("peak_cases.c", "counters.c"),
 }
 """The sources under exploration; of `tests/interleave`, or else of the runtime."""
+
+DEFINES = {"mutex": ("-DREMOTE_WORDS=1",), "queue": ("-DREMOTE_WORDS=3", "-DFIFO=1")}
+"""What the plan.h of another design than `owner` defines."""
 
 BOUNDS = {"lock.c": ("LOCK_SPINS = 100", "LOCK_SPINS = 1"), "locks.c": ("PATIENCE = 1000", "PATIENCE = 2")}
 """Loops that only bide time, cut short: each of their rounds does the same."""
@@ -83,11 +88,12 @@ class Workshop:
         shutil.copytree(self.sources, root)
         self.change(mutant.file, mutant.old, mutant.new, root)
         parts = PROGRAMS[mutant.program]
-        self.link(mutant.program, root, root / "program", (mutant.file,) if mutant.file in parts else parts)
+        alone = mutant.file in parts and [row[0] for row in PROGRAMS.values()].count(parts[0]) == 1
+        self.link(mutant.program, root, root / "program", (mutant.file,) if alone else parts)
         return root / "program"
 
     def link(self, name: str, root: Path, out: Path, changed: tuple[str, ...]) -> None:
-        self.compile(EXPLORED, changed, root)
+        self.compile((*EXPLORED, *DEFINES.get(name, ())), changed, root)
         objects = [str(root / f"{file}.o") for file in (*PROGRAMS[name], *EXPLORER)]
         done = subprocess.run([self.gcc, *LINK, *objects, "-o", out], check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -177,6 +183,16 @@ CASES = [
     ("list", "list_told", [0, 2], 1_000),
     ("list", "recycle", [1, 2, 3], 3_600),
     ("list", "share_store", [0, 1, 2], 1_400),
+    ("mutex", "list_1x1", [0, 1], 100),
+    ("mutex", "list_2x1", [0, 1, 2], 170_000),
+    ("mutex", "list_1x2", [0, 1, 2], 5_000),
+    ("mutex", "list_told", [0, 2], 11_000),
+    ("mutex", "recycle", [1, 2, 3], 20_000),
+    ("queue", "list_1x1", [0, 1], 28),
+    ("queue", "list_2x1", [0, 1, 2], 13_000),
+    ("queue", "list_1x2", [0, 1, 2], 1_600),
+    ("queue", "list_told", [0, 1], 36),
+    ("queue", "recycle", [1, 2, 3], 5_000),
     ("peak", "peak_2x1", [3 << 16 | 3], 320),
     ("peak", "peak_3x1", [7 << 16 | 7], 23_000),
     ("peak", "peak_2x2", [2 << 16 | peak for peak in (4, 5, 6)], 1_100),
@@ -197,12 +213,17 @@ CASES = [
 
 BIG_CASES = [
     ("lock", "lock_3x2", [6], 12_000_000),
+    ("queue", "list_2x2", [0, 1, 2, 3, 4], 3_400_000),
+    ("queue", "list_own", [0, 1, 2, 3], 200_000),
+    ("queue", "list_twice", [0, 1, 2, 3], 3_800_000),
     ("peak", "peak_3x2", [2 << 16 | peak for peak in (16, 17, 18, 20, 21, 22)], 260_000),
     ("life", "live_3", [1, 2, 3], 8_000_000),
 ]
 
 
-@pytest.mark.parametrize(("program", "case", "outcomes", "transitions"), CASES, ids=[row[1] for row in CASES])
+@pytest.mark.parametrize(
+    ("program", "case", "outcomes", "transitions"), CASES, ids=["-".join(row[:2]) for row in CASES]
+)
 def test_every_interleaving(workshop: Workshop, program: str, case: str, outcomes: list[int], transitions: int) -> None:
     found = explore(workshop.program(program), case)
     assert found.outcomes == outcomes, found
@@ -210,7 +231,9 @@ def test_every_interleaving(workshop: Workshop, program: str, case: str, outcome
 
 
 @pytest.mark.big
-@pytest.mark.parametrize(("program", "case", "outcomes", "transitions"), BIG_CASES, ids=[row[1] for row in BIG_CASES])
+@pytest.mark.parametrize(
+    ("program", "case", "outcomes", "transitions"), BIG_CASES, ids=["-".join(row[:2]) for row in BIG_CASES]
+)
 def test_every_interleaving_of_more(
     workshop: Workshop, program: str, case: str, outcomes: list[int], transitions: int
 ) -> None:
@@ -218,7 +241,7 @@ def test_every_interleaving_of_more(
 
 
 RACE = "data race: another thread's write did not happen before this access"
-LIST = "remote/owner_list.c"
+LIST, MUTEX, QUEUE = "remote/owner_list.c", "remote/owner_mutex.c", "remote/owner_queue.c"
 MUTANTS = [
     Mutant("lock", "lock_2x1", "lock.h", "lock_self(), false, __ATOMIC_ACQUIRE", "lock_self(), false, 0", RACE),
     Mutant(
@@ -290,7 +313,34 @@ MUTANTS = [
     Mutant(
         "list", "list_2x1", "counters.h", "__atomic_fetch_add(counter, by, __ATOMIC_RELAXED)", "*counter += by", RACE
     ),
-    Mutant("list", "recycle", LIST, "    hs_lock_pool();", "", "data race"),
+    Mutant("list", "recycle", "remote/owned.h", "    hs_lock_pool();", "", "data race"),
+    Mutant("mutex", "list_2x1", MUTEX, "    lock_acquire(lock_of(owner));\n", "", "a block is lost"),
+    Mutant("mutex", "list_1x1", MUTEX, "    lock_acquire(lock_of(heap));\n", "", "data race"),
+    Mutant("mutex", "list_1x1", MUTEX, "    lock_release(lock_of(owner));\n", "", "deadlock"),
+    Mutant("mutex", "list_1x2", MUTEX, "    __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n", "", "a block"),
+    Mutant("queue", "list_1x1", QUEUE, "newest, __ATOMIC_ACQ_REL", "newest, __ATOMIC_ACQUIRE", RACE),
+    Mutant("queue", "list_1x1", QUEUE, "NULL, __ATOMIC_ACQ_REL", "NULL, __ATOMIC_RELEASE", RACE),
+    Mutant(
+        "queue",
+        "list_1x2",
+        QUEUE,
+        "    __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n    queue->taken_last ="
+        " __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);\n",
+        "    queue->taken_last = __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);\n"
+        "    __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n",
+        "a block is lost",
+    ),
+    Mutant(
+        "queue",
+        "list_2x1",
+        QUEUE,
+        "__atomic_exchange_n(&queue_of(owner)->last, newest, __ATOMIC_ACQ_REL);",
+        "__atomic_load_n(&queue_of(owner)->last, __ATOMIC_ACQUIRE); "
+        "__atomic_store_n(&queue_of(owner)->last, newest, __ATOMIC_RELEASE);",
+        "a block is lost",
+    ),
+    Mutant("queue", "list_2x1", QUEUE, "        if (more && next == NULL)\n            break;\n", "", "memory that"),
+    Mutant("queue", "list_twice", QUEUE, "    if (queue->taken != NULL)\n        return true;\n", "", "a block"),
     Mutant("run", "run_freed_twice", "runs.c", "&used, RUN_GONE, false", "&used, RUN_USED, false", "data race"),
     Mutant(
         "peak", "peak_2x1", "counters.c", "while (by > 0 && now > peak", "if (by > 0 && now > peak", "an increase has"

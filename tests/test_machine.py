@@ -10,7 +10,6 @@ from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import linked_list as front_linked_list
-from heapsmith.model.policy.front import two_level as front_two_level
 from heapsmith.model.policy.hardening import full as hardening_full
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.trace.reader import Chunk, Op
@@ -30,79 +29,6 @@ def test_heap_comes_with_a_small_block(compiled: bool) -> None:
     program.free("b", thread=2)  # thread 2 has no heap yet
     assert program.counts(0, "push", "direct") == (1, 0)
     assert program.totals("heaps") == (2,)
-
-
-def test_local_cache(compiled: bool) -> None:
-    program = Program(compiled, [16], front_array_stack.Params(capacity=4, refill=2))
-    assert program.malloc("a b", 16, thread=0) == [0, 16]
-    assert program.malloc("c", 16, thread=1) == 32
-    program.free("a", thread=1)
-    assert program.malloc("d", 16, thread=1) == 0
-    assert program.malloc("e", 16, thread=1) == 48
-    assert program.counts(0, "push", "remote", "drained", "direct") == (1, 0, 0, 0)
-
-
-def test_abandoned_heaps_are_adopted_last_first(compiled: bool) -> None:
-    program = Program(compiled, [16], remote="owner_list")
-    for thread in range(3):
-        assert program.malloc(f"a{thread}", 16, thread=thread) == 4096 * thread
-    program.exit(0)
-    program.exit(2)
-    assert program.malloc("b", 16, thread=5) == 2 * 4096 + 16
-    assert program.malloc("c", 16, thread=6) == 16
-    assert program.malloc("d", 16, thread=7) == 3 * 4096
-    assert program.totals("heaps", "adoptions") == (4, 2)
-
-
-def test_owner_list(compiled: bool) -> None:
-    program = Program(compiled, [16, 32], front_array_stack.Params(capacity=4, refill=1), remote="owner_list")
-    assert program.malloc("a b", 16, thread=0) == [0, 16]
-    assert program.malloc("c", 32, thread=0) == 4096
-    assert program.malloc("d", 16, thread=1) == 8192
-    program.free("a", thread=1)
-    program.free("c", thread=1)
-    program.free("b", thread=9)  # without a heap
-    program.free("d", thread=1)
-    assert program.counts(0, "remote", "drained", "push") == (2, 0, 1)
-    # Level 0 is empty: b, c, a are freed in this order, and the allocation hits a.
-    assert program.malloc("e", 16, thread=0) == 0
-    assert program.malloc("f", 32, thread=0) == 4096
-    assert program.counts(0, "remote", "drained", "push", "hit0", "refill") == (2, 2, 3, 1, 3)
-    assert program.counts(1, "remote", "drained", "push", "hit0", "refill") == (1, 1, 1, 1, 1)
-
-
-def test_owner_list_without_front(compiled: bool) -> None:
-    program = Program(compiled, [16], remote="owner_list")
-    assert program.malloc("a b c", 16, thread=0) == [0, 16, 32]
-    program.free("c b", thread=1)
-    program.free("a", thread=0)
-    assert program.counts(0, "direct", "drained") == (1, 0)
-    assert program.malloc("d", 16, thread=0) == 0
-    assert program.counts(0, "direct", "drained", "refill") == (3, 2, 4)
-
-
-def test_owner_list_drains_before_promotion(compiled: bool) -> None:
-    front = front_two_level.Params(capacity=2, list_capacity=4, refill=1, spill=2, promote=2)
-    program = Program(compiled, [16], front, remote="owner_list")
-    program.malloc("a b c d", 16, thread=0)
-    program.free("a b c", thread=0)  # a and b spill
-    program.free("d", thread=1)
-    assert program.malloc("e", 16, thread=0) == 32
-    assert program.malloc("f g h", 16, thread=0) == [48, 16, 0]
-    assert program.counts(0, "hit0", "hit1", "drained", "refill") == (3, 1, 1, 4)
-
-
-def test_abandoned_heap_keeps_its_remote_list(compiled: bool) -> None:
-    program = Program(compiled, [16], front_array_stack.Params(capacity=4, refill=1), remote="owner_list")
-    assert program.malloc("a b c", 16, thread=0) == [0, 16, 32]
-    program.free("c", thread=1)
-    program.exit(0)  # drains c and gives it to the store
-    assert program.counts(0, "drained", "push", "flushed") == (1, 1, 0)
-    program.free("a", thread=1)
-    program.free("b", thread=1)
-    assert program.malloc("d", 16, thread=2) == 0  # drained b, then a
-    assert program.malloc("e f", 16, thread=2) == [16, 32]
-    assert program.counts(0, "remote", "drained", "hit0", "refill", "reuse") == (3, 3, 2, 4, 1)
 
 
 # Quarantine.

@@ -27,7 +27,11 @@ BUILTIN = Path(__file__).resolve().parent.parent / "designs"
 def _choice_of(field: str) -> Any:
     """Return the type of a field that names a policy: the words of rows, and the Params of rows."""
     rows = policy.TABLES[field]
-    words = tuple(row.NAME for row in rows if not hasattr(row, "Params") and not hasattr(row, "OFF"))
+    words = tuple(
+        row.NAME
+        for row in rows
+        if (not hasattr(row, "Params") or getattr(row, "IS_WORD", False)) and not hasattr(row, "OFF")
+    )
     params = tuple(row.Params for row in rows if hasattr(row, "Params"))
     return Union[(Literal[words], *params) if words else params]  # noqa: UP007 - from a table
 

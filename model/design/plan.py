@@ -124,7 +124,7 @@ def make_plan(design: Design) -> Plan:
     header, tail = header_bytes(design), tail_bytes(design)
     bias = header + tail
     classes = _classes(design, header, tail)
-    options = _options(design)
+    options, numbers = _options(design), _numbers(design)
     transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
     dispatch = "stack" if any(row.stack for row in classes) else "table"
     inlines = dispatch == "stack" and not design.row("hardening").LIVE_MAP
@@ -156,10 +156,16 @@ def make_plan(design: Design) -> Plan:
         inline_alloc=inlines,
         inline_free=inlines and not design.row("remote").OWNED,
         layout=layout_of(
-            len(classes), direct_limit, constants.RUN_CACHE_SLOTS, options["quarantine_slots"], slots_per_heap, PAGE
+            len(classes),
+            direct_limit,
+            constants.RUN_CACHE_SLOTS,
+            options["quarantine_slots"],
+            slots_per_heap,
+            numbers.get("remote_words", 0) + ("drain_interval" in numbers),
+            PAGE,
         ),
         **{field: getattr(design, field) for field in FROM_DESIGN},
-        numbers=_numbers(design),
+        numbers=numbers,
         **_slab_span(design),
         **options,
     )

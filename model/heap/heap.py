@@ -7,7 +7,7 @@ from heapsmith.model.heap.store import give_batch, take
 from heapsmith.model.heap.transfer import keep_batch, take_batch
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.branches import ALLOC_SERVED, CLASS_OF_FREE, FREE_SERVED
-from heapsmith.model.memory.layout import block_at, class_at, count_at, heap_at, slab_at
+from heapsmith.model.memory.layout import class_at, count_at, heap_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, touch, touch_bytes
 from heapsmith.model.policy.classifier import class_lines
@@ -26,7 +26,7 @@ from heapsmith.model.policy.front import (
 from heapsmith.model.policy.front.common import NO_BLOCK
 from heapsmith.model.policy.hardening.lines import quarantine_lines
 from heapsmith.model.policy.lookup import size_lines
-from heapsmith.model.policy.remote import stays
+from heapsmith.model.policy.remote import join_lines, joins, leave_lines, look_lines, stays
 
 NO_HEAP = -1
 
@@ -92,7 +92,7 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
     """Allocate with an empty level 0: drain, promote, or refill; NO_BLOCK: the span is full."""
     block = NO_BLOCK
     if state.owned == 1:
-        touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)
+        look_lines(state, heap)
     if state.heaps[heap]["remote"] >= 0 or state.prewarm_end > 0:
         drain_remote(state, heap)
         front_look_lines(state, front, cls)
@@ -124,7 +124,15 @@ def free_small(state: State, heap: int, block: int) -> None:
         block = hold_back(state, heap, block)
         if block < 0:
             return
-    put_back(state, heap, block)
+    free_own(state, heap, block)
+
+
+@hit_path
+def free_own(state: State, heap: int, block: int) -> None:
+    """Send a freed block on, no drained one: its flush may make a drain due."""
+    flushed = put_back(state, heap, block)
+    if flushed > 0 and state.drain_interval > 0:
+        count_flush(state, heap)
 
 
 @kernel
@@ -162,49 +170,65 @@ def empty_quarantine(state: State, heap: int) -> None:
         place = (head + index) % state.quarantine
         quarantine_lines(state, heap, place)
         block = int(state.slots[base + place])
-        put_back(state, heap, block)
+        free_own(state, heap, block)
 
 
 @hit_path
-def put_back(state: State, heap: int, block: int) -> None:
-    """Send a freed block to a front or to its owner (sections 4 and 7)."""
+def put_back(state: State, heap: int, block: int) -> int:
+    """Send a freed block to a front or to its owner (sections 4 and 7); return how many a flush gave."""
     class_lines(state, block)
     if state.owned == 1:
         touch(state.listener, slab_at(state, block >> layout.SLAB_SHIFT) + layout.SLAB_OWNER, 0)
     if stays(state, heap, block >> layout.SLAB_SHIFT):
         if state.by_row == 0:
             branch(state.listener, CLASS_OF_FREE, block & layout.CLASS_MASK)
-        free_to_front(state, heap, block)
-    else:
-        state.classes[block & layout.CLASS_MASK]["remote"] += 1
-        owner = int(state.slabs[block >> layout.SLAB_SHIFT]["owner"])
-        touch(state.listener, heap_at(state, owner) + state.heap_remote, 1)
-        touch(state.listener, count_at(state, owner, block & layout.CLASS_MASK) + layout.COUNT_REMOTE, 1)
-        touch(state.listener, block_at(state, block), 1)
-        push_remote(state, owner, block)
+        return free_to_front(state, heap, block)
+    state.classes[block & layout.CLASS_MASK]["remote"] += 1
+    owner = int(state.slabs[block >> layout.SLAB_SHIFT]["owner"])
+    join_lines(state, owner, block)
+    push_remote(state, owner, block)
+    return 0
 
 
 @hit_path
-def free_to_front(state: State, heap: int, block: int) -> None:
-    """Free a block into the heap's front; a flush goes to the transfer cache or the store."""
+def free_to_front(state: State, heap: int, block: int) -> int:
+    """Free a block into the heap's front; return how many a flush gave to transfer cache or store."""
     cls = block & layout.CLASS_MASK
     front = heap * state.class_count + cls
     free_lines(state, heap, front, cls, block)
     flushed = front_push(state, front, cls, block)
     branch(state.listener, FREE_SERVED, int(flushed == 0))
     if flushed == 0:
-        return
+        return 0
     if state.owned == 0:
         touch(state.listener, layout.POOL_LOCK, 1)
     if state.classes[cls]["capacity"] == 0:
         touch(state.listener, count_at(state, heap, cls) + layout.COUNT_DIRECT, 1)
     if not keep_batch(state, heap, cls, flushed):
         give_batch(state, heap, state.moved, 0, flushed)
+    return flushed
+
+
+@kernel
+def count_flush(state: State, heap: int) -> None:
+    """Count a flush of the heap's thread; drain where so many are due."""
+    state.heaps[heap]["flushes"] += 1
+    touch(state.listener, heap_at(state, heap) + flushes_at(state), 1)
+    if state.heaps[heap]["flushes"] >= state.drain_interval:
+        state.heaps[heap]["flushes"] = 0
+        look_lines(state, heap)
+        drain_remote(state, heap)
+
+
+@kernel
+def flushes_at(state: State) -> int:
+    """Return where the count of flushes lies in a heap: before the words of the remote list."""
+    return state.heap_remote - layout.WORD * (1 + state.remote_words)
 
 
 @kernel
 def push_remote(state: State, owner: int, block: int) -> None:
-    """Push a block on its owner's remote list (LIFO); only the owner's thread pops, all at once."""
+    """Put a block on its owner's remote list; only the owner's thread takes, all at once."""
     node = state.free_node
     if node >= 0:
         state.free_node = state.nodes[node]["next"]
@@ -214,14 +238,15 @@ def push_remote(state: State, owner: int, block: int) -> None:
         if node + 1 > state.node_room:
             state.full = 1
     state.nodes[node]["block"] = block
-    state.nodes[node]["next"] = state.heaps[owner]["remote"]
-    state.heaps[owner]["remote"] = node
+    joins(state, owner, node)
 
 
 @kernel
 def drain_remote(state: State, heap: int) -> None:
-    """Free the whole remote list into the heap's own fronts, the block pushed last first."""
+    """Free the whole remote list into the heap's own fronts, from its head on."""
     node = int(state.heaps[heap]["remote"])
+    if node < 0:
+        return
     state.heaps[heap]["remote"] = -1
     while node >= 0:
         block = int(state.nodes[node]["block"])
@@ -229,11 +254,14 @@ def drain_remote(state: State, heap: int) -> None:
         state.nodes[node]["next"] = state.free_node
         state.free_node = node
         state.classes[block & layout.CLASS_MASK]["drained"] += 1
-        touch(state.listener, block_at(state, block), 0)
+        leave_lines(state, block, after >= 0)
         touch(state.listener, slab_at(state, block >> layout.SLAB_SHIFT) + layout.SLAB_CLASS_NUMBER, 0)
         touch(state.listener, count_at(state, heap, block & layout.CLASS_MASK) + layout.COUNT_DRAINED, 1)
         put_back(state, heap, block)
         node = after
+    if state.drain_interval > 0:
+        state.heaps[heap]["flushes"] = 0
+        touch(state.listener, heap_at(state, heap) + flushes_at(state), 1)
 
 
 @kernel
@@ -246,7 +274,7 @@ def exit_thread(state: State, thread: int) -> None:
     if state.owned == 0:
         touch(state.listener, layout.POOL_LOCK, 1)
     else:
-        touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)
+        look_lines(state, heap)
     drain_remote(state, heap)
     for cls in range(state.class_count):
         front = heap * state.class_count + cls

@@ -158,6 +158,8 @@ CLASS = record_type(
 )
 HEAP = record_type(
     "remote",  # head of the remote list
+    "remote_last",  # its other end, where it is not empty
+    "flushes",  # since the last drain
     "next",  # next abandoned heap
     "oldest",  # ends of the run cache (FIFO), its runs and their bytes
     "newest",

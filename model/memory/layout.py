@@ -99,13 +99,22 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 def layout_of(
-    classes: int, direct_limit: int, run_cache_slots: int, quarantine_slots: int, slots: int, page: int
+    classes: int,
+    direct_limit: int,
+    run_cache_slots: int,
+    quarantine_slots: int,
+    slots: int,
+    remote_words: int,
+    page: int,
 ) -> Layout:
-    """Return the layout of struct heap (runtime/heap.h) for these numbers of classes and slots."""
+    """Return the layout of struct heap (runtime/heap.h) for these numbers of classes and slots.
+
+    remote_words: words of the remote list besides its head, in front of it.
+    """
     end = WORD * (1 + classes)
     row_of = 2 * end + 2 * WORD
     front = -(-(row_of + direct_limit + 1) // WORD) * WORD
-    remote = front + FRONT_BYTES * classes
+    remote = front + FRONT_BYTES * classes + WORD * remote_words
     store = remote + 3 * WORD
     count = store + STORE_BYTES * classes
     runs = count + COUNT_BYTES * classes

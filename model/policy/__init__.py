@@ -3,12 +3,13 @@
 Each room is a package; its docstring lists the names that its rows have. Every row has NAME, the
 word in a design file. One row of each table has DEFAULT: a design without a choice has that policy.
 A row whose policy has numbers has Params, the struct that a design file fills, and
-`why_not_valid(params)`. Any row may have `why_not_with(design)`: the reason, with the field's name,
+`why_not_valid(params)`. Where such a row has IS_WORD too, its name alone stands for the policy
+without the numbers. Any row may have `why_not_with(design)`: the reason, with the field's name,
 why a design cannot combine this policy with its others, or None. A row whose C or kernels need more
 numbers than the Plan has gives NUMBERS, their names, and `numbers(design)`, a dict: each is an
 enumerator in plan.h (in capitals) and an attribute of the state. CLASS_NUMBERS and
 `class_numbers(design)`, a list by class, are the same per size class: in C a table `hs_<name>`, in
-the model a field of the class. The place of a row in its table is
+the model a field of the class. Rows of one room may share such a name. The place of a row in its table is
 its code in the state.
 """
 
@@ -47,7 +48,7 @@ TABLES: dict[str, Table] = {
 
 
 NUMBERS, CLASS_NUMBERS = (
-    tuple(name for rows in TABLES.values() for row in rows for name in getattr(row, names, ()))
+    tuple(dict.fromkeys(name for rows in TABLES.values() for row in rows for name in getattr(row, names, ())))
     for names in ("NUMBERS", "CLASS_NUMBERS")
 )
 """The names of the numbers that rows add to a Plan, and to each of its classes."""

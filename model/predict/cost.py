@@ -78,7 +78,7 @@ Counts = Iterator[tuple[str, float]]
 def _hits(plan: Plan, simulation: Simulated) -> Counts:
     """Yield allocations and frees of small blocks: front, classifier, remote policy, hardening."""
     of = simulation.counters.classes
-    design = plan.design
+    design, remote = plan.design, plan.design.row("remote").NAME
     allocated = freed = missed = in_bytes = 0.0
     for row in plan.classes:
         i, front = row.index, row.front.kind
@@ -86,6 +86,7 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
         yield f"alloc.{front}", popped
         yield f"free.{front}", pushed + (of["direct"][i] if front == NO_FRONT.NAME else 0)
         yield "free.remote", of["remote"][i]
+        yield f"free.remote.{remote}", of["remote"][i]
         allocs = popped + of["hit1"][i] + of["refill"][i]
         frees = pushed + of["direct"][i] + of["remote"][i]
         allocated, freed = allocated + allocs, freed + frees
@@ -97,7 +98,7 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
     yield f"alloc.{plan.dispatch}", allocated
     if design.size_lookup is not None:
         yield f"lookup.{plan.dispatch}.{design.row('size_lookup').NAME}", allocated
-    yield f"free.{plan.dispatch}.{design.classifier}.{design.remote}", freed
+    yield f"free.{plan.dispatch}.{design.classifier}.{remote}", freed
     if plan.design.row("hardening").LIVE_MAP:
         yield f"alloc.hardening.{plan.hardening}", allocated
         yield f"free.hardening.{plan.hardening}", freed
@@ -111,7 +112,7 @@ def _fronts(plan: Plan, simulation: Simulated) -> Counts:
     for row in plan.classes:
         i, front, flush = row.index, row.front.kind, max(1, row.front.flush)
         batches_out, batches_in = of["transfer_out"][i] // flush, of["transfer_in"][i] // flush
-        yield f"refill.{front}.{plan.design.remote}", of["refill"][i] - batches_out
+        yield f"refill.{front}.{plan.design.row('remote').NAME}", of["refill"][i] - batches_out
         yield f"refill.block.{front}", of["refilled"][i] - of["transfer_out"][i]
         yield "transfer.out", batches_out
         yield "transfer.in", batches_in

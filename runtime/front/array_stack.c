@@ -35,4 +35,5 @@ void array_stack_flush(struct heap *heap, unsigned class, void *block)
     slot[plan->capacity - plan->flush] = block;
     stack_hold(heap, class, plan->capacity - plan->flush + 1);
     count_checked(&count->push);
+    hs_flushed(heap);
 }

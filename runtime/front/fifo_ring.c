@@ -39,6 +39,7 @@ void fifo_ring_flush(struct heap *heap, unsigned class, void *block)
     give_oldest(heap, class, plan->flush);
     ring_append(heap, class, block);
     count_checked(&count->push);
+    hs_flushed(heap);
 }
 
 void fifo_ring_drain(struct heap *heap, unsigned class)

@@ -35,10 +35,12 @@ void hot_over_list_spill(struct heap *heap, unsigned class, void *block)
     }
     struct class_count *count = &heap->count[class];
     check(stack_held(heap, class) == hs_class[class].capacity, "hot_over_list: a spill finds held == capacity");
-    list_make_room(heap, class, 1);
+    const bool flushed = list_make_room(heap, class, 1);
     count_own(&count->spill, 1);
     list_push(&heap->front[class], block);
     count_checked(&count->push);
+    if (flushed)
+        hs_flushed(heap);
 }
 
 void hot_over_list_drain(struct heap *heap, unsigned class)

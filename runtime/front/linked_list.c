@@ -64,6 +64,7 @@ void linked_list_flush(struct heap *heap, unsigned class, void *block)
     give_newest(heap, class, plan->flush);
     push(&heap->front[class], block);
     count_checked(&count->push);
+    hs_flushed(heap);
 }
 
 void linked_list_drain(struct heap *heap, unsigned class)

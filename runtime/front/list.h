@@ -31,17 +31,18 @@ static inline void list_give(struct heap *heap, unsigned class, uint32_t blocks)
     remote_unlock_store();
 }
 
-/* A flush, if so many more blocks would be too many. */
-static inline void list_make_room(struct heap *heap, unsigned class, uint32_t more)
+/* A flush, if so many more blocks would be too many: was there one? */
+static inline bool list_make_room(struct heap *heap, unsigned class, uint32_t more)
 {
     const struct class_plan *plan = &hs_class[class];
     struct front *front = &heap->front[class];
     if (front->listed + more <= plan->list_capacity)
-        return;
+        return false;
     uint32_t blocks = plan->flush < front->listed ? plan->flush : front->listed;
     count_own(&heap->count[class].flush, 1);
     count_own(&heap->count[class].flushed, blocks);
     list_give(heap, class, blocks);
+    return true;
 }
 
 /* How many blocks a promotion moves; it is counted. Not of an empty list. */

@@ -42,12 +42,14 @@ void ring_over_list_spill(struct heap *heap, unsigned class, void *block)
     struct front *front = &heap->front[class];
     struct class_count *count = &heap->count[class];
     check(front->held == plan->capacity, "ring_over_list: a spill finds held == capacity");
-    list_make_room(heap, class, plan->spill);
+    const bool flushed = list_make_room(heap, class, plan->spill);
     count_own(&count->spill, 1);
     for (uint32_t spilled = 0; spilled < plan->spill; spilled++)
         list_push(front, ring_oldest(heap, class));
     ring_append(heap, class, block);
     count_checked(&count->push);
+    if (flushed)
+        hs_flushed(heap);
 }
 
 void ring_over_list_drain(struct heap *heap, unsigned class)

@@ -42,7 +42,7 @@ void two_level_spill(struct heap *heap, unsigned class, void *block)
     struct class_count *count = &heap->count[class];
     void **slot = stack_slots(heap, class);
     check(stack_held(heap, class) == plan->capacity, "two_level: a spill finds held == capacity");
-    list_make_room(heap, class, plan->spill);
+    const bool flushed = list_make_room(heap, class, plan->spill);
     count_own(&count->spill, 1);
     for (uint32_t oldest = 0; oldest < plan->spill; oldest++)
         list_push(front, slot[oldest]);
@@ -50,6 +50,8 @@ void two_level_spill(struct heap *heap, unsigned class, void *block)
     slot[plan->capacity - plan->spill] = block;
     stack_hold(heap, class, plan->capacity - plan->spill + 1);
     count_checked(&count->push);
+    if (flushed)
+        hs_flushed(heap);
 }
 
 void two_level_drain(struct heap *heap, unsigned class)

@@ -6,37 +6,8 @@
 #include "remote/owner_list.h"
 
 #include "links.h"
-#include "locks.h"
+#include "remote/owned.h"
 #include "remote/remote.h"
-
-struct store *remote_store(struct heap *heap)
-{
-    return &heap->store;
-}
-
-/* A heap's store is its thread's alone. */
-void remote_lock_store(void)
-{
-}
-
-void remote_unlock_store(void)
-{
-}
-
-void remote_lock_pool(void)
-{
-    hs_lock_pool();
-}
-
-void remote_unlock_pool(void)
-{
-    hs_unlock_pool();
-}
-
-void remote_own(struct slab *slab, struct heap *heap)
-{
-    slab->owner = heap;
-}
 
 void remote_free(struct heap *owner, unsigned class, void *block)
 {
@@ -54,13 +25,13 @@ bool remote_drain(struct heap *heap)
     if (__atomic_load_n(&heap->remote, __ATOMIC_RELAXED) == NULL)
         return false;
     struct block *first = __atomic_exchange_n(&heap->remote, NULL, __ATOMIC_ACQUIRE);
+    drain_begins(heap);
     while (first != NULL) {
         struct block *block = first;
         first = link_take(first);
-        unsigned class = slab_of(block)->class;
-        count_own(&heap->count[class].drained, 1);
-        hs_free_small(block);
+        free_drained(heap, block);
     }
+    drain_ends(heap);
     return true;
 }
 
@@ -68,8 +39,4 @@ bool remote_takes(unsigned class, void *block)
 {
     remote_free(slab_of(block)->owner, class, block);
     return true;
-}
-
-void remote_reset(void)
-{
 }

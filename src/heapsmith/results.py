@@ -76,9 +76,9 @@ def trace_info(info: "TraceInfo") -> None:
 
 def designs(found: "list[Design]") -> None:
     """The built-in designs."""
+    fields = ("classifier", "slab_choice", "empties", "remote")
     rows = [
-        (one.name, one.hash(), len(one.sizes), one.classifier, one.slab_choice, one.empties, one.remote, one.about)
-        for one in found
+        (one.name, one.hash(), len(one.sizes), *(one.row(field).NAME for field in fields), one.about) for one in found
     ]
     columns = ("design", "<hash", "classes", "<classifier", "<slab choice", "<empties", "<remote", "<about")
     show.table("", columns, rows)

@@ -1,4 +1,4 @@
-/* The owner's remote list (runtime/remote/owner_list.c), and what a free reads of a slab without a lock. */
+/* The owner's remote list (runtime/remote/owner_*.c; FIFO: the queue), and what a free reads of a slab without a lock. */
 #include "explore.h"
 #include "classifier/classifier.h"
 #include "links.h"
@@ -6,6 +6,10 @@
 #include "locks.h"
 #include "remote/owner_list.h"
 #include "remote/remote.h"
+
+#ifndef FIFO
+#define FIFO 0
+#endif
 
 enum { PUSHES = 2, GRAIN_BYTES = 64, BLOCKS = THREADS * PUSHES };
 
@@ -63,9 +67,12 @@ static void setup(void)
     static char names[BLOCKS][16] = { "block 0", "block 1", "block 2", "block 3", "block 4", "block 5" };
     hs_span = (uintptr_t)span;
     share("remote", &owner.remote, sizeof owner.remote);
+#ifdef REMOTE_WORDS
+    share("remote part", owner.remote_part, sizeof owner.remote_part);
+#endif
     share("counts", &owner.count[0], sizeof owner.count[0]);
     for (int number = 0; number < BLOCKS; number++)
-        share(names[number], block_of((uint64_t)number), sizeof(struct block));
+        share(names[number], block_of((uint64_t)number), (1 + FIFO) * sizeof(struct block));
     share("slab owner", &slabs[0].owner, sizeof slabs[0].owner);
     share("slab class", &slabs[0].class, sizeof slabs[0].class);
     share("class byte", slab_row(0), 1);
@@ -82,11 +89,27 @@ static void setup(void)
     share("key", &hs_link_key, sizeof hs_link_key);
 }
 
-static void drained(void *block)
+/* The program writes to its block. A queue's links are atomic, so that none of them can race: the second word can, and a
+ * link that is older than the block's free leads nowhere. */
+static void use(void *block)
+{
+    if (FIFO) {
+        __atomic_store_n(&((struct block *)block)[0].link, 1, __ATOMIC_RELAXED);
+        ((struct block *)block)[1].link = 1;
+    }
+}
+
+static void note(void *block)
 {
     expect(got_count < BLOCKS, "more blocks come than were pushed");
     got[got_count] = (uint64_t)((char *)block - span) / GRAIN_BYTES;
     take_of[got_count++] = takes;
+}
+
+static void drained(void *block)
+{
+    use(block);
+    note(block);
 }
 
 static void drain(void)
@@ -97,8 +120,10 @@ static void drain(void)
 
 static void push(int thread, uint64_t pushes)
 {
-    for (uint64_t number = 0; number < pushes; number++)
+    for (uint64_t number = 0; number < pushes; number++) {
+        use(block_of((uint64_t)thread * PUSHES + number));
         remote_free(&owner, 0, block_of((uint64_t)thread * PUSHES + number));
+    }
 }
 
 /* Thread 0 owns the list. */
@@ -107,6 +132,13 @@ static void push_one(int thread)
     if (thread > 0)
         push(thread, 1);
     else
+        drain();
+}
+
+static void drain_twice(int thread)
+{
+    push(thread, (uint64_t)thread);
+    for (int times = 0; thread == 0 && times < 2; times++)
         drain();
 }
 
@@ -127,33 +159,51 @@ static void push_while_taking(int thread)
         drain();
 }
 
-/* A drain that a push is known to come before brings its block, though it looks at the list with a relaxed load. */
+/* A drain that a push is known to come before brings its block, though it looks at the list with a relaxed load. (From a
+ * queue only where no other thread is amid a push.) */
 static void push_then_tell(int thread)
 {
+    const uint64_t pushers = FIFO ? 1 : 2;
     if (thread > 0) {
         push(thread, 1);
         __atomic_fetch_add(&handed, 1, __ATOMIC_RELEASE);
-    } else if (__atomic_load_n(&handed, __ATOMIC_ACQUIRE) == 2) {
+    } else if (__atomic_load_n(&handed, __ATOMIC_ACQUIRE) == pushers) {
         expect(remote_drain(&owner), "a drain after a push finds nothing");
-        expect(got_count == 2, "a drain after two pushes brings fewer blocks");
+        expect(got_count == pushers, "a drain after the pushes brings fewer blocks");
     }
 }
 
-/* Blocks of one pusher: within a take the last pushed comes first, and no take brings one older than an earlier take's. */
+/* Blocks of one pusher: within a take the last pushed comes first, and no take brings one older than an earlier take's. From
+ * a queue they come as they were pushed. */
 static void check_order(void)
 {
     for (uint64_t late = 0; late < got_count; late++)
         for (uint64_t early = 0; early < late; early++)
             if (got[early] / PUSHES == got[late] / PUSHES)
-                expect((take_of[early] == take_of[late]) == (got[early] > got[late]), "blocks come out of order");
+                expect((FIFO || take_of[early] == take_of[late]) == (FIFO != (got[early] > got[late])),
+                       "blocks come out of order");
+}
+
+/* Of a queue: what the owner has taken and could not free yet. */
+static void rest_of_chain(void)
+{
+#if FIFO
+    struct block *last = (struct block *)owner.remote_part[1];
+    for (struct block *block = (struct block *)owner.remote_part[0]; block != NULL; block = link_next(block)) {
+        note(block);
+        if (block == last)
+            break;
+    }
+#endif
 }
 
 /* What is left on the list counts as one more take. Outcome: how many blocks the owner's drains brought. */
 static uint64_t nothing_lost(void)
 {
     uint64_t outcome = got_count, seen = 0;
+    rest_of_chain();
     for (struct block *block = owner.remote; block != NULL; block = link_next(block))
-        drained(block);
+        note(block);
     check_order();
     for (uint64_t index = 0; index < got_count; index++) {
         expect((seen >> got[index] & 1) == 0, "a block comes twice");
@@ -242,10 +292,11 @@ static uint64_t class_at_end(void)
 static const struct explored all[] = {
     { "list_1x1", 2, 0, setup, push_one, 0, nothing_lost },
     { "list_2x1", 3, 0, setup, push_one, 0, nothing_lost },
+    { "list_twice", 3, 0, setup, drain_twice, 0, nothing_lost },
     { "list_1x2", 2, 0, setup, push_two, 0, nothing_lost },
     { "list_2x2", 3, 0, setup, push_two, 0, nothing_lost },
     { "list_own", 3, 0, setup, push_while_taking, 0, nothing_lost },
-    { "list_told", 3, 0, setup, push_then_tell, 0, nothing_lost },
+    { "list_told", FIFO ? 2 : 3, 0, setup, push_then_tell, 0, nothing_lost },
     { "recycle", 3, 0, setup, recycle, 0, owner_at_end },
     { "share_store", 3, 0, setup, share_store, 0, class_at_end },
     { 0 },

@@ -17,6 +17,26 @@ def stays(state: State, heap: int, slab: int) -> bool:
 
 
 @kernel
+def joins(state: State, owner: int, node: int) -> None:
+    """Do nothing: there are no remote lists."""
+
+
+@kernel
+def join_lines(state: State, owner: int, block: int) -> None:
+    """Touch nothing: there are no remote lists."""
+
+
+@kernel
+def look_lines(state: State, heap: int) -> None:
+    """Touch nothing: there are no remote lists."""
+
+
+@kernel
+def leave_lines(state: State, block: int, is_linked: bool) -> None:
+    """Touch nothing: there are no remote lists."""
+
+
+@kernel
 def needs_heap(state: State) -> bool:
     """Return True: a free needs a front."""
     return True

@@ -1,22 +1,49 @@
 """Owner's list: a free by another thread goes on the lock-free list of the slab's owner."""
 
+import msgspec
+
 from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.memory.layout import heap_at
 from heapsmith.model.memory.state import State
-from heapsmith.model.policy.emitted import SELF, Hit, Question, total
+from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.remote.common import (
+    OWNER_CODE,
+    interval_of,
+    no_heap,
+    owns,
+    pop_lines,
+    push,
+    push_lines,
+    why_not_interval,
+)
 
 NAME = "owner_list"
+IS_WORD = True
 OWNED = True
-CODE = Question(total(Hit(2, 0, 1), SELF), ("!= hs_self",), ("remote_free",), frozenset({"slab_of"}))
-"""Loads: the slab table's start, and the owner. Branch: is the owner this thread's heap?"""
+CODE = OWNER_CODE
+NUMBERS = ("drain_interval",)
+
+
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
+    """The owner also drains its list where its frees come to many flushes.
+
+    drain_interval: flushes from one drain to the next at most. A thread that only frees gives remote
+    blocks back earlier; each flush counts, for two instructions.
+    """
+
+    drain_interval: int
+
+
+def why_not_valid(params: Params) -> str | None:
+    """Return why this number cannot be, or None."""
+    return why_not_interval(params.drain_interval)
+
+
+numbers = interval_of
+stays, needs_heap, joins, join_lines, leave_lines = owns, no_heap, push, push_lines, pop_lines
 
 
 @kernel
-def stays(state: State, heap: int, slab: int) -> bool:
-    """Return whether the heap owns the slab."""
-    return bool(state.slabs[slab]["owner"] == heap)
-
-
-@kernel
-def needs_heap(state: State) -> bool:
-    """Return False: the block goes to its owner."""
-    return False
+def look_lines(state: State, heap: int) -> None:
+    """Touch the head."""
+    touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)

@@ -1,0 +1,65 @@
+"""Owner's mutex: a free by another thread goes on the list of the slab's owner, under the list's lock."""
+
+from typing import Any
+
+import msgspec
+
+from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.memory.layout import WORD, heap_at
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.remote.common import (
+    OWNER_CODE,
+    interval_of,
+    no_heap,
+    owns,
+    pop_lines,
+    push,
+    push_lines,
+    why_not_interval,
+)
+
+NAME = "owner_mutex"
+IS_WORD = True
+OWNED = True
+CODE = OWNER_CODE
+NUMBERS = ("drain_interval", "remote_words")
+"""remote_words: the lock."""
+
+
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
+    """The owner also drains its list where its frees come to many flushes.
+
+    drain_interval: flushes from one drain to the next at most. A thread that only frees gives remote
+    blocks back earlier; each flush counts, for two instructions.
+    """
+
+    drain_interval: int
+
+
+def why_not_valid(params: Params) -> str | None:
+    """Return why this number cannot be, or None."""
+    return why_not_interval(params.drain_interval)
+
+
+stays, needs_heap, joins, leave_lines = owns, no_heap, push, pop_lines
+
+
+def numbers(design: Any) -> dict[str, int]:
+    """Return the words of a list, and the interval if there is one."""
+    return interval_of(design) | {"remote_words": 1}
+
+
+@kernel
+def join_lines(state: State, owner: int, block: int) -> None:
+    """Touch what a push touches, and the lock."""
+    touch(state.listener, heap_at(state, owner) + state.heap_remote - WORD, 1)
+    push_lines(state, owner, block)
+
+
+@kernel
+def look_lines(state: State, heap: int) -> None:
+    """Touch the head, and the lock if there are blocks."""
+    touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)
+    if state.heaps[heap]["remote"] >= 0:
+        touch(state.listener, heap_at(state, heap) + state.heap_remote - WORD, 1)

@@ -1,0 +1,65 @@
+/* What all kinds share whose heaps own slabs: definitions, taken in by the one kind that a library has. */
+#pragma once
+
+#include "heap.h"
+#include "locks.h"
+#include "span.h"
+
+struct store *remote_store(struct heap *heap)
+{
+    return &heap->store;
+}
+
+/* A heap's store is its thread's alone. */
+void remote_lock_store(void)
+{
+}
+
+void remote_unlock_store(void)
+{
+}
+
+void remote_lock_pool(void)
+{
+    hs_lock_pool();
+}
+
+void remote_unlock_pool(void)
+{
+    hs_unlock_pool();
+}
+
+void remote_own(struct slab *slab, struct heap *heap)
+{
+    slab->owner = heap;
+}
+
+void remote_reset(void)
+{
+}
+
+/* A block came out of the heap's remote list: its own thread frees it. */
+static void free_drained(struct heap *heap, void *block)
+{
+    count_own(&heap->count[slab_of(block)->class].drained, 1);
+    hs_free_small(block);
+}
+
+/* Flushes of a drain do not count, and after it the count begins anew. */
+static inline void drain_begins(struct heap *heap)
+{
+#ifdef DRAIN_INTERVAL
+    heap->flushes = INT64_MIN;
+#else
+    (void)heap;
+#endif
+}
+
+static inline void drain_ends(struct heap *heap)
+{
+#ifdef DRAIN_INTERVAL
+    heap->flushes = 0;
+#else
+    (void)heap;
+#endif
+}

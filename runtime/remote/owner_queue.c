@@ -1,0 +1,92 @@
+/* Remote free "owner's queue": each heap has a store; others append blocks to the owner's lock-free queue (FIFO).
+ *
+ * The queue of Michael and Scott (PODC 1996) for one consumer that takes all, its nodes the blocks themselves. A queue that
+ * links with a compare-and-swap at the end that it has read would write into a block that the owner has taken and handed out
+ * since: there is no safe time to free such a node. So the end is claimed first, by an exchange, and linked then (D. Vyukov's
+ * order): only the one producer that got a node as its predecessor ever writes to that node, and the owner frees no node
+ * before its successor is linked.
+ *
+ * Protocol: heap->remote is the link of a node in front of all (the front node); `last` the newest node. All order is in the
+ * exchanges of `last`, which stand in one row; links and front are relaxed.
+ * - Append: the block's link becomes NULL, `last` is exchanged with it, then the predecessor's link is stored. Release: who
+ *   takes the chain sees what was done with the block; and the NULL comes before the link that the successor stores. Acquire:
+ *   so does the predecessor's NULL before the link that we store.
+ * - Take: a front link of NULL means empty. Else it becomes NULL, then `last` is exchanged with the front node. Acquire: see
+ *   above, for all blocks of the chain. Release: our NULL comes before the link of whoever gets the front node. What was read
+ *   and what was exchanged are the ends of a chain that is the owner's alone.
+ * - A node of the chain without a link, but for the newest, has a producer between its two steps. The owner waits for nobody:
+ *   it keeps the rest of the chain in `taken` for its next drain, and takes no other before. So blocks come in their order.
+ *
+ * In the child of a fork amid an append the rest of that chain waits for ever: a leak, and no hang. */
+#include "remote/owner_queue.h"
+
+#include "links.h"
+#include "remote/owned.h"
+#include "remote/remote.h"
+
+struct queue {
+    struct block *taken, *taken_last; /* a chain of the owner's, the oldest and the newest; taken is NULL: none */
+    struct block *last;               /* NULL: the front node */
+};
+
+_Static_assert(sizeof(struct queue) == sizeof((struct heap *)0)->remote_part, "the queue's words");
+
+static struct queue *queue_of(struct heap *heap)
+{
+    return (struct queue *)heap->remote_part;
+}
+
+void remote_free(struct heap *owner, unsigned class, void *block)
+{
+    check(owner != NULL, "a freed block lies in a slab in use");
+    struct block *newest = block;
+    count_shared(&owner->count[class].remote, 1);
+    link_store(newest, NULL);
+    struct block *before = __atomic_exchange_n(&queue_of(owner)->last, newest, __ATOMIC_ACQ_REL);
+    if (before == NULL)
+        __atomic_store_n(&owner->remote, newest, __ATOMIC_RELAXED);
+    else
+        link_store(before, newest);
+}
+
+/* A chain for the owner, if there is none yet and blocks have come: is there one now? */
+static bool take_chain(struct heap *heap)
+{
+    struct queue *queue = queue_of(heap);
+    if (queue->taken != NULL)
+        return true;
+    struct block *oldest = __atomic_load_n(&heap->remote, __ATOMIC_RELAXED);
+    if (oldest == NULL)
+        return false;
+    __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);
+    queue->taken_last = __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);
+    queue->taken = oldest;
+    return true;
+}
+
+bool remote_drain(struct heap *heap)
+{
+    if (!take_chain(heap))
+        return false;
+    struct queue *queue = queue_of(heap);
+    drain_begins(heap);
+    for (bool more = true; more;) {
+        struct block *block = queue->taken;
+        more = block != queue->taken_last;
+        struct block *next = more ? link_load(block) : NULL;
+        if (more && next == NULL)
+            break;
+        if (ZERO_FREED)
+            block->link = 0;
+        queue->taken = next;
+        free_drained(heap, block);
+    }
+    drain_ends(heap);
+    return true;
+}
+
+bool remote_takes(unsigned class, void *block)
+{
+    remote_free(slab_of(block)->owner, class, block);
+    return true;
+}
