@@ -41,6 +41,9 @@ FUNCTION = Hit(1, 0, 0)
 UNCOUNTED = "Hardened: what the checks cost is measured (docs/hardening.md), not counted here."
 
 
+PROBED = "Each free asks the system about the block's page (docs/api.md): not counted here."
+
+
 def functions(plan: Plan) -> dict[str, tuple[ClassPlan, Function]]:
     """The functions of all classes by name: the class and the expected content."""
     found: dict[str, tuple[ClassPlan, Function]] = {}
@@ -78,6 +81,8 @@ def counted(plan: Plan, name: str) -> bool:
 
     Hardened builds add checks to malloc, free and lists that are not counted.
     """
+    if name == "free" and plan.design.row("foreign").PROBES:
+        return False
     if not plan.design.row("hardening").LIVE_MAP:
         return True
     follows_links = {name for name, (_, function) in functions(plan).items() if function.calls & LINK_CALLS}
@@ -99,7 +104,8 @@ def dispatches(plan: Plan) -> dict[str, str]:
     lookup = plan.design.row("size_lookup").CODE
     if plan.dispatch == "stack":
         malloc = f"Hit path: {total(MALLOC_TEST, lookup, _with_header(plan, STACK[0]))}."
-        return {"malloc": malloc, "malloc_above": malloc, "free": f"Hit path: {_free_with(plan, STACK[1])}."}
+        free = f"Hit path: {_free_with(plan, STACK[1])}." if counted(plan, "free") else PROBED
+        return {"malloc": malloc, "malloc_above": malloc, "free": free}
     malloc = f"Hit path: {total(MALLOC_TEST, lookup, FUNCTION)}, then the class."
     free = f"Hit path: {total(_leave(plan), FUNCTION)}, then the class."
     if plan.class_count == 1:
@@ -107,7 +113,7 @@ def dispatches(plan: Plan) -> dict[str, str]:
         malloc = _only_class(total(MALLOC_TEST, own[0]) if own else None)
         if plan.header_bytes:
             free = _only_class(_free_with(plan, own[1]) if own else None)
-    return {"malloc": malloc, "free": free}
+    return {"malloc": malloc, "free": free if counted(plan, "free") else PROBED}
 
 
 def _only_class(hit: Hit | None) -> str:
@@ -116,7 +122,11 @@ def _only_class(hit: Hit | None) -> str:
 
 def _leave(plan: Plan) -> Hit:
     """The loads by which free finds the class and the owner."""
-    return total(plan.design.row("classifier").CODE.hit, plan.design.row("remote").CODE.hit)
+    classifier, remote = plan.design.row("classifier").CODE, plan.design.row("remote")
+    both = total(classifier.hit, remote.CODE.hit)
+    if not plan.design.row("foreign").TRUSTS:
+        return both
+    return both._replace(loads=both.loads - (1 if remote.OWNED else classifier.ranged))
 
 
 def _free_with(plan: Plan, push: Hit) -> Hit:
@@ -152,7 +162,7 @@ def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
     """By hot function, the slow paths that it may call."""
     classifier, remote = plan.design.row("classifier").CODE.leaves, plan.design.row("remote").CODE.leaves
     table: dict[str, tuple[str, ...]] = {"malloc": ("malloc_above" if plan.has_above else "hs_malloc_large",)}
-    table |= {"free": ("hs_free_large",), "free_small": (*classifier, *remote)}
+    table |= {"free": plan.design.row("foreign").CODE.leaves, "free_small": (*classifier, *remote)}
     if plan.has_above:
         table["malloc_above"] = ("hs_malloc_large",)
     if plan.dispatch == "stack":

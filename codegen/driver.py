@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from heapsmith.codegen.generate import RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
+from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import Missing
 from heapsmith.model.trace.reader import Chunk
 
@@ -74,6 +75,7 @@ class Driver:
         numbers = [grain, counters, check_every, timeout_s]
         command = [*under, str(driver_tool()), str(library.resolve()), *map(str, numbers)]
         environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "HEAPSMITH")}
+        environment |= BENCHFAST
         try:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, env=environment

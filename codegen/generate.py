@@ -84,6 +84,7 @@ def _kinds(plan: Plan) -> dict[str, list[str]]:
     """The kinds of policy in use, by the folder of their files; none where a design has no such policy."""
     fields = ("classifier", "empties", "remote", "release", "foreign", "hardening", "prewarm", "populate")
     kinds = {field: [plan.design.row(field).NAME] if getattr(plan.design, field) else [] for field in fields}
+    kinds["foreign"] += getattr(plan.design.row("foreign"), "WITH", ())
     kinds["lookup"] = [plan.design.row("size_lookup").NAME]
     return kinds | {"choice": [plan.design.slab_choice], "front": sorted({row.front.kind for row in plan.classes})}
 
@@ -101,7 +102,9 @@ def render(plan: Plan) -> dict[str, str]:
     sources = runtime_sources(plan)
     kind_headers = [source.with_suffix(".h") for source in sources if source.parent != RUNTIME]
     kinds = _kinds(plan)
-    includes = {field: f"{field}/{kinds[field][0]}.j2" for field in ("classifier", "remote", "hardening", "lookup")}
+    includes = {
+        field: f"{field}/{kinds[field][0]}.j2" for field in ("classifier", "remote", "hardening", "lookup", "foreign")
+    }
     fronts = {kind: f"front/{kind}.j2" for kind in kinds["front"]}
     values = {
         "plan": plan,

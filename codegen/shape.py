@@ -56,12 +56,13 @@ def _plain(exits: tuple[str, ...], tests: tuple[str, ...], calls: Iterable[str] 
 
 def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expected]:
     """malloc and free, and their parts."""
-    guard, classifier, remote = (plan.design.row(field).CODE for field in ("hardening", "classifier", "remote"))
+    fields = ("hardening", "classifier", "remote", "foreign")
+    guard, classifier, remote, foreign = (plan.design.row(field).CODE for field in fields)
     by_table = ("alloc_of[]", "size_to_class", *guard.born)
-    in_span = ("!in_slab_span(block)", *(("== NULL",) if plan.quarantine else ()))
+    in_span = (*foreign.tests, *(("== NULL",) if plan.quarantine else ()))
     own = classifier.tests + remote.tests
     table = {
-        "free": _plain(leaves["free"], in_span, {"in_slab_span", "free_small", *guard.dies}),
+        "free": _plain(leaves["free"], in_span, {"free_small", *foreign.calls, *guard.dies}),
         "hs_free_small": _plain(("free_small",), ()),
         "free_small": _plain(leaves["free_small"] or ("push",), own, {"push"} | remote.calls),
     }

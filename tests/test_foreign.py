@@ -13,6 +13,7 @@ import pytest
 from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.toolchain import build_tool
+from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.design.design import load
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -57,6 +58,10 @@ def seen(errors: str) -> dict[str, Any]:
         ("leak", "usable", "0\n"),
         ("next", "usable", "1\n"),
         ("leak", "inside", ""),
+        ("probe", "free", "leaked\n"),
+        ("probe", "realloc", "ENOMEM\n"),
+        ("probe", "usable", "0\n"),
+        ("probe", "inside", ""),
         ("next", "inside", ""),
     ],
 )
@@ -117,3 +122,30 @@ def test_the_report_comes_once_the_limit_is_passed(count: int, limit: int) -> No
 @pytest.mark.parametrize("limit", [9, 1_000_000])
 def test_no_report_below_the_limit(limit: int) -> None:
     assert run("leak", "7", options=f"foreign={limit}") == ("", "")
+
+
+def test_a_free_probes_the_page(tmp_path: Path) -> None:
+    """Each free of the program is a system call; a page that is not mapped is no block's."""
+    source = tmp_path / "probed.c"
+    source.write_text(
+        "#define _GNU_SOURCE\n#include <errno.h>\n#include <stdlib.h>\n#include <sys/mman.h>\n"
+        "static volatile int calls;\n"
+        "int mincore(void *start, size_t bytes, unsigned char *pages)\n"
+        "{ (void)bytes; (void)pages; calls++; return start == (void *)0x1000 ? (errno = ENOMEM, -1) : 0; }\n"
+        "int main(void) { void *volatile small = malloc(10), *volatile large = malloc(100000); calls = 0; errno = 7;\n"
+        "free(small); free(large); free((void *)0x1010); free(NULL); return calls != 3 || errno != 7; }\n"
+    )
+    tool = build_tool("probed", [source], [*FLAGS, "-rdynamic"])
+    assert run("probe", tool=tool) == ("", "")
+
+
+def test_trust_serves_benchmarks_alone() -> None:
+    environment = {"LD_PRELOAD": preloadable(library("trust"))}
+    done = subprocess.run(["/bin/true"], env=environment, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == (
+        'heapsmith: this library checks no free() (foreign = "trust") and serves benchmarks alone: '
+        "set HEAPSMITH_BENCHFAST=1\n"
+    )
+    trusted = subprocess.run(["/bin/true"], env=environment | BENCHFAST, capture_output=True, timeout=30, check=False)
+    assert (trusted.returncode, trusted.stderr) == (0, b"")

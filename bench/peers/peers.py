@@ -16,6 +16,7 @@ from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.preload import preload as preload_names
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
+from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import cache_dir
 
@@ -181,7 +182,7 @@ def why_no_malloc(library: Library) -> str:
     For glibc: elsewhere than the C library. The loader ignores an unsuitable library with a
     warning, and glibc would be measured in its place.
     """
-    environment = os.environ | {"LD_PRELOAD": preload(library, {}), "HEAPSMITH": ""}
+    environment = os.environ | {"LD_PRELOAD": preload(library, {}), "HEAPSMITH": "", **BENCHFAST}
     command = [str(replay_driver()), "--malloc"]
     try:
         asked = run_limited(command, START_LIMIT_S, env=environment)

@@ -15,6 +15,7 @@ from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.rounds import Figure, Progress, interleaved, quiet, ratios, spread_note
 from heapsmith.bench.peers.peers import Library, find_libraries, find_library, preload, require_malloc_of, runtime_tool
 from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
+from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import scratch
 
@@ -120,7 +121,7 @@ def run_once(
     Raises BadInput if the system cannot execute `program`, Missing if the launcher cannot run,
     CheckFailed for a run that exceeds `limit_s`, which is killed.
     """
-    outside = {name: value for name, value in env.items() if name != "LD_PRELOAD"}
+    outside = {name: value for name, value in env.items() if name != "LD_PRELOAD"} | BENCHFAST
     report, output = folder / "report", folder / "output"
     launch = [str(launcher()), str(report), preload(library, env), program, *command]
     with output.open("wb") as stdout, (folder / "errors").open("wb") as stderr:

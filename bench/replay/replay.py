@@ -11,6 +11,7 @@ from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.rounds import UNRELIABLE, Figure, Progress, interleaved, quiet, ratios, spread_note
 from heapsmith.bench.peers.peers import Library, find_libraries, preload, replay_driver, require_malloc_of
 from heapsmith.bench.replay.script import write_script
+from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
 
@@ -84,7 +85,7 @@ def replay_once(
     exceeds the limit, BadInput for a script that cannot be read.
     """
     given = os.environ if env is None else env
-    environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"}
+    environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"} | BENCHFAST
     if library.path is not None:
         environment["LD_PRELOAD"] = preload(library, {})
     command = [str(replay_driver()), str(script)] + (["--check"] if check else [])

@@ -120,7 +120,11 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int, _doc("thp grown: bytes of the run span that keep small pages: a multiple of 2097152")
     ] = 67_108_864
     foreign: Annotated[
-        Foreign, _doc("free() of a block of another malloc: leak ignores it, next calls the next library's free()")
+        Foreign,
+        _doc(
+            "free() of a block of another malloc: leak ignores it, next calls the next library's free(), probe makes a "
+            "system call for each free(), trust looks at no pointer and serves benchmarks alone"
+        ),
     ] = _default("foreign")
     front: Annotated[Front, _doc("the front of every class that class_front does not name")] = _default("front")
     class_front: Annotated[list[ClassFront], _doc("fronts of single classes")] = msgspec.field(default_factory=list)

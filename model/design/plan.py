@@ -154,7 +154,7 @@ def make_plan(design: Design) -> Plan:
         transfer_room=max(1, transfer_slots),
         dispatch=dispatch,
         inline_alloc=inlines,
-        inline_free=inlines and not design.row("remote").OWNED,
+        inline_free=inlines and not design.row("remote").OWNED and not design.row("foreign").PROBES,
         layout=layout_of(
             len(classes),
             direct_limit,

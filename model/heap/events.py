@@ -92,6 +92,8 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
 def free(state: State, thread: int, block: int, asked: int) -> None:
     """Free the block of this handle and of `asked` bytes; a null pointer is ignored."""
     heap = int(state.threads[thread])
+    if state.free_probes == 1 and block >= 0:
+        state.probes += 1
     if block >= RUN_CODE:
         free_large(state, heap, block, asked)
     elif block >= 0:

@@ -67,6 +67,7 @@ WORK = (
     "slab_adds",  # slabs that become available
     "slab_removes",  # slabs that are available no longer
     "exits",  # exits of threads with a heap
+    "probes",  # system calls of frees that ask about a page
     "memory_calls",  # system calls that commit, advise on huge pages, or release the live map
 )
 """The library's work that costs instructions and that no counter tells, for the cost model. Work on

@@ -68,12 +68,20 @@ FULL = ">= {capacity}"
 
 
 class Question(NamedTuple):
-    """The questions that free() asks about a block, and the slow path of each unusual answer."""
+    """The questions that free() asks about a block, and the slow path of each unusual answer.
+
+    ranged: loads in `hit` that serve only the comparison with the span's bounds.
+    """
 
     hit: Hit
     tests: tuple[str, ...] = ()
     leaves: tuple[str, ...] = ()
     calls: frozenset[str] = NO_CALLS
+    ranged: int = 1
+
+
+SPAN_FIRST = Question(NOTHING, ("!in_slab_span(block)",), ("hs_free_large",), frozenset({"in_slab_span"}))
+"""The first question of free(): is the block in the slab span? Its loads are the classifier's."""
 
 
 class Guard(NamedTuple):

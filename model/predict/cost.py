@@ -233,10 +233,10 @@ def _misses(simulation: Simulated) -> Kinds:
 
 
 def system_calls(simulation: Simulated) -> int:
-    """Return the library's calls of mmap, munmap, mremap, mprotect and madvise during the trace."""
+    """Return the library's calls of mmap, munmap, mremap, mprotect, madvise and mincore in the trace."""
     totals, work = simulation.counters.totals, simulation.statistics.work
     asked = sum(totals[name] for name in ("releases", "heaps", "huge_map", "huge_unmap", "huge_remap"))
-    return asked + work["memory_calls"]
+    return asked + work["probes"] + work["memory_calls"]
 
 
 class Price(msgspec.Struct, frozen=True):

@@ -40,6 +40,7 @@ static const uint64_t guard = 0x5afe5afe5afe5afe; /* stands behind the counters 
 
 struct library library;
 size_t grain;
+bool trusts;
 
 static struct {
     struct event *event;
@@ -261,6 +262,7 @@ static void load(const char *path)
             usage(dlerror());
         memcpy((char *)&library + index * sizeof function, &function, sizeof function);
     }
+    trusts = dlsym(handle, "heapsmith_trusts") != NULL;
 }
 
 static void watch_signals(void)

@@ -1,6 +1,7 @@
 /* The conformance driver: what its parts share. Its own malloc is the system's; the library under test is only called. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,7 @@ struct library {
 };
 
 extern struct library library;
+extern bool trusts; /* the library checks no free: a stranger's block would break it */
 extern size_t grain; /* every block begins at a multiple of it, and of 16 if 16 bytes or more were asked for */
 
 /* Of the first call of the library's that the system refused for want of memory; 0: it refused none. */

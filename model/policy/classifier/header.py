@@ -9,7 +9,7 @@ NAME = "header"
 HEADER_BYTES = 8
 REGIONS = False
 CLASS_MAP = False
-CODE = Question(Hit(3, 0, 2), (">= CLASS_COUNT",), ("hs_free_large",))
+CODE = Question(Hit(3, 0, 2), (">= CLASS_COUNT",), ("hs_free_large",), ranged=2)
 """Loads: the span's bounds and the header. Branches: block in the span? valid class?"""
 
 

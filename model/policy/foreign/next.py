@@ -1,3 +1,8 @@
 """Next: free() passes a block of another malloc to the free() of the next library loaded."""
 
+from heapsmith.model.policy.emitted import SPAN_FIRST
+
 NAME = "next"
+PROBES = False
+TRUSTS = False
+CODE = SPAN_FIRST
