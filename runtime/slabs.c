@@ -4,6 +4,7 @@
 
 #include "classifier/classifier.h"
 #include "empties/empties.h"
+#include "growth/growth.h"
 #include "hardening/hardening.h"
 #include "locks.h"
 #include "os.h"
@@ -68,7 +69,8 @@ size_t slabs_vacate(void)
     size_t bytes = 0;
     for (size_t region = 0; region < REGIONS; region++) {
         struct os_part part[SPAN_PARTS];
-        span_parts(region * REGION_BYTES + mapped[region], REGION_BYTES - mapped[region], part);
+        size_t usable = growth_usable(region, mapped[region]);
+        span_parts(region * REGION_BYTES + usable, REGION_BYTES - usable, part);
         bytes += os_unmap_all(part, SPAN_PARTS);
     }
     return bytes;
@@ -81,13 +83,29 @@ static void advise_slabs(void *start, size_t bytes, bool huge)
         os_huge_pages(start, bytes, huge);
 }
 
-/* Makes memory of a superslab's address space and of its slabs' places in the tables. */
-static bool commit_superslab(size_t offset)
+/* Makes memory of superslabs' address space and of their slabs' places in the tables; with guards, of one superslab. */
+static bool commit_superslabs(size_t offset, size_t bytes)
 {
     struct os_part part[SPAN_PARTS];
-    span_parts(offset, SUPERSLAB_BYTES, part);
+    span_parts(offset, bytes, part);
     part[0].bytes -= GUARD_BYTES;
     return os_commit_all(part, SPAN_PARTS);
+}
+
+/* Makes the region's next superslab usable, with others behind it if they grow together and the system grants that. */
+static bool make_usable(size_t region)
+{
+    size_t from = mapped[region], offset = region * REGION_BYTES + from;
+    if (growth_usable(region, from) > from)
+        return true;
+    size_t bytes = growth_step(region), room = region_room - from;
+    if ((bytes > SUPERSLAB_BYTES && bytes > room) || !commit_superslabs(offset, bytes)) {
+        if (bytes == SUPERSLAB_BYTES || !commit_superslabs(offset, SUPERSLAB_BYTES))
+            return false;
+        bytes = SUPERSLAB_BYTES;
+    }
+    growth_rose(region, from + bytes);
+    return true;
 }
 
 static bool map_superslab(unsigned class, struct superslab *superslab)
@@ -95,7 +113,7 @@ static bool map_superslab(unsigned class, struct superslab *superslab)
     size_t region = REGIONS > 1 ? class : 0;
     size_t offset = region * REGION_BYTES + mapped[region];
     os_refused = false;
-    if (mapped[region] >= region_room || !commit_superslab(offset))
+    if (mapped[region] >= region_room || !make_usable(region))
         return false;
     mapped[region] += SUPERSLAB_BYTES;
     *superslab = (struct superslab){ offset, offset + SUPERSLAB_BYTES - GUARD_BYTES };
@@ -297,6 +315,7 @@ void slabs_reset(size_t span_bytes)
         os_decommit(part[index].start, part[index].bytes);
     make_readable();
     memset(mapped, 0, sizeof mapped);
+    growth_reset();
     size_t most = span_bytes / REGIONS > SUPERSLAB_BYTES ? span_bytes / REGIONS : SUPERSLAB_BYTES;
     region_room = most < REGION_BYTES ? most : REGION_BYTES;
 }

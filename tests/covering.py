@@ -26,6 +26,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "prewarm": tuple(policy.names("prewarm")),
     "size_lookup": tuple(policy.names("size_lookup")),
     "populate": tuple(policy.names("populate")),
+    "growth": tuple(policy.names("growth")),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all."""
 
@@ -173,6 +174,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     numbers |= {"steps": 2, "granularity": chosen.get("grain", 16)}
     numbers["drain_interval"] = (1, 2, 5)[index // 2 % 3]
     numbers["groups"] = [chosen["sizes"][1::3], chosen["sizes"][2:3]]
+    numbers |= {"initial_bytes": HUGE_PAGE, "most_bytes": HUGE_PAGE << index % 3}
     numbers["pages"] = (4, 1, 16)[turn % 3]
     numbers["classes"] = [
         {"sizes": chosen["sizes"][::2], "blocks": 2 + 5 * (index % 3), "slabs": index % 2},

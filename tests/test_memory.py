@@ -5,6 +5,7 @@ from typing import Any
 from program import RUN, Program, plain_and_compiled
 
 from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.growth import doubling as growth_doubling
 from heapsmith.model.policy.populate import batches as populate_batches
 from heapsmith.model.policy.prewarm import fronts as prewarm_fronts
 from heapsmith.model.policy.release import budget as release_budget
@@ -65,3 +66,16 @@ def test_committed_bytes_rise_by_batches(compiled: bool) -> None:
     assert program.totals("committed", "released_bytes") == (16384 + 4096, 3 * 4096)
     assert program.malloc("i", 8192) == RUN  # two of three pages come back, no more
     assert program.totals("committed") == (16384 + 3 * 4096,)
+
+
+def test_superslabs_become_usable_in_doubling_steps(compiled: bool) -> None:
+    fields: dict[str, Any] = {"slab_bytes": 1 << 20, "superslab_bytes": 1 << 20, "slab_span_bytes": 1 << 28}
+    growth = growth_doubling.Params(2 << 20, 64 << 20)
+    program = Program(compiled, [1 << 20], huge_bytes=1 << 20, growth=growth, **fields)
+    calls: list[int] = []
+    for place in range(256):
+        program.malloc(f"n{place}", 1 << 20)
+        calls.append(program.simulator.statistics().work["memory_calls"])
+    rises = [place for place in range(256) if place == 0 or calls[place] > calls[place - 1]]
+    # Steps of 2, 4, 8, 16, 32, 64, 64 and 64 superslabs; the span has no room for another 64, so the rest come singly.
+    assert rises == [0, 2, 6, 14, 30, 62, 126, 190, 254, 255]

@@ -25,6 +25,7 @@ NEEDED = {
     "prewarm": (),
     "size_lookup": ("PER_BYTE", "table_step", "CODE", "size_lines"),
     "populate": (),
+    "growth": (),
 }
 ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
 

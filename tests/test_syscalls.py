@@ -16,7 +16,7 @@ from heapsmith.model.predict.simulate import simulate
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_the_model_counts_the_calls_that_strace_sees(tmp_path: Path) -> None:
-    designs = [load("default"), load("lean"), load("hardened"), load("probing")]
+    designs = [load("default"), load("lean"), load("hardened"), load("probing"), load("growth")]
     trace = random_trace(tmp_path / "t.hst", 20_000, 7, max_size=300_000)
     script = tmp_path / "script"
     write_script(trace, script)

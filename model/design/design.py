@@ -48,12 +48,13 @@ if TYPE_CHECKING:
     Prewarm: TypeAlias = msgspec.Struct
     SizeLookup: TypeAlias = msgspec.Struct
     Populate: TypeAlias = msgspec.Struct
+    Growth: TypeAlias = msgspec.Struct
 else:
     Front, Release, Hardening, Classifier, SlabChoice, Empties, Remote, Foreign = map(
         _choice_of,
         ("front", "release", "hardening", "classifier", "slab_choice", "empties", "remote", "foreign"),
     )
-    Prewarm, Populate, SizeLookup = map(_choice_of, ("prewarm", "populate", "size_lookup"))
+    Prewarm, Populate, Growth, SizeLookup = map(_choice_of, ("prewarm", "populate", "growth", "size_lookup"))
 Thp = Literal["system", "always", "grown", "never"]
 THPS: tuple[str, ...] = get_args(Thp)
 
@@ -134,6 +135,10 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prewarm: Annotated[
         Prewarm | None,
         _doc("blocks and slabs that a new heap prepares: its thread starts later and faults less while it runs"),
+    ] = None
+    growth: Annotated[
+        Growth | None,
+        _doc("superslabs that become usable together, ever more at once: fewer system calls for a large heap"),
     ] = None
     populate: Annotated[
         Populate | None,

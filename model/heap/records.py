@@ -156,6 +156,8 @@ CLASS = record_type(
     "next_place",  # place of the next slab
     "next_huge",  # 1: the superslab lies on huge pages
     "mapped",  # superslabs ever mapped for the pool
+    "usable_superslabs",  # of the region of this number; there is one, or one per class
+    "growth_step",  # superslabs that become usable together next, in that region; 0: the first step
 )
 HEAP = record_type(
     "remote",  # head of the remote list

@@ -44,9 +44,24 @@ def commit_calls(first: int, count: int, record_bytes: int) -> int:
 
 
 @kernel
-def superslab_is_committed(state: State, place: int) -> None:
-    """Count the system calls that commit a superslab and the records of its slabs."""
-    slabs = state.slabs_per_superslab
+def superslab_is_usable(state: State, place: int) -> None:
+    """Count the system calls that make a superslab usable, with others behind it if they grow together."""
+    region = place // state.region_slabs
+    number = (place - region * state.region_slabs) // state.slabs_per_superslab
+    if number < state.classes[region]["usable_superslabs"]:
+        return
+    superslabs = 1
+    if state.growth_first > 0:
+        step = max(state.growth_first, int(state.classes[region]["growth_step"]))
+        superslabs = step if step <= state.region_superslabs - number else 1
+        state.classes[region]["growth_step"] = min(2 * step, state.growth_most)
+    state.classes[region]["usable_superslabs"] = number + superslabs
+    superslabs_are_committed(state, place, superslabs * state.slabs_per_superslab)
+
+
+@kernel
+def superslabs_are_committed(state: State, place: int, slabs: int) -> None:
+    """Count the system calls that commit superslabs and the records of their slabs."""
     state.memory_calls += 1 + commit_calls(place, slabs, layout.SLAB_BYTES)
     state.memory_calls += commit_calls(place, slabs, state.bitmap_words * layout.WORD)
     if state.slab_classes_bytes > 0:
@@ -103,7 +118,7 @@ def new_slab(state: State, pool: int, cls: int) -> int:
         is_huge = state.thp_asked == 1 and mapped_bytes >= state.thp_slabs_from_bytes
         state.classes[pool]["next_huge"] = is_huge
         touch(state.listener, layout.TOTAL_SUPERSLABS, 1)
-        superslab_is_committed(state, place)
+        superslab_is_usable(state, place)
         state.memory_calls += int(is_huge or state.thp_never == 1)
         if is_huge:
             on_huge(state.listener, layout.SPAN + place * state.slab_bytes, superslab_bytes)

@@ -21,6 +21,7 @@ from heapsmith.model.policy import (
     empties,
     foreign,
     front,
+    growth,
     hardening,
     lookup,
     populate,
@@ -43,6 +44,7 @@ TABLES: dict[str, Table] = {
     "prewarm": prewarm.ROWS,
     "size_lookup": lookup.ROWS,
     "populate": populate.ROWS,
+    "growth": growth.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 
