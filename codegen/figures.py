@@ -73,6 +73,7 @@ def _tables(plan: Plan) -> dict[str, Any]:
         "hs_design": f"{plan.design.name} {plan.hash}",
         "hs_class": {row.index: _class_row(row) for row in rows},
         **{f"hs_{name}": {row.index: row.numbers[name] for row in rows} for name in rows[0].numbers},
+        **({"hs_lend": {row.index: _lend(row) for row in rows}} if plan.design.rounding else {}),
         **({"hs_size_class": dict(enumerate(plan.size_table))} if plan.size_table else {}),
         "hs_no_heap": {
             "top": dict.fromkeys(range(1 + len(rows)), "nothing + 1"),
@@ -82,6 +83,11 @@ def _tables(plan: Plan) -> dict[str, Any]:
         "alloc_of": {row.index: f"alloc_{row.size}" for row in rows},
         "free_of": {0: "hs_free_large"} | {1 + row.index: f"free_{row.size}" for row in rows},
     }
+
+
+def _lend(row: ClassPlan) -> str | None:
+    lend = str(policy.row("front", row.front.kind).CODE.lend)
+    return None if lend == "NULL" else lend
 
 
 def _class_row(row: ClassPlan) -> Numbers:

@@ -33,7 +33,8 @@ PURPOSES = {
 RUNTIME_ORDER = (
     *("text", "object", "os", "lock", "locks", "check", "counters", "lookup", "api.h", "heap.h", "span", "rows"),
     *("populate", "growth"),
-    *("hardening", "links.h", "classifier", "choice", "empties", "release", "remote", "slabs", "store", "transfer"),
+    *("hardening", "links.h", "classifier", "choice", "empties", "release", "remote"),
+    *("rounding", "slabs", "store", "transfer"),
     *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache", "huge", "prewarm", "thread", "large"),
     *("front", "stats", "foreign", "api", "glibc", "inspect", "options", "operators"),
 )
@@ -82,7 +83,8 @@ def _sources_of(kinds: list[str], room: Path) -> list[Path]:
 
 def _kinds(plan: Plan) -> dict[str, list[str]]:
     """The kinds of policy in use, by the folder of their files; none where a design has no such policy."""
-    fields = ("classifier", "empties", "remote", "release", "foreign", "hardening", "prewarm", "populate", "growth")
+    fields: tuple[str, ...] = ("classifier", "empties", "remote", "release", "foreign", "hardening")
+    fields += ("prewarm", "populate", "growth", "rounding")
     kinds = {field: [plan.design.row(field).NAME] if getattr(plan.design, field) else [] for field in fields}
     kinds["foreign"] += getattr(plan.design.row("foreign"), "WITH", ())
     kinds["lookup"] = [plan.design.row("size_lookup").NAME]
@@ -119,6 +121,7 @@ def render(plan: Plan) -> dict[str, str]:
         "struct_fields": struct_fields(plan),
         "struct_bytes": STRUCT_BYTES,
         "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},
+        "lends": {row.NAME: row.CODE.lend for row in policy.TABLES["front"]},
     }
 
     def text(name: str, rows_symbol: str) -> str:

@@ -87,6 +87,10 @@ static uint32_t take(struct heap *heap, unsigned class, void **blocks, uint32_t 
 
 uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want)
 {
+#ifdef FRONTS_LEND
+    if (rounding_lends(heap, class, blocks))
+        return 1;
+#endif
     int saved = errno;
     remote_lock_store();
     uint32_t taken = take(heap, class, blocks, want);

@@ -27,6 +27,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "size_lookup": tuple(policy.names("size_lookup")),
     "populate": tuple(policy.names("populate")),
     "growth": tuple(policy.names("growth")),
+    "rounding": tuple(policy.names("rounding")),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all."""
 
@@ -176,6 +177,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     numbers["groups"] = [chosen["sizes"][1::3], chosen["sizes"][2:3]]
     numbers |= {"initial_bytes": HUGE_PAGE, "most_bytes": HUGE_PAGE << index % 3}
     numbers["pages"] = (4, 1, 16)[turn % 3]
+    numbers["factor"] = (1.4, 1.6, 4.0)[turn % 3]
     numbers["classes"] = [
         {"sizes": chosen["sizes"][::2], "blocks": 2 + 5 * (index % 3), "slabs": index % 2},
         {"sizes": chosen["sizes"][3:4], "slabs": 2},

@@ -5,15 +5,22 @@ from typing import Any
 import pytest
 from program import NONE, Program, plain_and_compiled
 
-from heapsmith.model.design.design import Front
+from heapsmith.model.design.design import ClassFront, Front
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
 from heapsmith.model.policy.front import hot_over_list as front_hot_over_list
 from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.front import ring_over_list as front_ring_over_list
 from heapsmith.model.policy.front import two_level as front_two_level
+from heapsmith.model.policy.rounding import larger as rounding_larger
 
 pytestmark = plain_and_compiled
+
+
+FRONTS_OF_ONE: list[Front] = [
+    kind.Params(capacity=4, refill=1)
+    for kind in (front_array_stack, front_fifo_ring, front_linked_list, front_two_level, front_ring_over_list)
+] + [front_hot_over_list.Params(capacity=4)]
 
 
 # Fronts: five blocks of 16 bytes, all but one freed again, then allocated once more.
@@ -175,3 +182,34 @@ def test_drain_order_at_thread_exit(compiled: bool, front: Front, next_address: 
     assert program.counts(0, "push", "flush", "flushed", "direct", "retire") == (3, 0, 0, 0, 3)
     assert program.malloc("d", 4096) == next_address
     assert program.totals("heaps", "adoptions") == (1, 1)
+
+
+def test_a_larger_class_lends_a_block(compiled: bool) -> None:
+    front = front_array_stack.Params(capacity=4, refill=1)
+    program = Program(compiled, [64, 80, 96, 112, 128], front, rounding=rounding_larger.Params(factor=1.4))
+    assert program.malloc("a", 96) == 0
+    assert program.malloc("b", 112) == 4096
+    assert program.malloc("c", 128) == 8192
+    program.free("c b a")
+    assert program.malloc("d e f", 80) == [0, 4096, 12288]  # 96 and 112 lend; 128 is 1.6 times larger
+    program.free("d")
+    assert program.malloc("g", 96) == 0  # a block of 96 still
+    assert program.realloc("e", 60) == 4096  # of 112: more than half of it is in use
+    program.free("f g")
+    assert program.malloc("h", 112) == 8192  # its own front is empty, 128 lends
+    assert program.aligned("i", 6, 64) == 4 * 4096  # 80 is not 64-aligned, so that it does not lend to 64
+    assert program.counts(1, "hit0", "hit1", "refill", "push") == (0, 2, 1, 1)
+    assert program.counts(2, "hit0", "hit1", "refill", "push") == (1, 0, 1, 3)
+
+
+@pytest.mark.parametrize("lender", FRONTS_OF_ONE, ids=lambda front: str(front.__struct_config__.tag))
+def test_every_front_lends_what_it_would_give(compiled: bool, lender: Front) -> None:
+    fronts = [ClassFront([80], NONE), ClassFront([96], lender)]
+    program = Program(compiled, [80, 96], class_front=fronts, rounding=rounding_larger.Params())
+    program.malloc("a b c", 96)
+    program.free("a b")
+    twin = Program(compiled, [80, 96], class_front=fronts)
+    twin.malloc("a b c", 96)
+    twin.free("a b")
+    assert program.malloc("d e", 80) == twin.malloc("d e", 96)
+    assert program.counts(0, "hit1", "refill") == (2, 0)

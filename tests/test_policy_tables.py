@@ -26,6 +26,7 @@ NEEDED = {
     "size_lookup": ("PER_BYTE", "table_step", "CODE", "size_lines"),
     "populate": (),
     "growth": (),
+    "rounding": (),
 }
 ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
 

@@ -49,12 +49,15 @@ if TYPE_CHECKING:
     SizeLookup: TypeAlias = msgspec.Struct
     Populate: TypeAlias = msgspec.Struct
     Growth: TypeAlias = msgspec.Struct
+    Rounding: TypeAlias = msgspec.Struct
 else:
     Front, Release, Hardening, Classifier, SlabChoice, Empties, Remote, Foreign = map(
         _choice_of,
         ("front", "release", "hardening", "classifier", "slab_choice", "empties", "remote", "foreign"),
     )
-    Prewarm, Populate, Growth, SizeLookup = map(_choice_of, ("prewarm", "populate", "growth", "size_lookup"))
+    Prewarm, Populate, Growth, Rounding, SizeLookup = map(
+        _choice_of, ("prewarm", "populate", "growth", "rounding", "size_lookup")
+    )
 Thp = Literal["system", "always", "grown", "never"]
 THPS: tuple[str, ...] = get_args(Thp)
 
@@ -145,6 +148,13 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _doc("pages that become resident together when they are committed: less time per page, more pages"),
     ] = None
 
+    rounding: Annotated[
+        Rounding | None,
+        _doc(
+            "how much larger the class may be whose front serves a request if that of its own class is empty: "
+            "fewer calls of the store, more waste"
+        ),
+    ] = None
     compile_flags: Annotated[
         list[Literal["-O3", "-march=native", "-flto"]] | None,
         _doc("flags of gcc(1) behind -O2 and the others; with -march=native the library runs on this processor alone"),

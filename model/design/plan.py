@@ -154,7 +154,7 @@ def make_plan(design: Design) -> Plan:
         transfer_room=max(1, transfer_slots),
         dispatch=dispatch,
         inline_alloc=inlines,
-        inline_free=inlines and not design.row("remote").OWNED and not design.row("foreign").PROBES,
+        inline_free=inlines and _frees_by_size(design),
         layout=layout_of(
             len(classes),
             direct_limit,
@@ -169,6 +169,11 @@ def make_plan(design: Design) -> Plan:
         **_slab_span(design),
         **options,
     )
+
+
+def _frees_by_size(design: Design) -> bool:
+    """Return whether any thread may push a block on the stack of its size's class, unasked."""
+    return not design.row("remote").OWNED and not design.row("foreign").PROBES and design.rounding is None
 
 
 def _numbers(design: Design) -> dict[str, int]:

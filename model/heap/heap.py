@@ -1,6 +1,7 @@
 """Heaps: fronts, remote lists and quarantines of small blocks; docs/machine.md 3, 4, 7 and 11."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
+from heapsmith.model.heap.lend import lent
 from heapsmith.model.heap.lines import alloc_lines, free_lines
 from heapsmith.model.heap.run_cache import empty_cache
 from heapsmith.model.heap.store import give_batch, take
@@ -105,13 +106,18 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
     if block >= 0:
         return block
     taken = take_batch(state, heap, cls)
+    borrowed = 0
+    if taken == 0:
+        borrowed = lent(state, heap, cls)
+        taken = borrowed
     if taken == 0:
         taken = take(state, heap, cls)
     if taken == 0:
         state.failed_refills += 1
         return NO_BLOCK
-    touch(state.listener, count_at(state, heap, cls) + layout.COUNT_REFILL, 1)
-    touch(state.listener, count_at(state, heap, cls) + layout.COUNT_REFILL + layout.WORD, 1)
+    if borrowed == 0:
+        touch(state.listener, count_at(state, heap, cls) + layout.COUNT_REFILL, 1)
+        touch(state.listener, count_at(state, heap, cls) + layout.COUNT_REFILL + layout.WORD, 1)
     front_fill_lines(state, front, cls, taken)
     front_fill(state, front, cls, 1, taken)
     return int(state.moved[0])

@@ -28,6 +28,7 @@ from heapsmith.model.policy import (
     prewarm,
     release,
     remote,
+    rounding,
 )
 
 Table = tuple[ModuleType, ...]
@@ -42,6 +43,7 @@ TABLES: dict[str, Table] = {
     "hardening": hardening.ROWS,
     "foreign": foreign.ROWS,
     "prewarm": prewarm.ROWS,
+    "rounding": rounding.ROWS,
     "size_lookup": lookup.ROWS,
     "populate": populate.ROWS,
     "growth": growth.ROWS,

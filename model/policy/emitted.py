@@ -55,12 +55,16 @@ class Function(NamedTuple):
 
 
 class FrontCode(NamedTuple):
-    """The code of a front. drain: the C function that empties it; has_slots: if it has slots."""
+    """The code of a front. drain: the C function that empties it; has_slots: if it has slots.
+
+    lend: the C function that takes a block of level 0 for another class (rounding).
+    """
 
     allocate: Function
     free: Function
     drain: str
     has_slots: bool = False
+    lend: str = "stack_lend"
 
 
 FULL = ">= {capacity}"

@@ -120,7 +120,9 @@ def _fronts(plan: Plan, simulation: Simulated) -> Counts:
         if not policy.row("front", front).BATCHED:
             yield f"flush.block.{front}", of["flushed"][i]
         yield "flush.block.none", of["direct"][i]
-        if getattr(policy.row("front", front), "SINGLE", False):
+        if policy.row("front", front).LEVELS < 2:
+            yield "lent", of["hit1"][i]
+        elif getattr(policy.row("front", front), "SINGLE", False):
             yield "spill.single", of["spill"][i]
             yield "promote.single", of["hit1"][i]
         else:

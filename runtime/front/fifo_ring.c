@@ -47,3 +47,10 @@ void fifo_ring_drain(struct heap *heap, unsigned class)
     give_oldest(heap, class, heap->front[class].held);
     heap->front[class].head = 0;
 }
+
+#ifdef FRONTS_LEND
+void *fifo_ring_lend(struct heap *heap, unsigned class)
+{
+    return heap->front[class].held > 0 ? ring_oldest(heap, class) : NULL;
+}
+#endif

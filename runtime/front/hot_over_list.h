@@ -1,7 +1,7 @@
 /* Hot over list: the slow paths. */
 #pragma once
 
-#include "heap.h"
+#include "front/stack.h"
 
 void *hot_over_list_refill(struct heap *heap, unsigned class);
 void hot_over_list_spill(struct heap *heap, unsigned class, void *block);

@@ -71,3 +71,10 @@ void linked_list_drain(struct heap *heap, unsigned class)
 {
     give_newest(heap, class, heap->front[class].held);
 }
+
+#ifdef FRONTS_LEND
+void *linked_list_lend(struct heap *heap, unsigned class)
+{
+    return heap->front[class].held > 0 ? pop(&heap->front[class]) : NULL;
+}
+#endif

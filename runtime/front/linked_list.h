@@ -6,4 +6,5 @@
 
 void *linked_list_refill(struct heap *heap, unsigned class);
 void linked_list_flush(struct heap *heap, unsigned class, void *block);
+void *linked_list_lend(struct heap *heap, unsigned class);
 void linked_list_drain(struct heap *heap, unsigned class);

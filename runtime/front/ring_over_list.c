@@ -62,3 +62,10 @@ void ring_over_list_drain(struct heap *heap, unsigned class)
     front->head = 0;
     list_give(heap, class, front->listed);
 }
+
+#ifdef FRONTS_LEND
+void *ring_over_list_lend(struct heap *heap, unsigned class)
+{
+    return heap->front[class].held > 0 ? ring_oldest(heap, class) : NULL;
+}
+#endif

@@ -29,13 +29,25 @@ void *stack_fill(struct heap *heap, unsigned class)
     return slot[taken - 1];
 }
 
-void *stack_pop(struct heap *heap, unsigned class)
+static void *take_newest(struct heap *heap, unsigned class)
 {
-    count_checked(&heap->count[class].hit0);
     void **top = heap->top[1 + class] - 1;
     __atomic_store_n(&heap->top[1 + class], top, __ATOMIC_RELAXED);
     return *top;
 }
+
+void *stack_pop(struct heap *heap, unsigned class)
+{
+    count_checked(&heap->count[class].hit0);
+    return take_newest(heap, class);
+}
+
+#ifdef FRONTS_LEND
+void *stack_lend(struct heap *heap, unsigned class)
+{
+    return stack_held(heap, class) > 0 ? take_newest(heap, class) : NULL;
+}
+#endif
 
 void stack_drain(struct heap *heap, unsigned class)
 {

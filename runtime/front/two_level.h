@@ -1,7 +1,7 @@
 /* Two levels: the slow paths. */
 #pragma once
 
-#include "heap.h"
+#include "front/stack.h"
 
 void *two_level_refill(struct heap *heap, unsigned class);
 void two_level_spill(struct heap *heap, unsigned class, void *block);

@@ -13,7 +13,7 @@ NAME = "fifo_ring"
 LEVELS = 1
 IS_STACK = False
 BATCHED = False
-CODE = ring_code("fifo_ring_refill", "fifo_ring_flush", "fifo_ring_drain")
+CODE = ring_code("fifo_ring_refill", "fifo_ring_flush", "fifo_ring_drain", "fifo_ring_lend")
 
 
 class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

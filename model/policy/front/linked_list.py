@@ -34,6 +34,7 @@ CODE = FrontCode(
         "linked_list_flush", FULL, frozenset({"count_checked", "link_set", "word_set"}), total(SELF, Hit(2, 3, 1))
     ),
     "linked_list_drain",
+    lend="linked_list_lend",
 )
 
 

@@ -11,7 +11,7 @@ NAME = "none"
 LEVELS = 0
 IS_STACK = False
 BATCHED = False
-CODE = FrontCode(Function("none_alloc"), Function("none_free"), "NULL")
+CODE = FrontCode(Function("none_alloc"), Function("none_free"), "NULL", lend="NULL")
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

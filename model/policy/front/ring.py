@@ -9,7 +9,7 @@ from heapsmith.model.policy.emitted import FULL, SELF, FrontCode, Function, Hit,
 from heapsmith.model.policy.front.common import NO_BLOCK, slots_lines
 
 
-def ring_code(refill: str, full: str, drain: str) -> FrontCode:
+def ring_code(refill: str, full: str, drain: str, lend: str) -> FrontCode:
     """Return the code of a front whose level 0 is a ring: the names of its slow paths."""
     calls = frozenset({"count_checked", "word_set"})
     return FrontCode(
@@ -19,6 +19,7 @@ def ring_code(refill: str, full: str, drain: str) -> FrontCode:
         Function(full, FULL, calls, total(SELF, Hit(2, 2, 1)), total(SELF, Hit(1, 2, 1))),
         drain,
         has_slots=True,
+        lend=lend,
     )
 
 

@@ -33,7 +33,7 @@ NAME = "ring_over_list"
 LEVELS = 2
 IS_STACK = False
 BATCHED = False
-CODE = ring_code("ring_over_list_refill", "ring_over_list_spill", "ring_over_list_drain")
+CODE = ring_code("ring_over_list_refill", "ring_over_list_spill", "ring_over_list_drain", "ring_over_list_lend")
 
 
 class Params(OverList, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

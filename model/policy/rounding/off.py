@@ -1,0 +1,5 @@
+"""No rounding allowance: a miss goes to the store."""
+
+NAME = "off"
+DEFAULT = True
+OFF = True
