@@ -1,6 +1,5 @@
 """The Design: the choices of a person or the search; typed, from TOML, checked and hashed."""
 
-import difflib
 import hashlib
 import re
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ import msgspec
 
 from heapsmith.model import policy
 from heapsmith.model.constants import HUGE_PAGE, PAGE
+from heapsmith.model.design.words import hint, in_words
 from heapsmith.model.errors import BadInput
 from heapsmith.model.policy.front.common import FrontPlan
 from heapsmith.model.policy.release.common import ADVICES
@@ -329,6 +329,10 @@ def _why_not_fronts(design: Design) -> str | None:
     return _why_not_params("front", design.front)
 
 
+def _in_words(error: str) -> str:
+    return in_words(error, (Design, ClassFront), {"thp": THPS, "release.advice": ADVICES})
+
+
 def parse(text: str, source: str) -> Design:
     """Return the design of a TOML text; BadInput names `source`, field and expectation."""
     return _legal(from_toml(text, source, Design, _in_words), source)
@@ -338,43 +342,6 @@ def _legal(design: Design, source: str) -> Design:
     if reason := design.why_not_valid():
         raise BadInput(f"{source}: {reason}")
     return design
-
-
-def _in_words(error: str) -> str:
-    """Return msgspec's message with the field first, and the nearest name for an unknown name."""
-    what, _, path = error.partition(" - at `$")
-    field = path.rstrip("`").lstrip(".")
-    if found := re.search(r"Invalid (?:enum )?value '([^']*)'", what):
-        return f"{field}: unknown policy '{found[1]}'{_hint(found[1], _policy_names(field))}"
-    if found := re.search(r"unknown field `([^`]*)`", what):
-        return f"{field or 'design'}: unknown field '{found[1]}'{_hint(found[1], _field_names(field))}"
-    if found := re.search(r"missing required field `([^`]*)`", what):
-        inner = f"{field}.{found[1]}" if field else found[1]
-        known = _policy_names(inner) if found[1] == "kind" else []
-        return f"{inner}: is missing{'; expected one of ' + ', '.join(known) if known else ''}"
-    return f"{field}: {what}" if field else what
-
-
-def _hint(wrong: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(wrong, known, n=1, cutoff=0.5)
-    return f"; did you mean '{near[0]}'?" if near else f"; expected one of {', '.join(known)}"
-
-
-def _policy_names(field: str) -> list[str]:
-    words = {"thp": THPS, "release.advice": ADVICES}
-    if field in words:
-        return list(words[field])
-    table = "front" if field.endswith("front.kind") else field.removesuffix(".kind")
-    return policy.names(table) if table in policy.TABLES else []
-
-
-def _field_names(field: str) -> list[str]:
-    """Return the fields that are valid at this path."""
-    table = "front" if field.endswith("front") else field
-    rows: list[type[msgspec.Struct]] = [ClassFront] if field else [Design]
-    if table in policy.TABLES:
-        rows = [row.Params for row in policy.TABLES[table] if hasattr(row, "Params")]
-    return sorted({name for row in rows for name in row.__struct_fields__})
 
 
 def changed(base: Design, name: str, fields: Mapping[str, Any]) -> Design:
@@ -393,7 +360,7 @@ def load(spec: str) -> Design:
     if not (path.suffix == ".toml" or path.exists()):
         path = BUILTIN / f"{spec}.toml"
         if not path.is_file():
-            raise BadInput(f"{spec}: neither a design file nor a built-in design{_hint(spec, builtin_names())}")
+            raise BadInput(f"{spec}: neither a design file nor a built-in design{hint(spec, builtin_names())}")
     return parse(read_text(path, spec), spec)
 
 
