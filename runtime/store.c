@@ -1,6 +1,7 @@
 /* The store: blocks of a class out of its slabs and back (docs/machine.md section 5). */
 #include "store.h"
 
+#include "block_index/block_index.h"
 #include "choice/choice.h"
 #include "classifier/classifier.h"
 #include "populate/populate.h"
@@ -107,7 +108,7 @@ static uint32_t give_to_slab(struct heap *heap, struct class_slabs *slabs, unsig
 {
     const uintptr_t start = hs_span;
     const uint32_t first = hs_class[class].first;
-    const uint64_t reciprocal = hs_class[class].reciprocal;
+    const uint64_t by = block_index_by(class);
     const size_t number = ((uintptr_t)blocks[0] - start) >> SLAB_SHIFT;
     struct slab *slab = hs_slabs + number;
     uint64_t *words = hs_marks + number * BITMAP_WORDS;
@@ -115,7 +116,7 @@ static uint32_t give_to_slab(struct heap *heap, struct class_slabs *slabs, unsig
     check(slab->class == class, "a block is freed into its own class");
     do {
         size_t inside = ((uintptr_t)blocks[given] - start) % SLAB_BYTES - first;
-        size_t index = (inside * reciprocal) >> RECIPROCAL_SHIFT;
+        size_t index = block_index(inside, by);
         uint64_t bit = UINT64_C(1) << (index % 64);
         check((words[index / 64] & bit) == 0, "a given block was out");
         if (ZERO_FREED)

@@ -28,6 +28,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "populate": tuple(policy.names("populate")),
     "growth": tuple(policy.names("growth")),
     "rounding": tuple(policy.names("rounding")),
+    "block_index": tuple(policy.names("block_index")),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all."""
 
@@ -46,6 +47,9 @@ GEOMETRIES: tuple[dict[str, Any], ...] = (
 )
 TINY_SIZES = [8, 16, 32, 48, 64, 80, 800, 816, 1360, 2032]
 """Block sizes where the grain may be 8."""
+
+POWERS = [32, 64, 128, 256, 512, 1024, 2048]
+"""Block sizes where blocks are numbered by a shift."""
 
 NUMBERS: tuple[dict[str, Any], ...] = (
     {"capacity": 4, "list_capacity": 5, "refill": 3, "flush": 2, "spill": 2, "promote": 2},
@@ -174,6 +178,8 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         chosen["sizes"] = EVEN_STEPS
     numbers |= {"steps": 2, "granularity": chosen.get("grain", 16)}
     numbers["drain_interval"] = (1, 2, 5)[index // 2 % 3]
+    if chosen["block_index"] == "shift":
+        chosen["sizes"] = [size for size in POWERS if size + 32 < chosen["slab_bytes"]]
     numbers["groups"] = [chosen["sizes"][1::3], chosen["sizes"][2:3]]
     numbers |= {"initial_bytes": HUGE_PAGE, "most_bytes": HUGE_PAGE << index % 3}
     numbers["pages"] = (4, 1, 16)[turn % 3]

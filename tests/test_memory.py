@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from program import RUN, Program, plain_and_compiled
 
 from heapsmith.model.policy.front import array_stack as front_array_stack
@@ -79,3 +80,12 @@ def test_superslabs_become_usable_in_doubling_steps(compiled: bool) -> None:
     rises = [place for place in range(256) if place == 0 or calls[place] > calls[place - 1]]
     # Steps of 2, 4, 8, 16, 32, 64, 64 and 64 superslabs; the span has no room for another 64, so the rest come singly.
     assert rises == [0, 2, 6, 14, 30, 62, 126, 190, 254, 255]
+
+
+@pytest.mark.parametrize("block_index", [None, "division", "shift"])
+def test_the_way_to_a_block_index_changes_nothing(compiled: bool, block_index: str | None) -> None:
+    program = Program(compiled, [64, 2048], block_index=block_index)
+    program.malloc(" ".join(f"n{i}" for i in range(64)), 64)
+    program.free("n63 n1 n40")
+    assert program.malloc("a b c d", 64) == [64, 40 * 64, 63 * 64, 4096]
+    assert program.malloc("e f g", 2048) == [8192, 8192 + 2048, 12288]

@@ -27,6 +27,7 @@ NEEDED = {
     "populate": (),
     "growth": (),
     "rounding": (),
+    "block_index": ("AT", "DIVIDES"),
 }
 ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
 

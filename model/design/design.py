@@ -50,13 +50,14 @@ if TYPE_CHECKING:
     Populate: TypeAlias = msgspec.Struct
     Growth: TypeAlias = msgspec.Struct
     Rounding: TypeAlias = msgspec.Struct
+    BlockIndex: TypeAlias = str
 else:
     Front, Release, Hardening, Classifier, SlabChoice, Empties, Remote, Foreign = map(
         _choice_of,
         ("front", "release", "hardening", "classifier", "slab_choice", "empties", "remote", "foreign"),
     )
-    Prewarm, Populate, Growth, Rounding, SizeLookup = map(
-        _choice_of, ("prewarm", "populate", "growth", "rounding", "size_lookup")
+    Prewarm, Populate, Growth, Rounding, SizeLookup, BlockIndex = map(
+        _choice_of, ("prewarm", "populate", "growth", "rounding", "size_lookup", "block_index")
     )
 Thp = Literal["system", "always", "grown", "never"]
 THPS: tuple[str, ...] = get_args(Thp)
@@ -135,17 +136,11 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     release: Annotated[Release, _doc("which pages go back to the OS")] = _default("release")
     hardening: Annotated[Hardening, _doc("what misuse the heap looks for")] = _default("hardening")
 
-    prewarm: Annotated[
-        Prewarm | None,
-        _doc("blocks and slabs that a new heap prepares: its thread starts later and faults less while it runs"),
-    ] = None
-    growth: Annotated[
-        Growth | None,
-        _doc("superslabs that become usable together, ever more at once: fewer system calls for a large heap"),
-    ] = None
+    prewarm: Annotated[Prewarm | None, _doc("what a new heap prepares: a later start, fewer misses then")] = None
+    block_index: Annotated[BlockIndex | None, _doc("division is slow, shift needs sizes of powers of two")] = None
+    growth: Annotated[Growth | None, _doc("superslabs that become usable together: fewer system calls")] = None
     populate: Annotated[
-        Populate | None,
-        _doc("pages that become resident together when they are committed: less time per page, more pages"),
+        Populate | None, _doc("pages that become resident together: less time per page, more pages")
     ] = None
 
     rounding: Annotated[

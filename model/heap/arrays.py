@@ -47,6 +47,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["deaths"] = PARTS.index(application.deaths)
     scalars["replays"] = application.replays
     scalars["stride"] = 1
+    scalars["block_index_at"] = plan.design.row("block_index").AT
     scalars["commit_step"] = commit_step(plan)
     scalars["slack_bytes"] = SLACK_BYTES + prepared_pages(plan) * PAGE
     return scalars

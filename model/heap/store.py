@@ -109,7 +109,7 @@ def give(state: State, heap: int, block: int) -> None:
     store = int(state.slabs[slab]["owner"]) * state.store_step + cls
     word = index >> WORD_SHIFT
     touch(state.listener, class_at(cls) + layout.CLASS_FIRST, 0)
-    touch(state.listener, class_at(cls) + layout.CLASS_RECIPROCAL, 0)
+    touch(state.listener, class_at(cls) + state.block_index_at, 0)
     touch(state.listener, slab_at(state, slab), 1)
     touch(state.listener, slab_at(state, slab) + layout.SLAB_CLASS_NUMBER, 0)
     touch(state.listener, marks_at(state, slab) + (word >> 1) * layout.WORD, 1)

@@ -16,6 +16,7 @@ its code in the state.
 from types import ModuleType
 
 from heapsmith.model.policy import (
+    block_index,
     choice,
     classifier,
     empties,
@@ -47,6 +48,7 @@ TABLES: dict[str, Table] = {
     "size_lookup": lookup.ROWS,
     "populate": populate.ROWS,
     "growth": growth.ROWS,
+    "block_index": block_index.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 

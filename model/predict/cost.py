@@ -206,6 +206,7 @@ def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, flo
         "dispatch.stack": sum(count for name, count in happened.items() if name.startswith(BY_ROW)),
         "byte": work["copied_bytes"] + work["cleared_bytes"],
         "syscall": system_calls(simulation),
+        "divide": work["given"] if plan.design.row("block_index").DIVIDES else 0,
         "release": totals["releases"] + totals["huge_unmap"],  # freeing pages takes longer
         **_misses(simulation),
     }
