@@ -95,6 +95,17 @@ def test_a_thread_that_only_frees_drains_too(compiled: bool, kind: ModuleType) -
     assert program.counts(0, "drained", "flush", "hit0") == (4, 5, 7)
 
 
+def test_a_thread_allocates_from_its_own_current_slab(compiled: bool) -> None:
+    program = Program(compiled, [1024], remote="owner_list")
+    assert program.malloc("a b c", 1024, thread=0) == [0, 1024, 2048]
+    assert program.malloc("d", 1024, thread=1) == 4096  # a slab of its own
+    program.free("b", thread=0)  # at once into the slab
+    program.free("a", thread=1)  # to the owner of its slab
+    assert program.malloc("e", 1024, thread=1) == 5120
+    assert program.malloc("f g h i", 1024, thread=0) == [0, 1024, 3072, 8192]  # the list first, then the slab
+    assert program.counts(0, "direct", "remote", "drained", "acquire", "reuse") == (2, 1, 1, 3, 2)
+
+
 def test_owner_list_without_front(compiled: bool) -> None:
     program = Program(compiled, [16], remote="owner_list")
     assert program.malloc("a b c", 16, thread=0) == [0, 16, 32]
