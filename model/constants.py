@@ -4,6 +4,13 @@ PAGE = 4096
 BENCHFAST = {"HEAPSMITH_BENCHFAST": "1"}
 """The environment in which a library that checks no free() agrees to work: that of benchmarks."""
 HUGE_PAGE = 1 << 21
+
+
+def first_bytes(header_bytes: int) -> int:
+    """Return where a slab's first block begins: a multiple of 16, with its header before it."""
+    return -(-header_bytes // 16) * 16
+
+
 RUN_BINS = 128
 RUN_BEST_OF = 32
 """Free runs of a bin, from its head, that an allocation compares."""

@@ -14,6 +14,10 @@
 
 #include <string.h>
 
+#ifndef CLASS_MAP_BYTES /* a kind of runtime/classifier takes more */
+#define CLASS_MAP_BYTES 1
+#endif
+
 enum {
     SUPERSLAB_SLABS = SUPERSLAB_BYTES / SLAB_BYTES,
     SPAN_ALIGNMENT = THP_ASKED && HUGE_PAGE_BYTES > SUPERSLAB_BYTES ? HUGE_PAGE_BYTES : SUPERSLAB_BYTES,
@@ -35,7 +39,7 @@ static void span_parts(size_t offset, size_t bytes, struct os_part part[SPAN_PAR
     part[0] = (struct os_part){ (char *)hs_span + offset, bytes };
     part[1] = (struct os_part){ hs_slabs + first, slabs * sizeof *hs_slabs };
     part[2] = (struct os_part){ hs_marks + first * BITMAP_WORDS, slabs * BITMAP_WORDS * sizeof *hs_marks };
-    part[3] = (struct os_part){ slab_row(first), SLAB_CLASSES_BYTES > 0 ? slabs : 0 };
+    part[3] = (struct os_part){ slab_row(first * CLASS_MAP_BYTES), SLAB_CLASSES_BYTES > 0 ? slabs * CLASS_MAP_BYTES : 0 };
     part[4] = (struct os_part){ hs_live + offset / GRAIN, LIVE_MAP * bytes / GRAIN };
 }
 

@@ -170,9 +170,9 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     chosen["run_cache_bytes"] = RUN_CACHES[turn % 3]
     chosen["transfer_bytes"] = TRANSFERS[turn % 3]
     chosen |= GEOMETRIES[index // 3 % 3]
-    if index % 2 and chosen["classifier"] != "header" and chosen["hardening"] != "full":
+    if index % 2 and not chosen["classifier"].endswith("header") and chosen["hardening"] != "full":
         chosen |= {"grain": 8, "sizes": TINY_SIZES}
-    if chosen["classifier"] == "header" and chosen["hardening"] == "full":
+    if chosen["classifier"].endswith("header") and chosen["hardening"] == "full":
         chosen["sizes"] = [size for size in chosen["sizes"] if size >= 32]
     if chosen["size_lookup"] == "computed":
         chosen["sizes"] = EVEN_STEPS

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from traces import random_chunk
 
+from heapsmith.model.constants import first_bytes
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.heap.simulator import Simulator
@@ -88,10 +89,13 @@ def test_best_count_when_none_is_reached() -> None:
     assert best_count(np.full(4, UNREACHED), 1.0) is None
 
 
-@pytest.mark.parametrize("header_bytes", [0, 8])
+@pytest.mark.parametrize("header_bytes", [0, 1, 8])
 @pytest.mark.parametrize("slab_bytes", [4096, 16_384, 65_536])
 def test_prices_never_fall(slab_bytes: int, header_bytes: int) -> None:
-    prices = [block_price(stride, slab_bytes, header_bytes) for stride in range(8, slab_bytes - header_bytes + 1, 8)]
+    prices = [
+        block_price(stride, slab_bytes, header_bytes)
+        for stride in range(8, slab_bytes - first_bytes(header_bytes) + 1, 8)
+    ]
     assert prices == sorted(prices)
 
 

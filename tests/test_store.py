@@ -152,6 +152,24 @@ def test_header(compiled: bool) -> None:
     assert program.totals("committed") == (4 * 4096,)
 
 
+def test_a_header_of_one_byte(compiled: bool) -> None:
+    program = Program(compiled, [16, 32], classifier="byte_header")  # 255 blocks of 16 bytes and 127 of 32 a slab
+    assert program.malloc("a b", 15) == [16, 32]
+    assert program.malloc("c", 16) == 4096 + 16
+    assert program.malloc("d", 31) == 4096 + 48
+    assert program.malloc("e", 32) == RUN
+    assert program.aligned("f", 4, 15) == 48
+    assert program.malloc(" ".join(f"n{i}" for i in range(253)), 1)[-2:] == [4080, 8192 + 16]
+
+
+def test_page_map(compiled: bool) -> None:
+    program = Program(compiled, [16, 4096], classifier="page_map", slab_bytes=8192)
+    assert program.malloc("a b c", 4096) == [0, 4096, 8192]
+    assert program.malloc("d", 16) == 16384
+    program.free("b d")
+    assert program.malloc("e f", 4096) == [12288, 4096]  # the hot slab first
+
+
 def test_a_run_where_no_slab_is_to_be_had(compiled: bool) -> None:
     slab = 1 << 21
     span: dict[str, Any] = {

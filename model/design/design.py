@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get
 import msgspec
 
 from heapsmith.model import policy
-from heapsmith.model.constants import HUGE_PAGE, PAGE
+from heapsmith.model.constants import HUGE_PAGE, PAGE, first_bytes
 from heapsmith.model.design.words import hint, in_words
 from heapsmith.model.errors import BadInput
 from heapsmith.model.policy.front.common import FrontPlan
@@ -251,7 +251,8 @@ def _why_not_sizes(design: Design) -> str | None:
             return (
                 f"sizes[{index}]: {size} {what} the size before it, {design.sizes[index - 1]}; expected ascending sizes"
             )
-    if design.sizes[-1] + header_bytes(design) > design.slab_bytes:
+    header = header_bytes(design)
+    if design.sizes[-1] + first_bytes(header) - header > design.slab_bytes:
         return f"sizes[{len(design.sizes) - 1}]: {design.sizes[-1]} does not fit a slab of {design.slab_bytes} bytes"
     return None
 

@@ -5,7 +5,7 @@ from bisect import bisect_left
 import msgspec
 
 from heapsmith.model import constants, policy
-from heapsmith.model.constants import PAGE
+from heapsmith.model.constants import PAGE, first_bytes
 from heapsmith.model.design.design import Design, derive_front, header_bytes, stated, tail_bytes
 from heapsmith.model.memory.layout import Layout, layout_of
 from heapsmith.model.policy.front.common import FrontPlan, frees_alone_fill
@@ -197,6 +197,7 @@ def _slab_span(design: Design) -> dict[str, int]:
     regions = len(design.sizes) if classifier.REGIONS else 1
     region = design.region_bytes() if classifier.REGIONS else design.slab_span_bytes
     span_slabs = regions * region // design.slab_bytes
+    map_bytes = _numbers(design).get("map_pages", 1)
     return {
         "slab_span_bytes": regions * region,
         "span_slabs": span_slabs,
@@ -205,7 +206,7 @@ def _slab_span(design: Design) -> dict[str, int]:
         "region_shift": region.bit_length() - 1,
         "region_slabs": region // design.slab_bytes,
         "region_superslabs": region // design.superslab_bytes,
-        "slab_classes_bytes": -(-span_slabs // PAGE) * PAGE if classifier.CLASS_MAP else 0,
+        "slab_classes_bytes": -(-span_slabs * map_bytes // PAGE) * PAGE if classifier.CLASS_MAP else 0,
     }
 
 
@@ -241,8 +242,9 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
     slots = transfer_slots = 0
     numbers = _class_numbers(design)
     for index, size in enumerate(design.sizes):
-        first = 2 * header
-        blocks = (design.slab_bytes - header) // size
+        first = first_bytes(header)
+        room = design.slab_bytes - first + header
+        blocks = room // size
         smallest = rows[-1].usable + 1 if rows else 0
         front = derive_front(design.front_of(size), size)
         rows.append(
@@ -253,7 +255,7 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 usable=size - header - tail,
                 first=first,
                 blocks=blocks,
-                tail_bytes=design.slab_bytes - header - blocks * size,
+                tail_bytes=room - blocks * size,
                 smallest_request=smallest,
                 worst_internal_bytes=size - header - tail - smallest,
                 bitmap_words=-(-blocks // 64),

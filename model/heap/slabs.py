@@ -65,7 +65,7 @@ def superslabs_are_committed(state: State, place: int, slabs: int) -> None:
     state.memory_calls += 1 + commit_calls(place, slabs, layout.SLAB_BYTES)
     state.memory_calls += commit_calls(place, slabs, state.bitmap_words * layout.WORD)
     if state.slab_classes_bytes > 0:
-        state.memory_calls += commit_calls(place, slabs, 1)
+        state.memory_calls += commit_calls(place, slabs, max(1, state.map_pages))
     if state.live_map == 1:
         state.memory_calls += commit_calls(place, slabs, state.slab_bytes >> state.grain_shift)
 

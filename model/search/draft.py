@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.compile.kernel import Ints
-from heapsmith.model.constants import PAGE
+from heapsmith.model.constants import PAGE, first_bytes
 from heapsmith.model.design.design import ClassFront, Design, Front
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
@@ -91,7 +91,7 @@ def drafts(base: Design, histogram: Histogram, max_classes: int, name: str) -> l
 def _draft(base: Design, histogram: Histogram, slab_bytes: int, limit: int, max_classes: int, name: str) -> Draft | str:
     """Return the best classes up to `limit` for a slab size, with the base's fronts; or why not."""
     header_bytes, bias = make_plan(base).header_bytes, make_plan(base).bias
-    largest = min(limit, largest_block(base), (slab_bytes - header_bytes) // STEP * STEP)
+    largest = min(limit, largest_block(base), (slab_bytes - first_bytes(header_bytes) + header_bytes) // STEP * STEP)
     weight, unit = request_weights(histogram, largest // base.grain, PRICE_UNIT * slab_bytes)
     given = size_classes.candidates(weight, base.grain, slab_bytes, header_bytes)
     found = size_classes.search(given, min(max_classes + 1, len(given.sizes)))

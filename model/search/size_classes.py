@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heapsmith.model.compile.kernel import Arrays, Ints, Records, compiled, kernel, one_record, record_type
-from heapsmith.model.constants import PAGE
+from heapsmith.model.constants import PAGE, first_bytes
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.trace.events import Columns
 from heapsmith.model.trace.reader import Chunk, Op
@@ -224,8 +224,9 @@ def block_price(stride: int, slab_bytes: int, header_bytes: int) -> int:
 
     They include a share of the slab's tail if it lies on a page that blocks touch.
     """
-    blocks = (slab_bytes - header_bytes) // stride
-    touched = 2 * header_bytes + blocks * stride
+    first = first_bytes(header_bytes)
+    blocks = (slab_bytes - first + header_bytes) // stride
+    touched = first + blocks * stride
     return PRICE_UNIT * min(slab_bytes, -(-touched // PAGE) * PAGE) // blocks
 
 

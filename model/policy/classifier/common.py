@@ -1,7 +1,7 @@
 """Kernels that several classifiers share: adjacent superslabs, and headers."""
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.memory.layout import WORD, block_at
+from heapsmith.model.memory.layout import block_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 
@@ -16,8 +16,8 @@ def superslab_place(state: State, cls: int, mapped: int) -> int:
 
 @kernel
 def header_lines(state: State, block: int, write: int) -> None:
-    """Touch a block's header, in the 8 bytes before the block."""
-    touch(state.listener, block_at(state, block) - WORD, write)
+    """Touch a block's header, before the block."""
+    touch(state.listener, block_at(state, block) - state.header_bytes, write)
 
 
 @kernel

@@ -48,7 +48,7 @@ def sealed_lines(state: State, block: int, is_born: int) -> None:
 def given_lines(state: State, block: int) -> None:
     """Touch the header of a small block that returns to its slab: all of the block must be zero."""
     if state.tail_bytes > 0 and state.header_bytes > 0:
-        touch(state.listener, block_at(state, block) - layout.WORD, 1)
+        touch(state.listener, block_at(state, block) - state.header_bytes, 1)
 
 
 @hit_path

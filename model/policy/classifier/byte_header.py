@@ -1,0 +1,19 @@
+"""Byte header: the last byte before each block holds its class; blocks lose a byte, not eight."""
+
+from heapsmith.model.compile.kernel import hit_path
+from heapsmith.model.memory.state import State
+from heapsmith.model.policy.classifier.common import header_lines
+from heapsmith.model.policy.emitted import Hit, Question
+
+NAME = "byte_header"
+HEADER_BYTES = 1
+REGIONS = False
+CLASS_MAP = False
+CODE = Question(Hit(3, 0, 2), (">= CLASS_COUNT",), ("hs_free_large",), ranged=2)
+"""Loads: the span's bounds and the header. Branches: block in the span? valid class?"""
+
+
+@hit_path
+def class_lines(state: State, block: int) -> None:
+    """Touch the block's header for a read."""
+    header_lines(state, block, 0)

@@ -1,0 +1,36 @@
+"""Page map: one byte per page of the span holds the class; a new slab writes a byte for each page."""
+
+from typing import Any
+
+from heapsmith.model.compile.kernel import hit_path, kernel
+from heapsmith.model.constants import PAGE
+from heapsmith.model.memory.layout import SLAB_CLASS, block_at
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import touch, touch_bytes
+from heapsmith.model.policy.emitted import Hit, Question
+
+NAME = "page_map"
+HEADER_BYTES = 0
+REGIONS = False
+CLASS_MAP = True
+CODE = Question(Hit(3, 0, 1))
+"""Loads: the span's start and end, and the page's byte. Branch: is the block in the span?"""
+NUMBERS = ("map_pages",)
+
+
+def numbers(design: Any) -> dict[str, int]:
+    """Return the bytes of the map for each slab: one per page."""
+    return {"map_pages": design.slab_bytes // PAGE}
+
+
+@hit_path
+def class_lines(state: State, block: int) -> None:
+    """Touch the byte of the block's page for a read."""
+    touch(state.listener, SLAB_CLASS + block_at(state, block) // PAGE, 0)
+
+
+@kernel
+def slab_lines(state: State, slab: int) -> None:
+    """Touch the bytes of the slab's pages for a write."""
+    at = SLAB_CLASS + int(state.slabs[slab]["place"]) * state.map_pages
+    touch_bytes(state.listener, at, state.map_pages, 1)
