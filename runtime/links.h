@@ -28,16 +28,16 @@ static inline struct block *link_next(const struct block *block)
     return link_decoded(block, block->link);
 }
 
-/* The same for links that one thread stores while another looks at them. */
+/* The same for links that one thread stores while another looks at them: who has seen the link comes after its store. */
 static inline void link_store(struct block *block, const struct block *next)
 {
     uintptr_t link = (uintptr_t)next ^ (ENCODE_LINKS ? hs_link_key ^ (uintptr_t)block >> 12 : 0);
-    __atomic_store_n(&block->link, link, __ATOMIC_RELAXED);
+    __atomic_store_n(&block->link, link, __ATOMIC_RELEASE);
 }
 
 static inline struct block *link_load(const struct block *block)
 {
-    return link_decoded(block, __atomic_load_n(&block->link, __ATOMIC_RELAXED));
+    return link_decoded(block, __atomic_load_n(&block->link, __ATOMIC_ACQUIRE));
 }
 
 /* The same when the block leaves its list: zero again where hardening looks for writes after the free. */

@@ -189,8 +189,8 @@ CASES = [
     ("mutex", "list_told", [0, 2], 11_000),
     ("mutex", "recycle", [1, 2, 3], 20_000),
     ("queue", "list_1x1", [0, 1], 28),
-    ("queue", "list_2x1", [0, 1, 2], 13_000),
-    ("queue", "list_1x2", [0, 1, 2], 1_600),
+    ("queue", "list_2x1", [0, 1, 2], 8_700),
+    ("queue", "list_1x2", [0, 1, 2], 1_300),
     ("queue", "list_told", [0, 1], 36),
     ("queue", "recycle", [1, 2, 3], 5_000),
     ("peak", "peak_2x1", [3 << 16 | 3], 320),
@@ -213,9 +213,8 @@ CASES = [
 
 BIG_CASES = [
     ("lock", "lock_3x2", [6], 12_000_000),
-    ("queue", "list_2x2", [0, 1, 2, 3, 4], 3_400_000),
-    ("queue", "list_own", [0, 1, 2, 3], 200_000),
-    ("queue", "list_twice", [0, 1, 2, 3], 3_800_000),
+    ("queue", "list_own", [0, 1, 2, 3], 2_100_000),
+    ("queue", "list_twice", [0, 1, 2, 3], 1_600_000),
     ("peak", "peak_3x2", [2 << 16 | peak for peak in (16, 17, 18, 20, 21, 22)], 260_000),
     ("life", "live_3", [1, 2, 3], 8_000_000),
 ]

@@ -143,13 +143,29 @@ def test_figures_of_other_threads_are_read_without_a_race(tmp_path: Path) -> Non
     sanitize(design, THREAD, tmp_path, "--operations", "8000")
 
 
-def test_thread_sanitizer_sees_a_missing_order(tmp_path: Path) -> None:
-    """A remote list that is taken without acquire: no x86 shows it, ThreadSanitizer must."""
-    design = next(design for design in COVERING if design.remote == "owner_list")
-    change = ("remote/owner_list.c", "__ATOMIC_ACQUIRE", "__ATOMIC_RELAXED")
+ORDERS = [
+    ("owner", ("remote/owner_list.c", "__ATOMIC_ACQUIRE", "__ATOMIC_RELAXED")),
+    (
+        "owner-queue",
+        ("remote/owner_queue.c", "        link_store(before, newest);", "        link_set(before, newest);"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "change"), ORDERS, ids=["owner", "owner-queue"])
+def test_thread_sanitizer_sees_a_missing_order(name: str, change: Change, tmp_path: Path) -> None:
+    """A list that is taken without acquire, a link that is stored without an order: no x86 shows it."""
+    design = load(name)
     built = build_sanitized(design, THREAD, tmp_path, change=change)
+    words = ["--operations", "12000", "--threads", "4", "--largest-bits", "18", *grain(design)]
     with pytest.raises(AssertionError, match="data race"):
-        run_sanitized(built, THREAD, ["--operations", "8000", "--largest-bits", "18", *grain(design)])
+        run_sanitized(built, THREAD, words)
+
+
+@pytest.mark.parametrize("kind", ["owner_mutex", "owner_queue"])
+def test_remote_lists_have_no_race(kind: str, tmp_path: Path) -> None:
+    design = load(kind.replace("_", "-"))
+    sanitize(design, THREAD, tmp_path, "--operations", "8000", "--threads", "4")
 
 
 NO_LOCKS = (

@@ -6,14 +6,16 @@
  * order): only the one producer that got a node as its predecessor ever writes to that node, and the owner frees no node
  * before its successor is linked.
  *
- * Protocol: heap->remote is the link of a node in front of all (the front node); `last` the newest node. All order is in the
- * exchanges of `last`, which stand in one row; links and front are relaxed.
+ * Protocol: heap->remote is the link of a node in front of all (the front node); `last` the newest node. The exchanges of
+ * `last` stand in one row.
  * - Append: the block's link becomes NULL, `last` is exchanged with it, then the predecessor's link is stored. Release: who
  *   takes the chain sees what was done with the block; and the NULL comes before the link that the successor stores. Acquire:
  *   so does the predecessor's NULL before the link that we store.
  * - Take: a front link of NULL means empty. Else it becomes NULL, then `last` is exchanged with the front node. Acquire: see
  *   above, for all blocks of the chain. Release: our NULL comes before the link of whoever gets the front node. What was read
  *   and what was exchanged are the ends of a chain that is the owner's alone.
+ * - The links of blocks are stored with release and loaded with acquire: the program may write to a block that was drained
+ *   only after its successor's producer has stored the link there. The front link is relaxed, it is in no block.
  * - A node of the chain without a link, but for the newest, has a producer between its two steps. The owner waits for nobody:
  *   it keeps the rest of the chain in `taken` for its next drain, and takes no other before. So blocks come in their order.
  *
