@@ -4,7 +4,7 @@ import numpy as np
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
-from heapsmith.model.heap.heap import allocate_small, exit_thread, free_small
+from heapsmith.model.heap.heap import allocate_first, allocate_small, exit_thread, free_small
 from heapsmith.model.heap.large import (
     HUGE_CODE,
     HUGE_SLOT_BYTES,
@@ -16,7 +16,7 @@ from heapsmith.model.heap.large import (
     resize_large,
 )
 from heapsmith.model.heap.lines import aligned_lines
-from heapsmith.model.heap.prewarm import heap_with_blocks
+from heapsmith.model.heap.prewarm import started_heap
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
 from heapsmith.model.memory.branches import CLASS_OF_ALLOC
@@ -77,11 +77,14 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
         state.above += size > state.direct_limit
     if state.by_row == 0:
         branch(state.listener, CLASS_OF_ALLOC, cls)
-    is_new = state.threads[thread] < 0
-    heap = heap_with_blocks(state, thread)
     if align > state.grain:
         size = int(state.classes[cls]["usable"])
-    block = allocate_small(state, heap, cls, size, is_new)
+    heap = int(state.threads[thread])
+    if heap >= 0:
+        block = allocate_small(state, heap, cls, size)
+    else:
+        heap = started_heap(state, thread)
+        block = allocate_first(state, heap, cls, size)
     if block < 0:
         return allocate_large(state, heap, int(state.classes[cls]["usable"]), 1)
     born_lines(state, block)
@@ -92,8 +95,8 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
 def free(state: State, thread: int, block: int, asked: int) -> None:
     """Free the block of this handle and of `asked` bytes; a null pointer is ignored."""
     heap = int(state.threads[thread])
-    if state.free_probes == 1 and block >= 0:
-        state.probes += 1
+    if SINK != NONE:
+        state.probes += state.free_probes == 1 and block >= 0
     if block >= RUN_CODE:
         free_large(state, heap, block, asked)
     elif block >= 0:
@@ -101,7 +104,7 @@ def free(state: State, thread: int, block: int, asked: int) -> None:
         if heap < 0 and needs_heap(state):
             if state.quarantine == 0:  # a quarantine needs the heap earlier, without the class
                 touch(state.listener, layout.FREE_OF + layout.WORD * (1 + (block & layout.CLASS_MASK)), 0)
-            heap = heap_with_blocks(state, thread)
+            heap = started_heap(state, thread)
         free_small(state, heap, block)
 
 

@@ -71,14 +71,11 @@ def heap_for(state: State, thread: int) -> int:
 
 
 @hit_path
-def allocate_small(state: State, heap: int, cls: int, size: int, is_new: bool) -> int:
-    """Allocate `size` bytes of class `cls`; NO_BLOCK: the span is full.
-
-    is_new: the thread got the heap just now, so the call finds no block on its hit path.
-    """
+def allocate_small(state: State, heap: int, cls: int, size: int) -> int:
+    """Allocate `size` bytes of class `cls`; NO_BLOCK: the span is full."""
     front = heap * state.class_count + cls
-    alloc_lines(state, heap, front, cls, size, is_new)
-    block = NO_BLOCK if is_new else front_pop(state, front, cls)
+    alloc_lines(state, heap, front, cls, size, False)
+    block = front_pop(state, front, cls)
     branch(state.listener, ALLOC_SERVED, int(block >= 0))
     if block < 0:
         return allocate_on_miss(state, heap, front, cls)
@@ -86,6 +83,15 @@ def allocate_small(state: State, heap: int, cls: int, size: int, is_new: bool) -
     if state.header_bytes > 0:
         header_lines(state, block, 1)
     return block
+
+
+@kernel
+def allocate_first(state: State, heap: int, cls: int, size: int) -> int:
+    """Allocate as allocate_small in a heap that the thread got just now: no block is on its hit path."""
+    front = heap * state.class_count + cls
+    alloc_lines(state, heap, front, cls, size, True)
+    branch(state.listener, ALLOC_SERVED, 0)
+    return allocate_on_miss(state, heap, front, cls)
 
 
 @kernel

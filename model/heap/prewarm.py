@@ -1,6 +1,6 @@
 """Prewarm: the thread of a new heap allocates blocks and frees them; docs/machine.md section 3."""
 
-from heapsmith.model.compile.kernel import hit_path, kernel
+from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.heap import allocate_small, free_small, heap_for, quarantine_base
 from heapsmith.model.heap.large import RUN_CODE, allocate_large, free_large
@@ -14,9 +14,9 @@ from heapsmith.model.policy.choice import choice_add
 from heapsmith.model.policy.hardening.lines import born_lines, dies_lines
 
 
-@hit_path
-def heap_with_blocks(state: State, thread: int) -> int:
-    """Return the thread's heap, as heap_for; a new heap prepares blocks first."""
+@kernel
+def started_heap(state: State, thread: int) -> int:
+    """Return the heap of a thread that had none, as heap_for; a new heap prepares blocks first."""
     before = state.heaps_made
     heap = heap_for(state, thread)
     if state.prewarm_end > 0 and state.heaps_made > before:
@@ -78,7 +78,7 @@ def prepared_block(state: State, heap: int, cls: int) -> int:
         state.above += size > state.direct_limit
     if state.by_row == 0:
         branch(state.listener, CLASS_OF_ALLOC, cls)
-    block = allocate_small(state, heap, cls, size, False)
+    block = allocate_small(state, heap, cls, size)
     if block < 0:
         return allocate_large(state, heap, size, 1)
     born_lines(state, block)
