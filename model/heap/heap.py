@@ -113,7 +113,7 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
         return block
     taken = take_batch(state, heap, cls)
     borrowed = 0
-    if taken == 0:
+    if taken == 0 and state.classes[cls]["lend_end"] > 0:
         borrowed = lent(state, heap, cls)
         taken = borrowed
     if taken == 0:

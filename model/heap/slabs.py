@@ -29,7 +29,7 @@ def commit(state: State, size: int) -> None:
         state.committed_peak = committed
 
 
-@kernel
+@hit_path
 def populate(state: State, address: int, size: int) -> None:
     """Make memory resident that is being committed, with one call, if the design does so."""
     if state.populate_pages > 0 and size > 0:
