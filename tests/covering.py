@@ -112,6 +112,16 @@ def of_each_row(count: int) -> list[Design]:
     )
 
 
+def with_every_row() -> list[Design]:
+    """Some of the covering designs that together use every row of FACTORS."""
+    missing = set().union(*map(_rows, covering_designs()))
+    chosen: list[Design] = []
+    while missing:
+        chosen.append(max(covering_designs(), key=lambda design: len(missing & _rows(design))))
+        missing -= _rows(chosen[-1])
+    return chosen
+
+
 def soon(values: Iterable[object], first: Sequence[object]) -> list[Any]:
     """The values as a test's parameters; those that are not in `first` have the mark of the long forms."""
     every = list(values)
@@ -183,7 +193,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     numbers["groups"] = [chosen["sizes"][1::3], chosen["sizes"][2:3]]
     numbers |= {"initial_bytes": HUGE_PAGE, "most_bytes": HUGE_PAGE << index % 3}
     numbers["pages"] = (4, 1, 16)[turn % 3]
-    numbers["factor"] = (1.4, 1.6, 4.0)[turn % 3]
+    numbers["factor"] = (1.4, 1.6, 2.0)[turn % 3]
     numbers["classes"] = [
         {"sizes": chosen["sizes"][::2], "blocks": 2 + 5 * (index % 3), "slabs": index % 2},
         {"sizes": chosen["sizes"][3:4], "slabs": 2},
@@ -196,10 +206,11 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     if chosen["thp"] in ("always", "grown"):
         chosen["superslab_bytes"] = HUGE_PAGE
         chosen |= {"thp_slabs_from_bytes": HUGE_PAGE, "thp_runs_from_bytes": HUGE_PAGE}
-    fronts = [_with_numbers(row, numbers) for row in policy.TABLES["front"]]
-    by_class = [
-        {"sizes": [size], "front": fronts[(place + index) % len(fronts)]} for place, size in enumerate(chosen["sizes"])
-    ]
+    always = [row for row in policy.TABLES["front"] if row.NAME in ("none", "two_level")]
+    others = [row for row in policy.TABLES["front"] if row not in always]
+    turned = [*always, *(others[(place + index) % len(others)] for place in range(len(others)))]
+    fronts = [_with_numbers(row, numbers) for row in turned]
+    by_class = [{"sizes": [size], "front": fronts[place % len(fronts)]} for place, size in enumerate(chosen["sizes"])]
     small_spans = {"slab_span_bytes": 1 << 28, "run_span_bytes": 1 << 28}
     return msgspec.convert({"name": f"covering-{index}", "class_front": by_class, **chosen, **small_spans}, Design)
 

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from random import sample
@@ -66,9 +67,13 @@ def faults(library: Path | None) -> dict[str, str]:
     return {name: text for name, text in found.items() if text is not None}
 
 
-def expect_all(library: Path) -> None:
-    """Every behaviour holds under the library."""
-    found = faults(library)
+GROWS = ("memory_out_of_small", "thread_short_lives")
+"""What cannot hold where an empty slab never serves again."""
+
+
+def expect_all(library: Path, *, but: Sequence[str] = ()) -> None:
+    """Every behaviour holds under the library, but for those named."""
+    found = {name: text for name, text in faults(library).items() if name not in but}
     surprises = [f"{name}: {text}" for name, text in found.items()]
     assert not surprises, f"{len(surprises)} of {len(SOURCES)} behaviours:\n" + "\n".join(surprises)
 
@@ -88,12 +93,12 @@ def test_default_design() -> None:
 @pytest.mark.big
 @pytest.mark.parametrize("name", builtin_names())
 def test_builtin_design(name: str) -> None:
-    expect_all(library_of(load(name)))
+    expect_all(library_of(load(name)), but=GROWS if name == "once" else ())
 
 
 @pytest.mark.parametrize("design", soon(covering_designs(), SOON), ids=lambda design: design.name)
 def test_covering_design(design: Design) -> None:
-    expect_all(fast_library(design))
+    expect_all(fast_library(design), but=GROWS if design.empties == "once" else ())
 
 
 def test_checked_build() -> None:

@@ -138,7 +138,7 @@ def test_sanitized(design: Design, sanitizer: Sanitizer, tmp_path: Path) -> None
 
 def test_figures_of_other_threads_are_read_without_a_race(tmp_path: Path) -> None:
     """Where threads own stores and quarantines, at which mallinfo2 looks while they work."""
-    owning = [design for design in COVERING if design.remote == "owner_list"]
+    owning = [design for design in COVERING if design.row("remote").OWNED]
     design = next(design for design in owning if getattr(design.hardening, "quarantine", 0) > 0)
     sanitize(design, THREAD, tmp_path, "--operations", "8000")
 

@@ -63,6 +63,8 @@ class Workshop:
         self.sources = [self.emitted / "plan.c", self.emitted / "fast.c", *(self.tree / name for name in names)]
         self.files = {name: self.emitted / name for name in OF_DESIGN}
         self.files |= {name: self.tree / name for name in names}
+        kinds = [(self.tree / name).with_suffix(".h") for name in names if "/" in name]
+        self.includes = [word for header in kinds if header.exists() for word in ("-include", str(header))]
         for header in self.tree.rglob("*.h"):
             if header.relative_to(self.tree).parts[0] not in ("recorder", "replay", "verify"):
                 self.files[str(header.relative_to(self.tree))] = header
@@ -128,7 +130,9 @@ class Workshop:
 
     def _compile(self, arguments: list[str], folder: Path | None = None) -> bool:
         include = [f"-I{(folder or self.folder) / part.name}" for part in (self.emitted, self.tree)]
-        command = [find_gcc().path, *COMPILE, *include, *arguments]
+        # heap.c begins with the headers of the design's kinds; a changed header is that of its copy
+        kinds = [word.replace(str(self.folder), str(folder or self.folder), 1) for word in self.includes]
+        command = [find_gcc().path, *COMPILE, "-D_GNU_SOURCE=", *include, *kinds, *arguments]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
