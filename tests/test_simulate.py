@@ -141,3 +141,21 @@ def test_the_command_tells_what_the_machine_counts(call: Callable[..., Answer], 
     uncalibrated = tmp_path / "u.toml"
     uncalibrated.write_text(machine.read_text().partition("[costs]")[0])
     assert "of the allocator" not in call(*command[:-1], uncalibrated).out
+
+
+def test_one_rare_choice_takes_the_loop_with_all_of_them(tmp_path: Path) -> None:
+    trace = random_trace(tmp_path / "t.hst", 3000, 5)
+    default = load("default")
+    prewarmed = msgspec.structs.replace(default, prewarm=load("prewarm").prewarm)
+    loops = {design.name: Simulator(make_plan(design))._run for design in map(load, ("default", "lean", "owner"))}
+    assert loops["default"] is loops["lean"]
+    assert loops["default"] is not loops["owner"]
+    assert Simulator(make_plan(prewarmed))._run is loops["owner"]
+    for design in (default, prewarmed):
+        plain, compiled = (Simulator(make_plan(design), compiled=compiled) for compiled in (False, True))
+        with TraceReader(trace) as reader:
+            for chunk in reader:
+                plain.feed(chunk)
+                compiled.feed(chunk)
+        assert plain.counters() == compiled.counters()
+        assert plain.statistics() == compiled.statistics()

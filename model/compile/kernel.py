@@ -129,18 +129,20 @@ def lowered(intrinsic: Callable[[], Any]) -> Callable[[Kernel], Kernel]:
     return mark
 
 
-def compiled(entry: Kernel, **constants: int) -> Kernel:
+def compiled(entry: Kernel, absent: tuple[str, ...] = (), **constants: int) -> Kernel:
     """Return the compiled twin of a kernel and of every kernel it reaches, cached between
     processes.
 
     In the twins, the globals named in `constants` have these values. A branch that they decide is
-    left out, and code that only this branch reaches is never compiled. Raises ValueError if no
-    kernel uses such a name. numba's cache looks only at the file of the entry itself. So the twin's
+    left out, and code that only this branch reaches is never compiled. absent: scalars of the state
+    that are 0 in every call, which decide branches too. Raises ValueError if no kernel uses a name
+    of `constants`. numba's cache looks only at the file of the entry itself. So the twin's
     name carries a digest of all compiled code, and the cache never serves a changed callee or
     constant.
     """
     plain = cast(types.FunctionType, entry)
-    dispatcher = _dispatcher(plain, constants, _digest(_specialisable(plain, constants), constants))
+    digest = _digest(_specialisable(plain, constants), constants, absent)
+    dispatcher = _dispatcher(plain, constants, absent, digest)
     if prune.record_of(plain) is None:
         return cast(Kernel, dispatcher)
     return cast(Kernel, lambda state, *rest: dispatcher(*state.arrays(), *rest))
@@ -167,9 +169,9 @@ def _globals_of(function: types.FunctionType) -> list[str]:
     return [name for name in function.__code__.co_names if name in function.__globals__]
 
 
-def _digest(reached: Iterable[types.FunctionType], constants: Mapping[str, int]) -> str:
+def _digest(reached: Iterable[types.FunctionType], constants: Mapping[str, int], absent: tuple[str, ...] = ()) -> str:
     """Return 12 hex digits of this file and the kernels' files, records and global constants."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(repr(absent).encode())
     intrinsics = {_LOWERED[function].__code__.co_filename for function in reached if function in _LOWERED}
     files = {function.__code__.co_filename for function in reached}
     outer = [function.__globals__[name] for function in reached for name in _globals_of(function)]
@@ -213,7 +215,7 @@ def _copy(
     return made[function]
 
 
-def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], digest: str) -> Any:
+def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], absent: tuple[str, ...], digest: str) -> Any:
     """Return the numba dispatcher of an entry, cached under `digest`; callees come on demand."""
     _import_numba()
     import numba
@@ -225,7 +227,7 @@ def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], digest:
         """Compiles the pruned entry instead of the entry."""
 
         def compile_extra(self, func: types.FunctionType) -> Any:
-            twin, _ = _twin(entry, constants, {}, is_entry=True)
+            twin, _ = _twin(entry, constants, absent, {}, is_entry=True)
             twin.__qualname__, twin.__module__ = func.__qualname__, func.__module__
             self.state.typingctx.refresh()  # the context has not seen the intrinsics yet
             return super().compile_extra(twin)  # type: ignore[no-untyped-call]
@@ -241,6 +243,7 @@ def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], digest:
 def _twin(
     function: types.FunctionType,
     constants: Mapping[str, int],
+    absent: tuple[str, ...],
     made: dict[tuple[types.FunctionType, bool], Any],
     *,
     is_entry: bool,
@@ -254,14 +257,14 @@ def _twin(
         if (callee, inlined) not in made and callee in _LOWERED:
             made[callee, inlined] = _LOWERED[callee](), pruned(callee, callee.__globals__, {}, is_entry=False)
         elif (callee, inlined) not in made:
-            twin, left = _twin(callee, constants, made, is_entry=False)
+            twin, left = _twin(callee, constants, absent, made, is_entry=False)
             twin.__qualname__ = f"{PART}{callee.__name__}"
             options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": inlined}
             made[callee, inlined] = numba.njit(**options)(twin), left
         callees[name] = made[callee, inlined]
     values = _named(function, constants)
     values |= {BEGIN: pointers.begin(), ROW: pointers.row(), INT64: np.int64, UINT64: np.uint64}
-    left = pruned(function, values, {name: one for name, (_, one) in callees.items()}, is_entry=is_entry)
+    left = pruned(function, values, {name: one for name, (_, one) in callees.items()}, absent, is_entry=is_entry)
     twin = types.FunctionType(left.code, values | {name: one for name, (one, _) in callees.items()}, function.__name__)
     twin.__module__ = function.__module__
     return twin, left

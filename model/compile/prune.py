@@ -12,7 +12,7 @@ import ast
 import inspect
 import textwrap
 import types
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -41,9 +41,19 @@ Callees = Mapping[str, Pruned]
 """The kernels that a kernel calls, by name."""
 
 
-def pruned(function: types.FunctionType, constants: Mapping[str, Any], callees: Callees, is_entry: bool) -> Pruned:
-    """Return a pruned kernel for these values of its globals; an entry keeps all its parameters."""
-    tree = _expanded(function)
+def pruned(
+    function: types.FunctionType,
+    constants: Mapping[str, Any],
+    callees: Callees,
+    absent: Collection[str] = (),
+    *,
+    is_entry: bool,
+) -> Pruned:
+    """Return a pruned kernel for these values of its globals; an entry keeps all its parameters.
+
+    absent: scalars of the state that are 0.
+    """
+    tree = _expanded(function, absent)
     definition = cast(ast.FunctionDef, tree.body[0])
     types_of = {arg.arg: ast.unparse(arg.annotation) for arg in definition.args.args if arg.annotation}
     ints = {name for name, annotation in types_of.items() if annotation == "Ints"}
@@ -88,13 +98,13 @@ def flat(function: types.FunctionType) -> types.CodeType:
     return _code_of(tree, function)
 
 
-def _expanded(function: types.FunctionType) -> ast.Module:
+def _expanded(function: types.FunctionType, absent: Collection[str] = ()) -> ast.Module:
     """Return the syntax of a kernel that takes and passes the arrays of its record one by one."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     definition = cast(ast.FunctionDef, tree.body[0])
     arrays = record_of(function)
     if arrays is not None:
-        _Expander(arrays).visit(definition)
+        _Expander(arrays, absent).visit(definition)
         definition.args.args[:1] = [ast.arg(ARRAY + name, ast.Name(kind)) for name, kind in arrays.items()]
     return tree
 
@@ -166,8 +176,9 @@ def _item_of(node: ast.AST) -> str | None:
 class _Expander(ast.NodeTransformer):
     """Makes a variable of each array of a record, and fields of scalars of the other attributes."""
 
-    def __init__(self, arrays: Mapping[str, str]) -> None:
+    def __init__(self, arrays: Mapping[str, str], absent: Collection[str]) -> None:
         self.arrays = arrays
+        self.absent = absent
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if not (isinstance(node.value, ast.Name) and node.value.id == STATE):
@@ -175,6 +186,8 @@ class _Expander(ast.NodeTransformer):
             return node
         if node.attr in self.arrays:
             return ast.Name(ARRAY + node.attr, node.ctx)
+        if node.attr in self.absent:
+            return ast.copy_location(ast.Constant(0), node)
         scalars = ast.Subscript(_load(ARRAY + "scalars"), ast.Constant(0), ast.Load())
         return ast.Subscript(scalars, ast.Constant(node.attr), node.ctx)
 

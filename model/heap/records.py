@@ -41,6 +41,12 @@ PEAKS = [
 They are scalars: an array of their own would cost every event a tenth of its time.
 """
 
+RARE = _words("""
+    quarantine header_bytes live_map owned guard_slabs prewarm_end drain_interval populate_pages
+    growth_first free_probes bias tail_bytes remote_code lookup_code
+""")
+"""Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
+
 HEAP_OFFSETS = ("row_of", "remote", "count", "runs", "quarantine")
 """Fields of the plan's layout; their names in `scalars` begin with heap_."""
 

@@ -68,10 +68,10 @@ class Statistics(msgspec.Struct, frozen=True):
 
 
 @functools.cache
-def _run_with(compiled: bool, **constants: int) -> Any:
+def _run_with(compiled: bool, absent: tuple[str, ...], **constants: int) -> Any:
     """Return the event loop, specialised to the constants of a listener if there is a listener."""
     if compiled:
-        return kernel.compiled(run, **constants)
+        return kernel.compiled(run, absent, **constants)
     return kernel.specialised(run, **constants) if constants else run
 
 
@@ -89,8 +89,10 @@ class Simulator:
         self.plan = plan
         self.listener = listener
         self.kernel_ns = 0
-        self._run: Any = _run_with(compiled, **(listener.constants() if listener else {}))
         self.state = arrays.fresh_state(plan, application)
+        # Two compiled loops serve all designs: with the rare choices, and without any of them.
+        absent = () if any(getattr(self.state, name) for name in records.RARE) else records.RARE
+        self._run: Any = _run_with(compiled, absent, **(listener.constants() if listener else {}))
         self._make_room()
 
     def feed(self, chunk: Chunk, addresses: Ints | None = None) -> None:
