@@ -83,7 +83,7 @@ def _plain() -> Iterator[None]:
     from heapsmith.model.heap.events import run
 
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(simulator, "_run_with", lambda compiled, **constants: specialised(run, **constants))
+        monkeypatch.setattr(simulator, "_run_with", lambda compiled, absent, **constants: specialised(run, **constants))
         yield
 
 
