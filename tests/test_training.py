@@ -52,7 +52,7 @@ def test_rows_tuned_on_another_input(call: Call, tmp_path: Path) -> None:
     assert report.rows[2].failed["tuned"] == "none.hst: no allocation to tune for"
     assert benchmark.broken(report) == []
     rss = {cell.column: cell.peak_rss_bytes.median for cell in report.rows[0].cells}
-    assert rss["tuned"] < rss["default"]
+    assert rss["tuned"] < 1.05 * rss["default"]  # a few pages more or less are the system's
     assert [row.cell("tuned") is None for row in report.rows] == [False, False, True]
     said = answer.out.splitlines()
     assert "the tuner kept the default design, which `tuned` then is, in large" in said
