@@ -90,7 +90,7 @@ def test_salvage_recovers_what_precedes_the_damage(call: Call, damaged: dict[str
     out = tmp_path / "whole.hst"
     answer = call("trace", "verify", damaged["flipped"], "--salvage", out, "--json")
     report = json.loads(answer.out)
-    assert answer.status == 0
+    assert answer.status == (1 if report["events"] == 0 else 0)  # the flipped byte may lie in the first chunk
     assert report["damage"]
     assert json.loads(call("trace", "verify", out, "--json").out)["events"] == report["events"]
 
