@@ -151,6 +151,7 @@ def test_one_rare_choice_takes_the_loop_with_all_of_them(tmp_path: Path) -> None
     assert loops["default"] is loops["lean"]
     assert loops["default"] is not loops["owner"]
     assert Simulator(make_plan(prewarmed))._run is loops["owner"]
+    assert Simulator(make_plan(default), rare=True)._run is loops["owner"]
     for design in (default, prewarmed):
         plain, compiled = (Simulator(make_plan(design), compiled=compiled) for compiled in (False, True))
         with TraceReader(trace) as reader:

@@ -75,23 +75,36 @@ def _run_with(compiled: bool, absent: tuple[str, ...], **constants: int) -> Any:
     return kernel.specialised(run, **constants) if constants else run
 
 
+def has_rare_choices(plan: Plan) -> bool:
+    """Say whether the design has one of the rare choices (RARE of model/heap/records.py)."""
+    scalars = arrays.scalars_of(plan, PROGRAM)
+    return any(scalars[name][0] for name in records.RARE)
+
+
 class Simulator:
     """A simulated heap. Its memory grows with the peak of the live blocks, not with the number of events.
 
     compiled: run the kernels through numba; False runs the same functions as plain Python.
     listener: what follows the memory that heap and program touch, or None. application: the
-    program's part of it.
+    program's part of it. rare: run the loop that knows the rare choices, although the design has
+    none; so simulators of one pass compile one loop.
     """
 
     def __init__(
-        self, plan: Plan, *, compiled: bool = True, listener: Listener | None = None, application: Application = PROGRAM
+        self,
+        plan: Plan,
+        *,
+        compiled: bool = True,
+        listener: Listener | None = None,
+        application: Application = PROGRAM,
+        rare: bool = False,
     ) -> None:
         self.plan = plan
         self.listener = listener
         self.kernel_ns = 0
         self.state = arrays.fresh_state(plan, application)
         # Two compiled loops serve all designs: with the rare choices, and without any of them.
-        absent = () if any(getattr(self.state, name) for name in records.RARE) else records.RARE
+        absent = () if rare or has_rare_choices(plan) else records.RARE
         self._run: Any = _run_with(compiled, absent, **(listener.constants() if listener else {}))
         self._make_room()
 

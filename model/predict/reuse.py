@@ -7,7 +7,7 @@ import msgspec
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.heap.simulator import Simulator
+from heapsmith.model.heap.simulator import Simulator, has_rare_choices
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.distances import LOWEST
 from heapsmith.model.memory.hardware import Hardware, load_hardware
@@ -62,9 +62,10 @@ def reuse(
     Memory grows with the lines. Raises BadInput if the trace is damaged.
     """
     hardware = load_hardware()
+    plans = [make_plan(design) for design in designs]
+    rare = any(map(has_rare_choices, plans))
     simulators = [
-        Simulator(make_plan(design), listener=Listener(hardware, DISTANCES), application=application)
-        for design in designs
+        Simulator(plan, listener=Listener(hardware, DISTANCES), application=application, rare=rare) for plan in plans
     ]
     with TraceReader(trace) as reader:
         extent = feed_all(reader, simulators, "measuring distances", progress)

@@ -7,8 +7,8 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from heapsmith.model.design.design import Design
-from heapsmith.model.design.plan import make_plan
-from heapsmith.model.heap.simulator import Counters, Simulator, Statistics
+from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.heap.simulator import Counters, Simulator, Statistics, has_rare_choices
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Listener, Touches
@@ -102,7 +102,9 @@ def simulate(
     and price them if the hardware has costs. `progress` is called after each chunk, with `stage`.
     Raises BadInput if the trace is damaged.
     """
-    simulators = [_warmed(design, hardware, application) for design in designs]
+    plans = [make_plan(design) for design in designs]
+    rare = any(map(has_rare_choices, plans))
+    simulators = [_warmed(plan, hardware, application, rare) for plan in plans]
     with TraceReader(trace) as reader:
         extent = feed_all(reader, simulators, stage, progress)
     return SimulationTable(
@@ -134,12 +136,11 @@ def feed_all(reader: TraceReader, followers: Sequence[Follower], what: str, prog
     return Extent(done, operations, reader.footer.threads, reader.footer.max_blocks)
 
 
-def _warmed(design: Design, hardware: Hardware | None, application: Application) -> Simulator:
+def _warmed(plan: Plan, hardware: Hardware | None, application: Application, rare: bool) -> Simulator:
     """Return a new simulator after an event of another compiled or loaded its kernels."""
-    plan = make_plan(design)
 
     def simulator() -> Simulator:
-        return Simulator(plan, listener=Listener(hardware) if hardware else None, application=application)
+        return Simulator(plan, listener=Listener(hardware) if hardware else None, application=application, rare=rare)
 
     simulator().step(Op.MALLOC, 0, 0, 1)
     return simulator()
