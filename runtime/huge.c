@@ -5,6 +5,7 @@
 #include "heap.h"
 #include "locks.h"
 #include "os.h"
+#include "release/release.h"
 
 #include <string.h>
 
@@ -133,6 +134,7 @@ static struct huge take_huge(const void *block)
     if (taken.pages > 0) {
         delete(entry);
         count_own(&hs_count.huge_unmap, 1);
+        release_freed(taken.pages * PAGE_BYTES);
     }
     hs_unlock_large();
     return taken;

@@ -16,6 +16,8 @@ void ages_join(uint32_t first)
     run->age = run->dirty > 0 ? AGE_QUEUED : AGE_CLEAN;
     if (run->dirty == 0)
         return;
+    if (RUN_STAMP_BYTES > 0)
+        hs_runs.stamp[first] = release_clock();
     run->newer = 0;
     run->older = newest_run;
     if (newest_run != 0)
@@ -68,10 +70,16 @@ static size_t give_back(uint32_t first, bool lazily)
     return SIZE_MAX;
 }
 
+static bool oldest_goes(uint32_t gone)
+{
+    uint64_t stamp = RUN_STAMP_BYTES > 0 ? hs_runs.stamp[oldest_run - 1] : 0;
+    return release_run_goes(stamp, queued_pages * PAGE_BYTES, gone);
+}
+
 void ages_release(void)
 {
-    while (oldest_run != 0 && !release_keeps_runs(queued_pages * PAGE_BYTES))
-        if (give_back(oldest_run - 1, RELEASE_LAZILY) == SIZE_MAX)
+    for (uint32_t gone = 0; oldest_run != 0; gone++)
+        if (!oldest_goes(gone) || give_back(oldest_run - 1, RELEASE_LAZILY) == SIZE_MAX)
             return;
 }
 

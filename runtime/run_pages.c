@@ -17,24 +17,26 @@ static void advise(size_t first, size_t length)
         os_huge_pages(hs_runs.start + huge * PAGE_BYTES, (first + length - huge) * PAGE_BYTES, THP_ASKED);
 }
 
-enum { PAGE_PARTS = 2 };
+enum { PAGE_PARTS = 3 };
 
-/* Pages of the span, and their records. */
+/* Pages of the span, their records, and their stamps. */
 static void page_parts(size_t from, size_t end, struct os_part part[PAGE_PARTS])
 {
     part[0] = (struct os_part){ hs_runs.start + from * PAGE_BYTES, (end - from) * PAGE_BYTES };
     part[1] = (struct os_part){ hs_runs.page + from, (end - from) * sizeof *hs_runs.page };
+    part[2] = (struct os_part){ hs_runs.stamp + from, (end - from) * RUN_STAMP_BYTES };
 }
 
 size_t pages_space(void)
 {
-    return HUGE_PAGE_BYTES + RUN_SPAN_PAGES * (PAGE_BYTES + sizeof(struct page));
+    return HUGE_PAGE_BYTES + RUN_SPAN_PAGES * (PAGE_BYTES + sizeof(struct page) + RUN_STAMP_BYTES);
 }
 
 void pages_init(void)
 {
     hs_runs.start = os_range(RUN_SPAN_PAGES * (size_t)PAGE_BYTES, HUGE_PAGE_BYTES);
     hs_runs.page = os_range(RUN_SPAN_PAGES * sizeof *hs_runs.page, PAGE_BYTES);
+    hs_runs.stamp = os_range(RUN_SPAN_PAGES * (size_t)RUN_STAMP_BYTES, PAGE_BYTES);
     hs_runs.pages = RUN_SPAN_PAGES;
 }
 

@@ -44,6 +44,12 @@ struct page {
     uint8_t holds;  /* beside `extent`: the extent's kind */
 };
 
+#ifdef RELEASE_DELAY
+enum { RUN_STAMP_BYTES = sizeof(uint64_t) };
+#else
+enum { RUN_STAMP_BYTES = 0 };
+#endif
+
 enum { HUGE_PAGE_PAGES = HUGE_PAGE_BYTES / PAGE_BYTES };
 
 /* The span and its table, parallel to it. top <= writable <= pages. */
@@ -53,6 +59,7 @@ struct run_span {
     size_t writable;   /* pages below, and their records, are writable; the rest is not accessible */
     uint32_t top;      /* pages below were handed out at least once: a high-water mark. Read without the lock too */
     struct page *page;
+    uint64_t *stamp; /* of a free run's first page: when it joined the age queue, if the release policy asks (RUN_STAMP_BYTES) */
 };
 
 extern struct run_span hs_runs;

@@ -87,6 +87,7 @@ void runs_free(void *block)
     uint32_t dirty = length;
     uint32_t end = first + length;
     count_own(&hs_count.run_free, 1);
+    release_freed((size_t)length * PAGE_BYTES);
     set_run_state(first, RUN_NONE);
     extent_set(first, length, EXTENT_COMMITTED);
     if (first > 0 && hs_runs.page[first - 1].ends_free) {

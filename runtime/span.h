@@ -12,7 +12,10 @@ struct slab {
     uint32_t out;          /* blocks in fronts, quarantines, the transfer cache, on remote lists, or with the program */
     uint32_t committed;    /* bytes touched since the slab was mapped or released */
     struct slab *next;     /* slab choice's list or heap, or the pool */
-    struct slab *previous; /* slab choice's list or heap */
+    union {
+        struct slab *previous; /* slab choice's list or heap, which writes it first */
+        uint64_t emptied;      /* age queue: when it was retired, on the clock of the release policy */
+    };
     struct slab *child;    /* slab choice's heap or mark */
     struct slab *newer;    /* age queue of empty slabs: the one retired after this */
     struct slab *older;    /* age queue: the one retired before this */

@@ -64,6 +64,11 @@ BUDGETS: tuple[dict[str, Any], ...] = (
     {"slab_budget_bytes": 0, "run_budget_bytes": 0, "most_budget_bytes": 24_000, "advice": "dontneed"},
     {"slab_budget_bytes": 20_000, "run_budget_bytes": 16_384, "most_budget_bytes": 1 << 20, "advice": "dontneed"},
 )
+DELAYS: tuple[dict[str, Any], ...] = (
+    {"delay": 3, "most": 1},
+    {"delay": 1, "most": 4, "advice": "free"},
+    {"delay": 30_000, "unit": "bytes", "most": 2},
+)
 EVEN_STEPS = [32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048]
 """Block sizes with two steps per doubling, for a lookup that computes the class."""
 
@@ -188,6 +193,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         chosen["sizes"] = EVEN_STEPS
     numbers |= {"steps": 2, "granularity": chosen.get("grain", 16)}
     numbers["drain_interval"] = (1, 2, 5)[index // 2 % 3]
+    numbers |= DELAYS[turn % 3]
     if chosen["block_index"] == "shift":
         chosen["sizes"] = [size for size in POWERS if size + 32 < chosen["slab_bytes"]]
     numbers["groups"] = [chosen["sizes"][1::3], chosen["sizes"][2:3]]

@@ -62,8 +62,11 @@ WRONG = [
     ),
     (
         "sizes = [16]\nrelease = { kind = 'eager' }",
-        "release.kind: unknown policy 'eager'; expected one of budget, keep",
+        "release.kind: unknown policy 'eager'; expected one of budget, delay, keep",
     ),
+    ("sizes = [16]\nrelease = { kind = 'delay', delay = 0 }", "release.delay: 0 is out of range; expected 1 to"),
+    ("sizes = [16]\nrelease = { kind = 'delay', most = 0 }", "release.most: 0 is out of range; expected 1 to"),
+    ("sizes = [16]\nrelease = { kind = 'delay', unit = 'seconds' }", "release.unit"),
     ("sizes = [16]\nrelease = { kind = 'budget', slab_budget = 1 }", "did you mean 'slab_budget_bytes'?"),
     ("sizes = [16]\nrun_cache_bytes = 5000", "run_cache_bytes: 5000; expected a multiple of 4096"),
     ("sizes = [16]\nrun_cache_bytes = -4096", "run_cache_bytes: -4096"),

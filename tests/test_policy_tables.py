@@ -19,7 +19,7 @@ NEEDED = {
     "slab_choice": ("gives", "attach", "add", "remove", "lets_go", "members"),
     "empties": ("PER_CLASS", "pool"),
     "remote": ("OWNED", "stays", "needs_heap"),
-    "release": ("BUDGETED", "Params", "goes", "grown"),
+    "release": ("AGES", "BUDGETED", "Params", "goes", "grown"),
     "hardening": ("LIVE_MAP", "TAIL_BYTES", "ENCODES_LINKS", "GUARDED", "Params"),
     "foreign": ("PROBES", "TRUSTS", "CODE"),
     "prewarm": (),

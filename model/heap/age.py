@@ -4,6 +4,14 @@ The ends of queue `queue`, -1 if it is empty, are ends[queue]["oldest"] and ends
 """
 
 from heapsmith.model.compile.kernel import Records, kernel
+from heapsmith.model.memory.state import State
+
+
+@kernel
+def tick(state: State, size: int) -> None:
+    """Count on the clock of a release policy with a delay: an event that frees `size` bytes."""
+    if state.release_delay > 0:
+        state.clock += size if state.release_delay_in_bytes == 1 else 1
 
 
 @kernel

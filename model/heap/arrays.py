@@ -35,7 +35,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     for field, table in records.CODES.items():
         scalars[field] = policy.code(table, plan.design.row(table).NAME)
     scalars["owned"] = owned = plan.design.row("remote").OWNED
-    scalars["budgeted"] = plan.design.row("release").BUDGETED
+    scalars["aging"] = plan.design.row("release").AGES
     scalars["store_step"] = plan.class_count if owned else 0
     scalars["heap_slots"] = heap_slots(plan)
     scalars["abandoned"] = scalars["free_node"] = scalars["oldest"] = scalars["newest"] = -1

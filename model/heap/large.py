@@ -2,6 +2,7 @@
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE
+from heapsmith.model.heap.age import tick
 from heapsmith.model.heap.run_cache import cache_run, cached_run
 from heapsmith.model.heap.runs import NO_RUN, allocate_run, extend_run, free_run
 from heapsmith.model.heap.slabs import commit
@@ -60,6 +61,7 @@ def free_huge(state: State, pages: int) -> None:
     touch(state.listener, layout.LARGE_LOCK, 1)
     touch(state.listener, layout.TOTAL_UNMAP, 1)
     touch(state.listener, layout.TOTAL_COMMITTED, 1)
+    tick(state, pages * PAGE)
     state.huge_unmap += 1
     state.committed -= pages * PAGE
 

@@ -43,7 +43,7 @@ They are scalars: an array of their own would cost every event a tenth of its ti
 
 RARE = _words("""
     quarantine header_bytes live_map owned guard_slabs prewarm_end drain_interval populate_pages
-    growth_first free_probes bias tail_bytes remote_code lookup_code
+    growth_first free_probes bias tail_bytes remote_code lookup_code release_delay
 """)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 
@@ -106,7 +106,7 @@ SCALARS = record_type(
     "heap_bytes",
     *CODES,
     "owned",  # 1: blocks go back to the heap that acquired their slab; each heap has a store
-    "budgeted",  # 1: a budget bounds the age queues
+    "aging",  # 1: the library keeps the age queues
     "by_row",  # 1: malloc and free try the row of the class before the class's own functions
     "slab_words",  # words of 32 marks per slab
     "heap_slots",  # slots of a heap: its fronts, its quarantine, and the blocks of a class that it prepares
@@ -115,6 +115,7 @@ SCALARS = record_type(
     "abandoned",  # head of the LIFO list of abandoned heaps
     "oldest",  # ends of the age queues, in the rows SLAB_AGE and RUN_AGE alone
     "newest",
+    "clock",  # what was freed, as the delay of a release policy counts it
     "aged_slab_bytes",  # committed bytes in the age queue of empty slabs
     "aged_run_bytes",  # the same for free runs
     "top",  # the first page of the run span that was never handed out
@@ -207,9 +208,13 @@ SLAB = record_type(
     "child",
     "older",  # neighbours in the age queue
     "newer",
+    "stamp",  # the clock when the slab joined it
 )
 NODE = record_type("block", "next")
-PAGE_RECORD = record_type("run", "free", "back", "next", "previous", "older", "newer", "dirty", "extent", "holds")
+PAGE_RECORD = record_type(
+    *_words("run free back next previous older newer dirty extent holds"),
+    "stamp",  # the clock when the run joined the age queue
+)
 BLOCK = record_type("handle", "asked")
 SAMPLE = record_type("event", "live_bytes", "committed", "resident")
 

@@ -4,12 +4,13 @@ Fields of a page record: `run` is the length of the run that begins at the page;
 run is free; `back` is the length of the free run that ends at the page (0: none). `next` and `previous`
 link free runs in their bin. `older` and `newer` link runs in the age queue or in a heap's cache.
 `dirty` is the number of committed pages of the free run. model/heap/extents.py defines `extent` and
-`holds`. Only the records of pages below `top` are valid.
+`holds`. `stamp` is the clock when the run joined the age queue. Only the records of pages below
+`top` are valid.
 """
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE, RUN_BEST_OF, RUN_BINS
-from heapsmith.model.heap.age import join, leave
+from heapsmith.model.heap.age import join, leave, tick
 from heapsmith.model.heap.extents import huge_end, join_extents, release_extents, set_extent, take_extents
 from heapsmith.model.heap.records import RUN_AGE
 from heapsmith.model.heap.slabs import commit, commit_calls, populate
@@ -71,6 +72,9 @@ def push_run(state: State, first: int, pages: int, dirty: int) -> None:
         newest = int(state.scalars[RUN_AGE]["newest"])
         if newest >= 0:
             touch(state.listener, page_at(newest), 1)
+        if state.release_delay > 0:
+            touch(state.listener, layout.RUN_STAMPS + first * layout.WORD, 1)
+            state.pages[first]["stamp"] = state.clock
         join(state.pages, state.scalars, RUN_AGE, first)
         state.aged_run_bytes += dirty * PAGE
 
@@ -168,6 +172,8 @@ def raise_top(state: State, top: int) -> None:
         state.writable = min((top + step - 1) & -step, state.run_span_pages)
         pages = state.writable - first
         state.memory_calls += 1 + commit_calls(first, pages, layout.PAGE_BYTES)
+        if state.release_delay > 0:
+            state.memory_calls += commit_calls(first, pages, layout.WORD)
         is_huge = state.thp_asked == 1 and state.writable * PAGE > state.thp_runs_from_bytes
         state.memory_calls += int(is_huge or state.thp_never == 1)
     state.top = top
@@ -233,12 +239,13 @@ def allocate_run(state: State, pages: int) -> int:
 
 @kernel
 def free_run(state: State, first: int) -> None:
-    """Merge a run with its free neighbours and push it; release the oldest beyond the budget."""
+    """Merge a run with its free neighbours and push it; release the oldest that are due."""
     pages = int(state.pages[first]["run"])
     dirty = pages
     state.run_free += 1
     touch(state.listener, layout.LARGE_LOCK, 1)
     touch(state.listener, layout.TOTAL_FREE, 1)
+    tick(state, pages * PAGE)
     set_extent(state, first, pages, 1)
     if first > 0:
         touch(state.listener, page_at(first - 1), 0)
@@ -256,8 +263,22 @@ def free_run(state: State, first: int) -> None:
         pages += unlink_run(state, after)
         dirty += int(state.pages[after]["dirty"])
     push_run(state, first, pages, dirty)
-    while release_goes(state, state.aged_run_bytes, state.run_budget_bytes):
+    gone = 0
+    while run_goes(state, gone):
         release_run(state, int(state.scalars[RUN_AGE]["oldest"]))
+        gone += 1
+
+
+@kernel
+def run_goes(state: State, gone: int) -> bool:
+    """Return whether the oldest run of the age queue gives its pages back; `gone` of this event did."""
+    stamp = 0
+    if state.release_delay > 0:
+        oldest = int(state.scalars[RUN_AGE]["oldest"])
+        if oldest >= 0 and gone < state.release_most:
+            touch(state.listener, layout.RUN_STAMPS + oldest * layout.WORD, 0)
+            stamp = int(state.pages[oldest]["stamp"])
+    return bool(release_goes(state, state.aged_run_bytes, state.run_budget_bytes, stamp, gone))
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
-from heapsmith.model.heap.age import join, leave
+from heapsmith.model.heap.age import join, leave, tick
 from heapsmith.model.heap.records import SLAB_AGE
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import count_at, slab_at
@@ -146,7 +146,7 @@ def new_slab(state: State, pool: int, cls: int) -> int:
 
 @kernel
 def retire(state: State, heap: int, slab: int, cls: int) -> None:
-    """Move an empty slab to its pool and the age queue; release the oldest beyond the budget."""
+    """Move an empty slab to its pool and the age queue; release the oldest that are due."""
     pool = pool_of(state, cls)
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_RETIRE, 1)
     touch_bytes(state.listener, marks_at(state, slab), state.bitmap_words * layout.WORD, 1)
@@ -156,20 +156,38 @@ def retire(state: State, heap: int, slab: int, cls: int) -> None:
     state.slabs[slab]["next"] = state.classes[pool]["retired"]
     state.classes[pool]["retired"] = slab
     state.classes[cls]["retire"] += 1
+    tick(state, int(state.slabs[slab]["committed"]))
     join_age_queue(state, slab)
-    while release_goes(state, state.aged_slab_bytes, state.slab_budget_bytes):
+    gone = 0
+    while slab_goes(state, gone):
         release_slab(state, int(state.scalars[SLAB_AGE]["oldest"]))
+        gone += 1
+
+
+@kernel
+def slab_goes(state: State, gone: int) -> bool:
+    """Return whether the oldest slab of the age queue gives its pages back; `gone` of this event did."""
+    stamp = 0
+    if state.release_delay > 0:
+        oldest = int(state.scalars[SLAB_AGE]["oldest"])
+        if oldest >= 0 and gone < state.release_most:
+            touch(state.listener, slab_at(state, oldest) + layout.SLAB_PREVIOUS, 0)
+            stamp = int(state.slabs[oldest]["stamp"])
+    return bool(release_goes(state, state.aged_slab_bytes, state.slab_budget_bytes, stamp, gone))
 
 
 @kernel
 def join_age_queue(state: State, slab: int) -> None:
-    """Make an empty slab the newest of the age queue; the library has it only for a budget."""
+    """Make an empty slab the newest of the age queue; the library has it only to release."""
     newest = int(state.scalars[SLAB_AGE]["newest"])
-    if state.budgeted == 1:
+    if state.aging == 1:
         touch(state.listener, slab_at(state, slab) + layout.SLAB_NEWER, 1)
         touch(state.listener, slab_at(state, slab) + layout.SLAB_OLDER, 1)
         if newest >= 0:
             touch(state.listener, slab_at(state, newest) + layout.SLAB_NEWER, 1)
+    if state.release_delay > 0:
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_PREVIOUS, 1)
+        state.slabs[slab]["stamp"] = state.clock
     join(state.slabs, state.scalars, SLAB_AGE, slab)
     state.aged_slab_bytes += state.slabs[slab]["committed"]
 
@@ -177,7 +195,7 @@ def join_age_queue(state: State, slab: int) -> None:
 @kernel
 def leave_age_queue(state: State, slab: int) -> None:
     """Take an empty slab with committed bytes out of the age queue."""
-    if state.budgeted == 1:
+    if state.aging == 1:
         older, newer = int(state.slabs[slab]["older"]), int(state.slabs[slab]["newer"])
         touch(state.listener, slab_at(state, slab) + layout.SLAB_NEWER, 0)
         touch(state.listener, slab_at(state, slab) + layout.SLAB_OLDER, 0)

@@ -36,6 +36,7 @@ TRANSFERRED = 45 * (REGION + STAGGER)  # the transfer cache's slots
 KEPT_BATCHES = 46 * (REGION + STAGGER)  # the transfer cache's batches per class, 4 bytes each
 IDLE = 47 * (REGION + STAGGER)  # the transfer cache's idle flushes per class, 4 bytes each
 PAGES = 48 * REGION  # hs_runs.page: a record per page of the run span
+RUN_STAMPS = 49 * REGION  # hs_runs.stamp: a word per page of the run span
 BINS = 50 * (REGION + STAGGER)  # the heads of the bins of free runs, 4 bytes each
 COUNTS = 51 * (REGION + STAGGER)  # hs_count: the global counters
 POOL_LOCK = 52 * (REGION + STAGGER)

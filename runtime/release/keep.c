@@ -18,9 +18,9 @@ void release_needed_runs(size_t bytes)
 {
 }
 
-bool release_keeps_runs(size_t bytes)
+bool release_run_goes(uint64_t stamp, size_t bytes, uint32_t gone)
 {
-    return true;
+    return false;
 }
 
 void release_check(void)

@@ -7,6 +7,23 @@ void release_retired(struct slab *slab); /* under the pool lock */
 struct slab *release_due(void);          /* the next slab whose pages should go back, or NULL; under the pool lock */
 void release_reused(struct slab *slab);  /* it left the pool; under the pool lock */
 void release_needed_runs(size_t bytes);  /* of free runs whose pages had gone back; under the large lock */
-bool release_keeps_runs(size_t bytes);   /* may free runs keep this sum of committed bytes? */
 void release_check(void);                /* checked build */
 void release_reset(void);
+
+/* Does the oldest run of the age queue give its pages back? It joined at `stamp`, the queue has so many committed bytes, and
+ * `gone` runs of this free did. Under the large lock. */
+bool release_run_goes(uint64_t stamp, size_t bytes, uint32_t gone);
+
+#ifdef RELEASE_DELAY
+void release_freed(size_t bytes); /* a run or a huge block; under the large lock */
+uint64_t release_clock(void);     /* the stamp of what joins an age queue now */
+#else
+static inline void release_freed(size_t bytes)
+{
+}
+
+static inline uint64_t release_clock(void)
+{
+    return 0;
+}
+#endif

@@ -12,6 +12,7 @@ from heapsmith.model.policy.release.common import Advice
 
 NAME = "budget"
 DEFAULT = True
+AGES = True
 BUDGETED = True
 MAX_BUDGET = 1 << 44
 
@@ -47,6 +48,6 @@ def grown(state: State, budget_bytes: int, needed_again_bytes: int) -> int:
 
 
 @kernel
-def goes(state: State, aged_bytes: int, budget_bytes: int) -> bool:
+def goes(state: State, aged_bytes: int, budget_bytes: int, stamp: int, gone: int) -> bool:
     """Return whether the age queue exceeds its budget."""
     return aged_bytes > budget_bytes
