@@ -4,6 +4,7 @@
 
 #include "classifier/classifier.h"
 #include "empties/empties.h"
+#include "freed_blocks/freed_blocks.h"
 #include "growth/growth.h"
 #include "hardening/hardening.h"
 #include "locks.h"
@@ -177,6 +178,7 @@ struct slab *slabs_acquire(struct heap *heap, unsigned class)
         slab = next_slab(class);
     if (slab != NULL) {
         __atomic_store_n(&slab->class, (uint16_t)class, __ATOMIC_RELAXED); /* mallinfo reads it at any time */
+        freed_begin(slab);
         remote_own(slab, heap);
         classifier_set(slab, 1 + class);
         count_own(&heap->count[class].acquire, 1);
@@ -207,7 +209,7 @@ void slabs_retire(struct heap *heap, struct slab *slab)
 {
     check(slab->freed == slab->carved, "a retired slab has all its blocks");
     count_own(&heap->count[slab->class].retire, 1);
-    memset(marks_of(slab), 0, BITMAP_WORDS * sizeof *hs_marks);
+    freed_end(slab);
     slab->carved = slab->freed = 0;
     remote_lock_pool();
     remote_own(slab, NULL);
@@ -293,20 +295,17 @@ void slabs_census(size_t *slab_bytes, size_t *out_bytes)
     hs_unlock_pool();
 }
 
-static void check_marks(const struct slab *slab)
+static void check_freed(const struct slab *slab)
 {
-    uint32_t set = 0;
-    for (uint32_t word = 0; word < BITMAP_WORDS; word++)
-        set += (uint32_t)__builtin_popcountll(marks_of(slab)[word]);
     hs_check_slab(slab);
-    check(set == slab->freed, "freed == marks in the bitmap");
+    check(slab->pooled || freed_found(slab) == slab->freed, "freed == the freed blocks that a take would find");
     check(!slab->pooled || slab->carved == 0, "a slab in a pool has all its blocks");
 }
 
 void slabs_check(void)
 {
     for (const struct slab *slab = last_slab; slab != NULL; slab = slab->earlier)
-        check_marks(slab);
+        check_freed(slab);
     release_check();
 }
 

@@ -5,10 +5,10 @@
 #include "heap.h"
 
 /* One slab of the span; the table is out of line and parallel to the span.
- * out + freed == carved <= blocks; the bitmap has `freed` marks, all below `carved`. */
+ * out + freed == carved <= blocks; `freed` blocks are kept for takes (freed_blocks/), all below `carved`. */
 struct slab {
     uint32_t carved;       /* blocks handed out at least once */
-    uint32_t freed;        /* marks in the bitmap */
+    uint32_t freed;        /* of these, blocks that came back */
     uint32_t out;          /* blocks in fronts, quarantines, the transfer cache, on remote lists, or with the program */
     uint32_t committed;    /* bytes touched since the slab was mapped or released */
     struct slab *next;     /* slab choice's list or heap, or the pool */
@@ -17,7 +17,10 @@ struct slab {
         uint64_t emptied;      /* age queue: when it was retired, on the clock of the release policy */
     };
     struct slab *child;    /* slab choice's heap or mark */
-    struct slab *newer;    /* age queue of empty slabs: the one retired after this */
+    union {
+        struct slab *newer; /* age queue of empty slabs: the one retired after this */
+        struct block *list; /* in no pool, where freed blocks are on a list: the block freed last */
+    };
     struct slab *older;    /* age queue: the one retired before this */
     struct heap *owner;    /* the heap that acquired it where heaps own slabs, or NULL */
     struct slab *earlier;  /* the slab handed out before this one: every slab ever, under the pool lock */

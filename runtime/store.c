@@ -1,31 +1,19 @@
 /* The store: blocks of a class out of its slabs and back (docs/machine.md section 5). */
 #include "store.h"
 
-#include "block_index/block_index.h"
 #include "choice/choice.h"
 #include "classifier/classifier.h"
+#include "freed_blocks/freed_blocks.h"
 #include "populate/populate.h"
 #include "remote/remote.h"
 #include "slabs.h"
 
 #include <errno.h>
 
-/* Freed blocks, lowest index first. */
 static uint32_t take_freed(struct slab *slab, void **blocks, uint32_t want)
 {
-    const size_t stride = hs_class[slab->class].stride;
-    char *first = slab_start(slab) + hs_class[slab->class].first;
-    uint64_t *words = marks_of(slab);
-    uint32_t most = want < slab->freed ? want : slab->freed;
-    uint32_t taken = 0;
-    for (size_t word = 0; taken < most; word++) {
-        uint64_t left = words[word];
-        if (left == 0)
-            continue;
-        for (; left != 0 && taken < most; left &= left - 1)
-            blocks[taken++] = first + (word * 64 + (size_t)__builtin_ctzll(left)) * stride;
-        words[word] = left;
-    }
+    uint32_t taken = want < slab->freed ? want : slab->freed;
+    freed_take(slab, blocks, taken);
     slab->freed -= taken;
     word_add(&slab->out, taken);
     return taken;
@@ -107,21 +95,15 @@ uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want
 static uint32_t give_to_slab(struct heap *heap, struct class_slabs *slabs, unsigned class, void *const *blocks, uint32_t count)
 {
     const uintptr_t start = hs_span;
-    const uint32_t first = hs_class[class].first;
-    const uint64_t by = block_index_by(class);
     const size_t number = ((uintptr_t)blocks[0] - start) >> SLAB_SHIFT;
     struct slab *slab = hs_slabs + number;
-    uint64_t *words = hs_marks + number * BITMAP_WORDS;
+    const struct freed_place place = freed_place(slab, class);
     uint32_t given = 0;
     check(slab->class == class, "a block is freed into its own class");
     do {
-        size_t inside = ((uintptr_t)blocks[given] - start) % SLAB_BYTES - first;
-        size_t index = block_index(inside, by);
-        uint64_t bit = UINT64_C(1) << (index % 64);
-        check((words[index / 64] & bit) == 0, "a given block was out");
         if (ZERO_FREED)
             classifier_unmark(blocks[given]);
-        words[index / 64] |= bit;
+        freed_give(slab, place, blocks[given]);
         given++;
     } while (given < count && ((uintptr_t)blocks[given] - start) >> SLAB_SHIFT == number);
     bool was_available = slab_available(slab);

@@ -15,6 +15,7 @@ from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.policy.front import linked_list as front_linked_list
+from heapsmith.model.policy.front import none as front_none
 
 LEVELS = policy.names("hardening")
 
@@ -64,6 +65,13 @@ def test_what_the_page_says(name: str, level: str) -> None:
 @pytest.mark.parametrize("name", sorted(set(table()) - {"write_link"}))
 def test_under_the_other_classifiers(name: str, classifier: str) -> None:
     holds(name, "full", design_of("full", classifier=classifier, remote="owner_list"))
+
+
+@pytest.mark.parametrize("level", ["checks", "full"])
+@pytest.mark.parametrize("name", ["double_free", "double_free_later", "double_free_reused", "write_link"])
+def test_where_slabs_keep_lists(name: str, level: str) -> None:
+    """The live map finds a second free, and the encoded links a write after the free."""
+    holds(name, level, msgspec.structs.replace(design_of(level), front=front_none.Params(), freed_blocks="list"))
 
 
 def holds(name: str, level: str, design: Design) -> None:

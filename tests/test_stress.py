@@ -239,7 +239,7 @@ def tables(design: Design, small_bytes: int) -> int:
 
     A slab's part of the live map goes back with its pages if it is a page itself.
     """
-    marks = -(-design.slab_bytes // min(design.sizes) // 64) * 8
+    marks = 0 if design.freed_blocks else -(-design.slab_bytes // min(design.sizes) // 64) * 8
     live_map = design.slab_bytes // design.grain if design.hardening.__struct_config__.tag != "off" else 0
     kept = SLAB_RECORD_BYTES + marks + (live_map if live_map < 4096 else 0)
     return small_bytes // design.slab_bytes * kept

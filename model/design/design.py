@@ -51,13 +51,14 @@ if TYPE_CHECKING:
     Growth: TypeAlias = msgspec.Struct
     Rounding: TypeAlias = msgspec.Struct
     BlockIndex: TypeAlias = str
+    FreedBlocks: TypeAlias = str
 else:
     Front, Release, Hardening, Classifier, SlabChoice, Empties, Remote, Foreign = map(
         _choice_of,
         ("front", "release", "hardening", "classifier", "slab_choice", "empties", "remote", "foreign"),
     )
-    Prewarm, Populate, Growth, Rounding, SizeLookup, BlockIndex = map(
-        _choice_of, ("prewarm", "populate", "growth", "rounding", "size_lookup", "block_index")
+    Prewarm, Populate, Growth, Rounding, SizeLookup, BlockIndex, FreedBlocks = map(
+        _choice_of, ("prewarm", "populate", "growth", "rounding", "size_lookup", "block_index", "freed_blocks")
     )
 Thp = Literal["system", "always", "grown", "never"]
 THPS: tuple[str, ...] = get_args(Thp)
@@ -138,6 +139,13 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     prewarm: Annotated[Prewarm | None, _doc("what a new heap prepares: a later start, fewer misses then")] = None
     block_index: Annotated[BlockIndex | None, _doc("division is slow, shift needs sizes of powers of two")] = None
+    freed_blocks: Annotated[
+        FreedBlocks | None,
+        _doc(
+            "how a slab keeps its freed blocks: list, through the blocks themselves, the newest first; "
+            "by default a bitmap, the lowest first"
+        ),
+    ] = None
     growth: Annotated[Growth | None, _doc("superslabs that become usable together: fewer system calls")] = None
     populate: Annotated[
         Populate | None, _doc("pages that become resident together: less time per page, more pages")

@@ -240,7 +240,7 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
     """Return the class table; with a header, the first block leaves room for its own header."""
     rows: list[ClassPlan] = []
     slots = transfer_slots = 0
-    numbers = _class_numbers(design)
+    numbers, has_marks = _class_numbers(design), design.row("freed_blocks").MARKS
     for index, size in enumerate(design.sizes):
         first = first_bytes(header)
         room = design.slab_bytes - first + header
@@ -258,7 +258,7 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 tail_bytes=room - blocks * size,
                 smallest_request=smallest,
                 worst_internal_bytes=size - header - tail - smallest,
-                bitmap_words=-(-blocks // 64),
+                bitmap_words=-(-blocks // 64) if has_marks else 0,
                 reciprocal=reciprocal(size),
                 front=front,
                 stack=front.capacity if policy.row("front", front.kind).IS_STACK else 0,

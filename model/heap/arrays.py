@@ -31,7 +31,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
         scalars[field] = getattr(plan, field)
     for name, number in plan.numbers.items():
         scalars[name] = number
-    scalars["slab_words"] = -(-max(row.blocks for row in plan.classes) // 32)
+    scalars["slab_words"] = plan.design.row("freed_blocks").words(max(row.blocks for row in plan.classes))
     for field, table in records.CODES.items():
         scalars[field] = policy.code(table, plan.design.row(table).NAME)
     scalars["owned"] = owned = plan.design.row("remote").OWNED

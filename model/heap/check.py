@@ -75,27 +75,25 @@ def _check_age_queue(state: State, plan: Plan, kind: str, records: Records, dirt
         _equal(f"aged_{kind}_bytes within the budget", aged <= getattr(state, f"{kind}_budget_bytes"), True)
 
 
-def _marked(state: State, slab: int) -> set[int]:
+def _freed(state: State, plan: Plan, slab: int) -> list[int]:
     """Return the indices of the freed blocks of a slab."""
-    words = state.slab_words
-    row = state.marks[slab * words : (slab + 1) * words]
-    return {32 * place + bit for place, word in enumerate(row) if word for bit in range(32) if int(word) >> bit & 1}
+    found: list[int] = plan.design.row("freed_blocks").members(state, slab)
+    return found
 
 
 def _check_slabs(state: State, plan: Plan, pooled: set[int]) -> None:
-    """Check out + freed == carved <= blocks, the marks of freed blocks, and distinct places."""
+    """Check out + freed == carved <= blocks, the freed blocks, and distinct places."""
     slabs = state.slabs[: state.slabs_made]
     in_superslab = plan.slabs_per_superslab - plan.guard_slabs
     _equal("guard slabs in use", int((slabs["place"] % plan.slabs_per_superslab >= in_superslab).sum()), 0)
     _equal("slabs in one place", len(set(slabs["place"].tolist())), len(slabs))
     for slab in set(range(len(slabs))) - pooled:
         record, row = slabs[slab], state.classes[slabs[slab]["class"]]
-        marked = _marked(state, slab)
+        freed = _freed(state, plan, slab)
         _equal(f"slab {slab}: out + freed", int(record["out"] + record["freed"]), int(record["carved"]))
         _equal(f"slab {slab}: carved <= blocks", bool(record["carved"] <= row["blocks"]), True)
-        _equal(f"slab {slab}: marks", len(marked), int(record["freed"]))
-        _equal(f"slab {slab}: marks of blocks never out", [index for index in marked if index >= record["carved"]], [])
-        _equal(f"slab {slab}: marks below `low`", [index for index in marked if index // 32 < record["low"]], [])
+        _equal(f"slab {slab}: freed blocks", len(set(freed)), int(record["freed"]))
+        _equal(f"slab {slab}: freed blocks never out", [index for index in freed if index >= record["carved"]], [])
 
 
 def _check_available(state: State, plan: Plan, pooled: set[int]) -> None:
@@ -155,7 +153,7 @@ def _check_blocks(state: State, plan: Plan) -> None:
         row, index = state.slabs[handle >> layout.SLAB_SHIFT], (handle >> layout.INDEX_SHIFT) & layout.INDEX_MASK
         _equal(f"block {handle}: class", handle & layout.CLASS_MASK, int(row["class"]))
         _equal(f"block {handle} was carved", bool(index < row["carved"]), True)
-        _equal(f"block {handle} is marked", index in _marked(state, handle >> layout.SLAB_SHIFT), False)
+        _equal(f"block {handle} is freed", index in _freed(state, plan, handle >> layout.SLAB_SHIFT), False)
     live = [(int(handle), int(asked)) for handle, asked in state.blocks if handle >= 0]
     held = sum(
         int(state.classes[handle & layout.CLASS_MASK]["stride"])

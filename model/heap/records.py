@@ -43,7 +43,7 @@ They are scalars: an array of their own would cost every event a tenth of its ti
 
 RARE = _words("""
     quarantine header_bytes live_map owned guard_slabs prewarm_end drain_interval populate_pages
-    growth_first free_probes bias tail_bytes remote_code lookup_code release_delay
+    growth_first free_probes bias tail_bytes remote_code lookup_code release_delay freed_code
 """)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 
@@ -83,6 +83,7 @@ the hit path is counted only with a listener (model/memory/touches.py).
 CODES = {"classifier_code": "classifier", "choice_code": "slab_choice", "empties_code": "empties"} | {
     "remote_code": "remote",
     "lookup_code": "size_lookup",
+    "freed_code": "freed_blocks",
     "release_code": "release",
 }
 """The fields of `scalars` that hold the code of the design's row in a policy table."""
@@ -108,7 +109,7 @@ SCALARS = record_type(
     "owned",  # 1: blocks go back to the heap that acquired their slab; each heap has a store
     "aging",  # 1: the library keeps the age queues
     "by_row",  # 1: malloc and free try the row of the class before the class's own functions
-    "slab_words",  # words of 32 marks per slab
+    "slab_words",  # words of `marks` per slab (model/policy/freed_blocks)
     "heap_slots",  # slots of a heap: its fronts, its quarantine, and the blocks of a class that it prepares
     "store_step",  # stores from a heap's first to the next heap's; 0: heaps share the stores
     *TOTAL_FIELDS.values(),
@@ -202,7 +203,7 @@ SLAB = record_type(
     "freed",
     "out",
     "committed",
-    "low",  # the first word of marks that may have a mark
+    "low",  # where the freed blocks begin: the first word that may have a mark, or a list's head
     "next",
     "previous",
     "child",

@@ -10,12 +10,9 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, on_huge, populated, touch, touch_bytes
 from heapsmith.model.policy.classifier import slab_lines, superslab_place
 from heapsmith.model.policy.empties import pool_of, retired_of
+from heapsmith.model.policy.freed_blocks import freed_begin, freed_end_lines
 from heapsmith.model.policy.hardening.lines import map_is_released
 from heapsmith.model.policy.release import release_goes, release_grown
-
-WORD_SHIFT = 5
-WORD_MASK = 31
-"""A bitmap keeps 32 marks per int64, because plain Python has no unsigned 64-bit numbers."""
 
 
 @kernel
@@ -82,13 +79,11 @@ def acquire(state: State, heap: int, cls: int) -> int:
             leave_age_queue(state, slab)
         else:
             state.slab_budget_bytes = release_grown(state, state.slab_budget_bytes, state.slab_bytes)
-        first = slab * state.slab_words
-        for word in range(first, first + ((int(state.slabs[slab]["carved"]) + WORD_MASK) >> WORD_SHIFT)):
-            state.marks[word] = 0
     else:
         slab = new_slab(state, pool, cls)
         if slab < 0:
             return -1
+    freed_begin(state, slab)
     touch(state.listener, slab_at(state, slab), 1)
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_ACQUIRE, 1)
     class_of_slab_lines(state, slab)
@@ -97,7 +92,6 @@ def acquire(state: State, heap: int, cls: int) -> int:
     state.slabs[slab]["carved"] = 0
     state.slabs[slab]["freed"] = 0
     state.slabs[slab]["out"] = 0
-    state.slabs[slab]["low"] = 0
     state.classes[cls]["acquire"] += 1
     return slab
 
@@ -149,7 +143,7 @@ def retire(state: State, heap: int, slab: int, cls: int) -> None:
     """Move an empty slab to its pool and the age queue; release the oldest that are due."""
     pool = pool_of(state, cls)
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_RETIRE, 1)
-    touch_bytes(state.listener, marks_at(state, slab), state.bitmap_words * layout.WORD, 1)
+    freed_end_lines(state, slab)
     touch(state.listener, slab_at(state, slab) + layout.SLAB_NEXT, 1)
     class_of_slab_lines(state, slab)
     state.slabs[slab]["owner"] = -1
@@ -221,12 +215,6 @@ def release_slab(state: State, slab: int) -> None:
     state.released_bytes += state.slabs[slab]["committed"]
     state.committed -= state.slabs[slab]["committed"]
     state.slabs[slab]["committed"] = 0
-
-
-@hit_path
-def marks_at(state: State, slab: int) -> int:
-    """Return the address of a slab's bitmap."""
-    return layout.MARKS + int(state.slabs[slab]["place"]) * state.bitmap_words * layout.WORD
 
 
 @kernel

@@ -1,14 +1,14 @@
 """The store: slabs with free blocks, and blocks that leave and return; docs/machine.md 5."""
 
-from heapsmith.model.compile.bits import bit_index
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
-from heapsmith.model.heap.slabs import WORD_MASK, WORD_SHIFT, acquire, commit, marks_at, populate, retire
+from heapsmith.model.heap.slabs import acquire, commit, populate, retire
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at, count_at, slab_at
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import touch, touch_bytes
+from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.choice import choice_add, choice_attach, choice_gives, choice_lets_go, choice_remove
 from heapsmith.model.policy.classifier.common import header_lines
+from heapsmith.model.policy.freed_blocks import freed_give, freed_take
 from heapsmith.model.policy.hardening.lines import given_lines
 
 
@@ -51,26 +51,11 @@ def take(state: State, heap: int, cls: int) -> int:
 
 @hit_path
 def take_freed(state: State, slab: int, cls: int, at: int, want: int) -> int:
-    """Take up to `want` freed blocks of a slab, lowest first, to moved[at] on; return how many."""
+    """Take up to `want` freed blocks of a slab, to moved[at] on; return how many."""
     count = min(want, int(state.slabs[slab]["freed"]))
     if count == 0:
         return 0
-    base = slab * state.slab_words
-    word = int(state.slabs[slab]["low"])
-    before = word
-    for number in range(count):
-        while state.marks[base + word] == 0:
-            word += 1
-        bits = int(state.marks[base + word])
-        lowest = bits & -bits
-        state.marks[base + word] = bits - lowest
-        index = (word << WORD_SHIFT) + bit_index(lowest)
-        state.moved[at + number] = (slab << layout.SLAB_SHIFT) | (index << layout.INDEX_SHIFT) | cls
-    at_marks, first, last = marks_at(state, slab), before >> 1, word >> 1  # words of 64 marks
-    touch_bytes(state.listener, at_marks, first * layout.WORD, 0)
-    touch_bytes(state.listener, at_marks + first * layout.WORD, (last - first + 1) * layout.WORD, 1)
-    state.words += last + 1
-    state.slabs[slab]["low"] = word
+    freed_take(state, slab, cls, at, count)
     state.slabs[slab]["freed"] -= count
     state.slabs[slab]["out"] += count
     state.classes[cls]["reuse"] += count
@@ -105,20 +90,11 @@ def give(state: State, heap: int, block: int) -> None:
     """Give a block back to its slab; an empty slab is retired if slab choice permits."""
     cls = block & layout.CLASS_MASK
     slab = block >> layout.SLAB_SHIFT
-    index = (block >> layout.INDEX_SHIFT) & layout.INDEX_MASK
     store = int(state.slabs[slab]["owner"]) * state.store_step + cls
-    word = index >> WORD_SHIFT
-    touch(state.listener, class_at(cls) + layout.CLASS_FIRST, 0)
-    touch(state.listener, class_at(cls) + state.block_index_at, 0)
-    touch(state.listener, slab_at(state, slab), 1)
-    touch(state.listener, slab_at(state, slab) + layout.SLAB_CLASS_NUMBER, 0)
-    touch(state.listener, marks_at(state, slab) + (word >> 1) * layout.WORD, 1)
-    given_lines(state, block)
-    state.marks[slab * state.slab_words + word] |= 1 << (index & WORD_MASK)
     freed = int(state.slabs[slab]["freed"])
+    freed_give(state, slab, block, freed)
+    given_lines(state, block)
     state.slabs[slab]["freed"] = freed + 1
-    if freed == 0 or word < state.slabs[slab]["low"]:
-        state.slabs[slab]["low"] = word
     state.slabs[slab]["out"] -= 1
     if freed == 0 and state.slabs[slab]["carved"] == state.classes[cls]["blocks"]:
         choice_add(state, store, slab)

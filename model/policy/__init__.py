@@ -21,6 +21,7 @@ from heapsmith.model.policy import (
     classifier,
     empties,
     foreign,
+    freed_blocks,
     front,
     growth,
     hardening,
@@ -49,6 +50,7 @@ TABLES: dict[str, Table] = {
     "populate": populate.ROWS,
     "growth": growth.ROWS,
     "block_index": block_index.ROWS,
+    "freed_blocks": freed_blocks.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 

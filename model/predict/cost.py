@@ -138,15 +138,16 @@ def _store(plan: Plan, simulation: Simulated) -> Counts:
     of, work = simulation.counters.classes, simulation.statistics.work
     choice, empties = (plan.design.row(field).NAME for field in ("slab_choice", "empties"))
     release = plan.design.row("release").NAME
+    freed_blocks = f".{plan.design.freed_blocks}" if plan.design.freed_blocks else ""
     reused, carved, retired = sum(of["reuse"]), sum(of["carve"]), sum(of["retire"])
-    yield "take.reuse", reused
+    yield f"take.reuse{freed_blocks}", reused
     yield "take.carve", carved
     yield f"take.{plan.design.classifier}", reused + carved
     yield f"take.visit.{choice}", work["visits"]
     yield "take.looked_at", work["slabs_looked_at"]
     yield "take.words", work["words"]
-    yield "give.block", work["given"]
-    yield "give.slab", work["gives"]
+    yield f"give.block{freed_blocks}", work["given"]
+    yield f"give.slab{freed_blocks}", work["gives"]
     yield f"slab.add.{choice}", work["slab_adds"]
     yield f"slab.remove.{choice}", work["slab_removes"]
     yield f"slab.acquire.{empties}", sum(of["acquire"])

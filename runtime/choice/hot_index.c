@@ -1,14 +1,9 @@
 /* Slab choice "hot index": one slab serves refills until it is exhausted; the others wait on a LIFO list. */
-#include "choice/choice.h"
-#include "choice/list.h"
+#include "choice/hot.h"
 
 struct slab *choice_gives(struct class_slabs *slabs)
 {
-    if (slabs->hot == NULL && slabs->head != NULL) {
-        slabs->hot = slabs->head;
-        slab_unlink(slabs, slabs->hot);
-    }
-    return slabs->hot;
+    return hot_gives(slabs);
 }
 
 void choice_attach(struct class_slabs *slabs, struct slab *slab)
@@ -18,10 +13,7 @@ void choice_attach(struct class_slabs *slabs, struct slab *slab)
 
 void choice_remove(struct class_slabs *slabs, struct slab *slab)
 {
-    if (slab == slabs->hot)
-        slabs->hot = NULL;
-    else
-        slab_unlink(slabs, slab);
+    hot_remove(slabs, slab);
 }
 
 void choice_add(struct class_slabs *slabs, struct slab *slab)
