@@ -35,6 +35,9 @@ HEADER_WRITE = Hit(0, 1, 0)
 MALLOC_TEST = Hit(0, 0, 1)
 """Compares the request with the function's limit (SMALL_LIMIT or DIRECT_LIMIT)."""
 
+COUNTER = Hit(1, 1, 0)
+"""Adds to the counter of a hit or a push."""
+
 FUNCTION = Hit(1, 0, 0)
 """Load the class's function."""
 
@@ -59,12 +62,17 @@ def hits(plan: Plan, row: ClassPlan) -> tuple[Hit, Hit] | None:
     allocate, free = ((row.front.capacity == 1 and it.hit_of_one) or it.hit for it in (front.allocate, front.free))
     if allocate is None or free is None:
         return None
-    return _with_header(plan, allocate), free
+    return _with_header(plan, allocate), _with_count(plan, free)
 
 
 def _with_header(plan: Plan, allocate: Hit) -> Hit:
-    """The allocation's path, plus the store of the header if blocks have a header."""
-    return total(allocate, HEADER_WRITE) if plan.header_bytes else allocate
+    """The allocation's path, plus the store of the header if blocks have one, and the counter's update."""
+    return _with_count(plan, total(allocate, HEADER_WRITE) if plan.header_bytes else allocate)
+
+
+def _with_count(plan: Plan, path: Hit) -> Hit:
+    """The path, plus the update of its counter if the design counts hits."""
+    return total(path, COUNTER) if plan.design.row("counting").COUNTS_HITS else path
 
 
 def sentences(plan: Plan) -> dict[int, str]:
@@ -104,7 +112,7 @@ def dispatches(plan: Plan) -> dict[str, str]:
     lookup = plan.design.row("size_lookup").CODE
     if plan.dispatch == "stack":
         malloc = f"Hit path: {total(MALLOC_TEST, lookup, _with_header(plan, STACK[0]))}."
-        free = f"Hit path: {_free_with(plan, STACK[1])}." if counted(plan, "free") else PROBED
+        free = f"Hit path: {_free_with(plan, _with_count(plan, STACK[1]))}." if counted(plan, "free") else PROBED
         return {"malloc": malloc, "malloc_above": malloc, "free": free}
     malloc = f"Hit path: {total(MALLOC_TEST, lookup, FUNCTION)}, then the class."
     free = f"Hit path: {total(_leave(plan), FUNCTION)}, then the class."

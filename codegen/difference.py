@@ -75,8 +75,9 @@ def counter_row(counters: Counters) -> NDArray[np.int64]:
 
 
 def counted(plan: Plan, *, checked: bool) -> NDArray[np.bool_]:
-    """Which counters a build keeps: the checked build all, the release build all but HIT_PATH."""
-    return np.array([checked or name.split()[0] not in HIT_PATH for name in counter_names(plan)])
+    """Which counters a build keeps: all, or all but HIT_PATH."""
+    everything = checked or plan.design.row("counting").COUNTS_HITS
+    return np.array([everything or name.split()[0] not in HIT_PATH for name in counter_names(plan)])
 
 
 def by_address(

@@ -31,7 +31,8 @@ PURPOSES = {
 }
 
 RUNTIME_ORDER = (
-    *("text", "object", "os", "lock", "locks", "check", "counters", "lookup", "api.h", "heap.h", "span", "rows"),
+    *("counting", "text", "object", "os", "lock", "locks", "check", "counters", "lookup"),
+    *("api.h", "heap.h", "span", "rows"),
     *("populate", "growth", "block_index"),
     *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "release", "remote"),
     *("rounding", "slabs", "store", "transfer"),
@@ -84,7 +85,7 @@ def _sources_of(kinds: list[str], room: Path) -> list[Path]:
 def _kinds(plan: Plan) -> dict[str, list[str]]:
     """The kinds of policy in use, by the folder of their files; none where a design has no such policy."""
     fields: tuple[str, ...] = ("classifier", "empties", "remote", "release", "foreign", "hardening")
-    fields += ("prewarm", "populate", "growth", "rounding", "block_index", "freed_blocks")
+    fields += ("prewarm", "populate", "growth", "rounding", "block_index", "freed_blocks", "counting")
     kinds = {field: [plan.design.row(field).NAME] if getattr(plan.design, field) else [] for field in fields}
     kinds["foreign"] += getattr(plan.design.row("foreign"), "WITH", ())
     kinds["lookup"] = [plan.design.row("size_lookup").NAME]

@@ -4,6 +4,14 @@
 #include <stdint.h>
 
 #include "check.h"
+#include "plan.h"
+
+/* Does this build count the hit path? */
+#ifdef COUNTS_EVERYTHING
+enum { COUNTS_HITS = 1 };
+#else
+enum { COUNTS_HITS = HEAPSMITH_CHECKED };
+#endif
 
 /* Per class and heap. Written by the heap's thread; `remote` by any thread that frees into it or has no heap. Those of
  * hs_no_heap are written under the store's lock, `direct` atomically. */
@@ -65,10 +73,10 @@ static inline void count_shared(uint64_t *counter, uint64_t by)
     __atomic_fetch_add(counter, by, __ATOMIC_RELAXED);
 }
 
-/* Counts the hit path, in the checked build only. */
+/* Counts the hit path, in the checked build and with counting "everything". */
 static inline void count_checked(uint64_t *counter)
 {
-    if (HEAPSMITH_CHECKED)
+    if (COUNTS_HITS)
         count_own(counter, 1);
 }
 

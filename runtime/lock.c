@@ -12,6 +12,7 @@ enum { LOCK_SPINS = 100 }; /* looks before sleeping: half a microsecond where a 
 static void futex(struct lock *lock, int operation, uint32_t value)
 {
     int saved = errno;
+    count_system(COUNT_FUTEX);
     syscall(SYS_futex, &lock->word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
     errno = saved;
 }
@@ -36,6 +37,7 @@ static bool take_waiting(struct lock *lock)
 
 void hs_lock_wait(struct lock *lock)
 {
+    count_system(COUNT_LOCK_WAIT);
     if (spin(lock))
         return;
     while (!take_waiting(lock)) {

@@ -25,6 +25,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "counting/counting.h"
+
 /* All zero: free. */
 struct lock {
     uintptr_t word;
@@ -50,6 +52,7 @@ static inline bool lock_try(struct lock *lock)
 
 static inline void lock_acquire(struct lock *lock)
 {
+    count_system(COUNT_LOCK);
     if (__builtin_expect(!lock_try(lock), 0))
         hs_lock_wait(lock);
 }

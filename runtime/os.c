@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "os.h"
 
+#include "counting/counting.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -15,6 +17,32 @@ bool os_reserving = true;
 __thread bool os_refused;
 static char *arena, *unplaced; /* the arena, and what of it is no range yet */
 
+/* The calls of the system, each with its count. */
+
+static void *counted_mmap(void *start, size_t bytes, int protection, int flags)
+{
+    count_system(COUNT_MMAP);
+    return mmap(start, bytes, protection, flags, -1, 0);
+}
+
+static bool counted_munmap(void *start, size_t bytes)
+{
+    count_system(COUNT_MUNMAP);
+    return munmap(start, bytes) == 0;
+}
+
+static bool counted_mprotect(void *start, size_t bytes, int protection)
+{
+    count_system(COUNT_MPROTECT);
+    return mprotect(start, bytes, protection) == 0;
+}
+
+static bool counted_madvise(void *start, size_t bytes, int advice)
+{
+    count_system(COUNT_MADVISE);
+    return madvise(start, bytes, advice) == 0;
+}
+
 static char *round_up(const void *address, size_t step)
 {
     return (char *)(((uintptr_t)address + step - 1) & ~(uintptr_t)(step - 1));
@@ -25,7 +53,7 @@ static void *map_aligned(size_t bytes, size_t alignment, int protection, int fla
     size_t slack = alignment > OS_PAGE ? alignment : 0;
     if (bytes + slack < bytes)
         return NULL;
-    char *start = mmap(NULL, bytes + slack, protection, flags, -1, 0);
+    char *start = counted_mmap(NULL, bytes + slack, protection, flags);
     if (start == MAP_FAILED)
         return NULL;
     if (slack == 0)
@@ -42,7 +70,7 @@ static void *map_aligned(size_t bytes, size_t alignment, int protection, int fla
 /* At this address or nowhere. */
 static bool map_at(void *start, size_t bytes, int protection, int flags)
 {
-    void *mapped = mmap(start, bytes, protection, flags | MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    void *mapped = counted_mmap(start, bytes, protection, flags | MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE);
     if (mapped != MAP_FAILED && mapped != start) /* Linux before 4.17 takes the address for a wish */
         os_unmap(mapped, bytes);
     return mapped == start;
@@ -85,13 +113,13 @@ void *os_range(size_t bytes, size_t alignment)
 void os_readable(void *start, size_t bytes)
 {
     if (os_reserving)
-        mprotect(start, bytes, PROT_READ);
+        counted_mprotect(start, bytes, PROT_READ);
 }
 
 bool os_commit(void *start, size_t bytes)
 {
     int saved = errno;
-    bool committed = os_reserving ? !os_limited() && mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0
+    bool committed = os_reserving ? !os_limited() && counted_mprotect(start, bytes, PROT_READ | PROT_WRITE)
                                   : map_at(start, bytes, PROT_READ | PROT_WRITE, 0);
     os_refused = !committed;
     errno = saved;
@@ -121,8 +149,8 @@ bool os_commit_all(const struct os_part *part, size_t parts)
 bool os_decommit(void *start, size_t bytes)
 {
     int saved = errno;
-    bool decommitted = os_reserving ? mmap(start, bytes, PROT_NONE, RESERVED | MAP_FIXED, -1, 0) != MAP_FAILED
-                                    : munmap(start, bytes) == 0;
+    bool decommitted = os_reserving ? counted_mmap(start, bytes, PROT_NONE, RESERVED | MAP_FIXED) != MAP_FAILED
+                                    : counted_munmap(start, bytes);
     errno = saved;
     return decommitted;
 }
@@ -164,12 +192,13 @@ uintptr_t os_random(void)
 void os_huge_pages(void *start, size_t bytes, bool wanted)
 {
     int saved = errno;
-    madvise(start, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    counted_madvise(start, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     errno = saved;
 }
 
 void *os_remap(void *start, size_t old_bytes, size_t new_bytes)
 {
+    count_system(COUNT_MREMAP);
     void *moved = mremap(start, old_bytes, new_bytes, MREMAP_MAYMOVE);
     return moved == MAP_FAILED ? NULL : moved;
 }
@@ -177,15 +206,15 @@ void *os_remap(void *start, size_t old_bytes, size_t new_bytes)
 void os_unmap(void *start, size_t bytes)
 {
     int saved = errno;
-    if (munmap(start, bytes) != 0) /* too many mappings: the address space is lost, the memory is not */
-        madvise(start, bytes, MADV_DONTNEED);
+    if (!counted_munmap(start, bytes)) /* too many mappings: the address space is lost, the memory is not */
+        counted_madvise(start, bytes, MADV_DONTNEED);
     errno = saved;
 }
 
 bool os_release(void *start, size_t bytes, bool lazily)
 {
     int saved = errno;
-    bool released = madvise(start, bytes, lazily ? MADV_FREE : MADV_DONTNEED) == 0;
+    bool released = counted_madvise(start, bytes, lazily ? MADV_FREE : MADV_DONTNEED);
     errno = saved;
     return released;
 }

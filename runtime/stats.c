@@ -1,6 +1,7 @@
 /* What the library reports of itself: its counters as JSON, and the foreign pointers it saw with their top callers. */
 #include "stats.h"
 
+#include "counting/counting.h"
 #include "heap.h"
 #include "object.h"
 #include "thread.h"
@@ -122,12 +123,23 @@ static void json_counters(struct text *out)
     text_string(out, "}");
 }
 
-/* The hit path is counted in the checked build only. */
+/* Some builds do not count the hit path. */
 static bool counted(size_t counter)
 {
     size_t offset = counter * sizeof(uint64_t);
-    return HEAPSMITH_CHECKED || (offset != offsetof(struct class_count, hit0) && offset != offsetof(struct class_count, push));
+    return COUNTS_HITS || (offset != offsetof(struct class_count, hit0) && offset != offsetof(struct class_count, push));
 }
+
+#ifdef COUNTS_EVERYTHING
+static void json_system(struct text *out)
+{
+    text_string(out, ", \"system\": {");
+    for (size_t index = 0; index < SYSTEM_COUNTERS; index++)
+        json_number(out, index == 0 ? "" : ", ", hs_system_counter[index],
+                    __atomic_load_n(&hs_system_count[index], __ATOMIC_RELAXED));
+    text_string(out, "}");
+}
+#endif
 
 static void json_class(struct text *out, unsigned class)
 {
@@ -202,6 +214,9 @@ void stats_json(struct text *out)
     for (unsigned class = 0; class < CLASS_COUNT; class++)
         json_class(out, class);
     text_string(out, "]");
+#ifdef COUNTS_EVERYTHING
+    json_system(out);
+#endif
     json_foreign(out);
     uint64_t rss = rss_bytes(), peak = (uint64_t)used.ru_maxrss * 1024;
     json_number(out, ", ", "rss_bytes", rss);

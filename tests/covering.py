@@ -30,6 +30,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "rounding": tuple(policy.names("rounding")),
     "block_index": tuple(policy.names("block_index")),
     "freed_blocks": tuple(policy.names("freed_blocks")),
+    "counting": tuple(policy.names("counting")),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all."""
 

@@ -29,6 +29,7 @@ NEEDED = {
     "rounding": (),
     "block_index": ("AT", "DIVIDES"),
     "freed_blocks": ("MARKS", "words", "take", "give", "begin", "end_lines", "members"),
+    "counting": ("COUNTS_HITS",),
 }
 ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
 

@@ -16,8 +16,13 @@ FILE = Path(__file__).with_name("experiments.toml")
 OUTSIDE = ("design", "hash", "layout")
 """Fields of a Plan that follow from the design's name, or from sizes that the plan states too."""
 
-Quantity = Literal["cpu", "wall", "rss", "faults", "superslabs", "slabs", "system_calls", "refills"]
-"""cpu, wall: time of the program's own loop; rss: peak; the rest are counts. Less is better."""
+Quantity = Literal[
+    "cpu", "wall", "rss", "faults", "superslabs", "slabs", "system_calls", "refills", "locks", "lock_waits", "futex"
+]
+"""cpu, wall: time of the program's own loop; rss: peak; the rest are counts. Less is better.
+
+The last three need arms that count everything, and a workload of bench/programs/micro.
+"""
 
 
 class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

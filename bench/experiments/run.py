@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from heapsmith.bench.common.built import library_of
+from heapsmith.bench.common.counts import read_report
 from heapsmith.bench.common.rounds import Progress, interleaved
 from heapsmith.bench.experiments.book import Book, Experiment, Quantity, Workload, designs_of, faults
 from heapsmith.bench.peers.peers import Library, find_library
@@ -48,6 +49,9 @@ class Measured(msgspec.Struct, frozen=True):
     rss: float
     faults: float
     operations: int
+    locks: float = 0
+    lock_waits: float = 0
+    futex: float = 0
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -156,15 +160,26 @@ def _prepared(workload: Workload, name: str, folder: Path, quick: bool) -> tuple
     recorded = record(command, trace, all_processes=False, stdin=void, stdout=void, stderr=void)
     if recorded.exit_status != 0:
         raise CheckFailed(f"{workload.micro}: exit status {recorded.exit_status} while it was recorded")
-    path = str(program(workload.micro))
+    path, counts = str(program(workload.micro)), folder / "counts.json"
 
     def measure(library: Library) -> Measured:
-        done = run_once(path, [path, str(work), *words], library, os.environ, folder, limit_s=LIMIT_S)
+        environment = {**os.environ, "HEAPSMITH": f"stats={counts}"}
+        done = run_once(path, [path, str(work), *words], library, environment, folder, limit_s=LIMIT_S)
         loop = took(done)
-        used = done.used
-        return Measured(loop.cpu_ns, loop.wall_ns, used.peak_rss_bytes, used.minor_faults, loop.operations)
+        used, system = done.used, system_counts(counts)
+        times = (loop.cpu_ns, loop.wall_ns, used.peak_rss_bytes, used.minor_faults, loop.operations)
+        return Measured(*times, *(system.get(name, 0) for name in COUNTED))
 
     return trace, measure
+
+
+def system_counts(report: Path) -> dict[str, int]:
+    """Return the counts of locks and system calls of a library's report; none if it does not count."""
+    if not report.exists():
+        return {}
+    found = {one.name: one.count for one in read_report(report).counts if one.name in COUNTED}
+    report.unlink()
+    return found
 
 
 def _recorded(name: str, folder: Path, quick: bool) -> tuple[Path, Measure]:
@@ -203,18 +218,22 @@ def _compared(
 
 
 REPORTED: tuple[Quantity, ...] = ("cpu", "rss", "faults", "superslabs", "refills", "system_calls")
-MEASURED = ("cpu", "wall", "rss", "faults")
+COUNTED = ("locks", "lock_waits", "futex")
+MEASURED = ("cpu", "wall", "rss", "faults", *COUNTED)
 
 
 def _measured(quantity: Quantity, first: Sequence[Measured], its: Sequence[Measured]) -> Ratio | None:
     if quantity not in MEASURED:
         return None
-    return ratio([getattr(run, quantity) for run in its], [getattr(run, quantity) for run in first])
+    least = 1 if quantity in COUNTED else 0  # a count of 0 has no ratio
+    return ratio(*([max(least, getattr(run, quantity)) for run in runs] for runs in (its, first)))
 
 
 def _predicted(quantity: Quantity, first: Simulation | None, its: Simulation | None) -> float | None:
     """Return the ratio that the model predicts; None for a peer, or where it has no figure."""
     if first is None or its is None:
+        return None
+    if quantity in COUNTED:
         return None
     before, after = _figure(quantity, first), _figure(quantity, its)
     return after / before if before else (1.0 if not after else None)

@@ -52,13 +52,15 @@ if TYPE_CHECKING:
     Rounding: TypeAlias = msgspec.Struct
     BlockIndex: TypeAlias = str
     FreedBlocks: TypeAlias = str
+    Counting: TypeAlias = str
 else:
     Front, Release, Hardening, Classifier, SlabChoice, Empties, Remote, Foreign = map(
         _choice_of,
         ("front", "release", "hardening", "classifier", "slab_choice", "empties", "remote", "foreign"),
     )
-    Prewarm, Populate, Growth, Rounding, SizeLookup, BlockIndex, FreedBlocks = map(
-        _choice_of, ("prewarm", "populate", "growth", "rounding", "size_lookup", "block_index", "freed_blocks")
+    Prewarm, Populate, Growth, Rounding, SizeLookup, BlockIndex, FreedBlocks, Counting = map(
+        _choice_of,
+        ("prewarm", "populate", "growth", "rounding", "size_lookup", "block_index", "freed_blocks", "counting"),
     )
 Thp = Literal["system", "always", "grown", "never"]
 THPS: tuple[str, ...] = get_args(Thp)
@@ -161,6 +163,10 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compile_flags: Annotated[
         list[Literal["-O3", "-march=native", "-flto"]] | None,
         _doc("flags of gcc(1) behind -O2 and the others; with -march=native the library runs on this processor alone"),
+    ] = None
+    counting: Annotated[
+        Counting | None,
+        _doc("everything: the library counts hits, locks and system calls too (docs/api.md); each hit takes longer"),
     ] = None
     size_lookup: Annotated[
         SizeLookup | None,

@@ -128,6 +128,7 @@ def make_plan(design: Design) -> Plan:
     transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
     dispatch = "stack" if any(row.stack for row in classes) else "table"
     inlines = dispatch == "stack" and not design.row("hardening").LIVE_MAP
+    inlines = inlines and not design.row("counting").COUNTS_HITS
     per_byte = dispatch == "stack" and design.row("size_lookup").PER_BYTE
     direct_limit = min(classes[-1].usable, MAX_DIRECT_LIMIT) if per_byte else 0
     slots_per_heap = sum(1 + row.front.capacity + row.front.list_capacity for row in classes)

@@ -80,6 +80,8 @@ def allocate_small(state: State, heap: int, cls: int, size: int) -> int:
     if block < 0:
         return allocate_on_miss(state, heap, front, cls)
     state.classes[cls]["hit0"] += 1
+    if state.counts_everything == 1:
+        touch(state.listener, count_at(state, heap, cls) + layout.COUNT_HIT0, 1)
     if state.header_bytes > 0:
         header_lines(state, block, 1)
     return block
@@ -106,6 +108,8 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
         block = front_pop(state, front, cls)
         if block >= 0:
             state.classes[cls]["hit0"] += 1
+            if state.counts_everything == 1:
+                touch(state.listener, count_at(state, heap, cls) + layout.COUNT_HIT0, 1)
             return block
     front_promote_lines(state, heap, front, cls)
     block = front_promote(state, front, cls)
@@ -210,6 +214,8 @@ def free_to_front(state: State, heap: int, block: int) -> int:
     free_lines(state, heap, front, cls, block)
     flushed = front_push(state, front, cls, block)
     branch(state.listener, FREE_SERVED, int(flushed == 0))
+    if state.counts_everything == 1 and state.classes[cls]["capacity"] > 0:
+        touch(state.listener, count_at(state, heap, cls) + layout.COUNT_PUSH, 1)
     if flushed == 0:
         return 0
     if state.owned == 0:

@@ -19,6 +19,7 @@ from heapsmith.model.policy import (
     block_index,
     choice,
     classifier,
+    counting,
     empties,
     foreign,
     freed_blocks,
@@ -51,6 +52,7 @@ TABLES: dict[str, Table] = {
     "growth": growth.ROWS,
     "block_index": block_index.ROWS,
     "freed_blocks": freed_blocks.ROWS,
+    "counting": counting.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 

@@ -99,6 +99,8 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
     if design.size_lookup is not None:
         yield f"lookup.{plan.dispatch}.{design.row('size_lookup').NAME}", allocated
     yield f"free.{plan.dispatch}.{design.classifier}.{remote}", freed
+    if design.row("counting").COUNTS_HITS:
+        yield f"count.{plan.dispatch}", allocated + freed
     if plan.design.row("hardening").LIVE_MAP:
         yield f"alloc.hardening.{plan.hardening}", allocated
         yield f"free.hardening.{plan.hardening}", freed

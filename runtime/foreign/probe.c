@@ -2,6 +2,7 @@
  * mincore(2) fails for a page that is not. */
 #include "foreign/probe.h"
 
+#include "counting/counting.h"
 #include "span.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@ bool foreign_ours(const void *block)
         return false;
     int saved = errno;
     unsigned char resident;
+    count_system(COUNT_MINCORE);
     bool mapped = mincore((void *)((uintptr_t)block & -(uintptr_t)PAGE_BYTES), PAGE_BYTES, &resident) == 0;
     errno = saved;
     return mapped && in_slab_span(block);

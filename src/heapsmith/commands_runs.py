@@ -34,6 +34,29 @@ def run(
     return run_under(path, words)
 
 
+@app.command(epilog=take.example("stats stats.json", "stats stats.json --csv > counts.csv"))
+def stats(
+    report: Annotated[Path, typer.Argument(metavar="REPORT", help="What `run --stats` or HEAPSMITH=stats=FILE wrote.")],
+    json: take.Json = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print the counters as CSV.")] = False,
+) -> None:
+    """Show the counters that a library wrote at exit: layers by class, locks and system calls.
+
+    Counts of hits, locks and system calls need a design with `counting = "everything"`, such as `counting`.
+    """
+    from heapsmith.bench.common.counts import as_csv, read_report, tables
+    from heapsmith.bench.common.tables import draw
+
+    found = read_report(report)
+    if csv:
+        print(as_csv(found), end="")
+    elif json:
+        show.emit_json(found)
+    else:
+        for words in tables(found):
+            draw(words)
+
+
 @app.command(
     epilog=take.example("replay py.hst --lib glibc --lib out/py/libpy.so", "replay py.hst --lib mimalloc --json")
 )
