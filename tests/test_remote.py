@@ -96,7 +96,7 @@ def test_a_thread_that_only_frees_drains_too(compiled: bool, kind: ModuleType) -
 
 
 def test_a_thread_allocates_from_its_own_current_slab(compiled: bool) -> None:
-    program = Program(compiled, [1024], remote="owner_list")
+    program = Program(compiled, [1024], remote="owner_list", freed_blocks="list")
     assert program.malloc("a b c", 1024, thread=0) == [0, 1024, 2048]
     assert program.malloc("d", 1024, thread=1) == 4096  # a slab of its own
     program.free("b", thread=0)  # at once into the slab
