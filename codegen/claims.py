@@ -38,6 +38,9 @@ MALLOC_TEST = Hit(0, 0, 1)
 COUNTER = Hit(1, 1, 0)
 """Adds to the counter of a hit or a push."""
 
+LEARNED = Hit(1, 0, 0)
+"""A free reads the capacity that its front has learned."""
+
 FUNCTION = Hit(1, 0, 0)
 """Load the class's function."""
 
@@ -62,7 +65,8 @@ def hits(plan: Plan, row: ClassPlan) -> tuple[Hit, Hit] | None:
     allocate, free = ((row.front.capacity == 1 and it.hit_of_one) or it.hit for it in (front.allocate, front.free))
     if allocate is None or free is None:
         return None
-    return _with_header(plan, allocate), _with_count(plan, free)
+    free = _with_count(plan, free)
+    return _with_header(plan, allocate), total(free, LEARNED) if row.numbers.get("learn_most") else free
 
 
 def _with_header(plan: Plan, allocate: Hit) -> Hit:
@@ -189,9 +193,13 @@ def struct_fields(plan: Plan) -> dict[str, dict[str, int]]:
         "heap": {name: at for name, at in msgspec.structs.asdict(plan.layout).items() if name != "heap_bytes"},
         "slab": slab | {"class": layout.SLAB_CLASS_NUMBER},
         "class_plan": offsets("CLASS", "stride first reciprocal capacity refill slot transfer drain"),
-        "front": offsets("FRONT", "held listed list"),
+        "front": offsets("FRONT", "held listed list") | _learned(plan),
         "run_cache": {"length": layout.RUN_CACHE_HEAD},
     }
+
+
+def _learned(plan: Plan) -> dict[str, int]:
+    return {"capacity": layout.FRONT_CAPACITY} if plan.design.learner else {}
 
 
 STRUCT_BYTES = {

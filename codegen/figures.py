@@ -73,7 +73,8 @@ def _tables(plan: Plan) -> dict[str, Any]:
         "hs_design": f"{plan.design.name} {plan.hash}",
         "hs_class": {row.index: _class_row(row) for row in rows},
         **{f"hs_{name}": {row.index: row.numbers[name] for row in rows} for name in rows[0].numbers},
-        **({"hs_lend": {row.index: _lend(row) for row in rows}} if plan.design.rounding else {}),
+        **({"hs_lend": {row.index: _function(row, "lend") for row in rows}} if plan.design.rounding else {}),
+        **({"hs_resize": {row.index: _function(row, "resize") for row in rows}} if plan.design.learner else {}),
         **({"hs_size_class": dict(enumerate(plan.size_table))} if plan.size_table else {}),
         "hs_no_heap": {
             "top": dict.fromkeys(range(1 + len(rows)), "nothing + 1"),
@@ -85,9 +86,9 @@ def _tables(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _lend(row: ClassPlan) -> str | None:
-    lend = str(policy.row("front", row.front.kind).CODE.lend)
-    return None if lend == "NULL" else lend
+def _function(row: ClassPlan, of: str) -> str | None:
+    name = str(getattr(policy.row("front", row.front.kind).CODE, of))
+    return None if name == "NULL" else name
 
 
 def _class_row(row: ClassPlan) -> Numbers:
@@ -95,5 +96,4 @@ def _class_row(row: ClassPlan) -> Numbers:
     moved = ("capacity", "list_capacity", "refill", "flush", "spill", "promote")
     numbers |= {name: getattr(row.front, name) for name in moved}
     numbers |= {"slot": row.slot_base, "stack": row.stack, "transfer": row.transfer}
-    drain = policy.row("front", row.front.kind).CODE.drain
-    return numbers | {"transfer_slot": row.transfer_base, "drain": None if drain == "NULL" else drain}
+    return numbers | {"transfer_slot": row.transfer_base, "drain": _function(row, "drain")}

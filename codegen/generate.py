@@ -37,7 +37,7 @@ RUNTIME_ORDER = (
     *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "release", "remote"),
     *("rounding", "slabs", "store", "transfer"),
     *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache", "huge", "prewarm", "thread", "large"),
-    *("front", "stats", "foreign", "api", "glibc", "inspect", "options", "operators"),
+    *("learner", "front", "stats", "foreign", "api", "glibc", "inspect", "options", "operators"),
 )
 """The runtime's folders of policies and its pairs of .h and .c (api has no pair).
 
@@ -85,7 +85,7 @@ def _sources_of(kinds: list[str], room: Path) -> list[Path]:
 def _kinds(plan: Plan) -> dict[str, list[str]]:
     """The kinds of policy in use, by the folder of their files; none where a design has no such policy."""
     fields: tuple[str, ...] = ("classifier", "empties", "remote", "release", "foreign", "hardening")
-    fields += ("prewarm", "populate", "growth", "rounding", "block_index", "freed_blocks", "counting")
+    fields += ("prewarm", "populate", "growth", "rounding", "block_index", "freed_blocks", "counting", "learner")
     kinds = {field: [plan.design.row(field).NAME] if getattr(plan.design, field) else [] for field in fields}
     kinds["foreign"] += getattr(plan.design.row("foreign"), "WITH", ())
     kinds["lookup"] = [plan.design.row("size_lookup").NAME]
@@ -123,6 +123,7 @@ def render(plan: Plan) -> dict[str, str]:
         "struct_bytes": STRUCT_BYTES,
         "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},
         "lends": {row.NAME: row.CODE.lend for row in policy.TABLES["front"]},
+        "resizes": {row.NAME: row.CODE.resize for row in policy.TABLES["front"]},
     }
 
     def text(name: str, rows_symbol: str) -> str:

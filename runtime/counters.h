@@ -27,6 +27,7 @@ struct heap_count {
     uint64_t run_reuse, run_grow, run_extend, run_free, run_hit, run_spill, huge_map, huge_unmap, huge_remap;
     uint64_t realloc_in_place, realloc_moved;
     uint64_t committed, committed_peak;
+    uint64_t learned_up, learned_down;
 };
 
 extern struct heap_count hs_count;

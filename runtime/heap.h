@@ -39,8 +39,18 @@ struct front {
     uint32_t held;      /* blocks in level 0 */
     uint32_t head;      /* a ring's oldest */
     uint32_t listed;    /* blocks in level 1 */
+#ifdef LEARN_WINDOW
+    uint32_t capacity;  /* of level 0, as learned */
+#endif
     struct block *list; /* the level that is a list, LIFO */
 };
+
+#ifdef LEARN_WINDOW
+/* What happened to one class's front since the heap's last decision about capacities. */
+struct learned {
+    uint32_t misses, flushes;
+};
+#endif
 
 /* Runs that the heap's thread freed, the oldest first; pages <= RUN_CACHE_BYTES / PAGE_BYTES. Of that thread alone. */
 struct run_cache {
@@ -69,6 +79,10 @@ struct heap {
     size_t span_bytes;
     uint8_t row_of[DIRECT_LIMIT + 1]; /* the row of a request's class, by its bytes; all 0 in hs_no_heap */
     struct front front[CLASS_COUNT];
+#ifdef LEARN_WINDOW
+    int64_t learn_events; /* since the last decision about capacities: the sum of `learned` */
+    struct learned learned[CLASS_COUNT];
+#endif
 #ifdef DRAIN_INTERVAL
     int64_t flushes; /* since the last drain, of the owner alone */
 #endif
@@ -92,6 +106,9 @@ void hs_become(struct heap *heap); /* hs_self, and what heapsmith.h reads (emitt
 
 /* Emitted. */
 void hs_free_small(void *block); /* sections 4 and 7: into the thread's own front, or to the owner */
+#ifdef LEARN_WINDOW
+extern void (*const hs_resize[CLASS_COUNT])(struct heap *heap, unsigned class, uint32_t capacity); /* NULL: never changes */
+#endif
 extern const char hs_design[]; /* name and hash */
 
 #ifndef SIZE_LOOKUP /* plan.h includes another lookup (runtime/lookup) */
@@ -118,6 +135,17 @@ static inline uint32_t stack_held(struct heap *heap, unsigned class)
 static inline void stack_hold(struct heap *heap, unsigned class, uint32_t blocks)
 {
     __atomic_store_n(&heap->top[1 + class], stack_slots(heap, class) + blocks, __ATOMIC_RELAXED);
+}
+
+/* The most blocks that level 0 of a class holds in this heap. */
+static inline uint32_t hs_capacity(struct heap *heap, unsigned class)
+{
+#ifdef LEARN_WINDOW
+    return heap->front[class].capacity;
+#else
+    (void)heap;
+    return hs_class[class].capacity;
+#endif
 }
 
 /* Blocks in level 0 of a class, whatever its front; not of hs_no_heap. Any thread may ask. */

@@ -47,9 +47,10 @@ int64_t heapsmith_locate(const void *block)
 static void check_fronts(struct heap *heap)
 {
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
-        check(hs_held(heap, class) <= hs_class[class].capacity, "held <= capacity");
+        check(hs_held(heap, class) <= hs_capacity(heap, class), "held <= capacity");
         check(stack_slots(heap, class)[-1] == NULL, "below a stack's oldest block lies NULL");
-        check(heap->end[1 + class] == stack_slots(heap, class) + hs_class[class].stack, "a stack ends where it is full");
+        uint32_t stack = hs_class[class].stack > 0 ? hs_capacity(heap, class) : 0;
+        check(heap->end[1 + class] == stack_slots(heap, class) + stack, "a stack ends where it is full");
         check(heap->front[class].listed <= hs_class[class].list_capacity, "listed <= list_capacity");
     }
 }

@@ -9,6 +9,9 @@ void hs_rows_init(struct heap *heap)
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
         stack_hold(heap, class, 0);
         heap->end[1 + class] = heap->top[1 + class] + hs_class[class].stack;
+#ifdef LEARN_WINDOW
+        heap->front[class].capacity = hs_class[class].capacity;
+#endif
     }
     heap->span = hs_span;
     heap->span_bytes = hs_span_bytes;

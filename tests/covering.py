@@ -31,6 +31,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "block_index": tuple(policy.names("block_index")),
     "freed_blocks": tuple(policy.names("freed_blocks")),
     "counting": tuple(policy.names("counting")),
+    "learner": tuple(policy.names("learner")),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all."""
 
@@ -202,6 +203,8 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     numbers |= {"initial_bytes": HUGE_PAGE, "most_bytes": HUGE_PAGE << index % 3}
     numbers["pages"] = (4, 1, 16)[turn % 3]
     numbers["factor"] = (1.4, 1.6, 2.0)[turn % 3]
+    numbers |= {"window": (5, 3, 4)[turn % 3], "often": (2, 1, 1)[turn % 3], "least": (0.0, 0.5, 0.25)[index % 3]}
+    numbers |= {"most": (3.0, 2.0, 4.0)[turn % 3], "step": (0.5, 1.0, 0.25)[index % 3]}
     numbers["classes"] = [
         {"sizes": chosen["sizes"][::2], "blocks": 2 + 5 * (index % 3), "slabs": index % 2},
         {"sizes": chosen["sizes"][3:4], "slabs": 2},

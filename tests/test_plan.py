@@ -62,7 +62,7 @@ def test_blocks_fit_their_slab_and_slots_their_heap(name: str) -> None:
         assert payload_end + plan.tail_bytes <= plan.slab_bytes < payload_end + row.stride + plan.header_bytes + 15
         assert row.usable + plan.bias == row.stride
         assert row.bitmap_words * 64 >= row.blocks or plan.design.freed_blocks
-        assert row.list_base == row.slot_base + row.front.capacity
+        assert row.list_base == row.slot_base + row.room
     assert plan.slots_per_heap == plan.classes[-1].list_base + plan.classes[-1].front.list_capacity
 
 

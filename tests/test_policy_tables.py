@@ -30,6 +30,7 @@ NEEDED = {
     "block_index": ("AT", "DIVIDES"),
     "freed_blocks": ("MARKS", "words", "take", "give", "begin", "end_lines", "members"),
     "counting": ("COUNTS_HITS",),
+    "learner": (),
 }
 ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
 

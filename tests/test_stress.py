@@ -228,7 +228,7 @@ def budget(design: Design) -> int:
     """Bytes that a design says it may keep of what was freed: by its release policy and in its caches, full."""
     assert isinstance(design.release, release_budget.Params)
     rows = [row for row in make_plan(design).classes if row.front.kind != "none"]
-    fronts = sum((row.front.capacity + row.front.list_capacity) * row.stride for row in rows)
+    fronts = sum((row.room + row.front.list_capacity) * row.stride for row in rows)
     transfer = sum(row.transfer * row.front.flush * row.stride for row in rows)
     kept = design.release.slab_budget_bytes + design.release.run_budget_bytes
     return kept + design.run_cache_bytes + fronts + transfer

@@ -53,15 +53,17 @@ if TYPE_CHECKING:
     BlockIndex: TypeAlias = str
     FreedBlocks: TypeAlias = str
     Counting: TypeAlias = str
+    Learner: TypeAlias = msgspec.Struct
 else:
     Front, Release, Hardening, Classifier, SlabChoice, Empties, Remote, Foreign = map(
         _choice_of,
         ("front", "release", "hardening", "classifier", "slab_choice", "empties", "remote", "foreign"),
     )
-    Prewarm, Populate, Growth, Rounding, SizeLookup, BlockIndex, FreedBlocks, Counting = map(
+    Prewarm, Populate, Growth, Rounding, SizeLookup, BlockIndex, FreedBlocks = map(
         _choice_of,
-        ("prewarm", "populate", "growth", "rounding", "size_lookup", "block_index", "freed_blocks", "counting"),
+        ("prewarm", "populate", "growth", "rounding", "size_lookup", "block_index", "freed_blocks"),
     )
+    Counting, Learner = map(_choice_of, ("counting", "learner"))
 Thp = Literal["system", "always", "grown", "never"]
 THPS: tuple[str, ...] = get_args(Thp)
 
@@ -159,6 +161,10 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "how much larger the class may be whose front serves a request if that of its own class is empty: "
             "fewer calls of the store, more waste"
         ),
+    ] = None
+    learner: Annotated[
+        Learner | None,
+        _doc("capacities that follow each thread's misses and flushes: fewer of them, for more memory or for less"),
     ] = None
     compile_flags: Annotated[
         list[Literal["-O3", "-march=native", "-flto"]] | None,

@@ -41,6 +41,11 @@ class ClassPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     transfer_base: int
     numbers: dict[str, int] = {}  # of the rows that the design chose (model/policy)
 
+    @property
+    def room(self) -> int:
+        """The slots of level 0 in each heap: the most blocks that its capacity may come to."""
+        return self.list_base - self.slot_base
+
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """All numbers of a heap. Spans and sizes are in bytes, counts in the units of their names.
@@ -131,7 +136,7 @@ def make_plan(design: Design) -> Plan:
     inlines = inlines and not design.row("counting").COUNTS_HITS
     per_byte = dispatch == "stack" and design.row("size_lookup").PER_BYTE
     direct_limit = min(classes[-1].usable, MAX_DIRECT_LIMIT) if per_byte else 0
-    slots_per_heap = sum(1 + row.front.capacity + row.front.list_capacity for row in classes)
+    slots_per_heap = classes[-1].list_base + classes[-1].front.list_capacity
     return Plan(
         design=design,
         hash=design.hash(),
@@ -162,7 +167,7 @@ def make_plan(design: Design) -> Plan:
             constants.RUN_CACHE_SLOTS,
             options["quarantine_slots"],
             slots_per_heap,
-            numbers.get("remote_words", 0) + ("drain_interval" in numbers),
+            numbers.get("remote_words", 0) + ("drain_interval" in numbers) + _learned_words(numbers, len(classes)),
             PAGE,
         ),
         **{field: getattr(design, field) for field in FROM_DESIGN},
@@ -170,6 +175,11 @@ def make_plan(design: Design) -> Plan:
         **_slab_span(design),
         **options,
     )
+
+
+def _learned_words(numbers: dict[str, int], classes: int) -> int:
+    """Return the words of a heap that count the misses and flushes of its fronts."""
+    return 1 + classes if "learn_window" in numbers else 0
 
 
 def _frees_by_size(design: Design) -> bool:
@@ -248,6 +258,7 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
         blocks = room // size
         smallest = rows[-1].usable + 1 if rows else 0
         front = derive_front(design.front_of(size), size)
+        most = max(front.capacity, numbers[index].get("learn_most", 0))
         rows.append(
             ClassPlan(
                 index=index,
@@ -264,14 +275,14 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 front=front,
                 stack=front.capacity if policy.row("front", front.kind).IS_STACK else 0,
                 slot_base=slots + 1,
-                list_base=slots + 1 + front.capacity,
+                list_base=slots + 1 + most,
                 transfer=transfer_batches(design, front, size),
                 transfer_base=transfer_slots,
                 numbers=numbers[index],
             )
         )
         transfer_slots += rows[-1].transfer * front.flush
-        slots += 1 + front.capacity + front.list_capacity
+        slots += 1 + most + front.list_capacity
     return rows
 
 

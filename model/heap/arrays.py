@@ -15,6 +15,7 @@ from heapsmith.model.heap.large import pages_for
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import PARTS, Application
 from heapsmith.model.memory.state import State
+from heapsmith.model.policy.front.common import LEARNED
 
 SLACK_BYTES = 1 << 21
 """What an event may touch for the first time besides its block, and the blocks of a new heap:
@@ -96,7 +97,7 @@ def fresh_state(plan: Plan, application: Application) -> State:
 def batch_room(plan: Plan) -> int:
     """Return the blocks of the largest batch: a refill, a flush with a spill, or a whole front."""
     return max(
-        max(row.front.refill, row.front.capacity + row.front.list_capacity, row.front.flush + row.front.spill)
+        max(row.front.refill, row.room + row.front.list_capacity, row.front.flush + row.front.spill)
         for row in plan.classes
     )
 
@@ -109,8 +110,9 @@ def slabs_per_event(plan: Plan) -> int:
 
 
 def heap_slots(plan: Plan) -> int:
-    """Return the slots of a heap: fronts, quarantine, and the blocks of a class that it prepares."""
-    return plan.slots_per_heap + plan.quarantine + max(_prepared(row, "blocks") for row in plan.classes)
+    """Return the slots of a heap: fronts, quarantine, the blocks of a class that it prepares, what it learns."""
+    learned = LEARNED * plan.class_count if "learn_window" in plan.numbers else 0
+    return plan.slots_per_heap + plan.quarantine + max(_prepared(row, "blocks") for row in plan.classes) + learned
 
 
 def _prepared(row: ClassPlan, what: str) -> int:

@@ -19,6 +19,7 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.state import State
 from heapsmith.model.policy.choice.common import chain
 from heapsmith.model.policy.empties import pool_of
+from heapsmith.model.policy.front.common import capacity_of
 
 
 def check(state: State, plan: Plan) -> None:
@@ -116,12 +117,13 @@ def _handles(state: State, plan: Plan) -> Iterator[int]:
         yield from map(int, state.slots[base : base + waiting])
     for front, record in enumerate(state.fronts):
         row = state.classes[front % len(state.classes)]
-        _equal(f"front {front}: held <= capacity", bool(record["held"] <= row["capacity"]), True)
+        most = capacity_of(state, front, front % len(state.classes))
+        _equal(f"front {front}: held <= capacity", bool(record["held"] <= most), True)
         _equal(f"front {front}: listed <= list_capacity", bool(record["listed"] <= row["list_capacity"]), True)
-        base, capacity = int(record["base"]), int(row["capacity"])
+        base = int(record["base"])
         for index in range(int(record["held"])):
-            yield int(state.slots[base + (int(record["head"]) + index) % capacity])
-        yield from map(int, state.slots[base + capacity : base + capacity + int(record["listed"])])
+            yield int(state.slots[base + (int(record["head"]) + index) % most])
+        yield from map(int, state.slots[base + most : base + most + int(record["listed"])])
     for heap in range(state.heaps_made):
         yield from _quarantined(state, plan, heap)
         node = int(state.heaps[heap]["remote"])

@@ -1,6 +1,7 @@
 """Heaps: fronts, remote lists and quarantines of small blocks; docs/machine.md 3, 4, 7 and 11."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
+from heapsmith.model.heap.learn import FLUSHES, MISSES, learn
 from heapsmith.model.heap.lend import lent
 from heapsmith.model.heap.lines import alloc_lines, free_lines
 from heapsmith.model.heap.run_cache import empty_cache
@@ -42,6 +43,9 @@ def rows_lines(state: State, heap: int) -> None:
     touch(state.listener, at + state.heap_remote + 2 * layout.WORD, 1)
     for cls in range(state.class_count):
         touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+        if state.learn_window > 0:
+            touch(state.listener, class_at(cls) + layout.CLASS_CAPACITY, 0)
+            touch(state.listener, at + state.heap_front + layout.FRONT_BYTES * cls + layout.FRONT_CAPACITY, 1)
     if limit > 0:
         for size in range(0, limit + 1, state.grain):
             size_lines(state, size)
@@ -130,7 +134,10 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
         touch(state.listener, count_at(state, heap, cls) + layout.COUNT_REFILL + layout.WORD, 1)
     front_fill_lines(state, front, cls, taken)
     front_fill(state, front, cls, 1, taken)
-    return int(state.moved[0])
+    block = int(state.moved[0])
+    if state.learn_window > 0:
+        learn(state, heap, cls, MISSES)
+    return block
 
 
 @hit_path
@@ -224,6 +231,8 @@ def free_to_front(state: State, heap: int, block: int) -> int:
         touch(state.listener, count_at(state, heap, cls) + layout.COUNT_DIRECT, 1)
     if not keep_batch(state, heap, cls, flushed):
         give_batch(state, heap, state.moved, 0, flushed)
+    if state.learn_window > 0:
+        learn(state, heap, cls, FLUSHES)
     return flushed
 
 

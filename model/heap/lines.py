@@ -7,7 +7,7 @@ from heapsmith.model.memory.layout import class_at, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.front import front_overflow_lines, front_pop_lines, front_push_lines
-from heapsmith.model.policy.front.common import row_pop_lines, stack_push_lines
+from heapsmith.model.policy.front.common import capacity_of, row_pop_lines, stack_push_lines
 from heapsmith.model.policy.lookup import size_lines
 
 
@@ -36,14 +36,14 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
 def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> None:
     """Touch what a free into a front touches, and an overflow before the store takes its blocks."""
     if state.by_row == 1:
-        capacity = int(state.classes[cls]["stack"])
+        capacity = capacity_of(state, front, cls) if state.classes[cls]["stack"] > 0 else 0
         held = int(state.fronts[front]["held"]) if capacity > 0 else 0
         stack_push_lines(state, front, held, capacity)
         if held < capacity:
             return
     touch(state.listener, layout.FREE_OF + layout.WORD * (1 + cls), 0)
     front_push_lines(state, front, cls, block)
-    if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
+    if state.fronts[front]["held"] == capacity_of(state, front, cls):
         front_overflow_lines(state, heap, front, cls)
 
 

@@ -20,7 +20,7 @@ PLAN_NUMBERS = _words("""
 TOTALS = _words("""
     superslabs slabs releases released_bytes heaps adoptions run_reuse run_grow run_extend
     run_free run_hit run_spill huge_map huge_unmap huge_remap realloc_in_place realloc_moved
-    committed committed_peak
+    committed committed_peak learned_up learned_down
 """)
 """The global counters of docs/machine.md section 10."""
 
@@ -44,11 +44,11 @@ They are scalars: an array of their own would cost every event a tenth of its ti
 RARE = _words("""
     quarantine header_bytes live_map owned guard_slabs prewarm_end drain_interval populate_pages
     growth_first free_probes bias tail_bytes remote_code lookup_code release_delay freed_code
-    counts_everything
+    counts_everything learn_window
 """)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 
-HEAP_OFFSETS = ("row_of", "remote", "count", "runs", "quarantine")
+HEAP_OFFSETS = ("row_of", "front", "remote", "count", "runs", "quarantine")
 """Fields of the plan's layout; their names in `scalars` begin with heap_."""
 
 WORK = (
@@ -173,6 +173,7 @@ HEAP = record_type(
     "remote",  # head of the remote list
     "remote_last",  # its other end, where it is not empty
     "flushes",  # since the last drain
+    "learn_events",  # misses and flushes since the last decision about capacities
     "next",  # next abandoned heap
     "oldest",  # ends of the run cache (FIFO), its runs and their bytes
     "newest",

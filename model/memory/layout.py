@@ -64,8 +64,8 @@ CLASS_REFILL, CLASS_FLUSH, CLASS_SPILL, CLASS_PROMOTE = 32, 36, 40, 44
 CLASS_SLOT, CLASS_TRANSFER, CLASS_DRAIN = 48, 56, 64
 """struct class_plan; usable comes first, blocks behind first."""
 FRONT_BYTES = 24
-FRONT_HELD, FRONT_LISTED, FRONT_LIST = 0, 8, 16
-"""struct front."""
+FRONT_HELD, FRONT_LISTED, FRONT_CAPACITY, FRONT_LIST = 0, 8, 12, 16
+"""struct front; it has its capacity in a design with a learner."""
 STORE_BYTES = 16
 """struct class_slabs: hot, head."""
 COUNT_BYTES = 144
@@ -80,6 +80,7 @@ TOTAL_HEAPS, TOTAL_ADOPTIONS, TOTAL_REUSE, TOTAL_GROW = range(COUNTS + 32, COUNT
 TOTAL_EXTEND, TOTAL_FREE, TOTAL_HIT, TOTAL_SPILL = range(COUNTS + 64, COUNTS + 96, 8)
 TOTAL_MAP, TOTAL_UNMAP, TOTAL_REMAP = range(COUNTS + 96, COUNTS + 120, 8)
 TOTAL_IN_PLACE, TOTAL_MOVED, TOTAL_COMMITTED = range(COUNTS + 120, COUNTS + 144, 8)
+TOTAL_LEARNED_UP, TOTAL_LEARNED_DOWN = range(COUNTS + 152, COUNTS + 168, 8)
 """Addresses in hs_count, in the order of docs/machine.md section 10."""
 RUN_CACHE_HEAD, RUN_CACHE_LENGTH_BYTES, RUN_CACHE_BLOCK_BYTES = 8, 4, 8
 PAGE_BYTES = 32
@@ -112,7 +113,7 @@ def layout_of(
 ) -> Layout:
     """Return the layout of struct heap (runtime/heap.h) for these numbers of classes and slots.
 
-    remote_words: words of the remote list besides its head, in front of it.
+    remote_words: words in front of the remote list's head: its others, and counts of slow paths.
     """
     end = WORD * (1 + classes)
     row_of = 2 * end + 2 * WORD

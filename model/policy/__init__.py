@@ -26,6 +26,7 @@ from heapsmith.model.policy import (
     front,
     growth,
     hardening,
+    learner,
     lookup,
     populate,
     prewarm,
@@ -53,6 +54,7 @@ TABLES: dict[str, Table] = {
     "block_index": block_index.ROWS,
     "freed_blocks": freed_blocks.ROWS,
     "counting": counting.ROWS,
+    "learner": learner.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 

@@ -57,7 +57,8 @@ class Function(NamedTuple):
 class FrontCode(NamedTuple):
     """The code of a front. drain: the C function that empties it; has_slots: if it has slots.
 
-    lend: the C function that takes a block of level 0 for another class (rounding).
+    lend: the C function that takes a block of level 0 for another class (rounding). resize: the
+    function that changes the capacity of level 0 (learner).
     """
 
     allocate: Function
@@ -65,6 +66,7 @@ class FrontCode(NamedTuple):
     drain: str
     has_slots: bool = False
     lend: str = "stack_lend"
+    resize: str = "NULL"
 
 
 FULL = ">= {capacity}"

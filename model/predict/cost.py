@@ -111,6 +111,7 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
 def _fronts(plan: Plan, simulation: Simulated) -> Counts:
     """Yield refills and flushes: the work of the front."""
     of = simulation.counters.classes
+    learned = 0
     for row in plan.classes:
         i, front, flush = row.index, row.front.kind, max(1, row.front.flush)
         batches_out, batches_in = of["transfer_out"][i] // flush, of["transfer_in"][i] // flush
@@ -133,6 +134,11 @@ def _fronts(plan: Plan, simulation: Simulated) -> Counts:
             yield "promote", of["hit1"][i]
             yield "promote.block", of["hit1"][i] * row.front.promote
         yield "remote.drained", of["drained"][i]
+        if row.numbers.get("learn_most"):
+            learned += of["refill"][i] + of["hit1"][i] + of["flush"][i]
+    yield "learn", learned
+    if "learn_window" in plan.numbers:
+        yield "learn.class", learned // plan.numbers["learn_window"] * plan.class_count
 
 
 def _store(plan: Plan, simulation: Simulated) -> Counts:

@@ -3,6 +3,8 @@
 
 #include "front/stack.h"
 #include "large.h"
+#include "learner/learner.h"
+#include "store.h"
 #include "thread.h"
 #include "transfer.h"
 
@@ -27,13 +29,32 @@ void array_stack_flush(struct heap *heap, unsigned class, void *block)
     const struct class_plan *plan = &hs_class[class];
     struct class_count *count = &heap->count[class];
     void **slot = stack_slots(heap, class);
-    check(stack_held(heap, class) == plan->capacity, "array_stack: a flush finds held == capacity");
+    const uint32_t capacity = hs_capacity(heap, class);
+    check(stack_held(heap, class) == capacity, "array_stack: a flush finds held == capacity");
     count_own(&count->flush, 1);
     count_own(&count->flushed, plan->flush);
     hs_transfer_flush(heap, class, slot);
-    memmove(slot, slot + plan->flush, (plan->capacity - plan->flush) * sizeof *slot);
-    slot[plan->capacity - plan->flush] = block;
-    stack_hold(heap, class, plan->capacity - plan->flush + 1);
+    memmove(slot, slot + plan->flush, (capacity - plan->flush) * sizeof *slot);
+    slot[capacity - plan->flush] = block;
+    stack_hold(heap, class, capacity - plan->flush + 1);
     count_checked(&count->push);
+    learner_flushed(heap, class);
     hs_flushed(heap);
 }
+
+#ifdef LEARN_WINDOW
+void array_stack_resize(struct heap *heap, unsigned class, uint32_t capacity)
+{
+    void **slot = stack_slots(heap, class);
+    uint32_t held = stack_held(heap, class);
+    heap->front[class].capacity = capacity;
+    heap->end[1 + class] = slot + capacity;
+    if (held <= capacity)
+        return;
+    uint32_t surplus = held - capacity;
+    count_own(&heap->count[class].flushed, surplus);
+    hs_give_all(heap, class, slot, surplus);
+    memmove(slot, slot + surplus, capacity * sizeof *slot);
+    stack_hold(heap, class, capacity);
+}
+#endif

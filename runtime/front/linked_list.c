@@ -2,6 +2,7 @@
 #include "front/linked_list.h"
 
 #include "large.h"
+#include "learner/learner.h"
 #include "links.h"
 #include "store.h"
 #include "thread.h"
@@ -47,7 +48,9 @@ void *linked_list_refill(struct heap *heap, unsigned class)
         return hs_alloc_run_for(class);
     while (--blocks > 0)
         push(front, taken[blocks]);
-    return taken[0];
+    void *block = taken[0];
+    learner_missed(heap, class);
+    return block;
 }
 
 void linked_list_flush(struct heap *heap, unsigned class, void *block)
@@ -58,14 +61,28 @@ void linked_list_flush(struct heap *heap, unsigned class, void *block)
     }
     const struct class_plan *plan = &hs_class[class];
     struct class_count *count = &heap->count[class];
-    check(heap->front[class].held == plan->capacity, "linked_list: a flush finds held == capacity");
+    check(heap->front[class].held == hs_capacity(heap, class), "linked_list: a flush finds held == capacity");
     count_own(&count->flush, 1);
     count_own(&count->flushed, plan->flush);
     give_newest(heap, class, plan->flush);
     push(&heap->front[class], block);
     count_checked(&count->push);
+    learner_flushed(heap, class);
     hs_flushed(heap);
 }
+
+#ifdef LEARN_WINDOW
+void linked_list_resize(struct heap *heap, unsigned class, uint32_t capacity)
+{
+    struct front *front = &heap->front[class];
+    front->capacity = capacity;
+    if (front->held <= capacity)
+        return;
+    uint32_t surplus = front->held - capacity;
+    count_own(&heap->count[class].flushed, surplus);
+    give_newest(heap, class, surplus);
+}
+#endif
 
 void linked_list_drain(struct heap *heap, unsigned class)
 {

@@ -6,5 +6,6 @@
 
 void *linked_list_refill(struct heap *heap, unsigned class);
 void linked_list_flush(struct heap *heap, unsigned class, void *block);
+void linked_list_resize(struct heap *heap, unsigned class, uint32_t capacity); /* the surplus goes to the store */
 void *linked_list_lend(struct heap *heap, unsigned class);
 void linked_list_drain(struct heap *heap, unsigned class);

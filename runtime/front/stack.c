@@ -2,6 +2,7 @@
 #include "front/stack.h"
 
 #include "large.h"
+#include "learner/learner.h"
 #include "store.h"
 #include "transfer.h"
 
@@ -26,7 +27,9 @@ void *stack_fill(struct heap *heap, unsigned class)
     if (taken == 0)
         return hs_alloc_run_for(class);
     stack_hold(heap, class, taken - 1);
-    return slot[taken - 1];
+    void *block = slot[taken - 1];
+    learner_missed(heap, class);
+    return block;
 }
 
 static void *take_newest(struct heap *heap, unsigned class)

@@ -24,6 +24,8 @@ front_push = dispatched(ROWS, "push", _KIND, hit=True)
 """Free into the front; return how many blocks of `moved` the store must take, in this order."""
 front_drain = dispatched(ROWS, "drain", _KIND)
 """Empty the front; return the number of blocks in `moved`, in drain order."""
+front_surplus = dispatched(ROWS, "surplus", _KIND, common.no_surplus)
+"""Move `count` blocks that a smaller capacity has no room for to `moved`; return their number."""
 
 front_pop_lines = dispatched(ROWS, "pop_lines", _KIND, common.stack_pop_lines)
 """Touch what the class's own alloc function touches."""
@@ -39,3 +41,5 @@ front_overflow_lines = dispatched(ROWS, "overflow_lines", _KIND, common.overflow
 """Touch the counters of an overflow."""
 front_drain_lines = dispatched(ROWS, "drain_lines", _KIND, common.stack_drain_lines)
 """Touch what the drain of a front at its thread's exit touches."""
+front_resize_lines = dispatched(ROWS, "resize_lines", _KIND, common.no_resize_lines)
+"""Touch what a change of the capacity touches besides the capacity; `count` blocks leave."""

@@ -8,6 +8,8 @@ from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import FrontCode, Function
 from heapsmith.model.policy.front.common import (
     OneLevel,
+    capacity_lines,
+    capacity_of,
     one_level,
     slots_lines,
     stack_push,
@@ -23,7 +25,9 @@ IS_STACK = True
 """Level 0 is an array stack; malloc and free pop and push its top themselves."""
 BATCHED = True
 """A flush may return neighbours of one slab, and its batch may wait in the transfer cache."""
-CODE = FrontCode(Function("array_stack_refill"), Function("array_stack_flush"), "stack_drain")
+CODE = FrontCode(
+    Function("array_stack_refill"), Function("array_stack_flush"), "stack_drain", resize="array_stack_resize"
+)
 
 
 class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -38,13 +42,29 @@ why_not_valid = why_not_one_level
 def push(state: State, front: int, cls: int, block: int) -> int:
     """Free: `block` becomes the newest; a full front first flushes its oldest; return how many."""
     flushed = 0
-    if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
+    if state.fronts[front]["held"] == capacity_of(state, front, cls):
         flushed = stack_shift(state, front, int(state.classes[cls]["flush_batch"]), 0)
         state.classes[cls]["flush"] += 1
         state.classes[cls]["flushed"] += flushed
     stack_push(state, front, block)
     state.classes[cls]["push"] += 1
     return flushed
+
+
+@kernel
+def surplus(state: State, front: int, cls: int, count: int) -> int:
+    """Move the oldest `count` blocks to `moved`, oldest first; return their number."""
+    return stack_shift(state, front, count, 0)
+
+
+@kernel
+def resize_lines(state: State, front: int, cls: int, count: int) -> None:
+    """Touch what a change of the capacity touches; `count` blocks are too many."""
+    touch(state.listener, int(state.fronts[front]["top_at"]), int(count > 0))
+    touch(state.listener, int(state.fronts[front]["end_at"]), 1)
+    touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+    if count > 0:
+        slots_lines(state, front, cls, int(state.fronts[front]["held"]), layout.CLASS_SLOT)
 
 
 @kernel
@@ -56,9 +76,9 @@ def drain(state: State, front: int, cls: int) -> int:
 @hit_path
 def push_lines(state: State, front: int, cls: int, block: int) -> None:
     """Touch what a free touches; an overflow moves all slots."""
-    capacity = int(state.classes[cls]["capacity"])
+    capacity = capacity_of(state, front, cls)
     stack_push_lines(state, front, int(state.fronts[front]["held"]), capacity)
     if state.fronts[front]["held"] == capacity:
         slots_lines(state, front, cls, capacity, layout.CLASS_FLUSH)
-        touch(state.listener, class_at(cls) + layout.CLASS_CAPACITY, 0)
+        capacity_lines(state, front, cls)
         touch(state.listener, class_at(cls) + layout.CLASS_TRANSFER, 0)

@@ -21,6 +21,9 @@ NEVER = "never"
 
 Refill: TypeAlias = int | Literal["never"] | None
 
+LEARNED = 3
+"""Numbers that a front learns."""
+
 NO_BLOCK = -1
 """The result of an allocation from an empty level."""
 
@@ -118,6 +121,45 @@ def why_not_one_level(params: OneLevel) -> str | None:
         or why_not_refill(params.refill, params.capacity)
         or why_not_batch("flush", params.flush, params.capacity)
     )
+
+
+@hit_path
+def capacity_of(state: State, front: int, cls: int) -> int:
+    """Return the most blocks of level 0: those of the class, with what the front has learned."""
+    capacity = int(state.classes[cls]["capacity"])
+    if state.learn_window > 0:
+        capacity += int(state.slots[learned_at(state, front, cls)])
+    return capacity
+
+
+@kernel
+def learned_at(state: State, front: int, cls: int) -> int:
+    """Return where `slots` has what a front learns: blocks beyond its class's capacity, misses, flushes.
+
+    The three numbers of each class end the slots of its heap.
+    """
+    heap = (front - cls) // state.class_count
+    return state.transfer_slots + (heap + 1) * state.heap_slots - LEARNED * (state.class_count - cls)
+
+
+@kernel
+def capacity_lines(state: State, front: int, cls: int) -> None:
+    """Touch the capacity of level 0: the class's, or what the front has learned."""
+    if state.learn_window > 0:
+        touch(state.listener, int(state.fronts[front]["front_at"]) + layout.FRONT_CAPACITY, 0)
+    else:
+        touch(state.listener, class_at(cls) + layout.CLASS_CAPACITY, 0)
+
+
+@kernel
+def no_surplus(state: State, front: int, cls: int, count: int) -> int:
+    """Return 0: the capacity never changes."""
+    return 0
+
+
+@kernel
+def no_resize_lines(state: State, front: int, cls: int, count: int) -> None:
+    """Touch nothing: the capacity never changes."""
 
 
 @hit_path

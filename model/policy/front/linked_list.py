@@ -8,6 +8,7 @@ from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import FULL, SELF, FrontCode, Function, Hit, total
 from heapsmith.model.policy.front.common import (
     OneLevel,
+    capacity_of,
     links_lines,
     list_lines,
     one_level,
@@ -35,6 +36,7 @@ CODE = FrontCode(
     ),
     "linked_list_drain",
     lend="linked_list_lend",
+    resize="linked_list_resize",
 )
 
 
@@ -47,13 +49,19 @@ why_not_valid = why_not_one_level
 
 
 @kernel
+def surplus(state: State, front: int, cls: int, count: int) -> int:
+    """Move the newest `count` blocks to `moved`, newest first; return their number."""
+    for index in range(count):
+        state.moved[index] = stack_pop(state, front, cls)
+    return count
+
+
+@kernel
 def push(state: State, front: int, cls: int, block: int) -> int:
     """Free: `block` becomes the newest; a full list first flushes its newest; return how many."""
     flushed = 0
-    if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
-        flushed = int(state.classes[cls]["flush_batch"])
-        for index in range(flushed):
-            state.moved[index] = stack_pop(state, front, cls)
+    if state.fronts[front]["held"] == capacity_of(state, front, cls):
+        flushed = surplus(state, front, cls, int(state.classes[cls]["flush_batch"]))
         state.classes[cls]["flush"] += 1
         state.classes[cls]["flushed"] += flushed
     stack_push(state, front, block)
@@ -64,10 +72,7 @@ def push(state: State, front: int, cls: int, block: int) -> int:
 @kernel
 def drain(state: State, front: int, cls: int) -> int:
     """Move all blocks to `moved`, newest first; return their number."""
-    held = int(state.fronts[front]["held"])
-    for index in range(held):
-        state.moved[index] = stack_pop(state, front, cls)
-    return held
+    return surplus(state, front, cls, int(state.fronts[front]["held"]))
 
 
 @kernel
@@ -89,6 +94,22 @@ def look_lines(state: State, front: int, cls: int) -> None:
 
 
 @kernel
+def resize_lines(state: State, front: int, cls: int, count: int) -> None:
+    """Touch what a change of the capacity touches; `count` blocks are too many."""
+    touch(state.listener, int(state.fronts[front]["front_at"]) + layout.FRONT_HELD, int(count > 0))
+    if count > 0:
+        list_lines(state, front, layout.FRONT_HELD)
+        newest_lines(state, front, count)
+
+
+@kernel
+def newest_lines(state: State, front: int, count: int) -> None:
+    """Touch the links of the newest `count` blocks."""
+    newest = int(state.fronts[front]["base"]) + int(state.fronts[front]["held"]) - count
+    links_lines(state, state.slots, newest, count, 0)
+
+
+@kernel
 def drain_lines(state: State, front: int, cls: int) -> None:
     """Touch what a drain touches: the list's record, and all links."""
     list_lines(state, front, layout.FRONT_HELD)
@@ -100,12 +121,9 @@ def push_lines(state: State, front: int, cls: int, block: int) -> None:
     """Touch what a free touches: the record and the block; an overflow reads the newest links."""
     list_lines(state, front, layout.FRONT_HELD)
     touch(state.listener, block_at(state, block), 1)
-    held = int(state.fronts[front]["held"])
-    if held == state.classes[cls]["capacity"]:
+    if state.fronts[front]["held"] == capacity_of(state, front, cls):
         touch(state.listener, class_at(cls) + layout.CLASS_FLUSH, 0)
-        flushed = int(state.classes[cls]["flush_batch"])
-        newest = int(state.fronts[front]["base"]) + held - flushed
-        links_lines(state, state.slots, newest, flushed, 0)
+        newest_lines(state, front, int(state.classes[cls]["flush_batch"]))
 
 
 @kernel
