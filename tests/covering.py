@@ -13,6 +13,7 @@ import pytest
 from heapsmith.model import policy
 from heapsmith.model.constants import HUGE_PAGE
 from heapsmith.model.design.design import THPS, Design
+from heapsmith.model.design.plan import Plan
 
 FACTORS: dict[str, tuple[str, ...]] = {
     "classifier": tuple(policy.names("classifier")),
@@ -148,6 +149,14 @@ def all_designs() -> list[Design]:
     cores = product(*(FACTORS[field] for field in CORE))
     designs = [_design((*core, *turns[7 * (index // 2) % len(turns)]), index) for index, core in enumerate(cores)]
     return [design for design in designs if design.why_not_valid() is None]
+
+
+def not_learned(plan: Plan) -> set[str]:
+    """The counters that may stay 0: no learner, or none that may make a front shorter than it begins."""
+    if plan.design.learner is None:
+        return {"learned_up", "learned_down"}
+    bounds = [(row.numbers["learn_least"], row.front.capacity) for row in plan.classes]
+    return set() if any(0 < least < capacity for least, capacity in bounds) else {"learned_down"}
 
 
 def rows_of(design: Design) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from covering import all_designs, covering_designs, of_each_row, soon
+from covering import all_designs, covering_designs, not_learned, of_each_row, soon
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from heapsmith.codegen.difference import counter_names, counter_row, place
 from heapsmith.model.design.design import Design
-from heapsmith.model.design.plan import ClassPlan, Plan, make_plan
+from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.trace.reader import Op
 
@@ -228,18 +228,12 @@ def run(design: Design, examples: int) -> dict[str, int]:
     return total
 
 
-def can_shrink(row: ClassPlan) -> bool:
-    """Whether a learner may make the class's front shorter than it begins."""
-    return 0 < row.numbers.get("learn_least", 0) < row.front.capacity
-
-
 def unused(design: Design, total: dict[str, int]) -> set[str]:
     """Counters that stayed 0 though the design has what they count."""
     absent = {"transfer_back"} | ({"remote", "drained"} if design.remote == "local_cache" else set())
     absent |= {"run_hit", "run_spill"} if design.run_cache_bytes == 0 else set()
     absent |= {"transfer_in", "transfer_out"} if make_plan(design).transfer_slots == 0 else set()
-    absent |= {"learned_up", "learned_down"} if design.learner is None else set()
-    absent |= {"learned_down"} if not any(map(can_shrink, make_plan(design).classes)) else set()
+    absent |= not_learned(make_plan(design))
     absent |= {"releases", "released_bytes"} if design.release.__struct_config__.tag == "keep" else set()
     return {name for name, count in total.items() if count == 0} - absent
 
