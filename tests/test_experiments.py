@@ -1,18 +1,22 @@
 """The experiments: their file, the check that arms differ as stated, verdicts, and a run that goes on."""
 
 from pathlib import Path
+from shutil import which
 
 import msgspec
 import pytest
 from conftest import Answer
 from test_cli import Call
+from traces import random_trace
 
-from heapsmith.bench.experiments import mechanisms
+from heapsmith.bench.common.built import library_of
+from heapsmith.bench.experiments import mechanisms, page, profile
 from heapsmith.bench.experiments import run as runs
 from heapsmith.bench.experiments.book import Arm, Book, Experiment, book, faults
 from heapsmith.bench.experiments.run import Change, Result, Verdict, judged, run_experiments
 from heapsmith.bench.suite.results import Ratio
-from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.design.design import load
+from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.memory.hardware import load_hardware
 
 BOOK = book()
@@ -127,3 +131,35 @@ def test_the_page_of_mechanisms_is_that_of_its_rows() -> None:
 def test_a_row_that_does_not_hold_is_noticed() -> None:
     one = mechanisms.Mechanism("x", {"empties": "dedicated"}, "default", "test_store.py::test_none", ["E99"])
     assert len(mechanisms.faults("M0", one)) == 3
+
+
+def test_profiles_add_up_and_agree(tmp_path: Path) -> None:
+    if which("valgrind") is None:
+        pytest.skip("no valgrind")
+    trace = random_trace(tmp_path / "t.hst", 6000, 5)
+    arms = [profile.Arm("default", load("default"), library_of(load("default")))]
+    (shares,) = profile.profiled("E5", BOOK.experiments["E5"], "t", trace, arms, load_hardware())
+    for told in ([figure.predicted for figure in shares.figures], [figure.measured for figure in shares.figures]):
+        assert sum(filter(None, told)) == pytest.approx(1)
+    (counters,) = profile.profiled("E38", BOOK.experiments["E38"], "t", trace, arms, load_hardware())
+    instructions = counters.figures[0]
+    assert instructions.quantity == "instructions"
+    assert instructions.predicted == pytest.approx(instructions.measured, rel=0.1)
+
+
+def test_an_experiment_that_lacks_a_peer_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def examined(_: Book, name: str, *__: object, **___: object) -> list[Result]:
+        if name == "E2":
+            raise Missing("mimalloc: not found")
+        return [Result(name, "w", "a", "b", "", [Change("cpu", 1.0, None)], "undecided", None)]
+
+    def run(*names: str) -> runs.Results:
+        return run_experiments(BOOK, names, load_hardware(), rounds=1, quick=True, progress=lambda *_: None)
+
+    monkeypatch.setattr(runs, "examine", examined)
+    found = run("E2", "E12")
+    assert found.skipped == {"E2": "mimalloc: not found"}
+    assert [one.experiment for one in found.results] == ["E12"]
+    assert "**E2** was skipped: mimalloc: not found." in page.markdown(BOOK, found)
+    with pytest.raises(Missing, match="mimalloc"):
+        run("E2")

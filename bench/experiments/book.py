@@ -58,6 +58,9 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Two or more arms on workloads. The first arm is the reference.
 
+    profile: instead of comparing times, show where the instructions of each arm go (shares), or its
+    counters per operation (counters); then one arm is enough.
+
     varies: the design fields in which the arms differ. follows: fields of the Plan that differ as a
     consequence. base: changes to the design `default` that all arms share.
     """
@@ -65,7 +68,8 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     about: str
     claim: Claim
     workloads: list[str]
-    arms: Annotated[list[Arm], msgspec.Meta(min_length=2)]
+    arms: Annotated[list[Arm], msgspec.Meta(min_length=1)]
+    profile: Literal["shares", "counters"] | None = None
     varies: list[str] = []
     follows: list[str] = []
     base: dict[str, Any] = {}
@@ -91,6 +95,10 @@ def book(path: Path = FILE) -> Book:
     """Return the experiments of a file. BadInput names the file, the field and the expectation."""
     found: Book = from_toml(read_text(path, str(path)), str(path), Book, str)
     for name, one in found.experiments.items():
+        if len(one.arms) < 2 and one.profile is None:
+            raise BadInput(f"{path}: experiments.{name}.arms: one arm; expected two or more")
+        if one.profile and any(arm.peer == "glibc" for arm in one.arms):
+            raise BadInput(f"{path}: experiments.{name}.arms: glibc's malloc is not told apart from the rest of libc")
         for workload in one.workloads:
             if workload not in found.workloads:
                 raise BadInput(f"{path}: experiments.{name}.workloads: there is no workload '{workload}'")

@@ -14,6 +14,11 @@ that holds it in 95 % of resamplings. A claim *holds here* if the interval lies 
 """
 
 
+def tables(results: Results) -> list[Words]:
+    """Return the tables that have rows."""
+    return [words for words in (rows(results), others(results), profiles(results)) if words.rows]
+
+
 def change_text(change: Change) -> str:
     """Return a change in percent: measured with its interval, or predicted alone."""
     if change.measured is None:
@@ -68,12 +73,42 @@ def others(results: Results) -> Words:
     )
 
 
+def profiles(results: Results) -> Words:
+    """Return the table of profiles: shares of the instructions, or counters per operation."""
+    return Words(
+        "Where the instructions go, and counters per operation",
+        ["experiment", "<workload", "<arm", "<quantity", "predicted", "measured"],
+        [
+            [
+                one.experiment,
+                one.workload,
+                one.arm,
+                figure.quantity,
+                _figure(figure.predicted),
+                _figure(figure.measured),
+            ]
+            for one in results.profiles
+            for figure in one.figures
+        ],
+    )
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
 def markdown(book: Book, results: Results) -> str:
     """Return the page: the tables, and the findings of the experiments in them."""
-    lines = [HEAD, *section(rows(results)), *section(others(results)), "", "## Findings"]
-    for name in dict.fromkeys(one.experiment for one in results.results):
+    lines = [HEAD]
+    for words in tables(results):
+        lines += section(words)
+    lines += ["", "## Findings"]
+    ran = [one.experiment for one in results.results] + [one.experiment for one in results.profiles]
+    for name in dict.fromkeys(ran):
         one = book.experiments[name]
         lines += ["", f"**{name}**: {one.about}. The log: {one.claim.text}.{' ' + one.finding if one.finding else ''}"]
+    for name, reason in results.skipped.items():
+        lines += ["", f"**{name}** was skipped: {reason}."]
     return "\n".join(lines) + "\n"
 
 

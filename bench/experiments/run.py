@@ -13,6 +13,7 @@ from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.counts import read_report
 from heapsmith.bench.common.rounds import Progress, interleaved
 from heapsmith.bench.experiments.book import Book, Experiment, Quantity, Workload, designs_of, faults
+from heapsmith.bench.experiments.profile import Arm, Profile, profiled
 from heapsmith.bench.peers.peers import Library, find_library
 from heapsmith.bench.programs.measure import run_once
 from heapsmith.bench.programs.micro_programs import TRAINING_SEED, program, took
@@ -65,7 +66,7 @@ class Change(msgspec.Struct, frozen=True):
     measured: Ratio | None
 
 
-class Result(msgspec.Struct, frozen=True):
+class Result(msgspec.Struct, frozen=True, tag=True):
     """An arm against the reference on a workload. sign: whether the prediction had it, if decided."""
 
     experiment: str
@@ -88,10 +89,12 @@ class Conditions(msgspec.Struct, frozen=True):
 
 
 class Results(msgspec.Struct, frozen=True):
-    """All results of a run."""
+    """All results of a run. skipped: why an experiment could not run here, by name."""
 
     conditions: Conditions
     results: list[Result]
+    profiles: list[Profile]
+    skipped: dict[str, str]
 
 
 def run_experiments(
@@ -100,27 +103,38 @@ def run_experiments(
     """Run the experiments in order. A run that was interrupted goes on behind its last experiment.
 
     Results of finished experiments wait in the cache until the whole run has ended. Raises
-    CheckFailed if the arms of an experiment differ otherwise than stated, or a run fails.
+    CheckFailed if the arms of an experiment differ otherwise than stated, or a run fails. An
+    experiment for which the machine lacks a peer or a tool is skipped; Missing if all are.
     """
     conditions = Conditions(hardware.name, rounds, quick, len(os.sched_getaffinity(0)))
     key = json_text([conditions, names, book.experiments, book.workloads, hardware])
     waiting = cache_dir() / "experiments" / hashlib.sha256(key.encode()).hexdigest()[:16]
-    results: list[Result] = []
+    results: list[Result | Profile] = []
+    skipped: dict[str, str] = {}
     for number, name in enumerate(names):
         progress(f"experiment {name}", number, len(names))
         kept = waiting / f"{name}.json"
         if kept.exists():
-            results += msgspec.json.decode(kept.read_bytes(), type=list[Result])
+            results += msgspec.json.decode(kept.read_bytes(), type=list[Result | Profile])
             continue
-        found = examine(book, name, hardware, rounds=rounds, quick=quick, progress=progress)
+        try:
+            found = examine(book, name, hardware, rounds=rounds, quick=quick, progress=progress)
+        except Missing as error:
+            skipped[name] = str(error)
+            continue
         write_text(kept, json_text(found))
         results += found
     for kept in waiting.glob("*.json"):
         kept.unlink()
-    return Results(conditions, results)
+    if not results:
+        raise Missing("; ".join(dict.fromkeys(skipped.values())))
+    compared = [one for one in results if isinstance(one, Result)]
+    return Results(conditions, compared, [one for one in results if isinstance(one, Profile)], skipped)
 
 
-def examine(book: Book, name: str, hardware: Hardware, *, rounds: int, quick: bool, progress: Progress) -> list[Result]:
+def examine(
+    book: Book, name: str, hardware: Hardware, *, rounds: int, quick: bool, progress: Progress
+) -> list[Result | Profile]:
     """Run one experiment; raises as run_experiments does."""
     one = book.experiments[name]
     if wrong := faults(name, one):
@@ -129,10 +143,18 @@ def examine(book: Book, name: str, hardware: Hardware, *, rounds: int, quick: bo
     libraries = [
         library_of(designs[arm.name]) if arm.name in designs else find_library(arm.peer).path for arm in one.arms
     ]
-    found: list[Result] = []
+    found: list[Result | Profile] = []
     for workload in one.workloads:
         with scratch() as folder:
             trace, measure = _prepared(book.workloads[workload], workload, folder, quick)
+            if one.profile is not None:
+                arms = [
+                    Arm(arm.name, designs.get(arm.name), path)
+                    for arm, path in zip(one.arms, libraries, strict=True)
+                    if path is not None
+                ]
+                found += profiled(name, one, workload, trace, arms, hardware)
+                continue
             predicted = simulate(trace, list(designs.values()), hardware=hardware).rows if designs else []
             runs = interleaved(
                 name,

@@ -117,7 +117,8 @@ def counted(profile: Profile, library: Path, driver: Path) -> Counted:
     return Counted(inside["Ir"], missing["D1mr"] + missing["D1mw"], missing["DLmr"] + missing["DLmw"])
 
 
-def _profile(script: Path, library: Path, caches: Caches | None) -> Counted:
+def replay_profile(script: Path, library: Path, caches: Caches | None = None) -> Profile:
+    """The costs of a replay of `script` under `library`, of the whole process. Raises as replay_counts."""
     driver = replay_driver()
     options, touch = (caches.options(), "all") if caches else ([], "none")
     with scratch() as folder:
@@ -127,7 +128,7 @@ def _profile(script: Path, library: Path, caches: Caches | None) -> Counted:
         except CheckFailed as error:
             raise CheckFailed(f"{library.name}: {error}") from error
         with out.open() as lines:
-            return counted(parse(lines), library, driver)
+            return parse(lines)
 
 
 def replay_counts(script: Path, library: Path, caches: Caches | None = None) -> Counted:
@@ -138,11 +139,13 @@ def replay_counts(script: Path, library: Path, caches: Caches | None = None) -> 
     the start and end of the process and the library. Raises Missing without valgrind, CheckFailed
     if the replay fails.
     """
-    return _profile(script, library, caches).less(_nothing(library, caches))
+    whole = counted(replay_profile(script, library, caches), library, replay_driver())
+    return whole.less(_nothing(library, caches))
 
 
 @lru_cache
 def _nothing(library: Path, caches: Caches | None) -> Counted:
     """The cost of a replay without events."""
     with scratch() as folder:
-        return _profile(script_of_nothing(folder), library, caches)
+        nothing = replay_profile(script_of_nothing(folder), library, caches)
+        return counted(nothing, library, replay_driver())

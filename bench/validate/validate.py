@@ -139,7 +139,7 @@ def _subjects(
         name = names[number] if names.count(names[number]) == 1 else str(trace)
         progress(f"simulate {name}", number, len(traces))
         cells = cells_of(trace, folder / f"script-{number}", designs, libraries, hardware)
-        again = simulate(trace, designs, hardware=_as_callgrind(hardware), application=REPLAY)
+        again = simulate(trace, designs, hardware=as_callgrind(hardware), application=REPLAY)
         for cell, other in zip(cells, again.rows, strict=True):
             assert other.touches is not None
             yield Subject(name, cell, other.touches)
@@ -147,7 +147,7 @@ def _subjects(
 
 def _counted(cells: Sequence[Cell], hardware: Hardware, progress: Progress) -> list[Counted]:
     """Instructions, and misses of caches like the hardware's first and last level."""
-    simulated = _as_callgrind(hardware)
+    simulated = as_callgrind(hardware)
     caches = Caches(simulated.l1, simulated.llc, simulated.line_bytes)
     return in_parallel(
         "count instructions and misses", lambda cell: replay_counts(cell.script, cell.library, caches), cells, progress
@@ -166,7 +166,7 @@ def _calls(cells: Sequence[Cell], progress: Progress) -> tuple[list[int | None],
         return [None] * len(cells), [str(error)]
 
 
-def _as_callgrind(hardware: Hardware) -> Hardware:
+def as_callgrind(hardware: Hardware) -> Hardware:
     """The caches that callgrind simulates: one core's first and last level, without the kernel.
 
     Their number of sets is the largest power of two that fits.

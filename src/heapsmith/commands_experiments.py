@@ -96,5 +96,7 @@ def run(
     if json:
         show.emit_json(results)
         return
-    for words in (page.rows(results), page.others(results)):
+    for skipped, reason in results.skipped.items():
+        show.note(f"heapsmith: {skipped} was skipped: {reason}")
+    for words in page.tables(results):
         show.table(words.title, words.columns, words.rows)

@@ -1,0 +1,134 @@
+"""Profiles: where the instructions of one design go, and counters per operation, beside callgrind's."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from heapsmith.bench.experiments.book import Experiment
+from heapsmith.bench.replay.callgrind import Caches, replay_counts, replay_profile
+from heapsmith.bench.replay.script import write_script
+from heapsmith.bench.validate.validate import as_callgrind
+from heapsmith.model.design.design import Design
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.memory.application import REPLAY
+from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.predict.cost import kinds
+from heapsmith.model.predict.simulate import Simulation, simulate
+
+GROUPS = {
+    "hit path": ("alloc|free|lookup|dispatch|count", r"malloc|malloc_above|free|alloc_\d+|free_\d+"),
+    "refill and flush": (
+        "refill|flush|transfer|spill|promote|remote|lent",
+        r".*_(miss|refill|fill|flush|spill|promote|drain|flushed)|hs_transfer_.*|empty|hs_flushed",
+    ),
+    "slabs": ("take|give|slab", r"hs_take|hs_give|give_.*|slabs?_.*|choice_.*|empties_.*"),
+    "large blocks": (
+        "run|huge|release",
+        r"runs?_.*|pages_.*|bins_.*|extents?_.*|ages_.*|huge_.*|.*_large.*|take_(low|top)|best_of|.*release.*|os_.*",
+    ),
+    "the rest": (".*", ".*"),
+}
+"""By group: the kinds of the price (their first word) and the functions of the library; the first that fits."""
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """A quantity of one design or peer; None: the model, or callgrind, does not tell."""
+
+    quantity: str
+    predicted: float | None
+    measured: float | None
+
+
+class Profile(msgspec.Struct, frozen=True, tag=True):
+    """The figures of an arm on a workload; of `shares` they are parts of all instructions."""
+
+    experiment: str
+    workload: str
+    arm: str
+    figures: list[Figure]
+
+
+class Arm(NamedTuple):
+    """A design or, if that is None, a peer; and its library."""
+
+    name: str
+    design: Design | None
+    library: Path
+
+
+class Recording(NamedTuple):
+    """A trace, its replay script, and its operations."""
+
+    trace: Path
+    script: Path
+    operations: int
+
+
+def profiled(
+    name: str, one: Experiment, workload: str, trace: Path, arms: Sequence[Arm], hardware: Hardware
+) -> list[Profile]:
+    """Return the profile of each arm on a replay of the trace. Raises Missing without valgrind."""
+    script = trace.with_suffix(".script")
+    recording = Recording(trace, script, write_script(trace, script).operations)
+    figures = _shares if one.profile == "shares" else _counters
+    return [Profile(name, workload, arm.name, figures(recording, arm, hardware)) for arm in arms]
+
+
+def _shares(of: Recording, arm: Arm, hardware: Hardware) -> list[Figure]:
+    """Return each group's share of the library's instructions."""
+    measured = dict.fromkeys(GROUPS, 0.0)
+    for (where, function), costs in replay_profile(of.script, arm.library).own.items():
+        if where == str(arm.library):
+            measured[_group(1, function)] += costs["Ir"]
+    predicted = dict.fromkeys(GROUPS, 0.0)
+    if arm.design is not None:
+        for kind, count in kinds(make_plan(arm.design), _simulated(of, arm.design, hardware)).items():
+            predicted[_group(0, kind.partition(".")[0])] += count * hardware.instructions.get(kind, 0.0)
+    totals = sum(predicted.values()), sum(measured.values())
+    return [
+        Figure(group, predicted[group] / totals[0] if totals[0] else None, measured[group] / totals[1])
+        for group in GROUPS
+    ]
+
+
+def _group(which: int, name: str) -> str:
+    """Return the group of a kind of the price (which: 0) or of a function (1)."""
+    return next(group for group, patterns in GROUPS.items() if re.fullmatch(patterns[which], name))
+
+
+def _counters(of: Recording, arm: Arm, hardware: Hardware) -> list[Figure]:
+    """Return counters per operation; callgrind knows instructions and misses of two levels."""
+    simulated = as_callgrind(hardware)
+    counted = replay_counts(of.script, arm.library, Caches(simulated.l1, simulated.llc, simulated.line_bytes))
+    measured = {
+        "instructions": counted.instructions,
+        "misses of the first level": counted.d1_misses,
+        "misses of the last level": counted.ll_misses,
+    }
+    predicted: dict[str, float] = {}
+    if arm.design is not None:
+        its, real = (_simulated(of, arm.design, one) for one in (simulated, hardware))
+        assert its.touches is not None
+        assert real.touches is not None
+        assert real.price is not None
+        predicted = {
+            "instructions": real.price.instructions_per_op * of.operations,
+            "misses of the first level": its.touches.l1_misses,
+            "misses of the last level": its.touches.llc_misses,
+            "misses of the TLB's first level": real.touches.tlb1_misses,
+            "page walks": real.touches.tlb2_misses,
+            "page faults": real.touches.faults_4k + real.touches.faults_2m,
+            "mispredicted branches": real.touches.mispredicted,
+        }
+    names = dict.fromkeys((*measured, *predicted))
+    return [
+        Figure(name, *(figures[name] / of.operations if name in figures else None for figures in (predicted, measured)))
+        for name in names
+    ]
+
+
+def _simulated(of: Recording, design: Design, hardware: Hardware) -> Simulation:
+    return simulate(of.trace, [design], hardware=hardware, application=REPLAY).rows[0]
