@@ -19,7 +19,7 @@ from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.memory import words
 from heapsmith.model.memory.directory import drop_elsewhere, taken_from_another
 from heapsmith.model.memory.resident import FRAME_SHIFT, PAGE_SHIFT, page_is_huge
-from heapsmith.model.memory.sets import find, l1_set, push, renew, row_of, set_of, use
+from heapsmith.model.memory.sets import find, l1_set, push, renew, row_of, set_of, swap, use
 
 
 @hit_path
@@ -62,7 +62,11 @@ def look_through(listener: Ints, address: int, size: int, write: int) -> None:
 @kernel
 def access_apart(listener: Ints, line: int, write: int) -> None:
     """Do `access` as a call, because its code is too large for each touch."""
-    access(listener, line, write)
+    first = l1_set(listener, int(listener[words.ROW]), line)
+    if int(listener[first + 1]) | (1 - write) == line << 1 | 1:
+        swap(listener, first)
+    else:
+        access(listener, line, write)
 
 
 @hit_path
@@ -117,6 +121,9 @@ def translate(listener: Ints, page: int, write: int) -> None:
     """Use the translation of a page that is not first in its set."""
     row = int(listener[words.ROW])
     small = page << 2 | 1
+    if listener[set_of(listener, row, words.SMALL, page) + 1] == small:
+        swap(listener, set_of(listener, row, words.SMALL, page))
+        return
     huge = (page >> FRAME_SHIFT) << 2 | 3
     small_ways = int(listener[words.SMALL_WAYS])
     small_at = set_of(listener, row, words.SMALL, page)

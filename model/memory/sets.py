@@ -85,6 +85,14 @@ def use(listener: Ints, first: int, ways: int, key: int) -> int:
 
 
 @hit_path
+def swap(listener: Ints, first: int) -> None:
+    """Put the second entry of a set first. Two lines or pages of one set often take turns."""
+    second = int(listener[first + 1])
+    listener[first + 1] = listener[first]
+    listener[first] = second
+
+
+@hit_path
 def renew(listener: Ints, first: int, ways: int, key: int) -> bool:
     """Put `key` first in a set if the set has it; return whether it has."""
     way = find(listener, first, ways, key)
