@@ -36,7 +36,8 @@ RUNTIME_ORDER = (
     *("populate", "growth", "block_index"),
     *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "release", "remote"),
     *("rounding", "slabs", "store", "transfer"),
-    *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache", "huge", "prewarm", "thread", "large"),
+    *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache"),
+    *("huge_cache", "huge", "prewarm", "thread", "large"),
     *("learner", "front", "stats", "foreign", "api", "glibc", "inspect", "options", "operators"),
 )
 """The runtime's folders of policies and its pairs of .h and .c (api has no pair).
@@ -86,6 +87,7 @@ def _kinds(plan: Plan) -> dict[str, list[str]]:
     """The kinds of policy in use, by the folder of their files; none where a design has no such policy."""
     fields: tuple[str, ...] = ("classifier", "empties", "remote", "release", "foreign", "hardening")
     fields += ("prewarm", "populate", "growth", "rounding", "block_index", "freed_blocks", "counting", "learner")
+    fields += ("huge_cache",)
     kinds = {field: [plan.design.row(field).NAME] if getattr(plan.design, field) else [] for field in fields}
     kinds["foreign"] += getattr(plan.design.row("foreign"), "WITH", ())
     kinds["lookup"] = [plan.design.row("size_lookup").NAME]

@@ -16,6 +16,8 @@ RUN_BEST_OF = 32
 """Free runs of a bin, from its head, that an allocation compares."""
 RUN_CACHE_SLOTS = 16
 """The most runs in a heap's run cache."""
+HUGE_KEPT_MAPPINGS = 16
+"""The most freed huge mappings that wait for another request."""
 TRANSFER_BATCHES = 8
 """The most waiting batches of a class: more hardly helped the benchmark's handover programs."""
 TRANSFER_IDLE = 16

@@ -28,6 +28,7 @@ struct heap_count {
     uint64_t realloc_in_place, realloc_moved;
     uint64_t committed, committed_peak;
     uint64_t learned_up, learned_down;
+    uint64_t huge_reuse;
 };
 
 extern struct heap_count hs_count;

@@ -3,22 +3,17 @@
 
 #include "hardening/hardening.h"
 #include "heap.h"
+#include "huge_cache/huge_cache.h"
 #include "locks.h"
 #include "os.h"
 #include "release/release.h"
 
 #include <string.h>
 
-/* A huge block; the table is open-addressed by the block's page, linear probing, half full until it cannot grow. */
-struct huge {
-    char *start; /* NULL: no entry, and all of it is zero */
-    size_t pages;
-    int64_t ordinal;
-};
+enum { FIRST_SLOTS = 256, NEW = -1 };
 
-enum { FIRST_SLOTS = 256 };
-
-/* Under the large lock. entries < slots: a search ends. Every mapping ever lay in [lowest, highest). */
+/* The table is open-addressed by the block's page, linear probing, half full until it cannot grow; where there is no block,
+ * all of the entry is zero. Under the large lock. entries < slots: a search ends. Every mapping ever lay in [lowest, highest). */
 static struct huge first_table[FIRST_SLOTS];
 static struct huge *table = first_table;
 static size_t slots = FIRST_SLOTS; /* a power of two */
@@ -88,24 +83,86 @@ static void delete(struct huge *entry)
     entries--;
 }
 
-static bool enter(char *start, size_t pages)
+/* A mapping that is new, or waited, becomes a block. */
+static bool enter(struct huge block)
 {
     hs_lock_large();
     bool entered = table_has_room();
     if (entered) {
-        insert((struct huge){ start, pages, (int64_t)hs_count.huge_map });
-        count_own(&hs_count.huge_map, 1);
+        uint64_t *counter = block.ordinal == NEW ? &hs_count.huge_map : &hs_count.huge_reuse;
+        if (block.ordinal == NEW)
+            block.ordinal = (int64_t)hs_count.huge_map;
+        insert(block);
+        count_own(counter, 1);
     }
     hs_unlock_large();
     return entered;
 }
 
-void *huge_alloc(size_t pages, size_t alignment)
+/* The mapping leaves the process. If munmap fails (it would split a mapping, and the process has too many), its address space
+ * is lost. */
+static void unmap(struct huge gone)
 {
-    char *start = os_map(pages * PAGE_BYTES, alignment);
+    count_committed(-(int64_t)(gone.pages * PAGE_BYTES));
+    os_unmap(gone.start, gone.pages * PAGE_BYTES);
+}
+
+/* Under the large lock. */
+static void count_unmap(size_t pages)
+{
+    count_own(&hs_count.huge_unmap, 1);
+    release_freed(pages * PAGE_BYTES);
+}
+
+/* Mappings that waited too long, or all of them; bytes. */
+static size_t unmap_waiting(bool all)
+{
+    size_t bytes = 0;
+    struct huge gone;
+    do {
+        hs_lock_large();
+        gone = huge_cache_gone(all);
+        if (gone.start != NULL)
+            count_unmap(gone.pages);
+        hs_unlock_large();
+        if (gone.start != NULL)
+            unmap(gone);
+        bytes += gone.pages * PAGE_BYTES;
+    } while (gone.start != NULL);
+    return bytes;
+}
+
+/* A block in a mapping that waited, cut to so many pages; NULL if none fits. */
+static void *reuse(size_t pages)
+{
+    hs_lock_large();
+    struct huge found = huge_cache_take(pages);
+    if (found.pages > pages)
+        count_own(&hs_count.huge_remap, 1);
+    hs_unlock_large();
+    if (found.start == NULL)
+        return NULL;
+    size_t more = found.pages - pages;
+    if (more > 0 && os_remap(found.start, found.pages * PAGE_BYTES, pages * PAGE_BYTES) != NULL) {
+        found.pages = pages;
+        count_committed(-(int64_t)(more * PAGE_BYTES));
+    }
+    if (found.pages == pages && enter(found))
+        return found.start;
+    unmap(found);
+    return NULL;
+}
+
+void *huge_alloc(size_t pages, size_t alignment, bool *zero)
+{
+    char *start = alignment <= PAGE_BYTES ? reuse(pages) : NULL;
+    *zero = start == NULL;
+    if (start != NULL)
+        return start;
+    start = os_map(pages * PAGE_BYTES, alignment);
     if (start == NULL)
         return NULL;
-    if (!enter(start, pages)) {
+    if (!enter((struct huge){ start, pages, NEW })) {
         os_unmap(start, pages * PAGE_BYTES);
         return NULL;
     }
@@ -125,7 +182,7 @@ static struct huge look_up(const void *block)
     return found;
 }
 
-/* The entry itself, which leaves the table. */
+/* The entry itself, which leaves the table; counted, unless the mapping will wait. */
 static struct huge take_huge(const void *block)
 {
     hs_lock_large();
@@ -133,24 +190,39 @@ static struct huge take_huge(const void *block)
     struct huge taken = *entry;
     if (taken.pages > 0) {
         delete(entry);
-        count_own(&hs_count.huge_unmap, 1);
-        release_freed(taken.pages * PAGE_BYTES);
+        if (!huge_cache_keeps(taken.pages))
+            count_unmap(taken.pages);
     }
     hs_unlock_large();
     return taken;
 }
 
-/* The entry goes first: of two frees one finds it, and the system cannot give the address to another before. If munmap
- * fails (it would split a mapping, and the process has too many), the block is gone and its address space is lost. */
+/* The mapping waits for another request, and those that waited too long go. */
+static void let_wait(struct huge freed)
+{
+    hs_lock_large();
+    huge_cache_put(freed);
+    hs_unlock_large();
+    unmap_waiting(false);
+}
+
+/* The entry goes first: of two frees one finds it, and the system cannot give the address to another before. */
 bool huge_free(void *block)
 {
     struct huge gone = take_huge(block);
     if (gone.pages == 0)
         return false;
     hardening_unseal(block, gone.pages * PAGE_BYTES - TAIL_BYTES);
-    count_committed(-(int64_t)(gone.pages * PAGE_BYTES));
-    os_unmap(gone.start, gone.pages * PAGE_BYTES);
+    if (huge_cache_keeps(gone.pages))
+        let_wait(gone);
+    else
+        unmap(gone);
     return true;
+}
+
+size_t huge_trim(void)
+{
+    return unmap_waiting(true);
 }
 
 size_t huge_pages(const void *block)
@@ -216,8 +288,9 @@ bool huge_holds(const void *address)
 
 void huge_census(size_t *bytes, size_t *blocks)
 {
-    *bytes = 0;
+    size_t waiting;
     hs_lock_large();
+    *bytes = huge_cache_bytes(&waiting);
     for (size_t slot = 0; slot < slots; slot++)
         *bytes += table[slot].start != NULL ? table[slot].pages * PAGE_BYTES : 0;
     *blocks = entries;
@@ -226,8 +299,10 @@ void huge_census(size_t *bytes, size_t *blocks)
 
 void huge_check(void)
 {
-    size_t found = 0;
+    size_t found = 0, waiting;
     hs_lock_large();
+    huge_cache_check();
+    huge_cache_bytes(&waiting);
     for (size_t slot = 0; slot < slots; slot++) {
         const struct huge *entry = &table[slot];
         if (entry->start == NULL)
@@ -239,12 +314,14 @@ void huge_check(void)
               "huge blocks lie between the lowest and the highest ever");
     }
     check(found == entries && entries < slots, "entries == huge blocks < slots");
-    check(hs_count.huge_map - hs_count.huge_unmap == entries, "huge_map - huge_unmap == entries");
+    check(hs_count.huge_map - hs_count.huge_unmap == entries + waiting, "huge_map - huge_unmap == entries and mappings that wait");
     hs_unlock_large();
 }
 
 void huge_reset(void)
 {
+    for (struct huge gone = huge_cache_gone(true); gone.start != NULL; gone = huge_cache_gone(true))
+        os_unmap(gone.start, gone.pages * PAGE_BYTES);
     for (size_t slot = 0; slot < slots; slot++)
         if (table[slot].start != NULL)
             os_unmap(table[slot].start, table[slot].pages * PAGE_BYTES);

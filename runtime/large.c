@@ -51,8 +51,7 @@ static void *try_alloc(size_t bytes, size_t alignment, bool *zero)
         if (block != NULL || os_refused || bytes <= SMALL_LIMIT)
             return block;
     }
-    *zero = true;
-    return huge_alloc(pages, alignment);
+    return huge_alloc(pages, alignment, zero);
 }
 
 /* A limit on address space came after the start: what is only reserved goes. A limit that was set in its knowledge, above
@@ -80,8 +79,9 @@ static void recover(size_t bytes)
         return;
     size_t wanted = bytes + bytes / TABLES + LEAST;
     run_cache_empty(hs_self);
+    size_t found = huge_trim();
     hs_lock_large();
-    size_t found = ages_reclaim(wanted);
+    found += ages_reclaim(wanted);
     hs_unlock_large();
     if (found < wanted) {
         hs_transfer_empty();
@@ -187,7 +187,7 @@ size_t hs_large_trim(struct heap *heap)
     hs_lock_large();
     size_t bytes = ages_trim();
     hs_unlock_large();
-    return bytes;
+    return bytes + huge_trim();
 }
 
 int64_t hs_large_locate(const void *block)

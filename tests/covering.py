@@ -33,6 +33,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "freed_blocks": tuple(policy.names("freed_blocks")),
     "counting": tuple(policy.names("counting")),
     "learner": tuple(policy.names("learner")),
+    "huge_cache": tuple(policy.names("huge_cache")),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all."""
 
@@ -206,6 +207,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     numbers |= {"steps": 2, "granularity": chosen.get("grain", 16)}
     numbers["drain_interval"] = (1, 2, 5)[index // 2 % 3]
     numbers |= DELAYS[turn % 3]
+    numbers |= {"kept_bytes": (1 << 22, chosen["huge_bytes"] + 60_000)[index % 2], "slack_percent": (0, 50)[index % 2]}
     if chosen["block_index"] == "shift":
         chosen["sizes"] = [size for size in POWERS if size + 32 < chosen["slab_bytes"]]
     numbers["groups"] = [chosen["sizes"][1::3], chosen["sizes"][2:3]]

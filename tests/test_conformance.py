@@ -230,7 +230,7 @@ def run(design: Design, examples: int) -> dict[str, int]:
 
 def unused(design: Design, total: dict[str, int]) -> set[str]:
     """Counters that stayed 0 though the design has what they count."""
-    absent = {"transfer_back"} | ({"remote", "drained"} if design.remote == "local_cache" else set())
+    absent = {"transfer_back", "huge_reuse"} | ({"remote", "drained"} if design.remote == "local_cache" else set())
     absent |= {"run_hit", "run_spill"} if design.run_cache_bytes == 0 else set()
     absent |= {"transfer_in", "transfer_out"} if make_plan(design).transfer_slots == 0 else set()
     absent |= not_learned(make_plan(design))

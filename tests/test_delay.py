@@ -1,8 +1,10 @@
 """What is kept for a while before it goes back to the OS, against docs/machine.md sections 6 and 8, by hand."""
 
-from program import RUN, Program, plain_and_compiled
+from program import HUGE, RUN, Program, plain_and_compiled
 
+from heapsmith.model.policy.huge_cache import delayed as huge_cache_delayed
 from heapsmith.model.policy.release import delay as release_delay
+from heapsmith.model.trace.reader import Op
 
 pytestmark = plain_and_compiled
 PAGE = 4096
@@ -70,3 +72,60 @@ def test_a_delay_in_bytes(compiled: bool) -> None:
     program.malloc("i", 2048)  # the slab
     program.free("i")  # 16, its stamp
     assert program.totals("releases") == (1,)
+
+
+def test_freed_mappings_wait(compiled: bool) -> None:
+    cache = huge_cache_delayed.Params(kept_bytes=60 * PAGE, delay=3, slack_percent=25)
+    program = Program(compiled, [16], huge_cache=cache)  # huge beyond 16 pages
+    assert program.malloc("a b c", 20 * PAGE) == [HUGE, HUGE + 1, HUGE + 2]
+    program.free("a b")
+    assert program.totals("huge_map", "huge_unmap", "committed") == (3, 0, 60 * PAGE)
+    assert program.malloc("d", 20 * PAGE) == HUGE + 1  # the newest
+    assert program.malloc("e", 25 * PAGE) == HUGE + 3  # a's is too short
+    assert program.malloc("f", 17 * PAGE) == HUGE  # a's, by 3 pages too long, which go back
+    assert program.totals("huge_map", "huge_reuse", "huge_remap", "committed") == (4, 2, 1, 82 * PAGE)
+    program.free("d c")  # stamps 3 and 4
+    assert program.aligned("g", 13, 20 * PAGE) == HUGE + 4  # aligned to two pages
+    program.free("g")  # stamp 5: three of 20 pages wait, 60 together
+    assert program.totals("huge_unmap", "committed") == (0, 102 * PAGE)
+    program.free("f")  # stamp 6, 17 pages: d's goes, which waited for 3, and 57 stay
+    assert program.totals("huge_unmap", "committed") == (1, 82 * PAGE)
+    assert program.malloc("h", 15 * PAGE, op=Op.CALLOC) == RUN  # no huge block
+    program.free("e")  # 25: c's goes for its age
+    assert program.totals("huge_unmap", "committed") == (3, (17 + 25 + 15) * PAGE)  # and g's: 62 were too many
+    assert program.malloc("i", 21 * PAGE) == HUGE + 3  # 26 is the most
+    assert program.totals("huge_reuse", "huge_remap", "committed") == (3, 2, (17 + 21 + 15) * PAGE)
+
+
+def test_the_slack_is_rounded_down(compiled: bool) -> None:
+    cache = huge_cache_delayed.Params(kept_bytes=30 * PAGE, delay=99, slack_percent=25)
+    program = Program(compiled, [16], huge_cache=cache)
+    program.malloc("a", 27 * PAGE)
+    program.free("a")
+    assert program.malloc("b", 21 * PAGE) == HUGE + 1  # 26 is the most
+    program.free("b")  # 48 pages: a's goes
+    assert program.totals("huge_unmap", "committed") == (1, 21 * PAGE)
+    program.malloc("c", 31 * PAGE)
+    program.free("c")  # too long to wait
+    assert program.totals("huge_unmap", "committed") == (2, 21 * PAGE)
+
+
+def test_sixteen_mappings_wait(compiled: bool) -> None:
+    program = Program(compiled, [16], huge_cache=huge_cache_delayed.Params(delay=99, slack_percent=0))
+    names = [f"n{number}" for number in range(18)]
+    program.malloc(" ".join(names), 17 * PAGE)
+    program.free(" ".join(names[:16]))
+    assert program.totals("huge_unmap") == (0,)
+    program.free(" ".join(names[16:]))
+    assert program.totals("huge_unmap", "committed") == (2, 16 * 17 * PAGE)
+
+
+def test_a_realloc_lets_a_mapping_wait(compiled: bool) -> None:
+    program = Program(compiled, [16], huge_cache=huge_cache_delayed.Params(slack_percent=0))
+    program.malloc("a", 20 * PAGE)
+    program.malloc("b", 20 * PAGE)
+    program.free("b")
+    assert program.realloc("a", 30 * PAGE) == HUGE  # resized: what waits is of no use
+    assert program.realloc("a", 2 * PAGE) == RUN  # moves
+    assert program.malloc("c", 30 * PAGE) == HUGE
+    assert program.totals("huge_remap", "huge_reuse", "committed") == (1, 1, (20 + 30 + 2) * PAGE)

@@ -31,6 +31,7 @@ NEEDED = {
     "freed_blocks": ("MARKS", "words", "take", "give", "begin", "end_lines", "members"),
     "counting": ("COUNTS_HITS",),
     "learner": (),
+    "huge_cache": (),
 }
 ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
 

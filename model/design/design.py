@@ -54,14 +54,15 @@ if TYPE_CHECKING:
     FreedBlocks: TypeAlias = str
     Counting: TypeAlias = str
     Learner: TypeAlias = msgspec.Struct
+    HugeCache: TypeAlias = msgspec.Struct
 else:
     Front, Release, Hardening, Classifier, SlabChoice, Empties, Remote, Foreign = map(
         _choice_of,
         ("front", "release", "hardening", "classifier", "slab_choice", "empties", "remote", "foreign"),
     )
-    Prewarm, Populate, Growth, Rounding, SizeLookup, BlockIndex, FreedBlocks = map(
+    Prewarm, Populate, Growth, Rounding, SizeLookup, BlockIndex, FreedBlocks, HugeCache = map(
         _choice_of,
-        ("prewarm", "populate", "growth", "rounding", "size_lookup", "block_index", "freed_blocks"),
+        ("prewarm", "populate", "growth", "rounding", "size_lookup", "block_index", "freed_blocks", "huge_cache"),
     )
     Counting, Learner = map(_choice_of, ("counting", "learner"))
 Thp = Literal["system", "always", "grown", "never"]
@@ -150,6 +151,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "by default a bitmap, the lowest first"
         ),
     ] = None
+    huge_cache: Annotated[HugeCache | None, _doc("freed huge mappings wait: fewer faults, more memory")] = None
     growth: Annotated[Growth | None, _doc("superslabs that become usable together: fewer system calls")] = None
     populate: Annotated[
         Populate | None, _doc("pages that become resident together: less time per page, more pages")

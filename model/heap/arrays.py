@@ -7,7 +7,7 @@ import numpy as np
 
 from heapsmith.model import policy
 from heapsmith.model.compile.kernel import Ints, Records
-from heapsmith.model.constants import PAGE, RUN_BINS
+from heapsmith.model.constants import HUGE_KEPT_MAPPINGS, PAGE, RUN_BINS
 from heapsmith.model.design.plan import ClassPlan, Plan
 from heapsmith.model.heap import records
 from heapsmith.model.heap.extents import HUGE_PAGES
@@ -89,6 +89,7 @@ def fresh_state(plan: Plan, application: Application) -> State:
     state.slabs = np.zeros(0, records.SLAB)
     state.pages, state.blocks = np.zeros(0, records.PAGE_RECORD), np.zeros(0, records.BLOCK)
     state.bins = np.full(RUN_BINS, -1, np.int64)
+    state.kept = np.zeros(HUGE_KEPT_MAPPINGS + 1, records.KEPT)
     state.moved = np.empty(batch_room(plan), np.int64)
     state.timeline = np.zeros(records.SAMPLES, records.SAMPLE)
     return state

@@ -241,7 +241,9 @@ def _check_committed(state: State, plan: Plan, given_back: int) -> None:
     pages = (huge_end(state.top) if is_huge else -(-state.top // step) * step) - given_back
     live = [(int(handle), int(asked)) for handle, asked in state.blocks if handle >= HUGE_CODE]
     huge = sum(large_bytes(state, handle, asked) for handle, asked in live)
-    _equal("committed", state.committed, slabs + pages * PAGE + huge)
+    _equal("committed", state.committed, slabs + (pages + state.kept_pages) * PAGE + huge)
+    waiting = state.kept[: state.kept_mappings]["pages"]
+    _equal("pages of mappings that wait", int(waiting.sum()), state.kept_pages)
     _equal("committed <= committed_peak", state.committed <= state.committed_peak, True)
 
 
@@ -262,5 +264,5 @@ def _check_counters(state: State, pooled: set[int], cached: int) -> None:
     went = sum(int(counts[name].sum()) for name in ("push", "direct", "remote")) - int(counts["drained"].sum())
     went += sum(int(totals[name]) for name in ("run_free", "huge_unmap"))
     held_back = int(state.heaps["quarantined"].sum())
-    _equal("allocations - frees", came - went - cached - held_back, state.live_blocks)
+    _equal("allocations - frees", came - went - cached - held_back - state.kept_mappings, state.live_blocks)
     _equal("run_spill <= run_free", bool(totals["run_spill"] <= totals["run_free"]), True)

@@ -3,6 +3,7 @@
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.age import tick
+from heapsmith.model.heap.kept import fitting, leave_kept, oldest_goes, put_kept
 from heapsmith.model.heap.run_cache import cache_run, cached_run
 from heapsmith.model.heap.runs import NO_RUN, allocate_run, extend_run, free_run
 from heapsmith.model.heap.slabs import commit
@@ -39,6 +40,7 @@ def pages_for(size: int, tail_bytes: int) -> int:
 def allocate_huge(state: State, pages: int) -> int:
     """Map a huge block; return its ordinal."""
     touch(state.listener, layout.LARGE_LOCK, 1)
+    state.clean = 1
     touch(state.listener, layout.TOTAL_MAP, 1)
     ordinal = state.huge_map
     state.huge_map = ordinal + 1
@@ -56,8 +58,44 @@ def advise_huge(state: State, block: int, pages: int) -> None:
 
 
 @kernel
-def free_huge(state: State, pages: int) -> None:
-    """Unmap a huge block."""
+def reuse_huge(state: State, pages: int) -> int:
+    """Return a huge block whose mapping waited, cut to `pages`; -1 if none fits."""
+    place = fitting(state, pages)
+    if place < 0:
+        return -1
+    touch(state.listener, layout.LARGE_LOCK, 1)
+    touch(state.listener, layout.TOTAL_HUGE_REUSE, 1)
+    block, held = int(state.kept[place]["block"]), int(state.kept[place]["pages"])
+    leave_kept(state, place)
+    state.huge_reuse += 1
+    state.clean = 0
+    if held > pages:
+        gone(state.listener, huge_at(block) + pages * PAGE, (held - pages) * PAGE)
+        touch(state.listener, layout.TOTAL_REMAP, 1)
+        state.huge_remap += 1
+        commit(state, (pages - held) * PAGE)
+    large_tail_lines(state, huge_at(block), pages, 1)
+    return block
+
+
+@kernel
+def free_huge(state: State, block: int, pages: int) -> None:
+    """Unmap a huge block, or let its mapping wait and unmap those that waited long enough."""
+    if state.huge_kept_bytes == 0 or pages * PAGE > state.huge_kept_bytes:
+        unmap_huge(state, block, pages)
+        return
+    touch(state.listener, layout.LARGE_LOCK, 1)
+    put_kept(state, block, pages)
+    while oldest_goes(state):
+        block, pages = int(state.kept[0]["block"]), int(state.kept[0]["pages"])
+        leave_kept(state, 0)
+        unmap_huge(state, block, pages)
+
+
+@kernel
+def unmap_huge(state: State, block: int, pages: int) -> None:
+    """Unmap a huge block's mapping."""
+    gone(state.listener, huge_at(block), pages * PAGE)
     touch(state.listener, layout.LARGE_LOCK, 1)
     touch(state.listener, layout.TOTAL_UNMAP, 1)
     touch(state.listener, layout.TOTAL_COMMITTED, 1)
@@ -87,8 +125,8 @@ def allocate_large(state: State, heap: int, size: int, align: int) -> int:
     """
     pages = pages_for(size, state.tail_bytes)
     if size > state.huge_bytes or align > PAGE:
-        state.clean = 1
-        return HUGE_CODE + allocate_huge(state, pages)
+        block = reuse_huge(state, pages) if state.huge_kept_bytes > 0 and align <= PAGE else -1
+        return block if block >= 0 else HUGE_CODE + allocate_huge(state, pages)
     state.clean = 0
     first = cached_run(state, heap, pages) if heap >= 0 else NO_RUN
     if first < 0:
@@ -97,7 +135,8 @@ def allocate_large(state: State, heap: int, size: int, align: int) -> int:
         large_tail_lines(state, layout.RUNS + first * PAGE, pages, 1)
         return RUN_CODE + first
     if size > state.small_limit:
-        return HUGE_CODE + allocate_huge(state, pages)
+        block = reuse_huge(state, pages) if state.huge_kept_bytes > 0 else -1
+        return block if block >= 0 else HUGE_CODE + allocate_huge(state, pages)
     state.failed_runs += 1
     return NO_RUN
 
@@ -106,9 +145,7 @@ def allocate_large(state: State, heap: int, size: int, align: int) -> int:
 def free_large(state: State, heap: int, block: int, asked: int) -> None:
     """Free a large block of `asked` bytes by a thread of `heap` (-1: none)."""
     if block >= HUGE_CODE:
-        pages = pages_for(asked, state.tail_bytes)
-        gone(state.listener, huge_at(block), pages * PAGE)
-        free_huge(state, pages)
+        free_huge(state, block, pages_for(asked, state.tail_bytes))
         return
     state.runs_freed += 1
     first = block - RUN_CODE

@@ -20,7 +20,7 @@ PLAN_NUMBERS = _words("""
 TOTALS = _words("""
     superslabs slabs releases released_bytes heaps adoptions run_reuse run_grow run_extend
     run_free run_hit run_spill huge_map huge_unmap huge_remap realloc_in_place realloc_moved
-    committed committed_peak learned_up learned_down
+    committed committed_peak learned_up learned_down huge_reuse
 """)
 """The global counters of docs/machine.md section 10."""
 
@@ -44,7 +44,7 @@ They are scalars: an array of their own would cost every event a tenth of its ti
 RARE = _words("""
     quarantine header_bytes live_map owned guard_slabs prewarm_end drain_interval populate_pages
     growth_first free_probes bias tail_bytes remote_code lookup_code release_delay freed_code
-    counts_everything learn_window
+    counts_everything learn_window huge_kept_bytes
 """)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 
@@ -118,6 +118,9 @@ SCALARS = record_type(
     "oldest",  # ends of the age queues, in the rows SLAB_AGE and RUN_AGE alone
     "newest",
     "clock",  # what was freed, as the delay of a release policy counts it
+    "kept_clock",  # huge blocks that were freed into the huge cache
+    "kept_mappings",  # mappings and pages in it
+    "kept_pages",
     "aged_slab_bytes",  # committed bytes in the age queue of empty slabs
     "aged_run_bytes",  # the same for free runs
     "top",  # the first page of the run span that was never handed out
@@ -218,6 +221,7 @@ PAGE_RECORD = record_type(
     *_words("run free back next previous older newer dirty extent holds"),
     "stamp",  # the clock when the run joined the age queue
 )
+KEPT = record_type("block", "pages", "stamp")
 BLOCK = record_type("handle", "asked")
 SAMPLE = record_type("event", "live_bytes", "committed", "resident")
 

@@ -25,6 +25,7 @@ class State(Columns):
     nodes: Records
     pages: Records
     bins: Ints
+    kept: Records
     blocks: Records
     moved: Ints
     addresses: Ints

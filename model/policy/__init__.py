@@ -27,6 +27,7 @@ from heapsmith.model.policy import (
     growth,
     hardening,
     learner,
+    huge_cache,
     lookup,
     populate,
     prewarm,
@@ -55,6 +56,7 @@ TABLES: dict[str, Table] = {
     "freed_blocks": freed_blocks.ROWS,
     "counting": counting.ROWS,
     "learner": learner.ROWS,
+    "huge_cache": huge_cache.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 

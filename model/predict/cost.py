@@ -173,7 +173,7 @@ def _others(plan: Plan, simulation: Simulated) -> Counts:
     yield "run.cached", work["runs_freed"] - (totals["run_free"] - totals["run_spill"])
     yield "run.link", work["run_links"]
     yield "run.extent", work["run_extents"]
-    for name in ("huge_map", "huge_unmap", "huge_remap"):
+    for name in ("huge_map", "huge_unmap", "huge_remap", "huge_reuse"):
         yield f"huge.{name.removeprefix('huge_')}", totals[name]
     yield "release", totals["releases"]
 

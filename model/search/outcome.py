@@ -23,7 +23,17 @@ TIME_PRICE = 2.0
 """The percent of memory that a percent of time is worth."""
 
 SLOW_IN_CLASSES = ("refill", "flush", "direct")
-LARGE = ("run_hit", "run_reuse", "run_grow", "run_extend", "run_free", "huge_map", "huge_unmap", "huge_remap")
+LARGE = (
+    "run_hit",
+    "run_reuse",
+    "run_grow",
+    "run_extend",
+    "run_free",
+    "huge_map",
+    "huge_unmap",
+    "huge_remap",
+    "huge_reuse",
+)
 SLOW_IN_ALL = (*LARGE, "releases")
 """Counters of the slow operations: takes, flushes and single frees; runs, mappings and releases."""
 

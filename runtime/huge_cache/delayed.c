@@ -1,0 +1,66 @@
+/* Huge cache "delayed": a FIFO of freed mappings, each with the number of huge blocks that had been freed. */
+#include "check.h"
+#include "huge_cache/huge_cache.h"
+
+static struct huge kept[HUGE_KEPT_MAPPINGS + 1]; /* the oldest first; one more than may stay */
+static uint64_t stamps[HUGE_KEPT_MAPPINGS + 1];
+static unsigned held;
+static size_t held_pages;
+static uint64_t now;
+
+bool huge_cache_keeps(size_t pages)
+{
+    return pages <= HUGE_KEPT_BYTES / PAGE_BYTES;
+}
+
+void huge_cache_put(struct huge mapping)
+{
+    kept[held] = mapping;
+    stamps[held++] = ++now;
+    held_pages += mapping.pages;
+}
+
+static struct huge leave_cache(unsigned place)
+{
+    struct huge gone = kept[place];
+    held_pages -= gone.pages;
+    held--;
+    for (unsigned index = place; index < held; index++) {
+        kept[index] = kept[index + 1];
+        stamps[index] = stamps[index + 1];
+    }
+    return gone;
+}
+
+struct huge huge_cache_take(size_t pages)
+{
+    size_t most = pages + pages * HUGE_SLACK_PERCENT / 100;
+    for (unsigned place = held; place-- > 0;)
+        if (kept[place].pages >= pages && kept[place].pages <= most)
+            return leave_cache(place);
+    return (struct huge){ 0 };
+}
+
+struct huge huge_cache_gone(bool all)
+{
+    bool goes = held > 0 && (all || held > HUGE_KEPT_MAPPINGS || held_pages > HUGE_KEPT_BYTES / PAGE_BYTES ||
+                             now - stamps[0] >= HUGE_DELAY);
+    return goes ? leave_cache(0) : (struct huge){ 0 };
+}
+
+size_t huge_cache_bytes(size_t *mappings)
+{
+    *mappings = held;
+    return held_pages * PAGE_BYTES;
+}
+
+void huge_cache_check(void)
+{
+    size_t pages = 0;
+    for (unsigned place = 0; place < held; place++) {
+        check(place == 0 || stamps[place - 1] < stamps[place], "the mappings that wait are in the order of their frees");
+        pages += kept[place].pages;
+    }
+    check(pages == held_pages && held <= HUGE_KEPT_MAPPINGS && pages <= HUGE_KEPT_BYTES / PAGE_BYTES,
+          "held_pages == pages of the mappings that wait, no more than may");
+}

@@ -1,0 +1,53 @@
+/* Huge cache: freed mappings that wait for another request (docs/machine.md section 8). Under the large lock. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plan.h"
+
+/* A huge block. */
+struct huge {
+    char *start; /* NULL: none, and all of it is zero */
+    size_t pages;
+    int64_t ordinal;
+};
+
+#ifdef HUGE_KEPT_BYTES
+bool huge_cache_keeps(size_t pages);        /* would a freed mapping so long wait? Without the lock */
+void huge_cache_put(struct huge mapping);   /* it waits */
+struct huge huge_cache_take(size_t pages);  /* the newest that fits so many; no start: none does */
+struct huge huge_cache_gone(bool all);      /* the oldest, if it waited too long, too many wait, or all must go */
+size_t huge_cache_bytes(size_t *mappings);
+void huge_cache_check(void); /* checked build */
+#else
+static inline bool huge_cache_keeps(size_t pages)
+{
+    return false;
+}
+
+static inline void huge_cache_put(struct huge mapping)
+{
+}
+
+static inline struct huge huge_cache_take(size_t pages)
+{
+    return (struct huge){ 0 };
+}
+
+static inline struct huge huge_cache_gone(bool all)
+{
+    return (struct huge){ 0 };
+}
+
+static inline size_t huge_cache_bytes(size_t *mappings)
+{
+    *mappings = 0;
+    return 0;
+}
+
+static inline void huge_cache_check(void)
+{
+}
+#endif
