@@ -1,6 +1,6 @@
 """Simulate: a pass over a trace that feeds any number of designs, and the results of each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -113,7 +113,7 @@ def simulate(
         hardware.name if hardware else None,
         application if hardware else None,
         MEASURED_AS,
-        [_simulation(simulator, extent.operations, hardware) for simulator in simulators],
+        [simulation(simulator, extent.operations, hardware) for simulator in simulators],
     )
 
 
@@ -123,17 +123,41 @@ class Follower(Protocol):
     def feed(self, chunk: Chunk) -> None: ...
 
 
+class Operations:
+    """Counts the events of a trace, and its operations: events without thread starts and exits."""
+
+    def __init__(self) -> None:
+        self.events = self.count = 0
+
+    def feed(self, chunk: Chunk) -> None:
+        """Count the events of a chunk."""
+        self.events += len(chunk.op)
+        self.count += int((chunk.op < Op.THREAD_START).sum())
+
+
 def feed_all(reader: TraceReader, followers: Sequence[Follower], what: str, progress: Progress | None) -> Extent:
     """Feed the trace to all followers by chunks, with progress as `what`; BadInput if damaged."""
-    operations = done = 0
-    for chunk in reader:
+    operations = Operations()
+    feed_chunks(reader, [operations, *followers], what, progress, reader.footer.events)
+    return Extent(operations.events, operations.count, reader.footer.threads, reader.footer.max_blocks)
+
+
+def feed_chunks(
+    chunks: Iterable[Chunk], followers: Sequence[Follower], what: str, progress: Progress | None, events: int
+) -> None:
+    """Feed chunks of so many events to all followers, with progress as `what`."""
+    done = 0
+    for chunk in chunks:
         for follower in followers:
             follower.feed(chunk)
         done += len(chunk.op)
-        operations += int((chunk.op < Op.THREAD_START).sum())
         if progress:
-            progress(what, done, reader.footer.events)
-    return Extent(done, operations, reader.footer.threads, reader.footer.max_blocks)
+            progress(what, done, events)
+
+
+def warmed(design: Design, hardware: Hardware) -> Simulator:
+    """Return a new simulator that is one of several, with any choices."""
+    return _warmed(make_plan(design), hardware, PROGRAM, True)
 
 
 def _warmed(plan: Plan, hardware: Hardware | None, application: Application, rare: bool) -> Simulator:
@@ -146,7 +170,8 @@ def _warmed(plan: Plan, hardware: Hardware | None, application: Application, rar
     return simulator()
 
 
-def _simulation(simulator: Simulator, operations: int, hardware: Hardware | None) -> Simulation:
+def simulation(simulator: Simulator, operations: int, hardware: Hardware | None) -> Simulation:
+    """Return what a simulator found in the events so far, of which so many are operations."""
     counters, statistics = simulator.counters(), simulator.statistics()
     touches = simulator.listener.counts() if simulator.listener else None
     design, peak = simulator.plan.design, counters.totals["committed_peak"]
