@@ -269,16 +269,24 @@ size_t slabs_reclaim(size_t wanted)
     return to_pooled(seal, wanted);
 }
 
+/* Does no class before this one share its superslab? */
+static bool is_first_of_superslab(unsigned class)
+{
+    for (unsigned other = 0; other < class; other++)
+        if (empties_superslab(other) == empties_superslab(class))
+            return false;
+    return true;
+}
+
 /* Committed to slabs that no class has had yet: on huge pages they come a superslab at a time. */
 static size_t committed_ahead(void)
 {
     size_t bytes = 0;
-    const struct superslab *counted = NULL;
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
         const struct superslab *superslab = empties_superslab(class);
-        for (size_t slab = superslab->next; superslab != counted && slab < superslab->end; slab += SLAB_BYTES)
-            bytes += hs_slabs[slab >> SLAB_SHIFT].committed;
-        counted = superslab;
+        if (is_first_of_superslab(class))
+            for (size_t slab = superslab->next; slab < superslab->end; slab += SLAB_BYTES)
+                bytes += hs_slabs[slab >> SLAB_SHIFT].committed;
     }
     return bytes;
 }

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from figures import wrong_figures
+from loaded import checked_library
 from test_cli import Call
 from traces import random_trace
 
@@ -13,7 +15,8 @@ from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.counts import read_report
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.verify import verify
-from heapsmith.model.design.design import load
+from heapsmith.model.design.design import changed, load
+from heapsmith.model.design.plan import make_plan
 
 COUNTING = load("counting")
 THREADS = """
@@ -92,3 +95,11 @@ def test_what_is_no_report(call: Call, tmp_path: Path) -> None:
         assert answer.status == 2
         assert str(path) in answer.err
         assert answer.err.count("\n") == 1
+
+
+def test_mallinfo2_counts_the_superslab_of_a_group_once() -> None:
+    """Class 1 is a group of its own, so the superslab of the other classes serves classes before and after it."""
+    hardened = load("hardened")
+    groups = {"kind": "grouped", "groups": [[hardened.sizes[1]]]}
+    design = changed(hardened, "grouped-huge", {"empties": groups, "thp": "always"})
+    assert wrong_figures(checked_library(design), make_plan(design)) is None
