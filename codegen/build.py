@@ -56,12 +56,17 @@ def build(
         own = list(design.compile_flags or [])
         if static:
             return build_archive(emitted, out, checked=checked, own=[flag for flag in own if flag != "-flto"])
-        return build_emitted(emitted, out, checked=checked, flags=[*(FLAGS if flags is None else flags), *own])
+        return build_emitted(emitted, out, checked=checked, flags=flags, own=own)
 
 
-def build_emitted(emitted: Path, out: Path, *, checked: bool = False, flags: list[str] | None = None) -> Path:
-    """Build the shared library of the C in `emitted`; its SONAME is the name of `out`."""
-    chosen = (flags if flags is not None else FLAGS) + (CHECKED if checked else [])
+def build_emitted(
+    emitted: Path, out: Path, *, checked: bool = False, flags: list[str] | None = None, own: Sequence[str] | None = None
+) -> Path:
+    """Build the shared library of the C in `emitted`; its SONAME is the name of `out`.
+
+    own: the design's flags, behind `flags`.
+    """
+    chosen = [*(FLAGS if flags is None else flags), *(own or ()), *(CHECKED if checked else [])]
     soname = ["-Xlinker", "-soname", "-Xlinker", out.name]
     return compile_c(_sources(emitted), out, flags=[*chosen, *soname], include=[emitted, RUNTIME])
 

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from heapsmith.codegen import build
 from heapsmith.codegen.toolchain import build_tool, compile_c, find_gcc
+from heapsmith.codegen.verify import verify
+from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.files import cache_dir
 
@@ -93,3 +96,25 @@ def test_gcc_and_the_cache_directory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)
     with pytest.raises(Missing, match="user 4000000000 has no home directory: set HOME or XDG_CACHE_HOME"):
         cache_dir()
+
+
+def test_flags_of_the_design_reach_every_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Builds for use and builds that verify makes; an archive is no link, so it has no link-time optimisation."""
+    design = load("flags")
+    commands: list[list[str]] = []
+
+    def compiled(_: list[Path], out: Path, *, flags: list[str], **__: object) -> Path:
+        commands.append(flags)
+        raise CheckFailed(out.name)
+
+    monkeypatch.setattr(build, "compile_c", compiled)
+    for static in (False, True):
+        with pytest.raises(CheckFailed):
+            build.build(design, tmp_path / "libheap", static=static)
+    with pytest.raises(CheckFailed, match="checked"):
+        verify(design, [])
+    assert [[flag in flags for flag in ("-O3", "-flto")] for flags in commands] == [
+        [True, True],
+        [True, False],
+        [True, True],
+    ]

@@ -63,7 +63,7 @@ def forge(
     say(5, f"generate the C in {emitted}")
     generate(tuned.design, emitted)
     say(6, f"build {library}")
-    build_emitted(emitted, library)
+    build_emitted(emitted, library, own=tuned.design.compile_flags)
     say(7, "verify: audit the C, hold the library against the model")
     verified = verify(tuned.design, [trace], release=library, progress=progress)
     _require(verified)
