@@ -8,6 +8,6 @@ void ages_join(uint32_t first);  /* a run was pushed on its bin; its `dirty` is 
 void ages_leave(uint32_t first); /* it leaves its bin */
 void ages_release(void);         /* the oldest give their pages back as the release policy says (section 6) */
 size_t ages_trim(void);          /* all free runs do, at once; bytes */
-size_t ages_reclaim(size_t wanted); /* free runs become address space, at least so many bytes if there are; the bytes */
+size_t ages_reclaim(size_t wanted); /* free runs become address space, at least `wanted` bytes if there are; returns their bytes */
 void ages_check(void);
 void ages_reset(void);

@@ -7,7 +7,7 @@
 
 struct heap;
 
-void *run_cache_take(struct heap *heap, size_t pages); /* the newest of so many pages, to the program; NULL if there is none */
+void *run_cache_take(struct heap *heap, size_t pages); /* the newest run of `pages` pages, to the program; NULL if there is none */
 bool run_cache_keeps(const struct heap *heap, size_t pages); /* would a run so long go to its cache? */
 void run_cache_put(struct heap *heap, void *block, size_t pages); /* a claimed run that the cache keeps; the oldest make room */
 void run_cache_empty(struct heap *heap); /* the oldest first */

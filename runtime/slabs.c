@@ -248,7 +248,7 @@ static size_t seal(struct slab *slab)
     return SLAB_BYTES;
 }
 
-/* To the slabs in the pools, until so many bytes came of it. */
+/* To the slabs in the pools, until this gave `wanted` bytes. */
 static size_t to_pooled(size_t (*action)(struct slab *slab), size_t wanted)
 {
     size_t bytes = 0;

@@ -10,7 +10,7 @@ struct slab *slabs_acquire(struct heap *heap, unsigned class); /* for the class;
 void slabs_retire(struct heap *heap, struct slab *slab);       /* it is empty */
 /* Both return bytes. The transfer cache's blocks keep their slabs from being empty. */
 size_t slabs_trim(void);             /* the pages of all empty slabs go back */
-size_t slabs_reclaim(size_t wanted); /* empty slabs become address space: at least so many bytes, if there are */
+size_t slabs_reclaim(size_t wanted); /* empty slabs become address space: at least `wanted` bytes, if there are */
 void slabs_census(size_t *slab_bytes, size_t *out_bytes); /* committed to slabs; of that in blocks that are out */
 void slabs_check(void);              /* checked build */
 void slabs_reset(size_t span_bytes); /* checked build */

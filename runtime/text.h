@@ -24,5 +24,5 @@ void text_bytes(struct text *out, const char *bytes, size_t count);
 void text_string(struct text *out, const char *string);
 void text_quoted(struct text *out, const char *string); /* a JSON string, quotes and escapes included */
 void text_number(struct text *out, uint64_t number);
-void text_hex(struct text *out, uintptr_t number, size_t digits); /* 0x and at least so many digits, at most 16 */
+void text_hex(struct text *out, uintptr_t number, size_t digits); /* 0x and at least `digits` digits, at most 16 */
 bool text_end(struct text *out); /* writes what is left; false if any write failed */

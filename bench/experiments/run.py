@@ -29,9 +29,9 @@ from heapsmith.model.predict.cost import system_calls
 from heapsmith.model.predict.simulate import Simulation, simulate
 
 QUICK = 5
-"""With --quick a workload does a part of its work: one in so many."""
+"""With --quick a workload does 1 / QUICK of its work."""
 RECORDED_PART = 10
-"""The recording for the prediction does one in so many of the measured work."""
+"""The recording for the prediction does 1 / RECORDED_PART of the measured work."""
 RECORDED_SCALE = 0.3
 """Scale of the inputs of recorded programs."""
 LIMIT_S = 120.0

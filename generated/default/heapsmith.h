@@ -19,10 +19,10 @@ extern "C" {
 struct hs_rows {
     void **top[1 + 40];
     void **end[1 + 40];
-    uintptr_t span; /* all small blocks lie in so many bytes from here on */
+    uintptr_t span; /* the start of the bytes in which all small blocks lie */
     size_t span_bytes;
 };
-extern __thread struct hs_rows *hs_heap_62bdedf87d88_295400 __attribute__((tls_model("initial-exec")));
+extern __thread struct hs_rows *hs_heap_62bdedf87d88_afd71f __attribute__((tls_model("initial-exec")));
 
 /* Compilers hold that malloc and free touch no memory that a program sees, and would read a stack before a call that
  * changes it. */
@@ -41,7 +41,7 @@ static inline void *hs_stack_popped(void ***top, void *block)
 
 static inline __attribute__((always_inline)) void *hs_pop(size_t row, size_t bytes)
 {
-    struct hs_rows *heap = hs_heap_62bdedf87d88_295400;
+    struct hs_rows *heap = hs_heap_62bdedf87d88_afd71f;
     void *block = heap->top[row][-1];
     if (block == NULL) /* empty, or no heap */
         return malloc(bytes);
@@ -57,7 +57,7 @@ static inline void hs_stack_pushed(void ***top)
 /* What is no small block begins where a page begins, NULL too, and is free()'s: a run may serve a small request. */
 static inline __attribute__((always_inline)) void hs_push(size_t row, void *block)
 {
-    struct hs_rows *heap = hs_heap_62bdedf87d88_295400;
+    struct hs_rows *heap = hs_heap_62bdedf87d88_afd71f;
     uintptr_t place = (uintptr_t)block;
     if (__builtin_expect(place % 4096 == 0, 0) && place - heap->span >= heap->span_bytes) {
         free(block);
@@ -145,7 +145,7 @@ static inline __attribute__((always_inline)) void hs_free_sized(void *block, siz
     }
 }
 
-/* By size class: a block of so many bytes, NULL with ENOMEM without memory; and its end, as hs_free_sized.
+/* By size class: a block of the class's bytes, NULL with ENOMEM without memory; and its end, as hs_free_sized.
  * Hit path: alloc 5 loads, 1 store, 1 branch;
  * free 5 loads, 2 stores, 2 branches; where a page begins 7 loads, 2 stores, 3 branches. */
 static inline void *hs_alloc_16(void) { return hs_malloc(16); }

@@ -28,7 +28,7 @@ static inline void hs_free_sized(void *block, size_t bytes)
     free(block);
 }
 
-/* By size class: a block of so many bytes, NULL with ENOMEM without memory; and its end, as hs_free_sized.
+/* By size class: a block of the class's bytes, NULL with ENOMEM without memory; and its end, as hs_free_sized.
  * No hit path: calls of malloc and free. */
 static inline void *hs_alloc_16(void) { return hs_malloc(16); }
 static inline void hs_free_16(void *block) { hs_free_sized(block, 16); }

@@ -19,10 +19,10 @@ extern "C" {
 struct hs_rows {
     void **top[1 + 29];
     void **end[1 + 29];
-    uintptr_t span; /* all small blocks lie in so many bytes from here on */
+    uintptr_t span; /* the start of the bytes in which all small blocks lie */
     size_t span_bytes;
 };
-extern __thread struct hs_rows *hs_heap_cf32a998cd0b_805c75 __attribute__((tls_model("initial-exec")));
+extern __thread struct hs_rows *hs_heap_cf32a998cd0b_5df7cc __attribute__((tls_model("initial-exec")));
 
 /* Compilers hold that malloc and free touch no memory that a program sees, and would read a stack before a call that
  * changes it. */
@@ -41,7 +41,7 @@ static inline void *hs_stack_popped(void ***top, void *block)
 
 static inline __attribute__((always_inline)) void *hs_pop(size_t row, size_t bytes)
 {
-    struct hs_rows *heap = hs_heap_cf32a998cd0b_805c75;
+    struct hs_rows *heap = hs_heap_cf32a998cd0b_5df7cc;
     void *block = heap->top[row][-1];
     if (block == NULL) /* empty, or no heap */
         return malloc(bytes);
@@ -104,7 +104,7 @@ static inline void hs_free_sized(void *block, size_t bytes)
     free(block);
 }
 
-/* By size class: a block of so many bytes, NULL with ENOMEM without memory; and its end, as hs_free_sized.
+/* By size class: a block of the class's bytes, NULL with ENOMEM without memory; and its end, as hs_free_sized.
  * Hit path: alloc 5 loads, 1 store, 1 branch;
  * free is a call. */
 static inline void *hs_alloc_16(void) { return hs_malloc(16); }

@@ -43,7 +43,7 @@ enum {
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
     THP_ASKED = 0,
-    THP_SLABS_FROM_BYTES = 0, /* so many bytes of superslabs are on small pages first */
+    THP_SLABS_FROM_BYTES = 0, /* the first bytes of superslabs, on small pages */
     THP_RUNS_FROM_BYTES = 0, /* and of the run span */
     THP_NEVER = 0,
 };

@@ -43,7 +43,7 @@ enum {
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
     THP_ASKED = 1,
-    THP_SLABS_FROM_BYTES = 16777216, /* so many bytes of superslabs are on small pages first */
+    THP_SLABS_FROM_BYTES = 16777216, /* the first bytes of superslabs, on small pages */
     THP_RUNS_FROM_BYTES = 67108864, /* and of the run span */
     THP_NEVER = 0,
 };

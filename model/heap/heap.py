@@ -238,7 +238,7 @@ def free_to_front(state: State, heap: int, block: int) -> int:
 
 @kernel
 def count_flush(state: State, heap: int) -> None:
-    """Count a flush of the heap's thread; drain where so many are due."""
+    """Count a flush of the heap's thread; drain after every `drain_interval` flushes."""
     state.heaps[heap]["flushes"] += 1
     touch(state.listener, heap_at(state, heap) + flushes_at(state), 1)
     if state.heaps[heap]["flushes"] >= state.drain_interval:

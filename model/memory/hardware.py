@@ -59,7 +59,7 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     llc: Annotated[Level, _doc("last-level cache, shared by all cores")]
     l2: Annotated[Level | None, _doc("second-level cache of a core, if it has one")] = None
     line_bytes: Annotated[int, _doc("a power of two, 16 to 4096")] = 64
-    cores: Annotated[int, _doc("threads are dealt to so many cores in turn, 1 to 62")] = 32
+    cores: Annotated[int, _doc("number of cores, 1 to 62; threads are dealt to them in turn")] = 32
     tlb: Annotated[Tlb, _doc("data TLBs of a core")] = Tlb()
     zeroing_caches: Annotated[
         bool, _doc("the OS zeroes a page at its first touch, and its lines stay in the caches")

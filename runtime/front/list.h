@@ -31,7 +31,7 @@ static inline void list_give(struct heap *heap, unsigned class, uint32_t blocks)
     remote_unlock_store();
 }
 
-/* A flush, if so many more blocks would be too many: was there one? */
+/* A flush, if there is no room for `more` blocks: was there one? */
 static inline bool list_make_room(struct heap *heap, unsigned class, uint32_t more)
 {
     const struct class_plan *plan = &hs_class[class];

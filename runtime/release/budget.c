@@ -1,4 +1,4 @@
-/* Release "budget": empty slabs keep so many bytes of committed pages together, free runs so many; the oldest go. */
+/* Release "budget": empty slabs together keep as many committed bytes as their budget, and so do free runs; the oldest go. */
 #include "release/queue.h"
 #include "release/release.h"
 

@@ -10,8 +10,8 @@ void release_needed_runs(size_t bytes);  /* of free runs whose pages had gone ba
 void release_check(void);                /* checked build */
 void release_reset(void);
 
-/* Does the oldest run of the age queue give its pages back? It joined at `stamp`, the queue has so many committed bytes, and
- * `gone` runs of this free did. Under the large lock. */
+/* Does the oldest run of the age queue give its pages back? It joined at `stamp`; the queue has `bytes` committed
+ * bytes; `gone` runs went at this free already. Under the large lock. */
 bool release_run_goes(uint64_t stamp, size_t bytes, uint32_t gone);
 
 #ifdef RELEASE_DELAY

@@ -116,7 +116,7 @@ static int64_t remember(struct born *block, void *start, size_t asked, size_t al
     return library.locate(start);
 }
 
-/* What a block for so many bytes is aligned to, whatever the request says (docs/machine.md section 2). */
+/* The alignment of a block for a request of `bytes`, whatever the request says (docs/machine.md section 2). */
 static size_t least_alignment(size_t bytes)
 {
     return bytes >= 16 ? 16 : grain;

@@ -15,7 +15,7 @@ enum { PAGE = 4096, SIZES = 1024, SCRATCH_BYTES = 8 << 20, is_dry = DRY, IS_UNIF
 
 extern char scratch[SCRATCH_BYTES];
 
-/* Comes first, with main's arguments: the program takes at least so many; `use` is its message for
+/* Comes first, with main's arguments: the program takes at least `least`; `use` is its message for
  * wrong ones. Returns how many there are without the program's name. */
 int read_arguments(int count, char **value, int least, const char *use);
 

@@ -1,7 +1,7 @@
 """Freed blocks: how a slab keeps them, and which it hands out first (docs/machine.md section 5).
 
 A row has MARKS (whether each slab has a bitmap beside the records), `words(blocks)` (the words of
-`marks` that a slab of so many blocks has in the model), the kernels below, and `members(state,
+`marks` that a slab of `blocks` blocks has in the model), the kernels below, and `members(state,
 slab)`, the indices of a slab's freed blocks, for checks.
 """
 

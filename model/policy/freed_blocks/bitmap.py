@@ -21,7 +21,7 @@ WORD_MASK = 31
 
 
 def words(blocks: int) -> int:
-    """Return the words of marks of a slab of so many blocks."""
+    """Return the words of marks of a slab of `blocks` blocks."""
     return -(-blocks // 32)
 
 

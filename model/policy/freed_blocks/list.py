@@ -18,7 +18,7 @@ AT = layout.SLAB_NEWER
 
 
 def words(blocks: int) -> int:
-    """Return the words of links of a slab of so many blocks: 1 + the index of the next; 0: none."""
+    """Return the words of links of a slab of `blocks` blocks: 1 + the index of the next; 0: none."""
     return blocks
 
 

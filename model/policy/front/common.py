@@ -109,7 +109,7 @@ def why_not_batch(field: str, batch: int | None, capacity: int) -> str | None:
 
 
 def why_not_refill(refill: Refill, capacity: int) -> str | None:
-    """Return why a miss cannot take so many blocks, or None."""
+    """Return why a miss cannot take `refill` blocks, or None."""
     return None if isinstance(refill, str) else why_not_batch("refill", refill, capacity)
 
 

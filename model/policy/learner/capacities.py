@@ -17,11 +17,12 @@ STEPS = 1000
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
-    """Each heap's fronts change their capacity as the program runs, after so many misses and flushes.
+    """Each heap's fronts change their capacity as the program runs, a window of events at a time.
 
-    window: misses and flushes of a heap's fronts between two decisions; often: a front with so many
-    misses and so many flushes between two decisions grows, and a front with neither shrinks; least,
-    most, step: bounds and change of the capacity, as parts of the capacity that the front states.
+    window: misses and flushes of a heap's fronts between two decisions; often: a front with at
+    least this number of misses, and of flushes, between two decisions grows; a front with neither
+    shrinks; least, most, step: bounds and change of the capacity, as parts of the capacity that the
+    front states.
     The fast paths count nothing, but each miss and flush costs some instructions, a list's free
     reads its capacity, and each thread reserves the slots of the longest front.
     """

@@ -27,7 +27,7 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
 
 
 def why_not_valid(params: Params) -> str | None:
-    """Return why there cannot be so many steps, or None."""
+    """Return why there cannot be this number of steps, or None."""
     if 1 <= params.steps <= MAX_STEPS and params.steps & (params.steps - 1) == 0:
         return None
     return f"steps: {params.steps}; expected a power of two, 1 to {MAX_STEPS}"

@@ -1,4 +1,4 @@
-"""Shared table: one table of classes for all heaps, with an entry for so many bytes."""
+"""Shared table: one table of classes for all heaps, with an entry for each `granularity` bytes."""
 
 from typing import Any
 
