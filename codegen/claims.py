@@ -136,6 +136,8 @@ def _leave(plan: Plan) -> Hit:
     """The loads by which free finds the class and the owner."""
     classifier, remote = plan.design.row("classifier").CODE, plan.design.row("remote")
     both = total(classifier.hit, remote.CODE.hit)
+    if remote.OWNED and not plan.design.row("slab_record").TABLE:
+        both = both._replace(loads=both.loads - 1)
     if not plan.design.row("foreign").TRUSTS:
         return both
     return both._replace(loads=both.loads - (1 if remote.OWNED else classifier.ranged))
@@ -188,10 +190,11 @@ def struct_fields(plan: Plan) -> dict[str, dict[str, int]]:
     def offsets(prefix: str, fields: str) -> dict[str, int]:
         return {field: getattr(layout, f"{prefix}_{field.upper()}") for field in fields.split()}
 
-    slab = offsets("SLAB", "out next previous child newer older owner earlier")
+    hot = plan.numbers.get("record_class_bytes", 0)
+    slab = offsets("SLAB", "out next previous child newer older owner earlier") | {"class": layout.SLAB_CLASS_NUMBER}
     return {
         "heap": {name: at for name, at in msgspec.structs.asdict(plan.layout).items() if name != "heap_bytes"},
-        "slab": slab | {"class": layout.SLAB_CLASS_NUMBER},
+        "slab": {field: hot + offset for field, offset in slab.items()},
         "class_plan": offsets("CLASS", "stride first reciprocal capacity refill slot transfer drain"),
         "front": offsets("FRONT", "held listed list") | _learned(plan),
         "run_cache": {"length": layout.RUN_CACHE_HEAD},
@@ -202,12 +205,13 @@ def _learned(plan: Plan) -> dict[str, int]:
     return {"capacity": layout.FRONT_CAPACITY} if plan.design.learner else {}
 
 
-STRUCT_BYTES = {
-    "slab": layout.SLAB_BYTES,
-    "class_plan": layout.CLASS_BYTES,
-    "front": layout.FRONT_BYTES,
-    "class_slabs": layout.STORE_BYTES,
-    "class_count": layout.COUNT_BYTES,
-    "page": layout.PAGE_BYTES,
-}
-"""The structure sizes that model/memory/layout.py assumes."""
+def struct_bytes(plan: Plan) -> dict[str, int]:
+    """The structure sizes that model/memory/layout.py assumes; plan.c asserts them."""
+    return {
+        "slab": layout.SLAB_BYTES + plan.numbers.get("record_extra", 0),
+        "class_plan": layout.CLASS_BYTES,
+        "front": layout.FRONT_BYTES,
+        "class_slabs": layout.STORE_BYTES,
+        "class_count": layout.COUNT_BYTES,
+        "page": layout.PAGE_BYTES,
+    }

@@ -9,7 +9,7 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import heapsmith
-from heapsmith.codegen.claims import STRUCT_BYTES, dispatches, header_sentence, sentences, struct_fields
+from heapsmith.codegen.claims import dispatches, header_sentence, sentences, struct_bytes, struct_fields
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan, plan_json
@@ -32,9 +32,9 @@ PURPOSES = {
 
 RUNTIME_ORDER = (
     *("counting", "text", "object", "os", "lock", "locks", "check", "counters", "lookup"),
-    *("api.h", "heap.h", "span", "rows"),
-    *("populate", "growth", "block_index"),
-    *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "release", "remote"),
+    *("api.h", "heap.h", "slab_record", "span", "rows"),
+    *("populate", "growth", "block_index", "slab_numbers.h"),
+    *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "release", "remote", "pool"),
     *("rounding", "slabs", "store", "transfer"),
     *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache"),
     *("huge_cache", "huge", "prewarm", "thread", "large"),
@@ -87,7 +87,7 @@ def _kinds(plan: Plan) -> dict[str, list[str]]:
     """The kinds of policy in use, by the folder of their files; none where a design has no such policy."""
     fields: tuple[str, ...] = ("classifier", "empties", "remote", "release", "foreign", "hardening")
     fields += ("prewarm", "populate", "growth", "rounding", "block_index", "freed_blocks", "counting", "learner")
-    fields += ("huge_cache",)
+    fields += ("huge_cache", "slab_record", "pool")
     kinds = {field: [plan.design.row(field).NAME] if getattr(plan.design, field) else [] for field in fields}
     kinds["foreign"] += getattr(plan.design.row("foreign"), "WITH", ())
     kinds["lookup"] = [plan.design.row("size_lookup").NAME]
@@ -122,7 +122,7 @@ def render(plan: Plan) -> dict[str, str]:
         "dispatches": dispatches(plan),
         "header_sentence": header_sentence(plan),
         "struct_fields": struct_fields(plan),
-        "struct_bytes": STRUCT_BYTES,
+        "struct_bytes": struct_bytes(plan),
         "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},
         "lends": {row.NAME: row.CODE.lend for row in policy.TABLES["front"]},
         "resizes": {row.NAME: row.CODE.resize for row in policy.TABLES["front"]},

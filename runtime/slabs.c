@@ -9,9 +9,11 @@
 #include "hardening/hardening.h"
 #include "locks.h"
 #include "os.h"
+#include "pool/pool.h"
 #include "populate/populate.h"
 #include "release/release.h"
 #include "remote/remote.h"
+#include "slab_numbers.h"
 
 #include <string.h>
 
@@ -23,7 +25,7 @@ enum {
     SUPERSLAB_SLABS = SUPERSLAB_BYTES / SLAB_BYTES,
     SPAN_ALIGNMENT = THP_ASKED && HUGE_PAGE_BYTES > SUPERSLAB_BYTES ? HUGE_PAGE_BYTES : SUPERSLAB_BYTES,
     MAP_SPACE = (SLAB_CLASSES_BYTES + SPAN_ALIGNMENT - 1) / SPAN_ALIGNMENT * SPAN_ALIGNMENT, /* ends with the class map */
-    TABLE_BYTES = (sizeof(struct slab) * SPAN_SLABS + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
+    TABLE_BYTES = (RECORDS_BYTES + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
     MARKS_BYTES = (sizeof(uint64_t) * BITMAP_WORDS * SPAN_SLABS + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
     LIVE_BYTES = LIVE_MAP * SLAB_SPAN_BYTES / GRAIN,
     SPAN_PARTS = 5,
@@ -38,7 +40,7 @@ static void span_parts(size_t offset, size_t bytes, struct os_part part[SPAN_PAR
 {
     size_t first = offset >> SLAB_SHIFT, slabs = bytes >> SLAB_SHIFT;
     part[0] = (struct os_part){ (char *)hs_span + offset, bytes };
-    part[1] = (struct os_part){ hs_slabs + first, slabs * sizeof *hs_slabs };
+    part[1] = (struct os_part){ slab_record(first), TABLE_BYTES > 0 ? slabs * sizeof(struct slab) : 0 };
     part[2] = (struct os_part){ hs_marks + first * BITMAP_WORDS, slabs * BITMAP_WORDS * sizeof *hs_marks };
     part[3] = (struct os_part){ slab_row(first * CLASS_MAP_BYTES), SLAB_CLASSES_BYTES > 0 ? slabs * CLASS_MAP_BYTES : 0 };
     part[4] = (struct os_part){ hs_live + offset / GRAIN, LIVE_MAP * bytes / GRAIN };
@@ -121,16 +123,17 @@ static bool map_superslab(unsigned class, struct superslab *superslab)
     if (mapped[region] >= region_room || !make_usable(region))
         return false;
     mapped[region] += SUPERSLAB_BYTES;
-    *superslab = (struct superslab){ offset, offset + SUPERSLAB_BYTES - GUARD_BYTES };
+    size_t first = offset + HEAD_BYTES, end = offset + SUPERSLAB_BYTES - GUARD_BYTES;
     bool huge = THP_ASKED && hs_count.superslabs * SUPERSLAB_BYTES >= THP_SLABS_FROM_BYTES;
     count_own(&hs_count.superslabs, 1);
     advise_slabs((char *)hs_span + offset, SUPERSLAB_BYTES - GUARD_BYTES, huge);
     if (huge) {
-        for (size_t slab = superslab->next; slab < superslab->end; slab += SLAB_BYTES)
-            hs_slabs[slab >> SLAB_SHIFT] = (struct slab){ .committed = SLAB_BYTES, .huge = true };
-        populate((char *)hs_span + offset, superslab->end - superslab->next);
-        count_committed((int64_t)(superslab->end - superslab->next));
+        for (size_t slab = first; slab < end; slab += SLAB_BYTES)
+            *slab_record(slab >> SLAB_SHIFT) = (struct slab){ .committed = SLAB_BYTES, .huge = true };
+        populate((char *)hs_span + first, end - first);
+        count_committed((int64_t)(end - first));
     }
+    superslab_open(superslab, first, end);
     return true;
 }
 
@@ -138,33 +141,37 @@ static bool map_superslab(unsigned class, struct superslab *superslab)
 static struct slab *next_slab(unsigned class)
 {
     struct superslab *superslab = empties_superslab(class);
-    if (superslab->next == superslab->end && !map_superslab(class, superslab))
-        return NULL;
-    struct slab *slab = hs_slabs + (superslab->next >> SLAB_SHIFT);
-    superslab->next += SLAB_BYTES;
-    slab->earlier = last_slab;
-    last_slab = slab;
-    count_own(&hs_count.slabs, 1);
+    struct slab *slab = CLAIMS_ALONE ? superslab_claim(superslab, &last_slab) : NULL;
+    if (slab != NULL)
+        return slab;
+    pool_enter_map();
+    while ((slab = superslab_claim(superslab, &last_slab)) == NULL && map_superslab(class, superslab))
+        continue;
+    pool_leave_map();
     return slab;
 }
 
 /* A sealed slab's address space becomes memory again. */
 static bool open_slab(struct slab *slab)
 {
-    if (!os_commit(slab_start(slab), SLAB_BYTES))
-        return false;
-    advise_slabs(slab_start(slab), SLAB_BYTES, slab->huge);
-    slab->sealed = false;
-    return true;
+    pool_enter_map();
+    slab->sealed = !os_commit(slab_start(slab), SLAB_BYTES);
+    if (!slab->sealed)
+        advise_slabs(slab_start(slab), SLAB_BYTES, slab->huge);
+    pool_leave_map();
+    return !slab->sealed;
 }
 
 /* The slab retired last; NULL if there is none, or the system refuses it memory. */
 static struct slab *retired_slab(unsigned class)
 {
-    struct slab *slab = empties_retired(class);
-    if (slab == NULL || (slab->sealed && !open_slab(slab)))
+    struct slab *slab = pool_pop(class);
+    if (slab == NULL)
         return NULL;
-    *empties_pool(class) = slab->next;
+    if (slab->sealed && !open_slab(slab)) {
+        pool_push(slab);
+        return NULL;
+    }
     slab->pooled = false;
     release_reused(slab);
     return slab;
@@ -172,18 +179,19 @@ static struct slab *retired_slab(unsigned class)
 
 struct slab *slabs_acquire(struct heap *heap, unsigned class)
 {
-    remote_lock_pool();
+    pool_enter();
     struct slab *slab = retired_slab(class);
     if (slab == NULL)
         slab = next_slab(class);
     if (slab != NULL) {
         __atomic_store_n(&slab->class, (uint16_t)class, __ATOMIC_RELAXED); /* mallinfo reads it at any time */
+        slab_sized(slab, class);
         freed_begin(slab);
         remote_own(slab, heap);
         classifier_set(slab, 1 + class);
         count_own(&heap->count[class].acquire, 1);
     }
-    remote_unlock_pool();
+    pool_leave();
     return slab;
 }
 
@@ -211,7 +219,7 @@ void slabs_retire(struct heap *heap, struct slab *slab)
     count_own(&heap->count[slab->class].retire, 1);
     freed_end(slab);
     slab->carved = slab->freed = 0;
-    remote_lock_pool();
+    pool_enter();
     remote_own(slab, NULL);
     classifier_set(slab, 0);
     slab->pooled = true;
@@ -219,10 +227,8 @@ void slabs_retire(struct heap *heap, struct slab *slab)
     struct slab *due = release_due();
     while (due != NULL && give_pages_back(due, RELEASE_LAZILY))
         due = release_due();
-    struct slab **pool = empties_pool(slab->class);
-    slab->next = *pool;
-    *pool = slab;
-    remote_unlock_pool();
+    pool_push(slab);
+    pool_leave();
 }
 
 /* An empty slab's pages go back now, whatever the policy says; those that went lazily before as well. */
@@ -251,10 +257,8 @@ static size_t seal(struct slab *slab)
 /* To the slabs in the pools, until this gave `wanted` bytes. */
 static size_t to_pooled(size_t (*action)(struct slab *slab), size_t wanted)
 {
-    size_t bytes = 0;
     hs_lock_pool();
-    for (struct slab *slab = last_slab; slab != NULL && bytes < wanted; slab = slab->earlier)
-        bytes += slab->pooled ? action(slab) : 0;
+    size_t bytes = pool_act(action, wanted, __atomic_load_n(&last_slab, __ATOMIC_ACQUIRE));
     hs_unlock_pool();
     return bytes;
 }
@@ -285,8 +289,8 @@ static size_t committed_ahead(void)
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
         const struct superslab *superslab = empties_superslab(class);
         if (is_first_of_superslab(class))
-            for (size_t slab = superslab->next; slab < superslab->end; slab += SLAB_BYTES)
-                bytes += hs_slabs[slab >> SLAB_SHIFT].committed;
+            for (size_t slab = superslab_next(superslab); slab < superslab->end; slab += SLAB_BYTES)
+                bytes += word_look(&slab_record(slab >> SLAB_SHIFT)->committed);
     }
     return bytes;
 }
@@ -296,9 +300,10 @@ void slabs_census(size_t *slab_bytes, size_t *out_bytes)
     *out_bytes = 0;
     hs_lock_pool();
     *slab_bytes = committed_ahead();
-    for (const struct slab *slab = last_slab; slab != NULL; slab = slab->earlier) {
+    for (const struct slab *slab = __atomic_load_n(&last_slab, __ATOMIC_ACQUIRE); slab != NULL; slab = slab->earlier) {
         *slab_bytes += word_look(&slab->committed);
-        *out_bytes += (size_t)word_look(&slab->out) * hs_class[slab->class].stride;
+        uint16_t class = __atomic_load_n(&slab->class, __ATOMIC_RELAXED);
+        *out_bytes += (size_t)word_look(&slab->out) * hs_class[class].stride;
     }
     hs_unlock_pool();
 }

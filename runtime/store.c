@@ -6,37 +6,37 @@
 #include "freed_blocks/freed_blocks.h"
 #include "populate/populate.h"
 #include "remote/remote.h"
+#include "slab_numbers.h"
 #include "slabs.h"
 
 #include <errno.h>
 
-static uint32_t take_freed(struct slab *slab, void **blocks, uint32_t want)
+static uint32_t take_freed(struct slab *slab, unsigned class, void **blocks, uint32_t want)
 {
     uint32_t taken = want < slab->freed ? want : slab->freed;
-    freed_take(slab, blocks, taken);
+    freed_take(slab, class, blocks, taken);
     slab->freed -= taken;
     word_add(&slab->out, taken);
     return taken;
 }
 
 /* Blocks never handed out before, in ascending order: only touched pages cost memory. */
-static uint32_t carve(struct slab *slab, void **blocks, uint32_t want)
+static uint32_t carve(struct slab *slab, unsigned class, void **blocks, uint32_t want)
 {
-    const struct class_plan *plan = &hs_class[slab->class];
-    uint32_t left = plan->blocks - slab->carved;
+    const size_t stride = slab_stride(slab, class);
+    uint32_t left = slab_blocks(slab, class) - slab->carved;
     uint32_t taken = want < left ? want : left;
-    char *block = slab_start(slab) + plan->first + (size_t)slab->carved * plan->stride;
-    for (uint32_t index = 0; index < taken; index++, block += plan->stride)
+    char *block = slab_start(slab) + hs_class[class].first + slab->carved * stride;
+    for (uint32_t index = 0; index < taken; index++, block += stride)
         blocks[index] = block;
     slab->carved += taken;
     word_add(&slab->out, taken);
     return taken;
 }
 
-static void commit_carved(struct slab *slab)
+static void commit_carved(struct slab *slab, unsigned class)
 {
-    const struct class_plan *plan = &hs_class[slab->class];
-    size_t bytes = plan->first + (size_t)slab->carved * plan->stride;
+    size_t bytes = hs_class[class].first + (size_t)slab->carved * slab_stride(slab, class);
     bytes = (bytes + COMMIT_STEP - 1) & ~(size_t)(COMMIT_STEP - 1);
     if (bytes > SLAB_BYTES)
         bytes = SLAB_BYTES;
@@ -60,15 +60,15 @@ static uint32_t take(struct heap *heap, unsigned class, void **blocks, uint32_t 
                 break;
             choice_attach(slabs, slab);
         }
-        uint32_t reused = take_freed(slab, blocks + taken, want - taken);
+        uint32_t reused = take_freed(slab, class, blocks + taken, want - taken);
         taken += reused;
         count_own(&count->reuse, reused);
-        uint32_t carved = carve(slab, blocks + taken, want - taken);
+        uint32_t carved = carve(slab, class, blocks + taken, want - taken);
         taken += carved;
         count_own(&count->carve, carved);
-        commit_carved(slab);
+        commit_carved(slab, class);
         hs_check_slab(slab);
-        if (!slab_available(slab))
+        if (!slab_available(slab, class))
             choice_remove(slabs, slab);
     }
     return taken;
@@ -96,7 +96,7 @@ static uint32_t give_to_slab(struct heap *heap, struct class_slabs *slabs, unsig
 {
     const uintptr_t start = hs_span;
     const size_t number = ((uintptr_t)blocks[0] - start) >> SLAB_SHIFT;
-    struct slab *slab = hs_slabs + number;
+    struct slab *slab = slab_record(number);
     const struct freed_place place = freed_place(slab, class);
     uint32_t given = 0;
     check(slab->class == class, "a block is freed into its own class");
@@ -106,7 +106,7 @@ static uint32_t give_to_slab(struct heap *heap, struct class_slabs *slabs, unsig
         freed_give(slab, place, blocks[given]);
         given++;
     } while (given < count && ((uintptr_t)blocks[given] - start) >> SLAB_SHIFT == number);
-    bool was_available = slab_available(slab);
+    bool was_available = slab_available(slab, class);
     slab->freed += given;
     word_subtract(&slab->out, given);
     hs_check_slab(slab);

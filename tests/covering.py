@@ -34,6 +34,8 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "counting": tuple(policy.names("counting")),
     "learner": tuple(policy.names("learner")),
     "huge_cache": tuple(policy.names("huge_cache")),
+    "slab_record": tuple(policy.names("slab_record")),
+    "pool": tuple(policy.names("pool")),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all."""
 
@@ -212,6 +214,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         chosen["sizes"] = [size for size in POWERS if size + 32 < chosen["slab_bytes"]]
     numbers["groups"] = [chosen["sizes"][1::3], chosen["sizes"][2:3]]
     numbers |= {"initial_bytes": HUGE_PAGE, "most_bytes": HUGE_PAGE << index % 3}
+    numbers |= {"alignment": ("packed", "line")[index % 2], "class_numbers": ("plan", "record")[index // 2 % 2]}
     numbers["pages"] = (4, 1, 16)[turn % 3]
     numbers["factor"] = (1.4, 1.6, 2.0)[turn % 3]
     numbers |= {"window": (5, 3, 4)[turn % 3], "often": (2, 1, 1)[turn % 3], "least": (0.0, 0.5, 0.25)[index % 3]}
@@ -220,6 +223,8 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         {"sizes": chosen["sizes"][::2], "blocks": 2 + 5 * (index % 3), "slabs": index % 2},
         {"sizes": chosen["sizes"][3:4], "slabs": 2},
     ]
+    if not policy.row("slab_record", chosen["slab_record"]).TABLE:
+        chosen["superslab_bytes"] = 4 * chosen["slab_bytes"]
     for field in FACTORS.keys() & policy.TABLES.keys():
         row = policy.row(field, chosen[field])
         is_word = not hasattr(row, "Params") or (getattr(row, "IS_WORD", False) and index % 2 == 0)

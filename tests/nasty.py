@@ -247,7 +247,7 @@ def _odd_wave(writer: _Writer, thread: int, other: int) -> None:
 def _fill_slab_span(writer: _Writer) -> None:
     """More blocks of the class with the fewest in a slab than the span has room for; of a region, of two classes."""
     rows = sorted(writer.plan.classes, key=lambda row: row.blocks)[: 2 if writer.plan.regions > 1 else 1]
-    slabs = writer.plan.region_superslabs * (writer.plan.slabs_per_superslab - writer.plan.guard_slabs)
+    slabs = writer.plan.region_superslabs * writer.plan.block_slabs
     for row in rows:
         for count in range(slabs * row.blocks + 20):
             writer.birth(count // 40 % 2, row.usable)

@@ -91,10 +91,12 @@ class Process:
         known = {name: found.at for name, found in self.symbols.items()}
         span, span_bytes = self.word(known["hs_span"]), self.word(known["hs_span_bytes"])
         slabs = span_bytes // plan.slab_bytes
+        in_table = plan.design.row("slab_record").TABLE
+        record_bytes = in_table * (layout.SLAB_BYTES + plan.numbers.get("record_extra", 0))
         runs, run_pages = self.word(known["hs_runs"]), self.word(known["hs_runs"] + layout.WORD)
         found = [
             Region(span, span_bytes, layout.SPAN),
-            Region(self.word(known["hs_slabs"]), slabs * layout.SLAB_BYTES, layout.SLABS),
+            Region(self.word(known["hs_slabs"]), slabs * record_bytes, layout.SLABS),
             Region(self.word(known["hs_marks"]), slabs * layout.WORD * plan.bitmap_words, layout.MARKS),
             Region(runs, run_pages * plan.page_bytes, layout.RUNS),
             Region(self.word(known["hs_runs"] + 4 * layout.WORD), run_pages * layout.PAGE_BYTES, layout.PAGES),

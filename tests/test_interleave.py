@@ -24,10 +24,12 @@ PROGRAMS = {
     "life": ("life_cases.c", "lock.c"),
     "run": ("run_cases.c", "lock.c", "runs.c", "run_pages.c"),
     "peak": ("peak_cases.c", "counters.c"),
+    "pool": ("pool_cases.c", "lock.c", "empties/shared.c"),
 }
 """The sources under exploration; of `tests/interleave`, or else of the runtime."""
 
 DEFINES = {"mutex": ("-DREMOTE_WORDS=1",), "queue": ("-DREMOTE_WORDS=3", "-DFIFO=1")}
+DEFINES["pool"] = ("-DPOOL_SWAPS=1", "-DPOOL_CLAIMS=1")
 """What the plan.h of another design than `owner` defines."""
 
 BOUNDS = {"lock.c": ("LOCK_SPINS = 100", "LOCK_SPINS = 1"), "locks.c": ("PATIENCE = 1000", "PATIENCE = 2")}
@@ -193,6 +195,13 @@ CASES = [
     ("queue", "list_1x2", [0, 1, 2], 1_300),
     ("queue", "list_told", [0, 1], 36),
     ("queue", "recycle", [1, 2, 3], 5_000),
+    ("pool", "swap_2", [1, 2], 160),
+    ("pool", "swap_3", [1, 2], 3_200),
+    ("pool", "swap_push", [2], 950),
+    ("pool", "swap_all", [0, 1], 9_400),
+    ("pool", "claim_2", [1 << 4 | 2], 900),
+    ("pool", "claim_3", [1 << 4 | 3], 270_000),
+    ("pool", "claim_walk", [1 << 4 | 2], 47_000),
     ("peak", "peak_2x1", [3 << 16 | 3], 320),
     ("peak", "peak_3x1", [7 << 16 | 7], 23_000),
     ("peak", "peak_2x2", [2 << 16 | peak for peak in (4, 5, 6)], 1_100),
@@ -241,6 +250,8 @@ def test_every_interleaving_of_more(
 
 RACE = "data race: another thread's write did not happen before this access"
 LIST, MUTEX, QUEUE = "remote/owner_list.c", "remote/owner_mutex.c", "remote/owner_queue.c"
+SWAPS, CLAIMS = "pool/swaps.h", "pool/claims.h"
+LOST = "a slab is lost, or two have it"
 MUTANTS = [
     Mutant("lock", "lock_2x1", "lock.h", "lock_self(), false, __ATOMIC_ACQUIRE", "lock_self(), false, 0", RACE),
     Mutant(
@@ -340,6 +351,17 @@ MUTANTS = [
     ),
     Mutant("queue", "list_2x1", QUEUE, "        if (more && next == NULL)\n            break;\n", "", "memory that"),
     Mutant("queue", "list_twice", QUEUE, "    if (queue->taken != NULL)\n        return true;\n", "", "a block"),
+    Mutant("pool", "swap_2", SWAPS, "(word >> TAG_SHIFT) + 1, below", "word >> TAG_SHIFT, below", LOST),
+    Mutant("pool", "swap_2", SWAPS, "with = pool_word(word >> TAG_SHIFT, first);", "with = pool_word(0, first);", LOST),
+    Mutant("pool", "swap_push", SWAPS, "with, false, __ATOMIC_RELEASE", "with, false, 0", RACE),
+    Mutant("pool", "swap_push", SWAPS, "? __atomic_load_n(pool, __ATOMIC_ACQUIRE)", "? __atomic_load_n(pool, 0)", LOST),
+    Mutant("pool", "swap_push", SWAPS, "__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))", "__ATOMIC_ACQUIRE, 0))", LOST),
+    Mutant("pool", "swap_all", SWAPS, "NULL), false, __ATOMIC_ACQUIRE", "NULL), false, 0", RACE),
+    Mutant("pool", "swap_all", SWAPS, "            pool_push_chain(pool, first, last);", "            continue;", LOST),
+    Mutant("pool", "claim_3", CLAIMS, "1 + next, __ATOMIC_RELEASE", "1 + next, 0", RACE),
+    Mutant("pool", "claim_3", CLAIMS, "after, true, __ATOMIC_ACQUIRE", "after, true, 0", RACE),
+    Mutant("pool", "claim_walk", CLAIMS, "slab, true, __ATOMIC_RELEASE", "slab, true, 0", RACE),
+    Mutant("pool", "claim_3", SWAPS, "    hs_lock_pool();", "    ;", RACE),
     Mutant("run", "run_freed_twice", "runs.c", "&used, RUN_GONE, false", "&used, RUN_USED, false", "data race"),
     Mutant(
         "peak", "peak_2x1", "counters.c", "while (by > 0 && now > peak", "if (by > 0 && now > peak", "an increase has"

@@ -10,6 +10,8 @@ from heapsmith.model.policy.growth import doubling as growth_doubling
 from heapsmith.model.policy.populate import batches as populate_batches
 from heapsmith.model.policy.prewarm import fronts as prewarm_fronts
 from heapsmith.model.policy.release import budget as release_budget
+from heapsmith.model.policy.slab_record import apart as slab_record_apart
+from heapsmith.model.policy.slab_record import head as slab_record_head
 
 pytestmark = plain_and_compiled
 
@@ -80,6 +82,42 @@ def test_superslabs_become_usable_in_doubling_steps(compiled: bool) -> None:
     rises = [place for place in range(256) if place == 0 or calls[place] > calls[place - 1]]
     # Steps of 2, 4, 8, 16, 32, 64, 64 and 64 superslabs; the span has no room for another 64, so the rest come singly.
     assert rises == [0, 2, 6, 14, 30, 62, 126, 190, 254, 255]
+
+
+RECORDS = [
+    slab_record_apart.Params(),
+    slab_record_apart.Params("line"),
+    slab_record_apart.Params("packed", "record"),
+    slab_record_head.Params("line", "record"),
+]
+
+
+@pytest.mark.parametrize("records", RECORDS, ids=repr)
+def test_slab_records_change_no_decision(compiled: bool, records: Any) -> None:
+    """With superslabs of 4 slabs of a page, the records take one slab."""
+    program = Program(compiled, [64, 2048], slab_record=records)
+    head = 4096 if isinstance(records, slab_record_head.Params) else 0
+    program.malloc(" ".join(f"n{i}" for i in range(64)), 64)
+    program.free("n63 n1 n40")
+    assert program.malloc("a b c d", 64) == [head + place for place in (64, 40 * 64, 63 * 64, 4096)]
+    assert program.malloc("e f", 2048) == [head + 8192, head + 8192 + 2048]
+    program.free("e f")  # the slab was exhausted: it hangs on the list when it empties
+    assert program.counts(1, "acquire", "carve", "reuse", "retire") == (1, 2, 0, 1)
+
+
+def test_a_superslab_begins_with_its_records(compiled: bool) -> None:
+    program = Program(compiled, [4096], superslab_bytes=1 << 18, slab_record=slab_record_head.Params())
+    # 64 records of 80 bytes take two slabs of a page. Of the first superslab 62 slabs are handed out.
+    found = program.malloc(" ".join(f"n{place}" for place in range(63)), 4096)
+    assert found == [*range(8192, 1 << 18, 4096), (1 << 18) + 8192]
+    assert program.totals("superslabs", "slabs", "committed") == (2, 63, 63 * 4096)
+
+
+def test_a_superslab_on_huge_pages_commits_no_records(compiled: bool) -> None:
+    fields: dict[str, Any] = {"slab_bytes": 1 << 19, "superslab_bytes": 1 << 21, "thp": "always"}
+    program = Program(compiled, [64], slab_record=slab_record_head.Params(), **fields)
+    assert program.malloc("a", 64) == 1 << 19
+    assert program.totals("committed") == (3 << 19,)
 
 
 @pytest.mark.parametrize("block_index", [None, "division", "shift"])

@@ -5,8 +5,10 @@ from types import ModuleType
 import pytest
 from program import Program, plain_and_compiled
 
+from heapsmith.model.design.design import Design
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import two_level as front_two_level
+from heapsmith.model.policy.release import keep as release_keep
 from heapsmith.model.policy.remote import owner_list, owner_mutex, owner_queue
 
 pytestmark = plain_and_compiled
@@ -32,6 +34,28 @@ def test_abandoned_heaps_are_adopted_last_first(compiled: bool) -> None:
     assert program.malloc("c", 16, thread=6) == 16
     assert program.malloc("d", 16, thread=7) == 3 * 4096
     assert program.totals("heaps", "adoptions") == (4, 2)
+
+
+@pytest.mark.parametrize("pool", [None, "lock_free_lists", "lock_free_claims"])
+def test_a_pool_without_a_lock_hands_out_the_same_slabs(compiled: bool, pool: str | None) -> None:
+    """Slabs of one block: threads retire and acquire them; a superslab has four."""
+    program = Program(compiled, [4096], remote="owner_list", pool=pool, release=release_keep.Params())
+    assert program.malloc("a b", 4096, thread=0) == [0, 4096]
+    assert program.malloc("c", 4096, thread=1) == 8192
+    program.free("b a", thread=0)
+    program.free("c", thread=1)
+    assert program.malloc("d e", 4096, thread=1) == [8192, 0]
+    assert program.malloc("f g h", 4096, thread=0) == [4096, 12288, 16384]
+    assert program.totals("superslabs", "slabs") == (2, 5)
+    assert program.counts(0, "acquire", "retire") == (8, 3)
+
+
+@pytest.mark.parametrize("pool", ["lock_free_lists", "lock_free_claims"])
+def test_designs_that_need_the_lock(compiled: bool, pool: str) -> None:
+    shared = Design("x", [16], pool=pool, release=release_keep.Params())
+    assert str(shared.why_not_valid()).startswith(f"pool: '{pool}' cannot go with remote 'local_cache'")
+    budgeted = Design("x", [16], pool=pool, remote="owner_list")
+    assert str(budgeted.why_not_valid()).startswith(f"pool: '{pool}' cannot go with release 'budget'")
 
 
 def test_owner_list(compiled: bool) -> None:

@@ -168,6 +168,11 @@ def test_remote_lists_have_no_race(kind: str, tmp_path: Path) -> None:
     sanitize(design, THREAD, tmp_path, "--operations", "8000", "--threads", "4")
 
 
+@pytest.mark.parametrize("name", ["lock-free-lists", "lock-free-claims"])
+def test_pools_without_a_lock_have_no_race(name: str, tmp_path: Path) -> None:
+    sanitize(load(name), THREAD, tmp_path, "--operations", "8000", "--threads", "4")
+
+
 NO_LOCKS = (
     ("remote/local_cache.c", "    hs_lock_pool();", "    ;"),
     ("remote/owned.h", "    hs_lock_pool();", "    ;"),
@@ -241,7 +246,8 @@ def tables(design: Design, small_bytes: int) -> int:
     """
     marks = 0 if design.freed_blocks else -(-design.slab_bytes // min(design.sizes) // 64) * 8
     live_map = design.slab_bytes // design.grain if design.hardening.__struct_config__.tag != "off" else 0
-    kept = SLAB_RECORD_BYTES + marks + (live_map if live_map < 4096 else 0)
+    record = SLAB_RECORD_BYTES + make_plan(design).numbers.get("record_extra", 0)
+    kept = record + marks + (live_map if live_map < 4096 else 0)
     return small_bytes // design.slab_bytes * kept
 
 

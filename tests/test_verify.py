@@ -80,8 +80,8 @@ def test_an_address_that_differs(shop: Workshop, trace: Path) -> None:
         shop,
         trace,
         "store.c",
-        "char *block = slab_start(slab) + plan->first + (size_t)slab->carved",
-        "char *block = slab_start(slab) + plan->first + (size_t)(left - taken)",
+        "char *block = slab_start(slab) + hs_class[class].first + slab->carved",
+        "char *block = slab_start(slab) + hs_class[class].first + (left - taken)",
     )
     assert row.difference is not None
     assert row.difference.event == 0

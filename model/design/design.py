@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     Counting: TypeAlias = str
     Learner: TypeAlias = msgspec.Struct
     HugeCache: TypeAlias = msgspec.Struct
+    SlabRecord: TypeAlias = msgspec.Struct
+    Pool: TypeAlias = str
 else:
     Front, Release, Hardening, Classifier, SlabChoice, Empties, Remote, Foreign = map(
         _choice_of,
@@ -64,7 +66,7 @@ else:
         _choice_of,
         ("prewarm", "populate", "growth", "rounding", "size_lookup", "block_index", "freed_blocks", "huge_cache"),
     )
-    Counting, Learner = map(_choice_of, ("counting", "learner"))
+    Counting, Learner, SlabRecord, Pool = map(_choice_of, ("counting", "learner", "slab_record", "pool"))
 Thp = Literal["system", "always", "grown", "never"]
 THPS: tuple[str, ...] = get_args(Thp)
 
@@ -152,6 +154,8 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = None
     huge_cache: Annotated[HugeCache | None, _doc("freed huge mappings wait: fewer faults, more memory")] = None
+    slab_record: Annotated[SlabRecord | None, _doc("where slabs' numbers lie: what refills and frees touch")] = None
+    pool: Annotated[Pool | None, _doc("what heaps that own slabs lock to take slabs from the pools they share")] = None
     growth: Annotated[Growth | None, _doc("superslabs that become usable together: fewer system calls")] = None
     populate: Annotated[
         Populate | None, _doc("pages that become resident together: less time per page, more pages")

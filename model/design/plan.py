@@ -118,6 +118,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     layout: Layout
 
     @property
+    def block_slabs(self) -> int:
+        """The slabs of a superslab that are for blocks."""
+        return self.slabs_per_superslab - self.guard_slabs - self.numbers.get("head_slabs", 0)
+
+    @property
     def size_table(self) -> list[int]:
         """The library's table of classes, by the step of the design's size lookup; empty: no table."""
         step = self.design.row("size_lookup").table_step(self.design)

@@ -85,8 +85,8 @@ def _freed(state: State, plan: Plan, slab: int) -> list[int]:
 def _check_slabs(state: State, plan: Plan, pooled: set[int]) -> None:
     """Check out + freed == carved <= blocks, the freed blocks, and distinct places."""
     slabs = state.slabs[: state.slabs_made]
-    in_superslab = plan.slabs_per_superslab - plan.guard_slabs
-    _equal("guard slabs in use", int((slabs["place"] % plan.slabs_per_superslab >= in_superslab).sum()), 0)
+    inside = slabs["place"] % plan.slabs_per_superslab - plan.numbers.get("head_slabs", 0)
+    _equal("slabs in use that are not for blocks", int(((inside < 0) | (inside >= plan.block_slabs)).sum()), 0)
     _equal("slabs in one place", len(set(slabs["place"].tolist())), len(slabs))
     for slab in set(range(len(slabs))) - pooled:
         record, row = slabs[slab], state.classes[slabs[slab]["class"]]

@@ -45,6 +45,7 @@ RARE = _words("""
     quarantine header_bytes live_map owned guard_slabs prewarm_end drain_interval populate_pages
     growth_first free_probes bias tail_bytes remote_code lookup_code release_delay freed_code
     counts_everything learn_window huge_kept_bytes
+    head_slabs record_extra record_class_bytes pool_swaps pool_claims
 """)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 

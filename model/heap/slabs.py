@@ -5,7 +5,7 @@ from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.age import join, leave, tick
 from heapsmith.model.heap.records import SLAB_AGE
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import count_at, slab_at
+from heapsmith.model.memory.layout import class_at, count_at, record_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, on_huge, populated, touch, touch_bytes
 from heapsmith.model.policy.classifier import slab_lines, superslab_place
@@ -59,7 +59,9 @@ def superslab_is_usable(state: State, place: int) -> None:
 @kernel
 def superslabs_are_committed(state: State, place: int, slabs: int) -> None:
     """Count the system calls that commit superslabs and the records of their slabs."""
-    state.memory_calls += 1 + commit_calls(place, slabs, layout.SLAB_BYTES)
+    state.memory_calls += 1
+    if state.head_slabs == 0:
+        state.memory_calls += commit_calls(place, slabs, layout.SLAB_BYTES + state.record_extra)
     state.memory_calls += commit_calls(place, slabs, state.bitmap_words * layout.WORD)
     if state.slab_classes_bytes > 0:
         state.memory_calls += commit_calls(place, slabs, max(1, state.map_pages))
@@ -74,7 +76,7 @@ def acquire(state: State, heap: int, cls: int) -> int:
     slab = retired_of(state, pool)
     if slab >= 0:
         state.classes[pool]["retired"] = state.slabs[slab]["next"]
-        touch(state.listener, slab_at(state, slab) + layout.SLAB_NEXT, 0)
+        touch(state.listener, pool_link_at(state, slab), 0)
         if state.slabs[slab]["committed"] > 0:
             leave_age_queue(state, slab)
         else:
@@ -87,6 +89,11 @@ def acquire(state: State, heap: int, cls: int) -> int:
     touch(state.listener, slab_at(state, slab), 1)
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_ACQUIRE, 1)
     class_of_slab_lines(state, slab)
+    if state.record_class_bytes > 0:
+        touch(state.listener, slab_at(state, slab) - layout.SLAB_CLASS_BYTES, 1)
+        touch(state.listener, class_at(cls) + layout.CLASS_STRIDE, 0)
+        touch(state.listener, class_at(cls) + layout.CLASS_FIRST, 0)
+        touch(state.listener, class_at(cls) + state.block_index_at, 0)
     state.slabs[slab]["class"] = cls
     state.slabs[slab]["owner"] = heap
     state.slabs[slab]["carved"] = 0
@@ -99,16 +106,21 @@ def acquire(state: State, heap: int, cls: int) -> int:
 @kernel
 def new_slab(state: State, pool: int, cls: int) -> int:
     """Return the next slab of the pool's superslab, or of a new superslab; -1: the span is full."""
+    if state.pool_swaps > state.pool_claims:
+        touch(state.listener, layout.POOL_LOCK, 1)
     if state.classes[pool]["left"] == 0:
+        if state.pool_claims > 0:
+            touch(state.listener, layout.POOL_LOCK, 1)
         place = superslab_place(state, cls, int(state.classes[pool]["mapped"]))
         if place < 0:
             return -1
         superslab_bytes = state.slabs_per_superslab * state.slab_bytes
+        head_bytes = state.head_slabs * state.slab_bytes
         mapped_bytes = state.superslabs * superslab_bytes
         state.superslabs += 1
         state.classes[pool]["mapped"] += 1
-        state.classes[pool]["next_place"] = place
-        state.classes[pool]["left"] = state.slabs_per_superslab - state.guard_slabs
+        state.classes[pool]["next_place"] = place + state.head_slabs
+        state.classes[pool]["left"] = state.slabs_per_superslab - state.guard_slabs - state.head_slabs
         is_huge = state.thp_asked == 1 and mapped_bytes >= state.thp_slabs_from_bytes
         state.classes[pool]["next_huge"] = is_huge
         touch(state.listener, layout.TOTAL_SUPERSLABS, 1)
@@ -116,14 +128,11 @@ def new_slab(state: State, pool: int, cls: int) -> int:
         state.memory_calls += int(is_huge or state.thp_never == 1)
         if is_huge:
             on_huge(state.listener, layout.SPAN + place * state.slab_bytes, superslab_bytes)
-            touch_bytes(
-                state.listener,
-                layout.SLABS + place * layout.SLAB_BYTES,
-                state.slabs_per_superslab * layout.SLAB_BYTES,
-                1,
-            )
-            populate(state, layout.SPAN + place * state.slab_bytes, superslab_bytes)
-            commit(state, superslab_bytes)
+            slabs = state.slabs_per_superslab - state.head_slabs
+            records = slabs * (layout.SLAB_BYTES + state.record_extra)
+            touch_bytes(state.listener, record_at(state, place + state.head_slabs), records, 1)
+            populate(state, layout.SPAN + place * state.slab_bytes + head_bytes, superslab_bytes - head_bytes)
+            commit(state, superslab_bytes - head_bytes)
     slab = state.slabs_made
     state.slabs[slab]["place"] = state.classes[pool]["next_place"]
     touch(state.listener, slab_at(state, slab) + layout.SLAB_EARLIER, 1)
@@ -144,7 +153,7 @@ def retire(state: State, heap: int, slab: int, cls: int) -> None:
     pool = pool_of(state, cls)
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_RETIRE, 1)
     freed_end_lines(state, slab)
-    touch(state.listener, slab_at(state, slab) + layout.SLAB_NEXT, 1)
+    touch(state.listener, pool_link_at(state, slab), 1)
     class_of_slab_lines(state, slab)
     state.slabs[slab]["owner"] = -1
     state.slabs[slab]["next"] = state.classes[pool]["retired"]
@@ -217,11 +226,18 @@ def release_slab(state: State, slab: int) -> None:
     state.slabs[slab]["committed"] = 0
 
 
+@hit_path
+def pool_link_at(state: State, slab: int) -> int:
+    """Return the address of the link that holds a slab in its pool."""
+    return slab_at(state, slab) + (layout.SLAB_OLDER if state.pool_swaps > 0 else layout.SLAB_NEXT)
+
+
 @kernel
 def class_of_slab_lines(state: State, slab: int) -> None:
     """Touch what a change of a slab's class touches: class, owner, and the classifier's byte."""
     touch(state.listener, slab_at(state, slab) + layout.SLAB_CLASS_NUMBER, 1)
     if state.owned == 1:
-        touch(state.listener, layout.POOL_LOCK, 1)
+        if state.pool_swaps == 0:
+            touch(state.listener, layout.POOL_LOCK, 1)
         touch(state.listener, slab_at(state, slab) + layout.SLAB_OWNER, 1)
     slab_lines(state, slab)

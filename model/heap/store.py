@@ -20,7 +20,8 @@ def take(state: State, heap: int, cls: int) -> int:
     left = want
     row = class_at(cls)
     counts = count_at(state, heap, cls)
-    touch(state.listener, row + layout.CLASS_STRIDE, 0)
+    if state.record_class_bytes == 0:
+        touch(state.listener, row + layout.CLASS_STRIDE, 0)
     touch(state.listener, row + layout.CLASS_FIRST, 0)
     if state.owned == 0:
         touch(state.listener, layout.POOL_LOCK, 1)
@@ -33,7 +34,8 @@ def take(state: State, heap: int, cls: int) -> int:
             choice_attach(state, store, slab)
         state.visits += 1
         touch(state.listener, slab_at(state, slab), 1)
-        touch(state.listener, slab_at(state, slab) + layout.SLAB_CLASS_NUMBER, 0)
+        if state.record_class_bytes > 0:
+            touch(state.listener, slab_at(state, slab) - layout.SLAB_CLASS_BYTES, 0)
         touch(state.listener, counts + layout.COUNT_CARVE, 1)
         touch(state.listener, counts + layout.COUNT_REUSE, 1)
         left -= take_freed(state, slab, cls, want - left, left)

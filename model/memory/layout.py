@@ -56,7 +56,12 @@ SLAB_OUT = 8
 SLAB_NEXT, SLAB_PREVIOUS, SLAB_CHILD, SLAB_NEWER, SLAB_OLDER, SLAB_OWNER, SLAB_EARLIER, SLAB_CLASS_NUMBER = range(
     16, 80, 8
 )
-"""struct slab; its counts (carved, freed, out, committed) come first, flags behind the class."""
+"""struct slab; its counts (carved, freed, out, committed) come first, flags behind the class.
+
+All these are counted from `carved`, which slab_at gives; a design may put the class's numbers before it,
+SLAB_CLASS_BYTES.
+"""
+SLAB_CLASS_BYTES = 16
 CLASS_BYTES = 72
 CLASS_STRIDE, CLASS_FIRST = 4, 8
 CLASS_RECIPROCAL, CLASS_CAPACITY, CLASS_LIST_CAPACITY = 16, 24, 28
@@ -163,5 +168,15 @@ def page_at(page: int) -> int:
 
 @hit_path
 def slab_at(state: State, slab: int) -> int:
-    """Return where a slab's record begins."""
-    return SLABS + int(state.slabs[slab]["place"]) * SLAB_BYTES
+    """Return where the counts of a slab's record begin."""
+    return record_at(state, int(state.slabs[slab]["place"])) + state.record_class_bytes
+
+
+@hit_path
+def record_at(state: State, place: int) -> int:
+    """Return where the record of the slab at this place begins: in a table, or in its superslab."""
+    record_bytes = SLAB_BYTES + state.record_extra
+    if state.head_slabs > 0:
+        inside = place % state.slabs_per_superslab
+        return SPAN + (place - inside) * state.slab_bytes + inside * record_bytes
+    return SLABS + place * record_bytes

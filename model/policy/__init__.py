@@ -29,11 +29,13 @@ from heapsmith.model.policy import (
     huge_cache,
     learner,
     lookup,
+    pool,
     populate,
     prewarm,
     release,
     remote,
     rounding,
+    slab_record,
 )
 
 Table = tuple[ModuleType, ...]
@@ -57,6 +59,8 @@ TABLES: dict[str, Table] = {
     "counting": counting.ROWS,
     "learner": learner.ROWS,
     "huge_cache": huge_cache.ROWS,
+    "slab_record": slab_record.ROWS,
+    "pool": pool.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 

@@ -164,6 +164,19 @@ def _store(plan: Plan, simulation: Simulated) -> Counts:
     yield "slab.superslab", simulation.counters.totals["superslabs"]
 
 
+def _atomic(plan: Plan, simulation: Simulated) -> int:
+    """Return the atomic instructions with which heaps that own slabs acquire and retire them.
+
+    A lock takes two with its release; a swap is one.
+    """
+    if not plan.design.row("remote").OWNED:
+        return 0
+    of, totals = simulation.counters.classes, simulation.counters.totals
+    moved = sum(of["acquire"]) + sum(of["retire"])
+    locked = (moved, totals["slabs"], totals["superslabs"])[plan.design.row("pool").SWAPS]
+    return moved + locked
+
+
 def _others(plan: Plan, simulation: Simulated) -> Counts:
     """Yield the work of large blocks, of calls besides the allocation and free in them, and of heaps."""
     totals, work = simulation.counters.totals, simulation.statistics.work
@@ -215,6 +228,7 @@ def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, flo
         "dispatch.stack": sum(count for name, count in happened.items() if name.startswith(BY_ROW)),
         "byte": work["copied_bytes"] + work["cleared_bytes"],
         "syscall": system_calls(simulation),
+        "atomic": _atomic(plan, simulation),
         "divide": work["given"] if plan.design.row("block_index").DIVIDES else 0,
         "release": totals["releases"] + totals["huge_unmap"],  # freeing pages takes longer
         **_misses(simulation),

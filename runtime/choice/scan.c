@@ -18,9 +18,9 @@ struct slab *choice_gives(struct class_slabs *slabs)
 {
     const size_t in_superslab = SUPERSLAB_BYTES / SLAB_BYTES;
     size_t mapped = __atomic_load_n(&hs_count.superslabs, __ATOMIC_RELAXED) * in_superslab;
-    size_t first = slabs->hot == NULL ? 0 : (size_t)(slabs->hot - hs_slabs) / in_superslab * in_superslab;
+    size_t first = slabs->hot == NULL ? 0 : slab_number(slabs->hot) / in_superslab * in_superslab;
     for (size_t looked = 0; looked < mapped; looked++) {
-        struct slab *slab = hs_slabs + (first + looked) % mapped;
+        struct slab *slab = slab_record((first + looked) % mapped);
         if (is_marked(slab, slabs))
             return slabs->hot = slab;
     }

@@ -8,7 +8,7 @@
 
 void classifier_set(const struct slab *slab, unsigned row)
 {
-    memset(slab_row((size_t)(slab - hs_slabs) * MAP_PAGES), (int)row, MAP_PAGES);
+    memset(slab_row(slab_number(slab) * MAP_PAGES), (int)row, MAP_PAGES);
 }
 
 void classifier_mark(void *const *blocks, uint32_t count, unsigned class)

@@ -4,7 +4,7 @@
 
 void classifier_set(const struct slab *slab, unsigned row)
 {
-    *slab_row((size_t)(slab - hs_slabs)) = (uint8_t)row;
+    *slab_row(slab_number(slab)) = (uint8_t)row;
 }
 
 void classifier_mark(void *const *blocks, uint32_t count, unsigned class)

@@ -3,17 +3,17 @@
 
 #include <string.h>
 
-static struct slab *class_pool[CLASS_COUNT]; /* LIFO each, under the pool lock */
+static union pool class_pool[CLASS_COUNT]; /* LIFO each, under the pool lock */
 static struct superslab class_superslab[CLASS_COUNT];
 
-struct slab **empties_pool(unsigned class)
+union pool *empties_pool(unsigned class)
 {
     return &class_pool[class];
 }
 
-struct slab *empties_retired(unsigned class)
+bool empties_reused(void)
 {
-    return class_pool[class];
+    return true;
 }
 
 struct superslab *empties_superslab(unsigned class)

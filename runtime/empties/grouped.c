@@ -5,17 +5,17 @@
 
 extern const uint32_t hs_pool[CLASS_COUNT];
 
-static struct slab *group_pool[CLASS_COUNT]; /* LIFO each, under the pool lock */
+static union pool group_pool[CLASS_COUNT]; /* LIFO each, under the pool lock */
 static struct superslab group_superslab[CLASS_COUNT];
 
-struct slab **empties_pool(unsigned class)
+union pool *empties_pool(unsigned class)
 {
     return &group_pool[hs_pool[class]];
 }
 
-struct slab *empties_retired(unsigned class)
+bool empties_reused(void)
 {
-    return group_pool[hs_pool[class]];
+    return true;
 }
 
 struct superslab *empties_superslab(unsigned class)

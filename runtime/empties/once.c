@@ -1,19 +1,18 @@
 /* Empties "once": retired slabs wait in one pool and never serve again; one superslab for all classes. */
 #include "empties/empties.h"
 
-static struct slab *spent; /* under the pool lock */
+static union pool spent; /* under the pool lock */
 static struct superslab superslab;
 
-struct slab **empties_pool(unsigned class)
+union pool *empties_pool(unsigned class)
 {
     (void)class;
     return &spent;
 }
 
-struct slab *empties_retired(unsigned class)
+bool empties_reused(void)
 {
-    (void)class;
-    return NULL;
+    return false;
 }
 
 struct superslab *empties_superslab(unsigned class)
@@ -24,6 +23,6 @@ struct superslab *empties_superslab(unsigned class)
 
 void empties_reset(void)
 {
-    spent = NULL;
+    spent.word = 0;
     superslab = (struct superslab){ 0 };
 }

@@ -1,18 +1,17 @@
 /* Empties "shared": one pool and one superslab for all classes. */
 #include "empties/empties.h"
 
-static struct slab *shared_pool; /* LIFO, under the pool lock */
+static union pool shared_pool; /* LIFO, under the pool lock */
 static struct superslab shared_superslab;
 
-struct slab **empties_pool(unsigned class)
+union pool *empties_pool(unsigned class)
 {
     return &shared_pool;
 }
 
-struct slab *empties_retired(unsigned class)
+bool empties_reused(void)
 {
-    (void)class;
-    return shared_pool;
+    return true;
 }
 
 struct superslab *empties_superslab(unsigned class)
@@ -22,6 +21,6 @@ struct superslab *empties_superslab(unsigned class)
 
 void empties_reset(void)
 {
-    shared_pool = NULL;
+    shared_pool.word = 0;
     shared_superslab = (struct superslab){ 0 };
 }

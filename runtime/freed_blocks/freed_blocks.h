@@ -3,6 +3,7 @@
 #pragma once
 
 #include "block_index/block_index.h"
+#include "slab_numbers.h"
 #include "span.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@ struct freed_place {
 
 static inline struct freed_place freed_place(struct slab *slab, unsigned class)
 {
-    return (struct freed_place){ marks_of(slab), block_index_by(class), (uintptr_t)slab_start(slab) + hs_class[class].first };
+    return (struct freed_place){ marks_of(slab), slab_index_by(slab, class), (uintptr_t)slab_start(slab) + hs_class[class].first };
 }
 
 static inline void freed_give(struct slab *slab, struct freed_place place, void *block)
@@ -30,10 +31,10 @@ static inline void freed_give(struct slab *slab, struct freed_place place, void 
 }
 
 /* `want` of them, at most slab->freed. */
-static inline void freed_take(struct slab *slab, void **blocks, uint32_t want)
+static inline void freed_take(struct slab *slab, unsigned class, void **blocks, uint32_t want)
 {
-    const size_t stride = hs_class[slab->class].stride;
-    char *first = slab_start(slab) + hs_class[slab->class].first;
+    const size_t stride = slab_stride(slab, class);
+    char *first = slab_start(slab) + hs_class[class].first;
     uint64_t *words = marks_of(slab);
     uint32_t taken = 0;
     for (size_t word = 0; taken < want; word++) {

@@ -19,8 +19,10 @@ static inline void freed_give(struct slab *slab, struct freed_place place, void 
 }
 
 /* `want` of them, at most slab->freed. */
-static inline void freed_take(struct slab *slab, void **blocks, uint32_t want)
+static inline void freed_take(struct slab *slab, unsigned class, void **blocks, uint32_t want)
 {
+    if (want == 0) /* the list's head may lie on another line than the counts */
+        return;
     struct block *newest = slab->list;
     for (uint32_t taken = 0; taken < want; taken++) {
         blocks[taken] = newest;

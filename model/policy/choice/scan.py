@@ -7,7 +7,7 @@ from typing import Any
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import slab_at
+from heapsmith.model.memory.layout import record_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 
@@ -40,7 +40,8 @@ def gives(state: State, store: int) -> int:
     touch(state.listener, layout.TOTAL_SUPERSLABS, 0)
     touch(state.listener, int(state.stores[store]["at"]), 1 if found >= 0 else 0)
     for looked in range(min(nearest + 1, mapped)):
-        touch(state.listener, layout.SLABS + (first + looked) % mapped * layout.SLAB_BYTES + layout.SLAB_CHILD, 0)
+        record = record_at(state, (first + looked) % mapped)
+        touch(state.listener, record + state.record_class_bytes + layout.SLAB_CHILD, 0)
         state.slabs_looked_at += 1
     if found >= 0:
         state.stores[store]["hot"] = found

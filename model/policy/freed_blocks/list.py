@@ -41,7 +41,7 @@ def give(state: State, slab: int, block: int, freed: int) -> None:
     """Push the block."""
     index = (block >> layout.INDEX_SHIFT) & layout.INDEX_MASK
     record_lines(state, slab)
-    if freed == 0:
+    if freed == 0 and state.record_class_bytes == 0:
         touch(state.listener, class_at(block & layout.CLASS_MASK) + layout.CLASS_FIRST, 0)
     touch(state.listener, slab_at(state, slab) + AT, 1)
     touch(state.listener, block_at(state, block), 1)

@@ -1,0 +1,13 @@
+"""What pools without a lock have in common: the designs that cannot have them."""
+
+from typing import Any
+
+
+def why_not_lock_free(design: Any, name: str) -> str | None:
+    """Return why slabs of this design cannot go to the pools without a lock, or None."""
+    remote, release = design.row("remote"), design.row("release")
+    if not remote.OWNED:
+        return f"pool: '{name}' cannot go with remote '{remote.NAME}', whose store has the lock already"
+    if release.AGES:
+        return f"pool: '{name}' cannot go with release '{release.NAME}', whose age queue needs the lock"
+    return None

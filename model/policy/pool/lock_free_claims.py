@@ -1,0 +1,19 @@
+"""Pools and superslabs without a lock: a new slab is claimed by a swap. Only mapping takes the lock."""
+
+from typing import Any
+
+from heapsmith.model.policy.pool.common import why_not_lock_free
+
+NAME = "lock_free_claims"
+SWAPS = 2
+NUMBERS = ("pool_swaps", "pool_claims")
+
+
+def why_not_with(design: Any) -> str | None:
+    """Return why slabs of this design cannot change hands without a lock, or None."""
+    return why_not_lock_free(design, NAME)
+
+
+def numbers(design: Any) -> dict[str, int]:
+    """Return what the library swaps instead of locking."""
+    return {"pool_swaps": 1, "pool_claims": 1}

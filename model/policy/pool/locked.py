@@ -1,0 +1,6 @@
+"""Pools under a lock: whoever acquires or retires a slab holds the pool lock meanwhile."""
+
+NAME = "locked"
+DEFAULT = True
+OFF = True
+SWAPS = 0

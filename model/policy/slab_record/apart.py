@@ -1,0 +1,30 @@
+"""Records apart: one table of the records of all slabs, parallel to the slab span."""
+
+from typing import Any
+
+import msgspec
+
+from heapsmith.model.policy.slab_record.common import Alignment, ClassNumbers, record_numbers
+
+NAME = "apart"
+DEFAULT = True
+OFF = True
+TABLE = True
+NUMBERS = ("record_class_bytes", "record_alignment", "record_extra")
+
+
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
+    """The records of all slabs lie in one table, apart from the blocks.
+
+    alignment: packed, or each record on lines of its own, which takes more memory and keeps threads
+    apart. class_numbers: a refill and a free read the numbers of the class in the plan's table, or a
+    copy in each record, so that they read more of the record and less of the table.
+    """
+
+    alignment: Alignment = "packed"
+    class_numbers: ClassNumbers = "plan"
+
+
+def numbers(design: Any) -> dict[str, int]:
+    """Return the numbers of the record."""
+    return record_numbers(design.slab_record) if design.slab_record else {}

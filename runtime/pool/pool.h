@@ -1,0 +1,88 @@
+/* Pool: how heaps take slabs out of the pools and superslabs that they share, and what they lock for that. */
+#pragma once
+
+#include "empties/empties.h"
+#include "locks.h"
+#include "remote/remote.h"
+
+#ifdef POOL_SWAPS
+#include "pool/swaps.h"
+#else
+/* Around all work on pools and superslabs, and around the mapping of superslabs inside that. */
+static inline void pool_enter(void)
+{
+    remote_lock_pool();
+}
+
+static inline void pool_leave(void)
+{
+    remote_unlock_pool();
+}
+
+static inline void pool_enter_map(void)
+{
+}
+
+static inline void pool_leave_map(void)
+{
+}
+
+/* A pool is a LIFO through `next`, under the pool lock. */
+static inline void pool_push(struct slab *slab)
+{
+    union pool *pool = empties_pool(slab->class);
+    slab->next = pool->top;
+    pool->top = slab;
+}
+
+/* The slab retired last; NULL: none serves. */
+static inline struct slab *pool_pop(unsigned class)
+{
+    union pool *pool = empties_pool(class);
+    struct slab *slab = empties_reused() ? pool->top : NULL;
+    if (slab != NULL)
+        pool->top = slab->next;
+    return slab;
+}
+
+/* Does something to slabs of the pools until so many bytes came of it. `newest` begins the list of all slabs. */
+static inline size_t pool_act(size_t (*action)(struct slab *slab), size_t wanted, struct slab *newest)
+{
+    size_t bytes = 0;
+    for (struct slab *slab = newest; slab != NULL && bytes < wanted; slab = slab->earlier)
+        bytes += slab->pooled ? action(slab) : 0;
+    return bytes;
+}
+#endif
+
+#ifdef POOL_CLAIMS
+#include "pool/claims.h"
+enum { CLAIMS_ALONE = 1 }; /* a superslab's next slab is taken without the lock */
+#else
+enum { CLAIMS_ALONE = 0 };
+
+
+/* The offset of the next slab. */
+static inline size_t superslab_next(const struct superslab *superslab)
+{
+    return superslab->next;
+}
+
+static inline void superslab_open(struct superslab *superslab, size_t next, size_t end)
+{
+    *superslab = (struct superslab){ next, end };
+}
+
+/* The next slab, which then begins the list of all slabs; NULL: none is left. Under the pool lock. */
+static inline struct slab *superslab_claim(struct superslab *superslab, struct slab **newest)
+{
+    if (superslab->next == superslab->end)
+        return NULL;
+    struct slab *slab = slab_record(superslab->next >> SLAB_SHIFT);
+    superslab->next += SLAB_BYTES;
+    slab->earlier = *newest;
+    *newest = slab;
+    count_own(&hs_count.slabs, 1);
+    return slab;
+}
+#endif
