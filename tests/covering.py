@@ -100,7 +100,7 @@ def covering_designs() -> list[Design]:
         for place, field in enumerate(FACTORS):
             if not any(one.startswith(f"{field}=") for one in pair):
                 others = [(*rows[:place], name, *rows[place + 1 :]) for name in FACTORS[field]]
-                able = [one for one in others if one == rows or _design(one, 0).why_not_valid() is None]
+                able = [one for one in others if one == rows or _is_legal(one)]
                 rows = max(able, key=lambda one: (len(missing & _pairs(one)), -sum(used[row] for row in one)))
         missing -= _pairs(rows)
         used.update(rows)
@@ -114,18 +114,23 @@ def _completed(pair: tuple[str, str]) -> tuple[str, ...] | None:
     choices = (
         (fixed[field],) if field in fixed else names if field in CORE else names[:1] for field, names in FACTORS.items()
     )
-    return next((rows for rows in product(*choices) if _design(rows, 0).why_not_valid() is None), None)
+    return next((rows for rows in product(*choices) if _is_legal(rows)), None)
+
+
+@cache
+def _is_legal(rows: tuple[str, ...]) -> bool:
+    """Say whether a design may have these rows together."""
+    return _design(rows, 0).why_not_valid() is None
 
 
 def of_each_row(count: int) -> list[Design]:
-    """So many of the covering designs, such that they use as many rows of the tables as so many can."""
-    return list(
-        max(combinations(covering_designs(), count), key=lambda designs: len(set().union(*map(_rows, designs))))
-    )
+    """Return the first `count` of `with_every_row`."""
+    return with_every_row()[:count]
 
 
+@cache
 def with_every_row() -> list[Design]:
-    """Some of the covering designs that together use every row of FACTORS."""
+    """Covering designs that together use every row of FACTORS; each adds the most rows to those before."""
     missing = set().union(*map(_rows, covering_designs()))
     chosen: list[Design] = []
     while missing:
