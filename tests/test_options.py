@@ -66,7 +66,8 @@ def test_report_has_every_counter_under_the_models_name(checked: bool) -> None:
     assert sum(found["refilled"] for found in report["classes"]) >= MOVES
     assert report["foreign"] == {"count": 0, "callers": []}
     assert 0 < report["counters"]["committed"] <= report["counters"]["committed_peak"]
-    assert 1 << 16 < report["rss_bytes"] <= report["peak_rss_bytes"] < 1 << 30
+    assert 1 << 16 < report["rss_bytes"] < 1 << 30
+    assert report["rss_bytes"] <= report["peak_rss_bytes"]  # a child of fork begins with its parent's peak
 
 
 def test_without_the_variable_nothing_is_printed() -> None:

@@ -86,7 +86,7 @@ def test_an_address_that_differs(shop: Workshop, trace: Path) -> None:
     assert row.difference is not None
     assert row.difference.event == 0
     assert row.difference.what == "address"
-    assert "superslab 0, slab 0" in row.difference.expected
+    assert "superslab 0, slab" in row.difference.expected
 
 
 def test_a_counter_that_differs_names_the_event_that_moved_it(shop: Workshop, trace: Path) -> None:
@@ -115,8 +115,8 @@ def test_an_equation_that_does_not_hold(shop: Workshop, trace: Path) -> None:
         shop,
         trace,
         "front/array_stack.c",
-        "stack_hold(heap, class, plan->capacity - plan->flush + 1);",
-        "stack_hold(heap, class, plan->capacity + 1);",
+        "stack_hold(heap, class, capacity - plan->flush + 1);",
+        "stack_hold(heap, class, capacity + 1);",
     )
     assert row.difference is not None
     assert row.difference.event is not None

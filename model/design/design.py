@@ -58,15 +58,7 @@ if TYPE_CHECKING:
     SlabRecord: TypeAlias = msgspec.Struct
     Pool: TypeAlias = str
 else:
-    Front, Release, Hardening, Classifier, SlabChoice, Empties, Remote, Foreign = map(
-        _choice_of,
-        ("front", "release", "hardening", "classifier", "slab_choice", "empties", "remote", "foreign"),
-    )
-    Prewarm, Populate, Growth, Rounding, SizeLookup, BlockIndex, FreedBlocks, HugeCache = map(
-        _choice_of,
-        ("prewarm", "populate", "growth", "rounding", "size_lookup", "block_index", "freed_blocks", "huge_cache"),
-    )
-    Counting, Learner, SlabRecord, Pool = map(_choice_of, ("counting", "learner", "slab_record", "pool"))
+    globals().update({field.title().replace("_", ""): _choice_of(field) for field in policy.TABLES})
 Thp = Literal["system", "always", "grown", "never"]
 THPS: tuple[str, ...] = get_args(Thp)
 

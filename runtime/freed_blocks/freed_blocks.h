@@ -8,7 +8,9 @@
 
 #include <string.h>
 
-#ifndef FREED_BLOCKS
+#ifdef FREED_LIST
+#include "freed_blocks/list.h"
+#else
 /* What a give needs of the slab besides its record. */
 struct freed_place {
     uint64_t *words;

@@ -6,7 +6,7 @@ static struct huge kept[HUGE_KEPT_MAPPINGS + 1]; /* the oldest first; one more t
 static uint64_t stamps[HUGE_KEPT_MAPPINGS + 1];
 static unsigned held;
 static size_t held_pages;
-static uint64_t now;
+static uint64_t freed_ever; /* huge blocks that came to wait */
 
 bool huge_cache_keeps(size_t pages)
 {
@@ -16,7 +16,7 @@ bool huge_cache_keeps(size_t pages)
 void huge_cache_put(struct huge mapping)
 {
     kept[held] = mapping;
-    stamps[held++] = ++now;
+    stamps[held++] = ++freed_ever;
     held_pages += mapping.pages;
 }
 
@@ -44,7 +44,7 @@ struct huge huge_cache_take(size_t pages)
 struct huge huge_cache_gone(bool all)
 {
     bool goes = held > 0 && (all || held > HUGE_KEPT_MAPPINGS || held_pages > HUGE_KEPT_BYTES / PAGE_BYTES ||
-                             now - stamps[0] >= HUGE_DELAY);
+                             freed_ever - stamps[0] >= HUGE_DELAY);
     return goes ? leave_cache(0) : (struct huge){ 0 };
 }
 

@@ -4,6 +4,8 @@ The program has just used such a block, so its line is near. Each give writes to
 take reads it, and a slab's blocks come out in no order of addresses. There is no bitmap.
 """
 
+from typing import Any
+
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import block_at, class_at, slab_at
@@ -13,8 +15,14 @@ from heapsmith.model.policy.freed_blocks.common import record_lines
 
 NAME = "list"
 MARKS = False
+NUMBERS = ("freed_list",)
 AT = layout.SLAB_NEWER
 """The place of the head in a slab's record: while the slab is in no pool, the age queue does not need it."""
+
+
+def numbers(design: Any) -> dict[str, int]:
+    """Return the flag by which the runtime takes the list."""
+    return {"freed_list": 1}
 
 
 def words(blocks: int) -> int:

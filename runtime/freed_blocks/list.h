@@ -1,7 +1,7 @@
 /* Freed blocks "list": a LIFO through the blocks' first words, of whoever has the slab's store. */
-#include "links.h"
+#pragma once
 
-#define FREED_BLOCKS 1
+#include "links.h"
 
 struct freed_place { /* the record has the head */
 };
