@@ -216,6 +216,20 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [*(work / "wheel").glob("*.whl"), *(work / "again").glob("*.whl")]
 
 
+STATIC = re.compile(r"^static (?!inline)[^(={;]*?\b(\w+)(?:\[[^\]]*\])*(?: = [^;]*)?;", re.MULTILINE)
+
+
+def test_static_variables_of_the_runtime_have_names_of_their_own() -> None:
+    """All of a library is one unit, in which C makes one variable of two declarations of one name."""
+    owners: dict[str, list[Path]] = {}
+    for source in sorted((ROOT / "runtime").rglob("*.c")):
+        if source.relative_to(ROOT / "runtime").parts[0] not in ("recorder", "replay", "verify"):
+            for name in STATIC.findall(source.read_text()):
+                owners.setdefault(name, []).append(source)
+    assert len(owners) > 20
+    assert {name: files for name, files in owners.items() if len(files) > 1} == {}
+
+
 def test_every_file_reaches_the_wheel(wheels: list[Path]) -> None:
     assert len(wheels) == 2
     wanted = {
