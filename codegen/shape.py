@@ -15,7 +15,7 @@ from heapsmith.model.policy.emitted import Function
 HELPERS = frozenset(
     {"count_checked", "size_to_class", "slab_of", "in_slab_span", "hs_stack_popped", "hs_stack_pushed"}
     | {"hs_write_header", "link_set", "link_next", "link_decoded", "link_take", "hs_born", "hs_dies", "hs_is_live"}
-    | {"count_own", "word_set", "word_subtract"}
+    | {"count_own", "word_set", "word_subtract", "word_add", "hs_slab_pop", "hs_slab_push"}
 )
 """Inline functions that hot functions may call. They have no loop and call only each other."""
 
@@ -97,7 +97,7 @@ def _of_class(plan: Plan, name: str, row: ClassPlan, function: Function) -> Expe
     names = own | ({f"SLOT_{row.size}"} if policy.row("front", row.front.kind).CODE.has_slots else set())
     learned = f"heap->front[CLASS_{row.size}].capacity" if row.numbers.get("learn_most") else row.front.capacity
     test = function.test.format(capacity=learned)
-    return Expected((function.leaves,), (test,), calls, names, frozenset({0, 1, row.front.capacity}))
+    return Expected((function.leaves,), (test,), calls, names, frozenset({0, 1, row.front.capacity, row.blocks}))
 
 
 def audit_shape(plan: Plan, unit: Unit) -> list[Row]:

@@ -130,7 +130,7 @@ def of_each_row(count: int) -> list[Design]:
 
 @cache
 def with_every_row() -> list[Design]:
-    """Covering designs that together use every row of FACTORS; each adds the most rows to those before."""
+    """Covering designs that together use every front and row of FACTORS; each adds the most to those before."""
     missing = set().union(*map(_rows, covering_designs()))
     chosen: list[Design] = []
     while missing:
@@ -147,7 +147,8 @@ def soon(values: Iterable[object], first: Sequence[object]) -> list[Any]:
 
 
 def _rows(design: Design) -> set[tuple[str, str]]:
-    return set(zip(FACTORS, rows_of(design), strict=True))
+    fronts = {("front", str(rule.front.__struct_config__.tag)) for rule in design.class_front}
+    return fronts | set(zip(FACTORS, rows_of(design), strict=True))
 
 
 def all_designs() -> list[Design]:
@@ -236,7 +237,11 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         chosen["superslab_bytes"] = HUGE_PAGE
         chosen |= {"thp_slabs_from_bytes": HUGE_PAGE, "thp_runs_from_bytes": HUGE_PAGE}
     always = [row for row in policy.TABLES["front"] if row.NAME in ("none", "two_level")]
+    of = {field: policy.row(field, row) for field, row in zip(FACTORS, rows, strict=True) if field in policy.TABLES}
+    slabs_serve = of["remote"].OWNED and not of["freed_blocks"].MARKS and hasattr(of["slab_choice"], "HAS_HOT")
+    slabs_serve = slabs_serve and not (of["classifier"].HEADER_BYTES and of["hardening"].TAIL_BYTES)
     others = [row for row in policy.TABLES["front"] if row not in always]
+    others = [row for row in others if slabs_serve or not hasattr(row, "why_not_with")]
     turned = [*always, *(others[(place + index) % len(others)] for place in range(len(others)))]
     fronts = [_with_numbers(row, numbers) for row in turned]
     by_class = [{"sizes": [size], "front": fronts[place % len(fronts)]} for place, size in enumerate(chosen["sizes"])]

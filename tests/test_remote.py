@@ -7,6 +7,7 @@ from program import Program, plain_and_compiled
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.front import owned_slab as front_owned_slab
 from heapsmith.model.policy.front import two_level as front_two_level
 from heapsmith.model.policy.release import keep as release_keep
 from heapsmith.model.policy.remote import owner_list, owner_mutex, owner_queue
@@ -120,14 +121,36 @@ def test_a_thread_that_only_frees_drains_too(compiled: bool, kind: ModuleType) -
 
 
 def test_a_thread_allocates_from_its_own_current_slab(compiled: bool) -> None:
-    program = Program(compiled, [1024], remote="owner_list", freed_blocks="list")
+    owned = front_owned_slab.Params()
+    program = Program(compiled, [1024], front=owned, remote="owner_list", freed_blocks="list")
     assert program.malloc("a b c", 1024, thread=0) == [0, 1024, 2048]
     assert program.malloc("d", 1024, thread=1) == 4096  # a slab of its own
-    program.free("b", thread=0)  # at once into the slab
+    program.free("b", thread=0)  # at once on the slab's list
     program.free("a", thread=1)  # to the owner of its slab
     assert program.malloc("e", 1024, thread=1) == 5120
-    assert program.malloc("f g h i", 1024, thread=0) == [0, 1024, 3072, 8192]  # the list first, then the slab
-    assert program.counts(0, "direct", "remote", "drained", "acquire", "reuse") == (2, 1, 1, 3, 2)
+    assert program.malloc("f", 1024, thread=0) == 1024  # a hit
+    assert program.malloc("g", 1024, thread=0) == 0  # a miss, which drains; then a hit
+    assert program.counts(0, "hit0", "push", "direct", "refill", "remote", "drained") == (2, 2, 0, 5, 1, 1)
+    assert program.malloc("h i", 1024, thread=0) == [3072, 8192]  # slab 0 is full, slab 2 hot
+    program.free("c", thread=0)  # slab 0 had no free block: the store takes it
+    program.free("h", thread=0)
+    program.free("i", thread=0)  # the hot slab may be empty
+    assert program.counts(0, "push", "direct", "retire") == (4, 1, 0)
+    program.free("f", thread=0)
+    program.free("g", thread=0)  # the last block of slab 0, which goes
+    assert program.counts(0, "push", "direct", "retire") == (5, 2, 1)
+    assert program.malloc("j k l", 1024, thread=0) == [8192, 9216, 10240]
+    assert program.counts(0, "hit0", "reuse", "carve") == (3, 0, 9)
+
+
+def test_the_last_freed_block_of_a_full_slab_comes_from_the_store(compiled: bool) -> None:
+    owned = front_owned_slab.Params()
+    program = Program(compiled, [1024], front=owned, remote="owner_list", freed_blocks="list")
+    assert program.malloc("a b c d e f g h", 1024)[-1] == 7168  # two full slabs
+    program.free("b c", thread=0)  # slab 0 is available, and hot at the next take
+    assert program.counts(0, "push", "direct") == (1, 1)
+    assert program.malloc("i j", 1024) == [2048, 1024]  # no hot slab; then its last block
+    assert program.counts(0, "hit0", "reuse") == (0, 2)
 
 
 def test_owner_list_without_front(compiled: bool) -> None:

@@ -330,6 +330,10 @@ def tail_bytes(design: Design) -> int:
 
 def _why_not_fronts(design: Design) -> str | None:
     seen: set[int] = set()
+    for params in (design.front, *(exception.front for exception in design.class_front)):
+        check = getattr(row_of(params), "why_not_with", None)
+        if check and (reason := check(design)):
+            return str(reason)
     for index, exception in enumerate(design.class_front):
         path = f"class_front[{index}]"
         for size in exception.sizes:

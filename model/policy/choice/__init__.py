@@ -1,6 +1,7 @@
 """Slab choice: which slab of a class serves a refill (docs/machine.md section 5).
 
-A row has the kernels below, and `members(state, store)` for checks. `store` is the index of a
+A row has the kernels below, and `members(state, store)` for checks. HAS_HOT, if it has it, says that
+the store's hot slab is always available. `store` is the index of a
 store's class.
 """
 

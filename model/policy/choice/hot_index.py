@@ -7,6 +7,7 @@ from heapsmith.model.policy.choice.common import push
 from heapsmith.model.policy.choice.hot import attach, gives, members, remove
 
 NAME = "hot_index"
+HAS_HOT = True
 DEFAULT = True
 
 __all__ = ["add", "attach", "gives", "lets_go", "members", "remove"]

@@ -47,10 +47,16 @@ def take(state: State, slab: int, cls: int, at: int, count: int) -> None:
 @hit_path
 def give(state: State, slab: int, block: int, freed: int) -> None:
     """Push the block."""
-    index = (block >> layout.INDEX_SHIFT) & layout.INDEX_MASK
     record_lines(state, slab)
     if freed == 0 and state.record_class_bytes == 0:
         touch(state.listener, class_at(block & layout.CLASS_MASK) + layout.CLASS_FIRST, 0)
+    link(state, slab, block)
+
+
+@hit_path
+def link(state: State, slab: int, block: int) -> None:
+    """Make the block the newest of the slab's list."""
+    index = (block >> layout.INDEX_SHIFT) & layout.INDEX_MASK
     touch(state.listener, slab_at(state, slab) + AT, 1)
     touch(state.listener, block_at(state, block), 1)
     state.marks[slab * state.slab_words + index] = state.slabs[slab]["low"]
