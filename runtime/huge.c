@@ -132,7 +132,7 @@ static size_t unmap_waiting(bool all)
     return bytes;
 }
 
-/* A block in a mapping that waited, cut to so many pages; NULL if none fits. */
+/* A block in a mapping that waited, cut to `pages`; NULL if none fits. */
 static void *reuse(size_t pages)
 {
     hs_lock_large();

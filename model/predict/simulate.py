@@ -145,7 +145,7 @@ def feed_all(reader: TraceReader, followers: Sequence[Follower], what: str, prog
 def feed_chunks(
     chunks: Iterable[Chunk], followers: Sequence[Follower], what: str, progress: Progress | None, events: int
 ) -> None:
-    """Feed chunks of so many events to all followers, with progress as `what`."""
+    """Feed chunks to all followers, with progress as `what` out of `events`."""
     done = 0
     for chunk in chunks:
         for follower in followers:
@@ -171,7 +171,7 @@ def _warmed(plan: Plan, hardware: Hardware | None, application: Application, rar
 
 
 def simulation(simulator: Simulator, operations: int, hardware: Hardware | None) -> Simulation:
-    """Return what a simulator found in the events so far, of which so many are operations."""
+    """Return what a simulator found in the events so far; `operations` of them are operations."""
     counters, statistics = simulator.counters(), simulator.statistics()
     touches = simulator.listener.counts() if simulator.listener else None
     design, peak = simulator.plan.design, counters.totals["committed_peak"]

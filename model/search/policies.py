@@ -79,7 +79,7 @@ class Arm:
         self.ns, self.peak = 0.0, 0
 
     def measure(self, operations: int) -> float:
-        """Take time and memory up to here, after so many operations; return the slice's time."""
+        """Take time and memory up to here, after `operations` in all; return the slice's time."""
         found = simulation(self.simulator, operations, self.hardware)
         assert found.price is not None
         before, self.ns, self.peak = self.ns, found.price.allocator_ns_per_op * operations, found.committed_peak
@@ -153,7 +153,7 @@ def _why(best: Arm, reference: Arm, arms: int, seed: int) -> Reason:
 
 
 def draw(base: Design, arms: int, seed: int, name: str) -> list[tuple[Design, dict[str, Any]]]:
-    """Return so many different legal designs, if there are, with the values of CHOICES that each has."""
+    """Return up to `arms` different legal designs, with the values of CHOICES that each has."""
     every = [dict(zip(CHOICES, values, strict=True)) for values in product(*CHOICES.values())]
     random.Random(seed).shuffle(every)
     found: dict[str, tuple[Design, dict[str, Any]]] = {}

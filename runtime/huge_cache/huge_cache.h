@@ -17,7 +17,7 @@ struct huge {
 #ifdef HUGE_KEPT_BYTES
 bool huge_cache_keeps(size_t pages);        /* would a freed mapping so long wait? Without the lock */
 void huge_cache_put(struct huge mapping);   /* it waits */
-struct huge huge_cache_take(size_t pages);  /* the newest that fits so many; no start: none does */
+struct huge huge_cache_take(size_t pages);  /* the newest that fits; no start: none does */
 struct huge huge_cache_gone(bool all);      /* the oldest, if it waited too long, too many wait, or all must go */
 size_t huge_cache_bytes(size_t *mappings);
 void huge_cache_check(void); /* checked build */
