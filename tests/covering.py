@@ -244,7 +244,10 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     others = [row for row in others if slabs_serve or not hasattr(row, "why_not_with")]
     turned = [*always, *(others[(place + index) % len(others)] for place in range(len(others)))]
     fronts = [_with_numbers(row, numbers) for row in turned]
-    by_class = [{"sizes": [size], "front": fronts[place % len(fronts)]} for place, size in enumerate(chosen["sizes"])]
+    by_class: list[dict[str, Any]] = []
+    for place, size in enumerate(chosen["sizes"]):
+        alone = hasattr(turned[place % len(turned)], "why_not_with") and 3 * size > chosen["slab_bytes"] - 16
+        by_class.append({"sizes": [size], "front": fronts[0 if alone else place % len(fronts)]})
     small_spans = {"slab_span_bytes": 1 << 28, "run_span_bytes": 1 << 28}
     return msgspec.convert({"name": f"covering-{index}", "class_front": by_class, **chosen, **small_spans}, Design)
 

@@ -15,6 +15,7 @@ from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.design.plan import make_plan
 
 FOLDER = Path(__file__).parent / "behaviours"
 SOURCES = sorted([*FOLDER.glob("*.c"), *FOLDER.glob("*.cpp")])
@@ -67,9 +68,12 @@ def faults(library: Path | None) -> dict[str, str]:
     return {name: text for name, text in found.items() if text is not None}
 
 
-GROWS = ("memory_out_of_small", "thread_short_lives")
-"""What cannot hold where an empty slab never serves again."""
+GROWS = ("memory_out_of_small", "memory_out_mixed_sizes", "thread_short_lives")
+"""What cannot hold in bounded time or memory where an empty slab never serves again."""
 
+
+HEADS = ("malloc_trim_gives_back",)
+"""What cannot hold where slabs of a page have their records in the first page of each superslab: that page stays."""
 
 LENDS = ("realloc_same_size",)
 """What cannot hold where a class of over twice the size lends a block: realloc shrinks it (section 9)."""
@@ -77,7 +81,8 @@ LENDS = ("realloc_same_size",)
 
 def kept_out(design: Design) -> Sequence[str]:
     """The behaviours that a design cannot have."""
-    return (GROWS if design.empties == "once" else ()) + (LENDS if design.rounding is not None else ())
+    heads = HEADS if make_plan(design).numbers.get("head_slabs") else ()
+    return (GROWS if design.empties == "once" else ()) + (LENDS if design.rounding is not None else ()) + heads
 
 
 def expect_all(library: Path, *, but: Sequence[str] = ()) -> None:

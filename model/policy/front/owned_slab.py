@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from heapsmith.model.compile.kernel import hit_path, kernel
+from heapsmith.model.constants import first_bytes
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at, slab_at
 from heapsmith.model.memory.state import State
@@ -54,6 +55,11 @@ def why_not_with(design: Any) -> str | None:
         return f"slab_choice: '{choice.NAME}' cannot go with front '{NAME}'; expected a choice with a hot slab"
     if design.row("classifier").HEADER_BYTES and design.row("hardening").TAIL_BYTES:
         return f"hardening: '{design.row('hardening').NAME}' cannot go with headers and front '{NAME}'"
+    header = design.row("classifier").HEADER_BYTES
+    room = design.slab_bytes - first_bytes(header) + header
+    alone = [size for size in design.sizes if isinstance(design.front_of(size), Params) and 2 * size > room]
+    if alone:
+        return f"slab_bytes: a slab of {design.slab_bytes} has one block of {alone[0]}; front '{NAME}' expects two"
     return None
 
 
