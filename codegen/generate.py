@@ -85,10 +85,7 @@ def _sources_of(kinds: list[str], room: Path) -> list[Path]:
 
 def _kinds(plan: Plan) -> dict[str, list[str]]:
     """The kinds of policy in use, by the folder of their files; none where a design has no such policy."""
-    fields: tuple[str, ...] = ("classifier", "empties", "remote", "release", "foreign", "hardening")
-    fields += ("prewarm", "populate", "growth", "rounding", "block_index", "freed_blocks", "counting", "learner")
-    fields += ("huge_cache", "slab_record", "pool")
-    kinds = {field: [plan.design.row(field).NAME] if getattr(plan.design, field) else [] for field in fields}
+    kinds = {field: [plan.design.row(field).NAME] if getattr(plan.design, field) else [] for field in policy.TABLES}
     kinds["foreign"] += getattr(plan.design.row("foreign"), "WITH", ())
     kinds["lookup"] = [plan.design.row("size_lookup").NAME]
     return kinds | {"choice": [plan.design.slab_choice], "front": sorted({row.front.kind for row in plan.classes})}

@@ -5,6 +5,7 @@
 #include "span.h"
 
 #ifdef RECORD_CLASS_BYTES
+/* The slab has a class now. */
 static inline void slab_sized(struct slab *slab, unsigned class)
 {
     slab->stride = hs_class[class].stride;
@@ -27,7 +28,6 @@ static inline uint64_t slab_index_by(const struct slab *slab, unsigned class)
     return slab->index_by;
 }
 #else
-/* The slab has a class now. */
 static inline void slab_sized(struct slab *slab, unsigned class)
 {
 }

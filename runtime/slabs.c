@@ -3,7 +3,7 @@
 #include "slabs.h"
 
 #include "classifier/classifier.h"
-#include "empties/empties.h"
+#include "empties/first.h"
 #include "freed_blocks/freed_blocks.h"
 #include "growth/growth.h"
 #include "hardening/hardening.h"
@@ -273,22 +273,13 @@ size_t slabs_reclaim(size_t wanted)
     return to_pooled(seal, wanted);
 }
 
-/* Does no class before this one share its superslab? */
-static bool is_first_of_superslab(unsigned class)
-{
-    for (unsigned other = 0; other < class; other++)
-        if (empties_superslab(other) == empties_superslab(class))
-            return false;
-    return true;
-}
-
 /* Committed to slabs that no class has had yet: on huge pages they come a superslab at a time. */
 static size_t committed_ahead(void)
 {
     size_t bytes = 0;
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
         const struct superslab *superslab = empties_superslab(class);
-        if (is_first_of_superslab(class))
+        if (empties_first(class))
             for (size_t slab = superslab_next(superslab); slab < superslab->end; slab += SLAB_BYTES)
                 bytes += word_look(&slab_record(slab >> SLAB_SHIFT)->committed);
     }

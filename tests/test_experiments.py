@@ -133,9 +133,8 @@ def test_a_row_that_does_not_hold_is_noticed() -> None:
     assert len(mechanisms.faults("M0", one)) == 3
 
 
+@pytest.mark.skipif(which("valgrind") is None, reason="valgrind is not installed")
 def test_profiles_add_up_and_agree(tmp_path: Path) -> None:
-    if which("valgrind") is None:
-        pytest.skip("no valgrind")
     trace = random_trace(tmp_path / "t.hst", 6000, 5)
     arms = [profile.Arm("default", load("default"), library_of(load("default")))]
     (shares,) = profile.profiled("E5", BOOK.experiments["E5"], "t", trace, arms, load_hardware())

@@ -1,17 +1,18 @@
 """Validate: predictions for designs on traces, compared with replays under their libraries."""
 
-import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shutil import which
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, time_cells
 from heapsmith.bench.calibrate.weather import Timed, Yards
+from heapsmith.bench.common.counts import read_report
 from heapsmith.bench.common.parallel import in_parallel
 from heapsmith.bench.common.rounds import Figure, Progress, quiet
 from heapsmith.bench.peers.peers import Library
@@ -185,12 +186,9 @@ def _counters_of(cell: Cell, stats: Path) -> dict[str, int]:
     environment = {**os.environ, "HEAPSMITH": f"stats={stats}"}
     library = Library(cell.plan.design.name, cell.library, "")
     replay_once(cell.script, library, env=environment)
-    found: dict[str, Any] = json.loads(stats.read_text())
-    counters: dict[str, int] = dict(found["counters"])
-    for row in found["classes"]:
-        for name, count in row.items():
-            if isinstance(count, int):
-                counters[name] = counters.get(name, 0) + count
+    counters: Counter[str] = Counter()
+    for one in read_report(stats).counts:
+        counters[one.name] += one.count
     return counters
 
 

@@ -45,7 +45,7 @@ static inline struct slab *pool_pop(unsigned class)
     return slab;
 }
 
-/* Does something to slabs of the pools until so many bytes came of it. `newest` begins the list of all slabs. */
+/* Does `action` to slabs of the pools until this gave `wanted` bytes. `newest` begins the list of all slabs. */
 static inline size_t pool_act(size_t (*action)(struct slab *slab), size_t wanted, struct slab *newest)
 {
     size_t bytes = 0;
@@ -60,7 +60,6 @@ static inline size_t pool_act(size_t (*action)(struct slab *slab), size_t wanted
 enum { CLAIMS_ALONE = 1 }; /* a superslab's next slab is taken without the lock */
 #else
 enum { CLAIMS_ALONE = 0 };
-
 
 /* The offset of the next slab. */
 static inline size_t superslab_next(const struct superslab *superslab)

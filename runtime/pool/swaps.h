@@ -7,7 +7,7 @@
  * between two instructions). Links are atomic, for a pop may read one while a push writes it. Records stay memory for ever. */
 #pragma once
 
-#include "empties/empties.h"
+#include "empties/first.h"
 #include "locks.h"
 
 enum { TAG_SHIFT = 27 };
@@ -82,15 +82,14 @@ static inline struct slab *pool_pop_all(uintptr_t *pool)
     return pool_top(word);
 }
 
-/* Does something to slabs of the pools, which are empty meanwhile, until so many bytes came of it. */
+/* Does `action` to slabs of the pools, which are empty meanwhile, until this gave `wanted` bytes. */
 static inline size_t pool_act(size_t (*action)(struct slab *slab), size_t wanted, struct slab *newest)
 {
     size_t bytes = 0;
-    uintptr_t *pool = NULL;
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
-        if (pool == &empties_pool(class)->word)
+        if (!empties_first(class))
             continue;
-        pool = &empties_pool(class)->word;
+        uintptr_t *pool = &empties_pool(class)->word;
         struct slab *first = pool_pop_all(pool), *last = NULL;
         for (struct slab *slab = first; slab != NULL; slab = slab->older) {
             bytes += bytes < wanted ? action(slab) : 0;
