@@ -117,3 +117,22 @@ def test_items_become_those_of_pointers() -> None:
         assert run(rows, state, np.array([[0, 7, 8], [1, 9, 10]])) == 2 + 4 + 1
         twins.append((rows.tolist(), state.tolist()))
     assert twins[0] == twins[1] == ([(1, 2), (10, 4)], [(5 + 3 + 8, 6)])
+
+
+@mark
+def chosen(values: Ints, number: int) -> int:
+    """Has conditions that ON decides, whole or in part."""
+    if ON == 1 and number > 2:
+        noted(values, values, 0, 1)
+    if ON == 0 or number > 2:
+        told(values, number)
+        return noted(values, values, 0, 2) if ON == 1 else number
+    return noted(values, values, 0, 3)
+
+
+def test_a_condition_is_decided_by_one_of_its_parts() -> None:
+    idle = left_of(told, {})
+    left = left_of(chosen, {"told": idle, "noted": left_of(noted, {"told": idle})})
+    assert "noted" not in left.code.co_names
+    on = left_of(chosen, {"told": idle, "noted": left_of(noted, {"told": idle})}, on=1)
+    assert "noted" in on.code.co_names

@@ -32,8 +32,9 @@ def dispatched(
     """Return a kernel that calls `function` of one row; rows without it have `default`.
 
     All rows' functions have the same parameters. code: the expression for the row's code. hit: a
-    compiled kernel becomes part of its callers. Raises TypeError if a row lacks both the function
-    and a default, or has other parameters.
+    compiled kernel becomes part of its callers. A row with RARE serves only designs in which
+    `state.rare_rows` is 1, so that the event loop of the others is compiled without it. Raises
+    TypeError if a row lacks both the function and a default, or has other parameters.
     """
     room = rows[0].__name__.rsplit(".", 2)[1]
     name = f"{room}_{function}"
@@ -41,7 +42,8 @@ def dispatched(
     signatures = {str(inspect.signature(one).replace(return_annotation=None)) for one in functions if one}
     if None in functions or len(signatures) > 1:
         raise TypeError(f"{name}: expected the same function of every row, found {', '.join(sorted(signatures))}")
-    source = _source(name, functions, code)
+    tests = [f"{'state.rare_rows > 0 and ' * hasattr(row, 'RARE')}{code} == {place}" for place, row in enumerate(rows)]
+    source = _source(name, functions, tests)
     file = f"<{name} of {', '.join(row.NAME for row in rows)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     space = functions[0].__globals__ | {_callee(one): one for one in functions}
@@ -53,19 +55,23 @@ def _callee(function: FunctionType) -> str:
     return f"{function.__module__.rsplit('.', 1)[1]}_{function.__name__}"
 
 
-def _source(name: str, functions: Sequence[FunctionType], code: str) -> str:
-    """Return Python with a branch for each function; the function of most rows comes last."""
+def _source(name: str, functions: Sequence[FunctionType], tests: Sequence[str]) -> str:
+    """Return Python with a branch for each function; the function of most rows comes last.
+
+    tests: for each row, the condition that it serves. A variable for the code would hide from the
+    pruner (model/compile/prune.py) that a condition is known.
+    """
     parameters = inspect.signature(functions[0]).parameters
     state = parameters["state"].annotation.__name__
     typed = [f"state: {state}" if word == "state" else word for word in parameters]
     acts = inspect.signature(functions[0]).return_annotation is None
-    codes = {one: [place for place, row in enumerate(functions) if row is one] for one in functions}
-    ordered = sorted(codes, key=lambda one: len(codes[one]))
-    lines = [f"def {name}({', '.join(typed)}):", f'    """{name} of one row."""', f"    code = {code}"]
+    served = {one: [test for test, row in zip(tests, functions, strict=True) if row is one] for one in functions}
+    ordered = sorted(served, key=lambda one: len(served[one]))
+    lines = [f"def {name}({', '.join(typed)}):", f'    """{name} of one row."""']
     if functions[0] is ordered[-1] and len(ordered) > 1 and not acts:  # most designs have the first row
-        lines += ["    if code == 0:", f"        return {_callee(functions[0])}({', '.join(parameters)})"]
+        lines += [f"    if {tests[0]}:", f"        return {_callee(functions[0])}({', '.join(parameters)})"]
     for one in ordered:
-        test = " or ".join(f"code == {place}" for place in codes[one])
+        test = " or ".join(served[one])
         call = f"{_callee(one)}({', '.join(parameters)})"
         body = call if acts else f"return {call}"
         if one is ordered[-1]:

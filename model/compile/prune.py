@@ -291,7 +291,8 @@ class _Pruner(ast.NodeTransformer):
 
     def visit_While(self, node: ast.While | ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
-        node.body = node.body or [ast.Pass()]
+        ends = [place for place, statement in enumerate(node.body) if isinstance(statement, ast.Return)]
+        node.body = node.body[: ends[0] + 1 if ends else None] or [ast.Pass()]
         return node
 
     visit_FunctionDef = visit_While  # noqa: N815 - the name is ast.NodeVisitor's
@@ -306,6 +307,13 @@ class _Pruner(ast.NodeTransformer):
         if not node.body and not node.orelse and not _acts(node.test, self.callees):
             return None
         node.body = node.body or [ast.Pass()]
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        taken = self._decided(node.test)
+        if taken is not None:
+            return self.visit(node.body if taken else node.orelse)
+        self.generic_visit(node)
         return node
 
     def visit_For(self, node: ast.For) -> Any:
@@ -348,9 +356,10 @@ class _Pruner(ast.NodeTransformer):
 
     def _decided(self, test: ast.expr) -> bool | None:
         """Return whether a branch is taken, or None if this is unknown."""
-        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        if isinstance(test, ast.BoolOp):
             parts = [self._decided(part) for part in test.values]
-            return False if False in parts else None if None in parts else True
+            ends = isinstance(test.op, ast.Or)
+            return ends if ends in parts else None if None in parts else not ends
         names = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
         if isinstance(test, ast.Compare) and names <= self.known.keys():
             return bool(eval(compile(ast.Expression(test), "", "eval"), {}, dict(self.known)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from mmap import MADV_NOHUGEPAGE, MAP_ANONYMOUS, MAP_PRIVATE, mmap
+from types import ModuleType
 
 import numpy as np
 
@@ -35,6 +36,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["slab_words"] = plan.design.row("freed_blocks").words(max(row.blocks for row in plan.classes))
     for field, table in records.CODES.items():
         scalars[field] = policy.code(table, plan.design.row(table).NAME)
+    scalars["rare_rows"] = any(hasattr(row, "RARE") for row in rows_of(plan))
     scalars["owned"] = owned = plan.design.row("remote").OWNED
     scalars["aging"] = plan.design.row("release").AGES
     scalars["store_step"] = plan.class_count if owned else 0
@@ -52,6 +54,12 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["commit_step"] = commit_step(plan)
     scalars["slack_bytes"] = SLACK_BYTES + prepared_pages(plan) * PAGE
     return scalars
+
+
+def rows_of(plan: Plan) -> Iterable[ModuleType]:
+    """Return the rows that a design uses: of its fields, and of its classes' fronts."""
+    yield from (policy.row("front", row.front.kind) for row in plan.classes)
+    yield from (plan.design.row(field) for field in policy.TABLES if field != "front")
 
 
 def commit_step(plan: Plan) -> int:

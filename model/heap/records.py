@@ -42,6 +42,7 @@ They are scalars: an array of their own would cost every event a tenth of its ti
 """
 
 RARE = _words("""
+    rare_rows
     quarantine header_bytes live_map owned guard_slabs prewarm_end drain_interval populate_pages
     growth_first free_probes bias tail_bytes remote_code lookup_code release_delay freed_code
     counts_everything learn_window huge_kept_bytes
@@ -108,6 +109,7 @@ SCALARS = record_type(
     *(f"heap_{field}" for field in HEAP_OFFSETS),  # in struct heap (model/memory/layout.py)
     "heap_bytes",
     *CODES,
+    "rare_rows",  # 1: the design has a row with RARE (model/compile/dispatch.py)
     "owned",  # 1: blocks go back to the heap that acquired their slab; each heap has a store
     "aging",  # 1: the library keeps the age queues
     "by_row",  # 1: malloc and free try the row of the class before the class's own functions

@@ -9,8 +9,9 @@ why a design cannot combine this policy with its others, or None. A row whose C 
 numbers than the Plan has gives NUMBERS, their names, and `numbers(design)`, a dict: each is an
 enumerator in plan.h (in capitals) and an attribute of the state. CLASS_NUMBERS and
 `class_numbers(design)`, a list by class, are the same per size class: in C a table `hs_<name>`, in
-the model a field of the class. Rows of one room may share such a name. The place of a row in its table is
-its code in the state.
+the model a field of the class. Rows of one room may share such a name. A row with RARE is left out of
+the event loop that simulates designs without any rare choice. The place of a row in its table is its
+code in the state.
 """
 
 from types import ModuleType

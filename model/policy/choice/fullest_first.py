@@ -11,6 +11,7 @@ from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.choice.common import chain, push, unlink
 
 NAME = "fullest_first"
+RARE = True
 
 add = attach = push
 remove = unlink

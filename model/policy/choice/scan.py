@@ -12,6 +12,7 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 
 NAME = "scan"
+RARE = True
 
 
 def why_not_with(design: Any) -> str | None:

@@ -13,6 +13,7 @@ from heapsmith.model.policy.choice.common import push, set_next, set_previous
 from heapsmith.model.policy.choice.hot import attach, gives, members, remove
 
 NAME = "two_active"
+RARE = True
 HAS_HOT = True
 
 __all__ = ["add", "attach", "gives", "lets_go", "members", "remove"]

@@ -6,6 +6,7 @@ from heapsmith.model.policy.classifier.common import header_lines
 from heapsmith.model.policy.emitted import Hit, Question
 
 NAME = "byte_header"
+RARE = True
 HEADER_BYTES = 1
 REGIONS = False
 CLASS_MAP = False

@@ -10,6 +10,7 @@ from heapsmith.model.memory.touches import touch, touch_bytes
 from heapsmith.model.policy.emitted import Hit, Question
 
 NAME = "page_map"
+RARE = True
 HEADER_BYTES = 0
 REGIONS = False
 CLASS_MAP = True

@@ -9,6 +9,7 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.state import State
 
 NAME = "grouped"
+RARE = True
 PER_CLASS = False
 CLASS_NUMBERS = ("pool",)
 """The first class of the group: its record holds the group's pool and superslab."""

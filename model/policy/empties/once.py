@@ -7,6 +7,7 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.state import State
 
 NAME = "once"
+RARE = True
 PER_CLASS = False
 
 

@@ -28,6 +28,7 @@ from heapsmith.model.policy.front.common import (
 from heapsmith.model.policy.front.listed import make_room_in_list, promoted, promoted_lines, push_listed, room_lines
 
 NAME = "hot_over_list"
+RARE = True
 LEVELS = 2
 IS_STACK = True
 BATCHED = False

@@ -20,6 +20,7 @@ from heapsmith.model.policy.front.common import NO_BLOCK, FrontPlan
 from heapsmith.model.policy.front.none import drain, drain_lines, fill, fill_lines, overflow_lines
 
 NAME = "owned_slab"
+RARE = True
 LEVELS = 1
 IS_STACK = False
 BATCHED = False

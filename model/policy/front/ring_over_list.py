@@ -30,6 +30,7 @@ from heapsmith.model.policy.front.ring import (
 )
 
 NAME = "ring_over_list"
+RARE = True
 LEVELS = 2
 IS_STACK = False
 BATCHED = False

@@ -12,6 +12,7 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.policy.release.common import Advice
 
 NAME = "delay"
+RARE = True
 AGES = True
 BUDGETED = False
 NUMBERS = ("release_delay", "release_delay_in_bytes", "release_most")
