@@ -90,13 +90,15 @@ def covering_designs() -> list[Design]:
 
     Each begins with a missing pair; then each other field in turn takes the row that adds the most pairs.
     """
-    missing = set(legal_pairs())
+    missing = set(_every_pair())
     used: Counter[str] = Counter()
     chosen: list[Design] = []
     while missing:
         pair = min(missing)
         rows = _completed(pair)
-        assert rows is not None
+        if rows is None:
+            missing.remove(pair)
+            continue
         for place, field in enumerate(FACTORS):
             if not any(one.startswith(f"{field}=") for one in pair):
                 others = [(*rows[:place], name, *rows[place + 1 :]) for name in FACTORS[field]]
@@ -182,13 +184,12 @@ def pairs_of(design: Design) -> set[tuple[str, str]]:
 @cache
 def legal_pairs() -> frozenset[tuple[str, str]]:
     """Each two rows, as "field=row", that go together in a legal design."""
-    every = (
-        (f"{one}={row}", f"{other}={its}")
-        for one, other in combinations(FACTORS, 2)
-        for row in FACTORS[one]
-        for its in FACTORS[other]
-    )
-    return frozenset(pair for pair in every if _completed(pair) is not None)
+    return frozenset(pair for pair in _every_pair() if _completed(pair) is not None)
+
+
+def _every_pair() -> Iterable[tuple[str, str]]:
+    for one, other in combinations(FACTORS, 2):
+        yield from ((f"{one}={row}", f"{other}={its}") for row in FACTORS[one] for its in FACTORS[other])
 
 
 def _pairs(rows: tuple[str, ...]) -> set[tuple[str, str]]:

@@ -21,6 +21,8 @@ MAX_SLABS = 1 << 26
 MAX_CLASSES = 250
 """A class number and its special values fit in a byte of the slab map."""
 
+ROW_OF = {row.Params: row for rows in policy.TABLES.values() for row in rows if hasattr(row, "Params")}
+"""The row of each struct of a policy's numbers."""
 BUILTIN = Path(__file__).resolve().parent.parent / "designs"
 
 
@@ -220,7 +222,7 @@ def stated(design: Design) -> dict[str, Any]:
 
 def row_of(params: msgspec.Struct) -> ModuleType:
     """Return the row that has these Params."""
-    return next(row for rows in policy.TABLES.values() for row in rows if getattr(row, "Params", None) is type(params))
+    return ROW_OF[type(params)]
 
 
 def derive_front(params: Front, stride: int) -> FrontPlan:

@@ -14,6 +14,7 @@ the event loop that simulates designs without any rare choice. The place of a ro
 code in the state.
 """
 
+from functools import cache
 from types import ModuleType
 
 from heapsmith.model.policy import (
@@ -78,6 +79,7 @@ def names(field: str) -> list[str]:
     return [row.NAME for row in TABLES[field]]
 
 
+@cache
 def code(field: str, name: str) -> int:
     """Return the code of the row called `name` (ValueError if there is none)."""
     return names(field).index(name)
@@ -88,6 +90,7 @@ def row(field: str, name: str) -> ModuleType:
     return TABLES[field][code(field, name)]
 
 
+@cache
 def default(field: str) -> ModuleType:
     """Return the row of a design that makes no choice."""
     return next(row for row in TABLES[field] if getattr(row, "DEFAULT", False))
