@@ -38,7 +38,7 @@ RUNTIME_ORDER = (
     *("rounding", "slabs", "store", "transfer"),
     *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache"),
     *("huge_cache", "huge", "prewarm", "thread", "large"),
-    *("learner", "front", "stats", "foreign", "api", "glibc", "inspect", "options", "operators"),
+    *("background", "learner", "front", "stats", "foreign", "api", "glibc", "inspect", "options", "operators"),
 )
 """The runtime's folders of policies and its pairs of .h and .c (api has no pair).
 

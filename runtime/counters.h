@@ -29,6 +29,7 @@ struct heap_count {
     uint64_t committed, committed_peak;
     uint64_t learned_up, learned_down;
     uint64_t huge_reuse;
+    uint64_t background_steps, background_blocks;
 };
 
 extern struct heap_count hs_count;

@@ -1,5 +1,6 @@
 /* What heapsmith's tools ask of a library: counters, addresses, and in the checked build the invariants and a reset. */
 #include "api.h"
+#include "background/background.h"
 #include "classifier/classifier.h"
 #include "empties/empties.h"
 #include "hardening/hardening.h"
@@ -59,6 +60,7 @@ void heapsmith_check(void)
 {
     if (!hs_started())
         return;
+    background_end();
     slabs_check();
     hs_transfer_check();
     for (struct heap *heap = hs_heap_after(&hs_no_heap); heap != NULL; heap = hs_heap_after(heap))
@@ -78,5 +80,6 @@ void heapsmith_reset(size_t span_bytes)
     memset(hs_no_heap.count, 0, sizeof hs_no_heap.count);
     slabs_reset(span_bytes);
     hs_transfer_reset();
+    background_reset();
     hs_large_reset(span_bytes);
 }

@@ -74,6 +74,15 @@ static uint32_t take(struct heap *heap, unsigned class, void **blocks, uint32_t 
     return taken;
 }
 
+#ifdef BACKGROUND_EVERY
+uint32_t hs_take_locked(struct heap *heap, unsigned class, void **blocks, uint32_t want)
+{
+    uint32_t taken = take(heap, class, blocks, want);
+    classifier_mark(blocks, taken, class);
+    return taken;
+}
+#endif
+
 uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want)
 {
 #ifdef FRONTS_LEND

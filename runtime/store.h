@@ -4,6 +4,19 @@
 #include "heap.h"
 
 uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want); /* a refill; takes the store's lock */
+#ifdef BACKGROUND_EVERY
+uint32_t hs_take_locked(struct heap *heap, unsigned class, void **blocks, uint32_t want); /* no refill; under the lock */
+#endif
 void hs_give(struct heap *heap, unsigned class, void *block); /* under the store's lock, as the next */
 void hs_give_batch(struct heap *heap, unsigned class, void *const *blocks, uint32_t count);
 void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count); /* takes the lock */
+
+/* Blocks in the order of a take become blocks of a stack, from which they come in that order. */
+static inline void hs_reverse(void **blocks, uint32_t count)
+{
+    for (uint32_t low = 0; 2 * low + 1 < count; low++) {
+        void *block = blocks[low];
+        blocks[low] = blocks[count - 1 - low];
+        blocks[count - 1 - low] = block;
+    }
+}

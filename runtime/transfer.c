@@ -86,6 +86,47 @@ void hs_transfer_empty(void)
     }
 }
 
+#ifdef BACKGROUND_EVERY
+extern const uint32_t hs_background_low[CLASS_COUNT];
+extern const uint32_t hs_background_full[CLASS_COUNT];
+
+/* Under the lock: if there are too few, a batch of the store's blocks, which comes out in the order in which the store took
+ * them. Might there be another? The heap of no thread counts what is taken. */
+static bool add(unsigned class)
+{
+    if (batches[class] >= hs_background_full[class] || word_look(&idle[class]) > TRANSFER_IDLE)
+        return false;
+    const uint32_t flush = hs_class[class].flush;
+    void **batch = batch_at(class, batches[class]);
+    uint32_t taken = hs_take_locked(&hs_no_heap, class, batch, flush);
+    count_own(&hs_count.background_blocks, taken);
+    if (taken < flush) {
+        hs_give_batch(&hs_no_heap, class, batch, taken);
+        return false;
+    }
+    hs_reverse(batch, flush);
+    word_set(&batches[class], batches[class] + 1);
+    count_own(&hs_no_heap.count[class].transfer_in, flush);
+    return true;
+}
+
+/* The lock is free between two batches: who waits for it waits for one. */
+void hs_transfer_top_up(unsigned class)
+{
+    bool more = true;
+    while (more) {
+        remote_lock_store();
+        more = add(class);
+        remote_unlock_store();
+    }
+}
+
+bool hs_transfer_is_low(unsigned class)
+{
+    return hs_class[class].transfer > 0 && word_look(&batches[class]) < hs_background_low[class];
+}
+#endif
+
 void hs_transfer_check(void)
 {
     for (unsigned class = 0; class < CLASS_COUNT; class++)

@@ -36,6 +36,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "huge_cache": tuple(policy.names("huge_cache")),
     "slab_record": tuple(policy.names("slab_record")),
     "pool": tuple(policy.names("pool")),
+    "background": tuple(policy.names("background")),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all."""
 
@@ -163,8 +164,9 @@ def all_designs() -> list[Design]:
 
 
 def not_learned(plan: Plan) -> set[str]:
-    """The counters that may stay 0: those of no learner; and a short trace may shrink no front."""
-    return {"learned_down"} if plan.design.learner else {"learned_up", "learned_down"}
+    """The counters that may stay 0: of no learner, and of no helper; and a short trace may shrink no front."""
+    learned = {"learned_down"} if plan.design.learner else {"learned_up", "learned_down"}
+    return learned if plan.design.background else learned | {"background_steps", "background_blocks"}
 
 
 def rows_of(design: Design) -> tuple[str, ...]:
@@ -223,6 +225,10 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     numbers["factor"] = (1.4, 1.6, 2.0)[turn % 3]
     numbers |= {"window": (5, 3, 4)[turn % 3], "often": (2, 1, 1)[turn % 3], "least": (0.0, 0.5, 0.25)[index % 3]}
     factors = {"most": (3.0, 2.0, 4.0)[turn % 3], "step": (0.5, 1.0, 0.25)[index % 3]}
+    numbers |= {"threshold_percent": (50, 100, 1)[index % 3], "fill_percent": 100, "every": (1, 7, 3)[turn % 3]}
+    if not hasattr(policy.row("background", chosen["background"]), "OFF"):
+        chosen["transfer_bytes"] = 65_536  # for batches of the class with a stack, whichever it is
+        numbers |= NUMBERS[index % 3]  # that refills fill
     numbers["classes"] = [
         {"sizes": chosen["sizes"][::2], "blocks": 2 + 5 * (index % 3), "slabs": index % 2},
         {"sizes": chosen["sizes"][3:4], "slabs": 2},

@@ -56,6 +56,10 @@ class Loaded:
         self.check = self._function(handle, "heapsmith_check", None)
         self.reset = partial(self._function(handle, "heapsmith_reset", None, word), WHOLE_SPANS)
         self._counters = self._function(handle, "heapsmith_counters", None, pointer)
+        self.background: Callable[..., int | None] = lambda events: None
+        if hasattr(handle, "heapsmith_background"):
+            self.background = self._function(handle, "heapsmith_background", None, word)
+            self.background(0)
         self._row = np.zeros(self._function(handle, "heapsmith_counter_count", word)(), np.int64)
 
     @staticmethod

@@ -27,6 +27,9 @@ TABLES = {
     "transferred": layout.TRANSFERRED,
     "batches": layout.KEPT_BATCHES,
     "idle": layout.IDLE,
+    "wanted": layout.WANTED,
+    "hs_background_low": layout.BACKGROUND_LOW,
+    "hs_background_full": layout.BACKGROUND_FULL,
     "bin": layout.BINS,
     "hs_count": layout.COUNTS,
     "pool_lock": layout.POOL_LOCK,
@@ -86,6 +89,13 @@ class Process:
             memory.seek(address)
             return int.from_bytes(memory.read(layout.WORD), "little")
 
+    def no_heap(self, plan: Plan) -> list[Region]:
+        """The heap of threads that have none: the model knows its counters alone, which the helper's steps write."""
+        at, size = self.symbols["hs_no_heap"]
+        count, end = plan.layout.count, plan.layout.runs
+        model = layout.HEAPS - plan.layout.heap_bytes + count
+        return [Region(at, count, -1), Region(at + count, end - count, model), Region(at + end, size - end, -1)]
+
     def regions(self, plan: Plan) -> list[Region]:
         """All that the model has addresses for."""
         known = {name: found.at for name, found in self.symbols.items()}
@@ -102,7 +112,7 @@ class Process:
             Region(self.word(known["hs_runs"] + 4 * layout.WORD), run_pages * layout.PAGE_BYTES, layout.PAGES),
             Region(span - plan.slab_classes_bytes, plan.slab_classes_bytes, layout.SLAB_CLASS),
             Region(self.word(known["hs_live"]), plan.live_map * span_bytes // plan.grain, layout.LIVE),
-            Region(known["hs_no_heap"], self.symbols["hs_no_heap"].size, -1),
+            *self.no_heap(plan),
         ]
         found += [Region(*self.symbols[name], model) for name, model in TABLES.items() if name in self.symbols]
         heaps, heap = [], self.word(known["newest_heap"])

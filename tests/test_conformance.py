@@ -68,6 +68,7 @@ class Conformance(RuleBasedStateMachine):
         if op == Op.THREAD_EXIT:
             self.threads.pop(thread).join()
         expected = self.simulator.step(op, thread, block, size, align_log2)
+        library.background(self.simulator.state.events)
         got = library.locate(after) if after else -1
         assert got == expected, f"{place(self.plan, expected, size)} expected, got {place(self.plan, got, size)}"
         if after or op in (Op.FREE, Op.FREE_SIZED):

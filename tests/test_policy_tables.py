@@ -34,6 +34,7 @@ NEEDED = {
     "huge_cache": (),
     "slab_record": ("TABLE", "numbers"),
     "pool": ("SWAPS",),
+    "background": (),
 }
 ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
 

@@ -173,6 +173,20 @@ def test_pools_without_a_lock_have_no_race(name: str, tmp_path: Path) -> None:
     sanitize(load(name), THREAD, tmp_path, "--operations", "8000", "--threads", "4")
 
 
+def test_a_helper_has_no_race(tmp_path: Path) -> None:
+    sanitize(load("background"), THREAD, tmp_path, "--operations", "8000", "--threads", "4")
+
+
+def test_thread_sanitizer_sees_a_helper_that_gives_its_lock_up_early(tmp_path: Path) -> None:
+    add, unlock = "        more = add(class);\n", "        remote_unlock_store();\n"
+    early: Change = ("transfer.c", add + unlock, unlock + add)
+    design = load("background")
+    built = build_sanitized(design, THREAD, tmp_path, change=early)
+    words = ["--operations", "8000", "--threads", "4", "--largest-bits", "12", *grain(design)]
+    with pytest.raises(AssertionError, match="data race"):
+        run_sanitized(built, THREAD, words)
+
+
 NO_LOCKS = (
     ("remote/local_cache.c", "    hs_lock_pool();", "    ;"),
     ("remote/owned.h", "    hs_lock_pool();", "    ;"),

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     HugeCache: TypeAlias = msgspec.Struct
     SlabRecord: TypeAlias = msgspec.Struct
     Pool: TypeAlias = str
+    Background: TypeAlias = msgspec.Struct
 else:
     globals().update({field.title().replace("_", ""): _choice_of(field) for field in policy.TABLES})
 Thp = Literal["system", "always", "grown", "never"]
@@ -149,6 +150,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
     huge_cache: Annotated[HugeCache | None, _doc("freed huge mappings wait: fewer faults, more memory")] = None
     slab_record: Annotated[SlabRecord | None, _doc("where slabs' numbers lie: what refills and frees touch")] = None
+    background: Annotated[Background | None, _doc("a helper thread refills the transfer cache: one more core")] = None
     pool: Annotated[Pool | None, _doc("what heaps that own slabs lock to take slabs from the pools they share")] = None
     growth: Annotated[Growth | None, _doc("superslabs that become usable together: fewer system calls")] = None
     populate: Annotated[

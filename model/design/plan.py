@@ -8,7 +8,8 @@ from heapsmith.model import constants, policy
 from heapsmith.model.constants import PAGE, first_bytes
 from heapsmith.model.design.design import Design, derive_front, header_bytes, stated, tail_bytes
 from heapsmith.model.memory.layout import Layout, layout_of
-from heapsmith.model.policy.front.common import FrontPlan, frees_alone_fill
+from heapsmith.model.policy.front.common import FrontPlan
+from heapsmith.model.policy.transfer import batches_of
 
 RUN_STEP_PAGES = 1024
 """Pages of the run span that are made accessible together, if the system permits."""
@@ -281,7 +282,7 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 stack=front.capacity if policy.row("front", front.kind).IS_STACK else 0,
                 slot_base=slots + 1,
                 list_base=slots + 1 + most,
-                transfer=transfer_batches(design, front, size),
+                transfer=batches_of(design, size),
                 transfer_base=transfer_slots,
                 numbers=numbers[index],
             )
@@ -289,18 +290,6 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
         transfer_slots += rows[-1].transfer * front.flush
         slots += 1 + most + front.list_capacity
     return rows
-
-
-def transfer_batches(design: Design, front: FrontPlan, stride: int) -> int:
-    """Return how many flushed batches of a class may wait in the transfer cache.
-
-    None for a class whose front no refill fills.
-    """
-    if frees_alone_fill(design.front_of(stride)) or design.row("remote").OWNED:
-        return 0
-    if not policy.row("front", front.kind).BATCHED:
-        return 0
-    return min(constants.TRANSFER_BATCHES, design.transfer_bytes // (front.flush * stride))
 
 
 def reciprocal(stride: int) -> int:

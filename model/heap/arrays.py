@@ -53,6 +53,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["block_index_at"] = plan.design.row("block_index").AT
     scalars["commit_step"] = commit_step(plan)
     scalars["slack_bytes"] = SLACK_BYTES + prepared_pages(plan) * PAGE
+    scalars["slack_bytes"] += sum(_topped(row) * row.stride for row in plan.classes)
     return scalars
 
 
@@ -112,10 +113,16 @@ def batch_room(plan: Plan) -> int:
 
 
 def slabs_per_event(plan: Plan) -> int:
-    """Return how many slabs an event may acquire: the slabs of its refill, and those of a new heap."""
+    """Return how many slabs an event may acquire: of its refill, of a new heap, and of the helper's step."""
     refill = max(-(-row.front.refill // row.blocks) for row in plan.classes) + 1
     blocks = sum(-(-_prepared(row, "blocks") // row.blocks) + refill for row in plan.classes if row.numbers)
-    return refill + blocks + sum(_prepared(row, "slabs") for row in plan.classes)
+    topped = sum(-(-_topped(row) // row.blocks) + 1 for row in plan.classes if _topped(row))
+    return refill + blocks + topped + sum(_prepared(row, "slabs") for row in plan.classes)
+
+
+def _topped(row: ClassPlan) -> int:
+    """Return the most blocks that a step of the helper takes of a class."""
+    return row.numbers.get("background_full", 0) * row.front.flush
 
 
 def heap_slots(plan: Plan) -> int:

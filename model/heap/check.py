@@ -253,12 +253,13 @@ def _check_counters(state: State, pooled: set[int], cached: int) -> None:
     in_use = Counter(int(state.slabs[slab]["class"]) for slab in set(range(state.slabs_made)) - pooled)
     for cls, row in enumerate(counts):
         brought = int(row["carve"] + row["reuse"] + row["transfer_out"])
-        _equal(f"class {cls}: carve + reuse + transfer_out", brought, int(row["refilled"]))
+        _equal(f"class {cls}: carve + reuse + transfer_out", brought, int(row["refilled"] + row["topped"]))
         waiting = int(row["batches"] * row["flush_batch"])
         kept = int(row["transfer_in"] - row["transfer_out"] - row["transfer_back"])
         _equal(f"class {cls}: transfer_in - transfer_out - transfer_back", kept, waiting)
         _equal(f"class {cls}: batches <= transfer", bool(row["batches"] <= row["transfer"]), True)
         _equal(f"class {cls}: acquire - retire", int(row["acquire"] - row["retire"]), in_use[cls])
+    _equal("background_blocks", int(totals["background_blocks"]), int(counts["topped"].sum()))
     came = sum(int(counts[name].sum()) for name in ("hit0", "hit1", "refill")) - state.failed_refills
     came += sum(int(totals[name]) for name in ("run_reuse", "run_grow", "huge_map"))
     went = sum(int(counts[name].sum()) for name in ("push", "direct", "remote")) - int(counts["drained"].sum())

@@ -4,6 +4,7 @@ import numpy as np
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
+from heapsmith.model.heap.background import step
 from heapsmith.model.heap.heap import allocate_first, allocate_small, exit_thread, free_small
 from heapsmith.model.heap.large import (
     HUGE_CODE,
@@ -342,6 +343,8 @@ def run(state: State, start: int) -> int:
             exit_thread(state, who)
         if tell:
             state.addresses[event] = address_of(state, handle)
+        if state.background_every > 0 and (state.events + 1) % state.background_every == 0:
+            step(state)
         tick(state.listener)
         note(state, is_death)
         if state.full == 1:

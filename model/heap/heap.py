@@ -1,6 +1,7 @@
 """Heaps: fronts, remote lists and quarantines of small blocks; docs/machine.md 3, 4, 7 and 11."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
+from heapsmith.model.heap.background import missed
 from heapsmith.model.heap.learn import FLUSHES, MISSES, learn
 from heapsmith.model.heap.lend import lent
 from heapsmith.model.heap.lines import alloc_lines, free_lines
@@ -137,6 +138,8 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
     block = int(state.moved[0])
     if state.learn_window > 0:
         learn(state, heap, cls, MISSES)
+    if state.background_every > 0:
+        missed(state, cls)
     return block
 
 

@@ -21,6 +21,7 @@ TOTALS = _words("""
     superslabs slabs releases released_bytes heaps adoptions run_reuse run_grow run_extend
     run_free run_hit run_spill huge_map huge_unmap huge_remap realloc_in_place realloc_moved
     committed committed_peak learned_up learned_down huge_reuse
+    background_steps background_blocks
 """)
 """The global counters of docs/machine.md section 10."""
 
@@ -46,7 +47,7 @@ RARE = _words("""
     quarantine header_bytes live_map owned guard_slabs prewarm_end drain_interval populate_pages
     growth_first free_probes bias tail_bytes remote_code lookup_code release_delay freed_code
     counts_everything learn_window huge_kept_bytes
-    head_slabs record_extra record_class_bytes pool_swaps pool_claims
+    head_slabs record_extra record_class_bytes pool_swaps pool_claims background_every
 """)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 
@@ -166,6 +167,8 @@ CLASS = record_type(
     *(f"{batch}_batch" for batch in BATCHES),
     "batches",  # batches in the transfer cache
     "idle",  # flushes since the last refill
+    "wanted",  # 1: a miss has left too few batches since the helper looked
+    "topped",  # blocks that the helper took from the store
     *COUNTS,
     "retired",  # head of the LIFO list of empty slabs; a shared pool is in the first record
     "left",  # slabs left in the superslab

@@ -15,8 +15,16 @@ from heapsmith.model.policy.hardening.lines import given_lines
 @kernel
 def take(state: State, heap: int, cls: int) -> int:
     """Take a refill from the heap's store into `moved`; return how many (fewer: full span)."""
+    taken = take_blocks(state, heap, cls, int(state.classes[cls]["refill_batch"]))
+    state.classes[cls]["refill"] += 1
+    state.classes[cls]["refilled"] += taken
+    return taken
+
+
+@kernel
+def take_blocks(state: State, heap: int, cls: int, want: int) -> int:
+    """Take `want` blocks from the heap's store into `moved`; return how many (fewer: full span)."""
     store = heap * state.store_step + cls
-    want = int(state.classes[cls]["refill_batch"])
     left = want
     row = class_at(cls)
     counts = count_at(state, heap, cls)
@@ -43,8 +51,6 @@ def take(state: State, heap: int, cls: int) -> int:
         if state.slabs[slab]["freed"] == 0 and state.slabs[slab]["carved"] == state.classes[cls]["blocks"]:
             choice_remove(state, store, slab)
             state.slab_removes += 1
-    state.classes[cls]["refill"] += 1
-    state.classes[cls]["refilled"] += want - left
     if state.header_bytes > 0:
         for index in range(want - left):
             header_lines(state, int(state.moved[index]), 1)

@@ -43,6 +43,9 @@ POOL_LOCK = 52 * (REGION + STAGGER)
 LARGE_LOCK = 53 * (REGION + STAGGER)
 APPLICATION = 54 * REGION  # the program's data besides its blocks: script and table of blocks of a replay
 LIVE = 56 * REGION  # hs_live (hardening): a byte per grain of the slab span
+WANTED = 57 * (REGION + STAGGER)  # the classes that the helper is to top up, 4 bytes each
+BACKGROUND_LOW = 58 * (REGION + STAGGER)  # hs_background_low and hs_background_full: 4 bytes per class
+BACKGROUND_FULL = 59 * (REGION + STAGGER)
 
 CLASS_MASK = 255
 INDEX_SHIFT = 8
@@ -87,6 +90,7 @@ TOTAL_MAP, TOTAL_UNMAP, TOTAL_REMAP = range(COUNTS + 96, COUNTS + 120, 8)
 TOTAL_IN_PLACE, TOTAL_MOVED, TOTAL_COMMITTED = range(COUNTS + 120, COUNTS + 144, 8)
 TOTAL_LEARNED_UP, TOTAL_LEARNED_DOWN = range(COUNTS + 152, COUNTS + 168, 8)
 TOTAL_HUGE_REUSE = COUNTS + 168
+TOTAL_STEPS, TOTAL_TOPPED = range(COUNTS + 176, COUNTS + 192, 8)
 """Addresses in hs_count, in the order of docs/machine.md section 10."""
 RUN_CACHE_HEAD, RUN_CACHE_LENGTH_BYTES, RUN_CACHE_BLOCK_BYTES = 8, 4, 8
 PAGE_BYTES = 32

@@ -18,6 +18,7 @@ from functools import cache
 from types import ModuleType
 
 from heapsmith.model.policy import (
+    background,
     block_index,
     choice,
     classifier,
@@ -63,6 +64,7 @@ TABLES: dict[str, Table] = {
     "huge_cache": huge_cache.ROWS,
     "slab_record": slab_record.ROWS,
     "pool": pool.ROWS,
+    "background": background.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 

@@ -136,6 +136,9 @@ def _fronts(plan: Plan, simulation: Simulated) -> Counts:
         yield "remote.drained", of["drained"][i]
         if row.numbers.get("learn_most"):
             learned += of["refill"][i] + of["hit1"][i] + of["flush"][i]
+    totals = simulation.counters.totals
+    yield "background.step", totals["background_steps"]
+    yield "background.block", totals["background_blocks"]
     yield "learn", learned
     if "learn_window" in plan.numbers:
         yield "learn.class", learned // plan.numbers["learn_window"] * plan.class_count
@@ -228,6 +231,7 @@ def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, flo
         "dispatch.stack": sum(count for name, count in happened.items() if name.startswith(BY_ROW)),
         "byte": work["copied_bytes"] + work["cleared_bytes"],
         "syscall": system_calls(simulation),
+        "wake": totals["background_steps"],
         "atomic": _atomic(plan, simulation),
         "divide": work["given"] if plan.design.row("block_index").DIVIDES else 0,
         "release": totals["releases"] + totals["huge_unmap"],  # freeing pages takes longer

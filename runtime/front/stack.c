@@ -1,6 +1,7 @@
 /* A level 0 that is a stack: stack_slots() up to heap->top, LIFO, slot[0] the oldest. */
 #include "front/stack.h"
 
+#include "background/background.h"
 #include "large.h"
 #include "learner/learner.h"
 #include "store.h"
@@ -10,11 +11,7 @@
 static uint32_t take_in_order(struct heap *heap, unsigned class, void **slot)
 {
     uint32_t taken = hs_take(heap, class, slot, hs_class[class].refill);
-    for (uint32_t low = 0; 2 * low + 1 < taken; low++) {
-        void *block = slot[low];
-        slot[low] = slot[taken - 1 - low];
-        slot[taken - 1 - low] = block;
-    }
+    hs_reverse(slot, taken);
     return taken;
 }
 
@@ -29,6 +26,7 @@ void *stack_fill(struct heap *heap, unsigned class)
     stack_hold(heap, class, taken - 1);
     void *block = slot[taken - 1];
     learner_missed(heap, class);
+    background_missed(class);
     return block;
 }
 

@@ -49,6 +49,8 @@ static struct {
 } batch; /* whoever has the turn reads and writes it */
 
 static int64_t performed; /* events before this batch */
+static void (*background)(uint64_t events); /* does the steps of the library's helper; NULL: it has none */
+static uint64_t happened; /* events since the heap was new */
 static int64_t check_every; /* events; 0: never */
 static unsigned timeout_s;
 static struct worker **worker; /* by the trace's thread number */
@@ -117,11 +119,21 @@ static void pass_turn(void)
     sem_post(runs ? &worker[next]->turn : &coordinator);
 }
 
+/* After an event, and after the end of the thread that exits in it. */
+static void let_helper_work(void)
+{
+    happened++;
+    if (background != NULL)
+        background(happened);
+}
+
 static void perform_next(void)
 {
     batch.address[batch.next] = perform(&batch.event[batch.next]);
     if (check_every > 0 && event_number() % check_every == 0)
         library.check();
+    if (batch.event[batch.next].op != THREAD_EXIT)
+        let_helper_work();
     batch.next++;
 }
 
@@ -190,6 +202,7 @@ static void perform_batch(void)
             pthread_join(ending->thread, NULL);
             ending->running = false;
             ending = NULL;
+            let_helper_work();
         }
     }
     performed += (int64_t)batch.count;
@@ -208,6 +221,7 @@ static void reset(size_t span_bytes)
         }
     library.free(library.malloc(1)); /* so that this thread has a heap to lose */
     library.reset(span_bytes);
+    happened = 0;
     forget_blocks();
 }
 
@@ -263,6 +277,10 @@ static void load(const char *path)
         memcpy((char *)&library + index * sizeof function, &function, sizeof function);
     }
     trusts = dlsym(handle, "heapsmith_trusts") != NULL;
+    void *helper = dlsym(handle, "heapsmith_background");
+    memcpy(&background, &helper, sizeof helper);
+    if (background != NULL)
+        background(0); /* from here on no thread does them */
 }
 
 static void watch_signals(void)
