@@ -136,7 +136,7 @@ def _leave(plan: Plan) -> Hit:
     """The loads by which free finds the class and the owner."""
     classifier, remote = plan.design.row("classifier").CODE, plan.design.row("remote")
     both = total(classifier.hit, remote.CODE.hit)
-    if remote.OWNED and not plan.design.row("slab_record").TABLE:
+    if remote.OWNED and plan.design.row("ownership").IN_RECORD and not plan.design.row("slab_record").TABLE:
         both = both._replace(loads=both.loads - 1)
     if not plan.design.row("foreign").TRUSTS:
         return both
@@ -207,7 +207,8 @@ def _learned(plan: Plan) -> dict[str, int]:
 
 def struct_bytes(plan: Plan) -> dict[str, int]:
     """The structure sizes that model/memory/layout.py assumes; plan.c asserts them."""
-    return {
+    vacancy = {"vacancy": layout.VACANCY_BYTES} if "own_superslabs" in plan.numbers else {}
+    return vacancy | {
         "slab": layout.SLAB_BYTES + plan.numbers.get("record_extra", 0),
         "class_plan": layout.CLASS_BYTES,
         "front": layout.FRONT_BYTES,

@@ -34,7 +34,8 @@ RUNTIME_ORDER = (
     *("counting", "text", "object", "os", "lock", "locks", "check", "counters", "lookup"),
     *("api.h", "heap.h", "slab_record", "span", "rows"),
     *("populate", "growth", "block_index", "slab_numbers.h"),
-    *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "release", "remote", "pool"),
+    *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "ownership", "release"),
+    *("remote", "pool"),
     *("rounding", "slabs", "store", "transfer"),
     *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache"),
     *("huge_cache", "huge", "prewarm", "thread", "large"),
@@ -87,7 +88,7 @@ def _kinds(plan: Plan) -> dict[str, list[str]]:
     """The kinds of policy in use, by the folder of their files; none where a design has no such policy."""
     kinds = {field: [plan.design.row(field).NAME] if getattr(plan.design, field) else [] for field in policy.TABLES}
     kinds["foreign"] += getattr(plan.design.row("foreign"), "WITH", ())
-    kinds["lookup"] = [plan.design.row("size_lookup").NAME]
+    kinds |= {"lookup": [plan.design.row("size_lookup").NAME], "ownership": [plan.design.row("ownership").NAME]}
     return kinds | {"choice": [plan.design.slab_choice], "front": sorted({row.front.kind for row in plan.classes})}
 
 
@@ -104,9 +105,8 @@ def render(plan: Plan) -> dict[str, str]:
     sources = runtime_sources(plan)
     kind_headers = [source.with_suffix(".h") for source in sources if source.parent != RUNTIME]
     kinds = _kinds(plan)
-    includes = {
-        field: f"{field}/{kinds[field][0]}.j2" for field in ("classifier", "remote", "hardening", "lookup", "foreign")
-    }
+    rooms = ("classifier", "remote", "ownership", "hardening", "lookup", "foreign")
+    includes = {room: f"{room}/{kinds[room][0]}.j2" for room in rooms}
     fronts = {kind: f"front/{kind}.j2" for kind in kinds["front"]}
     values = {
         "plan": plan,

@@ -13,7 +13,7 @@ from heapsmith.model.design.plan import ClassPlan, Plan
 from heapsmith.model.policy.emitted import Function
 
 HELPERS = frozenset(
-    {"count_checked", "size_to_class", "slab_of", "in_slab_span", "hs_stack_popped", "hs_stack_pushed"}
+    {"count_checked", "size_to_class", "slab_of", "owner_of", "in_slab_span", "hs_stack_popped", "hs_stack_pushed"}
     | {"hs_write_header", "link_set", "link_next", "link_decoded", "link_take", "hs_born", "hs_dies", "hs_is_live"}
     | {"count_own", "word_set", "word_subtract", "word_add", "hs_slab_pop", "hs_slab_push"}
 )
@@ -61,10 +61,11 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
     by_table = ("alloc_of[]", "size_to_class", *guard.born)
     in_span = (*foreign.tests, *(("== NULL",) if plan.quarantine else ()))
     own = classifier.tests + remote.tests
+    finds = plan.design.row("ownership").CALLS if remote.tests else frozenset()
     table = {
         "free": _plain(leaves["free"], in_span, {"free_small", *foreign.calls, *guard.dies}),
         "hs_free_small": _plain(("free_small",), ()),
-        "free_small": _plain(leaves["free_small"] or ("push",), own, {"push"} | remote.calls),
+        "free_small": _plain(leaves["free_small"] or ("push",), own, {"push"} | finds),
     }
     if plan.dispatch == "table":
         table["malloc"] = _plain(leaves["malloc"], ("> SMALL_LIMIT",), by_table)

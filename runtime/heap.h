@@ -33,6 +33,24 @@ struct store {
     struct class_slabs of[CLASS_COUNT];
 };
 
+/* Empty slabs, LIFO: runtime/pool says how. All zero: empty. */
+union pool {
+    struct slab *top;
+    uintptr_t word;
+};
+
+/* runtime/pool says how its slabs are taken. All zero: none are left. */
+struct superslab {
+    size_t next; /* offset of the next slab to hand out */
+    size_t end;
+};
+
+/* Where the classes of one pool get their slabs. */
+struct vacancy {
+    union pool pool;
+    struct superslab superslab;
+};
+
 /* One class's front, but for array stacks. held <= capacity, listed <= list_capacity; in hs_no_heap held is above the
  * capacity, so that both the pop and the push of a thread without a heap leave the hit path. */
 struct front {
@@ -79,6 +97,9 @@ struct heap {
     size_t span_bytes;
     uint8_t row_of[DIRECT_LIMIT + 1]; /* the row of a request's class, by its bytes; all 0 in hs_no_heap */
     struct front front[CLASS_COUNT];
+#ifdef OWN_SUPERSLABS
+    struct vacancy vacancy[CLASS_COUNT]; /* by empties_place */
+#endif
 #ifdef LEARN_WINDOW
     int64_t learn_events; /* since the last decision about capacities: the sum of `learned` */
     struct learned learned[CLASS_COUNT];
@@ -101,6 +122,7 @@ struct heap {
 
 extern const struct class_plan hs_class[CLASS_COUNT];
 extern struct heap hs_no_heap; /* of every thread that has none: always empty and always full */
+extern struct heap *hs_newest_heap; /* every heap ever created, under the pool lock */
 extern __thread struct heap *hs_self;
 void hs_become(struct heap *heap); /* hs_self, and what heapsmith.h reads (emitted) */
 
@@ -119,6 +141,12 @@ static inline unsigned size_to_class(size_t bytes)
     return hs_size_class[(bytes + SIZE_BIAS + GRAIN - 1) / GRAIN];
 }
 #endif
+
+/* In the row of all heaps ever, hs_no_heap the first; NULL: no more. Without a lock. */
+static inline struct heap *hs_heap_after(const struct heap *heap)
+{
+    return heap == &hs_no_heap ? __atomic_load_n(&hs_newest_heap, __ATOMIC_ACQUIRE) : heap->earlier;
+}
 
 /* The slot of the oldest block of a class's stack. */
 static inline void **stack_slots(struct heap *heap, unsigned class)

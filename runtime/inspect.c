@@ -2,7 +2,6 @@
 #include "api.h"
 #include "background/background.h"
 #include "classifier/classifier.h"
-#include "empties/empties.h"
 #include "hardening/hardening.h"
 #include "large.h"
 #include "release/release.h"
@@ -73,7 +72,6 @@ void heapsmith_reset(size_t span_bytes)
     if (!HEAPSMITH_CHECKED || !hs_started())
         return;
     hs_forget_heaps();
-    empties_reset();
     release_reset();
     remote_reset();
     hs_count = (struct heap_count){ 0 };

@@ -3,12 +3,12 @@
 #include "slabs.h"
 
 #include "classifier/classifier.h"
-#include "empties/first.h"
 #include "freed_blocks/freed_blocks.h"
 #include "growth/growth.h"
 #include "hardening/hardening.h"
 #include "locks.h"
 #include "os.h"
+#include "ownership/ownership.h"
 #include "pool/pool.h"
 #include "populate/populate.h"
 #include "release/release.h"
@@ -28,8 +28,12 @@ enum {
     TABLE_BYTES = (RECORDS_BYTES + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
     MARKS_BYTES = (sizeof(uint64_t) * BITMAP_WORDS * SPAN_SLABS + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
     LIVE_BYTES = LIVE_MAP * SLAB_SPAN_BYTES / GRAIN,
-    SPAN_PARTS = 5,
+    SPAN_PARTS = 6,
 };
+
+#ifndef OWN_SUPERSLABS
+struct vacancy hs_vacancy[CLASS_COUNT];
+#endif
 
 static struct slab *last_slab; /* the slab handed out last, under the pool lock */
 static size_t mapped[REGIONS]; /* bytes of superslabs from a region's start on, under the pool lock */
@@ -44,6 +48,7 @@ static void span_parts(size_t offset, size_t bytes, struct os_part part[SPAN_PAR
     part[2] = (struct os_part){ hs_marks + first * BITMAP_WORDS, slabs * BITMAP_WORDS * sizeof *hs_marks };
     part[3] = (struct os_part){ slab_row(first * CLASS_MAP_BYTES), SLAB_CLASSES_BYTES > 0 ? slabs * CLASS_MAP_BYTES : 0 };
     part[4] = (struct os_part){ hs_live + offset / GRAIN, LIVE_MAP * bytes / GRAIN };
+    part[5] = owners_part(offset, bytes);
 }
 
 /* A pointer that is no block may lie anywhere in the span. */
@@ -55,7 +60,7 @@ static void make_readable(void)
 
 size_t slabs_space(void)
 {
-    return SPAN_ALIGNMENT + MAP_SPACE + SLAB_SPAN_BYTES + TABLE_BYTES + MARKS_BYTES + LIVE_BYTES;
+    return SPAN_ALIGNMENT + MAP_SPACE + SLAB_SPAN_BYTES + TABLE_BYTES + MARKS_BYTES + LIVE_BYTES + OWNERS_SPACE;
 }
 
 void slabs_init(void)
@@ -64,6 +69,7 @@ void slabs_init(void)
     hs_slabs = os_range(TABLE_BYTES, PAGE_BYTES);
     hs_marks = os_range(MARKS_BYTES, PAGE_BYTES);
     hs_live = os_range(LIVE_BYTES, PAGE_BYTES);
+    owners_init();
     if (ENCODE_LINKS)
         hs_link_key = os_random();
     hs_span_bytes = SLAB_SPAN_BYTES;
@@ -115,7 +121,7 @@ static bool make_usable(size_t region)
     return true;
 }
 
-static bool map_superslab(unsigned class, struct superslab *superslab)
+static bool map_superslab(struct heap *heap, unsigned class, struct superslab *superslab)
 {
     size_t region = REGIONS > 1 ? class : 0;
     size_t offset = region * REGION_BYTES + mapped[region];
@@ -123,6 +129,7 @@ static bool map_superslab(unsigned class, struct superslab *superslab)
     if (mapped[region] >= region_room || !make_usable(region))
         return false;
     mapped[region] += SUPERSLAB_BYTES;
+    superslab_owned(offset, heap);
     size_t first = offset + HEAD_BYTES, end = offset + SUPERSLAB_BYTES - GUARD_BYTES;
     bool huge = THP_ASKED && hs_count.superslabs * SUPERSLAB_BYTES >= THP_SLABS_FROM_BYTES;
     count_own(&hs_count.superslabs, 1);
@@ -138,14 +145,14 @@ static bool map_superslab(unsigned class, struct superslab *superslab)
 }
 
 /* The next slab of the superslab that serves the class; maps a new one when that is used up. */
-static struct slab *next_slab(unsigned class)
+static struct slab *next_slab(struct heap *heap, unsigned class)
 {
-    struct superslab *superslab = empties_superslab(class);
+    struct superslab *superslab = &vacancy_of(heap, class)->superslab;
     struct slab *slab = CLAIMS_ALONE ? superslab_claim(superslab, &last_slab) : NULL;
     if (slab != NULL)
         return slab;
     pool_enter_map();
-    while ((slab = superslab_claim(superslab, &last_slab)) == NULL && map_superslab(class, superslab))
+    while ((slab = superslab_claim(superslab, &last_slab)) == NULL && map_superslab(heap, class, superslab))
         continue;
     pool_leave_map();
     return slab;
@@ -163,13 +170,13 @@ static bool open_slab(struct slab *slab)
 }
 
 /* The slab retired last; NULL if there is none, or the system refuses it memory. */
-static struct slab *retired_slab(unsigned class)
+static struct slab *retired_slab(struct heap *heap, unsigned class)
 {
-    struct slab *slab = pool_pop(class);
+    struct slab *slab = pool_pop(heap, class);
     if (slab == NULL)
         return NULL;
     if (slab->sealed && !open_slab(slab)) {
-        pool_push(slab);
+        pool_push(heap, slab);
         return NULL;
     }
     slab->pooled = false;
@@ -180,9 +187,9 @@ static struct slab *retired_slab(unsigned class)
 struct slab *slabs_acquire(struct heap *heap, unsigned class)
 {
     pool_enter();
-    struct slab *slab = retired_slab(class);
+    struct slab *slab = retired_slab(heap, class);
     if (slab == NULL)
-        slab = next_slab(class);
+        slab = next_slab(heap, class);
     if (slab != NULL) {
         __atomic_store_n(&slab->class, (uint16_t)class, __ATOMIC_RELAXED); /* mallinfo reads it at any time */
         slab_sized(slab, class);
@@ -227,7 +234,7 @@ void slabs_retire(struct heap *heap, struct slab *slab)
     struct slab *due = release_due();
     while (due != NULL && give_pages_back(due, RELEASE_LAZILY))
         due = release_due();
-    pool_push(slab);
+    pool_push(heap, slab);
     pool_leave();
 }
 
@@ -277,12 +284,12 @@ size_t slabs_reclaim(size_t wanted)
 static size_t committed_ahead(void)
 {
     size_t bytes = 0;
-    for (unsigned class = 0; class < CLASS_COUNT; class++) {
-        const struct superslab *superslab = empties_superslab(class);
-        if (empties_first(class))
+    for (struct heap *heap = &hs_no_heap; heap != NULL; heap = vacancies_after(heap))
+        for (unsigned place = 0; place < CLASS_COUNT; place++) {
+            const struct superslab *superslab = &vacancies_of(heap)[place].superslab;
             for (size_t slab = superslab_next(superslab); slab < superslab->end; slab += SLAB_BYTES)
                 bytes += word_look(&slab_record(slab >> SLAB_SHIFT)->committed);
-    }
+        }
     return bytes;
 }
 
@@ -322,6 +329,7 @@ void slabs_reset(size_t span_bytes)
         os_decommit(part[index].start, part[index].bytes);
     make_readable();
     memset(mapped, 0, sizeof mapped);
+    memset(vacancies_of(&hs_no_heap), 0, CLASS_COUNT * sizeof(struct vacancy));
     growth_reset();
     size_t most = span_bytes / REGIONS > SUPERSLAB_BYTES ? span_bytes / REGIONS : SUPERSLAB_BYTES;
     region_room = most < REGION_BYTES ? most : REGION_BYTES;

@@ -20,7 +20,7 @@ static bool has_exit_key;
 static pthread_key_t exit_key; /* its destructor runs at thread exit */
 static __thread uint8_t exits; /* how often it ran in this thread */
 static struct heap *abandoned; /* LIFO, under the pool lock */
-static struct heap *newest_heap; /* every heap ever created, under the pool lock */
+struct heap *hs_newest_heap;
 
 void hs_drain_fronts(struct heap *heap)
 {
@@ -105,8 +105,8 @@ static struct heap *create(void)
     if (heap == NULL)
         return NULL;
     hs_rows_init(heap);
-    heap->earlier = newest_heap;
-    __atomic_store_n(&newest_heap, heap, __ATOMIC_RELEASE); /* a signal's report may walk the list at any moment */
+    heap->earlier = hs_newest_heap;
+    __atomic_store_n(&hs_newest_heap, heap, __ATOMIC_RELEASE); /* a signal's report may walk the list at any moment */
     count_own(&hs_count.heaps, 1);
     return heap;
 }
@@ -151,15 +151,10 @@ void hs_free_without_heap(unsigned class, void *block)
     hs_give_all(&hs_no_heap, class, &block, 1);
 }
 
-struct heap *hs_heap_after(struct heap *heap)
-{
-    return heap == &hs_no_heap ? __atomic_load_n(&newest_heap, __ATOMIC_ACQUIRE) : heap->earlier;
-}
-
 #ifdef REMOTE_IS_LOCKED
 static void forget_remote_locks(void)
 {
-    for (struct heap *heap = newest_heap; heap != NULL; heap = heap->earlier)
+    for (struct heap *heap = hs_newest_heap; heap != NULL; heap = heap->earlier)
         remote_after_fork(heap);
 }
 #endif
@@ -176,11 +171,11 @@ __attribute__((constructor)) static void register_fork(void)
 
 void hs_forget_heaps(void)
 {
-    for (struct heap *heap = newest_heap, *earlier; heap != NULL; heap = earlier) {
+    for (struct heap *heap = hs_newest_heap, *earlier; heap != NULL; heap = earlier) {
         earlier = heap->earlier;
         os_unmap(heap, sizeof *heap + SLOT_COUNT * sizeof heap->slot[0]);
     }
-    newest_heap = abandoned = NULL;
+    hs_newest_heap = abandoned = NULL;
     hs_become(&hs_no_heap);
     exits = 0;
     if (has_exit_key)

@@ -8,7 +8,6 @@ bool hs_started(void); /* the spans exist, now if not before; false without addr
 struct heap *hs_heap_start(void); /* the calling thread's heap, adopted or created; hs_no_heap without memory */
 void hs_drain_fronts(struct heap *heap); /* every block of its fronts goes to the store; by its own thread */
 void hs_forget_heaps(void);         /* checked build: as if no thread had ever allocated */
-struct heap *hs_heap_after(struct heap *heap); /* in the row of all heaps ever, hs_no_heap the first; NULL: no more. Without a lock */
 
 /* A thread without a heap frees a block: to its owner, or with a heap that it gets now, or straight to the store where it
  * gets none: a thread that dies, or that lacks memory. */

@@ -37,6 +37,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "slab_record": tuple(policy.names("slab_record")),
     "pool": tuple(policy.names("pool")),
     "background": tuple(policy.names("background")),
+    "ownership": tuple(policy.names("ownership")),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all."""
 

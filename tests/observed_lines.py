@@ -114,8 +114,11 @@ class Process:
             Region(self.word(known["hs_live"]), plan.live_map * span_bytes // plan.grain, layout.LIVE),
             *self.no_heap(plan),
         ]
+        if "hs_owners" in known:
+            superslabs = span_bytes // plan.superslab_bytes
+            found.append(Region(self.word(known["hs_owners"]), superslabs * layout.WORD, layout.OWNERS))
         found += [Region(*self.symbols[name], model) for name, model in TABLES.items() if name in self.symbols]
-        heaps, heap = [], self.word(known["newest_heap"])
+        heaps, heap = [], self.word(known["hs_newest_heap"])
         while heap:
             heaps.insert(0, heap)
             heap = self.word(heap + plan.layout.remote + 2 * layout.WORD)

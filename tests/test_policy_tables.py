@@ -35,6 +35,7 @@ NEEDED = {
     "slab_record": ("TABLE", "numbers"),
     "pool": ("SWAPS",),
     "background": (),
+    "ownership": ("CALLS", "IN_RECORD"),
 }
 ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
 

@@ -59,6 +59,45 @@ def test_designs_that_need_the_lock(compiled: bool, pool: str) -> None:
     assert str(budgeted.why_not_valid()).startswith(f"pool: '{pool}' cannot go with release 'budget'")
 
 
+def test_superslabs_of_a_heap(compiled: bool) -> None:
+    """Slabs of one block, four in a superslab: an empty slab serves its heap alone."""
+    program = Program(compiled, [4096], remote="owner_list", ownership="superslab")
+    assert program.malloc("a b", 4096, thread=0) == [0, 4096]
+    assert program.malloc("c", 4096, thread=1) == 16384
+    program.free("b a", thread=0)
+    program.free("c", thread=0)
+    assert program.counts(0, "remote", "direct", "retire") == (1, 2, 2)
+    assert program.malloc("d e f g h", 4096, thread=1) == [16384, 20480, 24576, 28672, 32768]
+    assert program.malloc("i j k l m", 4096, thread=0) == [0, 4096, 8192, 12288, 49152]
+    assert program.totals("superslabs", "slabs") == (4, 10)
+    program.exit(0)
+    assert program.malloc("n", 4096, thread=2) == 53248  # thread 2 has the superslabs of the heap that it adopted
+    program.free("i", thread=2)
+    program.free("j", thread=1)
+    assert program.counts(0, "remote", "direct", "retire") == (2, 4, 4)
+    assert program.malloc("o", 4096, thread=1) == 36864
+    assert program.malloc("p q r", 4096, thread=2) == [4096, 0, 57344]
+
+
+def test_superslabs_of_a_heap_and_a_class(compiled: bool) -> None:
+    program = Program(compiled, [2048, 4096], remote="owner_list", ownership="superslab", empties="dedicated")
+    assert program.malloc("a", 4096, thread=0) == 0
+    assert program.malloc("b", 2048, thread=0) == 16384
+    assert program.malloc("c", 2048, thread=1) == 32768
+    assert program.malloc("d", 4096, thread=1) == 49152
+    assert program.malloc("e", 4096, thread=0) == 4096
+
+
+def test_designs_whose_superslabs_belong_to_no_heap(compiled: bool) -> None:
+    shared = Design("x", [16], ownership="superslab")
+    assert str(shared.why_not_valid()).startswith("ownership: 'superslab' cannot go with remote 'local_cache'")
+    owned = {"ownership": "superslab", "remote": "owner_list", "classifier": "class_region", "empties": "dedicated"}
+    narrow = Design("x", [16, 32], slab_span_bytes=1 << 31, **owned)
+    assert narrow.why_not_valid() is None
+    narrower = Design("x", [16, 32], slab_span_bytes=1 << 30, **owned)
+    assert str(narrower.why_not_valid()).endswith("expected 1073741824 bytes or more for each class")
+
+
 def test_owner_list(compiled: bool) -> None:
     program = Program(compiled, [16, 32], front_array_stack.Params(capacity=4, refill=1), remote="owner_list")
     assert program.malloc("a b", 16, thread=0) == [0, 16]

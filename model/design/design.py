@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     SlabRecord: TypeAlias = msgspec.Struct
     Pool: TypeAlias = str
     Background: TypeAlias = msgspec.Struct
+    Ownership: TypeAlias = str
 else:
     globals().update({field.title().replace("_", ""): _choice_of(field) for field in policy.TABLES})
 Thp = Literal["system", "always", "grown", "never"]
@@ -152,6 +153,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slab_record: Annotated[SlabRecord | None, _doc("where slabs' numbers lie: what refills and frees touch")] = None
     background: Annotated[Background | None, _doc("a helper thread refills the transfer cache: one more core")] = None
     pool: Annotated[Pool | None, _doc("what heaps that own slabs lock to take slabs from the pools they share")] = None
+    ownership: Annotated[Ownership | None, _doc("superslab: heaps own superslabs, which costs memory")] = None
     growth: Annotated[Growth | None, _doc("superslabs that become usable together: fewer system calls")] = None
     populate: Annotated[
         Populate | None, _doc("pages that become resident together: less time per page, more pages")

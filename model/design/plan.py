@@ -7,7 +7,7 @@ import msgspec
 from heapsmith.model import constants, policy
 from heapsmith.model.constants import PAGE, first_bytes
 from heapsmith.model.design.design import Design, derive_front, header_bytes, stated, tail_bytes
-from heapsmith.model.memory.layout import Layout, layout_of
+from heapsmith.model.memory.layout import VACANCY_BYTES, WORD, Layout, layout_of
 from heapsmith.model.policy.front.common import FrontPlan
 from heapsmith.model.policy.transfer import batches_of
 
@@ -173,7 +173,7 @@ def make_plan(design: Design) -> Plan:
             constants.RUN_CACHE_SLOTS,
             options["quarantine_slots"],
             slots_per_heap,
-            numbers.get("remote_words", 0) + ("drain_interval" in numbers) + _learned_words(numbers, len(classes)),
+            _words_before_remote(numbers, len(classes)),
             PAGE,
         ),
         **{field: getattr(design, field) for field in FROM_DESIGN},
@@ -183,9 +183,14 @@ def make_plan(design: Design) -> Plan:
     )
 
 
-def _learned_words(numbers: dict[str, int], classes: int) -> int:
-    """Return the words of a heap that count the misses and flushes of its fronts."""
-    return 1 + classes if "learn_window" in numbers else 0
+def _words_before_remote(numbers: dict[str, int], classes: int) -> int:
+    """Return the words of a heap between its fronts and its remote list.
+
+    Its pools and superslabs, what its fronts have learned, its flushes, and the rest of the list.
+    """
+    vacancies = VACANCY_BYTES // WORD * classes if "own_superslabs" in numbers else 0
+    learned = 1 + classes if "learn_window" in numbers else 0
+    return vacancies + learned + ("drain_interval" in numbers) + numbers.get("remote_words", 0)
 
 
 def _frees_by_size(design: Design) -> bool:

@@ -82,7 +82,6 @@ def class_records(plan: Plan) -> Records:
         record["list_capacity"] = row.front.list_capacity
         record["front"] = policy.code("front", row.front.kind)
         record["batched"] = policy.row("front", row.front.kind).BATCHED
-    classes["retired"] = -1
     return classes
 
 
@@ -198,7 +197,7 @@ def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> R
 def grown_stores(stores: Records, classes: Records, heaps: int, plan: Plan) -> Records:
     """Add stores up to `heaps` heaps, each with its place in the library, or the shared store."""
     owned = plan.design.row("remote").OWNED
-    longer = grown(stores, (heaps if owned else 1) * len(classes), ("hot", "head"))
+    longer = grown(stores, (heaps if owned else 1) * len(classes), ("hot", "head", "retired"))
     heap, cls = np.divmod(np.arange(len(longer)), len(classes))
     start = layout.HEAPS + heap * plan.layout.heap_bytes + plan.layout.store if owned else layout.STORE_AT
     longer["at"] = start + layout.STORE_BYTES * cls

@@ -42,12 +42,15 @@ def _equal(what: str, found: object, expected: object) -> None:
 def _check_pools(state: State, plan: Plan) -> set[int]:
     """Check that each empty slab is in exactly one pool; return these slabs."""
     pooled: list[int] = []
-    for cls, record in enumerate(state.classes):
+    own = "own_superslabs" in plan.numbers
+    for place, record in enumerate(state.stores):
+        heap, first = divmod(place, plan.class_count)
         pool = chain(state, int(record["retired"]))
         for slab in pool:
             found = int(state.slabs[slab]["owner"]), int(state.slabs[slab]["out"])
-            _equal(f"slab {slab} in a pool: owner, out", found, (-1, 0))
-            _equal(f"pool of slab {slab}", pool_of(state, int(state.slabs[slab]["class"])), cls)
+            _equal(f"slab {slab} in a pool: owner, out", found, (heap if own else -1, 0))
+            found = 0 if own else heap, pool_of(state, int(state.slabs[slab]["class"]))
+            _equal(f"pool of slab {slab}", found, (0, first))
         pooled += pool
     _equal("slabs in two pools", len(pooled) - len(set(pooled)), 0)
     dirty = {slab: int(state.slabs[slab]["committed"]) for slab in pooled if state.slabs[slab]["committed"] > 0}
@@ -88,6 +91,9 @@ def _check_slabs(state: State, plan: Plan, pooled: set[int]) -> None:
     inside = slabs["place"] % plan.slabs_per_superslab - plan.numbers.get("head_slabs", 0)
     _equal("slabs in use that are not for blocks", int(((inside < 0) | (inside >= plan.block_slabs)).sum()), 0)
     _equal("slabs in one place", len(set(slabs["place"].tolist())), len(slabs))
+    if "own_superslabs" in plan.numbers:
+        owners = {(int(slab["place"]) // plan.slabs_per_superslab, int(slab["owner"])) for slab in slabs}
+        _equal("heaps of each superslab", len(owners), len({superslab for superslab, _ in owners}))
     for slab in set(range(len(slabs))) - pooled:
         record, row = slabs[slab], state.classes[slabs[slab]["class"]]
         freed = _freed(state, plan, slab)
@@ -235,7 +241,7 @@ def _check_committed(state: State, plan: Plan, given_back: int) -> None:
     with batches, the rest of the top's batch.
     """
     slabs = int(state.slabs["committed"][: state.slabs_made].sum())
-    slabs += int((state.classes["left"] * state.classes["next_huge"]).sum()) * plan.slab_bytes
+    slabs += int((state.stores["left"] * state.stores["next_huge"]).sum()) * plan.slab_bytes
     is_huge = plan.thp_asked and state.top * PAGE > plan.thp_runs_from_bytes
     step = commit_step(plan) // PAGE
     pages = (huge_end(state.top) if is_huge else -(-state.top // step) * step) - given_back

@@ -6,6 +6,7 @@ from heapsmith.model.heap.learn import FLUSHES, MISSES, learn
 from heapsmith.model.heap.lend import lent
 from heapsmith.model.heap.lines import alloc_lines, free_lines
 from heapsmith.model.heap.run_cache import empty_cache
+from heapsmith.model.heap.slabs import owner_lines
 from heapsmith.model.heap.store import give_batch, take
 from heapsmith.model.heap.transfer import keep_batch, take_batch
 from heapsmith.model.memory import layout
@@ -204,7 +205,7 @@ def put_back(state: State, heap: int, block: int) -> int:
     """Send a freed block to a front or to its owner (sections 4 and 7); return how many a flush gave."""
     class_lines(state, block)
     if state.owned == 1:
-        touch(state.listener, slab_at(state, block >> layout.SLAB_SHIFT) + layout.SLAB_OWNER, 0)
+        owner_lines(state, block >> layout.SLAB_SHIFT, 0)
     if stays(state, heap, block >> layout.SLAB_SHIFT):
         if state.by_row == 0:
             branch(state.listener, CLASS_OF_FREE, block & layout.CLASS_MASK)

@@ -47,7 +47,7 @@ RARE = _words("""
     quarantine header_bytes live_map owned guard_slabs prewarm_end drain_interval populate_pages
     growth_first free_probes bias tail_bytes remote_code lookup_code release_delay freed_code
     counts_everything learn_window huge_kept_bytes
-    head_slabs record_extra record_class_bytes pool_swaps pool_claims background_every
+    head_slabs record_extra record_class_bytes pool_swaps pool_claims background_every own_superslabs
 """)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 
@@ -170,12 +170,8 @@ CLASS = record_type(
     "wanted",  # 1: a miss has left too few batches since the helper looked
     "topped",  # blocks that the helper took from the store
     *COUNTS,
-    "retired",  # head of the LIFO list of empty slabs; a shared pool is in the first record
-    "left",  # slabs left in the superslab
-    "next_place",  # place of the next slab
-    "next_huge",  # 1: the superslab lies on huge pages
-    "mapped",  # superslabs ever mapped for the pool
-    "usable_superslabs",  # of the region of this number; there is one, or one per class
+    "mapped",  # superslabs ever mapped in the region of this number; there is one, or one per class
+    "usable_superslabs",  # of that region
     "growth_step",  # superslabs that become usable together next, in that region; 0: the first step
 )
 HEAP = record_type(
@@ -205,11 +201,15 @@ STORE = record_type(
     "hot",  # the slab in use
     "head",  # head of the list, or top of the pairing heap, of the other slabs
     "at",
+    "retired",  # head of the LIFO list of empty slabs; the pools that heaps share are in the first heap's records
+    "left",  # slabs left in the superslab
+    "next_place",  # place of the next slab
+    "next_huge",  # 1: the superslab lies on huge pages
 )
 SLAB = record_type(
     "place",  # place in the span, in slabs
     "class",
-    "owner",  # the heap that acquired the slab; -1: the slab is in a pool
+    "owner",  # the heap that acquired the slab; -1: in a pool of all heaps. Superslabs of heaps: their heap
     "carved",
     "freed",
     "out",

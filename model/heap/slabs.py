@@ -5,7 +5,7 @@ from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.age import join, leave, tick
 from heapsmith.model.heap.records import SLAB_AGE
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import class_at, count_at, record_at, slab_at
+from heapsmith.model.memory.layout import class_at, count_at, heap_at, record_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, on_huge, populated, touch, touch_bytes
 from heapsmith.model.policy.classifier import slab_lines, superslab_place
@@ -67,22 +67,54 @@ def superslabs_are_committed(state: State, place: int, slabs: int) -> None:
         state.memory_calls += commit_calls(place, slabs, max(1, state.map_pages))
     if state.live_map == 1:
         state.memory_calls += commit_calls(place, slabs, state.slab_bytes >> state.grain_shift)
+    if state.own_superslabs > 0:
+        step = state.slabs_per_superslab
+        state.memory_calls += commit_calls(place // step, slabs // step, layout.WORD)
+
+
+@hit_path
+def pool_for(state: State, heap: int, cls: int) -> int:
+    """Return the place in `stores` of the pool and superslab that serve a class of the heap."""
+    pool = pool_of(state, cls)
+    if state.own_superslabs > 0:
+        pool += heap * state.class_count
+    return int(pool)
+
+
+@kernel
+def vacancy_lines(state: State, heap: int, pool: int, at: int, write: int) -> None:
+    """Touch the pool or the superslab of a heap that has its own; one for all heaps is a variable."""
+    if state.own_superslabs > 0:
+        first = heap_at(state, heap) + state.heap_front + layout.FRONT_BYTES * state.class_count
+        place = pool - heap * state.class_count
+        touch(state.listener, first + layout.VACANCY_BYTES * place + at, write)
+
+
+@hit_path
+def owner_lines(state: State, slab: int, write: int) -> None:
+    """Touch what names the owner of a slab in use: its record, or the word of its superslab."""
+    if state.own_superslabs > 0:
+        superslab = int(state.slabs[slab]["place"]) // state.slabs_per_superslab
+        touch(state.listener, layout.OWNERS + layout.WORD * superslab, write)
+    else:
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_OWNER, write)
 
 
 @kernel
 def acquire(state: State, heap: int, cls: int) -> int:
     """Return an empty slab for the class: the last retired, or a new slab; -1: the span is full."""
-    pool = pool_of(state, cls)
+    pool = pool_for(state, heap, cls)
     slab = retired_of(state, pool)
+    vacancy_lines(state, heap, pool, 0, int(slab >= 0))
     if slab >= 0:
-        state.classes[pool]["retired"] = state.slabs[slab]["next"]
+        state.stores[pool]["retired"] = state.slabs[slab]["next"]
         touch(state.listener, pool_link_at(state, slab), 0)
         if state.slabs[slab]["committed"] > 0:
             leave_age_queue(state, slab)
         else:
             state.slab_budget_bytes = release_grown(state, state.slab_budget_bytes, state.slab_bytes)
     else:
-        slab = new_slab(state, pool, cls)
+        slab = new_slab(state, heap, pool, cls)
         if slab < 0:
             return -1
     freed_begin(state, slab)
@@ -104,27 +136,32 @@ def acquire(state: State, heap: int, cls: int) -> int:
 
 
 @kernel
-def new_slab(state: State, pool: int, cls: int) -> int:
+def new_slab(state: State, heap: int, pool: int, cls: int) -> int:
     """Return the next slab of the pool's superslab, or of a new superslab; -1: the span is full."""
     if state.pool_swaps > state.pool_claims:
         touch(state.listener, layout.POOL_LOCK, 1)
-    if state.classes[pool]["left"] == 0:
+    vacancy_lines(state, heap, pool, layout.VACANCY_NEXT, 1)
+    if state.pool_claims == 0 or state.stores[pool]["left"] == 0:
+        vacancy_lines(state, heap, pool, layout.VACANCY_END, int(state.stores[pool]["left"] == 0))
+    if state.stores[pool]["left"] == 0:
         if state.pool_claims > 0:
             touch(state.listener, layout.POOL_LOCK, 1)
-        place = superslab_place(state, cls, int(state.classes[pool]["mapped"]))
+        place = superslab_place(state, cls, int(state.classes[cls]["mapped"]))
         if place < 0:
             return -1
         superslab_bytes = state.slabs_per_superslab * state.slab_bytes
         head_bytes = state.head_slabs * state.slab_bytes
         mapped_bytes = state.superslabs * superslab_bytes
         state.superslabs += 1
-        state.classes[pool]["mapped"] += 1
-        state.classes[pool]["next_place"] = place + state.head_slabs
-        state.classes[pool]["left"] = state.slabs_per_superslab - state.guard_slabs - state.head_slabs
+        state.classes[place // state.region_slabs]["mapped"] += 1
+        state.stores[pool]["next_place"] = place + state.head_slabs
+        state.stores[pool]["left"] = state.slabs_per_superslab - state.guard_slabs - state.head_slabs
         is_huge = state.thp_asked == 1 and mapped_bytes >= state.thp_slabs_from_bytes
-        state.classes[pool]["next_huge"] = is_huge
+        state.stores[pool]["next_huge"] = is_huge
         touch(state.listener, layout.TOTAL_SUPERSLABS, 1)
         superslab_is_usable(state, place)
+        if state.own_superslabs > 0:
+            touch(state.listener, layout.OWNERS + layout.WORD * (place // state.slabs_per_superslab), 1)
         state.memory_calls += int(is_huge or state.thp_never == 1)
         if is_huge:
             on_huge(state.listener, layout.SPAN + place * state.slab_bytes, superslab_bytes)
@@ -134,13 +171,13 @@ def new_slab(state: State, pool: int, cls: int) -> int:
             populate(state, layout.SPAN + place * state.slab_bytes + head_bytes, superslab_bytes - head_bytes)
             commit(state, superslab_bytes - head_bytes)
     slab = state.slabs_made
-    state.slabs[slab]["place"] = state.classes[pool]["next_place"]
+    state.slabs[slab]["place"] = state.stores[pool]["next_place"]
     touch(state.listener, slab_at(state, slab) + layout.SLAB_EARLIER, 1)
     touch(state.listener, layout.TOTAL_SLABS, 1)
-    if state.classes[pool]["next_huge"] == 1:
+    if state.stores[pool]["next_huge"] == 1:
         state.slabs[slab]["committed"] = state.slab_bytes
-    state.classes[pool]["next_place"] += 1
-    state.classes[pool]["left"] -= 1
+    state.stores[pool]["next_place"] += 1
+    state.stores[pool]["left"] -= 1
     state.slabs_made = slab + 1
     if slab + 1 > state.slab_room:
         state.full = 1
@@ -150,14 +187,16 @@ def new_slab(state: State, pool: int, cls: int) -> int:
 @kernel
 def retire(state: State, heap: int, slab: int, cls: int) -> None:
     """Move an empty slab to its pool and the age queue; release the oldest that are due."""
-    pool = pool_of(state, cls)
+    pool = pool_for(state, heap, cls)
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_RETIRE, 1)
     freed_end_lines(state, slab)
     touch(state.listener, pool_link_at(state, slab), 1)
     class_of_slab_lines(state, slab)
-    state.slabs[slab]["owner"] = -1
-    state.slabs[slab]["next"] = state.classes[pool]["retired"]
-    state.classes[pool]["retired"] = slab
+    if state.own_superslabs == 0:
+        state.slabs[slab]["owner"] = -1
+    vacancy_lines(state, heap, pool, 0, 1)
+    state.slabs[slab]["next"] = state.stores[pool]["retired"]
+    state.stores[pool]["retired"] = slab
     state.classes[cls]["retire"] += 1
     tick(state, int(state.slabs[slab]["committed"]))
     join_age_queue(state, slab)
@@ -239,5 +278,6 @@ def class_of_slab_lines(state: State, slab: int) -> None:
     if state.owned == 1:
         if state.pool_swaps == 0:
             touch(state.listener, layout.POOL_LOCK, 1)
-        touch(state.listener, slab_at(state, slab) + layout.SLAB_OWNER, 1)
+        if state.own_superslabs == 0:
+            owner_lines(state, slab, 1)
     slab_lines(state, slab)

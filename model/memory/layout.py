@@ -42,6 +42,7 @@ COUNTS = 51 * (REGION + STAGGER)  # hs_count: the global counters
 POOL_LOCK = 52 * (REGION + STAGGER)
 LARGE_LOCK = 53 * (REGION + STAGGER)
 APPLICATION = 54 * REGION  # the program's data besides its blocks: script and table of blocks of a replay
+OWNERS = 55 * REGION  # hs_owners: a word per superslab of the span
 LIVE = 56 * REGION  # hs_live (hardening): a byte per grain of the slab span
 WANTED = 57 * (REGION + STAGGER)  # the classes that the helper is to top up, 4 bytes each
 BACKGROUND_LOW = 58 * (REGION + STAGGER)  # hs_background_low and hs_background_full: 4 bytes per class
@@ -76,6 +77,9 @@ FRONT_HELD, FRONT_LISTED, FRONT_CAPACITY, FRONT_LIST = 0, 8, 12, 16
 """struct front; it has its capacity in a design with a learner."""
 STORE_BYTES = 16
 """struct class_slabs: hot, head."""
+VACANCY_BYTES = 24
+VACANCY_NEXT, VACANCY_END = 8, 16
+"""struct vacancy: the pool, the superslab's next slab and its end."""
 COUNT_BYTES = 144
 """struct class_count, in the order of docs/machine.md section 10."""
 COUNT_HIT0 = 0

@@ -32,6 +32,7 @@ from heapsmith.model.policy import (
     huge_cache,
     learner,
     lookup,
+    ownership,
     pool,
     populate,
     prewarm,
@@ -65,6 +66,7 @@ TABLES: dict[str, Table] = {
     "slab_record": slab_record.ROWS,
     "pool": pool.ROWS,
     "background": background.ROWS,
+    "ownership": ownership.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 

@@ -1,21 +1,9 @@
-/* Empties: whom an empty slab and a superslab serve. Under the pool lock. */
+/* Empties: which classes an empty slab and a superslab serve: those with one place among the vacancies. */
 #pragma once
 
-#include "span.h"
+#include <stdbool.h>
 
-/* runtime/pool says how its slabs are taken. All zero: none are left. */
-struct superslab {
-    size_t next; /* offset of the next slab to hand out */
-    size_t end;
-};
+#include "plan.h"
 
-/* Empty slabs, LIFO: runtime/pool says how. All zero: empty. */
-union pool {
-    struct slab *top;
-    uintptr_t word;
-};
-
-union pool *empties_pool(unsigned class);
-bool empties_reused(void); /* do the slabs of the pools serve again? */
-struct superslab *empties_superslab(unsigned class);
-void empties_reset(void);
+unsigned empties_place(unsigned class); /* the first class with this place */
+bool empties_reused(void);              /* do the slabs of the pools serve again? */

@@ -7,7 +7,7 @@
  * it under the lock (acquire). */
 #pragma once
 
-#include "empties/empties.h"
+#include "ownership/ownership.h"
 
 static inline size_t superslab_next(const struct superslab *superslab)
 {

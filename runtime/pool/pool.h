@@ -1,8 +1,8 @@
 /* Pool: how heaps take slabs out of the pools and superslabs that they share, and what they lock for that. */
 #pragma once
 
-#include "empties/empties.h"
 #include "locks.h"
+#include "ownership/ownership.h"
 #include "remote/remote.h"
 
 #ifdef POOL_SWAPS
@@ -28,17 +28,17 @@ static inline void pool_leave_map(void)
 }
 
 /* A pool is a LIFO through `next`, under the pool lock. */
-static inline void pool_push(struct slab *slab)
+static inline void pool_push(struct heap *heap, struct slab *slab)
 {
-    union pool *pool = empties_pool(slab->class);
+    union pool *pool = &vacancy_of(heap, slab->class)->pool;
     slab->next = pool->top;
     pool->top = slab;
 }
 
 /* The slab retired last; NULL: none serves. */
-static inline struct slab *pool_pop(unsigned class)
+static inline struct slab *pool_pop(struct heap *heap, unsigned class)
 {
-    union pool *pool = empties_pool(class);
+    union pool *pool = &vacancy_of(heap, class)->pool;
     struct slab *slab = empties_reused() ? pool->top : NULL;
     if (slab != NULL)
         pool->top = slab->next;

@@ -7,8 +7,8 @@
  * between two instructions). Links are atomic, for a pop may read one while a push writes it. Records stay memory for ever. */
 #pragma once
 
-#include "empties/first.h"
 #include "locks.h"
+#include "ownership/ownership.h"
 
 enum { TAG_SHIFT = 27 };
 _Static_assert(SPAN_SLABS < 1 << TAG_SHIFT, "a pool's word has room for a slab's number");
@@ -53,15 +53,15 @@ static inline void pool_push_chain(uintptr_t *pool, struct slab *first, struct s
     } while (!__atomic_compare_exchange_n(pool, &word, with, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-static inline void pool_push(struct slab *slab)
+static inline void pool_push(struct heap *heap, struct slab *slab)
 {
-    pool_push_chain(&empties_pool(slab->class)->word, slab, slab);
+    pool_push_chain(&vacancy_of(heap, slab->class)->pool.word, slab, slab);
 }
 
 /* The slab retired last; NULL: none serves. */
-static inline struct slab *pool_pop(unsigned class)
+static inline struct slab *pool_pop(struct heap *heap, unsigned class)
 {
-    uintptr_t *pool = &empties_pool(class)->word;
+    uintptr_t *pool = &vacancy_of(heap, class)->pool.word;
     uintptr_t word = empties_reused() ? __atomic_load_n(pool, __ATOMIC_ACQUIRE) : 0;
     for (struct slab *slab; (slab = pool_top(word)) != NULL;) {
         struct slab *below = __atomic_load_n(&slab->older, __ATOMIC_RELAXED);
@@ -82,21 +82,27 @@ static inline struct slab *pool_pop_all(uintptr_t *pool)
     return pool_top(word);
 }
 
-/* Does `action` to slabs of the pools, which are empty meanwhile, until this gave `wanted` bytes. */
+/* Does `action` to slabs of a pool, which is empty meanwhile, until this gave `wanted` bytes. */
+static inline size_t pool_act_on(uintptr_t *pool, size_t (*action)(struct slab *slab), size_t wanted)
+{
+    size_t bytes = 0;
+    struct slab *first = pool_pop_all(pool), *last = NULL;
+    for (struct slab *slab = first; slab != NULL; slab = slab->older) {
+        bytes += bytes < wanted ? action(slab) : 0;
+        last = slab;
+    }
+    if (last != NULL)
+        pool_push_chain(pool, first, last);
+    return bytes;
+}
+
+/* The same to the slabs of all pools. */
 static inline size_t pool_act(size_t (*action)(struct slab *slab), size_t wanted, struct slab *newest)
 {
     size_t bytes = 0;
-    for (unsigned class = 0; class < CLASS_COUNT; class++) {
-        if (!empties_first(class))
-            continue;
-        uintptr_t *pool = &empties_pool(class)->word;
-        struct slab *first = pool_pop_all(pool), *last = NULL;
-        for (struct slab *slab = first; slab != NULL; slab = slab->older) {
-            bytes += bytes < wanted ? action(slab) : 0;
-            last = slab;
-        }
-        if (last != NULL)
-            pool_push_chain(pool, first, last);
-    }
+    for (struct heap *heap = &hs_no_heap; heap != NULL; heap = vacancies_after(heap))
+        for (unsigned place = 0; place < CLASS_COUNT; place++)
+            if (empties_place(place) == place)
+                bytes += pool_act_on(&vacancies_of(heap)[place].pool.word, action, bytes < wanted ? wanted - bytes : 0);
     return bytes;
 }

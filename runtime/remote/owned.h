@@ -3,7 +3,7 @@
 
 #include "heap.h"
 #include "locks.h"
-#include "span.h"
+#include "ownership/ownership.h"
 
 struct store *remote_store(struct heap *heap)
 {
@@ -31,7 +31,7 @@ void remote_unlock_pool(void)
 
 void remote_own(struct slab *slab, struct heap *heap)
 {
-    slab->owner = heap;
+    slab_owned(slab, heap);
 }
 
 void remote_reset(void)

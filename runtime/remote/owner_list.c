@@ -37,6 +37,6 @@ bool remote_drain(struct heap *heap)
 
 bool remote_takes(unsigned class, void *block)
 {
-    remote_free(slab_of(block)->owner, class, block);
+    remote_free(owner_of(block), class, block);
     return true;
 }

@@ -29,7 +29,7 @@ struct slab {
         struct block *list; /* in no pool, where freed blocks are on a list: the block freed last */
     };
     struct slab *older;    /* age queue: the one retired before this; without a queue, the pool's link (pool/swaps.h) */
-    struct heap *owner;    /* the heap that acquired it where heaps own slabs, or NULL */
+    struct heap *owner;    /* the heap that acquired it where records tell whose slabs are, or NULL */
     struct slab *earlier;  /* the slab handed out before this one: every slab ever, under the pool lock */
     uint16_t class;
     bool pooled;           /* in a pool; under the pool lock */

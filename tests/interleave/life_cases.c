@@ -96,7 +96,7 @@ static void setup_unstarted(void)
     share("has_exit_key", &has_exit_key, sizeof has_exit_key);
     share("exit_key", &exit_key, sizeof exit_key);
     share("abandoned", &abandoned, sizeof abandoned);
-    share("newest_heap", &newest_heap, sizeof newest_heap);
+    share("hs_newest_heap", &hs_newest_heap, sizeof hs_newest_heap);
     share("heap 0 held", &heaps[0].front[0].held, sizeof heaps[0].front[0].held);
     share("heap 1 held", &heaps[1].front[0].held, sizeof heaps[1].front[0].held);
     share("heap 2 held", &heaps[2].front[0].held, sizeof heaps[2].front[0].held);

@@ -16,6 +16,8 @@ uintptr_t hs_span;
 size_t hs_span_bytes;
 struct slab *hs_slabs = slabs;
 struct heap_count hs_count;
+struct vacancy hs_vacancy[CLASS_COUNT];
+struct heap hs_no_heap;
 
 void hs_lock_pool(void)
 {
@@ -34,8 +36,8 @@ static void share_slab(const char *name, struct slab *slab)
 
 static void share_all(void)
 {
-    share("pool", empties_pool(0), sizeof(union pool));
-    share("superslab", empties_superslab(0), sizeof(struct superslab));
+    share("pool", &hs_vacancy[0].pool, sizeof(union pool));
+    share("superslab", &hs_vacancy[0].superslab, sizeof(struct superslab));
     share("held", held, sizeof held);
     share("slabs", &hs_slabs, sizeof hs_slabs);
 }
@@ -47,14 +49,14 @@ static void setup_pool(void)
     share_slab("slab 0", &slabs[0]);
     share_slab("slab 1", &slabs[1]);
     share_slab("slab 2", &slabs[2]);
-    empties_pool(0)->word = pool_word(0, &slabs[0]);
+    hs_vacancy[0].pool.word = pool_word(0, &slabs[0]);
     slabs[0].older = &slabs[1];
 }
 
 /* Whoever has a slab writes to it: two threads that have the same slab race. */
 static struct slab *pop(void)
 {
-    struct slab *slab = pool_pop(0);
+    struct slab *slab = pool_pop(&hs_no_heap, 0);
     if (slab != NULL)
         slab->carved++;
     return slab;
@@ -63,7 +65,7 @@ static struct slab *pop(void)
 static void push(struct slab *slab)
 {
     slab->carved++;
-    pool_push(slab);
+    pool_push(&hs_no_heap, slab);
 }
 
 /* Thread 0 takes both slabs and gives the first back: a pop that saw it on top before must not bring the second. */
@@ -109,7 +111,7 @@ static uint64_t times(const struct slab *slab)
     uint64_t found = 0;
     for (int thread = 0; thread < THREADS; thread++)
         found += held[thread] == slab;
-    for (const struct slab *one = pool_top(empties_pool(0)->word); one != NULL; one = one->older)
+    for (const struct slab *one = pool_top(hs_vacancy[0].pool.word); one != NULL; one = one->older)
         found += one == slab;
     return found;
 }
@@ -137,14 +139,14 @@ static void setup_superslab(void)
     share("count", &hs_count.slabs, sizeof hs_count.slabs);
     for (int number = 0; number < USED; number++)
         share_slab(names[number], &slabs[LAST + number]);
-    *empties_superslab(0) = (struct superslab){ 1 + (size_t)LAST * SLAB_BYTES, SUPERSLAB_BYTES };
+    hs_vacancy[0].superslab = (struct superslab){ 1 + (size_t)LAST * SLAB_BYTES, SUPERSLAB_BYTES };
     slabs[LAST].committed = SERVED;
 }
 
 /* As slabs.c: next_slab. */
 static void claim(int thread)
 {
-    struct superslab *superslab = empties_superslab(0);
+    struct superslab *superslab = &hs_vacancy[0].superslab;
     struct slab *slab = superslab_claim(superslab, &newest);
     if (slab == NULL) {
         pool_enter_map();

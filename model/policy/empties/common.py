@@ -7,4 +7,4 @@ from heapsmith.model.memory.state import State
 @kernel
 def last_retired(state: State, pool: int) -> int:
     """Return the slab that was retired last into the pool, or -1."""
-    return int(state.classes[pool]["retired"])
+    return int(state.stores[pool]["retired"])

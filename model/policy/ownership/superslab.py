@@ -1,0 +1,34 @@
+"""Superslab: a heap owns ranges of addresses, its superslabs, and a table names the heap of each range.
+
+A free reads eight bytes per superslab and no record. Each thread has a superslab at least for each
+pool, and the empty slabs of one thread serve no other.
+"""
+
+from typing import Any
+
+from heapsmith.model.constants import PAGE
+from heapsmith.model.memory.layout import WORD
+
+NAME = "superslab"
+IN_RECORD = False
+CALLS = frozenset({"owner_of"})
+NUMBERS = ("own_superslabs",)
+
+
+def why_not_with(design: Any) -> str | None:
+    """Return why superslabs of this design cannot belong to heaps, or None."""
+    remote = design.row("remote")
+    if not remote.OWNED:
+        return f"ownership: '{NAME}' cannot go with remote '{remote.NAME}', where no heap owns blocks"
+    least = PAGE // WORD * design.superslab_bytes
+    if design.row("classifier").REGIONS and design.region_bytes() < least:
+        return (
+            f"slab_span_bytes: {design.slab_span_bytes} cannot go with ownership '{NAME}' and a region per class; "
+            f"expected {least} bytes or more for each class"
+        )
+    return None
+
+
+def numbers(design: Any) -> dict[str, int]:
+    """Return the flag by which heaps have superslabs of their own."""
+    return {"own_superslabs": 1}
