@@ -5,6 +5,8 @@ import random
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.trace.reader import Chunk, Op
 
+LENT = 22
+"""Blocks that the fronts of larger classes hold for a class, at most, in the designs here."""
 THREADS = 4
 
 
@@ -222,9 +224,10 @@ def _fill_fronts(writer: _Writer) -> None:
 
 
 def _fill_slabs(writer: _Writer) -> None:
-    """More blocks of every class than a slab has, freed in another order."""
+    """More blocks of every class than a slab has and larger classes lend, freed in another order."""
+    more = 2 + LENT * (writer.plan.design.rounding is not None)
     for row in writer.plan.classes:
-        blocks = [writer.birth(1, row.usable) for _ in range(row.blocks + 2)]
+        blocks = [writer.birth(1, row.usable) for _ in range(row.blocks + more)]
         for block in writer.random.sample(blocks, len(blocks)):
             writer.death(1, block)
 
