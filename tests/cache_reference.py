@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from heapsmith.model.memory.branches import BRANCH_BITS, DEPTH, SLOTS
+from heapsmith.model.memory.branches import BRANCH_BITS, DEPTH, LOOP_END, NUMBER_BITS, SLOTS
 from heapsmith.model.memory.directory import slot_of
 from heapsmith.model.memory.hardware import Hardware
 
@@ -62,9 +62,9 @@ class Predictor:
     def mispredicts(self, branch: int, target: int) -> bool:
         number = -1
         for earlier, went in self.before[-DEPTH:]:
-            number = (number << BRANCH_BITS | went << 2 | earlier) % (1 << DEPTH * BRANCH_BITS)
+            number = (number << BRANCH_BITS | went << NUMBER_BITS | earlier) % (1 << DEPTH * BRANCH_BITS)
         key = (tuple(self.before[-DEPTH:]), branch)
-        slot = slot_of(number << 2 | branch, SLOTS - 1)
+        slot = slot_of(number << NUMBER_BITS | branch, SLOTS - 1)
         last = self.last.setdefault(branch, Guess())
         if self.table.get(slot, (None, last))[0] != key:
             self.table[slot] = key, Guess()
@@ -130,7 +130,8 @@ class Reference:
         self.core = self.cores[thread % len(self.cores)]
 
     def branch(self, number: int, target: int) -> None:
-        self.count["mispredicted"] += self.core.predictor.mispredicts(number, target)
+        name = "mispredicted_loops" if number == LOOP_END else "mispredicted"
+        self.count[name] += self.core.predictor.mispredicts(number, target)
 
     def touch_bytes(self, address: int, size: int, write: int) -> None:
         step = self.machine.line_bytes

@@ -39,7 +39,7 @@ def accesses(plan: Plan, application: Application) -> int:
 
 @pytest.mark.parametrize(
     ("births", "deaths", "expected"),
-    [("all", "none", 10), ("ends", "none", 2), ("none", "ends", 2), ("all", "all", 20)],
+    [("all", "none", 10), ("ends", "none", 2), ("pages", "none", 2), ("none", "ends", 2), ("all", "all", 20)],
 )
 def test_what_is_touched_of_a_block(plan: Plan, births: str, deaths: str, expected: int) -> None:
     assert accesses(plan, msgspec.convert({"births": births, "deaths": deaths}, Application)) == expected

@@ -12,17 +12,10 @@ from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.replay.script import ScriptFacts, write_script
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
-from heapsmith.model.memory.application import Application
+from heapsmith.model.memory.application import WRITES
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.cost import Kinds, memory_share, time_kinds
 from heapsmith.model.predict.simulate import Simulation, simulate
-
-WRITES = Application(births="all", deaths="none")
-"""The writes of a replay to blocks.
-
-The script and the table are not part of the heap's memory: they are resident before the replay
-begins, and their cost is a constant per operation.
-"""
 
 
 class Cell(NamedTuple):

@@ -20,10 +20,9 @@ from heapsmith.model.heap.lines import aligned_lines
 from heapsmith.model.heap.prewarm import started_heap
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
-from heapsmith.model.memory.branches import CLASS_OF_ALLOC
 from heapsmith.model.memory.layout import block_at, class_at
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import NONE, SINK, acts, branch, resident_bytes, room_for, tick, touch, touch_bytes
+from heapsmith.model.memory.touches import NONE, SINK, acts, resident_bytes, room_for, tick, touch, touch_bytes
 from heapsmith.model.policy.classifier import class_lines
 from heapsmith.model.policy.front.common import NO_BLOCK
 from heapsmith.model.policy.hardening.lines import born_lines, dies_lines, live_lines
@@ -76,8 +75,6 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
         return allocate_large(state, int(state.threads[thread]), size, align)
     if SINK != NONE:
         state.above += size > state.direct_limit
-    if state.by_row == 0:
-        branch(state.listener, CLASS_OF_ALLOC, cls)
     if align > state.grain:
         size = int(state.classes[cls]["usable"])
     heap = int(state.threads[thread])

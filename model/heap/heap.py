@@ -10,7 +10,7 @@ from heapsmith.model.heap.slabs import owner_lines
 from heapsmith.model.heap.store import give_batch, take
 from heapsmith.model.heap.transfer import keep_batch, take_batch
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.branches import ALLOC_SERVED, CLASS_OF_FREE, FREE_SERVED
+from heapsmith.model.memory.branches import ALLOC_SERVED, FREE_SERVED
 from heapsmith.model.memory.layout import class_at, count_at, heap_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, touch, touch_bytes
@@ -82,7 +82,8 @@ def allocate_small(state: State, heap: int, cls: int, size: int) -> int:
     front = heap * state.class_count + cls
     alloc_lines(state, heap, front, cls, size, False)
     block = front_pop(state, front, cls)
-    branch(state.listener, ALLOC_SERVED, int(block >= 0))
+    if state.classes[cls]["stack"] == 0:
+        branch(state.listener, ALLOC_SERVED, int(block >= 0))
     if block < 0:
         return allocate_on_miss(state, heap, front, cls)
     state.classes[cls]["hit0"] += 1
@@ -98,7 +99,8 @@ def allocate_first(state: State, heap: int, cls: int, size: int) -> int:
     """Allocate as allocate_small in a heap that the thread got just now: no block is on its hit path."""
     front = heap * state.class_count + cls
     alloc_lines(state, heap, front, cls, size, True)
-    branch(state.listener, ALLOC_SERVED, 0)
+    if state.classes[cls]["stack"] == 0:
+        branch(state.listener, ALLOC_SERVED, 0)
     return allocate_on_miss(state, heap, front, cls)
 
 
@@ -207,8 +209,6 @@ def put_back(state: State, heap: int, block: int) -> int:
     if state.owned == 1:
         owner_lines(state, block >> layout.SLAB_SHIFT, 0)
     if stays(state, heap, block >> layout.SLAB_SHIFT):
-        if state.by_row == 0:
-            branch(state.listener, CLASS_OF_FREE, block & layout.CLASS_MASK)
         return free_to_front(state, heap, block)
     state.classes[block & layout.CLASS_MASK]["remote"] += 1
     owner = int(state.slabs[block >> layout.SLAB_SHIFT]["owner"])
@@ -224,7 +224,8 @@ def free_to_front(state: State, heap: int, block: int) -> int:
     front = heap * state.class_count + cls
     free_lines(state, heap, front, cls, block)
     flushed = front_push(state, front, cls, block)
-    branch(state.listener, FREE_SERVED, int(flushed == 0))
+    if state.classes[cls]["stack"] == 0:
+        branch(state.listener, FREE_SERVED, int(flushed == 0))
     if state.counts_everything == 1 and state.classes[cls]["capacity"] > 0:
         touch(state.listener, count_at(state, heap, cls) + layout.COUNT_PUSH, 1)
     if flushed == 0:

@@ -1,11 +1,12 @@
-"""The cache lines that malloc and free touch on their way to a front; fronts have their own."""
+"""The cache lines and branches of malloc and free on their way to a front; fronts have their own."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.branches import ALLOC_BY_ROW, CLASS_OF_ALLOC, CLASS_OF_FREE, FREE_BY_ROW
 from heapsmith.model.memory.layout import class_at, heap_at
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import touch
+from heapsmith.model.memory.touches import branch, touch
 from heapsmith.model.policy.front import front_overflow_lines, front_pop_lines, front_push_lines
 from heapsmith.model.policy.front.common import capacity_of, row_pop_lines, stack_push_lines
 from heapsmith.model.policy.lookup import size_lines
@@ -13,7 +14,7 @@ from heapsmith.model.policy.lookup import size_lines
 
 @hit_path
 def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new: bool) -> None:
-    """Touch what an allocation touches up to and in its front.
+    """Touch what an allocation touches up to and in its front, and follow its branches.
 
     is_new: the heap is new to the thread, so the thread has not looked into the heap's rows.
     """
@@ -24,8 +25,10 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
             size_lines(state, size)
         held = int(state.fronts[front]["held"]) if state.classes[cls]["stack"] > 0 else 0
         row_pop_lines(state, front, held)
+        branch(state.listener, ALLOC_BY_ROW, int(held > 0))
         if held > 0:
             return
+    branch(state.listener, CLASS_OF_ALLOC, cls)
     size_lines(state, size)
     touch(state.listener, layout.ALLOC_OF + layout.WORD * cls, 0)
     if not is_new and state.classes[cls]["stack"] == 0:
@@ -34,13 +37,18 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
 
 @hit_path
 def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> None:
-    """Touch what a free into a front touches, and an overflow before the store takes its blocks."""
+    """Touch what a free into a front touches, and an overflow before the store takes its blocks.
+
+    Follow its branches too.
+    """
     if state.by_row == 1:
         capacity = capacity_of(state, front, cls) if state.classes[cls]["stack"] > 0 else 0
         held = int(state.fronts[front]["held"]) if capacity > 0 else 0
         stack_push_lines(state, front, held, capacity)
+        branch(state.listener, FREE_BY_ROW, int(held < capacity))
         if held < capacity:
             return
+    branch(state.listener, CLASS_OF_FREE, cls)
     touch(state.listener, layout.FREE_OF + layout.WORD * (1 + cls), 0)
     front_push_lines(state, front, cls, block)
     if state.fronts[front]["held"] == capacity_of(state, front, cls):

@@ -6,10 +6,9 @@ from heapsmith.model.heap.heap import allocate_small, free_small, heap_for, quar
 from heapsmith.model.heap.large import RUN_CODE, allocate_large, free_large
 from heapsmith.model.heap.slabs import acquire
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.branches import CLASS_OF_ALLOC
 from heapsmith.model.memory.layout import block_at, class_at
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import NONE, SINK, branch, touch
+from heapsmith.model.memory.touches import NONE, SINK, touch
 from heapsmith.model.policy.choice import choice_add
 from heapsmith.model.policy.hardening.lines import born_lines, dies_lines
 
@@ -76,8 +75,6 @@ def prepared_block(state: State, heap: int, cls: int) -> int:
     touch(state.listener, class_at(cls), 0)
     if SINK != NONE:
         state.above += size > state.direct_limit
-    if state.by_row == 0:
-        branch(state.listener, CLASS_OF_ALLOC, cls)
     block = allocate_small(state, heap, cls, size)
     if block < 0:
         return allocate_large(state, heap, size, 1)

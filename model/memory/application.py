@@ -5,28 +5,32 @@ from typing import Literal
 import msgspec
 
 from heapsmith.model.compile.kernel import hit_path, kernel
+from heapsmith.model.constants import PAGE
+from heapsmith.model.memory.branches import LOOP_END, MOST_TARGET
 from heapsmith.model.memory.layout import APPLICATION, REGION, WORD
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import touch, touch_bytes
+from heapsmith.model.memory.touches import branch, touch, touch_bytes
 
-Part = Literal["none", "ends", "all"]
-PARTS = ("none", "ends", "all")
-NO_PART, ENDS, ALL = range(3)
+Part = Literal["none", "ends", "pages", "all"]
+PARTS = ("none", "ends", "pages", "all")
+NO_PART, ENDS, PAGES, ALL = range(4)
 
 SCRIPT = APPLICATION
 """A replay's script: events of 16 bytes, read in order."""
 TABLE = APPLICATION + REGION // 2
 """A replay's table of blocks: 24 bytes for each block."""
 EVENT_BYTES, ENTRY_BYTES = 16, 24
+LINE_SHIFT = 6
+"""The replay's loop goes by lines of 64 bytes."""
 
 
 class Application(msgspec.Struct, frozen=True):
     """What the program does to a block between malloc and free; a trace does not record it.
 
     births: what the program writes of a new block's bytes, or of the bytes that a realloc added:
-    nothing, the first and the last word, or all lines. deaths: what it reads before it frees the
-    block. replays: the program is heapsmith's replay driver (runtime/replay), which reads its
-    script and its table of blocks at every event.
+    nothing, the first and the last word, these and a word of each further page, or all lines.
+    deaths: what it reads before it frees the block. replays: the program is heapsmith's replay
+    driver (runtime/replay), which reads its script and its table of blocks at every event.
     """
 
     births: Part = "all"
@@ -36,6 +40,12 @@ class Application(msgspec.Struct, frozen=True):
 
 PROGRAM = Application()
 """A program without further knowledge."""
+WRITES = Application(births="all", deaths="none")
+"""The writes of a replay to blocks.
+
+The script and the table are not part of the heap's memory: they are resident before the replay
+begins, and their cost is a constant per operation.
+"""
 REPLAY = Application(births="all", deaths="none", replays=True)
 """The program of `heapsmith replay`."""
 
@@ -47,15 +57,20 @@ def part_lines(state: State, part: int, address: int, start: int, end: int, writ
         return
     if part == ALL:
         touch_bytes(state.listener, address + start, end - start, write)
-    else:
-        touch(state.listener, address + start, write)
-        touch(state.listener, address + max(start, end - WORD), write)
+        return
+    touch(state.listener, address + start, write)
+    if part == PAGES:
+        for at in range(start + PAGE, end - WORD, PAGE):
+            touch(state.listener, address + at, write)
+    touch(state.listener, address + max(start, end - WORD), write)
 
 
 @hit_path
 def birth_lines(state: State, address: int, start: int, end: int) -> None:
     """Touch the births of a block of `end` bytes; its first `start` bytes are not new."""
     part_lines(state, state.births, address, start, end, 1)
+    if state.births == ALL and end > start:
+        branch(state.listener, LOOP_END, min((end - start) >> LINE_SHIFT, MOST_TARGET))
 
 
 @hit_path

@@ -1,8 +1,11 @@
-"""Branches: the branches of malloc and free that a processor mispredicts.
+"""Branches: the branches of malloc and free that a processor mispredicts, and one of the program.
 
-On the hit path, only the branches that depend on the trace can often be mispredicted: the jump to
-the functions of a class (if a single jump reaches all classes), the test whether the front has a
-block, and the test whether the front flushes. Drains of remote lists count as the same flush test.
+On the hit path, only the branches that depend on the trace can often be mispredicted: the test
+whether the row of the class serves the call (in designs that go by rows), the jump to the functions
+of the class (for calls that no row served), the test whether the class's own front has a block, and
+the test whether it flushes. Drains of remote lists count as the same flush test. A program that
+writes all lines of a block ends its loop after as many lines as the block has. A processor that
+followed the jump to the class has the class in its history, and guesses the end of the loop better.
 
 The guess for a branch is its last target after the same DEPTH branches of this core; without such a
 record, its last target. A guess that held before survives one other outcome (two-level adaptive
@@ -16,15 +19,17 @@ A guess is target << 1 | it held before, or -1 for no guess. All words begin at 
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.memory.directory import slot_of
-from heapsmith.model.memory.words import BRANCH_OFFSET, MISPREDICTED, ROW
+from heapsmith.model.memory.words import BRANCH_OFFSET, MISPREDICTED, MISPREDICTED_LOOPS, ROW
 
-BRANCHES = 4
-CLASS_OF_ALLOC, CLASS_OF_FREE, ALLOC_SERVED, FREE_SERVED = range(BRANCHES)
-"""The branches; a target is a class, or 1 if the front needs no store, else 0."""
+BRANCHES = 7
+CLASS_OF_ALLOC, CLASS_OF_FREE, ALLOC_SERVED, FREE_SERVED, ALLOC_BY_ROW, FREE_BY_ROW, LOOP_END = range(BRANCHES)
+"""The branches; a target is a class, 1 if the row or the front needs no store, else 0, or lines."""
 
 DEPTH = 3
-BRANCH_BITS = 10
-"""Bits of a branch and its target; targets are below 256."""
+NUMBER_BITS = 3
+BRANCH_BITS = NUMBER_BITS + 8
+"""Bits of a branch and its target."""
+MOST_TARGET = 255
 
 SLOTS = 1 << 11
 TABLE = 1 + BRANCHES
@@ -37,21 +42,25 @@ def predict(listener: Ints, branch: int, target: int) -> None:
     """Follow a branch to its target; there is nothing to learn if all guesses agree."""
     row = int(listener[ROW]) + int(listener[BRANCH_OFFSET])
     history = int(listener[row])
-    key = history << 2 | branch
+    key = history << NUMBER_BITS | branch
     slot = row + TABLE + 2 * slot_of(key, SLOTS - 1)
     held = target << 1 | 1
     if listener[slot] != key or listener[slot + 1] != held or listener[row + 1 + branch] != held:
-        learn(listener, row + 1 + branch, slot, key, target)
-    listener[row] = (history << BRANCH_BITS | target << 2 | branch) & ((1 << DEPTH * BRANCH_BITS) - 1)
+        learn(listener, branch, slot, key, target)
+    listener[row] = (history << BRANCH_BITS | target << NUMBER_BITS | branch) & ((1 << DEPTH * BRANCH_BITS) - 1)
 
 
 @kernel
-def learn(listener: Ints, last: int, slot: int, key: int, target: int) -> None:
-    """Count a misprediction and update the guesses at `last` and in `slot` for the target."""
+def learn(listener: Ints, branch: int, slot: int, key: int, target: int) -> None:
+    """Count a misprediction and update the guesses of the branch and in `slot` for the target."""
+    last = int(listener[ROW]) + int(listener[BRANCH_OFFSET]) + 1 + branch
     guess = int(listener[last])
     if listener[slot] == key and int(listener[slot + 1]) & 1 == 1:
         guess = int(listener[slot + 1])
-    listener[MISPREDICTED] += guess >> 1 != target
+    if branch == LOOP_END:
+        listener[MISPREDICTED_LOOPS] += guess >> 1 != target
+    else:
+        listener[MISPREDICTED] += guess >> 1 != target
     if listener[slot] != key:
         listener[slot] = key
         listener[slot + 1] = -1

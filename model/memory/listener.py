@@ -32,6 +32,7 @@ class Touches(msgspec.Struct, frozen=True):
     faults_2m: int  # first touches of a huge page
     populated: int  # of faults_4k, pages that one call made resident with others
     mispredicted: int  # branches of malloc and free (model/memory/branches.py)
+    mispredicted_loops: int  # ends of the program's loops over the lines of a block
     resident_bytes: int  # bytes at the end
     resident_peak: int
     resident_average: float  # the average of the bytes resident after each event

@@ -29,8 +29,9 @@ RESIDENT_BYTES = 17
 RESIDENT_PEAK = 18
 RESIDENT_SUM = 19  # sum of RESIDENT_BYTES after each event
 EVENTS = 20
-MISPREDICTED = 21  # mispredicted branches
+MISPREDICTED = 21  # mispredicted branches of malloc and free
 POPULATED = 22  # of FAULTS_4K, those in calls that populate
+MISPREDICTED_LOOPS = 23  # mispredicted ends of the program's loops over lines
 
 # The private levels of a core. At a level's word: the offset of its table in the core's row; behind
 # it: its sets - 1, and its ways.

@@ -34,8 +34,8 @@ MEMORY = (
 )
 """Kinds whose time depends on other cores; it drifts differently on a shared machine."""
 
-BY_ROW = ("alloc.stack", "free.stack.")
-"""Prefixes of the kinds of calls that go by rows of stacks."""
+BY_ROW = ("alloc.stack", "free.stack")
+"""The kinds of calls that go by rows of stacks."""
 
 Kinds = dict[str, float]
 """How often each kind of event happened, by name: `group.event` or `group.event.option`."""
@@ -98,7 +98,10 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
     yield f"alloc.{plan.dispatch}", allocated
     if design.size_lookup is not None:
         yield f"lookup.{plan.dispatch}.{design.row('size_lookup').NAME}", allocated
-    yield f"free.{plan.dispatch}.{design.classifier}.{remote}", freed
+    yield f"free.{plan.dispatch}", freed
+    yield f"free.class.{design.classifier}", freed
+    if design.row("remote").OWNED:
+        yield f"free.look.{remote}", freed
     if design.row("counting").COUNTS_HITS:
         yield f"count.{plan.dispatch}", allocated + freed
     if plan.design.row("hardening").LIVE_MAP:
@@ -111,11 +114,12 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
 def _fronts(plan: Plan, simulation: Simulated) -> Counts:
     """Yield refills and flushes: the work of the front."""
     of = simulation.counters.classes
-    learned = 0
+    learned = missed = 0
     for row in plan.classes:
         i, front, flush = row.index, row.front.kind, max(1, row.front.flush)
         batches_out, batches_in = of["transfer_out"][i] // flush, of["transfer_in"][i] // flush
-        yield f"refill.{front}.{plan.design.row('remote').NAME}", of["refill"][i] - batches_out
+        yield f"refill.{front}", of["refill"][i] - batches_out
+        missed += of["refill"][i] - batches_out
         yield f"refill.block.{front}", of["refilled"][i] - of["transfer_out"][i]
         yield "transfer.out", batches_out
         yield "transfer.in", batches_in
@@ -139,6 +143,8 @@ def _fronts(plan: Plan, simulation: Simulated) -> Counts:
     totals = simulation.counters.totals
     yield "background.step", totals["background_steps"]
     yield "background.block", totals["background_blocks"]
+    if plan.design.row("remote").OWNED:
+        yield f"refill.look.{plan.design.row('remote').NAME}", missed
     yield "learn", learned
     if "learn_window" in plan.numbers:
         yield "learn.class", learned // plan.numbers["learn_window"] * plan.class_count
@@ -218,7 +224,8 @@ def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, flo
     """Return the kinds on which a replay of the simulated trace, of `operations`, spends time.
 
     There are few kinds, because measured times are noisy. `replay.*` are the replay's own (its
-    loop, its writes to each line); all others are the library's. Misses and faults are of the
+    loop, its writes to each line, the ends of its loops over lines that a processor did not guess);
+    all others are the library's. Misses and faults are of the
     simulated caches.
     """
     totals, work = simulation.counters.totals, simulation.statistics.work
@@ -227,8 +234,8 @@ def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, flo
         "replay.operation": operations,
         "replay.line": work["asked_lines"],
         "instructions": price(happened, instructions),
-        # Calls that find the class's path by its row in a table, not by a predicted jump.
-        "dispatch.stack": sum(count for name, count in happened.items() if name.startswith(BY_ROW)),
+        # Calls that find the class's stack by its row in a table, not by a predicted jump.
+        "dispatch.stack": sum(happened.get(name, 0) for name in BY_ROW) - happened.get("dispatch.missed", 0),
         "byte": work["copied_bytes"] + work["cleared_bytes"],
         "syscall": system_calls(simulation),
         "wake": totals["background_steps"],
@@ -254,6 +261,7 @@ def _misses(simulation: Simulated) -> Kinds:
         "miss.tlb1": touches.tlb1_misses - touches.tlb2_misses,
         "miss.tlb2": touches.tlb2_misses,
         "miss.branch": touches.mispredicted,
+        "replay.loop": touches.mispredicted_loops,
         "fault.4k": touches.faults_4k - touches.populated,
         "populate.4k": touches.populated,
         "fault.4k.far": min(touches.faults_4k, peak / PAGE) * far,

@@ -16,9 +16,9 @@ from heapsmith.model.errors import BadInput
 if TYPE_CHECKING:  # needs numpy, which a command imports only when it runs
     from heapsmith.model.memory.application import Application
 
-Part = Literal["none", "ends", "all"]
+Part = Literal["none", "ends", "pages", "all"]
 """As in model/memory/application.py."""
-PARTS = "none|ends|all"
+PARTS = "none|ends|pages|all"
 
 
 class _Command(TyperCommand):
