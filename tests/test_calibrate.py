@@ -37,7 +37,7 @@ def test_a_tiny_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(f"heapsmith.bench.calibrate.{number}", 2400)
     programs = {name: PROGRAMS[name] for name in ("pairs", "holes")}
     found = calibrate(programs=programs, designs=[load("default"), load("sll")], rounds=1)
-    assert (found.counted, found.timed) == (2, 4)
+    assert (found.counted, found.timed) == (4, 4)  # so few that all are the richest of some kind
     assert found.instruction_errors is not None
     assert found.instruction_errors.worst < 0.05
     assert found.hardware.costs["miss.transfer"] >= 0  # no replay with several threads is timed

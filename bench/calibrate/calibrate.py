@@ -27,6 +27,8 @@ from heapsmith.model.predict.cost import kinds
 ROUNDS = 5
 COUNTED = 4
 """Of this many pairs of a design and a micro-program, one has its instructions counted."""
+OF_A_KIND = 4
+"""So many pairs with most events of a kind are counted too, so that no kind is left to chance."""
 
 TIMED_EVENTS = 120_000
 """Events of a timed micro-program: enough that its start does not matter."""
@@ -85,9 +87,7 @@ def calibrate(
 
         sample: list[Cell] = []
         if which("valgrind"):
-            every = min(COUNTED, len(chosen))
-            numbered = enumerate(cells("counted", EVENTS))
-            sample = [cell for i, cell in numbered if (i // len(chosen) + i % len(chosen)) % every == 0]
+            sample = sampled(list(cells("counted", EVENTS)), len(chosen))
         counted = _counted(sample, progress) if sample else None
         instructions = counted.costs if counted else load_hardware().instructions
         alone = [cell for cell in cells("timed", TIMED_EVENTS) if cell.facts.threads == 1]
@@ -116,6 +116,17 @@ def hardware_here() -> Hardware:
         return detected()
     except Missing:
         return msgspec.structs.replace(load_hardware(), costs={}, fit={})
+
+
+def sampled(cells: Sequence[Cell], designs: int) -> list[Cell]:
+    """Return the cells whose instructions are counted; each program's cells are one per design."""
+    every = min(COUNTED, designs)
+    chosen = {i for i in range(len(cells)) if (i // designs + i % designs) % every == 0}
+    happened = [kinds(cell.plan, cell.simulation) for cell in cells]
+    for name in {name for one in happened for name in one}:
+        having = [i for i, one in enumerate(happened) if name in one]
+        chosen |= set(sorted(having, key=lambda i: -happened[i][name] / cells[i].facts.operations)[:OF_A_KIND])
+    return [cells[i] for i in sorted(chosen)]
 
 
 def _counted(cells: Sequence[Cell], progress: Progress) -> Fit:

@@ -209,6 +209,11 @@ def churning_threads(script: Script) -> None:
         script.end_thread(thread)
 
 
+def huge_again(script: Script) -> None:
+    """Mappings of four sizes die and are born again: a cache of huge blocks finds them."""
+    script.churn([size * MIB for size in (2, 3, 4, 5) * 25], 3)
+
+
 def cold(script: Script) -> None:
     """A working set larger than any cache."""
     script.churn(script.sizes(256, 2 * KIB, script.events), script.events // 2)
@@ -217,6 +222,7 @@ def cold(script: Script) -> None:
 PROGRAMS: dict[str, Program] = {
     "pairs": churning(1, KIB, 0),  # each block dies at once
     "pairs_above": churning(KIB + 1, 32 * KIB, 0),  # the same, larger small blocks
+    "one_size": churning(32, 33, 100),  # every call is on the front of the call before
     "mixed": churning(1, 4 * KIB, 2000),  # many sizes live together and die at random
     "runs": churning(33 * KIB, MIB, 40, EVENTS // 30),  # large blocks live together and die at random
     "run_pairs": churning(33 * KIB, 300 * KIB, 2, EVENTS // 15),  # large blocks that die at once
@@ -226,7 +232,7 @@ PROGRAMS |= {
     program.__name__: program
     for program in (
         *(leaks, bursts, sawtooth, phases, holes, buffers, strings),
-        *(calls, large_calloc, handover, churning_threads, cold),
+        *(calls, large_calloc, handover, churning_threads, huge_again, cold),
     )
 }
 
