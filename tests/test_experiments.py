@@ -12,12 +12,15 @@ from traces import random_trace
 from heapsmith.bench.common.built import library_of
 from heapsmith.bench.experiments import mechanisms, page, profile
 from heapsmith.bench.experiments import run as runs
-from heapsmith.bench.experiments.book import Arm, Book, Experiment, book, faults
-from heapsmith.bench.experiments.run import Change, Result, Verdict, judged, run_experiments
+from heapsmith.bench.experiments.book import Arm, Book, Experiment, book, designs_of, faults
+from heapsmith.bench.experiments.run import Change, Measured, Result, Verdict, judged, run_experiments
 from heapsmith.bench.suite.results import Ratio
 from heapsmith.model.design.design import load
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.memory.hardware import load_hardware
+from heapsmith.model.predict.cost import kinds
+from heapsmith.model.predict.simulate import simulate
 
 BOOK = book()
 
@@ -109,6 +112,43 @@ def test_arms_are_checked_before_anything_runs() -> None:
         runs.examine(wrong, "E12", load_hardware("default"), rounds=1, quick=True, progress=lambda *_: None)
 
 
+def test_every_arm_has_a_price(tmp_path: Path) -> None:
+    """There is a constant for each kind of instructions that an experiment's designs have."""
+    trace = random_trace(tmp_path / "t.hst", 6000, 3, max_size=100_000)
+    designs = [design for name, one in BOOK.experiments.items() for design in designs_of(name, one).values()]
+    known = load_hardware().instructions
+    for design, row in zip(designs, simulate(trace, designs).rows, strict=True):
+        assert kinds(make_plan(design), row).keys() - known.keys() == set(), design.name
+
+
+def test_rounds_end_when_the_intervals_are_narrow() -> None:
+    def run(*cpu: float) -> list[Measured]:
+        return [Measured(one, one, 1, 1, 1) for one in cpu]
+
+    steady, other = run(100, 100, 100, 100, 100), run(90, 90.1, 90.2, 90.3, 90.4)
+    assert runs._is_known("cpu", [steady, other])
+    assert runs._is_known("slabs", [steady, other])  # the model alone tells it: the rounds are for the times
+    assert not runs._is_known("cpu", [steady[:4], other[:4]])
+    assert not runs._is_known("cpu", [steady, run(90, 90, 90, 90, 95)])
+    assert not runs._is_known("cpu", [steady, other, run(50, 60, 70, 80, 90)])
+
+
+def test_the_time_left_is_that_of_the_finished_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 60.0, 60.0])
+    monkeypatch.setattr(runs.time, "monotonic", lambda: next(clock))
+    said: list[tuple[str, int, int]] = []
+    ahead = runs.Ahead(BOOK, ["E7", "E12"], lambda *one: said.append(one))
+    ahead("E7", 1, 9)
+    ahead.finished("E7")
+    ahead("E12", 1, 9)
+    assert said == [("E7", 0, 12), ("E12, about 1 min left", 6, 12)]
+
+
+@pytest.mark.skipif(not page.PAGE.exists(), reason="heapsmith experiments run all has not written the page yet")
+def test_the_committed_page_has_the_experiments_of_the_file() -> None:
+    page.check()
+
+
 def test_commands(call: Call) -> None:
     assert "E12" in call("experiments", "list").out
     shown: Answer = call("experiments", "show", "E12")
@@ -159,6 +199,6 @@ def test_an_experiment_that_lacks_a_peer_is_skipped(monkeypatch: pytest.MonkeyPa
     found = run("E2", "E12")
     assert found.skipped == {"E2": "mimalloc: not found"}
     assert [one.experiment for one in found.results] == ["E12"]
-    assert "**E2** was skipped: mimalloc: not found." in page.markdown(BOOK, found)
+    assert "It was skipped: mimalloc: not found." in page.markdown(BOOK, found)
     with pytest.raises(Missing, match="mimalloc"):
         run("E2")

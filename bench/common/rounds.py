@@ -53,13 +53,28 @@ def schedule(entries: int, rounds: int) -> Iterator[tuple[int, int]]:
             yield number, (number + i) % entries
 
 
+def never(_found: object) -> bool:
+    """Ask for all rounds."""
+    return False
+
+
 def interleaved(
-    what: str, names: Sequence[str], rounds: int, run: Callable[[int], Run], progress: Progress
+    what: str,
+    names: Sequence[str],
+    rounds: int,
+    run: Callable[[int], Run],
+    progress: Progress,
+    enough: Callable[[list[list[Run]]], bool] = never,
 ) -> list[list[Run]]:
-    """By name, the results of the counted rounds; `run` is called with the name's index."""
+    """By name, the results of the counted rounds; `run` is called with the name's index.
+
+    After each counted round, `enough` says of the results whether the other rounds may be left out.
+    """
     found: list[list[Run]] = [[] for _ in names]
     total = (rounds + 1) * len(names)
     for done, (number, entry) in enumerate(schedule(len(names), rounds)):
+        if number > 1 and done % len(names) == 0 and enough(found):
+            break
         progress(f"{what} under {names[entry]}", done, total)
         result = run(entry)
         if number > 0:

@@ -62,7 +62,8 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     counters per operation (counters); then one arm is enough.
 
     varies: the design fields in which the arms differ. follows: fields of the Plan that differ as a
-    consequence. base: changes to the design `default` that all arms share.
+    consequence. base: changes to the design `default` that all arms share. why: one paragraph, if
+    the result here is not what the log says.
     """
 
     about: str
@@ -73,7 +74,7 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     varies: list[str] = []
     follows: list[str] = []
     base: dict[str, Any] = {}
-    finding: str = ""
+    why: str = ""
 
 
 class Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,17 +1,32 @@
 """The results of experiments as tables: a row per arm and workload, beside the log's claim."""
 
+import re
+from collections import Counter
+from pathlib import Path
+from textwrap import fill
+
 from heapsmith.bench.common.tables import Words, section
-from heapsmith.bench.experiments.book import Book, Experiment
+from heapsmith.bench.experiments.book import FILE, Book, Experiment, book
 from heapsmith.bench.experiments.run import Change, Result, Results
+from heapsmith.model.errors import CheckFailed
+from heapsmith.model.toml_text import read_text
+
+PAGE = Path(__file__).parents[2] / "docs/experiments.md"
 
 HEAD = """# Experiments
 
-This page is the output of `heapsmith experiments run all -o docs/experiments.md`. The claims are those
-of the log book of an allocator that was written by hand in 2025. Each experiment compares designs that
-differ in one choice, and in nothing else: the command checks this. A change is a ratio to the first
-design. *Predicted* is the model's figure, *measured* is the median over the rounds with the interval
-that holds it in 95 % of resamplings. A claim *holds here* if the interval lies on its side of 1.
+This page is the output of `heapsmith experiments run all -o docs/experiments.md`. The claims are
+those of the log book of an allocator that was written by hand in 2025. Each experiment compares
+designs that differ in one choice, and in nothing else: the command checks this. A change is a ratio
+to the first design. *Predicted* is the model's figure, from a recording of the same program with
+another seed. *Measured* is the median over the rounds with the interval that holds it in 95 % of
+resamplings. A claim *holds here* if the interval lies on its side of 1. If the interval holds 1 the
+row is *undecided*, but within 1 % of 1 on both sides there is *no difference*. *Sign* says of decided
+rows whether the prediction lay on the same side of 1.
 """
+
+TITLE = re.compile(r"^\*\*(\w+)\*\*:", re.MULTILINE)
+"""What the page says of an experiment begins so."""
 
 
 def tables(results: Results) -> list[Words]:
@@ -49,7 +64,7 @@ def _row(one: Result) -> list[str]:
 def _title(results: Results) -> str:
     of = results.conditions
     quick = ", quick" if of.quick else ""
-    return f"{of.rounds} rounds on {of.processors} processors{quick}, machine {of.machine}{signs(results)}"
+    return f"Up to {of.rounds} rounds on {of.processors} processors{quick}, machine {of.machine}{signs(results)}"
 
 
 def signs(results: Results) -> str:
@@ -98,18 +113,34 @@ def _figure(value: float | None) -> str:
 
 
 def markdown(book: Book, results: Results) -> str:
-    """Return the page: the tables, and the findings of the experiments in them."""
+    """Return the page: the tables, and a paragraph for each experiment in them."""
     lines = [HEAD]
     for words in tables(results):
         lines += section(words)
-    lines += ["", "## Findings"]
-    ran = [one.experiment for one in results.results] + [one.experiment for one in results.profiles]
-    for name in dict.fromkeys(ran):
-        one = book.experiments[name]
-        lines += ["", f"**{name}**: {one.about}. The log: {one.claim.text}.{' ' + one.finding if one.finding else ''}"]
-    for name, reason in results.skipped.items():
-        lines += ["", f"**{name}** was skipped: {reason}."]
+    lines += ["", "## What each compares, and why it differs from the log"]
+    ran = (
+        {one.experiment for one in results.results} | {one.experiment for one in results.profiles} | {*results.skipped}
+    )
+    for name in (name for name in book.experiments if name in ran):
+        lines += ["", fill(_paragraph(name, book.experiments[name], results), 100, break_on_hyphens=False)]
     return "\n".join(lines) + "\n"
+
+
+def _paragraph(name: str, one: Experiment, results: Results) -> str:
+    found = f"**{name}**: {one.about}. The log: {one.claim.text}."
+    if name in results.skipped:
+        return f"{found} It was skipped: {results.skipped[name]}."
+    verdicts = Counter(row.verdict for row in results.results if row.experiment == name)
+    said = ", ".join(f"{verdict} in {count}" for verdict, count in verdicts.items())
+    return " ".join(filter(None, [found, f"Of its rows, {said}." if said else "", one.why]))
+
+
+def check() -> None:
+    """Raise CheckFailed if the committed page has other experiments than the file, or another order."""
+    told, stated = TITLE.findall(read_text(PAGE, str(PAGE))), list(book().experiments)
+    if told != stated:
+        other = ", ".join(sorted(set(told) ^ set(stated))) or "the order"
+        raise CheckFailed(f"{PAGE.name} differs from {FILE.name} in {other}: run heapsmith experiments run all")
 
 
 def description(book: Book, name: str, one: Experiment) -> list[tuple[str, object]]:
@@ -124,5 +155,5 @@ def description(book: Book, name: str, one: Experiment) -> list[tuple[str, objec
         *(("arm", arm) for arm in arms),
         ("varies", ", ".join(one.varies) or "the allocator"),
         ("follows", ", ".join(one.follows) or "nothing"),
-        *([("finding", one.finding)] if one.finding else []),
+        *([("why", one.why)] if one.why else []),
     ]

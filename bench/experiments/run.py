@@ -3,6 +3,7 @@
 import hashlib
 import os
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -24,20 +25,28 @@ from heapsmith.bench.replay.script import write_script
 from heapsmith.bench.suite.results import Ratio, ratio
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.files import cache_dir, json_text, scratch, write_text
+from heapsmith.model.memory.application import WRITES, Application
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.cost import system_calls
 from heapsmith.model.predict.simulate import Simulation, simulate
 
 QUICK = 5
 """With --quick a workload does 1 / QUICK of its work."""
-RECORDED_PART = 10
-"""The recording for the prediction does 1 / RECORDED_PART of the measured work."""
+QUICK_ROUNDS = 7
+"""The most rounds with --quick."""
+LEAST_ROUNDS = 5
+"""The least rounds: the interval of fewer holds the median too seldom."""
+NARROW = 0.02
+"""No further round is measured once all intervals are as narrow as this."""
 RECORDED_SCALE = 0.3
 """Scale of the inputs of recorded programs."""
 LIMIT_S = 120.0
 """The longest measured run; a run beyond it is killed, and its experiment fails."""
 NOTHING = 0.01
 """A change within this is no difference."""
+
+MICRO = Application(births="pages", deaths="ends")
+"""What the programs of bench/programs/micro do to a block (micro.h)."""
 
 Verdict = Literal["holds here", "opposite here", "no difference here", "undecided"]
 
@@ -111,25 +120,62 @@ def run_experiments(
     waiting = cache_dir() / "experiments" / hashlib.sha256(key.encode()).hexdigest()[:16]
     results: list[Result | Profile] = []
     skipped: dict[str, str] = {}
-    for number, name in enumerate(names):
-        progress(f"experiment {name}", number, len(names))
+    ahead = Ahead(book, names, progress)
+    for name in names:
         kept = waiting / f"{name}.json"
         if kept.exists():
             results += msgspec.json.decode(kept.read_bytes(), type=list[Result | Profile])
+            ahead.left_out(name)
             continue
         try:
-            found = examine(book, name, hardware, rounds=rounds, quick=quick, progress=progress)
+            found = examine(book, name, hardware, rounds=rounds, quick=quick, progress=ahead)
         except Missing as error:
             skipped[name] = str(error)
+            ahead.left_out(name)
             continue
         write_text(kept, json_text(found))
         results += found
+        ahead.finished(name)
     for kept in waiting.glob("*.json"):
         kept.unlink()
     if not results:
         raise Missing("; ".join(dict.fromkeys(skipped.values())))
     compared = [one for one in results if isinstance(one, Result)]
     return Results(conditions, compared, [one for one in results if isinstance(one, Profile)], skipped)
+
+
+class Ahead:
+    """Progress over all experiments, with the time left as the finished ones let expect.
+
+    Each experiment counts as much as it has arms and workloads: so many recordings and rounds.
+    """
+
+    def __init__(self, book: Book, names: Sequence[str], progress: Progress) -> None:
+        self._progress = progress
+        self._parts = {name: _parts(book.experiments[name]) for name in names}
+        self._done = self._measured = 0
+        self._begin = time.monotonic()
+
+    def __call__(self, what: str, _done: int, _total: int) -> None:
+        """Report what is under way."""
+        total = sum(self._parts.values())
+        if self._measured:
+            seconds = (time.monotonic() - self._begin) / self._measured * (total - self._done)
+            what = f"{what}, about {seconds / 60:.0f} min left"
+        self._progress(what, self._done, total)
+
+    def finished(self, name: str) -> None:
+        """Note that an experiment ran."""
+        self._measured += self._parts[name]
+        self.left_out(name)
+
+    def left_out(self, name: str) -> None:
+        """Note an experiment that took no time."""
+        self._done += self._parts[name]
+
+
+def _parts(one: Experiment) -> int:
+    return len(one.workloads) * (len(one.arms) + 1)
 
 
 def examine(
@@ -146,7 +192,8 @@ def examine(
     found: list[Result | Profile] = []
     for workload in one.workloads:
         with scratch() as folder:
-            trace, measure = _prepared(book.workloads[workload], workload, folder, quick)
+            is_short = quick or one.profile is not None  # callgrind takes long, and its counts do not vary
+            trace, measure = _prepared(book.workloads[workload], workload, folder, is_short)
             if one.profile is not None:
                 arms = [
                     Arm(arm.name, designs.get(arm.name), path)
@@ -155,15 +202,17 @@ def examine(
                 ]
                 found += profiled(name, one, workload, trace, arms, hardware)
                 continue
-            predicted = simulate(trace, list(designs.values()), hardware=hardware).rows if designs else []
+            does = WRITES if book.workloads[workload].recorded else MICRO
+            told = simulate(trace, list(designs.values()), hardware=hardware, application=does).rows if designs else []
             runs = interleaved(
-                name,
+                f"{name} on {workload}",
                 [arm.name for arm in one.arms],
                 rounds,
                 lambda entry, measure=measure: measure(Library(one.arms[entry].name, libraries[entry])),  # type: ignore[misc]
                 progress,
+                lambda runs, quantity=one.claim.quantity: _is_known(quantity, runs),  # type: ignore[misc]
             )
-            found += _compared(name, one, workload, dict(zip(designs, predicted, strict=True)), runs)
+            found += _compared(name, one, workload, dict(zip(designs, told, strict=True)), runs)
     return found
 
 
@@ -177,7 +226,7 @@ def _prepared(workload: Workload, name: str, folder: Path, quick: bool) -> tuple
     work = max(1, workload.work // (QUICK if quick else 1))
     words = workload.arguments.split()
     trace = folder / f"{name}.hst"
-    command = [str(program(workload.micro, seed=TRAINING_SEED)), str(max(1, work // RECORDED_PART)), *words]
+    command = [str(program(workload.micro, seed=TRAINING_SEED)), str(work), *words]
     void = subprocess.DEVNULL
     recorded = record(command, trace, all_processes=False, stdin=void, stdout=void, stderr=void)
     if recorded.exit_status != 0:
@@ -251,6 +300,15 @@ def _measured(quantity: Quantity, first: Sequence[Measured], its: Sequence[Measu
     return ratio(*([max(least, getattr(run, quantity)) for run in runs] for runs in (its, first)))
 
 
+def _is_known(quantity: Quantity, runs: list[list[Measured]]) -> bool:
+    """Return whether the intervals of all arms are narrow, so that further rounds would tell little."""
+    if len(runs[0]) < LEAST_ROUNDS:
+        return False
+    of = quantity if quantity in MEASURED else "cpu"
+    found = [_measured(of, runs[0], its) for its in runs[1:]]
+    return all(one is not None and one.high - one.low <= NARROW for one in found)
+
+
 def _predicted(quantity: Quantity, first: Simulation | None, its: Simulation | None) -> float | None:
     """Return the ratio that the model predicts; None for a peer, or where it has no figure."""
     if first is None or its is None:
@@ -266,9 +324,10 @@ def _figure(quantity: Quantity, of: Simulation) -> float:
     touches, price = of.touches, of.price
     assert touches is not None
     assert price is not None
+    ns_per_op = price.allocator_ns_per_op + price.shares.get("replay.operation", 0.0) * price.ns_per_op
     return {
-        "cpu": price.ns_per_op,
-        "wall": price.ns_per_op,
+        "cpu": ns_per_op,
+        "wall": ns_per_op,
         "rss": touches.resident_peak,
         "faults": touches.faults_4k + touches.faults_2m,
         "superslabs": totals["superslabs"],
