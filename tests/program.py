@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from heapsmith.model.design.design import Design, Front
+from heapsmith.model.design.choices import Front
+from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.policy.front import none as front_none

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from traces import random_chunk
 
-from heapsmith.model.design.design import Design, Front, derive_front, load
+from heapsmith.model.design.choices import Front, derive_front
+from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.policy.front import array_stack as front_array_stack

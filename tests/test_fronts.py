@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from program import NONE, Program, plain_and_compiled
 
-from heapsmith.model.design.design import ClassFront, Front
+from heapsmith.model.design.choices import Front
+from heapsmith.model.design.design import ClassFront
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
 from heapsmith.model.policy.front import hot_over_list as front_hot_over_list

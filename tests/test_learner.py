@@ -3,7 +3,8 @@
 import pytest
 from program import NONE, Program, plain_and_compiled
 
-from heapsmith.model.design.design import ClassFront, Design, Front
+from heapsmith.model.design.choices import Front
+from heapsmith.model.design.design import ClassFront, Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import linked_list as front_linked_list

@@ -14,7 +14,8 @@ from program import NONE, SMALL, Program
 from traces import random_chunk
 
 from heapsmith.model import policy
-from heapsmith.model.design.design import Design, Front, Hardening, Release
+from heapsmith.model.design.choices import Front, Hardening, Release
+from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.heap.records import AGES, COUNTS, TOTALS

@@ -5,15 +5,39 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
 from heapsmith.model import policy
 from heapsmith.model.constants import HUGE_PAGE, PAGE, first_bytes
+from heapsmith.model.design.choices import (
+    Background,
+    BlockIndex,
+    Classifier,
+    Counting,
+    Empties,
+    Foreign,
+    FreedBlocks,
+    Front,
+    Growth,
+    Hardening,
+    HugeCache,
+    Learner,
+    Ownership,
+    Pool,
+    Populate,
+    Prewarm,
+    Release,
+    Remote,
+    Rounding,
+    SizeLookup,
+    SlabChoice,
+    SlabRecord,
+    row_of,
+)
 from heapsmith.model.design.words import hint, in_words
 from heapsmith.model.errors import BadInput
-from heapsmith.model.policy.front.common import FrontPlan
 from heapsmith.model.policy.release.common import ADVICES
 from heapsmith.model.toml_text import from_toml, read_text
 
@@ -21,48 +45,9 @@ MAX_SLABS = 1 << 26
 MAX_CLASSES = 250
 """A class number and its special values fit in a byte of the slab map."""
 
-ROW_OF = {row.Params: row for rows in policy.TABLES.values() for row in rows if hasattr(row, "Params")}
-"""The row of each struct of a policy's numbers."""
 BUILTIN = Path(__file__).resolve().parent.parent / "designs"
 
 
-def _choice_of(field: str) -> Any:
-    """Return the type of a field that names a policy: the words of rows, and the Params of rows."""
-    rows = policy.TABLES[field]
-    words = tuple(
-        row.NAME
-        for row in rows
-        if (not hasattr(row, "Params") or getattr(row, "IS_WORD", False)) and not hasattr(row, "OFF")
-    )
-    params = tuple(row.Params for row in rows if hasattr(row, "Params"))
-    return Union[(Literal[words], *params) if words else params]  # noqa: UP007 - from a table
-
-
-if TYPE_CHECKING:
-    Front: TypeAlias = msgspec.Struct
-    Release: TypeAlias = msgspec.Struct
-    Hardening: TypeAlias = msgspec.Struct
-    Classifier: TypeAlias = str
-    SlabChoice: TypeAlias = str
-    Empties: TypeAlias = str | msgspec.Struct
-    Remote: TypeAlias = str | msgspec.Struct
-    Foreign: TypeAlias = str
-    Prewarm: TypeAlias = msgspec.Struct
-    SizeLookup: TypeAlias = msgspec.Struct
-    Populate: TypeAlias = msgspec.Struct
-    Growth: TypeAlias = msgspec.Struct
-    Rounding: TypeAlias = msgspec.Struct
-    BlockIndex: TypeAlias = str
-    FreedBlocks: TypeAlias = str
-    Counting: TypeAlias = str
-    Learner: TypeAlias = msgspec.Struct
-    HugeCache: TypeAlias = msgspec.Struct
-    SlabRecord: TypeAlias = msgspec.Struct
-    Pool: TypeAlias = str
-    Background: TypeAlias = msgspec.Struct
-    Ownership: TypeAlias = str
-else:
-    globals().update({field.title().replace("_", ""): _choice_of(field) for field in policy.TABLES})
 Thp = Literal["system", "always", "grown", "never"]
 THPS: tuple[str, ...] = get_args(Thp)
 
@@ -153,7 +138,13 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slab_record: Annotated[SlabRecord | None, _doc("where slabs' numbers lie: what refills and frees touch")] = None
     background: Annotated[Background | None, _doc("a helper thread refills the transfer cache: one more core")] = None
     pool: Annotated[Pool | None, _doc("what heaps that own slabs lock to take slabs from the pools they share")] = None
-    ownership: Annotated[Ownership | None, _doc("superslab: heaps own superslabs, which costs memory")] = None
+    ownership: Annotated[
+        Ownership | None,
+        _doc(
+            "what a heap owns where blocks go back to their owner: superslab, whole superslabs, so that a block's "
+            "address names the owner, which costs memory; by default slabs, whose records name it"
+        ),
+    ] = None
     growth: Annotated[Growth | None, _doc("superslabs that become usable together: fewer system calls")] = None
     populate: Annotated[
         Populate | None, _doc("pages that become resident together: less time per page, more pages")
@@ -222,17 +213,6 @@ def stated(design: Design) -> dict[str, Any]:
     it.
     """
     return {field: value for field in design.__struct_fields__ if (value := getattr(design, field)) is not None}
-
-
-def row_of(params: msgspec.Struct) -> ModuleType:
-    """Return the row that has these Params."""
-    return ROW_OF[type(params)]
-
-
-def derive_front(params: Front, stride: int) -> FrontPlan:
-    """Return the plan of a front for a class of `stride` bytes."""
-    plan: FrontPlan = row_of(params).derive(params, stride)
-    return plan
 
 
 def _why_not_params(path: str, params: msgspec.Struct) -> str | None:

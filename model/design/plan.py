@@ -6,7 +6,8 @@ import msgspec
 
 from heapsmith.model import constants, policy
 from heapsmith.model.constants import PAGE, first_bytes
-from heapsmith.model.design.design import Design, derive_front, header_bytes, stated, tail_bytes
+from heapsmith.model.design.choices import derive_front
+from heapsmith.model.design.design import Design, header_bytes, stated, tail_bytes
 from heapsmith.model.memory.layout import VACANCY_BYTES, WORD, Layout, layout_of
 from heapsmith.model.policy.front.common import FrontPlan
 from heapsmith.model.policy.transfer import batches_of

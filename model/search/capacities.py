@@ -20,7 +20,7 @@ import numpy as np
 from heapsmith.model.compile.bits import FULL, bit_index
 from heapsmith.model.compile.kernel import Ints, Records, compiled, kernel, one_record, record_type
 from heapsmith.model.constants import PAGE
-from heapsmith.model.design.design import Front, derive_front
+from heapsmith.model.design.choices import Front, derive_front
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.records import BATCHES
 from heapsmith.model.policy.front import NO_FRONT

@@ -8,7 +8,8 @@ import numpy as np
 
 from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.constants import PAGE, first_bytes
-from heapsmith.model.design.design import ClassFront, Design, Front
+from heapsmith.model.design.choices import Front
+from heapsmith.model.design.design import ClassFront, Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.search import size_classes

@@ -1,0 +1,62 @@
+"""The types of a design's fields that name policies, made from the policy tables, and the row of a choice."""
+
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
+
+import msgspec
+
+from heapsmith.model import policy
+from heapsmith.model.policy.front.common import FrontPlan
+
+ROW_OF = {row.Params: row for rows in policy.TABLES.values() for row in rows if hasattr(row, "Params")}
+"""The row of each struct of a policy's numbers."""
+
+
+def _choice_of(field: str) -> Any:
+    """Return the type of a field that names a policy: the words of rows, and the Params of rows."""
+    rows = policy.TABLES[field]
+    words = tuple(
+        row.NAME
+        for row in rows
+        if (not hasattr(row, "Params") or getattr(row, "IS_WORD", False)) and not hasattr(row, "OFF")
+    )
+    params = tuple(row.Params for row in rows if hasattr(row, "Params"))
+    return Union[(Literal[words], *params) if words else params]  # noqa: UP007 - from a table
+
+
+if TYPE_CHECKING:
+    Front: TypeAlias = msgspec.Struct
+    Release: TypeAlias = msgspec.Struct
+    Hardening: TypeAlias = msgspec.Struct
+    Classifier: TypeAlias = str
+    SlabChoice: TypeAlias = str
+    Empties: TypeAlias = str | msgspec.Struct
+    Remote: TypeAlias = str | msgspec.Struct
+    Foreign: TypeAlias = str
+    Prewarm: TypeAlias = msgspec.Struct
+    SizeLookup: TypeAlias = msgspec.Struct
+    Populate: TypeAlias = msgspec.Struct
+    Growth: TypeAlias = msgspec.Struct
+    Rounding: TypeAlias = msgspec.Struct
+    BlockIndex: TypeAlias = str
+    FreedBlocks: TypeAlias = str
+    Counting: TypeAlias = str
+    Learner: TypeAlias = msgspec.Struct
+    HugeCache: TypeAlias = msgspec.Struct
+    SlabRecord: TypeAlias = msgspec.Struct
+    Pool: TypeAlias = str
+    Background: TypeAlias = msgspec.Struct
+    Ownership: TypeAlias = str
+else:
+    globals().update({field.title().replace("_", ""): _choice_of(field) for field in policy.TABLES})
+
+
+def row_of(params: msgspec.Struct) -> ModuleType:
+    """Return the row that has these Params."""
+    return ROW_OF[type(params)]
+
+
+def derive_front(params: Front, stride: int) -> FrontPlan:
+    """Return the plan of a front for a class of `stride` bytes."""
+    plan: FrontPlan = row_of(params).derive(params, stride)
+    return plan
