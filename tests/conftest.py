@@ -23,6 +23,7 @@ COMPILED_MODEL = (
         "capacities",
         "cli",
         "cost",
+        "experiments",
         "forge",
         "huge_pages",
         "kernel",

@@ -48,10 +48,9 @@ struct huge huge_cache_gone(bool all)
     return goes ? leave_cache(0) : (struct huge){ 0 };
 }
 
-size_t huge_cache_bytes(size_t *mappings)
+size_t huge_cache_mappings(void)
 {
-    *mappings = held;
-    return held_pages * PAGE_BYTES;
+    return held;
 }
 
 void huge_cache_check(void)

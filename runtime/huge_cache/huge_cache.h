@@ -19,7 +19,7 @@ bool huge_cache_keeps(size_t pages);        /* would a freed mapping so long wai
 void huge_cache_put(struct huge mapping);   /* it waits */
 struct huge huge_cache_take(size_t pages);  /* the newest that fits; no start: none does */
 struct huge huge_cache_gone(bool all);      /* the oldest, if it waited too long, too many wait, or all must go */
-size_t huge_cache_bytes(size_t *mappings);
+size_t huge_cache_mappings(void);           /* that wait */
 void huge_cache_check(void); /* checked build */
 #else
 static inline bool huge_cache_keeps(size_t pages)
@@ -41,9 +41,8 @@ static inline struct huge huge_cache_gone(bool all)
     return (struct huge){ 0 };
 }
 
-static inline size_t huge_cache_bytes(size_t *mappings)
+static inline size_t huge_cache_mappings(void)
 {
-    *mappings = 0;
     return 0;
 }
 
