@@ -186,6 +186,18 @@ def test_profiles_add_up_and_agree(tmp_path: Path) -> None:
     assert instructions.predicted == pytest.approx(instructions.measured, rel=0.1)
 
 
+@pytest.mark.skipif(which("valgrind") is None, reason="valgrind is not installed")
+def test_the_dispatcher_is_what_calls_the_functions_of_the_classes(tmp_path: Path) -> None:
+    trace = random_trace(tmp_path / "t.hst", 2000, 5)
+    design = next(iter(designs_of("E36", BOOK.experiments["E36"]).values()))
+    arms = [profile.Arm("list", design, library_of(design))]
+    (shares,) = profile.profiled("E36", BOOK.experiments["E36"], "t", trace, arms, load_hardware())
+    told = {figure.quantity: figure.measured for figure in shares.figures}
+    assert sum(filter(None, told.values())) == pytest.approx(1)
+    assert all(figure.predicted is None for figure in shares.figures)
+    assert min(filter(None, told.values())) > 0.1
+
+
 def test_an_experiment_that_lacks_a_peer_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     def examined(_: Book, name: str, *__: object, **___: object) -> list[Result]:
         if name == "E2":

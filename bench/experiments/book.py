@@ -58,8 +58,9 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Two or more arms on workloads. The first arm is the reference.
 
-    profile: instead of comparing times, show where the instructions of each arm go (shares), or its
-    counters per operation (counters); then one arm is enough.
+    profile: instead of comparing times, show where the instructions of each arm go (shares;
+    dispatcher: what finds the function of a class), or its counters per operation (counters); then
+    one arm is enough.
 
     varies: the design fields in which the arms differ. follows: fields of the Plan that differ as a
     consequence. base: changes to the design `default` that all arms share. why: one paragraph, if
@@ -70,7 +71,7 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     claim: Claim
     workloads: list[str]
     arms: Annotated[list[Arm], msgspec.Meta(min_length=1)]
-    profile: Literal["shares", "counters"] | None = None
+    profile: Literal["shares", "dispatcher", "counters"] | None = None
     varies: list[str] = []
     follows: list[str] = []
     base: dict[str, Any] = {}

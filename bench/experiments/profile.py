@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -18,7 +18,9 @@ from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.cost import kinds
 from heapsmith.model.predict.simulate import Simulation, simulate
 
-GROUPS = {
+Groups: TypeAlias = dict[str, tuple[str, str]]
+
+GROUPS: Groups = {
     "hit path": ("alloc|free|lookup|dispatch|count", r"malloc|malloc_above|free|alloc_\d+|free_\d+"),
     "refill and flush": (
         "refill|flush|transfer|spill|promote|remote|lent",
@@ -32,6 +34,16 @@ GROUPS = {
     "the rest": (".*", ".*"),
 }
 """By group: the kinds of the price (their first word) and the functions of the library; the first that fits."""
+
+NOTHING = "(?!)"
+DISPATCHER: Groups = {
+    "dispatcher": (NOTHING, "malloc|malloc_above|free|hs_free_small"),
+    "functions of the classes": (NOTHING, r"alloc_\d+|free_\d+"),
+    "the rest": (".*", ".*"),
+}
+"""The same, for designs whose malloc and free call the function of a class: what finds that function."""
+
+SHARES = {"shares": GROUPS, "dispatcher": DISPATCHER}
 
 
 class Figure(msgspec.Struct, frozen=True):
@@ -73,30 +85,38 @@ def profiled(
     """Return the profile of each arm on a replay of the trace. Raises Missing without valgrind."""
     script = trace.with_suffix(".script")
     recording = Recording(trace, script, write_script(trace, script).operations)
-    figures = _shares if one.profile == "shares" else _counters
-    return [Profile(name, workload, arm.name, figures(recording, arm, hardware)) for arm in arms]
-
-
-def _shares(of: Recording, arm: Arm, hardware: Hardware) -> list[Figure]:
-    """Return each group's share of the library's instructions."""
-    measured = dict.fromkeys(GROUPS, 0.0)
-    for (where, function), costs in replay_profile(of.script, arm.library).own.items():
-        if where == str(arm.library):
-            measured[_group(1, function)] += costs["Ir"]
-    predicted = dict.fromkeys(GROUPS, 0.0)
-    if arm.design is not None:
-        for kind, count in kinds(make_plan(arm.design), _simulated(of, arm.design, hardware)).items():
-            predicted[_group(0, kind.partition(".")[0])] += count * hardware.instructions.get(kind, 0.0)
-    totals = sum(predicted.values()), sum(measured.values())
+    groups = SHARES.get(one.profile or "")
     return [
-        Figure(group, predicted[group] / totals[0] if totals[0] else None, measured[group] / totals[1])
-        for group in GROUPS
+        Profile(
+            name,
+            workload,
+            arm.name,
+            _shares(groups, recording, arm, hardware) if groups else _counters(recording, arm, hardware),
+        )
+        for arm in arms
     ]
 
 
-def _group(which: int, name: str) -> str:
+def _shares(groups: Groups, of: Recording, arm: Arm, hardware: Hardware) -> list[Figure]:
+    """Return each group's share of the library's instructions; the price tells no group that has NOTHING of it."""
+    measured = dict.fromkeys(groups, 0.0)
+    for (where, function), costs in replay_profile(of.script, arm.library).own.items():
+        if where == str(arm.library):
+            measured[_group(groups, 1, function)] += costs["Ir"]
+    predicted = dict.fromkeys(groups, 0.0)
+    if arm.design is not None and not any(patterns[0] == NOTHING for patterns in groups.values()):
+        for kind, count in kinds(make_plan(arm.design), _simulated(of, arm.design, hardware)).items():
+            predicted[_group(groups, 0, kind.partition(".")[0])] += count * hardware.instructions.get(kind, 0.0)
+    totals = sum(predicted.values()), sum(measured.values())
+    return [
+        Figure(group, predicted[group] / totals[0] if totals[0] else None, measured[group] / totals[1])
+        for group in groups
+    ]
+
+
+def _group(groups: Groups, which: int, name: str) -> str:
     """Return the group of a kind of the price (which: 0) or of a function (1)."""
-    return next(group for group, patterns in GROUPS.items() if re.fullmatch(patterns[which], name))
+    return next(group for group, patterns in groups.items() if re.fullmatch(patterns[which], name))
 
 
 def _counters(of: Recording, arm: Arm, hardware: Hardware) -> list[Figure]:
