@@ -11,7 +11,7 @@ from heapsmith.bench.experiments.run import Change, Result, Results
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.toml_text import read_text
 
-PAGE = Path(__file__).parents[2] / "docs/experiments.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/experiments.md"
 
 HEAD = """# Experiments
 
