@@ -21,8 +21,8 @@ designs that differ in one choice, and in nothing else: the command checks this.
 to the first design. *Predicted* is the model's figure, from a recording of the same program with
 another seed. *Measured* is the median over the rounds with the interval that holds it in 95 % of
 resamplings. A claim *holds here* if the interval lies on its side of 1. If the interval holds 1 the
-row is *undecided*, but within 1 % of 1 on both sides there is *no difference*. *Sign* says of decided
-rows whether the prediction lay on the same side of 1.
+row is *undecided*, but within 1 % of 1 on both sides there is *no difference*. *Sign* says of
+decided rows whether the prediction lay on the same side of 1.
 """
 
 TITLE = re.compile(r"^\*\*(\w+)\*\*:", re.MULTILINE)
