@@ -144,7 +144,6 @@ def test_the_time_left_is_that_of_the_finished_experiments(monkeypatch: pytest.M
     assert said == [("E7", 0, 12), ("E12, about 1 min left", 6, 12)]
 
 
-@pytest.mark.skipif(not page.PAGE.exists(), reason="heapsmith experiments run all has not written the page yet")
 def test_the_committed_page_has_the_experiments_of_the_file() -> None:
     page.check()
 

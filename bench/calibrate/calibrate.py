@@ -28,7 +28,7 @@ ROUNDS = 5
 COUNTED = 4
 """Of this many pairs of a design and a micro-program, one has its instructions counted."""
 OF_A_KIND = 4
-"""So many pairs with most events of a kind are counted too, so that no kind is left to chance."""
+"""Of each kind, the pairs with most of its events that are counted too: no kind is left to chance."""
 
 TIMED_EVENTS = 120_000
 """Events of a timed micro-program: enough that its start does not matter."""

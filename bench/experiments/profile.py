@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -18,32 +19,36 @@ from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.cost import kinds
 from heapsmith.model.predict.simulate import Simulation, simulate
 
-Groups: TypeAlias = dict[str, tuple[str, str]]
+Groups: TypeAlias = dict[str, str]
+"""Patterns of names by group; a name is in the first group that fits."""
 
-GROUPS: Groups = {
-    "hit path": ("alloc|free|lookup|dispatch|count", r"malloc|malloc_above|free|alloc_\d+|free_\d+"),
-    "refill and flush": (
-        "refill|flush|transfer|spill|promote|remote|lent",
-        r".*_(miss|refill|fill|flush|spill|promote|drain|flushed)|hs_transfer_.*|empty|hs_flushed",
-    ),
-    "slabs": ("take|give|slab", r"hs_take|hs_give|give_.*|slabs?_.*|choice_.*|empties_.*"),
-    "large blocks": (
-        "run|huge|release",
-        r"runs?_.*|pages_.*|bins_.*|extents?_.*|ages_.*|huge_.*|.*_large.*|take_(low|top)|best_of|.*release.*|os_.*",
-    ),
-    "the rest": (".*", ".*"),
+FUNCTIONS: dict[str, Groups] = {
+    "shares": {
+        "hit path": r"malloc|malloc_above|free|alloc_\d+|free_\d+",
+        "refill and flush": r".*_(miss|refill|fill|flush|spill|promote|drain|flushed)|hs_transfer_.*|empty|hs_flushed",
+        "slabs": r"hs_take|hs_give|give_.*|slabs?_.*|choice_.*|empties_.*",
+        "large blocks": r"runs?_.*|pages_.*|bins_.*|extents?_.*|ages_.*|huge_.*|.*_large.*|take_(low|top)|best_of"
+        r"|.*release.*|os_.*",
+        "the rest": ".*",
+    },
+    "dispatcher": {
+        "dispatcher": "malloc|malloc_above|free|hs_free_small",
+        "functions of the classes": r"alloc_\d+|free_\d+",
+        "the rest": ".*",
+    },
 }
-"""By group: the kinds of the price (their first word) and the functions of the library; the first that fits."""
+"""By profile, the library's functions. The dispatcher finds the function of a class, in designs that have these."""
 
-NOTHING = "(?!)"
-DISPATCHER: Groups = {
-    "dispatcher": (NOTHING, "malloc|malloc_above|free|hs_free_small"),
-    "functions of the classes": (NOTHING, r"alloc_\d+|free_\d+"),
-    "the rest": (".*", ".*"),
+KINDS: dict[str, Groups] = {
+    "shares": {
+        "hit path": "alloc|free|lookup|dispatch|count",
+        "refill and flush": "refill|flush|transfer|spill|promote|remote|lent",
+        "slabs": "take|give|slab",
+        "large blocks": "run|huge|release",
+        "the rest": ".*",
+    },
 }
-"""The same, for designs whose malloc and free call the function of a class: what finds that function."""
-
-SHARES = {"shares": GROUPS, "dispatcher": DISPATCHER}
+"""By profile, the kinds of the price by their first word, where the price tells the groups apart."""
 
 
 class Figure(msgspec.Struct, frozen=True):
@@ -85,38 +90,30 @@ def profiled(
     """Return the profile of each arm on a replay of the trace. Raises Missing without valgrind."""
     script = trace.with_suffix(".script")
     recording = Recording(trace, script, write_script(trace, script).operations)
-    groups = SHARES.get(one.profile or "")
-    return [
-        Profile(
-            name,
-            workload,
-            arm.name,
-            _shares(groups, recording, arm, hardware) if groups else _counters(recording, arm, hardware),
-        )
-        for arm in arms
-    ]
+    figures = partial(_shares, one.profile) if one.profile in FUNCTIONS else _counters
+    return [Profile(name, workload, arm.name, figures(recording, arm, hardware)) for arm in arms]
 
 
-def _shares(groups: Groups, of: Recording, arm: Arm, hardware: Hardware) -> list[Figure]:
-    """Return each group's share of the library's instructions; the price tells no group that has NOTHING of it."""
-    measured = dict.fromkeys(groups, 0.0)
+def _shares(profile: str, of: Recording, arm: Arm, hardware: Hardware) -> list[Figure]:
+    """Return each group's share of the library's instructions."""
+    functions, words = FUNCTIONS[profile], KINDS.get(profile)
+    measured = dict.fromkeys(functions, 0.0)
     for (where, function), costs in replay_profile(of.script, arm.library).own.items():
         if where == str(arm.library):
-            measured[_group(groups, 1, function)] += costs["Ir"]
-    predicted = dict.fromkeys(groups, 0.0)
-    if arm.design is not None and not any(patterns[0] == NOTHING for patterns in groups.values()):
+            measured[_group(functions, function)] += costs["Ir"]
+    predicted = dict.fromkeys(functions, 0.0)
+    if arm.design is not None and words is not None:
         for kind, count in kinds(make_plan(arm.design), _simulated(of, arm.design, hardware)).items():
-            predicted[_group(groups, 0, kind.partition(".")[0])] += count * hardware.instructions.get(kind, 0.0)
+            predicted[_group(words, kind.partition(".")[0])] += count * hardware.instructions.get(kind, 0.0)
     totals = sum(predicted.values()), sum(measured.values())
     return [
         Figure(group, predicted[group] / totals[0] if totals[0] else None, measured[group] / totals[1])
-        for group in groups
+        for group in functions
     ]
 
 
-def _group(groups: Groups, which: int, name: str) -> str:
-    """Return the group of a kind of the price (which: 0) or of a function (1)."""
-    return next(group for group, patterns in groups.items() if re.fullmatch(patterns[which], name))
+def _group(groups: Groups, name: str) -> str:
+    return next(group for group, pattern in groups.items() if re.fullmatch(pattern, name))
 
 
 def _counters(of: Recording, arm: Arm, hardware: Hardware) -> list[Figure]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -136,8 +137,7 @@ def run_experiments(
         write_text(kept, json_text(found))
         results += found
         ahead.finished(name)
-    for kept in waiting.glob("*.json"):
-        kept.unlink()
+    shutil.rmtree(waiting, ignore_errors=True)
     if not results:
         raise Missing("; ".join(dict.fromkeys(skipped.values())))
     compared = [one for one in results if isinstance(one, Result)]
@@ -145,9 +145,9 @@ def run_experiments(
 
 
 class Ahead:
-    """Progress over all experiments, with the time left as the finished ones let expect.
+    """Progress over all experiments, with the time left, estimated from the finished experiments.
 
-    Each experiment counts as much as it has arms and workloads: so many recordings and rounds.
+    The weight of an experiment is the number of its recordings and its arms, over all workloads.
     """
 
     def __init__(self, book: Book, names: Sequence[str], progress: Progress) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 from heapsmith.model import policy
-from heapsmith.model.constants import HUGE_PAGE, PAGE, first_bytes
+from heapsmith.model.constants import HUGE_PAGE, PAGE, TRANSFER_BATCHES, first_bytes
 from heapsmith.model.design.choices import (
     Background,
     BlockIndex,
@@ -34,10 +34,12 @@ from heapsmith.model.design.choices import (
     SizeLookup,
     SlabChoice,
     SlabRecord,
+    derive_front,
     row_of,
 )
 from heapsmith.model.design.words import hint, in_words
 from heapsmith.model.errors import BadInput
+from heapsmith.model.policy.front.common import frees_alone_fill
 from heapsmith.model.policy.release.common import ADVICES
 from heapsmith.model.toml_text import from_toml, read_text
 
@@ -199,6 +201,16 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def front_of(self, size: int) -> Front:
         """Return the front of the class of this block size."""
         return next((exception.front for exception in self.class_front if size in exception.sizes), self.front)
+
+    def transfer_batches(self, size: int) -> int:
+        """Return how many flushed batches of the class of this block size may wait in the transfer cache.
+
+        None for a class whose front no refill fills.
+        """
+        front = self.front_of(size)
+        if frees_alone_fill(front) or self.row("remote").OWNED or not row_of(front).BATCHED:
+            return 0
+        return min(TRANSFER_BATCHES, self.transfer_bytes // (derive_front(front, size).flush * size))
 
     def hash(self) -> str:
         """Return 12 hex digits of the content: equal for designs of a heap under any name."""

@@ -10,7 +10,6 @@ from heapsmith.model.design.choices import derive_front
 from heapsmith.model.design.design import Design, header_bytes, stated, tail_bytes
 from heapsmith.model.memory.layout import VACANCY_BYTES, WORD, Layout, layout_of
 from heapsmith.model.policy.front.common import FrontPlan
-from heapsmith.model.policy.transfer import batches_of
 
 RUN_STEP_PAGES = 1024
 """Pages of the run span that are made accessible together, if the system permits."""
@@ -288,7 +287,7 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 stack=front.capacity if policy.row("front", front.kind).IS_STACK else 0,
                 slot_base=slots + 1,
                 list_base=slots + 1 + most,
-                transfer=batches_of(design, size),
+                transfer=design.transfer_batches(size),
                 transfer_base=transfer_slots,
                 numbers=numbers[index],
             )

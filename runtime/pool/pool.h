@@ -1,4 +1,4 @@
-/* Pool: how heaps take slabs out of the pools and superslabs that they share, and what they lock for that. */
+/* Pool: how heaps take slabs out of pools and superslabs, shared or their own, and what they lock for that. */
 #pragma once
 
 #include "locks.h"

@@ -4,8 +4,6 @@ from typing import Any
 
 import msgspec
 
-from heapsmith.model.policy.transfer import batches_of
-
 NAME = "refill"
 NUMBERS = ("background_every",)
 CLASS_NUMBERS = ("background_low", "background_full")
@@ -43,7 +41,7 @@ def why_not_valid(params: Params) -> str | None:
 
 def why_not_with(design: Any) -> str | None:
     """Return why the design has no transfer cache, or None."""
-    if any(batches_of(design, size) for size in design.sizes):
+    if any(design.transfer_batches(size) for size in design.sizes):
         return None
     return "background: no class has a transfer cache that the helper could top up; expected transfer_bytes for a batch"
 
@@ -55,7 +53,7 @@ def numbers(design: Any) -> dict[str, int]:
 
 def class_numbers(design: Any) -> list[dict[str, int]]:
     """Return by class how many batches are too few, and how many are enough."""
-    return [_numbers(design.background, batches_of(design, size)) for size in design.sizes]
+    return [_numbers(design.background, design.transfer_batches(size)) for size in design.sizes]
 
 
 def _numbers(params: Params, batches: int) -> dict[str, int]:

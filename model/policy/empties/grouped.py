@@ -12,7 +12,7 @@ NAME = "grouped"
 RARE = True
 PER_CLASS = False
 CLASS_NUMBERS = ("pool",)
-"""The first class of the group: its record holds the group's pool and superslab."""
+"""The first class of the group: its place in the stores holds the group's pool and superslab."""
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
