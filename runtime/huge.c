@@ -114,13 +114,17 @@ static void count_unmap(size_t pages)
     release_freed(pages * PAGE_BYTES);
 }
 
-/* Mappings that waited too long, or all of them; bytes. */
-static size_t unmap_waiting(bool all)
+/* A freed mapping waits, unless it has no start. Mappings that waited too long go, or all of them; bytes. The mapping comes and
+ * the oldest goes in one hold of the lock: there is room for one more than may stay. */
+static size_t unmap_waiting(struct huge freed, bool all)
 {
     size_t bytes = 0;
     struct huge gone;
     do {
         hs_lock_large();
+        if (freed.start != NULL)
+            huge_cache_put(freed);
+        freed.start = NULL;
         gone = huge_cache_gone(all);
         if (gone.start != NULL)
             count_unmap(gone.pages);
@@ -197,15 +201,6 @@ static struct huge take_huge(const void *block)
     return taken;
 }
 
-/* The mapping waits for another request, and those that waited too long go. */
-static void let_wait(struct huge freed)
-{
-    hs_lock_large();
-    huge_cache_put(freed);
-    hs_unlock_large();
-    unmap_waiting(false);
-}
-
 /* The entry goes first: of two frees one finds it, and the system cannot give the address to another before. */
 bool huge_free(void *block)
 {
@@ -214,7 +209,7 @@ bool huge_free(void *block)
         return false;
     hardening_unseal(block, gone.pages * PAGE_BYTES - TAIL_BYTES);
     if (huge_cache_keeps(gone.pages))
-        let_wait(gone);
+        unmap_waiting(gone, false);
     else
         unmap(gone);
     return true;
@@ -222,7 +217,7 @@ bool huge_free(void *block)
 
 size_t huge_trim(void)
 {
-    return unmap_waiting(true);
+    return unmap_waiting((struct huge){ 0 }, true);
 }
 
 size_t huge_pages(const void *block)

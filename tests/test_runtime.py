@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from loaded import checked_library
 from preloaded import BUILT_IN, LIVE_DESIGNS, library, program, run, shim
 from traces import random_trace
 
@@ -60,6 +61,12 @@ def test_sixteen_threads_at_a_time(design: str) -> None:
     early, late, heaps = threads(design, "sixteen", 3000, 1000)
     assert heaps <= 17
     assert late <= early * 1.5  # their peaks may coincide later than in the first thousand
+
+
+def test_threads_free_huge_blocks_at_once() -> None:
+    """No more mappings come to wait in a huge cache than it has room for: the checked build looks."""
+    design = msgspec.structs.replace(load("huge-cache"), huge_bytes=1 << 18)
+    run([program("run_frees_together")], checked_library(design))
 
 
 @few_designs

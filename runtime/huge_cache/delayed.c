@@ -15,6 +15,7 @@ bool huge_cache_keeps(size_t pages)
 
 void huge_cache_put(struct huge mapping)
 {
+    check(held <= HUGE_KEPT_MAPPINGS, "there is room for one more mapping that waits");
     kept[held] = mapping;
     stamps[held++] = ++freed_ever;
     held_pages += mapping.pages;
