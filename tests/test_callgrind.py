@@ -96,3 +96,12 @@ def test_a_real_replay(tmp_path: Path) -> None:
     cached = replay_counts(scripts[0], library, Caches(Level(32768, 8), Level(1 << 20, 16)))
     assert cached.instructions == first.instructions
     assert cached.d1_misses > 0
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_a_library_for_benchmarks_runs_under_valgrind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`calibrate` counts all built-in designs, also that which wants HEAPSMITH_BENCHFAST."""
+    monkeypatch.delenv("HEAPSMITH_BENCHFAST")
+    script = tmp_path / "script"
+    write_script(trace_of(tmp_path / "t.hst", [32] * 20, freed=True), script)
+    assert replay_counts(script, library_of(load("benchfast"))).instructions > 0
