@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections.abc import Callable
+from importlib.resources import as_file, files
 from pathlib import Path
 
 import msgspec
@@ -30,7 +31,7 @@ BUMP_MALLOC = """
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-enum { none, overlap, dirty_calloc, misaligned, forgetful_realloc, out_of_memory, crash, slow_birth };
+enum { none, overlap, dirty_calloc, misaligned, forgetful_realloc, out_of_memory, crash, slow_birth, slow_often };
 static char arena[1 << 28] __attribute__((aligned(4096)));
 static atomic_size_t top = 64, calls;
 static char *take(size_t alignment, size_t n)
@@ -40,6 +41,7 @@ static char *take(size_t alignment, size_t n)
     if (FAULT == crash && call > 500) raise(SIGSEGV);
     if (FAULT == out_of_memory && call > 500) return NULL;
     if (FAULT == slow_birth && gettid() != getpid()) usleep(200);
+    if (FAULT == slow_often && call % 20 == 0) usleep(50);
     char *block = arena + ((atomic_fetch_add(&top, (room + 15) / 16 * 16) + 16 + alignment - 1) & -alignment);
     if (block + n > arena + sizeof arena) return NULL;
     ((size_t *)block)[-1] = n;
@@ -191,6 +193,43 @@ def test_the_script_and_the_tables_are_in_no_figure(tmp_path: Path) -> None:
     assert replayed.start_rss_bytes < 300_000
     assert 40_000 * 32 <= replayed.peak_rss_bytes < 40_000 * 32 + 500_000  # glibc's chunks of 32 bytes
     assert replayed.minor_faults < 40_000 * 32 / 4096 + 100
+
+
+def test_stamped_operations_tell_the_slow_ones(alone: Path, bump: Callable[[str], Library]) -> None:
+    found = replay_once(alone, bump("slow_often"), latency=True).latency_ns
+    assert found is not None
+    assert found.p50 < 50_000 <= found.p99 <= found.p999 <= found.worst  # one call in twenty sleeps for 50 us
+    assert found.stamp > 0
+    assert found.step > 0
+    assert replay_once(alone, bump("none")).latency_ns is None
+
+
+QUANTILES = """
+#include "latency.h"
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    static struct latency one, sum;
+    for (int i = 1; i < argc; i++)
+        one.count[latency_bucket(strtoull(argv[i], NULL, 10))]++;
+    latency_merge(&sum, &one);
+    for (int share = 0; share <= 100; share += 10)
+        printf("%f ", latency_quantile(&sum, share / 100.0, 0));
+}
+"""
+
+
+def test_quantiles_of_the_histogram_are_those_of_the_values(tmp_path: Path) -> None:
+    values = np.sort(np.exp(np.random.default_rng(1).uniform(0, 40, 1001)).astype(np.uint64))
+    (tmp_path / "quantiles.c").write_text(QUANTILES)
+    with as_file(files("heapsmith.runtime") / "replay") as folder:
+        sources = [tmp_path / "quantiles.c", folder / "latency.c"]
+        compile_c(sources, tmp_path / "quantiles", flags=["-O1", f"-I{folder}"])
+    shown = subprocess.run([tmp_path / "quantiles", *map(str, values)], check=True, capture_output=True, text=True)
+    assert [float(word) for word in shown.stdout.split()] == pytest.approx(
+        np.quantile(values, np.linspace(0, 1, 11), method="inverted_cdf").astype(float), rel=1 / 128
+    )
 
 
 def test_a_script_larger_than_memory_comes_and_goes_in_windows(tmp_path: Path) -> None:

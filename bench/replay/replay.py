@@ -16,6 +16,20 @@ from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
 
 
+class Stamped(msgspec.Struct, frozen=True):
+    """Nanoseconds of single operations: a call and the writes to its new block (runtime/replay/latency.h).
+
+    stamp: what a stamp costs; it is subtracted from the others. step: the clock's step.
+    """
+
+    p50: float
+    p99: float
+    p999: float
+    worst: float
+    stamp: float
+    step: float
+
+
 class Replayed(msgspec.Struct, frozen=True):
     """The driver's report of one replay.
 
@@ -37,6 +51,23 @@ class Replayed(msgspec.Struct, frozen=True):
     average_rss_bytes: int
     peak_live_rss_bytes: int
     end_rss_bytes: int
+    latency_ns: Stamped | None = None
+
+
+class LatencyFigures(msgspec.Struct, frozen=True):
+    """The distribution of single operations, in ns, over the rounds of a stamped replay."""
+
+    p50: Figure
+    p99: Figure
+    p999: Figure
+    worst: Figure
+    stamp: Figure
+
+    @classmethod
+    def of(cls, runs: list[Replayed]) -> "LatencyFigures":
+        """From replays with stamps, at least one."""
+        found = [run.latency_ns for run in runs if run.latency_ns is not None]
+        return cls(*(Figure.of([getattr(one, name) for one in found]) for name in cls.__struct_fields__))
 
 
 class ReplayRow(msgspec.Struct, frozen=True):
@@ -57,6 +88,7 @@ class ReplayRow(msgspec.Struct, frozen=True):
     rss_ratio: Figure
     checked: bool
     note: str
+    latency_ns: LatencyFigures | None = None
 
 
 class ReplayTable(msgspec.Struct, frozen=True):
@@ -75,20 +107,21 @@ def replay_once(
     library: Library,
     *,
     check: bool = False,
+    latency: bool = False,
     env: Mapping[str, str] | None = None,
     limit_s: float | None = None,
 ) -> Replayed:
     """One process that replays `script` (of write_script) under `library`, within `limit_s`.
 
     `env` replaces the environment; LD_PRELOAD is never taken from it. `check` checks every block's
-    contents and alignment. Raises CheckFailed if the malloc fails, breaks a block, crashes or
-    exceeds the limit, BadInput for a script that cannot be read.
+    contents and alignment. `latency` stamps each operation. Raises CheckFailed if the malloc fails,
+    breaks a block, crashes or exceeds the limit, BadInput for a script that cannot be read.
     """
     given = os.environ if env is None else env
     environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"} | BENCHFAST
     if library.path is not None:
         environment["LD_PRELOAD"] = preload(library, {})
-    command = [str(replay_driver()), str(script)] + (["--check"] if check else [])
+    command = [str(replay_driver()), str(script)] + ["--check"] * check + ["--latency"] * latency
     done = run_limited(command, limit_s, env=environment)
     if done.returncode < 0:
         raise CheckFailed(f"{library.name}: the replay was killed by {signal.Signals(-done.returncode).name}")
@@ -98,7 +131,9 @@ def replay_once(
     return msgspec.json.decode(done.stdout, type=Replayed)
 
 
-def _row(library: Library, runs: list[Replayed], first: list[Replayed], checked: bool) -> ReplayRow:
+def _row(
+    library: Library, runs: list[Replayed], stamped: list[Replayed], first: list[Replayed], checked: bool
+) -> ReplayRow:
     operations = max(1, runs[0].operations)
     ns = Figure.of([run.wall_ns / operations for run in runs])
     rss = Figure.of([run.peak_rss_bytes for run in runs])
@@ -118,6 +153,7 @@ def _row(library: Library, runs: list[Replayed], first: list[Replayed], checked:
         rss_ratio=ratios([run.peak_rss_bytes for run in runs], [run.peak_rss_bytes for run in first]),
         checked=checked,
         note="; ".join(note for note in _notes(runs, ns, rss) if note),
+        latency_ns=LatencyFigures.of(stamped) if stamped else None,
     )
 
 
@@ -139,13 +175,15 @@ def replay(
     *,
     rounds: int = 5,
     check: bool = False,
+    latency: bool = False,
     progress: Progress = quiet,
 ) -> ReplayTable:
     """Replay `trace` at full speed under each library of `libs`, in interleaved rounds.
 
     `libs`: see find_library. The replay writes a byte to each cache line of a new block. `check`:
-    one more replay per library, before the rounds, checks alignment and contents of every block. A
-    warm-up round is not counted. Raises BadInput for unknown libraries and bad traces, CheckFailed
+    one more replay per library, before the rounds, checks alignment and contents of every block.
+    `latency`: as many rounds again with a stamp around each operation, whose times are not those of
+    the row. A warm-up round is not counted. Raises BadInput for unknown libraries and bad traces, CheckFailed
     where a library breaks, Missing without a compiler or room for the script (16 bytes per event,
     in the temporary directory).
     """
@@ -158,12 +196,14 @@ def replay(
         facts = write_script(trace, script, progress)
         for library in libraries if check else []:
             replay_once(script, library, check=True)
-        runs = interleaved(
-            "replay",
-            [library.name for library in libraries],
-            rounds,
-            lambda entry: replay_once(script, libraries[entry]),
-            progress,
-        )
-    rows = [_row(library, own, runs[0], check) for library, own in zip(libraries, runs, strict=True)]
+        names = [library.name for library in libraries]
+        runs = interleaved("replay", names, rounds, lambda entry: replay_once(script, libraries[entry]), progress)
+        stamped: list[list[Replayed]] = [[] for _ in libraries]
+        if latency:
+
+            def stamp(entry: int) -> Replayed:
+                return replay_once(script, libraries[entry], latency=True)
+
+            stamped = interleaved("stamp operations", names, rounds, stamp, progress)
+    rows = [_row(*each, runs[0], check) for each in zip(libraries, runs, stamped, strict=True)]
     return ReplayTable(str(trace), facts.operations, facts.threads, facts.peak_live_bytes, rounds, rows)

@@ -50,6 +50,17 @@ def replayed(table: ReplayTable) -> Words:
     return Words(title, columns, rows)
 
 
+def stamped(table: ReplayTable) -> Words:
+    """The distribution of single operations, where they were stamped."""
+    columns = ("library", "p50", "p99", "p99.9", "worst")
+    rows = [
+        (row.library, *(duration(figure.median) for figure in (of.p50, of.p99, of.p999, of.worst)))
+        for row in table.rows
+        if (of := row.latency_ns) is not None
+    ]
+    return Words("time of an operation: a call and the writes to its new block; medians of rounds", columns, rows)
+
+
 def verified(report: VerifyReport) -> Words:
     """The traces on which library and model were compared."""
     columns = ("trace", "<build", "events", "threads", "addresses", "counters", "heap walks", "<difference")

@@ -1,5 +1,5 @@
-/* heapsmith-replay SCRIPT [--touch none|first|all] [--check] [--resident BYTES] [--unsampled]: replay a script against
- * the process's malloc; heapsmith-replay --malloc: print the file that this malloc comes from.
+/* heapsmith-replay SCRIPT [--touch none|first|all] [--check | --latency] [--resident BYTES] [--unsampled]: replay a
+ * script against the process's malloc; heapsmith-replay --malloc: print the file that this malloc comes from.
  *
  * Which malloc that is, LD_PRELOAD decides. A replay prints one JSON object to standard output. Needs nothing but
  * libc. Exit status: 0 replayed, 1 the malloc is wrong, 2 bad input. */
@@ -98,6 +98,12 @@ static void prepare(struct replay *r, const char *path)
     r->workers = reserve(r, h->streams * sizeof *r->workers);
     for (uint32_t t = 0; t < h->streams; t++)
         r->workers[t] = (struct worker){.replay = r, .stream = t, .next_sample = r->sample_period};
+    if (!r->stamped)
+        return;
+    struct latency *all = reserve(r, h->streams * sizeof *all);
+    for (uint32_t t = 0; t < h->streams; t++)
+        r->workers[t].latency = &all[t];
+    r->stamp = latency_calibrate();
 }
 
 /* Every stream, then the threads that no later spawn had to wait for. */
@@ -142,22 +148,43 @@ static const char *malloc_file(void)
     return address != NULL && dladdr(address, &found) != 0 ? found.dli_fname : "unknown";
 }
 
+/* The distribution of all threads, or null. tick_ns: nanoseconds of a tick. */
+static int latency_text(const struct replay *r, double tick_ns, char *text, size_t room)
+{
+    struct latency *sum = r->workers[0].latency;
+    if (!r->stamped)
+        return snprintf(text, room, "null");
+    for (uint32_t t = 1; t < r->script.header->streams; t++)
+        latency_merge(sum, r->workers[t].latency);
+    const double share[] = {.5, .99, .999};
+    double own[4] = {[3] = (double)sum->worst};
+    for (int i = 0; i < 3; i++)
+        own[i] = latency_quantile(sum, share[i], r->stamp.step);
+    for (int i = 0; i < 4; i++)
+        own[i] = own[i] > r->stamp.cost ? (own[i] - r->stamp.cost) * tick_ns : 0;
+    return snprintf(text, room,
+                    "{\"p50\": %.2f, \"p99\": %.2f, \"p999\": %.2f, \"worst\": %.2f, \"stamp\": %.2f, \"step\": %.2f}",
+                    own[0], own[1], own[2], own[3], r->stamp.cost * tick_ns, r->stamp.step * tick_ns);
+}
+
 /* RSS without the replayer's own tables, but with what the library took before the first event: it is paid for too. One
  * write(2): dprintf(3) asks the malloc under test for its buffer, and its counters would not be the trace's. */
-static void report(const struct replay *r, struct spent sum, uint64_t start, uint64_t end)
+static void report(const struct replay *r, struct spent sum, uint64_t start, uint64_t end, double tick_ns)
 {
     const struct script_header *h = r->script.header;
     uint64_t own = r->own_bytes, peak = r->rss_peak_bytes > end ? r->rss_peak_bytes : end;
     uint64_t average = (r->rss_sum_bytes + end) / (r->rss_samples + 1);
-    char text[1024];
+    char text[1024], latency[256];
+    latency_text(r, tick_ns, latency, sizeof latency);
     int n = snprintf(text, sizeof text,
                      "{\"operations\": %lu, \"threads\": %u, \"checked\": %s,\n"
                      " \"wall_ns\": %lu, \"cpu_ns\": %lu, \"minor_faults\": %lu, \"stalls\": %lu,\n"
                      " \"start_rss_bytes\": %lu, \"peak_rss_bytes\": %lu, \"average_rss_bytes\": %lu,\n"
-                     " \"peak_live_rss_bytes\": %lu, \"end_rss_bytes\": %lu}\n",
+                     " \"peak_live_rss_bytes\": %lu, \"end_rss_bytes\": %lu,\n"
+                     " \"latency_ns\": %s}\n",
                      h->operations, h->streams, r->checked ? "true" : "false", sum.wall_ns, sum.cpu_ns,
                      sum.minor_faults, stalls(r), start - own, peak - own, average - own,
-                     r->rss_peak_live_bytes - own, end - own);
+                     r->rss_peak_live_bytes - own, end - own, latency);
     if (write(1, text, (size_t)n) != n)
         fail(2, "replay: standard output: %s", strerror(errno));
 }
@@ -177,6 +204,8 @@ static const char *parse(int argc, char **argv, struct replay *r)
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--check") == 0)
             r->checked = true;
+        else if (strcmp(argv[i], "--latency") == 0)
+            r->stamped = true;
         else if (strcmp(argv[i], "--touch") == 0)
             r->touch = parse_touch(argv[++i]);
         else if (strcmp(argv[i], "--resident") == 0 && argv[i + 1] != NULL)
@@ -188,7 +217,7 @@ static const char *parse(int argc, char **argv, struct replay *r)
         else
             fail(2, "replay: unknown argument '%s'", argv[i]);
     if (path == NULL)
-        fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--check] [--resident BYTES] [--unsampled] "
+        fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--check | --latency] [--resident BYTES] [--unsampled] "
                 "| --malloc");
     return path;
 }
@@ -200,7 +229,9 @@ int main(int argc, char **argv)
     struct replay r = {.touch = TOUCH_ALL, .resident_limit_bytes = 1ull << 30};
     prepare(&r, parse(argc, argv, &r));
     uint64_t start = r.rss_peak_live_bytes = r.rss_peak_bytes = rss_anon_bytes();
+    uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC), begun = latency_now();
     struct spent sum = measure(&r);
-    report(&r, sum, start, rss_anon_bytes());
+    double tick_ns = (double)(clock_ns(CLOCK_MONOTONIC) - begun_ns) / (double)(latency_now() - begun);
+    report(&r, sum, start, rss_anon_bytes(), tick_ns);
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "latency.h"
 #include "script.h"
 
 #define NEVER UINT64_MAX
@@ -35,6 +36,7 @@ struct worker {
     uint64_t next_sample;      /* position at which RSS is sampled next */
     uint64_t stalls;           /* events that had to wait for another thread */
     struct spent paused;       /* what must not count: script pages, RSS samples */
+    struct latency *latency;   /* with --latency */
     pthread_t handle; /* this and the next two: written and read by stream 0 */
     bool created;
     bool joined;
@@ -46,6 +48,8 @@ struct replay {
     struct worker *workers; /* one per stream */
     enum touch touch;
     bool checked;
+    bool stamped;                    /* --latency */
+    struct stamp stamp;
     uint64_t resident_limit_bytes;   /* of the script */
     uint64_t sample_period;          /* events of a stream between two samples of RSS; NEVER: none is taken */
     uint64_t own_bytes;              /* of the tables above: resident throughout, no part of what is reported */

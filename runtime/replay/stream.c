@@ -143,6 +143,8 @@ static void await(struct worker *w, const struct block *block, uint32_t done)
             __builtin_ia32_pause();
         else
             sched_yield();
+    if (w->latency != NULL)
+        w->latency->stamp = latency_now(); /* the wait was the replay's, not the malloc's */
 }
 
 static void spawn(struct worker *created)
@@ -179,7 +181,7 @@ static inline __attribute__((always_inline)) void step(struct worker *w, const s
     }
 }
 
-/* ---- runs of events: three loops, so that none pays for what it does not do ---- */
+/* ---- runs of events: four loops, so that none pays for what it does not do ---- */
 
 static inline __attribute__((always_inline)) void run_all(struct worker *w, const struct event *events, uint64_t n,
                                                           bool shared, bool checked)
@@ -188,10 +190,24 @@ static inline __attribute__((always_inline)) void run_all(struct worker *w, cons
         step(w, &events[i], shared, checked);
 }
 
+static void run_stamped(struct worker *w, const struct event *events, uint64_t n, bool shared)
+{
+    w->latency->stamp = latency_now();
+    for (uint64_t i = 0; i < n; i++) {
+        step(w, &events[i], shared, false);
+        if (events[i].op < OP_SPAWN)
+            latency_add(w->latency);
+        else
+            w->latency->stamp = latency_now();
+    }
+}
+
 static void run(struct worker *w, const struct event *events, uint64_t n)
 {
     w->begin = events;
-    if (w->replay->checked)
+    if (w->replay->stamped)
+        run_stamped(w, events, n, w->replay->script.header->streams > 1);
+    else if (w->replay->checked)
         run_all(w, events, n, true, true);
     else if (w->replay->script.header->streams == 1)
         run_all(w, events, n, false, false);

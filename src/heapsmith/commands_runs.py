@@ -72,13 +72,16 @@ def replay(
     ],
     rounds: take.Rounds = 5,
     check: Annotated[bool, typer.Option("--check", help="Check alignment and contents of every block first.")] = False,
+    latency: Annotated[
+        bool, typer.Option("--latency", help="Then stamp each operation: p50, p99, p99.9 and the worst.")
+    ] = False,
     json: take.Json = False,
 ) -> None:
     """Replay a trace with any malloc and measure it. Interleaved rounds: time per operation, peak RSS, their spread."""
     from heapsmith.bench.replay.replay import replay as run_replay
 
     with show.progress() as progress:
-        found = run_replay(trace, lib, rounds=rounds, check=check, progress=progress)
+        found = run_replay(trace, lib, rounds=rounds, check=check, latency=latency, progress=progress)
     show.emit_json(found) if json else results.replayed(found)
 
 

@@ -173,6 +173,8 @@ def replayed(table: "ReplayTable") -> None:
     from heapsmith.bench.report import measurements
 
     draw(measurements.replayed(table))
+    if table.rows[0].latency_ns is not None:
+        draw(measurements.stamped(table))
     for warning in measurements.notes(table):
         show.prose(warning)
 
