@@ -3,6 +3,7 @@
 import hashlib
 import re
 from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -94,14 +95,6 @@ def _kinds(plan: Plan) -> dict[str, list[str]]:
 
 def render(plan: Plan) -> dict[str, str]:
     """The emitted C by file name: the library's files and the header for programs."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
     sources = runtime_sources(plan)
     kind_headers = [source.with_suffix(".h") for source in sources if source.parent != RUNTIME]
     kinds = _kinds(plan)
@@ -126,12 +119,25 @@ def render(plan: Plan) -> dict[str, str]:
     }
 
     def text(name: str, rows_symbol: str) -> str:
-        template = environment.get_template(f"{name}.j2")
+        template = _templates().get_template(f"{name}.j2")
         return template.render(values, purpose=PURPOSES[name], rows_symbol=rows_symbol)
 
     nameless = text(HEADER, "")
     rows_symbol = f"hs_heap_{plan.hash}_{hashlib.sha256(nameless.encode()).hexdigest()[:6]}"
     return {name: text(name, rows_symbol) for name in PURPOSES}
+
+
+@lru_cache(maxsize=1)
+def _templates() -> Environment:
+    """The templates, each parsed once: that takes far longer than to render it."""
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
 
 
 def contents(design: Design) -> dict[str, bytes]:

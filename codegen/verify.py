@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heapsmith.codegen.audit import AuditReport, audit_emitted
-from heapsmith.codegen.build import build_emitted
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.difference import Difference, by_address, by_counter, counted, counter_row, operation
 from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.generate import generate
@@ -92,8 +92,8 @@ def verify(
     with scratch() as folder:
         emitted = folder / "emitted"
         generate(design, emitted)
-        checked = build_emitted(emitted, folder / "checked.so", checked=True, own=design.compile_flags)
-        release = release or build_emitted(emitted, folder / "release.so", own=design.compile_flags)
+        checked = library_of(design, checked=True)
+        release = release or library_of(design)
         libraries = [
             Library("checked", checked, CHECK_EVERY, counted(plan, checked=True)),
             Library("release", release, 0, counted(plan, checked=False)),

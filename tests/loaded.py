@@ -9,8 +9,8 @@ from queue import SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.codegen.build import FLAGS
+from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design
 from heapsmith.model.trace.reader import Op
 

@@ -9,9 +9,9 @@ import pytest
 from covering import soon
 from preloaded import FIRST_BUILT_IN
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.codegen.audit import AuditReport, audit_emitted
 from heapsmith.codegen.build import FLAGS, build_emitted
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.disassembly import Unreadable, effect, parse_listing, paths
 from heapsmith.codegen.generate import generate
 from heapsmith.model.design.design import ClassFront, Design, load

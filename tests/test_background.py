@@ -8,7 +8,7 @@ from loaded import checked_library
 from preloaded import program, run, shim, start
 from program import Program, plain_and_compiled
 
-from heapsmith.bench.common.built import library_of
+from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.background import refill as background_refill

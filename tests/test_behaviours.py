@@ -11,8 +11,8 @@ import pytest
 from covering import all_designs, covering_designs, of_each_row, soon
 from loaded import checked_library, fast_library
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.preload import preloadable
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.design.plan import make_plan

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from traces import trace_of
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.replay.callgrind import Caches, counted, parse, replay_counts
 from heapsmith.bench.replay.script import write_script
+from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
 from heapsmith.model.memory.hardware import Level

@@ -11,9 +11,9 @@ from loaded import checked_library
 from test_cli import Call
 from traces import random_trace
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.counts import read_report
 from heapsmith.bench.common.preload import preloadable
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.verify import verify
 from heapsmith.model.design.design import changed, load
 from heapsmith.model.design.plan import make_plan

@@ -9,12 +9,12 @@ from conftest import Answer
 from test_cli import Call
 from traces import random_trace
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.experiments import mechanisms, page, profile
 from heapsmith.bench.experiments import run as runs
 from heapsmith.bench.experiments.book import Arm, Book, Experiment, book, designs_of, faults
 from heapsmith.bench.experiments.run import Change, Measured, Result, Verdict, judged, run_experiments
 from heapsmith.bench.suite.results import Ratio
+from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput, CheckFailed, Missing

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.preload import preloadable
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.design.design import load

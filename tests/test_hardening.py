@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from loaded import FAST_TO_BUILD
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.preload import preloadable
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design, load

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.replay.callgrind import replay_counts
 from heapsmith.bench.replay.script import write_script
+from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.trace.reader import Chunk, Op

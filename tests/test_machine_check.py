@@ -127,12 +127,9 @@ def test_equations_on_nasty_traces(design: Design) -> None:
 
 
 def state(simulator: Simulator) -> dict[str, Any]:
-    """All arrays, but for scratch and what is unused for lack of growth in either."""
-    return {
-        name: value.tolist()
-        for name, value in vars(simulator).items()
-        if isinstance(value, np.ndarray) and name != "moved"
-    }
+    """All arrays of the state, but for scratch."""
+    arrays = {name: value for name, value in vars(simulator.state).items() if isinstance(value, np.ndarray)}
+    return {name: value.tolist() for name, value in arrays.items() if name != "moved"}
 
 
 @pytest.mark.parametrize("design", COMBINATIONS[::11], ids=lambda design: design.name)

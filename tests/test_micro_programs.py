@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.measure import run_once
 from heapsmith.bench.programs.micro_programs import HERE, MICRO_FOLDER, ceiling, program, took
 from heapsmith.bench.programs.micro_rows import CEILINGS, MICRO, THREADS
 from heapsmith.bench.suite.rows import environment
+from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed
 

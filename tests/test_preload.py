@@ -11,8 +11,8 @@ import pytest
 from conftest import PROGRAM
 
 from heapsmith.bench.common import preload as links
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.preload import preload, preloadable
+from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import cache_dir

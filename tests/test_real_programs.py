@@ -11,9 +11,9 @@ import pytest
 from covering import soon
 from loaded import checked_library
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.programs.programs import JOBS, Program, programs, trace_of
+from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.search.tune import tune
 from heapsmith.model.trace.stats import trace_info

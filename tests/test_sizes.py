@@ -5,7 +5,7 @@ import pytest
 from loaded import Loaded, RealThread
 from preloaded import FIRST_BUILT_IN
 
-from heapsmith.bench.common.built import library_of
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.difference import place
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import Plan, make_plan

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,23 +18,35 @@ def heapsmith(*arguments: str | bytes | Path, **variables: str) -> subprocess.Co
     return subprocess.run([*PROGRAM, *arguments], capture_output=True, check=False, env=os.environ | variables)
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_any_name_can_be_printed(trace: Path, tmp_path: Path, encoding: str) -> None:
+COMMANDS = ([b"trace", b"info"], [b"trace", b"verify"], [b"simulate", b"--design", b"bare"])
+"""Commands that print a trace's name: every one where nothing but ASCII can be printed, the first elsewhere."""
+
+
+@pytest.mark.parametrize(
+    ("encoding", "commands"), [("ascii", COMMANDS), ("latin-1", COMMANDS[:1]), ("utf-8", COMMANDS[:1])]
+)
+def test_any_name_can_be_printed(
+    trace: Path, tmp_path: Path, encoding: str, commands: Sequence[Sequence[bytes]]
+) -> None:
     folder = os.fsencode(tmp_path) + b"/" + ODD
     os.mkdir(folder)
     odd = folder + b"/\xe9.hst"
     os.link(trace, odd)
-    for command in ([b"trace", b"info", odd], [b"trace", b"verify", odd], [b"simulate", odd, b"--design", b"bare"]):
-        shown = heapsmith(*command, PYTHONIOENCODING=encoding)
+    for command in commands:
+        shown = heapsmith(*command, odd, PYTHONIOENCODING=encoding)
         assert (shown.returncode, shown.stderr) == (0, b"")
-        found = json.loads(heapsmith(*command, "--json", PYTHONIOENCODING=encoding).stdout)
+        found = json.loads(heapsmith(*command, odd, "--json", PYTHONIOENCODING=encoding).stdout)
         assert os.fsencode(found.get("path") or found.get("trace")) == odd
-    tuned = folder + b"/tuned.toml"
-    assert heapsmith("tune", odd, "-o", tuned, PYTHONIOENCODING=encoding).returncode == 0
-    assert "Tuned for \\udce9.hst" in Path(os.fsdecode(tuned)).read_text(encoding="utf-8")
     wrong = heapsmith("trace", "info", folder, PYTHONIOENCODING=encoding)
     assert (wrong.returncode, wrong.stderr.count(b"\n")) == (2, 1)
     assert wrong.stderr.startswith(b"heapsmith: " + os.fsencode(tmp_path) + b"/\\udcff ")
+
+
+def test_a_design_names_any_trace(trace: Path, tmp_path: Path) -> None:
+    odd, tuned = os.fsencode(tmp_path) + b"/\xe9.hst", tmp_path / "tuned.toml"
+    os.link(trace, odd)
+    assert heapsmith("tune", odd, "-o", tuned, PYTHONIOENCODING="ascii").returncode == 0
+    assert "Tuned for \\udce9.hst" in tuned.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])

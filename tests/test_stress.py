@@ -11,8 +11,8 @@ from covering import covering_designs, of_each_row, soon
 from loaded import fast_library
 from sanitized import ADDRESS_UNDEFINED, PROGRAM, STRESS, THREAD, Change, Sanitizer, build_sanitized, run_sanitized
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.preload import preloadable
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.design.plan import make_plan

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heapsmith.bench.calibrate.weather import Replay, Timed, Yards, times, yardsticks
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.parallel import in_parallel
 from heapsmith.bench.common.rounds import Progress, quiet
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.replay.script import ScriptFacts, write_script
+from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.memory.application import WRITES

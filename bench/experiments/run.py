@@ -11,7 +11,6 @@ from typing import Literal
 
 import msgspec
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.counts import read_report
 from heapsmith.bench.common.rounds import Progress, interleaved
 from heapsmith.bench.experiments.book import Book, Experiment, Quantity, Workload, designs_of, faults
@@ -24,6 +23,7 @@ from heapsmith.bench.record.record import record
 from heapsmith.bench.replay.replay import replay_once
 from heapsmith.bench.replay.script import write_script
 from heapsmith.bench.suite.results import Ratio, ratio
+from heapsmith.codegen.built import library_of
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.files import cache_dir, json_text, scratch, write_text
 from heapsmith.model.memory.application import WRITES, Application

@@ -5,7 +5,6 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.rounds import Progress
 from heapsmith.bench.forge.report import ForgeReport, markdown
 from heapsmith.bench.peers.peers import GLIBC, Library, why_no_malloc
@@ -13,6 +12,7 @@ from heapsmith.bench.programs.measure import measure
 from heapsmith.bench.record.record import RecordResult, record
 from heapsmith.bench.replay.replay import replay
 from heapsmith.codegen.build import build_emitted
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.generate import generate
 from heapsmith.codegen.verify import VerifyReport, verify
 from heapsmith.model.design.design import Design

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.programs.instructions import BRANCH_SIM, events_per_operation
 from heapsmith.bench.programs.micro_rows import MICRO
+from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
 
 FORMS = {row.name: row for row in MICRO if row.name in ("pair-32", "mixed", "skewed")}

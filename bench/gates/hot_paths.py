@@ -6,12 +6,12 @@ from pathlib import Path
 
 import tomlkit
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.parallel import in_parallel
 from heapsmith.bench.common.rounds import quiet
 from heapsmith.bench.gates import inlined
 from heapsmith.bench.programs.instructions import FORMS, per_operation
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import make_plan

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.programs.instructions import PAIRS, between
 from heapsmith.bench.programs.micro_programs import MICRO_FOLDER, PROGRAM_FLAGS
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.generate import HEADER, contents
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import Design, load

@@ -18,11 +18,11 @@ from typing import Annotated
 import msgspec
 import typer
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.common.units import amount
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, CheckFailed

@@ -111,7 +111,7 @@ def find_library(spec: str) -> Library:
 
     Raises BadInput, with the places of the search, if it does not exist, and the errors of builds.
     """
-    from heapsmith.bench.common.built import library_of  # imported here: doctor must not need it
+    from heapsmith.codegen.built import library_of  # imported here: doctor must not need it
     from heapsmith.model.design.design import builtin_names, load
 
     if spec == GLIBC:

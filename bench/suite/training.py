@@ -5,11 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.common.built import library_of
 from heapsmith.bench.common.rounds import Progress
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.suite.columns import DEFAULT, TUNED, Column
 from heapsmith.bench.suite.rows import Row
+from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.search.tune import tune
@@ -54,7 +54,7 @@ def train(row: Row, folder: Path, progress: Progress) -> Tuning:
 
 
 def with_library(column: Column, tuning: Tuning) -> Column:
-    """The column TUNED with this tuning's library (common/built.py); unusable without a design."""
+    """The column TUNED with this tuning's library (codegen/built.py); unusable without a design."""
     if tuning.design is None:
         return column._replace(unusable=tuning.why_not)
     try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar, cast
 
 from heapsmith.model.errors import Missing
@@ -12,12 +12,36 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def cached_njit(function: Function) -> Function:
-    """Do numba.njit, with the result kept on disk."""
-    import numba
+    """Do numba.njit at the first call, with the result kept on disk.
 
-    dispatcher = numba.njit(function)
-    keep_on_disk(dispatcher)
-    return cast(Function, dispatcher)
+    So commands that call no such function do not wait for the import of numba.
+    """
+    return cast(Function, _Late(function))
+
+
+class _Late:
+    """A function whose numba dispatcher is made when it is first used."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __call__(self, *values: Any) -> Any:
+        return self._dispatcher(*values)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._dispatcher, name)
+
+    @cached_property
+    def _dispatcher(self) -> Any:
+        import numba
+
+        space: dict[str, Any] = self._function.__globals__
+        for name in self._function.__code__.co_names:
+            if isinstance(space.get(name), _Late):  # compiled code calls dispatchers alone
+                space[name] = space[name]._dispatcher
+        dispatcher = numba.njit(self._function)
+        keep_on_disk(dispatcher)
+        return dispatcher
 
 
 def keep_on_disk(dispatcher: Any) -> None:

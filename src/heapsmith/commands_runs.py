@@ -23,8 +23,8 @@ def run(
     ] = None,
 ) -> int:
     """Run CMD with a library preloaded. A design is first built into the cache. The exit status is that of CMD."""
-    from heapsmith.bench.common.built import library_of
     from heapsmith.bench.programs.measure import run_under
+    from heapsmith.codegen.built import library_of
     from heapsmith.model.design.design import load
 
     words = take.command_words(command)
