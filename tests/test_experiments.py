@@ -72,6 +72,9 @@ def test_a_wrong_file_is_named(tmp_path: Path) -> None:
         (0.9, (1.0, 0.995, 1.004), "less", ("no difference here", None)),
         (0.9, (1.0, 0.9, 1.1), "less", ("undecided", None)),
         (1.0, (1.0, 0.995, 1.004), "same", ("holds here", None)),
+        (1.001, (0.97, 0.95, 0.995), "less", ("holds here", True)),  # it may be half a percent
+        (0.999, (0.97, 0.95, 0.985), "less", ("holds here", False)),
+        (0.999, (1.03, 1.005, 1.05), "less", ("opposite here", True)),
         (0.5, None, "less", ("holds here", None)),
     ],
 )

@@ -214,6 +214,11 @@ def huge_again(script: Script) -> None:
     script.churn([size * MIB for size in (2, 3, 4, 5) * 25], 3)
 
 
+def huge_rising(script: Script) -> None:
+    """Each mapping is longer than all before: a cache of huge blocks looks at many that wait, and none fits."""
+    script.churn([2 * MIB + index * 16 * KIB for index in range(60)], 0)
+
+
 def cold(script: Script) -> None:
     """A working set larger than any cache."""
     script.churn(script.sizes(256, 2 * KIB, script.events), script.events // 2)
@@ -232,7 +237,7 @@ PROGRAMS |= {
     program.__name__: program
     for program in (
         *(leaks, bursts, sawtooth, phases, holes, buffers, strings),
-        *(calls, large_calloc, handover, churning_threads, huge_again, cold),
+        *(calls, large_calloc, handover, churning_threads, huge_again, huge_rising, cold),
     )
 }
 

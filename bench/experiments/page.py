@@ -23,7 +23,7 @@ loops with another seed, of real programs that which is replayed. *Measured* is 
 rounds with the interval that holds it in 95 % of resamplings. A claim *holds here* if the interval
 lies on its side of 1. If the interval holds 1 the row is *undecided*, but within 1 % of 1 on both
 sides there is *no difference*. *Sign* says of decided rows whether the prediction lay on the same
-side of 1.
+side of 1. A prediction within 1 % of 1 has no sign: it is right if the interval comes as near.
 """
 
 TITLE = re.compile(r"^\*\*(\w+)\*\*:", re.MULTILINE)

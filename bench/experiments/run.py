@@ -341,7 +341,8 @@ def judged(change: Change, claimed: str) -> tuple[Verdict, bool | None]:
     """Return the verdict on a claim, and whether the prediction had the sign of a decided change.
 
     A measured interval that lies within NOTHING of 1 is no difference; one that holds 1 decides
-    nothing. Counts that only the model tells are exact.
+    nothing. A prediction within NOTHING of 1 has no sign: it is right if the interval reaches as
+    near to 1. Counts that only the model tells are exact.
     """
     middle = change.predicted if change.measured is None else change.measured.median
     assert middle is not None
@@ -351,5 +352,12 @@ def judged(change: Change, claimed: str) -> tuple[Verdict, bool | None]:
     if low <= 1 <= high:
         return "undecided", None
     direction = "less" if high < 1 else "more"
-    sign = None if change.predicted is None or change.measured is None else (change.predicted < 1) == (high < 1)
+    sign = None if change.predicted is None or change.measured is None else _is_right(change.predicted, low, high)
     return ("holds here" if direction == claimed else "opposite here"), sign
+
+
+def _is_right(predicted: float, low: float, high: float) -> bool:
+    """Return whether a prediction agrees with a decided interval."""
+    if abs(predicted - 1) < NOTHING:
+        return low < 1 + NOTHING and high > 1 - NOTHING
+    return (predicted < 1) == (high < 1)

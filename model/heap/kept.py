@@ -30,6 +30,7 @@ def fitting(state: State, pages: int) -> int:
     """Return the place of the newest mapping that fits a request; -1 if there is none."""
     most = pages + pages * state.huge_slack_percent // 100
     for place in range(state.kept_mappings - 1, -1, -1):
+        state.huge_looked_at += 1
         if pages <= state.kept[place]["pages"] <= most:
             return place
     return -1
@@ -40,6 +41,7 @@ def leave_kept(state: State, place: int) -> None:
     """Take a mapping out."""
     state.kept_mappings -= 1
     state.kept_pages -= state.kept[place]["pages"]
+    state.huge_moved += state.kept_mappings - place
     for index in range(place, state.kept_mappings):
         state.kept[index]["block"] = state.kept[index + 1]["block"]
         state.kept[index]["pages"] = state.kept[index + 1]["pages"]

@@ -14,6 +14,7 @@ def lent(state: State, heap: int, cls: int) -> int:
     """Take a block of the first larger class that lends one, into moved[0]; return how many, 0 or 1."""
     mask = int(state.classes[cls]["lend_mask"])
     for larger in range(cls + 1, int(state.classes[cls]["lend_end"])):
+        state.lend_looks += 1
         front = heap * state.class_count + larger
         touch(state.listener, class_at(larger) + layout.CLASS_STRIDE, 0)
         if int(state.classes[larger]["stride"]) & mask == 0:

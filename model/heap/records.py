@@ -78,6 +78,9 @@ WORK = (
     "slab_removes",  # slabs that are available no longer
     "exits",  # exits of threads with a heap
     "probes",  # system calls of frees that ask about a page
+    "lend_looks",  # fronts of larger classes that an empty front looks at
+    "huge_looked_at",  # mappings in the huge cache that a search looks at
+    "huge_moved",  # mappings that move down in it since an older mapping left
     "memory_calls",  # system calls that commit, advise on huge pages, or release the live map
 )
 """The library's work that costs instructions and that no counter tells, for the cost model. Work on

@@ -99,7 +99,7 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
     if design.size_lookup is not None:
         yield f"lookup.{plan.dispatch}.{design.row('size_lookup').NAME}", allocated
     yield f"free.{plan.dispatch}", freed
-    yield f"free.class.{design.classifier}", freed
+    yield f"free.class.{plan.dispatch}.{design.classifier}", freed
     if design.row("remote").OWNED:
         yield f"free.look.{remote}", freed
     if design.row("counting").COUNTS_HITS:
@@ -145,6 +145,7 @@ def _fronts(plan: Plan, simulation: Simulated) -> Counts:
     yield "background.block", totals["background_blocks"]
     if plan.design.row("remote").OWNED:
         yield f"refill.look.{plan.design.row('remote').NAME}", missed
+    yield "lent.look", simulation.statistics.work["lend_looks"]
     yield "learn", learned
     if "learn_window" in plan.numbers:
         yield "learn.class", learned // plan.numbers["learn_window"] * plan.class_count
@@ -197,7 +198,10 @@ def _others(plan: Plan, simulation: Simulated) -> Counts:
     yield "run.extent", work["run_extents"]
     for name in ("huge_map", "huge_unmap", "huge_remap", "huge_reuse"):
         yield f"huge.{name.removeprefix('huge_')}", totals[name]
+    yield "huge.looked_at", work["huge_looked_at"]
+    yield "huge.moved", work["huge_moved"]
     yield "release", totals["releases"]
+    yield "free.probe", work["probes"]
 
     yield "call.calloc", work["callocs"]
     yield "call.aligned", work["aligned"]
