@@ -24,6 +24,7 @@ COMPILED_MODEL = (
         "cli",
         "cost",
         "experiments",
+        "extents",
         "forge",
         "huge_pages",
         "kernel",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from heapsmith.model.compile import pointers, prune
 from heapsmith.model.compile.cache import keep_on_disk
 from heapsmith.model.compile.prune import BEGIN, INT64, ROW, UINT64, Pruned, pruned
-from heapsmith.model.compile.whole_program import PART, compile_as_one
+from heapsmith.model.compile.whole_program import PART, compile_as_one, uncollected
 
 Ints = NDArray[np.int64]
 """A 1-D array of integers."""
@@ -230,7 +230,8 @@ def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], absent:
             twin, _ = _twin(entry, constants, absent, {}, is_entry=True)
             twin.__qualname__, twin.__module__ = func.__qualname__, func.__module__
             self.state.typingctx.refresh()  # the context has not seen the intrinsics yet
-            return super().compile_extra(twin)  # type: ignore[no-untyped-call]
+            with uncollected():
+                return super().compile_extra(twin)  # type: ignore[no-untyped-call]
 
     named = types.FunctionType(prune.flat(entry), entry.__globals__, entry.__name__)
     named.__module__ = entry.__module__

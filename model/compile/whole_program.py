@@ -2,10 +2,13 @@
 
 numba makes machine code of every compiled function, with all its callees. For 290 functions, this
 took four times as long as the entry alone, whose machine code holds all of them again. This module
-keeps the callees as LLVM's intermediate code until the entry links them. It replaces two methods of
-numba's internals. If these differ from numba 0.61 to 0.68, numba works as usual.
+keeps the callees as LLVM's intermediate code until the entry links them. It replaces three methods
+of numba's internals. If these differ from numba 0.61 to 0.68, numba works as usual.
 """
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -13,13 +16,30 @@ PART = "part."
 """The prefix of the qualified names of functions that only compiled code calls."""
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Stop the search for garbage: numba's many objects live on, and each search walks all of them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 @cache
 def compile_as_one() -> None:
-    """Stop numba from making machine code of functions with the prefix PART."""
-    from numba.core import codegen
+    """Stop numba from making machine code of functions with the prefix PART.
+
+    A record's long description, which numba writes out anew for each message that it may have to
+    give, becomes its name.
+    """
+    from numba.core import codegen, types
 
     library_type: Any = codegen.CPUCodeLibrary
     codegen_type: Any = codegen.JITCPUCodegen
+    record_type: Any = types.Record
     needed = ("finalize", "_get_module_for_linking", "_finalize_dynamic_globals")
     if not all(hasattr(library_type, name) for name in needed) or not hasattr(codegen_type, "set_env"):
         return
@@ -41,3 +61,4 @@ def compile_as_one() -> None:
 
     library_type.finalize = finalize_unless_part
     codegen_type.set_env = set_env_if_there
+    record_type.__repr__ = record_type.__str__
