@@ -1,14 +1,20 @@
 """Compiled functions on disk, in the user's cache directory; numba's settings stay as they are."""
 
+import fcntl
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property, lru_cache
-from typing import Any, TypeVar, cast
+from pathlib import Path
+from typing import IO, Any, TypeVar, cast
 
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import cache_dir
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+PATIENCE_S = 300
+"""Seconds for which a process waits for another one to compile what it needs."""
 
 
 def cached_njit(function: Function) -> Function:
@@ -69,11 +75,24 @@ def _cache_class() -> Any:
         _locator_classes = [in_variable, InCacheDir]  # noqa: RUF012 - numba's own is a list
 
     class Cache(caching.FunctionCache):
-        """A cache whose faults (a file cut off by a crash, a full disk) cost only a compilation."""
+        """A cache whose faults (a file cut off by a crash, a full disk) cost only a compilation.
+
+        Of processes that need a function at once, one compiles it while the others wait.
+        """
 
         _impl_class = Implementation
+        _turn: Any = None
 
         def load_overload(self, signature: Any, context: Any) -> Any:
+            found = self._loaded(signature, context)
+            if found is None and self._turn is None:
+                self._turn = _turn(Path(self._cache_path), self._impl.filename_base)
+                found = self._loaded(signature, context)
+                if found is not None:
+                    self._end_turn()
+            return found
+
+        def _loaded(self, signature: Any, context: Any) -> Any:
             try:
                 return super().load_overload(signature, context)  # type: ignore[no-untyped-call]
             except Exception:
@@ -84,5 +103,31 @@ def _cache_class() -> Any:
         def save_overload(self, signature: Any, data: Any) -> None:
             with suppress(OSError):
                 super().save_overload(signature, data)  # type: ignore[no-untyped-call]
+            self._end_turn()
+
+        def _end_turn(self) -> None:
+            if self._turn:
+                fcntl.flock(self._turn, fcntl.LOCK_UN)  # a process forked meanwhile holds it too
+                self._turn.close()
+            self._turn = None
 
     return Cache
+
+
+def _turn(folder: Path, name: str) -> IO[bytes] | None:
+    """Wait until no other process compiles the function; return the lock's file, or None without.
+
+    The lock of a process ends with it. After PATIENCE_S, the wait is in vain.
+    """
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / f"{name}.lock").open("ab")
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return file
+            except BlockingIOError:
+                time.sleep(0.05)
+        file.close()
+    return None
