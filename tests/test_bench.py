@@ -13,6 +13,7 @@ import pytest
 from conftest import Answer
 
 from heapsmith.bench.common.limited import run_limited
+from heapsmith.bench.common.ratios import Ratio, ratio
 from heapsmith.bench.peers import peers
 from heapsmith.bench.peers.peers import Library, find_library
 from heapsmith.bench.programs.micro_programs import HERE
@@ -21,7 +22,7 @@ from heapsmith.bench.report import benchmark
 from heapsmith.bench.suite import columns, suite
 from heapsmith.bench.suite.columns import Column
 from heapsmith.bench.suite.load import Clocks
-from heapsmith.bench.suite.results import BenchReport, Ratio, geometric_mean, make_column, make_row, ratio
+from heapsmith.bench.suite.results import BenchReport, geometric_mean, make_column, make_row
 from heapsmith.bench.suite.rows import SUITES, Row, Runner, Sample, environment, rows
 from heapsmith.bench.suite.suite import Request, bench, run_rounds
 from heapsmith.codegen.toolchain import compile_c
@@ -53,7 +54,7 @@ def flawed(folder: Path, name: str, flaw: str) -> Path:
 
 
 def test_ratios_by_hand() -> None:
-    assert ratio([3], [2]) == Ratio(1.5, 1.5, 1.5)
+    assert ratio([3], [2]) == Ratio(1.5, None, None)
     assert ratio([2, 4, 9], [1, 2, 3]) == Ratio(2, 2, 3)  # 7 of 27 resamplings of (2, 2, 3) have the median 3
     assert ratio([0, 5], [0, 5]) == Ratio(1, 1, 1)
     assert ratio([1], [0]).median == math.inf

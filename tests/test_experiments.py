@@ -9,11 +9,11 @@ from conftest import Answer
 from test_cli import Call
 from traces import random_trace
 
+from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.experiments import mechanisms, page, profile
 from heapsmith.bench.experiments import run as runs
 from heapsmith.bench.experiments.book import Arm, Book, Experiment, book, designs_of, faults
 from heapsmith.bench.experiments.run import Change, Measured, Result, Verdict, judged, run_experiments
-from heapsmith.bench.suite.results import Ratio
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
@@ -71,6 +71,7 @@ def test_a_wrong_file_is_named(tmp_path: Path) -> None:
         (0.9, (1.2, 1.1, 1.3), "less", ("opposite here", False)),
         (0.9, (1.0, 0.995, 1.004), "less", ("no difference here", None)),
         (0.9, (1.0, 0.9, 1.1), "less", ("undecided", None)),
+        (0.9, (0.5, None, None), "less", ("undecided", None)),
         (1.0, (1.0, 0.995, 1.004), "same", ("holds here", None)),
         (1.001, (0.97, 0.95, 0.995), "less", ("holds here", True)),  # it may be half a percent
         (0.999, (0.97, 0.95, 0.985), "less", ("holds here", False)),
@@ -79,7 +80,10 @@ def test_a_wrong_file_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_verdicts(
-    predicted: float, interval: tuple[float, float, float] | None, claimed: str, expected: tuple[Verdict, bool | None]
+    predicted: float,
+    interval: tuple[float, float | None, float | None] | None,
+    claimed: str,
+    expected: tuple[Verdict, bool | None],
 ) -> None:
     assert judged(Change("cpu", predicted, Ratio(*interval) if interval else None), claimed) == expected
 

@@ -39,6 +39,9 @@ def test_forge(call: Call, tmp_path: Path) -> None:
     assert json.loads(call("trace", "verify", out / "trace.hst", "--json").out)["events"] == report["trace"]["events"]
     assert call("generate", out / "design.toml", "-o", out / "c", "--check").status == 0
     assert (out / "report.md").read_text().count("\n|") == 18  # four tables, ten rows
+    assert report["verdict"]["use"] is None  # two rounds
+    assert report["verdict"]["why"][0] in (out / "report.md").read_text()
+    assert 0 < report["share"]["malloc_ns"] < report["share"]["program_ns"]
     assert call("run", out / "libmy-job.so", "--", *COMMAND).out == call("run", "default", "--", *COMMAND).out
 
 
@@ -57,9 +60,12 @@ def test_forge_compares_with_the_malloc_that_the_command_has(call: Call, tmp_pat
     main = compile_c([PROGRAMS / "rec_own_main.c", own], tmp_path / "main", flags=["-O1", "-fno-builtin"])
     answer = call("forge", "-o", tmp_path / "out", "--rounds", "1", "--json", "--", main)
     report = json.loads(answer.out)
-    assert [row["library"] for row in report["measured"]["rows"]][:2] == ["own (libown.so)", "glibc"]
-    assert [row["library"] for row in report["replayed"]["rows"]][:2] == ["libown.so", "glibc"]
-    assert "libout.so: does NOT behave as under own (libown.so)" in (tmp_path / "out" / "report.md").read_text()
+    assert [row["library"] for row in report["measured"]["rows"]][:2] == ["glibc", "own (libown.so)"]
+    assert [row["library"] for row in report["replayed"]["rows"]][:2] == ["glibc", "libown.so"]
+    assert (
+        "Do not use libout.so: the program does NOT behave as under own (libown.so)."
+        in (tmp_path / "out" / "report.md").read_text()
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import msgspec
 import pytest
 
 from heapsmith.bench.common.preload import preloadable
+from heapsmith.bench.common.ratios import Ratio
+from heapsmith.bench.common.rounds import Stop
 from heapsmith.bench.programs.measure import MeasureTable, find_program, launcher, measure, run_under
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput, CheckFailed
@@ -50,9 +52,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_peak_rss_is_the_programs_not_this_processs(built: Path) -> None:
     ballast = bytearray(os.urandom(MIB)) * 200
     assert len(ballast) == 200 * MIB
-    (small,) = measure(["true"], ["glibc"], rounds=2).rows
+    (small,) = measure(["true"], ["glibc"], stop=Stop(2)).rows
     assert 0 < small.peak_rss_bytes.median < 8 * MIB
-    (large,) = measure([str(built / "touch")], ["glibc"], rounds=2).rows
+    (large,) = measure([str(built / "touch")], ["glibc"], stop=Stop(2)).rows
     assert 64 * MIB < large.peak_rss_bytes.median < 72 * MIB
     assert large.minor_faults.median > small.minor_faults.median
     child = "import resource, os; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
@@ -62,12 +64,29 @@ def test_peak_rss_is_the_programs_not_this_processs(built: Path) -> None:
 
 def test_times_are_the_programs(built: Path) -> None:
     spin = "i = 0\nwhile i < 3000000: i += 1\n"
-    (busy,) = measure([sys.executable, "-S", "-c", spin], ["glibc"], rounds=1).rows
-    (idle,) = measure(["sleep", "0.2"], ["glibc"], rounds=1).rows
+    (busy,) = measure([sys.executable, "-S", "-c", spin], ["glibc"], stop=Stop(1)).rows
+    (idle,) = measure(["sleep", "0.2"], ["glibc"], stop=Stop(1)).rows
     assert busy.cpu_ns.median > 50e6
     assert busy.wall_ns.median >= 0.3 * busy.cpu_ns.median
     assert idle.wall_ns.median > 200e6
     assert idle.cpu_ns.median < 50e6
+
+
+def test_the_average_rss_is_that_of_the_tree_over_time() -> None:
+    """64 MiB for half of the time, in a child of the command."""
+    holds = "import time; x = bytearray(64 << 20); time.sleep(0.3); del x; time.sleep(0.3)"
+    (row,) = measure(["sh", "-c", f"'{sys.executable}' -S -c '{holds}'; true"], ["glibc"], stop=Stop(1)).rows
+    assert 0.3 * 64 * MIB < row.average_rss_bytes.median < 0.75 * 64 * MIB + 16 * MIB
+    assert row.peak_rss_bytes.median > 64 * MIB
+    (used,) = row.runs
+    assert used.samples > 20
+    assert 0 < used.sampling_ns < 0.5 * used.wall_ns
+
+
+def test_one_round_tells_whether_the_output_varies_by_itself(built: Path) -> None:
+    """One more run under the first library says so."""
+    rows = measure(["sh", "-c", "echo $$"], ["glibc", str(built / "forward.so")], stop=Stop(1)).rows
+    assert [(row.same_output, row.ratios.cpu.low) for row in rows] == [(None, None)] * 2
 
 
 def test_rows_ratios_and_order(built: Path) -> None:
@@ -75,17 +94,18 @@ def test_rows_ratios_and_order(built: Path) -> None:
     table = measure(
         ["sh", "-c", "echo same; exit 7"],
         ["glibc", str(built / "forward.so")],
-        rounds=2,
+        stop=Stop(2),
         progress=lambda what, done, total: seen.append(f"{what} {done}/{total}"),
     )
     first, second = table.rows
-    assert seen == [
-        "sh: whose malloc it uses 0/1",
-        *("sh under glibc 0/6", "sh under forward.so 1/6", "sh under forward.so 2/6", "sh under glibc 3/6"),
-        *("sh under glibc 4/6", "sh under forward.so 5/6", "sh 6/6"),
+    assert seen[:3] == ["sh: whose malloc it uses 0/1", "sh under glibc 0/6", "sh under forward.so 1/6"]
+    assert sorted(line.partition(" ")[2].rpartition(" ")[0] for line in seen[3:-1]) == [
+        *["under forward.so"] * 2,
+        *["under glibc"] * 2,
     ]
-    assert (first.wall_ratio.median, first.rss_ratio.median, first.cpu_ratio.median) == (1.0, 1.0, 1.0)
-    assert second.wall_ratio.median > 0
+    assert {one for _, one in first.ratios.items()} == {Ratio(1.0, 1.0, 1.0)}
+    assert second.ratios.wall.median > 0
+    assert (table.rounds, table.ended, len(second.runs)) == (2, "rounds", 2)
     assert (first.exit_status, second.exit_status, second.signal) == (7, 7, 0)
     assert (first.same_output, second.same_output) == (True, True)
     assert msgspec.json.decode(msgspec.json.encode(table), type=MeasureTable) == table
@@ -94,7 +114,7 @@ def test_rows_ratios_and_order(built: Path) -> None:
 def test_the_first_round_warms_up_and_is_not_counted(built: Path, tmp_path: Path) -> None:
     marker = tmp_path / "marker"
     script = f"test -e '{marker}' || {{ touch '{marker}'; exit 3; }}"
-    (row,) = measure(["sh", "-c", script], [str(built / "forward.so")], rounds=1).rows
+    (row,) = measure(["sh", "-c", script], [str(built / "forward.so")], stop=Stop(1)).rows
     assert row.exit_status == 0
     assert marker.exists()
 
@@ -111,9 +131,8 @@ def test_the_first_round_warms_up_and_is_not_counted(built: Path, tmp_path: Path
     ],
 )
 def test_output_is_compared_byte_for_byte(built: Path, script: str, same: tuple[bool | None, bool | None]) -> None:
-    rows = measure(["sh", "-c", script], ["glibc", str(built / "forward.so")], rounds=2).rows
+    rows = measure(["sh", "-c", script], ["glibc", str(built / "forward.so")], stop=Stop(2)).rows
     assert tuple(row.same_output for row in rows) == same
-    assert all(("differs from run to run" in row.note) == (row.same_output is None) for row in rows)
     if "kill" in script:
         assert rows[1].signal == signal.SIGTERM
         assert "killed by SIGTERM" in rows[1].note
@@ -125,7 +144,7 @@ def test_the_environment_given_is_the_programs(built: Path, tmp_path: Path) -> N
     wanted = f"{preloadable(built / 'forward.so')}:{preloadable(other)} blue"
     script = f'test "$LD_PRELOAD $COLOUR" = "{wanted}"'
     env = {"PATH": os.environ["PATH"], "LD_PRELOAD": preloadable(other), "COLOUR": "blue", "LOG": str(tmp_path / "log")}
-    (row,) = measure(["sh", "-c", script], [str(built / "forward.so")], rounds=1, env=env).rows
+    (row,) = measure(["sh", "-c", script], [str(built / "forward.so")], stop=Stop(1), env=env).rows
     assert row.exit_status == 0
     assert (tmp_path / "log").read_text().count("loaded") == 2 * 2  # two libraries, two rounds: not into the launcher
 
@@ -142,9 +161,9 @@ def test_measure_refuses_what_it_cannot_run(built: Path, tmp_path: Path) -> None
         (["true"], ["mimaloc"], "did you mean mimalloc"),
     ]:
         with pytest.raises(BadInput, match=complaint):
-            measure(command, libs, rounds=1)
+            measure(command, libs, stop=Stop(1))
     with pytest.raises(BadInput, match="rounds: expected at least 1"):
-        measure(["true"], ["glibc"], rounds=0)
+        measure(["true"], ["glibc"], stop=Stop(0))
 
 
 def test_programs_that_preloading_does_not_reach(built: Path, tmp_path: Path) -> None:
@@ -165,11 +184,16 @@ def test_programs_that_preloading_does_not_reach(built: Path, tmp_path: Path) ->
     assert find_program(["sh"]).endswith("/sh")
 
 
+USAGE = "usage: heapsmith-launch REPORT PRELOAD PERIOD_US CMD ARG0 ARG..."
+
+
 def test_the_launchers_bad_use(tmp_path: Path) -> None:
     done = subprocess.run([launcher()], check=False, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (2, "usage: heapsmith-launch REPORT PRELOAD CMD ARG0 ARG...\n")
+    assert (done.returncode, done.stderr) == (2, f"{USAGE}\n")
     report = tmp_path / "no" / "report"
-    done = subprocess.run([launcher(), report, "", "/bin/true", "true"], check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        [launcher(), report, "", "5000", "/bin/true", "true"], check=False, capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr) == (2, f"heapsmith-launch: {report}: No such file or directory\n")
 
 

@@ -11,6 +11,7 @@ import pytest
 from preloaded import program
 
 from heapsmith.bench.common.preload import preloadable
+from heapsmith.bench.common.rounds import Stop
 from heapsmith.bench.peers.peers import GLIBC, find_library, is_c_library, preload
 from heapsmith.bench.programs.measure import MeasureTable, find_program, measure
 from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
@@ -78,7 +79,7 @@ def test_a_program_of_the_c_librarys_malloc_has_no_other(built: Path, tmp_path: 
     own = found([str(built / "plain")], tmp_path)
     assert own == OwnMalloc([], [], operators=False)
     assert own.baselines() == [find_library(GLIBC)]
-    assert measure(["sh", "-c", "true"], ["glibc"], rounds=1).own == []
+    assert measure(["sh", "-c", "true"], ["glibc"], stop=Stop(1)).own == []
 
 
 @pytest.mark.parametrize("name", ["linked", "cplusplus"])
@@ -111,15 +112,16 @@ def test_a_malloc_of_the_environment_is_the_commands_own(built: Path, tmp_path: 
 
 
 def test_measured_columns_are_named_after_what_they_measure(built: Path) -> None:
-    table = measure([str(built / "linked")], ["glibc", str(built / "libmore.so")], rounds=1)
-    assert rows(table) == [("own (libown.so)", True), ("glibc", False), ("libmore.so", False)]
+    table = measure([str(built / "linked")], ["glibc", str(built / "libmore.so")], stop=Stop(1))
+    assert rows(table) == [("glibc", False), ("own (libown.so)", True), ("libmore.so", False)]
+    assert table.output_of == "own (libown.so)"
     assert table.own == [str(built / "libown.so")]
     assert [row.path for row in table.rows] == [None, None, str(built / "libmore.so")]
 
 
 def test_a_malloc_inside_the_executable_is_out_of_reach() -> None:
     static = program("run_own_malloc", "-rdynamic")
-    (row,) = measure([str(static)], ["glibc"], rounds=1).rows
+    (row,) = measure([str(static)], ["glibc"], stop=Stop(1)).rows
     assert row.library == f"own ({static.name})"
     assert f"no preloaded library replaces the malloc inside {static}" in row.note
 
@@ -142,9 +144,9 @@ def test_the_benchmarks_glibc_is_glibc(built: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
 def test_redis_is_measured_under_its_own_malloc_and_glibc() -> None:
-    table = measure(["redis-server", "--version"], ["glibc"], rounds=1)
+    table = measure(["redis-server", "--version"], ["glibc"], stop=Stop(1))
     needed = subprocess.run(["ldd", shutil.which("redis-server") or ""], capture_output=True, text=True, check=True)
     if "libjemalloc.so.2" not in needed.stdout:
         assert rows(table) == [("glibc", True)]
         return
-    assert rows(table) == [("own (libjemalloc.so.2)", True), ("glibc", True)]
+    assert rows(table) == [("glibc", True), ("own (libjemalloc.so.2)", True)]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from heapsmith.bench.calibrate.micro_traces import PROGRAMS, write_programs
-from heapsmith.bench.common.rounds import Figure, Progress, interleaved
+from heapsmith.bench.common.rounds import Figure, Progress, Stop, interleaved
 from heapsmith.bench.peers.peers import Library, find_library
 from heapsmith.bench.replay.replay import Replayed, replay_once
 from heapsmith.bench.replay.script import write_script
@@ -78,7 +78,8 @@ def times(
             yards.append(_measured(sticks, plain))
         return replay_once(replays[entry].script, replays[entry].library), len(yards)
 
-    taken = interleaved("time replays", [replay.library.name for replay in replays], rounds, run, progress)
+    names, scripts = [replay.library.name for replay in replays], [replay.script for replay in replays]
+    taken = interleaved("time replays", names, Stop(rounds), run, progress, groups=scripts).runs
     yards.append(_measured(sticks, plain))
     middle = Yards(median(yard.core for yard in yards), median(yard.memory for yard in yards))
 

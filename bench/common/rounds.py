@@ -1,10 +1,14 @@
-"""Comparisons on a shared machine: interleaved rounds in rotated order, figures with spread."""
+"""Comparisons on a shared machine: interleaved rounds in shuffled order, and when they end."""
 
+import random
 import statistics
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
+
+from heapsmith.model.errors import BadInput
 
 Run = TypeVar("Run")
 
@@ -18,6 +22,9 @@ def quiet(_what: str, _done: int, _total: int) -> None:
 
 UNRELIABLE = 0.05
 """A spread above which a row gets a note."""
+
+SEED = 20260101
+"""With what is measured, the seed of the order of each round."""
 
 
 class Figure(msgspec.Struct, frozen=True):
@@ -36,55 +43,107 @@ class Figure(msgspec.Struct, frozen=True):
         return cls(min(values), median, (high - low) / median if median else 0.0)
 
 
-def quotients(values: Sequence[float], first: Sequence[float]) -> list[float]:
-    """Values / first, round by round: drift over the rounds is in both and cancels. 0 / 0 is 1."""
-    return [1.0 if v == f else v / f if f else float("inf") for v, f in zip(values, first, strict=True)]
+def orders(what: str, groups: Sequence[Hashable]) -> Iterator[list[int]]:
+    """The entries of each round in order: as named in the warm-up round, then shuffled, without end.
+
+    In a fixed order, a library on huge pages pays for the small pages of its predecessor. `groups`
+    has the group of each entry. Entries of one group stay together: both the groups and the entries
+    of each are shuffled. The same `what` has the same orders.
+    """
+    yield list(range(len(groups)))
+    drawn = random.Random(f"{SEED} {what}")
+    whole = {group: [entry for entry, its in enumerate(groups) if its == group] for group in groups}
+    while True:
+        shuffled = [drawn.sample(entries, len(entries)) for entries in whole.values()]
+        drawn.shuffle(shuffled)
+        yield [entry for entries in shuffled for entry in entries]
 
 
-def ratios(values: Sequence[float], first: Sequence[float]) -> Figure:
-    """The figure of the quotients."""
-    return Figure.of(quotients(values, first))
-
-
-def schedule(entries: int, rounds: int) -> Iterator[tuple[int, int]]:
-    """(round, entry) in order: each round begins one entry later; round 0 is the warm-up."""
-    for number in range(rounds + 1):
-        for i in range(entries):
-            yield number, (number + i) % entries
-
-
-def never(_found: object) -> bool:
+def never(_found: list[list[Any]]) -> bool:
     """Ask for all rounds."""
     return False
+
+
+class Stop(NamedTuple):
+    """When the rounds end: after `rounds`, or `limit_s`, or once `enough` is known, if that is earlier.
+
+    No round begins that would end after `limit_s`, the warm-up round included, if it takes as long
+    as the round before. Rounds without an end of either kind are refused.
+    """
+
+    rounds: int | None = None
+    limit_s: float | None = None
+    enough: Callable[[list[list[Any]]], bool] = never
+    """Called with the results of the counted rounds, after each."""
+    clock: Callable[[], float] = time.monotonic
+
+    def check(self) -> None:
+        """Raise BadInput for rounds that cannot begin, or do not end."""
+        if self.rounds is None and self.limit_s is None:
+            raise BadInput("rounds: expected a number of rounds or a time")
+        if self.rounds is not None and self.rounds < 1:
+            raise BadInput(f"rounds: expected at least 1, not {self.rounds}")
+        if self.limit_s is not None and self.limit_s <= 0:
+            raise BadInput(f"time: expected more than 0 s, not {self.limit_s:g}")
+
+
+Ended = Literal["rounds", "known", "time"]
+"""Which part of a Stop ended the rounds."""
+
+
+class Taken(NamedTuple, Generic[Run]):
+    """By entry, a result for each counted round, and why there is no further round."""
+
+    runs: list[list[Run]]
+    ended: Ended
 
 
 def interleaved(
     what: str,
     names: Sequence[str],
-    rounds: int,
+    stop: Stop,
     run: Callable[[int], Run],
     progress: Progress,
-    enough: Callable[[list[list[Run]]], bool] = never,
-) -> list[list[Run]]:
-    """By name, the results of the counted rounds; `run` is called with the name's index.
+    groups: Sequence[Hashable] | None = None,
+) -> Taken[Run]:
+    """Run every entry once per round; `run` is called with the index of the entry's name.
 
-    After each counted round, `enough` says of the results whether the other rounds may be left out.
+    The first round warms up. It counts only if the time allows no other round. `groups`: as for
+    `orders`; without it all entries are shuffled. Raises BadInput as Stop.check does.
     """
+    stop.check()
     found: list[list[Run]] = [[] for _ in names]
-    total = (rounds + 1) * len(names)
-    for done, (number, entry) in enumerate(schedule(len(names), rounds)):
-        if number > 1 and done % len(names) == 0 and enough(found):
-            break
-        progress(f"{what} under {names[entry]}", done, total)
-        result = run(entry)
-        if number > 0:
+    begun = stop.clock()
+    for number, order in enumerate(orders(what, groups or [0] * len(names))):
+        taken: dict[int, Run] = {}
+        round_begun = stop.clock()
+        for place, entry in enumerate(order):
+            progress(f"{what} under {names[entry]}", *_part(stop, number, place, len(names), begun))
+            taken[entry] = run(entry)
+        ended = _ended(stop, number, round_begun - begun, stop.clock() - round_begun)
+        for entry, result in taken.items() if number > 0 or ended else ():
             found[entry].append(result)
-    progress(what, total, total)
-    return found
+        if ended is None and number > 0 and stop.enough(found):
+            ended = "known"
+        if ended is not None:
+            progress(what, 1, 1)
+            return Taken(found, ended)
+    raise AssertionError("orders has no end")
 
 
-def spread_note(figure: Figure, what: str) -> str:
-    """A warning if the rounds differ too much, else empty."""
-    if figure.spread <= UNRELIABLE:
-        return ""
-    return f"{what} spreads {figure.spread:.0%} between quartiles: smaller differences mean nothing"
+def _ended(stop: Stop, number: int, before_s: float, took_s: float) -> Ended | None:
+    """Why the round `number` is the last; it took `took_s`, all rounds before it `before_s`."""
+    if number == stop.rounds:
+        return "rounds"
+    if stop.limit_s is not None and before_s + 2 * took_s > stop.limit_s:
+        return "time"
+    return None
+
+
+def _part(stop: Stop, number: int, place: int, entries: int, begun: float) -> tuple[int, int]:
+    """The part of the rounds that is done, and the whole."""
+    if stop.rounds is not None:
+        return number * entries + place, (stop.rounds + 1) * entries
+    assert stop.limit_s is not None
+    whole = round(stop.limit_s * 1000)
+    return min(round((stop.clock() - begun) * 1000), whole - 1), whole

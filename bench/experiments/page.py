@@ -39,8 +39,9 @@ def change_text(change: Change) -> str:
     """Return a change in percent: measured with its interval, or predicted alone."""
     if change.measured is None:
         return _percent(change.predicted)
-    low, high = _percent(change.measured.low), _percent(change.measured.high)
-    return f"{_percent(change.measured.median)} ({low} to {high})"
+    middle = _percent(change.measured.median)
+    bounds = change.measured.bounds()
+    return f"{middle} ({_percent(bounds[0])} to {_percent(bounds[1])})" if bounds else middle
 
 
 def _percent(ratio: float | None) -> str:

@@ -6,13 +6,15 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from heapsmith.bench.common.counts import read_report
-from heapsmith.bench.common.rounds import Progress, interleaved
+from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio, ratio
+from heapsmith.bench.common.rounds import Progress, Stop, interleaved
 from heapsmith.bench.experiments.book import Book, Experiment, Quantity, Workload, designs_of, faults
 from heapsmith.bench.experiments.profile import Arm, Profile, profiled
 from heapsmith.bench.peers.peers import Library, find_library
@@ -22,7 +24,6 @@ from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.bench.record.record import record
 from heapsmith.bench.replay.replay import replay_once
 from heapsmith.bench.replay.script import write_script
-from heapsmith.bench.suite.results import Ratio, ratio
 from heapsmith.codegen.built import library_of
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.files import cache_dir, json_text, scratch, write_text
@@ -35,10 +36,6 @@ QUICK = 5
 """With --quick a workload does 1 / QUICK of its work."""
 QUICK_ROUNDS = 7
 """The most rounds with --quick."""
-LEAST_ROUNDS = 5
-"""The least rounds: the interval of fewer holds the median too seldom."""
-NARROW = 0.02
-"""No further round is measured once all intervals are as narrow as this."""
 RECORDED_SCALE = 0.3
 """Scale of the inputs of recorded programs."""
 LIMIT_S = 120.0
@@ -207,11 +204,10 @@ def examine(
             runs = interleaved(
                 f"{name} on {workload}",
                 [arm.name for arm in one.arms],
-                rounds,
+                Stop(rounds, enough=partial(_is_known, one.claim.quantity)),
                 lambda entry, measure=measure: measure(Library(one.arms[entry].name, libraries[entry])),  # type: ignore[misc]
                 progress,
-                lambda runs, quantity=one.claim.quantity: _is_known(quantity, runs),  # type: ignore[misc]
-            )
+            ).runs
             found += _compared(name, one, workload, dict(zip(designs, told, strict=True)), runs)
     return found
 
@@ -306,7 +302,7 @@ def _is_known(quantity: Quantity, runs: list[list[Measured]]) -> bool:
         return False
     of = quantity if quantity in MEASURED else "cpu"
     found = [_measured(of, runs[0], its) for its in runs[1:]]
-    return all(one is not None and one.high - one.low <= NARROW for one in found)
+    return all(one is not None and one.is_narrow() for one in found)
 
 
 def _predicted(quantity: Quantity, first: Simulation | None, its: Simulation | None) -> float | None:
@@ -341,12 +337,16 @@ def judged(change: Change, claimed: str) -> tuple[Verdict, bool | None]:
     """Return the verdict on a claim, and whether the prediction had the sign of a decided change.
 
     A measured interval that lies within NOTHING of 1 is no difference; one that holds 1 decides
-    nothing. A prediction within NOTHING of 1 has no sign: it is right if the interval reaches as
-    near to 1. Counts that only the model tells are exact.
+    nothing, as does a single round, which has no interval. A prediction within NOTHING of 1 has no
+    sign: it is right if the interval reaches as near to 1. Counts that only the model tells are
+    exact.
     """
     middle = change.predicted if change.measured is None else change.measured.median
     assert middle is not None
-    low, high = (middle, middle) if change.measured is None else (change.measured.low, change.measured.high)
+    bounds = (middle, middle) if change.measured is None else change.measured.bounds()
+    if bounds is None:
+        return "undecided", None
+    low, high = bounds
     if low >= 1 - NOTHING and high <= 1 + NOTHING:
         return ("holds here" if claimed == "same" else "no difference here"), None
     if low <= 1 <= high:

@@ -5,8 +5,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from heapsmith.bench.common.rounds import Progress
+from heapsmith.bench.common.rounds import Progress, Stop
 from heapsmith.bench.forge.report import ForgeReport, markdown
+from heapsmith.bench.forge.share import malloc_share
+from heapsmith.bench.forge.verdict import verdict
 from heapsmith.bench.peers.peers import GLIBC, Library, why_no_malloc
 from heapsmith.bench.programs.measure import measure
 from heapsmith.bench.record.record import RecordResult, record
@@ -25,6 +27,9 @@ from heapsmith.model.trace.stats import trace_info
 
 STEPS = 9
 
+RUNS, REPLAYS, SHARE = 0.6, 0.25, 0.15
+"""The parts of the time for measuring: the program's runs, the replays, the share of malloc."""
+
 Say = Callable[[int, str], None]
 """Called with the number of the step that begins, from 1 to STEPS, and its description."""
 
@@ -36,7 +41,7 @@ def forge(
     base: Design,
     name: str,
     max_overhead: float,
-    rounds: int,
+    stop: Stop,
     say: Say,
     progress: Progress,
 ) -> ForgeReport:
@@ -44,7 +49,8 @@ def forge(
 
     The command's input is /dev/null; its output is dropped, except for errors during recording.
     Each file appears whole or not at all, report.json last. Raises the errors of the steps, and
-    CheckFailed if the command is killed or library and model differ.
+    CheckFailed if the command is killed or library and model differ. The time of `stop` is
+    divided (RUNS, REPLAYS, SHARE).
     """
     check_arguments(base, max_overhead, CLASSES, name)
     trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
@@ -68,19 +74,26 @@ def forge(
     verified = verify(tuned.design, [trace], release=library, progress=progress)
     _require(verified)
     libraries = [GLIBC, str(library_of(base)), str(library)]
-    say(8, f"run the command under its own malloc and others, {rounds} rounds")
-    measured = measure(command, libraries, rounds=rounds, progress=progress)
-    say(9, f"replay the trace under the same, {rounds} rounds")
+    say(8, f"run the command under glibc, {base.name} and {name}")
+    measured = measure(command, libraries, stop=_part(stop, RUNS), pivot=-1, progress=progress)
+    say(9, "replay the trace under the same; and what of the program's time malloc takes")
     # The command's malloc may need the command's libraries, which a replay lacks.
     own = [path for path in measured.own if not why_no_malloc(Library(path, Path(path)))]
-    replayed = replay(trace, [*own, *libraries], rounds=rounds, progress=progress)
+    replayed = replay(trace, [GLIBC, *own, *libraries[1:]], stop=_part(stop, REPLAYS), progress=progress)
+    share = malloc_share(command, trace, _part(stop, SHARE), progress)
+    found = verdict(measured, kept_base=tuned.kept_base)
 
     files = [trace, toml, emitted, library, out / "report.md", out / "report.json"]
-    results = (info, tuned, simulated, verified, measured, replayed, [str(file) for file in files])
+    results = (info, tuned, simulated, verified, measured, replayed, share, found, [str(file) for file in files])
     report = ForgeReport(command, recorded.exit_status, name, base.name, *results)
     write_text(out / "report.md", markdown(report))
     write_json(out / "report.json", report)
     return report
+
+
+def _part(stop: Stop, part: float) -> Stop:
+    """The same rounds in a part of the time."""
+    return stop if stop.limit_s is None else stop._replace(limit_s=part * stop.limit_s)
 
 
 def _record(command: list[str], trace: Path, progress: Progress) -> RecordResult:

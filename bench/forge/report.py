@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from heapsmith.bench.common.rounds import Figure
 from heapsmith.bench.common.tables import Words, section
 from heapsmith.bench.common.units import amount
+from heapsmith.bench.forge.share import Share
+from heapsmith.bench.forge.verdict import Verdict
 from heapsmith.bench.programs.measure import MeasureTable
 from heapsmith.bench.replay.replay import ReplayTable
 from heapsmith.bench.report import measurements, predictions
@@ -29,6 +30,8 @@ class ForgeReport(msgspec.Struct, frozen=True):
     verified: VerifyReport
     measured: MeasureTable
     replayed: ReplayTable
+    share: Share
+    verdict: Verdict
     files: list[str]
 
 
@@ -42,22 +45,9 @@ def summary(report: ForgeReport) -> list[Words]:
     ]
 
 
-def verdict(report: ForgeReport) -> str:
-    """In one line, the program under the forged library compared with it under its own malloc."""
-    row, own = report.measured.rows[-1], report.measured.rows[0].library
-    if row.signal or row.same_output is False:
-        return f"{row.library}: does NOT behave as under {own}; do not use it"
-    parts = [_change("time", row.wall_ratio), _change("CPU", row.cpu_ratio), _change("peak RSS", row.rss_ratio)]
-    output = "identical" if row.same_output else f"not comparable: it varies from run to run under {own}"
-    return f"{row.library} against {own}: {', '.join(parts)}; output {output}"
-
-
-def _change(what: str, ratio: Figure) -> str:
-    """The change of one quantity, or that it is within its spread."""
-    change = ratio.median - 1
-    if abs(change) <= ratio.spread:
-        return f"{what} no different within its spread ({change:+.1%} ±{ratio.spread:.1%})"
-    return f"{what} {change:+.1%} (±{ratio.spread:.1%})"
+def conclusion(report: ForgeReport) -> list[str]:
+    """The verdict, and what to expect at most."""
+    return [*report.verdict.why, report.share.sentence()]
 
 
 def markdown(report: ForgeReport) -> str:
@@ -67,8 +57,10 @@ def markdown(report: ForgeReport) -> str:
 
 def _lines(report: ForgeReport) -> Iterator[str]:
     library = next(file for file in report.files if file.endswith(".so"))
-    yield from (f"# {report.name}: an allocator for `{' '.join(report.command)}`", "", verdict(report), "")
-    yield from ("```", f"heapsmith run {library} -- {' '.join(report.command)}", "```", "")
+    yield f"# {report.name}: an allocator for `{' '.join(report.command)}`"
+    for sentence in conclusion(report):
+        yield from ("", sentence)
+    yield from ("", "```", f"heapsmith run {library} -- {' '.join(report.command)}", "```", "")
     info = report.trace
     yield f"Recorded: {info.events:,} events, {info.threads} threads, {info.distinct_sizes:,} distinct sizes,"
     yield f"{amount(info.allocated_bytes)} allocated, {amount(info.peak_live_bytes)} live at the peak."

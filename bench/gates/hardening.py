@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.rounds import Stop
 from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.programs.instructions import FORMS, per_operation
 from heapsmith.bench.programs.measure import measure
@@ -34,13 +35,13 @@ def prices(folder: Path) -> list[Price]:
         libraries[level] = library_of(changed(load("default"), f"default-{level}", {"hardening": {"kind": level}}))
     program = next(row for row in programs(folder) if row.name == PROGRAM)
     names = [str(path) if path else "glibc" for path in libraries.values()]
-    table = measure([*map(str, program.command)], names, rounds=ROUNDS)
+    table = measure([*map(str, program.command)], names, stop=Stop(ROUNDS))
     return [
         Price(
             level,
             {form: round(per_operation(shape, path), 1) for form, shape in FORMS.items()},
-            row.wall_ratio.median,
-            row.rss_ratio.median,
+            row.ratios.wall.median,
+            row.ratios.peak_rss.median,
         )
         for (level, path), row in zip(libraries.items(), table.rows, strict=True)
     ]

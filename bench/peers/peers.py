@@ -47,13 +47,15 @@ class Library(msgspec.Struct, frozen=True):
     """A malloc: its name in tables, the shared object to preload (None: none), its release.
 
     `version` is a design's hash, and empty for a file that a user names. `standard`: for glibc, the names of the
-    system's libraries to preload, so that a program linked to another malloc uses the C library's.
+    system's libraries to preload, so that a program linked to another malloc uses the C library's. `is_own`: whatever
+    malloc the program has, with nothing preloaded.
     """
 
     name: str
     path: Path | None
     version: str = ""
     standard: tuple[str, ...] = ()
+    is_own: bool = False
 
 
 def built_folder() -> Path:

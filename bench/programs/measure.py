@@ -1,10 +1,11 @@
-"""A real program under several mallocs: time, CPU time, peak RSS, and changes of its output."""
+"""A real program under several mallocs: CPU and wall time, peak and average RSS, its output."""
 
 import hashlib
 import os
 import shutil
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -12,19 +13,31 @@ import msgspec
 from heapsmith.bench.common.elf import why_not_preloaded
 from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.common.rounds import Figure, Progress, interleaved, quiet, ratios, spread_note
+from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio, ratio
+from heapsmith.bench.common.rounds import Ended, Figure, Progress, Stop, interleaved, quiet
 from heapsmith.bench.peers.peers import Library, find_libraries, find_library, preload, require_malloc_of, runtime_tool
 from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
 from heapsmith.model.constants import BENCHFAST
-from heapsmith.model.errors import BadInput, Missing
+from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import scratch
 
 KEPT_ERRORS = 4096
 """Bytes of standard error to keep of a run."""
 
 
+PERIOD_US = 5000
+"""The time between two samples of RSS; docs/bench.md has what they cost."""
+LEAST_LIMIT_S, TIMES_FIRST = 10.0, 20.0
+"""The limit of a run: this many seconds, or this many times the first run if that is longer."""
+
+
 class Launched(msgspec.Struct, frozen=True):
-    """The report of heapsmith-launch on one run (`runtime/replay/launch.c`)."""
+    """The report of heapsmith-launch on one run (`runtime/replay/launch.c`).
+
+    `peak_rss_bytes`: of the largest process among the command and the descendants it waited for.
+    `average_rss_bytes`: over time, of the sum over the command and its descendants, from `samples`
+    every PERIOD_US, which took `sampling_ns` of CPU time outside the command.
+    """
 
     exec_errno: int
     exit_status: int
@@ -33,6 +46,9 @@ class Launched(msgspec.Struct, frozen=True):
     user_ns: int
     system_ns: int
     peak_rss_bytes: int
+    average_rss_bytes: int
+    samples: int
+    sampling_ns: int
     minor_faults: int
 
     @property
@@ -50,40 +66,60 @@ class Run(msgspec.Struct, frozen=True):
     """The end of standard error."""
 
 
-class MeasureRow(msgspec.Struct, frozen=True):
-    """One library. Ratios are to the table's first library, round by round.
+class Ratios(msgspec.Struct, frozen=True):
+    """One library's rounds to another's, quantity by quantity."""
 
-    `peak_rss_bytes`: of the largest process among the command and the descendants it waited for.
-    `cpu_ns`: their sum, user and system. `same_output`: standard output and exit status equal those
-    under the first library in every round; None if the first library's own rounds differ.
+    cpu: Ratio
+    wall: Ratio
+    peak_rss: Ratio
+    average_rss: Ratio
+
+    def items(self) -> list[tuple[str, Ratio]]:
+        """The quantities by their names in tables."""
+        return [("CPU", self.cpu), ("time", self.wall), ("peak RSS", self.peak_rss), ("average RSS", self.average_rss)]
+
+
+class MeasureRow(msgspec.Struct, frozen=True):
+    """One library. `ratios` are to the table's first library, round by round.
+
+    `runs`: the report of each counted run, of which the figures are. `same_output`: whether
+    standard output and exit status equal those of the table's `output_of` in every round; None if
+    these vary there already.
     """
 
     library: str
     path: str | None
-    wall_ns: Figure
     cpu_ns: Figure
+    wall_ns: Figure
     peak_rss_bytes: Figure
+    average_rss_bytes: Figure
     minor_faults: Figure
-    wall_ratio: Figure
-    cpu_ratio: Figure
-    rss_ratio: Figure
+    ratios: Ratios
     exit_status: int
     signal: int
     same_output: bool | None
     note: str
+    runs: list[Launched]
 
 
 class MeasureTable(msgspec.Struct, frozen=True):
-    """A command that ran `rounds` times under each library, interleaved.
+    """A command that ran `rounds` times under each library, interleaved; `ended` says why no more.
 
     `own`: paths of the shared objects of the command's own malloc, without the C library; known if
-    glibc was requested.
+    glibc was requested. `output_of`: the row whose output the command ought to have: its own
+    malloc's if there is one, else the first.
     """
 
     command: list[str]
     rounds: int
+    ended: Ended
     own: list[str]
+    output_of: str
     rows: list[MeasureRow]
+
+    def differing(self) -> list[str]:
+        """The libraries under which the command behaves in another way."""
+        return [row.library for row in self.rows if row.same_output is False]
 
 
 def find_program(command: list[str], env: Mapping[str, str] | None = None) -> str:
@@ -123,7 +159,7 @@ def run_once(
     """
     outside = {name: value for name, value in env.items() if name != "LD_PRELOAD"} | BENCHFAST
     report, output = folder / "report", folder / "output"
-    launch = [str(launcher()), str(report), preload(library, env), program, *command]
+    launch = [str(launcher()), str(report), preload(library, env), str(PERIOD_US), program, *command]
     with output.open("wb") as stdout, (folder / "errors").open("wb") as stderr:
         done = run_limited(launch, limit_s, env=outside, stdout=stdout, stderr=stderr)
     if done.returncode != 0:
@@ -140,31 +176,60 @@ def run_once(
     return Run(used, f"{digest} {used.exit_status} {used.signal}", errors)
 
 
-def _row(library: Library, runs: list[Run], first: list[Run], own: OwnMalloc) -> MeasureRow:
-    used, used_first = [run.used for run in runs], [run.used for run in first]
-    wall, rss = Figure.of([u.wall_ns for u in used]), Figure.of([u.peak_rss_bytes for u in used])
-    wanted = {run.output for run in first}
-    same = None if len(wanted) > 1 else {run.output for run in runs} == wanted
-    notes = [spread_note(wall, "time"), spread_note(rss, "peak RSS"), own.note() if library.path is None else ""]
+QUANTITIES = ("cpu_ns", "wall_ns", "peak_rss_bytes", "average_rss_bytes")
+
+
+def ratios(its: Sequence[Launched], first: Sequence[Launched]) -> Ratios:
+    """The ratios of two libraries' runs of the same rounds."""
+    return Ratios(*(ratio(*([getattr(run, name) for run in runs] for runs in (its, first))) for name in QUANTITIES))
+
+
+def is_known(runs: Sequence[Sequence[Run]], *, pivot: int) -> bool:
+    """Whether the intervals of CPU time and peak RSS to the entry `pivot` are all narrow."""
+    if len(runs[0]) < LEAST_ROUNDS:
+        return False
+    for name in ("cpu_ns", "peak_rss_bytes"):
+        series = [[getattr(run.used, name) for run in its] for its in runs]
+        reference = series.pop(pivot)
+        if not all(ratio(values, reference).is_narrow() for values in series):
+            return False
+    return True
+
+
+def same_output(runs: Sequence[Run], wanted: Sequence[Run]) -> bool | None:
+    """Whether outputs and ends of runs are those wanted; None if the outputs wanted vary.
+
+    A run that ends as no wanted run does is different even then.
+    """
+    ends = {(run.used.exit_status, run.used.signal) for run in wanted}
+    if any((run.used.exit_status, run.used.signal) not in ends for run in runs):
+        return False
+    outputs = {run.output for run in wanted}
+    return None if len(outputs) > 1 else all(run.output in outputs for run in runs)
+
+
+def measured_row(
+    library: Library, runs: Sequence[Run], first: Sequence[Run], same: bool | None, note: str
+) -> MeasureRow:
+    """A row from the runs of a library and of the first library; see MeasureRow for `same`."""
+    used = [run.used for run in runs]
     killed = next((u.signal for u in used if u.signal), 0)
-    if killed:
-        notes.append(f"killed by {signal.Signals(killed).name}")
-    if same is None:
-        notes.append("the output differs from run to run under the first library itself")
+    notes = [note, f"killed by {signal.Signals(killed).name}" if killed else ""]
+    cpu, wall, peak, average = (Figure.of([getattr(u, name) for u in used]) for name in QUANTITIES)
     return MeasureRow(
         library=library.name,
         path=str(library.path) if library.path is not None else None,
+        cpu_ns=cpu,
         wall_ns=wall,
-        cpu_ns=Figure.of([u.cpu_ns for u in used]),
-        peak_rss_bytes=rss,
+        peak_rss_bytes=peak,
+        average_rss_bytes=average,
         minor_faults=Figure.of([u.minor_faults for u in used]),
-        wall_ratio=ratios([u.wall_ns for u in used], [u.wall_ns for u in used_first]),
-        cpu_ratio=ratios([u.cpu_ns for u in used], [u.cpu_ns for u in used_first]),
-        rss_ratio=ratios([u.peak_rss_bytes for u in used], [u.peak_rss_bytes for u in used_first]),
+        ratios=ratios(used, [run.used for run in first]),
         exit_status=next((u.exit_status for u in used if u.exit_status), 0),
         signal=killed,
         same_output=same,
         note="; ".join(note for note in notes if note),
+        runs=used,
     )
 
 
@@ -172,21 +237,24 @@ def measure(
     command: list[str],
     libs: list[str],
     *,
-    rounds: int = 5,
+    stop: Stop,
+    pivot: int = 0,
     env: Mapping[str, str] | None = None,
     progress: Progress = quiet,
 ) -> MeasureTable:
-    """Run `command` `rounds` times under each library, interleaved, after a warm-up round.
+    """Run `command` under each library in interleaved rounds, after a warm-up round.
 
-    `libs`: see find_library. Standard input is /dev/null; standard output and error do not reach
-    the terminal. `env` replaces the environment; its LD_PRELOAD stays, behind the library. Wall
-    time is from fork to the command's end, with loading. For `glibc`, one more run finds the
-    command's own malloc. If this is not the C library's there are two rows: `own (...)`, with
-    nothing preloaded, and `glibc`, with the C library's malloc preloaded. Raises BadInput for a
-    missing command or library, or a command that LD_PRELOAD does not reach.
+    `libs`: see find_library. Without a number of rounds, `stop` also ends them once the intervals
+    of CPU time and peak RSS to the library `pivot` are narrow (is_known). Standard input is
+    /dev/null; standard output and error do not reach the terminal. `env` replaces the environment;
+    its LD_PRELOAD stays, behind the library. Wall time is from fork to the command's end, with
+    loading. For `glibc`, one more run finds the command's own malloc. If this is not the C
+    library's, `glibc` is the C library's malloc preloaded, and another row `own (...)`, with
+    nothing preloaded, stands behind it. Raises BadInput for a missing command or library, or a
+    command that LD_PRELOAD does not reach, and CheckFailed for a run that takes far longer than the
+    first.
     """
-    if rounds < 1:
-        raise BadInput(f"rounds: expected at least 1, not {rounds}")
+    stop.check()
     environment = dict(os.environ if env is None else env)
     program = find_program(command, environment)
     libraries = find_libraries(libs)
@@ -197,15 +265,28 @@ def measure(
             progress(f"{command[0]}: whose malloc it uses", 0, 1)
             own = own_malloc(program, command, environment, folder)
         libraries = [one for each in libraries for one in (own.baselines() if each.path is None else [each])]
-        runs = interleaved(
-            command[0],
-            [library.name for library in libraries],
-            rounds,
-            lambda entry: run_once(program, command, libraries[entry], environment, folder),
-            progress,
-        )
-    rows = [_row(library, its, runs[0], own) for library, its in zip(libraries, runs, strict=True)]
-    return MeasureTable(list(command), rounds, own.objects, rows)
+        limit_s: float | None = None
+
+        def run(entry: int) -> Run:
+            nonlocal limit_s
+            try:
+                done = run_once(program, command, libraries[entry], environment, folder, limit_s=limit_s)
+            except CheckFailed as error:
+                raise CheckFailed(f"{command[0]} under {libraries[entry].name}: {error}") from error
+            limit_s = limit_s or max(LEAST_LIMIT_S, TIMES_FIRST * done.used.wall_ns / 1e9)
+            return done
+
+        known = stop if stop.rounds is not None else stop._replace(enough=partial(is_known, pivot=pivot))
+        taken = interleaved(command[0], [library.name for library in libraries], known, run, progress)
+        truth = next((place for place, one in enumerate(libraries) if one.is_own), 0)
+        wanted = [*taken.runs[truth]]
+        if len(wanted) == 1 and not all(same_output(its, wanted) for its in taken.runs):  # perhaps it varies anyway
+            wanted.append(run(truth))
+    rows = [
+        measured_row(one, its, taken.runs[0], same_output(its, wanted), own.note() if one.path is None else "")
+        for one, its in zip(libraries, taken.runs, strict=True)
+    ]
+    return MeasureTable(list(command), len(taken.runs[0]), taken.ended, own.objects, libraries[truth].name, rows)
 
 
 def run_under(lib: Path, command: list[str]) -> int:

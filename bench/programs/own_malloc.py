@@ -34,10 +34,10 @@ class OwnMalloc(NamedTuple):
         return msgspec.structs.replace(find_library(GLIBC), standard=standard if self.objects else ())
 
     def baselines(self) -> list[Library]:
-        """The rows for glibc in a comparison: the command's malloc, and glibc if it differs."""
+        """The rows for glibc in a comparison: glibc, and the command's malloc if it differs."""
         names = ", ".join(Path(path).name for path in self.objects + self.inside)
-        own = [Library(f"own ({names})", None)] if names else []
-        return own if self.inside and not self.objects else [*own, self.glibc()]
+        own = [Library(f"own ({names})", None, is_own=True)] if names else []
+        return own if self.inside and not self.objects else [self.glibc(), *own]
 
     def note(self) -> str:
         """A warning of executables in which no library replaces malloc, else empty."""

@@ -4,16 +4,21 @@ import os
 import signal
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.common.rounds import UNRELIABLE, Figure, Progress, interleaved, quiet, ratios, spread_note
+from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio, ratio
+from heapsmith.bench.common.rounds import UNRELIABLE, Ended, Figure, Progress, Stop, interleaved, quiet
 from heapsmith.bench.peers.peers import Library, find_libraries, preload, replay_driver, require_malloc_of
 from heapsmith.bench.replay.script import write_script
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
+
+Touch = Literal["none", "all"]
+"""What a replay writes of a new block: nothing, or a byte of each cache line."""
 
 
 class Stamped(msgspec.Struct, frozen=True):
@@ -78,27 +83,33 @@ class ReplayRow(msgspec.Struct, frozen=True):
     ns_per_op: Figure
     cpu_ns_per_op: Figure
     peak_rss_bytes: Figure
+    average_rss_bytes: Figure
     peak_live_rss_bytes: Figure
     end_rss_bytes: Figure
     start_rss_bytes: Figure
     minor_faults: Figure
     stalls: Figure
-    time_ratio: Figure
-    cpu_ratio: Figure
-    rss_ratio: Figure
+    time_ratio: Ratio
+    cpu_ratio: Ratio
+    rss_ratio: Ratio
+    average_ratio: Ratio
     checked: bool
     note: str
     latency_ns: LatencyFigures | None = None
 
 
 class ReplayTable(msgspec.Struct, frozen=True):
-    """A replay of a trace: `operations` calls, and at most `peak_live_bytes` requested bytes."""
+    """A replay of a trace: `operations` calls, and at most `peak_live_bytes` requested bytes.
+
+    `rounds` were counted; `ended` says why no more.
+    """
 
     trace: str
     operations: int
     threads: int
     peak_live_bytes: int
     rounds: int
+    ended: Ended
     rows: list[ReplayRow]
 
 
@@ -108,6 +119,7 @@ def replay_once(
     *,
     check: bool = False,
     latency: bool = False,
+    touch: Touch = "all",
     env: Mapping[str, str] | None = None,
     limit_s: float | None = None,
 ) -> Replayed:
@@ -121,7 +133,8 @@ def replay_once(
     environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"} | BENCHFAST
     if library.path is not None:
         environment["LD_PRELOAD"] = preload(library, {})
-    command = [str(replay_driver()), str(script)] + ["--check"] * check + ["--latency"] * latency
+    command = [str(replay_driver()), str(script), "--touch", touch]
+    command += ["--check"] * check + ["--latency"] * latency
     done = run_limited(command, limit_s, env=environment)
     if done.returncode < 0:
         raise CheckFailed(f"{library.name}: the replay was killed by {signal.Signals(-done.returncode).name}")
@@ -135,31 +148,46 @@ def _row(
     library: Library, runs: list[Replayed], stamped: list[Replayed], first: list[Replayed], checked: bool
 ) -> ReplayRow:
     operations = max(1, runs[0].operations)
-    ns = Figure.of([run.wall_ns / operations for run in runs])
-    rss = Figure.of([run.peak_rss_bytes for run in runs])
+
+    def figure(name: str) -> Figure:
+        return Figure.of([getattr(run, name) for run in runs])
+
     return ReplayRow(
         library=library.name,
         path=str(library.path) if library.path is not None else None,
-        ns_per_op=ns,
+        ns_per_op=Figure.of([run.wall_ns / operations for run in runs]),
         cpu_ns_per_op=Figure.of([run.cpu_ns / operations for run in runs]),
-        peak_rss_bytes=rss,
-        peak_live_rss_bytes=Figure.of([run.peak_live_rss_bytes for run in runs]),
-        end_rss_bytes=Figure.of([run.end_rss_bytes for run in runs]),
-        start_rss_bytes=Figure.of([run.start_rss_bytes for run in runs]),
-        minor_faults=Figure.of([run.minor_faults for run in runs]),
-        stalls=Figure.of([run.stalls for run in runs]),
-        time_ratio=ratios([run.wall_ns for run in runs], [run.wall_ns for run in first]),
-        cpu_ratio=ratios([run.cpu_ns for run in runs], [run.cpu_ns for run in first]),
-        rss_ratio=ratios([run.peak_rss_bytes for run in runs], [run.peak_rss_bytes for run in first]),
+        peak_rss_bytes=figure("peak_rss_bytes"),
+        average_rss_bytes=figure("average_rss_bytes"),
+        peak_live_rss_bytes=figure("peak_live_rss_bytes"),
+        end_rss_bytes=figure("end_rss_bytes"),
+        start_rss_bytes=figure("start_rss_bytes"),
+        minor_faults=figure("minor_faults"),
+        stalls=figure("stalls"),
+        time_ratio=_ratio("wall_ns", runs, first),
+        cpu_ratio=_ratio("cpu_ns", runs, first),
+        rss_ratio=_ratio("peak_rss_bytes", runs, first),
+        average_ratio=_ratio("average_rss_bytes", runs, first),
         checked=checked,
-        note="; ".join(note for note in _notes(runs, ns, rss) if note),
+        note="; ".join(_notes(runs)),
         latency_ns=LatencyFigures.of(stamped) if stamped else None,
     )
 
 
-def _notes(runs: list[Replayed], ns: Figure, rss: Figure) -> list[str]:
-    """Why not to trust the row: rounds that differ, or a lack of processors."""
-    notes = [spread_note(ns, "time"), spread_note(rss, "peak RSS")]
+def _ratio(name: str, runs: list[Replayed], first: list[Replayed]) -> Ratio:
+    return ratio([getattr(run, name) for run in runs], [getattr(run, name) for run in first])
+
+
+def _is_known(runs: list[list[Replayed]]) -> bool:
+    """Whether the intervals of CPU time and peak RSS to the first library are all narrow."""
+    return len(runs[0]) >= LEAST_ROUNDS and all(
+        _ratio(name, its, runs[0]).is_narrow() for its in runs[1:] for name in ("cpu_ns", "peak_rss_bytes")
+    )
+
+
+def _notes(runs: list[Replayed]) -> list[str]:
+    """Why not to trust the row: a lack of processors."""
+    notes = []
     waited = Figure.of([1 - run.cpu_ns / max(1, run.wall_ns) for run in runs]).median
     cores = len(os.sched_getaffinity(0))
     if runs[0].threads == 1 and waited > UNRELIABLE:
@@ -173,7 +201,7 @@ def replay(
     trace: Path,
     libs: list[str],
     *,
-    rounds: int = 5,
+    stop: Stop,
     check: bool = False,
     latency: bool = False,
     progress: Progress = quiet,
@@ -183,12 +211,12 @@ def replay(
     `libs`: see find_library. The replay writes a byte to each cache line of a new block. `check`:
     one more replay per library, before the rounds, checks alignment and contents of every block.
     `latency`: as many rounds again with a stamp around each operation, whose times are not those of
-    the row. A warm-up round is not counted. Raises BadInput for unknown libraries and bad traces, CheckFailed
-    where a library breaks, Missing without a compiler or room for the script (16 bytes per event,
-    in the temporary directory).
+    the row. A warm-up round is not counted. Without a number of rounds, `stop` also ends them once
+    the intervals of CPU time and peak RSS are narrow. Raises BadInput for unknown libraries and bad
+    traces, CheckFailed where a library breaks, Missing without a compiler or room for the script
+    (16 bytes per event, in the temporary directory).
     """
-    if rounds < 1:
-        raise BadInput(f"rounds: expected at least 1, not {rounds}")
+    stop.check()
     libraries = find_libraries(libs)
     require_malloc_of(*libraries)
     with scratch() as folder:
@@ -197,13 +225,15 @@ def replay(
         for library in libraries if check else []:
             replay_once(script, library, check=True)
         names = [library.name for library in libraries]
-        runs = interleaved("replay", names, rounds, lambda entry: replay_once(script, libraries[entry]), progress)
+        known = stop if stop.rounds is not None else stop._replace(enough=_is_known)
+        runs, ended = interleaved("replay", names, known, lambda entry: replay_once(script, libraries[entry]), progress)
         stamped: list[list[Replayed]] = [[] for _ in libraries]
         if latency:
 
             def stamp(entry: int) -> Replayed:
                 return replay_once(script, libraries[entry], latency=True)
 
-            stamped = interleaved("stamp operations", names, rounds, stamp, progress)
+            stamped = interleaved("stamp operations", names, Stop(len(runs[0])), stamp, progress).runs
     rows = [_row(*each, runs[0], check) for each in zip(libraries, runs, stamped, strict=True)]
-    return ReplayTable(str(trace), facts.operations, facts.threads, facts.peak_live_bytes, rounds, rows)
+    scale = (facts.operations, facts.threads, facts.peak_live_bytes)
+    return ReplayTable(str(trace), *scale, len(runs[0]), ended, rows)

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.common.tables import Words, fold, section
 from heapsmith.bench.common.units import amount, duration
 from heapsmith.bench.suite.columns import TUNED
-from heapsmith.bench.suite.results import BenchCell, BenchReport, BenchRow, Ratio
+from heapsmith.bench.suite.results import BenchCell, BenchReport, BenchRow
 from heapsmith.model.files import write_json, write_text
 
 OURS = ("library", "tuned")
@@ -100,17 +101,13 @@ def _table(
     for row in rows:
         figures = {cell.column: of(row, cell) for cell in row.cells}
         shown = [f"{figures[name][1].median:.2f}" if name in figures else "-" for name in names[1:]]
-        compared = [_with_interval(figures[name][2]) if name in figures else "-" for name in ours]
+        compared = [figures[name][2].words() if name in figures else "-" for name in ours]
         marked = row.name + (" *" if row.note else "")
         lines.append((marked, figures[names[0]][0], *shown, peer(row), *compared))
     if means and lines:
         shown = ["-" if mean is None else f"{mean:.3f}" for mean in means]
         lines.append((f"geometric mean of {report.columns[0].rows}", *shown, "", *("" for _ in ours)))
     return Words(f"{title} (medians of {report.rounds} rounds; * see notes)", columns, lines)
-
-
-def _with_interval(ratio: Ratio) -> str:
-    return f"{ratio.median:.2f} ({ratio.low:.2f}-{ratio.high:.2f})"
 
 
 def _instructions(report: BenchReport) -> Words:

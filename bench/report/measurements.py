@@ -2,52 +2,68 @@
 
 from collections.abc import Callable
 
-from heapsmith.bench.common.rounds import Figure
+from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio
+from heapsmith.bench.common.rounds import Ended, Figure
 from heapsmith.bench.common.tables import Words
 from heapsmith.bench.common.units import amount, duration
-from heapsmith.bench.programs.measure import MeasureTable
+from heapsmith.bench.programs.measure import MeasureTable, Ratios
 from heapsmith.bench.replay.replay import ReplayTable
 from heapsmith.codegen.verify import VerifyReport
 
+WHY: dict[Ended, str] = {
+    "rounds": "as asked",
+    "known": "until the intervals of CPU and peak were under 2 %",
+    "time": "until the time was up",
+}
 
-def _beside(unit: Callable[[float], str], figure: Figure, ratio: Figure) -> tuple[str, str]:
+
+def _beside(unit: Callable[[float], str], figure: Figure, ratio: Ratio) -> tuple[str, str]:
     """A figure and its ratio to the first library's."""
-    return unit(figure.median), f"{ratio.median:.2f}x ±{ratio.spread:.0%}"
+    return unit(figure.median), ratio.words()
 
 
 def measured(table: MeasureTable) -> Words:
-    """A program under several libraries; ratios to the first."""
-    first = table.rows[0].library.partition(" ")[0]
-    columns = ("library", "time", f"to {first}", "CPU", f"to {first}", "peak RSS", f"to {first}", "<output")
+    """A program under several libraries; ratios to the first, with intervals of 95 %."""
+    to = f"to {table.rows[0].library.partition(' ')[0]}"
+    columns = ("library", "CPU", to, "time", to, "peak RSS", to, "average RSS", to, "<output")
     same = {True: "same", False: "DIFFERS", None: "varies by itself"}
     rows = [
         (
             row.library,
-            *_beside(duration, row.wall_ns, row.wall_ratio),
-            *_beside(duration, row.cpu_ns, row.cpu_ratio),
-            *_beside(amount, row.peak_rss_bytes, row.rss_ratio),
+            *_beside(duration, row.cpu_ns, row.ratios.cpu),
+            *_beside(duration, row.wall_ns, row.ratios.wall),
+            *_beside(amount, row.peak_rss_bytes, row.ratios.peak_rss),
+            *_beside(amount, row.average_rss_bytes, row.ratios.average_rss),
             same[row.same_output] + (f", exit {row.exit_status}" if row.exit_status else ""),
         )
         for row in table.rows
     ]
-    return Words(f"{' '.join(table.command)}: medians of {table.rounds} interleaved rounds", columns, rows)
+    return Words(f"{' '.join(table.command)}: {_medians(table)}", columns, rows)
+
+
+def _medians(table: MeasureTable | ReplayTable) -> str:
+    """How the figures of a table came about."""
+    if table.rounds == 1:
+        return "one round, which gives no interval"
+    return f"medians of {table.rounds} shuffled rounds, {WHY[table.ended]}"
 
 
 def replayed(table: ReplayTable) -> Words:
     """A trace's allocations alone, under several libraries; ratios to the first."""
-    first = table.rows[0].library
-    columns = ("library", "time per operation", f"to {first}", "peak RSS", f"to {first}")
+    to = f"to {table.rows[0].library}"
+    columns = ("library", "time per operation", to, "peak RSS", to, "average RSS", to)
     rows = [
         (
             row.library,
             *_beside(duration, row.ns_per_op, row.time_ratio),
             *_beside(amount, row.peak_rss_bytes, row.rss_ratio),
+            *_beside(amount, row.average_rss_bytes, row.average_ratio),
         )
         for row in table.rows
     ]
     live = amount(table.peak_live_bytes)
-    title = f"{table.trace} replayed: {table.operations:,} operations, {table.threads} threads, {live} live at the peak"
-    return Words(title, columns, rows)
+    what = f"{table.trace} replayed: {table.operations:,} operations, {table.threads} threads, {live} live at the peak"
+    return Words(f"{what}; {_medians(table)}", columns, rows)
 
 
 def stamped(table: ReplayTable) -> Words:
@@ -81,5 +97,26 @@ def verified(report: VerifyReport) -> Words:
 
 
 def notes(table: MeasureTable | ReplayTable) -> list[str]:
-    """The warnings of a table's rows, in words."""
-    return [f"{row.library}: {row.note}" for row in table.rows if row.note]
+    """The warnings of a table: its rows', an output that varies, rounds that are too few."""
+    said = [f"{row.library}: {row.note}" for row in table.rows if row.note]
+    if isinstance(table, MeasureTable):
+        said += [f"the output under {name} is NOT that under {table.output_of}" for name in table.differing()]
+        if any(row.same_output is None for row in table.rows):
+            said.append(f"the output is not comparable: it varies from run to run under {table.output_of} itself")
+    if 1 < table.rounds < LEAST_ROUNDS:
+        said.append(f"intervals of {table.rounds} rounds say little: {LEAST_ROUNDS} is the least to decide by")
+    return said
+
+
+def against(its: str, other: str, found: Ratios) -> str:
+    """Quantity by quantity, one library compared with another, as a sentence."""
+    return f"{its} against {other}: {', '.join(f'{name} {change(one)}' for name, one in found.items())}."
+
+
+def change(found: Ratio) -> str:
+    """A ratio as a change with its interval: -4.0% (-4.4 to -3.7), or that it may be none."""
+    middle, bounds = f"{found.median - 1:+.1%}", found.bounds()
+    if bounds is None:
+        return f"{middle} (no interval)"
+    interval = f"{100 * (bounds[0] - 1):+.1f} to {100 * (bounds[1] - 1):+.1f}"
+    return f"{middle} ({interval})" if found.is_less() or found.is_more() else f"no different ({interval})"

@@ -6,9 +6,9 @@ from statistics import median
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
-from heapsmith.bench.common.rounds import UNRELIABLE, Figure, quotients
+from heapsmith.bench.common.ratios import Ratio, ratio
+from heapsmith.bench.common.rounds import UNRELIABLE, Figure
 from heapsmith.bench.suite.columns import Column, Kind
 from heapsmith.bench.suite.load import Clocks
 from heapsmith.bench.suite.rows import Row, Sample
@@ -16,21 +16,6 @@ from heapsmith.bench.suite.training import Tuning
 
 FASTEST = 3
 """The leanest peer is the leanest of this number of fastest peers."""
-RESAMPLES = 2000
-SEED = 20260101
-
-
-class Ratio(msgspec.Struct, frozen=True):
-    """The median over the rounds of value / reference, and its interval.
-
-    `low` and `high` bound 95 % of the medians of 2,000 resamplings of the rounds with replacement
-    (percentile bootstrap: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter
-    13), from a fixed seed. With one round both equal the median.
-    """
-
-    median: float
-    low: float
-    high: float
 
 
 class BenchColumn(msgspec.Struct, frozen=True):
@@ -207,19 +192,6 @@ def make_column(column: Column, done: list[BenchRow], across: list[Column]) -> B
         rss_mean=geometric_mean([cell.rss_to_glibc.median for cell in cells]) if is_compared else None,
         rows=len(common),
     )
-
-
-def ratio(values: Sequence[float], reference: Sequence[float]) -> Ratio:
-    """The ratio of two series of equal length, at least 1 (rounds.quotients)."""
-    from scipy.stats import bootstrap  # imported here: the import is slow
-
-    each = np.array(quotients(values, reference))
-    middle = float(np.median(each))
-    if len(each) == 1:
-        return Ratio(middle, middle, middle)
-    with np.errstate(invalid="ignore"):  # a quotient may be infinite
-        found = bootstrap((each,), np.median, n_resamples=RESAMPLES, method="percentile", rng=SEED)
-    return Ratio(middle, float(found.confidence_interval.low), float(found.confidence_interval.high))
 
 
 def geometric_mean(values: Sequence[float]) -> float | None:

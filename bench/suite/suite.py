@@ -5,12 +5,12 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.common.rounds import Progress, quiet, schedule
+from heapsmith.bench.common.rounds import Progress, Stop, interleaved, quiet
 from heapsmith.bench.programs.instructions import per_operation
 from heapsmith.bench.suite.columns import Column, columns
 from heapsmith.bench.suite.load import Clocks
 from heapsmith.bench.suite.results import BenchReport, BenchRow, Runs, make_column, make_row
-from heapsmith.bench.suite.rows import GLIBC_LIMIT_S, Row, Runner, rows
+from heapsmith.bench.suite.rows import GLIBC_LIMIT_S, Row, Runner, Sample, rows
 from heapsmith.bench.suite.training import train, with_library
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
@@ -98,32 +98,37 @@ def _bench_row(
 def run_rounds(
     name: str, runner: Runner, fit: list[Column], rounds: int, progress: Progress
 ) -> tuple[Runs, dict[str, str], Clocks]:
-    """Interleaved rounds in rotated order; a column that fails or changes the output is out.
+    """Interleaved rounds in shuffled order; a column that fails or changes the output is out.
 
     The first of `fit` is glibc, which runs first. Raises CheckFailed if glibc fails.
     """
-    runs: Runs = {column.name: [] for column in fit}
     failed = {column.name: column.unusable for column in fit if column.unusable}
     begun = Clocks.now()
     output: str | None = None
     limit_s = GLIBC_LIMIT_S
-    for done, (number, entry) in enumerate(schedule(len(fit), rounds)):
+
+    def run(entry: int) -> Sample | None:
+        nonlocal output, limit_s
         column = fit[entry]
         if column.name in failed:
-            continue
-        progress(f"{name} under {column.name}", done, (rounds + 1) * len(fit))
+            return None
         try:
             sample = runner(column.library, limit_s)
         except CheckFailed as error:
             if entry == 0:
                 raise CheckFailed(f"under {column.name}: {error}") from error
             failed[column.name] = str(error)
-            continue
+            return None
         if output is None:
             output, limit_s = sample.output, max(LEAST_LIMIT_S, TIMES_GLIBC * sample.wall_ns / 1e9)
         if sample.output != output:
             failed[column.name] = "its output differs from glibc's"
-        elif number > 0:
-            runs[column.name].append(sample)
-    whole = {column: samples for column, samples in runs.items() if column not in failed}
+        return sample
+
+    taken = interleaved(name, [column.name for column in fit], Stop(rounds), run, progress)
+    whole = {
+        column.name: [sample for sample in samples if sample]
+        for column, samples in zip(fit, taken.runs, strict=True)
+        if column.name not in failed
+    }
     return whole, failed, Clocks.now().since(begun)

@@ -1,29 +1,45 @@
-/* heapsmith-launch REPORT PRELOAD CMD ARG0 ARG...: run CMD (a path) once and write what it used to the file REPORT, as
- * JSON. PRELOAD is CMD's LD_PRELOAD, or empty for what the environment says.
+/* heapsmith-launch REPORT PRELOAD PERIOD_US CMD ARG0 ARG...: run CMD (a path) once and write what it used to the file
+ * REPORT, as JSON. PRELOAD is CMD's LD_PRELOAD, or empty for what the environment says.
  *
  * A small process of its own, because ru_maxrss of getrusage(2) survives execve(2) and begins with the RSS of the
  * process that forked: from a Python of 200 MB no program would use less. From here the floor is this process's own
  * RSS, about 1 MB. ru_maxrss is that of the largest process among CMD and the descendants it waited for; CPU times are
- * their sum. Standard streams are CMD's. */
+ * their sum. Standard streams are CMD's.
+ *
+ * Every PERIOD_US it adds up the resident pages of CMD and all its descendants (proc_pid_statm(5), the kernel's own
+ * counters: no page table is walked, no lock of CMD's is taken). A page that two processes share counts in both. The
+ * first period is a sixteenth of that, and each is twice the one before, so that short runs have samples too. The
+ * average is over the time from exec to the end, between samples linear. `sampling_ns` is the CPU time of the samples.
+ * A run without a sample (no pidfd_open(2), or it ended at once) has its peak as its average. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { CANNOT_EXEC = 127, BAD_USE = 2 };
+enum { CANNOT_EXEC = 127, BAD_USE = 2, MOST_PROCESSES = 4096, FIRST_PERIOD = 16 };
 
-static uint64_t now_ns(void)
+/* The samples so far; `area` is their integral over time in byte nanoseconds. */
+struct sampled {
+    double area;
+    uint64_t first_ns, last_ns, last_bytes, count, spent_ns;
+};
+
+static uint64_t read_clock_ns(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -42,6 +58,89 @@ static void become(const char *preload, const char *command, char **arguments, i
     _exit(write(error_pipe, &error, sizeof error) == sizeof error ? CANNOT_EXEC : BAD_USE);
 }
 
+/* The text of a file of /proc, cut to the buffer; empty if the process is gone. */
+static char *contents(char *text, size_t room, const char *format, int process, const char *thread)
+{
+    char path[64];
+    snprintf(path, sizeof path, format, process, thread);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = file < 0 ? 0 : read(file, text, room - 1);
+    text[n > 0 ? n : 0] = '\0';
+    if (file >= 0)
+        close(file);
+    return text;
+}
+
+/* Append the children that the threads of `process` have made to `processes`, which holds `count` now. */
+static int add_children(int *processes, int count, int process)
+{
+    char path[64], text[32768];
+    snprintf(path, sizeof path, "/proc/%d/task", process);
+    DIR *threads = opendir(path);
+    if (threads == NULL)
+        return count;
+    for (struct dirent *one; (one = readdir(threads)) != NULL;) {
+        if (one->d_name[0] == '.')
+            continue;
+        char *at = contents(text, sizeof text, "/proc/%d/task/%s/children", process, one->d_name), *end;
+        for (long child; (child = strtol(at, &end, 10)) > 0 && end != at && count < MOST_PROCESSES; at = end)
+            processes[count++] = (int)child;
+    }
+    closedir(threads);
+    return count;
+}
+
+static uint64_t tree_rss_bytes(pid_t root)
+{
+    static int processes[MOST_PROCESSES];
+    uint64_t pages = 0;
+    int count = 1;
+    processes[0] = root;
+    for (int i = 0; i < count; i++) {
+        char text[128], *at = contents(text, sizeof text, "/proc/%d/statm%s", processes[i], "");
+        strtoul(at, &at, 10);
+        pages += strtoul(at, NULL, 10);
+        count = add_children(processes, count, processes[i]);
+    }
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void add(struct sampled *s, uint64_t now_ns, uint64_t bytes)
+{
+    if (s->count++ == 0)
+        s->first_ns = now_ns;
+    else
+        s->area += (double)(now_ns - s->last_ns) * (double)(bytes + s->last_bytes) / 2;
+    s->last_ns = now_ns;
+    s->last_bytes = bytes;
+}
+
+/* Sample until the child ends; until then it has what the last sample found. */
+static void watch(pid_t child, uint64_t most_ns, struct sampled *s)
+{
+    struct pollfd ends = {.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN};
+    uint64_t before = read_clock_ns(CLOCK_PROCESS_CPUTIME_ID), period_ns = most_ns / FIRST_PERIOD + 1;
+    if (ends.fd < 0)
+        return;
+    struct timespec wait = {0};
+    while (ppoll(&ends, 1, &wait, NULL) == 0) {
+        uint64_t bytes = tree_rss_bytes(child);
+        if (bytes > 0) /* 0: it is about to end */
+            add(s, read_clock_ns(CLOCK_MONOTONIC), bytes);
+        wait = (struct timespec){(time_t)(period_ns / 1000000000u), (long)(period_ns % 1000000000u)};
+        period_ns = 2 * period_ns < most_ns ? 2 * period_ns : most_ns;
+    }
+    if (s->count > 0)
+        add(s, read_clock_ns(CLOCK_MONOTONIC), s->last_bytes);
+    close(ends.fd);
+    s->spent_ns = read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
+}
+
+static uint64_t average_bytes(const struct sampled *s, uint64_t peak)
+{
+    return s->count == 0 ? peak : (uint64_t)(s->area / (double)(s->last_ns - s->first_ns));
+}
+
 static int wait_for(pid_t child, struct rusage *used)
 {
     int status = 0;
@@ -50,8 +149,10 @@ static int wait_for(pid_t child, struct rusage *used)
     return status;
 }
 
-static int write_report(const char *path, uint64_t wall_ns, int exec_error, int status, const struct rusage *used)
+static int write_report(const char *path, uint64_t wall_ns, int exec_error, int status, const struct rusage *used,
+                        const struct sampled *s)
 {
+    uint64_t peak = (uint64_t)used->ru_maxrss * 1024;
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0) {
         dprintf(2, "heapsmith-launch: %s: %s\n", path, strerror(errno));
@@ -61,8 +162,10 @@ static int write_report(const char *path, uint64_t wall_ns, int exec_error, int 
             WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
     dprintf(file, " \"wall_ns\": %lu, \"user_ns\": %lu, \"system_ns\": %lu,\n", wall_ns, time_ns(used->ru_utime),
             time_ns(used->ru_stime));
-    dprintf(file, " \"peak_rss_bytes\": %lu, \"minor_faults\": %ld, \"major_faults\": %ld}\n",
-            (uint64_t)used->ru_maxrss * 1024, used->ru_minflt, used->ru_majflt);
+    dprintf(file, " \"peak_rss_bytes\": %lu, \"minor_faults\": %ld, \"major_faults\": %ld,\n", peak, used->ru_minflt,
+            used->ru_majflt);
+    dprintf(file, " \"average_rss_bytes\": %lu, \"samples\": %lu, \"sampling_ns\": %lu}\n", average_bytes(s, peak),
+            s->count, s->spent_ns);
     return close(file) == 0 ? 0 : BAD_USE;
 }
 
@@ -70,21 +173,25 @@ int main(int argc, char **argv)
 {
     int pipe_ends[2], exec_error = 0;
     struct rusage used = {0};
-    if (argc < 5 || pipe2(pipe_ends, O_CLOEXEC) != 0) {
-        dprintf(2, "usage: heapsmith-launch REPORT PRELOAD CMD ARG0 ARG...\n");
+    struct sampled sampled = {0};
+    uint64_t period_ns = argc < 6 ? 0 : strtoul(argv[3], NULL, 10) * 1000;
+    if (period_ns == 0 || pipe2(pipe_ends, O_CLOEXEC) != 0) {
+        dprintf(2, "usage: heapsmith-launch REPORT PRELOAD PERIOD_US CMD ARG0 ARG...\n");
         return BAD_USE;
     }
-    uint64_t begun = now_ns();
+    uint64_t begun = read_clock_ns(CLOCK_MONOTONIC);
     pid_t child = fork();
     if (child < 0) {
         dprintf(2, "heapsmith-launch: fork: %s\n", strerror(errno));
         return BAD_USE;
     }
     if (child == 0)
-        become(argv[2], argv[3], argv + 4, pipe_ends[1]);
+        become(argv[2], argv[4], argv + 5, pipe_ends[1]);
     close(pipe_ends[1]);
     if (read(pipe_ends[0], &exec_error, sizeof exec_error) < 0) /* 0 bytes: CMD runs */
         exec_error = errno;
+    watch(child, period_ns, &sampled);
+    uint64_t ended = read_clock_ns(CLOCK_MONOTONIC);
     int status = wait_for(child, &used);
-    return write_report(argv[1], now_ns() - begun, exec_error, status, &used);
+    return write_report(argv[1], ended - begun, exec_error, status, &used, &sampled);
 }

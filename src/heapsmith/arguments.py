@@ -14,6 +14,7 @@ from typer.models import CommandFunctionType
 from heapsmith.model.errors import BadInput
 
 if TYPE_CHECKING:  # needs numpy, which a command imports only when it runs
+    from heapsmith.bench.common.rounds import Stop
     from heapsmith.model.memory.application import Application
 
 Part = Literal["none", "ends", "pages", "all"]
@@ -80,6 +81,22 @@ Overhead = Annotated[
     typer.Option(metavar="FRACTION", help="The most bytes idle in fronts, as a fraction of the peak live bytes."),
 ]
 Rounds = Annotated[int, typer.Option(metavar="N", min=1, help="Counted rounds; each runs every library once.")]
+CountedRounds = Annotated[
+    int | None, typer.Option("--rounds", metavar="N", min=1, help="Exactly N counted rounds instead of --time.")
+]
+Time = Annotated[
+    str | None,
+    typer.Option("--time", metavar="TIME", help="Rounds until the intervals are under 2 %, for 60s, 5m or 1h at most."),
+]
+Libraries = Annotated[
+    list[str],
+    typer.Option(
+        "--lib",
+        metavar="LIB|DESIGN",
+        help="glibc, a peer (docs/peers.md), a .so or a design; repeat it to compare.",
+        autocompletion=designs,
+    ),
+]
 Suites = Annotated[
     list[str] | None, typer.Option("--suite", metavar="SUITE", help="micro, threads, programs or replay; repeat it.")
 ]
@@ -156,6 +173,25 @@ def command_words(words: list[str]) -> list[str]:
     if shutil.which(command[0]) is None:
         raise BadInput(f"{command[0]}: no such command, or it is not executable")
     return command
+
+
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def stop(rounds: int | None, time: str | None, default_s: float) -> "Stop":
+    """When rounds end, from --rounds and --time; BadInput for both, or for no time."""
+    from heapsmith.bench.common.rounds import Stop
+
+    if rounds is not None and time is not None:
+        raise BadInput("--rounds and --time: expected one of them, not both")
+    if rounds is not None:
+        return Stop(rounds)
+    if time is None:
+        return Stop(limit_s=default_s)
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", time)
+    if found is None or float(found[1]) == 0:
+        raise BadInput(f"--time {time}: expected a time such as 60s, 5m or 1h")
+    return Stop(limit_s=float(found[1]) * UNITS[found[2]])
 
 
 def trace_files(paths: list[Path]) -> list[Path]:

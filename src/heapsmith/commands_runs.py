@@ -62,14 +62,7 @@ def stats(
 )
 def replay(
     trace: take.Trace,
-    lib: Annotated[
-        list[str],
-        typer.Option(
-            metavar="LIB|DESIGN",
-            help="glibc, a peer (docs/peers.md), a .so or a design; repeat it to compare.",
-            autocompletion=take.designs,
-        ),
-    ],
+    lib: take.Libraries,
     rounds: take.Rounds = 5,
     check: Annotated[bool, typer.Option("--check", help="Check alignment and contents of every block first.")] = False,
     latency: Annotated[
@@ -78,11 +71,41 @@ def replay(
     json: take.Json = False,
 ) -> None:
     """Replay a trace with any malloc and measure it. Interleaved rounds: time per operation, peak RSS, their spread."""
+    from heapsmith.bench.common.rounds import Stop
     from heapsmith.bench.replay.replay import replay as run_replay
 
     with show.progress() as progress:
-        found = run_replay(trace, lib, rounds=rounds, check=check, latency=latency, progress=progress)
+        found = run_replay(trace, lib, stop=Stop(rounds), check=check, latency=latency, progress=progress)
     show.emit_json(found) if json else results.replayed(found)
+
+
+@app.command(
+    context_settings=take.COMMAND_LINE,
+    epilog=take.example(
+        "compare --lib glibc --lib jemalloc --lib out/py/libpy.so -- python3 x.py",
+        "compare --lib glibc --lib default --lib tuned.toml --rounds 9 --json -- ./server --self-test",
+    ),
+)
+def compare(
+    command: take.Cmd,
+    lib: take.Libraries,
+    rounds: take.CountedRounds = None,
+    time: take.Time = None,
+    json: take.Json = False,
+) -> int:
+    """Run CMD under any mallocs and compare CPU and wall time, peak and average RSS, and output.
+
+    Rounds go on until the intervals of CPU and peak RSS are under 2 %, for 60 s at most. In each round CMD runs once
+    under each malloc, in shuffled order, with /dev/null as its input. Ratios are to the first malloc. The exit status
+    is 1 if the output or the exit status of CMD is another than under the first.
+    """
+    from heapsmith.bench.programs.measure import measure
+
+    words, stop = take.command_words(command), take.stop(rounds, time, 60.0)
+    with show.progress() as progress:
+        found = measure(words, lib, stop=stop, progress=progress)
+    show.emit_json(found) if json else results.compared(found)
+    return 1 if found.differing() else 0
 
 
 @app.command(
@@ -97,18 +120,21 @@ def forge(
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="The design's name. Default: that of the folder.")
     ] = None,
-    rounds: take.Rounds = 5,
+    rounds: take.CountedRounds = None,
+    time: take.Time = None,
     json: take.Json = False,
 ) -> None:
     """Make a malloc for CMD, prove it and measure it.
 
     The steps are record, tune, simulate, generate, build, verify, measure, replay. CMD runs several times, with
-    /dev/null as its input. Its outputs are compared, not shown.
+    /dev/null as its input. Its outputs are compared, not shown. The measurements take 24 s at most, unless --time or
+    --rounds says otherwise. The verdict says which malloc to use.
     """
     from heapsmith.bench.forge import forge as smithy
     from heapsmith.model.design.design import load
 
     words, folder = take.command_words(command), take.writable_folder(out)
+    stop = take.stop(rounds, time, 24.0)
     with show.progress() as progress:
         report = smithy.forge(
             words,
@@ -116,7 +142,7 @@ def forge(
             base=load(base),
             name=name or take.design_name(folder.absolute().name),
             max_overhead=max_overhead,
-            rounds=rounds,
+            stop=stop,
             say=lambda step, what: show.note(f"[{step}/{smithy.STEPS}] {what}"),
             progress=progress,
         )

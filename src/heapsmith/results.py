@@ -10,6 +10,7 @@ from heapsmith.bench.common.tables import draw
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
     from heapsmith.bench.calibrate.calibrate import Calibration
     from heapsmith.bench.forge.report import ForgeReport
+    from heapsmith.bench.programs.measure import MeasureTable
     from heapsmith.bench.record.record import RecordResult
     from heapsmith.bench.replay.replay import ReplayTable
     from heapsmith.bench.report.doctor import DoctorReport
@@ -179,6 +180,19 @@ def replayed(table: "ReplayTable") -> None:
         show.prose(warning)
 
 
+def compared(table: "MeasureTable") -> None:
+    """A program under several libraries, then each library compared with the first."""
+    from heapsmith.bench.report import measurements
+
+    draw(measurements.measured(table))
+    for warning in measurements.notes(table):
+        show.prose(warning)
+    print()
+    first = table.rows[0].library
+    for row in table.rows[1:]:
+        show.prose(measurements.against(row.library, first, row.ratios))
+
+
 def benched(report: "BenchReport") -> None:
     """Time, memory and instructions of every row under every malloc, then the notes."""
     from heapsmith.bench.report import benchmark
@@ -192,15 +206,16 @@ def benched(report: "BenchReport") -> None:
 
 def forged(report: "ForgeReport") -> None:
     """All tables of a forge, its verdict, and the files that it wrote."""
-    from heapsmith.bench.forge.report import summary, verdict
+    from heapsmith.bench.forge.report import conclusion, summary
     from heapsmith.bench.report import measurements
 
     for table in summary(report):
         draw(table)
     for warning in [*measurements.notes(report.replayed), *measurements.notes(report.measured)]:
         show.prose(warning)
-    print()
-    show.prose(verdict(report))
+    for sentence in conclusion(report):
+        print()
+        show.prose(sentence)
     print()
     for file in report.files:
         print(file)

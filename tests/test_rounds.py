@@ -1,0 +1,138 @@
+"""Rounds: shuffled orders, which a seed repeats, and their end by number, by narrow intervals or by time."""
+
+from collections.abc import Callable
+from itertools import islice, pairwise
+
+import pytest
+
+from heapsmith.bench.common.ratios import Ratio
+from heapsmith.bench.common.rounds import Figure, Stop, Taken, interleaved, orders
+from heapsmith.bench.programs.measure import Launched, Run, is_known, same_output
+from heapsmith.model.errors import BadInput
+
+
+def first(what: str, groups: list[str], rounds: int) -> list[list[int]]:
+    return list(islice(orders(what, groups), rounds))
+
+
+def test_each_round_after_the_warm_up_is_shuffled_anew() -> None:
+    found = first("x", [""] * 4, 200)
+    assert found[0] == [0, 1, 2, 3]
+    assert all(sorted(order) == [0, 1, 2, 3] for order in found)
+    assert len({tuple(order) for order in found}) == 24  # every order comes up
+    followers = [(one, two) for order in found[1:] for one, two in pairwise(order)]
+    assert all(30 < followers.count((one, two)) < 70 for one in range(4) for two in range(4) if one != two)
+
+
+def test_a_seed_repeats_the_orders() -> None:
+    assert first("x", [""] * 4, 20) == first("x", [""] * 4, 20)
+    assert first("x", [""] * 4, 20) != first("y", [""] * 4, 20)
+
+
+def test_entries_of_a_group_stay_together() -> None:
+    found = first("x", ["a", "b", "a", "b", "b"], 400)
+    for order in found[1:]:
+        names = ["ababb"[entry] for entry in order]
+        assert "".join(names) in ("aabbb", "bbbaa")
+    assert len({tuple(order) for order in found[1:]}) == 24  # 2 orders of the groups, 2 * 6 within them
+
+
+class Clock:
+    """Seconds that pass only in runs."""
+
+    def __init__(self, *took: float) -> None:
+        self.now, self.took = 100.0, iter(took)
+
+    def __call__(self) -> float:
+        return self.now
+
+    def run(self, entry: int) -> int:
+        self.now += next(self.took)
+        return entry
+
+
+def rounds(stop: Stop, run: Callable[[int], int]) -> Taken[int]:
+    seen: list[tuple[int, int]] = []
+    taken = interleaved("x", ["a", "b"], stop, run, lambda _, done, total: seen.append((done, total)))
+    parts = [done / total for done, total in seen]
+    assert parts == sorted(parts)
+    assert parts[-1] == 1
+    return taken
+
+
+def test_rounds_end_by_their_number() -> None:
+    taken = rounds(Stop(3), lambda entry: entry)
+    assert taken == ([[0, 0, 0], [1, 1, 1]], "rounds")
+
+
+def test_rounds_end_when_enough_is_known() -> None:
+    taken = rounds(Stop(9, enough=lambda found: len(found[0]) == 4), lambda entry: entry)
+    assert (len(taken.runs[1]), taken.ended) == (4, "known")
+
+
+def test_no_round_begins_that_would_end_too_late() -> None:
+    clock = Clock(*[1.0] * 99)  # two seconds a round: the warm-up and four more
+    taken = rounds(Stop(limit_s=11, clock=clock), clock.run)
+    assert (len(taken.runs[0]), taken.ended, clock.now) == (4, "time", 110)
+
+
+def test_the_warm_up_counts_if_there_is_no_time_for_more() -> None:
+    clock = Clock(20, 30)
+    assert rounds(Stop(limit_s=60, clock=clock), clock.run) == ([[0], [1]], "time")
+
+
+@pytest.mark.parametrize(
+    ("stop", "complaint"),
+    [
+        (Stop(), "expected a number of rounds or a time"),
+        (Stop(0), "expected at least 1, not 0"),
+        (Stop(limit_s=0), "expected more than 0 s, not 0"),
+    ],
+)
+def test_rounds_without_an_end_are_refused(stop: Stop, complaint: str) -> None:
+    with pytest.raises(BadInput, match=complaint):
+        rounds(stop, lambda entry: entry)
+
+
+def test_figures() -> None:
+    assert Figure.of([4.0]) == Figure(4.0, 4.0, 0.0)
+    assert Figure.of([1.0, 2.0, 3.0, 4.0, 9.0]) == Figure(1.0, 3.0, 2 / 3)
+
+
+def test_what_an_interval_says() -> None:
+    one, less, wide = Ratio(0.8, None, None), Ratio(0.8, 0.79, 0.801), Ratio(1.0, 0.9, 1.1)
+    assert [each.is_less() for each in (one, less, wide)] == [False, True, False]
+    assert [each.is_narrow() for each in (one, less, wide)] == [False, True, False]
+    assert [each.words() for each in (one, less)] == ["0.80", "0.80 (0.79-0.80)"]
+    assert Ratio(1.2, 1.1, 1.3).is_more()
+
+
+def launched(cpu: int = 100, rss: int = 100, output: str = "", status: int = 0, number: int = 0) -> Run:
+    used = Launched(0, status, number, cpu, cpu, 0, rss, rss, 1, 1, 1)
+    return Run(used, f"{output} {status} {number}", "")
+
+
+def test_known_are_narrow_intervals_to_the_pivot() -> None:
+    steady, unsteady = [launched(100)] * 5, [launched(cpu) for cpu in (100, 100, 130, 100, 130)]
+    assert is_known([steady, steady], pivot=0)
+    assert not is_known([steady[:4], steady[:4]], pivot=0)
+    assert not is_known([steady, unsteady], pivot=0)
+    assert not is_known([steady, [launched(100, rss) for rss in (1, 2, 3, 4, 5)]], pivot=0)
+    drifting = [launched(cpu) for cpu in (100, 110, 120, 130, 140)]
+    assert is_known([drifting, drifting], pivot=-1)
+    assert not is_known([steady, drifting, drifting], pivot=-1)
+
+
+@pytest.mark.parametrize(
+    ("its", "wanted", "same"),
+    [
+        ([launched(output="a")], [launched(output="a")] * 2, True),
+        ([launched(output="b")], [launched(output="a")] * 2, False),
+        ([launched(output="a"), launched(output="b")], [launched(output="a")] * 2, False),
+        ([launched(output="a")], [launched(output="a"), launched(output="b")], None),
+        ([launched(status=1)], [launched(output="a"), launched(output="b")], False),  # no wanted run ends so
+        ([launched(number=11)], [launched(), launched(status=3)], False),
+    ],
+)
+def test_outputs(its: list[Run], wanted: list[Run], same: bool | None) -> None:
+    assert same_output(its, wanted) is same

@@ -1,0 +1,126 @@
+"""The forge's verdict: which malloc it names, by made-up rounds, and its sentences."""
+
+from collections.abc import Sequence
+
+import pytest
+from msgspec.structs import replace
+
+from heapsmith.bench.common.ratios import Ratio
+from heapsmith.bench.forge.share import Share
+from heapsmith.bench.forge.verdict import Verdict, judged, verdict
+from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.programs.measure import Launched, MeasureTable, Ratios, Run, measured_row
+from heapsmith.bench.report.measurements import change
+
+ROUNDS = 7
+Figures = tuple[float, float, float]
+NAMES = ("glibc", "libdefault.so", "libjob.so")
+
+
+def runs(cpu: float, peak: float, average: float, output: str = "") -> list[Run]:
+    """Rounds that differ by a tenth of a per cent."""
+    used = [
+        Launched(0, 0, 0, round(cpu * step), round(cpu * step), 0, round(peak * step), round(average * step), 9, 9, 9)
+        for step in (10_000, 10_001, 9_999, 10_002, 9_998, 10_000, 10_001)
+    ]
+    return [Run(one, output, "") for one in used]
+
+
+def table(
+    figures: Sequence[tuple[float, float, float]], same: bool | None = True, rounds: int = ROUNDS
+) -> MeasureTable:
+    """CPU, peak and average of glibc, default and the forged library; `same`: the last one's output."""
+    taken = [runs(*each)[:rounds] for each in figures]
+    outputs = [None if same is None else True, None if same is None else True, same]
+    rows = [
+        measured_row(Library(name, None), its, taken[0], output, "")
+        for name, its, output in zip(NAMES, taken, outputs, strict=True)
+    ]
+    return MeasureTable(["x"], rounds, "known", [], "glibc", rows)
+
+
+def found(*figures: Figures, same: bool | None = True, rounds: int = ROUNDS) -> Verdict:
+    return verdict(table(figures, same, rounds), kept_base=False)
+
+
+@pytest.mark.parametrize(
+    ("default", "tuned", "use", "said"),
+    [
+        ((85, 105, 100), (80, 100, 90), "libjob.so", "takes less CPU, peak RSS and average RSS than libdefault.so."),
+        ((85, 105, 100), (85, 100, 100), "libjob.so", "Use libjob.so: it takes less peak RSS than libdefault.so."),
+        ((85, 105, 100), (85, 105, 100), "libdefault.so", "libjob.so is not worth it: use libdefault.so."),
+        ((85, 105, 100), (85, 104.5, 100), "libdefault.so", "is not worth it"),  # half a per cent is nothing
+        ((85, 105, 100), (88, 105, 100), "libdefault.so", "is not worth it"),
+        ((85, 105, 100), (88, 100, 100), None, "takes less peak RSS and more CPU than libdefault.so: choose"),
+        ((100, 105, 100), (100, 105, 100), "glibc", "libjob.so is not worth it: use glibc."),
+        ((110, 110, 110), (105, 105, 105), "glibc", "use glibc."),  # better than default, and worse than glibc
+    ],
+)
+def test_the_malloc_to_use(default: Figures, tuned: Figures, use: str | None, said: str) -> None:
+    answer = found((100, 100, 100), default, tuned)
+    assert answer.use == use
+    assert said in answer.why[0]
+
+
+def test_the_sentences() -> None:
+    answer = found((100, 100, 100), (85, 105, 100), (85, 100, 97))
+    assert answer.why[1] == (
+        "libjob.so against libdefault.so: CPU no different (+0.0 to +0.0), time no different (+0.0 to +0.0), "
+        "peak RSS -4.8% (-4.8 to -4.8), average RSS -3.0% (-3.0 to -3.0)."
+    )
+    assert answer.why[2].startswith("libjob.so against glibc: CPU -15.0% (-15.0 to -15.0), ")
+    assert len(answer.why) == 3
+    assert answer.to_base.peak_rss.median == pytest.approx(100 / 105)
+
+
+def test_a_library_that_changes_the_output_is_not_used() -> None:
+    answer = found((100, 100, 100), (85, 105, 100), (50, 50, 50), same=False)
+    assert answer.use == "libdefault.so"
+    assert answer.why[0] == "Do not use libjob.so: the program does NOT behave as under glibc."
+
+
+def test_an_output_that_varies_is_no_difference() -> None:
+    answer = found((100, 100, 100), (85, 105, 100), (80, 95, 90), same=None)
+    assert answer.use == "libjob.so"
+    assert "The output is not comparable: it varies from run to run under glibc itself." in answer.why
+
+
+@pytest.mark.parametrize(("rounds", "said"), [(1, "one round gives no interval"), (4, "4 rounds are too few")])
+def test_few_rounds_decide_nothing(rounds: int, said: str) -> None:
+    answer = found((100, 100, 100), (85, 105, 100), (50, 50, 50), rounds=rounds)
+    assert answer.use is None
+    assert answer.why[0].startswith(f"Nothing is decided: {said}. ")
+
+
+def test_a_base_that_was_kept_is_used_itself() -> None:
+    answer = verdict(table([(100, 100, 100), (85, 105, 100), (80, 100, 90)]), kept_base=True)
+    assert answer.use == "libdefault.so"
+    assert answer.why[0] == "The search kept libdefault.so's design: use libdefault.so."
+
+
+def test_wide_intervals_are_said_to_be_wide() -> None:
+    wide, narrow, less = Ratio(1.0, 0.9, 1.1), Ratio(1.0, 0.995, 1.005), Ratio(0.9, 0.85, 0.95)
+    assert judged(Ratios(wide, narrow, narrow, narrow)) == "same"
+    assert judged(Ratios(narrow, less, narrow, narrow)) == "same"  # wall time alone decides nothing
+    assert judged(Ratios(less, narrow, narrow, narrow)) == "better"
+    steady = table([(100, 100, 100)] * 3)
+    drifting = [replace(one, user_ns=one.user_ns * (1 + i)) for i, one in enumerate(steady.rows[2].runs)]
+    taken = [[Run(one, "", "") for one in its] for its in (drifting, steady.rows[0].runs)]
+    last = measured_row(Library(NAMES[2], None), *taken, True, "")
+    answer = verdict(replace(steady, rows=[*steady.rows[:2], last]), kept_base=False)
+    assert answer.why[-1].startswith("The interval of CPU is still wide: measure longer (--time)")
+
+
+def test_changes() -> None:
+    assert change(Ratio(0.9, None, None)) == "-10.0% (no interval)"
+    assert change(Ratio(0.96, 0.95, 0.97)) == "-4.0% (-5.0 to -3.0)"
+    assert change(Ratio(1.01, 0.98, 1.03)) == "no different (-2.0 to +3.0)"
+
+
+def test_the_share_of_malloc() -> None:
+    share = Share(malloc_ns=30.0, touched_ns=45.0, program_ns=100.0)
+    assert share.parts() == (0.3, 0.45)
+    assert share.sentence().startswith(
+        "glibc's malloc and free take about 30% of the program's CPU time, 45% with the first touch of each block."
+    )
+    assert Share(-1.0, 500.0, 100.0).parts() == (0.0, 1.0)
