@@ -1,5 +1,7 @@
 """The application: what it touches of its blocks becomes resident and goes again; what is too large is refused."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -7,10 +9,11 @@ from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.simulator import Simulator
-from heapsmith.model.memory.application import Application
+from heapsmith.model.memory.application import Application, program_of
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.memory.listener import Listener, Touches
-from heapsmith.model.trace.reader import Op
+from heapsmith.model.trace.frames import Samples, Touched
+from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 LINE = 64
 
@@ -62,3 +65,19 @@ def test_a_block_that_no_place_is_for_is_refused(plan: Plan) -> None:
     simulator, _ = simulator_of(plan, Application())
     with pytest.raises(BadInput, match="event 0: size 8589934593 is too large"):
         simulator.step(Op.MALLOC, 0, 0, (1 << 33) + 1)
+
+
+def test_a_part_of_a_large_block_is_touched(plan: Plan, tmp_path: Path) -> None:
+    """The recorder saw a quarter of the pages of blocks from 512 KiB on; smaller blocks are touched whole."""
+    trace = tmp_path / "t.hst"
+    rows = [Touched(64 << 10, 5, 100, 100), Touched(1 << 20, 1, 300, 100), Touched(2 << 20, 1, 500, 100)]
+    with TraceWriter(trace, command=[], source="test") as writer:
+        writer.append(Chunk.of([Op.MALLOC], [0], [0], [8], [0], [0]))
+        writer.close({"samples": Samples(rows, [], 0, [])})
+    program = program_of(trace, "all", "none")
+    assert program == Application("all", "none", (1.0, 0.25, 1.0, 1.0))
+    simulator, listener = simulator_of(plan, program)
+    for block, (size, touched) in enumerate(((100_000, 100_000), (800_000, 200_000))):
+        before = listener.counts().resident_bytes
+        simulator.step(Op.MALLOC, 0, block, size)
+        assert touched <= listener.counts().resident_bytes - before <= touched + 16_384

@@ -346,3 +346,24 @@ def test_library_is_built_once() -> None:
     made = first.stat().st_mtime_ns
     assert build_recorder() == first
     assert first.stat().st_mtime_ns == made
+
+
+def test_samples_of_memory_and_time(program: Program, tmp_path: Path) -> None:
+    """Pages of large blocks that were touched before they died or grew, the process's bytes, the threads' time."""
+    out = tmp_path / "t.hst"
+    sound(record(program("touched"), out))
+    with TraceReader(out) as reader:
+        samples = reader.footer.samples
+    assert samples is not None
+    pages = {row.bytes: (row.blocks, row.pages, row.touched) for row in samples.touched}
+    # A block of 4 MiB, page header and all, is 1,024 whole pages of a mapping; a quarter of one and all of the other
+    # were touched; of 8 MiB one half. The first page of a quarter belongs to the block's header.
+    assert [(blocks, of) for blocks, of, _ in pages.values()] == [(2, 2048), (1, 2048)]
+    assert [touched for _, _, touched in pages.values()] == pytest.approx([1024 + 256, 1024], abs=4)
+    assert list(pages) == [4 << 20, 8 << 20]
+    assert samples.resident_peak >= 5 << 20
+    assert max(size for _, size in samples.resident) == samples.resident_peak
+    working, sleeping = samples.processor
+    assert working[1] >= 30_000_000
+    assert sleeping[0] >= 60_000_000
+    assert sleeping[1] < sleeping[0] // 2

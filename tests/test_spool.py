@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from heapsmith.bench.record import spool_merge as m
 from heapsmith.bench.record.spool import SPOOL_MAGIC, VERSION, WINDOW_MAGIC, Spool, Totals
 from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.frames import Touched
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Op
 
 START = (1 << 59) - 1000  # stamps lose their high bits within the recording
@@ -30,7 +31,7 @@ class Heap:
         self.at: dict[int, int] = {}  # address -> block
         self.numbers: dict[int, int] = {}  # the recorder's thread -> the trace's
         self.spare: list[int] = []
-        self.blocks = self.stamp = self.foreign = self.lost = 0
+        self.blocks = self.stamp = self.foreign = self.lost = self.samples = 0
 
     def write(self, thread: int, operation: int, address: int = 0, size: int = 0, align: int = 0) -> int:
         """Leave a record; the thread's number in the trace."""
@@ -104,6 +105,10 @@ class Heap:
     def exit(self, thread: int) -> None:
         self.emit(Op.THREAD_EXIT, self.write(thread, m.THREAD_EXIT), 0)
 
+    def sample(self, thread: int, kind: int, value: int) -> None:
+        self.write(thread, kind, value & m.ADDRESS_MASK, value >> m.ADDRESS_BITS)
+        self.samples += 1
+
 
 def unit(content: bytes, ordinal: int, stream: int, home: int, magic: int = WINDOW_MAGIC) -> bytes:
     trailer = struct.pack("<Q2I3QQ", ordinal, stream, home, 77, 77, 77, magic)
@@ -154,6 +159,9 @@ STEP = st.one_of(
     st.tuples(st.just("free"), THREAD, st.sampled_from([m.FREE, m.FREE_SIZED]), ADDRESS, SIZE, ALIGN),
     st.tuples(st.just("realloc"), THREAD, THREAD, ADDRESS, st.sampled_from([0, *PLACES]), st.sampled_from([0, *SIZES])),
     st.tuples(st.just("exit"), THREAD),
+    st.tuples(
+        st.just("sample"), THREAD, st.sampled_from([m.TOUCHED, m.RESIDENT, m.PROCESSOR]), st.integers(0, 1 << 60)
+    ),
 )
 
 
@@ -167,7 +175,7 @@ def test_any_history_comes_back(
         getattr(heap, name)(*arguments)
     with spool_of(heap, tmp_path_factory.getbasetemp() / "any.spool", cuts, seed) as spool:
         assert events_of(spool) == heap.events
-        assert spool.totals == Totals(sum(map(len, heap.records.values())), heap.foreign, heap.lost, 0)
+        assert spool.totals == Totals(sum(map(len, heap.records.values())) - heap.samples, heap.foreign, heap.lost, 0)
 
 
 def test_long_history_in_many_windows(tmp_path: Path) -> None:
@@ -185,6 +193,30 @@ def test_long_history_in_many_windows(tmp_path: Path) -> None:
         assert events_of(spool) == heap.events
         times = [chunk.time_ns for chunk in spool.chunks(0.5)]
         assert (int(times[0][0]), int(times[-1][-1])) == (0, (heap.stamp - 3) // 2)
+
+
+def test_samples_are_kept_apart_from_events(tmp_path: Path) -> None:
+    """More samples of resident bytes than are kept: those that stay are spread over the whole time."""
+    heap = Heap()
+    for i in range(5_000):
+        heap.sample(i % 2, m.RESIDENT, 10 + (i if i != 2_501 else 9_000))
+    for thread, value in ((0, 500), (1, 70), (0, 900), (1, 75)):
+        heap.sample(thread, m.PROCESSOR, value)
+    for pages, touched in ((16, 4), (31, 31), (1 << 20, 5)):
+        heap.sample(1, m.TOUCHED, pages << 32 | touched)
+    with spool_of(heap, tmp_path / "1.0.spool", 1, 1) as spool:
+        assert events_of(spool) == heap.events
+        assert spool.count_records() == spool.totals.records == 2
+        samples = spool.samples
+    assert samples is not None
+    assert samples.touched == [Touched(1 << 16, 2, 47, 35), Touched(1 << 32, 1, 1 << 20, 5)]
+    assert samples.processor == [(6, 400), (6, 5)]
+    assert samples.resident_peak == 9_010 * 4096
+    times = np.array([time for time, _ in samples.resident])
+    assert m.RESIDENT_SAMPLES // 2 <= times.size <= m.RESIDENT_SAMPLES
+    assert times[0] < 50
+    assert times[-1] > heap.stamp - 100
+    assert np.diff(times).max() <= 2 * np.diff(times).min() + 6
 
 
 def test_a_stream_that_goes_back_in_time_is_counted(tmp_path: Path) -> None:

@@ -271,5 +271,6 @@ def _extra(spool: Spool, run: _Run, exit_status: int | None) -> dict[str, Any]:
         "start_ns": round((head.start_stamp - run.start_stamp) * run.ns_per_tick),
         "run_wall_ns": run.wall_ns,
         "exit_status": exit_status,
+        "samples": spool.samples,
         "cost": {"record_ns": run.record_ns, "records": totals.records, "spool_ns": spool_ns},
     }

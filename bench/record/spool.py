@@ -12,10 +12,12 @@ import numpy as np
 
 from heapsmith.bench.record import spool_merge as m
 from heapsmith.model.compile.kernel import Ints, Records
+from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.frames import Samples, Touched
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Chunk
 
-VERSION = 1
+VERSION = 2
 SPOOL_MAGIC = 0x314C4F4F50535348
 WINDOW_MAGIC = 0x574F444E49575348
 _HEADER = struct.Struct("<Q6I4Q")
@@ -68,6 +70,7 @@ class Spool:
         self._words = np.frombuffer(self._map, "<i8", len(self._map) // _UNIT_BYTES * m.UNIT_WORDS)
         self._windows, self._streams = _order_windows(written, self._read_trailers(written))
         self.totals = Totals(0, 0, 0, 0)
+        self.samples: Samples | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -84,7 +87,7 @@ class Spool:
         return records
 
     def chunks(self, ns_per_tick: float) -> Iterator[Chunk]:
-        """The events in order of time; sets `totals` at the end."""
+        """The events in order of time; sets `totals` and `samples` at the end."""
         state = m.Merge(
             words=self._words,
             windows=self._windows,
@@ -92,6 +95,9 @@ class Spool:
             heap=np.zeros(self._streams.size + 1, np.int64),
             scalars=np.zeros(1, m.SCALARS),
             out=np.zeros((len(Chunk._fields), CHUNK_EVENTS + m.EVENTS_PER_RECORD), np.int64),
+            touched=np.zeros((m.TOUCHED_SIZES, 3), np.int64),
+            resident=np.zeros((m.RESIDENT_SAMPLES, 2), np.int64),
+            processor=np.full((m.SAMPLED_THREADS, 4), -1, np.int64),
         )
         state.base = (self.header.start_stamp - _STAMP_SLACK) & m.STAMP_MASK
         state.keys, state.blocks, state.spare = _table(max(_FIRST_TABLE, 4 * self._streams.size))
@@ -108,6 +114,7 @@ class Spool:
             if chunk % _RELEASE_CHUNKS == 0:
                 self._release()
         self.totals = Totals(state.records, state.foreign, state.lost, state.backsteps)
+        self.samples = _samples(state)
 
     def _read_trailers(self, units: Ints) -> Ints:
         """The last words of each of `units`, as rows."""
@@ -121,6 +128,14 @@ class Spool:
     def _release(self) -> None:
         """Release the pages read so far; they can be read again."""
         self._map.madvise(mmap.MADV_DONTNEED)
+
+
+def _samples(state: m.Merge) -> Samples:
+    touched = [Touched(PAGE << row, *counts) for row, counts in enumerate(state.touched.tolist()) if counts[0]]
+    resident = [(time, PAGE * pages) for time, pages in state.resident[: state.residents].tolist()]
+    threads = state.processor[: state.threads]
+    spent = [(time, processor) for time, processor in (threads[:, 2:] - threads[:, :2]).tolist()]
+    return Samples(touched, resident, PAGE * int(state.resident_peak), spent)
 
 
 def _parse_header(path: Path, page: bytes) -> SpoolHeader:

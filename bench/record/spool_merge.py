@@ -13,6 +13,7 @@ from heapsmith.model.trace.reader import CHUNK_EVENTS, Op
 UNIT_WORDS = 64 * 1024 // 8
 WINDOW_WORDS = UNIT_WORDS - 6  # per unit, for records
 MALLOC, CALLOC, ALIGNED, FREE, FREE_SIZED, REALLOC_FROM, REALLOC_TO, THREAD_START, THREAD_EXIT = range(1, 10)
+TOUCHED, RESIDENT, PROCESSOR = range(10, 13)  # samples, no events
 OPERATION_MASK, LONG = 15, 16
 STAMP_SHIFT, STAMP_MASK = 5, (1 << 59) - 1
 ADDRESS_BITS, ADDRESS_MASK, SIZE_MASK = 48, (1 << 48) - 1, (1 << 16) - 1
@@ -22,6 +23,13 @@ TRACE_OP = np.array([0, Op.MALLOC, Op.CALLOC, Op.ALIGNED, Op.FREE, Op.FREE_SIZED
 T_MALLOC, T_REALLOC, T_FREE = int(Op.MALLOC), int(Op.REALLOC), int(Op.FREE)
 T_START, T_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
 
+
+TOUCHED_SIZES = 40
+"""Rows of touched pages: blocks of at least 2 ** row pages."""
+RESIDENT_SAMPLES = 1024
+"""Samples of resident pages that are kept; when they are full every second sample goes."""
+SAMPLED_THREADS = 1024
+"""Threads whose processor time is kept."""
 
 STREAM = record_type(
     "word",  # index of the stream's next record
@@ -46,6 +54,9 @@ SCALARS = record_type(
     "foreign",  # frees and reallocs of unknown addresses
     "lost",  # frees that were not recorded
     "backsteps",  # stamps before the previous stamp of their stream
+    "residents",  # samples of resident pages
+    "resident_step",  # ns between two of them, at least
+    "resident_peak",  # pages
 )
 
 EVENTS_PER_RECORD = 3  # at most: a lost free, and a realloc to size 0 that returned another block
@@ -58,7 +69,9 @@ class Merge(Arrays):
     words: the spool. windows: the index of each window's first word, in order by stream. heap: the
     streams that have a record, the least stamp first. keys, blocks: a hash table from address to
     block number, by open addressing. spare: a stack of block numbers to use again, as long as the
-    table. out: a row per field of Chunk; CHUNK_EVENTS + EVENTS_PER_RECORD columns.
+    table. out: a row per field of Chunk; CHUNK_EVENTS + EVENTS_PER_RECORD columns. touched: blocks,
+    pages and touched pages by size. resident: times (ns) and pages. processor: a row per thread of
+    time and processor time (ns) at the first and at the last sample.
     """
 
     words: Ints
@@ -70,16 +83,20 @@ class Merge(Arrays):
     blocks: Ints
     spare: Ints
     out: Ints
+    touched: Ints
+    resident: Ints
+    processor: Ints
 
 
 @kernel
 def count_records(words: Ints, windows: Ints) -> int:
-    """The number of records in `windows`; the two halves of a realloc count once."""
+    """The number of records in `windows` but samples; the two halves of a realloc count once."""
     count = 0
     for first in windows:
         at = first
         while at < first + WINDOW_WORDS and words[at] != 0:
-            if words[at] & OPERATION_MASK != REALLOC_FROM:
+            operation = words[at] & OPERATION_MASK
+            if operation != REALLOC_FROM and operation < TOUCHED:
                 count += 1
             at += 4 if words[at] & LONG else 2
     return count
@@ -219,6 +236,41 @@ def free(state: Merge, op: int, thread: int, address: int, size: int, align: int
         state.foreign += 1
 
 
+@kernel
+def sample(state: Merge, operation: int, thread: int, value: int) -> None:
+    """Keep a sample."""
+    if operation == TOUCHED:
+        pages, row = value >> 32, 0
+        while pages >> (row + 1) > 0 and row + 1 < TOUCHED_SIZES:
+            row += 1
+        state.touched[row, 0] += 1
+        state.touched[row, 1] += pages
+        state.touched[row, 2] += value & 0xFFFFFFFF
+    elif operation == RESIDENT:
+        state.resident_peak = max(int(state.resident_peak), value)
+        keep_resident(state, value)
+    elif thread < SAMPLED_THREADS:
+        if state.processor[thread, 0] < 0:
+            state.processor[thread, 0], state.processor[thread, 1] = state.now_ns, value
+        state.processor[thread, 2], state.processor[thread, 3] = state.now_ns, value
+
+
+@kernel
+def keep_resident(state: Merge, pages: int) -> None:
+    """Keep a sample of resident pages, unless the last one that is kept is too near."""
+    count = int(state.residents)
+    if count > 0 and state.now_ns - state.resident[count - 1, 0] < state.resident_step:
+        return
+    if count == RESIDENT_SAMPLES:
+        count //= 2
+        for index in range(count):
+            state.resident[index, 0] = state.resident[2 * index, 0]
+            state.resident[index, 1] = state.resident[2 * index, 1]
+        state.resident_step = (state.resident[count - 1, 0] - state.resident[0, 0]) // count
+    state.resident[count, 0], state.resident[count, 1] = state.now_ns, pages
+    state.residents = count + 1
+
+
 @hit_path
 def apply(state: Merge, i: int) -> None:
     """Apply the next record of stream `i`: at most EVENTS_PER_RECORD events."""
@@ -243,6 +295,8 @@ def apply(state: Merge, i: int) -> None:
         state.threads += 1
     elif operation == THREAD_EXIT:
         emit(state, T_EXIT, thread, 0, 0, 0)
+    else:
+        sample(state, operation, thread, place)
 
 
 @hit_path
@@ -323,7 +377,7 @@ def merge(state: Merge, ns_per_tick: float) -> int:
             return GROW
         i = int(state.heap[0])
         state.now_ns = int((state.streams[i]["stamp"] - state.first_stamp) * ns_per_tick)
-        state.records += 1
+        state.records += int(state.words[state.streams[i]["word"]]) & OPERATION_MASK < TOUCHED
         apply(state, i)
         advance(state)
     return DONE

@@ -14,7 +14,7 @@ from heapsmith.model.heap import records
 from heapsmith.model.heap.extents import HUGE_PAGES
 from heapsmith.model.heap.large import pages_for
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.application import PARTS, Application
+from heapsmith.model.memory.application import PARTS, TOUCHED_FROM, WHOLE_SHARE, Application
 from heapsmith.model.memory.state import State
 from heapsmith.model.policy.front.common import LEARNED
 
@@ -49,6 +49,8 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["births"] = PARTS.index(application.births)
     scalars["deaths"] = PARTS.index(application.deaths)
     scalars["replays"] = application.replays
+    for field, share in zip(TOUCHED_FROM, application.touched, strict=True):
+        scalars[field] = round(share * WHOLE_SHARE)
     scalars["stride"] = 1
     scalars["block_index_at"] = plan.design.row("block_index").AT
     scalars["commit_step"] = commit_step(plan)

@@ -2,6 +2,7 @@
 
 from heapsmith.model import policy
 from heapsmith.model.compile.kernel import record_type
+from heapsmith.model.memory.application import TOUCHED_FROM
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -150,6 +151,7 @@ SCALARS = record_type(
     "clean",  # 1: the last large block is all zeros from the OS; calloc need not clear it
     "births",  # what the program touches (model/memory/application.py)
     "deaths",
+    *TOUCHED_FROM,
     "replays",
     "writable",  # pages of the run span that the library has made writable
     "block_index_at",  # place in a class's row of the number that gives the index of a block

@@ -1,5 +1,7 @@
 """The application: the lines that a program touches of its blocks, and beside them."""
 
+from itertools import pairwise
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -10,6 +12,7 @@ from heapsmith.model.memory.branches import LOOP_END, MOST_TARGET
 from heapsmith.model.memory.layout import APPLICATION, REGION, WORD
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, touch, touch_bytes
+from heapsmith.model.trace.reader import TraceReader
 
 Part = Literal["none", "ends", "pages", "all"]
 PARTS = ("none", "ends", "pages", "all")
@@ -24,17 +27,26 @@ LINE_SHIFT = 6
 """The replay's loop goes by lines of 64 bytes."""
 
 
+TOUCHED_FROM = {"touched_64k": 64 << 10, "touched_512k": 512 << 10, "touched_4m": 4 << 20, "touched_32m": 32 << 20}
+"""The least bytes of the large blocks of which a program touches a share."""
+FIRST_SIZE, SECOND_SIZE, THIRD_SIZE, FOURTH_SIZE = TOUCHED_FROM.values()
+SHARE_SHIFT = 10
+WHOLE_SHARE = 1 << SHARE_SHIFT
+
+
 class Application(msgspec.Struct, frozen=True):
-    """What the program does to a block between malloc and free; a trace does not record it.
+    """What the program does to a block between malloc and free.
 
     births: what the program writes of a new block's bytes, or of the bytes that a realloc added:
     nothing, the first and the last word, these and a word of each further page, or all lines.
-    deaths: what it reads before it frees the block. replays: the program is heapsmith's replay
-    driver (runtime/replay), which reads its script and its table of blocks at every event.
+    deaths: what it reads before it frees the block. touched: the shares, from the first byte on,
+    to which this holds for blocks of the sizes TOUCHED_FROM. replays: the program is heapsmith's
+    replay driver (runtime/replay), which reads its script and its table of blocks at every event.
     """
 
     births: Part = "all"
     deaths: Part = "ends"
+    touched: tuple[float, ...] = (1.0,) * len(TOUCHED_FROM)
     replays: bool = False
 
 
@@ -48,6 +60,40 @@ begins, and their cost is a constant per operation.
 """
 REPLAY = Application(births="all", deaths="none", replays=True)
 """The program of `heapsmith replay`."""
+
+
+def program_of(trace: Path, births: Part = PROGRAM.births, deaths: Part = PROGRAM.deaths) -> Application:
+    """Return the program of a trace: what the recorder saw it touch of large blocks (docs/recorder.md).
+
+    Without such samples it touches all. Raises BadInput for a file that is no trace.
+    """
+    with TraceReader(trace) as reader:
+        samples = reader.footer.samples
+    limits = [*TOUCHED_FROM.values(), 1 << 62]
+    shares = []
+    for first, end in pairwise(limits):
+        of = [row for row in samples.touched if first <= row.bytes < end] if samples else []
+        pages = sum(row.pages for row in of)
+        shares.append(sum(row.touched for row in of) / pages if pages else 1.0)
+    return Application(births, deaths, tuple(shares))
+
+
+@hit_path
+def touched_end(state: State, start: int, end: int) -> int:
+    """Return the end of what the program touches of the bytes from `start` to `end` of a block."""
+    if end - start < FIRST_SIZE:
+        return end
+    return start + ((end - start) * touched_share(state, end) >> SHARE_SHIFT)
+
+
+@kernel
+def touched_share(state: State, size: int) -> int:
+    """Return the share of a large block that the program touches, of WHOLE_SHARE."""
+    if size < SECOND_SIZE:
+        return state.touched_64k
+    if size < THIRD_SIZE:
+        return state.touched_512k
+    return state.touched_4m if size < FOURTH_SIZE else state.touched_32m
 
 
 @kernel
@@ -68,6 +114,7 @@ def part_lines(state: State, part: int, address: int, start: int, end: int, writ
 @hit_path
 def birth_lines(state: State, address: int, start: int, end: int) -> None:
     """Touch the births of a block of `end` bytes; its first `start` bytes are not new."""
+    end = touched_end(state, start, end)
     part_lines(state, state.births, address, start, end, 1)
     if state.births == ALL and end > start:
         branch(state.listener, LOOP_END, min((end - start) >> LINE_SHIFT, MOST_TARGET))
@@ -76,7 +123,7 @@ def birth_lines(state: State, address: int, start: int, end: int) -> None:
 @hit_path
 def death_lines(state: State, address: int, size: int) -> None:
     """Touch the deaths of a block of `size` bytes before its free."""
-    part_lines(state, state.deaths, address, 0, size, 0)
+    part_lines(state, state.deaths, address, 0, touched_end(state, 0, size), 0)
 
 
 @hit_path

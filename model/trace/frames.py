@@ -39,6 +39,24 @@ class Header(msgspec.Struct, frozen=True):
     columns: list[Column]
 
 
+class Touched(msgspec.Struct, frozen=True):
+    """Large blocks of one power of two of bytes, up to the next, when they were freed or resized."""
+
+    bytes: Count
+    blocks: Count  # that were looked at
+    pages: Count  # their whole pages
+    touched: Count  # of these, the resident pages (mincore(2))
+
+
+class Samples(msgspec.Struct, frozen=True):
+    """What a recorder sampled beside the events; times in nanoseconds."""
+
+    touched: list[Touched]
+    resident: list[tuple[Count, Count]]  # time since the first event, and resident bytes of the process
+    resident_peak: Count
+    processor: list[tuple[Count, Count]]  # by thread: time from first to last sample, processor time in it
+
+
 class Footer(msgspec.Struct, frozen=True):
     """The totals of a complete trace."""
 
@@ -49,6 +67,7 @@ class Footer(msgspec.Struct, frozen=True):
     drops: Count = 0  # events lost while recording
     foreign_frees: Count = 0  # frees of blocks older than the recording; not events
     salvaged: str | None = None  # the damage that ended a recovered trace; its drops are unknown
+    samples: Samples | None = None
     extra: dict[str, Any] = {}  # the source's own figures, such as the recorder's cost
 
 

@@ -182,8 +182,8 @@ def _known(footer: Footer | None) -> dict[str, Any]:
     """Return what only the footer of a damaged trace tells, not its events."""
     if footer is None:
         return {}
-    named = {"drops": footer.drops, "foreign_frees": footer.foreign_frees, "salvaged": footer.salvaged}
-    return footer.extra | named
+    named = ("drops", "foreign_frees", "salvaged", "samples")
+    return footer.extra | {name: getattr(footer, name) for name in named}
 
 
 def print_events(path: str | Path, out: TextIO, first: int = 0, count: int | None = None) -> int:

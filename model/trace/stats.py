@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from heapsmith.model.compile.cache import cached_njit
 from heapsmith.model.compile.kernel import record_type
+from heapsmith.model.trace.frames import Samples
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 
 I64 = npt.NDArray[np.int64]
@@ -79,6 +80,7 @@ class TraceInfo(msgspec.Struct, frozen=True):
     drops: int
     foreign_frees: int
     salvaged: str | None
+    samples: Samples | None  # what the recorder saw of large blocks, resident bytes and processor time
     bytes_on_disk: int
     bytes_per_event: float
 
@@ -260,6 +262,7 @@ def _info(trace: TraceReader, figures: _Figures, top: int) -> TraceInfo:
         drops=trace.footer.drops,
         foreign_frees=trace.footer.foreign_frees,
         salvaged=trace.footer.salvaged,
+        samples=trace.footer.samples,
         bytes_on_disk=trace.file.size,
         bytes_per_event=trace.file.size / max(1, trace.footer.events),
         **dict(zip(_TOTALS, figures.totals.tolist(), strict=True)),

@@ -13,7 +13,7 @@ from heapsmith.model.trace.codec import COLUMNS, ZSTD_LEVEL, encode
 from heapsmith.model.trace.events import CHUNK_EVENTS, Chunk, Rules, join
 from heapsmith.model.trace.frames import CHUNK_TAG, MAX_CHUNK_EVENTS, Footer, Header, epilogue, frame_bytes, prologue
 
-_FOOTER_FIELDS = {"drops", "foreign_frees", "salvaged"}
+_FOOTER_FIELDS = {"drops", "foreign_frees", "salvaged", "samples"}
 
 
 class TraceWriter:
@@ -72,7 +72,7 @@ class TraceWriter:
     def close(self, extra_footer: dict[str, Any] | None = None) -> Footer:
         """Complete the trace and give it its name; return the footer.
 
-        `extra_footer`: drops, foreign_frees and salvaged become fields of the footer, all else its
+        `extra_footer`: drops, foreign_frees, salvaged and samples become fields of the footer, all else its
         `extra`.
         """
         try:

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "real.h"
-#include "writer.h"
+#include "sample.h"
 
 /* Record a successful allocation if there is a writer; returns the block, as the caller must. */
 static inline void *end_alloc(struct writer *w, enum spool_operation operation, void *block, size_t bytes)
@@ -78,6 +78,7 @@ void *realloc(void *block, size_t bytes)
         return real.realloc(block, bytes);
     if (block == NULL)
         return end_alloc(w, SPOOL_MALLOC, real.realloc(NULL, bytes), bytes);
+    sample_block(w, block);
     put_event(w, SPOOL_REALLOC_FROM, block, 0);
     void *moved = real.realloc(block, bytes);
     put_event(w, SPOOL_REALLOC_TO, moved, bytes);
@@ -101,8 +102,10 @@ void free(void *block)
     if (block == NULL || is_bootstrap(block))
         return;
     struct writer *w = begin_call();
-    if (w != NULL)
+    if (w != NULL) {
+        sample_block(w, block);
         put_event(w, SPOOL_FREE, block, 0);
+    }
     real.free(block);
     if (w != NULL)
         end_call(w);
@@ -118,8 +121,10 @@ void free_sized(void *block, size_t bytes)
     if (block == NULL || is_bootstrap(block))
         return;
     struct writer *w = begin_call();
-    if (w != NULL)
+    if (w != NULL) {
+        sample_block(w, block);
         put_event(w, SPOOL_FREE_SIZED, block, bytes);
+    }
     real.free_sized(block, bytes);
     if (w != NULL)
         end_call(w);
@@ -130,8 +135,10 @@ void free_aligned_sized(void *block, size_t alignment, size_t bytes)
     if (block == NULL || is_bootstrap(block))
         return;
     struct writer *w = begin_call();
-    if (w != NULL)
+    if (w != NULL) {
+        sample_block(w, block);
         put_aligned(w, SPOOL_FREE_SIZED, block, alignment, bytes);
+    }
     real.free_aligned_sized(block, alignment, bytes);
     if (w != NULL)
         end_call(w);

@@ -15,6 +15,7 @@ struct image {
     uint32_t threads;     /* numbers given out */
     uint32_t streams;     /* numbers given out */
     uint32_t units;       /* of the spool file, given out */
+    uint64_t sampled;     /* stamp of the last sample of resident pages */
     struct window *ended; /* LIFO list of windows to be taken over, under `lock` (see stream.c) */
 };
 

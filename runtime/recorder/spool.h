@@ -10,7 +10,8 @@
  *
  * A record is one slot of 16 bytes, or two if SPOOL_LONG is set:
  *   slot 0, word 0   stamp << 5 | long flag | operation; never 0, and stored last: what follows the last record is 0
- *   slot 0, word 1   size (low 16 bits) << 48 | address (low 48 bits); for THREAD_START the thread's number
+ *   slot 0, word 1   size (low 16 bits) << 48 | address (low 48 bits); for THREAD_START the thread's number; of a sample:
+ *                    TOUCHED pages << 32 | touched pages, RESIDENT the process's pages, PROCESSOR the thread's ns
  *   slot 1, word 0   size, all of it (replaces that of slot 0)
  *   slot 1, word 1   address >> 48, << 8 | log2 of the alignment
  * All words are little-endian. A record never crosses from one unit into the next. */
@@ -29,6 +30,9 @@ enum spool_operation {
     SPOOL_REALLOC_TO = 7,   /* stamped after the call: the new address (0: it failed, or freed the block) and size */
     SPOOL_THREAD_START = 8,
     SPOOL_THREAD_EXIT = 9, /* the thread announces its end; a few records of it may follow */
+    SPOOL_TOUCHED = 10,    /* this and the next are samples: of a large block that is about to die or to be resized */
+    SPOOL_RESIDENT = 11,
+    SPOOL_PROCESSOR = 12,
 };
 
 enum {
@@ -36,7 +40,7 @@ enum {
     SPOOL_STAMP_SHIFT = 5,
     SPOOL_ADDRESS_BITS = 48,
     SPOOL_SLOT_WORDS = 2,
-    SPOOL_VERSION = 1,
+    SPOOL_VERSION = 2,
     SPOOL_UNIT_BYTES = 64 * 1024,
     SPOOL_HEADER_BYTES = 4096,
     SPOOL_ARGV_BYTES = SPOOL_HEADER_BYTES - 64,

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "real.h"
-#include "writer.h"
+#include "sample.h"
 
 enum {
-    CALL_SLOTS = 4,      /* the most that one call records: realloc, two long records */
+    CALL_SLOTS = 7,      /* the most that one call records: realloc, two long records and three samples */
     RETRY_EVENTS = 4096, /* dropped before the spool is tried again */
 };
 
@@ -117,6 +117,7 @@ static void announce_end(void *value)
     struct writer *w = begin_call();
     if (w == NULL)
         return;
+    sample_process(w);
     put_record(w, SPOOL_THREAD_EXIT, stamp_now(), 0);
     if (!w->ended) {
         w->ended = 1;
@@ -154,6 +155,8 @@ static bool find_room(struct writer *w)
         return false;
     uint64_t began = stamp_now();
     bool found = w->image != image->number || w->window == NULL ? start_stream(w) : turn_window(w);
+    if (found)
+        sample_process(w);
     count_spool_time(stamp_now() - began);
     return found;
 }
@@ -181,4 +184,14 @@ __attribute__((constructor(101))) static void begin(void)
     struct writer *w = begin_call();
     if (w != NULL)
         end_call(w);
+}
+
+/* The last samples of a process that ends by exit(3). */
+__attribute__((destructor)) static void end(void)
+{
+    struct writer *w = begin_call();
+    if (w == NULL)
+        return;
+    sample_process(w);
+    end_call(w);
 }

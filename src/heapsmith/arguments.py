@@ -158,11 +158,11 @@ OutFile = Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The 
 OutFolder = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="The folder to fill.", show_default=False)]
 
 
-def application(births: Part | None, deaths: Part | None) -> "Application":
-    """The lines that the program touches; None: the assumption for a program of which nothing is known."""
-    from heapsmith.model.memory.application import PROGRAM, Application
+def application(trace: Path, births: Part | None, deaths: Part | None) -> "Application":
+    """What the program of the trace touches; None: the assumption for a program of which nothing is known."""
+    from heapsmith.model.memory.application import PROGRAM, program_of
 
-    return Application(births or PROGRAM.births, deaths or PROGRAM.deaths)
+    return program_of(trace, births or PROGRAM.births, deaths or PROGRAM.deaths)
 
 
 def command_words(words: list[str]) -> list[str]:

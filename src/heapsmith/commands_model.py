@@ -43,7 +43,7 @@ def simulate(
             trace,
             [load(name) for name in design or builtin_names()],
             hardware=load_hardware(machine) if machine is not None else None,
-            application=take.application(births, deaths),
+            application=take.application(trace, births, deaths),
             progress=progress,
         )
     show.emit_json(found) if json else results.simulated(found)
@@ -65,7 +65,7 @@ def reuse(
         found = measure(
             trace,
             [load(name) for name in design or builtin_names()],
-            application=take.application(births, deaths),
+            application=take.application(trace, births, deaths),
             progress=progress,
         )
     show.emit_json(found) if json else results.reused(found)

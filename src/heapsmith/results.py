@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
     from heapsmith.model.predict.simulate import SimulationTable
     from heapsmith.model.search.policies import Policies
     from heapsmith.model.search.tune import Tuned
+    from heapsmith.model.trace.frames import Samples
     from heapsmith.model.trace.stats import TraceInfo
 
 
@@ -69,11 +70,26 @@ def trace_info(info: "TraceInfo") -> None:
             ("lifetime, events", f"50 % under {events.p50:,}, 90 % {events.p90:,}, 99 % {events.p99:,}"),
             ("lost", f"{info.drops:,} events dropped, {info.foreign_frees:,} frees of blocks born before"),
             *([("salvaged", info.salvaged)] if info.salvaged else []),
+            *([("peak resident", amount(info.samples.resident_peak))] if info.samples else []),
+            *([("processor time", _processor_text(info.samples))] if info.samples else []),
         ]
     )
     show.table("most requested", ("size", "requests"), [(row.size, f"{row.requests:,}") for row in info.top_sizes])
     rows = [(row.size, f"{row.blocks:,}", amount(row.bytes)) for row in info.top_sizes_at_peak]
     show.table("most bytes at the peak", ("size", "blocks", "bytes"), rows)
+    if info.samples and info.samples.touched:
+        touched = [
+            (amount(row.bytes), f"{row.blocks:,}", f"{row.touched / max(1, row.pages):.1%}")
+            for row in info.samples.touched
+        ]
+        show.table("large blocks when they died", ("from", "blocks", "pages touched"), touched)
+
+
+def _processor_text(samples: "Samples") -> str:
+    from heapsmith.bench.common.units import duration
+
+    spent, time = (sum(row[i] for row in samples.processor) for i in (1, 0))
+    return f"{duration(spent)} in {duration(time)} of threads"
 
 
 def designs(found: "list[Design]") -> None:

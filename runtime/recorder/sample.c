@@ -1,0 +1,79 @@
+/* Samples (sample.h). mincore(2) tells the resident pages of a block; /proc/self/statm those of the process (proc(5)). */
+#define _GNU_SOURCE
+#include "sample.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    PAGE_BYTES = 4096,
+    PART_PAGES = 1024,       /* that one call of mincore tells */
+    ALL_BLOCKS = 1024,       /* large blocks of a thread that are all sampled */
+    SOME_BLOCKS = 16,        /* of the blocks after those, one in so many */
+    RESIDENT_TICKS = 1 << 22 /* from one sample of the resident pages to the next: one or two milliseconds */
+};
+
+static __thread uint32_t large_blocks;
+
+static uint64_t touched_pages(uintptr_t first, uint64_t pages)
+{
+    unsigned char told[PART_PAGES];
+    uint64_t touched = 0;
+    for (uint64_t at = 0; at < pages; at += PART_PAGES) {
+        uint64_t part = pages - at < PART_PAGES ? pages - at : PART_PAGES;
+        if (syscall(SYS_mincore, first + at * PAGE_BYTES, part * PAGE_BYTES, told) != 0)
+            return touched; /* another malloc's: not mapped as a whole */
+        for (uint64_t page = 0; page < part; page++)
+            touched += told[page] & 1;
+    }
+    return touched;
+}
+
+static uint64_t resident_pages(void)
+{
+    char text[64];
+    int file = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return 0;
+    long length = syscall(SYS_read, file, text, sizeof text - 1);
+    syscall(SYS_close, file);
+    text[length > 0 ? length : 0] = '\0';
+    const char *second = strchr(text, ' ');
+    return second == NULL ? 0 : strtoull(second, NULL, 10);
+}
+
+static void sample_resident(struct writer *w)
+{
+    uint64_t now = stamp_now();
+    if (now - __atomic_load_n(&image->sampled, __ATOMIC_RELAXED) < RESIDENT_TICKS)
+        return;
+    __atomic_store_n(&image->sampled, now, __ATOMIC_RELAXED);
+    put_record(w, SPOOL_RESIDENT, now, resident_pages());
+}
+
+void sample_large(struct writer *w, const void *block, size_t bytes)
+{
+    if (++large_blocks > ALL_BLOCKS && large_blocks % SOME_BLOCKS != 0)
+        return;
+    int saved_errno = errno;
+    uintptr_t first = ((uintptr_t)block + PAGE_BYTES - 1) & -(uintptr_t)PAGE_BYTES;
+    uint64_t pages = ((uintptr_t)block + bytes - first) / PAGE_BYTES;
+    put_record(w, SPOOL_TOUCHED, stamp_now(), pages << 32 | touched_pages(first, pages));
+    sample_resident(w);
+    errno = saved_errno;
+}
+
+void sample_process(struct writer *w)
+{
+    int saved_errno = errno;
+    struct timespec spent;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+    put_record(w, SPOOL_PROCESSOR, stamp_now(), (uint64_t)spent.tv_sec * 1000000000 + (uint64_t)spent.tv_nsec);
+    sample_resident(w);
+    errno = saved_errno;
+}
