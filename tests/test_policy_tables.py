@@ -33,7 +33,7 @@ NEEDED = {
     "learner": (),
     "huge_cache": (),
     "slab_record": ("TABLE", "numbers"),
-    "pool": ("SWAPS",),
+    "pool": ("SWAPS", "LOCKED"),
     "background": (),
     "ownership": ("CALLS", "IN_RECORD"),
 }

@@ -132,15 +132,27 @@ def test_the_command_tells_what_the_machine_counts(call: Callable[..., Answer], 
     machine.write_text((BUILTIN / "default.toml").read_text())
     command = ("simulate", short, "--design", "default", "--machine", machine)
     found, idle = (json.loads(call(*command, *more, "--json").out) for more in ((), ("--births", "none")))
-    assert found["application"] == {"births": "all", "deaths": "ends", "replays": False}
+    assert found["application"] == {"births": "all", "deaths": "ends", "touched": [1.0] * 4, "replays": False}
     assert idle["application"]["births"] == "none"
     assert idle["rows"][0]["touches"]["accesses"] < found["rows"][0]["touches"]["accesses"]
     shown = call(*command).out
     assert f"{found['rows'][0]['touches']['faults_4k']:,}" in shown
     assert f"{found['rows'][0]['price']['instructions_per_op']:.1f}" in shown
+    timed = json.loads(call(*command, "--latency", "--cores", "1,2", "--json").out)["rows"][0]
+    assert [timing["cores"] for timing in timed["timings"]] == [1, 2]
+    alone, both = timed["timings"]
+    assert alone["wall_ns"] == pytest.approx(timed["price"]["ns_per_op"] * found["operations"], rel=1e-6)
+    assert both["wall_ns"] < alone["wall_ns"]
+    assert alone["latency"]["p50"] <= alone["latency"]["p99"] <= alone["latency"]["p999"] <= alone["latency"]["worst"]
+    told = call(*command, "--latency", "--cores", "1,2").out
+    assert f"{alone['wall_ns'] / both['wall_ns']:.2f}x" in told
+    assert alone["latency"]["worst_path"] in told
+    assert "--cores 2,x: expected numbers of cores from 1 on" in call(*command, "--cores", "2,x").err
+    assert "expected --machine too, whose costs they use" in call(*command[:-2], "--latency").err
     uncalibrated = tmp_path / "u.toml"
     uncalibrated.write_text(machine.read_text().partition("[costs]")[0])
     assert "of the allocator" not in call(*command[:-1], uncalibrated).out
+    assert "this machine has no costs" in call(*command[:-1], uncalibrated, "--cores", "2").err
 
 
 def test_one_rare_choice_takes_the_loop_with_all_of_them(tmp_path: Path) -> None:

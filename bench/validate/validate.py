@@ -29,6 +29,7 @@ from heapsmith.model.memory.hardware import Hardware, Level
 from heapsmith.model.memory.listener import Touches
 from heapsmith.model.predict.cost import kinds, price, system_calls
 from heapsmith.model.predict.simulate import Simulation, simulate
+from heapsmith.model.predict.times import priced
 
 SCALE = 0.3
 """Scale of the inputs of recorded programs."""
@@ -76,7 +77,7 @@ def validate(
 
     Raises BadInput for hardware without costs and for bad traces, CheckFailed where a replay fails.
     """
-    calibrated(hardware)
+    priced(hardware)
     with scratch() as folder:
         subjects = list(_subjects(folder, traces, designs, hardware, progress))
         own = [subject.cell for subject in subjects]
@@ -108,13 +109,6 @@ def validate(
         qualities(cells),
         cells,
     )
-
-
-def calibrated(hardware: Hardware) -> Hardware:
-    """The hardware; BadInput if it has no measured costs."""
-    if not hardware.costs:
-        raise BadInput(f"{hardware.name}: this machine has no costs; run: heapsmith calibrate -o machine.toml")
-    return hardware
 
 
 def recorded(folder: Path, progress: Progress = quiet) -> list[Path]:

@@ -10,7 +10,7 @@ from heapsmith.model import policy
 from heapsmith.model.compile.kernel import Ints, Records
 from heapsmith.model.constants import HUGE_KEPT_MAPPINGS, PAGE, RUN_BINS
 from heapsmith.model.design.plan import ClassPlan, Plan
-from heapsmith.model.heap import records
+from heapsmith.model.heap import charge, records
 from heapsmith.model.heap.extents import HUGE_PAGES
 from heapsmith.model.heap.large import pages_for
 from heapsmith.model.memory import layout
@@ -102,6 +102,9 @@ def fresh_state(plan: Plan, application: Application) -> State:
     state.kept = np.zeros(HUGE_KEPT_MAPPINGS + 1, records.KEPT)
     state.moved = np.empty(batch_room(plan), np.int64)
     state.timeline = np.zeros(records.SAMPLES, records.SAMPLE)
+    state.meter, state.charges = np.zeros(0, charge.METER), np.zeros(0, charge.CHARGE)
+    state.paths = np.zeros(len(charge.PATHS), np.int64)
+    state.scalar_words, state.class_words = state.scalars.view(np.int64), state.classes.view(np.int64)
     return state
 
 

@@ -2,6 +2,7 @@
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import TRANSFER_IDLE
+from heapsmith.model.heap.charge import any_class
 from heapsmith.model.heap.store import give_batch, take_blocks
 from heapsmith.model.heap.transfer import NUMBER_BYTES
 from heapsmith.model.memory import layout
@@ -29,6 +30,7 @@ def missed(state: State, cls: int) -> None:
 @kernel
 def step(state: State) -> None:
     """Do a step of the helper: top up each class that is wanted."""
+    any_class(state)
     found = 0
     for cls in range(state.class_count):
         touch(state.listener, layout.WANTED + cls * NUMBER_BYTES, int(state.classes[cls]["wanted"]))

@@ -5,6 +5,7 @@ import numpy as np
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.background import step
+from heapsmith.model.heap.charge import charge, were_the_librarys, were_the_programs
 from heapsmith.model.heap.heap import allocate_first, allocate_small, exit_thread, free_small
 from heapsmith.model.heap.large import (
     HUGE_CODE,
@@ -22,7 +23,7 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
 from heapsmith.model.memory.layout import block_at, class_at
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import NONE, SINK, acts, resident_bytes, room_for, tick, touch, touch_bytes
+from heapsmith.model.memory.touches import CACHES, NONE, SINK, acts, resident_bytes, room_for, tick, touch, touch_bytes
 from heapsmith.model.policy.classifier import class_lines
 from heapsmith.model.policy.front.common import NO_BLOCK
 from heapsmith.model.policy.hardening.lines import born_lines, dies_lines, live_lines
@@ -245,6 +246,7 @@ def birth(state: State, thread: int, name: int, size: int, align: int, kind: int
         if kind == CALLOC and (handle < RUN_CODE or state.clean == 0):
             state.cleared_bytes += size
             touch_bytes(state.listener, at, size, 1)
+        were_the_librarys(state)
         birth_lines(state, at, 0, size)
     return handle
 
@@ -256,6 +258,7 @@ def death(state: State, thread: int, name: int) -> None:
     asked = int(state.blocks[name]["asked"])
     if handle >= 0:
         death_lines(state, place_of(state, handle), asked)
+        were_the_programs(state)
     discount(state, name)
     free(state, thread, handle, asked)
 
@@ -271,6 +274,7 @@ def reallocate(state: State, thread: int, name: int, size: int, align: int) -> i
         state.realloc_in_place += 1
         account(state, name, old, size)
         touch(state.listener, layout.TOTAL_IN_PLACE, 1)
+        were_the_librarys(state)
         birth_lines(state, place_of(state, old), asked, size)
         return old
     handle = allocate(state, thread, size, align)
@@ -287,6 +291,7 @@ def reallocate(state: State, thread: int, name: int, size: int, align: int) -> i
         free(state, thread, old, asked)
         state.realloc_moved += 1
     account(state, name, handle, size)
+    were_the_librarys(state)
     birth_lines(state, at, asked if old >= 0 else 0, size)
     return handle
 
@@ -325,8 +330,10 @@ def run(state: State, start: int) -> int:
             return event
         tally(state, kind)
         acts(state.listener, who)
+        old = NO_BLOCK
         if kind <= FREE_SIZED:
             event_lines(state, name)
+            old = int(state.blocks[name]["handle"])
         is_death = kind in (FREE, FREE_SIZED) or (kind == REALLOC and bytes_asked == 0)
         if is_death:
             death(state, who, name)
@@ -343,6 +350,8 @@ def run(state: State, start: int) -> int:
         if state.background_every > 0 and (state.events + 1) % state.background_every == 0:
             step(state)
         tick(state.listener)
+        if SINK == CACHES and state.charging > 0:
+            charge(state, event, int(kind <= FREE_SIZED), old, handle)
         note(state, is_death)
         if state.full == 1:
             return event + 1

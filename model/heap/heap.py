@@ -2,6 +2,7 @@
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.heap.background import missed
+from heapsmith.model.heap.charge import any_class
 from heapsmith.model.heap.learn import FLUSHES, MISSES, learn
 from heapsmith.model.heap.lend import lent
 from heapsmith.model.heap.lines import alloc_lines, free_lines
@@ -126,11 +127,13 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
     taken = take_batch(state, heap, cls)
     borrowed = 0
     if taken == 0 and state.classes[cls]["lend_end"] > 0:
+        any_class(state)
         borrowed = lent(state, heap, cls)
         taken = borrowed
     if taken == 0:
         taken = take(state, heap, cls)
     if taken == 0:
+        any_class(state)
         state.failed_refills += 1
         return NO_BLOCK
     if borrowed == 0:
@@ -173,6 +176,7 @@ def quarantine_base(state: State, heap: int) -> int:
 @kernel
 def hold_back(state: State, heap: int, block: int) -> int:
     """Put a block in the heap's quarantine, a FIFO ring; return the oldest if the ring is full."""
+    any_class(state)
     limit = state.quarantine
     base = quarantine_base(state, heap)
     held = int(state.heaps[heap]["quarantined"])
@@ -279,6 +283,7 @@ def drain_remote(state: State, heap: int) -> None:
     node = int(state.heaps[heap]["remote"])
     if node < 0:
         return
+    any_class(state)
     state.heaps[heap]["remote"] = -1
     while node >= 0:
         block = int(state.nodes[node]["block"])
@@ -302,6 +307,7 @@ def exit_thread(state: State, thread: int) -> None:
     heap = int(state.threads[thread])
     if heap < 0:
         return
+    any_class(state)
     empty_quarantine(state, heap)
     if state.owned == 0:
         touch(state.listener, layout.POOL_LOCK, 1)

@@ -1,6 +1,7 @@
 """Learner: fronts change their capacity after misses and flushes; docs/machine.md section 4."""
 
 from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.heap.charge import any_class
 from heapsmith.model.heap.store import give_batch
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import count_at, heap_at
@@ -78,6 +79,7 @@ def resize(state: State, heap: int, cls: int, by: int) -> None:
 def give_surplus(state: State, heap: int, cls: int, surplus: int) -> None:
     """Give blocks of a front to the store, counted as flushed."""
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_FLUSH + layout.WORD, 1)
+    any_class(state)
     state.classes[cls]["flushed"] += surplus
     if state.owned == 0:
         touch(state.listener, layout.POOL_LOCK, 1)

@@ -2,6 +2,7 @@
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE
+from heapsmith.model.heap.charge import any_class
 from heapsmith.model.heap.heap import allocate_small, free_small, heap_for, quarantine_base
 from heapsmith.model.heap.large import RUN_CODE, allocate_large, free_large
 from heapsmith.model.heap.slabs import acquire
@@ -16,6 +17,7 @@ from heapsmith.model.policy.hardening.lines import born_lines, dies_lines
 @kernel
 def started_heap(state: State, thread: int) -> int:
     """Return the heap of a thread that had none, as heap_for; a new heap prepares blocks first."""
+    any_class(state)
     before = state.heaps_made
     heap = heap_for(state, thread)
     if state.prewarm_end > 0 and state.heaps_made > before:

@@ -49,6 +49,7 @@ RARE = _words("""
     growth_first free_probes bias tail_bytes remote_code lookup_code release_delay freed_code
     counts_everything learn_window huge_kept_bytes
     head_slabs record_extra record_class_bytes pool_swaps pool_claims background_every own_superslabs
+    charging
 """)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 
@@ -161,6 +162,10 @@ SCALARS = record_type(
     "samples",  # points of the time line
     "stride",  # events between two points
     "next_sample",
+    # The charge of the event under way, and places in the meter (model/heap/charge.py).
+    "charging",  # 1: each event is charged
+    *_words("charged charged_pool charged_large charged_shared charged_missed charge_rest charge_all"),
+    *_words("meter_touches meter_growth meter_classes meter_operation"),
 )
 CLASS = record_type(
     *CLASS_NUMBERS,

@@ -2,17 +2,18 @@
 
 import functools
 from time import thread_time_ns
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from heapsmith.model.compile import kernel
-from heapsmith.model.compile.kernel import Ints
+from heapsmith.model.compile.kernel import Ints, Records
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap import arrays, check, records
+from heapsmith.model.heap.charge import CHARGE
 from heapsmith.model.heap.events import ALREADY_LIVE, DEAD, NEGATIVE_SIZE, NO_SUCH_OPERATION, NOT_LIVE, TOO_LARGE, run
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.listener import Listener
@@ -67,6 +68,21 @@ class Statistics(msgspec.Struct, frozen=True):
     work: dict[str, int]  # WORK of model/heap/records.py
 
 
+class Meter(NamedTuple):
+    """What one count of each counter costs (model/heap/charge.py), in 1 / UNIT nanoseconds.
+
+    rows: METER records; from `touches` those of the listener, from `growth` the two of growing
+    processes, from `classes` those of each class. operation: each operation; start: the first event.
+    """
+
+    rows: Records
+    touches: int
+    growth: int
+    classes: int
+    operation: int
+    start: int
+
+
 @functools.cache
 def _run_with(compiled: bool, absent: tuple[str, ...], **constants: int) -> Any:
     """Return the event loop, specialised to the constants of a listener if there is a listener."""
@@ -87,7 +103,8 @@ class Simulator:
     compiled: run the kernels through numba; False runs the same functions as plain Python.
     listener: what follows the memory that heap and program touch, or None. application: the
     program's part of it. rare: run the loop that knows the rare choices, although the design has
-    none; so simulators of one pass compile one loop.
+    none; so simulators of one pass compile one loop. meter: charge each event by it; `charges` has
+    the CHARGE of each event of the chunk that was fed last. This takes a listener of caches.
     """
 
     def __init__(
@@ -98,15 +115,23 @@ class Simulator:
         listener: Listener | None = None,
         application: Application = PROGRAM,
         rare: bool = False,
+        meter: Meter | None = None,
     ) -> None:
         self.plan = plan
         self.listener = listener
         self.kernel_ns = 0
         self.state = arrays.fresh_state(plan, application)
         # Two compiled loops serve all designs: with the rare choices, and without any of them.
-        absent = () if rare or has_rare_choices(plan) else records.RARE
+        absent = () if rare or meter or has_rare_choices(plan) else records.RARE
         self._run: Any = _run_with(compiled, absent, **(listener.constants() if listener else {}))
+        if meter:
+            self._charge_by(meter)
         self._make_room()
+
+    @property
+    def charges(self) -> Records:
+        """The charges of the events that were fed last."""
+        return self.state.charges
 
     def feed(self, chunk: Chunk, addresses: Ints | None = None) -> None:
         """Do the events of a chunk; addresses[i] becomes the address code that event i returned, or
@@ -117,6 +142,8 @@ class Simulator:
         """
         self.state.follow(chunk)
         self.state.addresses = NO_ADDRESSES if addresses is None else addresses
+        if self.state.charging:
+            self.state.charges = np.zeros(len(chunk.op), CHARGE)
         if len(chunk.op):
             self._name(int(chunk.thread.max()), int(chunk.block.max()))
         start = 0
@@ -161,6 +188,13 @@ class Simulator:
     def check(self) -> None:
         """Check the state against the page's equations; CheckFailed names the first failure."""
         check.check(self.state, self.plan)
+
+    def _charge_by(self, meter: Meter) -> None:
+        state = self.state
+        state.charging = 1
+        state.meter = meter.rows.copy()
+        state.meter_touches, state.meter_growth, state.meter_classes = meter.touches, meter.growth, meter.classes
+        state.meter_operation, state.charged = meter.operation, meter.start
 
     def _name(self, thread: int, block: int) -> None:
         """Make room for threads and blocks of these numbers."""

@@ -8,7 +8,9 @@ class State(Columns):
     """The state of a simulator, its listener's array, and the columns of the chunk that it follows.
 
     addresses: empty, or the address code of the block that each event of the chunk returned, or -1.
-    A field of the single record of `scalars` is an attribute too: `state.live_bytes += asked`.
+    meter, paths, charges, scalar_words and class_words (the words of scalars and classes) are for
+    model/heap/charge.py, and empty where no event is charged. A field of the single record of
+    `scalars` is an attribute too: `state.live_bytes += asked`.
     """
 
     listener: Ints
@@ -30,3 +32,8 @@ class State(Columns):
     moved: Ints
     addresses: Ints
     timeline: Records
+    meter: Records
+    paths: Ints
+    charges: Records
+    scalar_words: Ints
+    class_words: Ints

@@ -12,6 +12,7 @@ from heapsmith.model.heap.simulator import Counters, Simulator, Statistics, has_
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Listener, Touches
+from heapsmith.model.predict.clocks import Timing
 from heapsmith.model.predict.cost import Price, price_of
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 
@@ -62,6 +63,7 @@ class Simulation(msgspec.Struct, frozen=True):
     touch_rates: TouchRates | None
     price: Price | None  # the price, if the hardware has costs
     events_per_second: float  # of this design's model alone (see SimulationTable.measured_as)
+    timings: list[Timing] = []  # for each number of cores, if asked for (model/predict/times.py)
 
 
 class SimulationTable(msgspec.Struct, frozen=True):

@@ -143,6 +143,21 @@ Simulated = Annotated[
         help="Also simulate caches, TLBs and pages: a built-in machine, a file that calibrate wrote, or `here`.",
     ),
 ]
+Latency = Annotated[
+    bool, typer.Option("--latency", help="Also the time of single operations: p50, p99, p99.9 and the worst.")
+]
+Cores = Annotated[
+    str | None,
+    typer.Option(
+        "--cores", metavar="N[,N]...", help="Also the threads on these numbers of cores, with their waits for locks."
+    ),
+]
+RecordedTimes = Annotated[
+    bool,
+    typer.Option(
+        "--recorded-times", help="Between its events a thread spends the time that the trace tells, not none."
+    ),
+]
 WRITTEN = "What the program writes of a new block: nothing, its ends, or all."
 Births = Annotated[Part | None, typer.Option(metavar=PARTS, help=WRITTEN, show_default="all")]
 READ = "What the program reads of a block before it frees it."
@@ -163,6 +178,14 @@ def application(trace: Path, births: Part | None, deaths: Part | None) -> "Appli
     from heapsmith.model.memory.application import PROGRAM, program_of
 
     return program_of(trace, births or PROGRAM.births, deaths or PROGRAM.deaths)
+
+
+def core_counts(cores: str | None) -> list[int]:
+    """The numbers of --cores; BadInput for anything else than whole numbers from 1 on."""
+    words = cores.split(",") if cores is not None else []
+    if not all(word.isdecimal() and int(word) > 0 for word in words):
+        raise BadInput(f"--cores {cores}: expected numbers of cores from 1 on, such as 2,8,64")
+    return [int(word) for word in words]
 
 
 def command_words(words: list[str]) -> list[str]:

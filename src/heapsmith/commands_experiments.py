@@ -77,14 +77,14 @@ def run(
     from heapsmith.bench.experiments import page
     from heapsmith.bench.experiments.book import book
     from heapsmith.bench.experiments.run import QUICK_ROUNDS, run_experiments
-    from heapsmith.bench.validate.validate import calibrated
     from heapsmith.model.files import json_text, write_text
     from heapsmith.model.memory.hardware import load_hardware
+    from heapsmith.model.predict.times import priced
 
     if out is not None and out.suffix not in (".md", ".json"):
         raise BadInput(f"{out}: expected a name that ends with .md or .json")
     path = take.writable_file(out) if out is not None else None
-    hardware, found = calibrated(load_hardware(machine)), book()
+    hardware, found = priced(load_hardware(machine)), book()
     with show.progress() as progress:
         results = run_experiments(
             found,

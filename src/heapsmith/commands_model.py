@@ -17,6 +17,7 @@ app = take.Commands(rich_markup_mode=None)
         "simulate py.hst",
         "simulate py.hst --design default --design tuned.toml --json",
         "simulate py.hst --design default --machine machine.toml",
+        "simulate py.hst --machine machine.toml --latency --cores 2,8,64",
     )
 )
 def simulate(
@@ -25,28 +26,45 @@ def simulate(
     machine: take.Simulated = None,
     births: take.Births = None,
     deaths: take.Deaths = None,
+    latency: take.Latency = False,
+    cores: take.Cores = None,
+    recorded_times: take.RecordedTimes = False,
     json: take.Json = False,
 ) -> None:
     """Simulate designs on a trace, side by side.
 
     The tables show counts, bytes and fragmentation. --machine adds cache and TLB misses, page faults and resident
-    bytes, and time if the machine file has costs.
+    bytes, and time if the machine file has costs. --latency and --cores follow the time of each operation.
     """
     from heapsmith.model.design.design import builtin_names, load
+    from heapsmith.model.design.plan import make_plan
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.predict.simulate import simulate as run_model
+    from heapsmith.model.predict.times import priced, timed
 
     if machine is None and (births or deaths):
         raise BadInput("--births and --deaths: expected --machine too, whose caches they fill")
+    counts = take.core_counts(cores)
+    if machine is None and (latency or counts or recorded_times):
+        raise BadInput("--latency, --cores and --recorded-times: expected --machine too, whose costs they use")
+    hardware = load_hardware(machine) if machine is not None else None
+    designs = [load(name) for name in design or builtin_names()]
+    application = take.application(trace, births, deaths)
+    if hardware is not None and (latency or counts or recorded_times):
+        priced(hardware)
     with show.progress() as progress:
-        found = run_model(
-            trace,
-            [load(name) for name in design or builtin_names()],
-            hardware=load_hardware(machine) if machine is not None else None,
-            application=take.application(trace, births, deaths),
-            progress=progress,
-        )
-    show.emit_json(found) if json else results.simulated(found)
+        found = run_model(trace, designs, hardware=hardware, application=application, progress=progress)
+        if hardware is not None and (latency or counts or recorded_times):
+            found = timed(
+                found,
+                [make_plan(one) for one in designs],
+                hardware,
+                application,
+                cores=counts,
+                paced=recorded_times,
+                progress=progress,
+            )
+    show.emit_json(found) if json else results.simulated(found, latency=latency, scaling=bool(counts or recorded_times))
 
 
 @app.command(epilog=take.example("reuse py.hst --design default --design lean", "reuse py.hst --deaths all --json"))
@@ -174,9 +192,10 @@ def validate(
     from heapsmith.model.design.design import builtin_names, load
     from heapsmith.model.files import scratch
     from heapsmith.model.memory.hardware import load_hardware
+    from heapsmith.model.predict.times import priced
 
     page = take.writable_file(out) if out is not None else None
-    hardware = bench.calibrated(load_hardware(machine))
+    hardware = priced(load_hardware(machine))
     designs = [load(name) for name in design] if design else [*map(load, builtin_names()), *bad_designs()]
     with show.progress() as progress, scratch() as folder:
         files = take.trace_files(traces) if traces else bench.recorded(folder, progress)

@@ -138,13 +138,17 @@ def verified(report: "VerifyReport") -> None:
     print("ok" if report.ok else "NOT ok")
 
 
-def simulated(found: "SimulationTable") -> None:
-    """Designs side by side."""
-    from heapsmith.bench.report import predictions
+def simulated(found: "SimulationTable", *, latency: bool = False, scaling: bool = False) -> None:
+    """Designs side by side; latencies and scaling where they were asked for."""
+    from heapsmith.bench.report import predictions, timings
 
     draw(predictions.simulated(found))
     if found.machine is not None:
         draw(predictions.touched(found))
+    if latency:
+        draw(timings.latencies(found))
+    if scaling:
+        draw(timings.scaling(found))
     draw(predictions.counters(found))
 
 

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+MAPPING = ("slab.superslab", "heap.create", "heap.adopt")
+"""What takes the lock although slabs are swapped; the next slab of a superslab is too little to count."""
+
 
 def why_not_lock_free(design: Any, name: str) -> str | None:
     """Return why slabs of this design cannot go to the pools without a lock, or None."""

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from heapsmith.model.policy.pool.common import why_not_lock_free
+from heapsmith.model.policy.pool.common import MAPPING, why_not_lock_free
 
 NAME = "lock_free_lists"
 SWAPS = 1
+LOCKED = MAPPING
 NUMBERS = ("pool_swaps",)
 
 

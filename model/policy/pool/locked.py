@@ -4,3 +4,4 @@ NAME = "locked"
 DEFAULT = True
 OFF = True
 SWAPS = 0
+LOCKED = ("slab.acquire", "slab.retire", "slab.superslab", "heap.create", "heap.adopt")

@@ -2,7 +2,8 @@
 
 A row has OWNED, CODE (model/policy/emitted.py), and the kernels below. If OWNED, a slab's blocks go
 back to the heap that acquired the slab, and each heap has a store. Otherwise all heaps share a
-store. `remote_words` of NUMBERS are the words of a remote list in struct heap besides its head.
+store, and LOCKED names the kinds of the price (model/predict/cost.py) whose time passes under the
+pool lock. `remote_words` of NUMBERS are the words of a remote list in struct heap besides its head.
 """
 
 from heapsmith.model.compile.dispatch import dispatched, rows_of

@@ -7,6 +7,8 @@ from heapsmith.model.policy.emitted import NOTHING, Question
 NAME = "local_cache"
 DEFAULT = True
 OWNED = False
+LOCKED = ("refill", "flush", "transfer", "take", "give", "slab", "background", "heap.exit")
+"""The groups of the price's kinds whose time passes under the pool lock, which guards the store."""
 CODE = Question(NOTHING)
 
 

@@ -1,0 +1,159 @@
+"""Charge: the price of each event, from the counters that it moved; compiled into the loop of rare choices alone.
+
+A meter has a row for each counter that has a price: where the counter lies, its price, and how much
+of the price falls due under a lock (model/predict/meters.py makes them). After an event, each
+counter that has moved since it was last looked at is charged to the event. So the charges of all
+events add up to the price of the counters. Prices are integers of 1 / UNIT nanoseconds.
+"""
+
+from heapsmith.model.compile.kernel import hit_path, kernel, record_type
+from heapsmith.model.heap.large import RUN_CODE
+from heapsmith.model.heap.records import COUNTS
+from heapsmith.model.memory import layout, words
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import CACHES, SINK
+
+UNIT = 1 << 24
+
+METER = record_type(
+    "word",  # the counter's place in its array
+    "weight",  # price of one count
+    "pool",  # of this, under the pool lock
+    "large",  # under the large lock
+    "shared",  # under whichever of the two the event holds
+    "path",  # place in PATHS
+    "seen",  # the counter when it was last charged
+)
+"""The rows of a meter: scalars of the state, then words of the listener, two of growth, COUNTS of each class."""
+
+CHARGE = record_type("own", "pool", "large", "path")
+"""The charge of an event: its price, how much of it under each lock, and the path that makes up most of it."""
+
+PATHS = (
+    "hit",
+    "level 1",
+    "refill or flush",
+    "remote free",
+    "slab carve",
+    "slab",
+    "superslab map",
+    "run",
+    "huge mapping",
+    "release",
+    "page fault",
+    "cache miss",
+    "branch miss",
+    "bytes moved",
+    "thread",
+    "background",
+)
+"""What an event may spend its time on; a wait for a lock comes besides (model/predict/clocks.py)."""
+CLASS_ROWS = len(COUNTS)
+PAGE_SHIFT, FRAME_PAGES_SHIFT = 12, 9
+
+
+@hit_path
+def any_class(state: State) -> None:
+    """Note that the event may move counters of other classes than those of its blocks."""
+    if SINK == CACHES and state.charging > 0:
+        state.charge_all = 1
+
+
+@kernel
+def charge_row(state: State, row: int, now: int) -> None:
+    """Charge what a counter has moved."""
+    change = now - int(state.meter[row]["seen"])
+    if change != 0:
+        state.meter[row]["seen"] = now
+        price = change * int(state.meter[row]["weight"])
+        state.charged += price
+        state.charged_pool += change * int(state.meter[row]["pool"])
+        state.charged_large += change * int(state.meter[row]["large"])
+        state.charged_shared += change * int(state.meter[row]["shared"])
+        state.paths[int(state.meter[row]["path"])] += price
+
+
+@kernel
+def charge_touches(state: State) -> int:
+    """Charge misses and faults since the last look; return their price."""
+    before = state.charged
+    for row in range(state.meter_touches, state.meter_growth):
+        charge_row(state, row, int(state.listener[int(state.meter[row]["word"])]))
+    peak = int(state.listener[words.RESIDENT_PEAK]) >> PAGE_SHIFT
+    charge_row(state, state.meter_growth, min(int(state.listener[words.FAULTS_4K]), peak))
+    charge_row(state, state.meter_growth + 1, min(int(state.listener[words.FAULTS_2M]) << FRAME_PAGES_SHIFT, peak))
+    return int(state.charged - before)
+
+
+@hit_path
+def were_the_librarys(state: State) -> None:
+    """Charge the touches so far to the library; those that follow in this event are the program's."""
+    if SINK == CACHES and state.charging > 0:
+        state.charged_missed += charge_touches(state)
+        state.charge_rest = 1
+
+
+@hit_path
+def were_the_programs(state: State) -> None:
+    """Charge the touches so far to the program; those that follow in this event are the library's."""
+    if SINK == CACHES and state.charging > 0:
+        charge_touches(state)
+
+
+@kernel
+def charge_class(state: State, cls: int) -> None:
+    """Charge the counters of a class."""
+    first = state.meter_classes + cls * CLASS_ROWS
+    for row in range(first, first + CLASS_ROWS):
+        charge_row(state, row, int(state.class_words[int(state.meter[row]["word"])]))
+
+
+@kernel
+def charge_classes(state: State, old: int, new: int) -> None:
+    """Charge the counters of the classes of two blocks, or of all classes."""
+    if state.charge_all == 1:
+        state.charge_all = 0
+        for cls in range(state.class_count):
+            charge_class(state, cls)
+        return
+    if 0 <= old < RUN_CODE:
+        charge_class(state, old & layout.CLASS_MASK)
+    if 0 <= new < RUN_CODE:
+        charge_class(state, new & layout.CLASS_MASK)
+
+
+@kernel
+def largest(state: State) -> int:
+    """Return the path with the largest charge, and forget all."""
+    found = 0
+    for path in range(1, len(PATHS)):
+        if state.paths[path] > state.paths[found]:
+            found = path
+    for path in range(len(PATHS)):
+        state.paths[path] = 0
+    return found
+
+
+@kernel
+def charge(state: State, event: int, is_operation: int, old: int, new: int) -> None:
+    """Write the charge of an event, which freed block `old` and made block `new` (below 0: none)."""
+    rest = charge_touches(state)
+    if state.charge_rest == 0:
+        state.charged_missed += rest
+    state.charge_rest = 0
+    for row in range(state.meter_touches):
+        charge_row(state, row, int(state.scalar_words[int(state.meter[row]["word"])]))
+    charge_classes(state, old, new)
+    if is_operation == 1:
+        state.charged += state.meter_operation
+        state.paths[0] += state.meter_operation
+    pool, large = state.charged_pool, state.charged_large
+    if pool > 0:
+        pool += state.charged_shared + (1 - state.owned) * state.charged_missed
+    elif large > 0:
+        large += state.charged_shared + state.charged_missed
+    state.charges[event]["own"] = max(0, state.charged)
+    state.charges[event]["pool"] = max(0, min(pool, state.charged))
+    state.charges[event]["large"] = max(0, min(large, state.charged))
+    state.charges[event]["path"] = largest(state)
+    state.charged = state.charged_pool = state.charged_large = state.charged_shared = state.charged_missed = 0

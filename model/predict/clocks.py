@@ -1,0 +1,349 @@
+"""Clocks: when each charged event begins and ends on a number of cores; waits for locks, blocks and cores.
+
+Every thread has a clock. Events come in the order of the trace, in which a thread whose clock is
+behind may come after one whose clock is ahead. So a lock is a calendar of the times at which it is
+held. An event that finds its lock free goes on although the calendar has later holds; if its own
+hold reaches into the next, it waits as long as that holder would have waited for it. Every hold
+takes its time in the calendar, so that no lock is held for more time than there is. Cores are
+calendars too, whose times threads share in slices.
+"""
+
+from functools import cache
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from heapsmith.model.compile.kernel import Ints, Records, compiled, kernel, one_record, record_type
+from heapsmith.model.heap.charge import PATHS
+from heapsmith.model.predict.histogram import BUCKETS, TICKS, Latency, bucket_of, latency_of
+from heapsmith.model.trace.events import Chunk, Columns, Op
+
+PARTS = 1 << 10
+"""Times are integers of 1 / PARTS nanoseconds: a word holds three months."""
+PARTS_IN_TICK = PARTS // TICKS
+PARTS_SHIFT = 14
+"""From charges (1 / UNIT nanoseconds) to PARTS."""
+
+LOCKS = ("pool", "large")
+POOL, LARGE, FIRST_CORE = range(3)
+"""The calendars: of the locks, then of the cores."""
+WAIT_PATHS = (*PATHS, "lock wait")
+LOCK_WAIT = len(PATHS)
+SPIN_NS = 500
+"""How long a thread looks at a lock before it sleeps (runtime/lock.c: 100 looks)."""
+SPIN = SPIN_NS * PARTS
+CALENDAR = 4096
+"""The entries that a calendar keeps; of older ones it knows nothing any more."""
+NOT_YET, RUNS, ENDED, JOINED = range(4)
+
+REALLOC, ALIGNED, FREE_SIZED, EXIT = int(Op.REALLOC), int(Op.ALIGNED), int(Op.FREE_SIZED), int(Op.THREAD_EXIT)
+
+THREAD = record_type("clock", "stamp", "before", "life")
+DONE = record_type("at", "by")
+LOCK = record_type("held", "wait", "waits")
+
+
+class _State(Columns):
+    """The clocks, and the columns of the chunk whose events they follow.
+
+    runners: THREAD by thread. done: when the last event on each block ended, and whose it was.
+    begins and ends: CALENDAR entries for each calendar, of which the first `used` are in use.
+    """
+
+    times: Ints
+    charges: Records
+    runners: Records
+    done: Records
+    begins: Ints
+    ends: Ints
+    used: Ints
+    locks: Records
+    counts: Ints
+    scalars: Records
+
+
+class LockWaits(msgspec.Struct, frozen=True):
+    """What threads do at a lock: events that waited, nanoseconds of holds and waits, share of all waits."""
+
+    waits: int
+    held_ns: float
+    wait_ns: float
+    share: float
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """A trace on a number of cores, in nanoseconds.
+
+    wall_ns: from the first event to the last of the last thread. cpu_ns: of all threads, with what
+    they spend on waiting. handover_wait_ns: waits for another thread's event on the same block.
+    core_wait_ns: waits for a core. latency: of operations with their waits for locks.
+    """
+
+    cores: int
+    wall_ns: float
+    cpu_ns: float
+    ns_per_op: float
+    lock_wait_ns_per_op: float
+    locks: dict[str, LockWaits]
+    handover_wait_ns: float
+    core_wait_ns: float
+    latency: Latency
+
+
+@kernel
+def first_after(state: _State, row: int, at: int) -> int:
+    """Return the first entry of a calendar that ends after a time."""
+    low, high = row * CALENDAR, row * CALENDAR + int(state.used[row])
+    while low < high:
+        middle = (low + high) // 2
+        if state.ends[middle] > at:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def behind(state: _State, row: int) -> int:
+    """Return where the entries of a calendar end."""
+    return row * CALENDAR + int(state.used[row])
+
+
+@kernel
+def free_at(state: _State, row: int, at: int) -> int:
+    """Return the first time from `at` on at which a calendar is free."""
+    first = first_after(state, row, at)
+    if first < behind(state, row) and state.begins[first] <= at:
+        return int(state.ends[first])
+    return at
+
+
+@kernel
+def overlap(state: _State, row: int, at: int, length: int) -> int:
+    """Return for how long a use from a free time `at` on overlaps the entry behind it."""
+    first = first_after(state, row, at)
+    return max(0, at + length - int(state.begins[first])) if first < behind(state, row) else 0
+
+
+@kernel
+def end_of(state: _State, row: int, at: int, length: int) -> int:
+    """Return when a use of `length` from `at` on ends if it takes all free time."""
+    place, last = first_after(state, row, at), behind(state, row)
+    while place < last and state.begins[place] < at + length:
+        length -= max(0, int(state.begins[place]) - at)
+        at = int(state.ends[place])
+        place += 1
+    return at + length
+
+
+@kernel
+def forget(state: _State, row: int) -> None:
+    """Drop the older half of a calendar."""
+    old, first = int(state.used[row]) // 2, row * CALENDAR
+    for entry in range(first + old, behind(state, row)):
+        state.begins[entry - old] = state.begins[entry]
+        state.ends[entry - old] = state.ends[entry]
+    state.used[row] -= old
+
+
+@kernel
+def move(state: _State, row: int, place: int, by: int) -> None:
+    """Move the entries of a calendar from `place` on by `by` entries."""
+    last = behind(state, row)
+    for step in range(last - place):
+        entry = last - 1 - step if by > 0 else place + step
+        state.begins[entry + by] = state.begins[entry]
+        state.ends[entry + by] = state.ends[entry]
+    state.used[row] += by
+
+
+@kernel
+def book(state: _State, row: int, at: int, length: int) -> None:
+    """Enter a use that takes all free time from `at` on; entries that touch become one."""
+    if state.used[row] == CALENDAR:
+        forget(state, row)
+    first, last = first_after(state, row, at), behind(state, row)
+    end = end_of(state, row, at, length)
+    begin = min(at, int(state.begins[first])) if first < last and state.begins[first] < end else at
+    if first > row * CALENDAR and state.ends[first - 1] == begin:
+        first -= 1
+        begin = int(state.begins[first])
+    after = first
+    while after < last and state.begins[after] <= end:
+        end = max(end, int(state.ends[after]))
+        after += 1
+    if after != first + 1:
+        move(state, row, after, first + 1 - after)
+    state.begins[first] = begin
+    state.ends[first] = end
+
+
+@kernel
+def start_thread(state: _State, thread: int, stamp: int) -> None:
+    """Begin a thread: where the first thread is, which has waited for the threads that ended.
+
+    With recorded times: as long after the first thread's last event as in the trace.
+    """
+    state.alive += 1
+    state.runners[thread]["life"] = RUNS
+    state.runners[thread]["stamp"] = stamp
+    if thread == 0:
+        return
+    if state.paced == 1:
+        since = max(0, stamp - int(state.runners[0]["stamp"]))
+        state.runners[thread]["clock"] = int(state.runners[0]["clock"]) + since * PARTS
+        return
+    for other in range(1, state.threads):
+        if state.runners[other]["life"] == ENDED:
+            state.runners[other]["life"] = JOINED
+            state.runners[0]["clock"] = max(int(state.runners[0]["clock"]), int(state.runners[other]["clock"]))
+    state.runners[thread]["clock"] = state.runners[0]["clock"]
+
+
+@kernel
+def arrive(state: _State, thread: int, stamp: int, own: int) -> int:
+    """Return the thread's clock at an event of `own`, with the program's own time before the event."""
+    if state.runners[thread]["life"] == NOT_YET:
+        start_thread(state, thread, stamp)
+    now = int(state.runners[thread]["clock"])
+    if state.paced == 1:
+        since = (stamp - int(state.runners[thread]["stamp"])) * PARTS
+        now += max(0, since - int(state.runners[thread]["before"]))
+        state.runners[thread]["stamp"] = stamp
+        state.runners[thread]["before"] = own
+    return now
+
+
+@kernel
+def take_over(state: _State, thread: int, block: int, now: int) -> int:
+    """Wait for another thread's event on the block; return when the wait ends."""
+    ready = int(state.done[block]["at"])
+    if state.done[block]["by"] == thread or ready <= now:
+        return now
+    state.handover += ready - now
+    return ready
+
+
+@kernel
+def on_core(state: _State, now: int, own: int) -> int:
+    """Take time of the core on which it ends first; return when an event would begin to end then."""
+    chosen = FIRST_CORE
+    for row in range(FIRST_CORE + 1, FIRST_CORE + state.cores):
+        if end_of(state, row, now, own) < end_of(state, chosen, now, own):
+            chosen = row
+    begin = end_of(state, chosen, now, own) - own
+    book(state, chosen, now, own)
+    state.core_wait += begin - now
+    return begin
+
+
+@kernel
+def hold(state: _State, lock: int, now: int, length: int) -> int:
+    """Hold a lock for `length` once it is free; return the wait."""
+    start = free_at(state, lock, now)
+    if start - now > SPIN:
+        start = free_at(state, lock, start + state.wake)
+        state.busy += state.wake
+    wait = start - now + overlap(state, lock, start, length)
+    book(state, lock, start, length)
+    state.busy += min(wait, SPIN)
+    state.locks[lock]["held"] += length
+    state.locks[lock]["wait"] += wait
+    state.locks[lock]["waits"] += wait > 0
+    return wait
+
+
+@kernel
+def finish(state: _State, event: int, now: int, own: int, waited: int) -> None:
+    """Note that an operation ended now."""
+    block = int(np.int64(state.block[event]))
+    state.done[block]["at"] = now
+    state.done[block]["by"] = int(np.int64(state.thread[event]))
+    path = LOCK_WAIT if waited > own else int(state.charges[event]["path"])
+    state.counts[path * BUCKETS + bucket_of((own + waited) // PARTS_IN_TICK)] += 1
+    state.sum += own + waited
+    if own + waited > state.worst:
+        state.worst = own + waited
+        state.worst_path = path
+
+
+@kernel
+def follow(state: _State) -> None:
+    """Do the events of a chunk."""
+    for event in range(len(state.op)):
+        kind = int(np.int64(state.op[event]))
+        thread = int(np.int64(state.thread[event]))
+        own = int(state.charges[event]["own"]) >> PARTS_SHIFT
+        pool = int(state.charges[event]["pool"]) >> PARTS_SHIFT
+        large = int(state.charges[event]["large"]) >> PARTS_SHIFT
+        now = arrive(state, thread, int(state.times[event]), own)
+        if kind == REALLOC or ALIGNED < kind <= FREE_SIZED:
+            now = take_over(state, thread, int(np.int64(state.block[event])), now)
+        if state.alive > state.cores and own > 0:
+            now = on_core(state, now, own)
+        begun = now
+        now += own - pool - large
+        if pool > 0:
+            now += hold(state, POOL, now, pool) + pool
+        if large > 0:
+            now += hold(state, LARGE, now, large) + large
+        state.busy += own
+        state.runners[thread]["clock"] = now
+        if kind <= FREE_SIZED:
+            finish(state, event, now, own, now - begun - own)
+        elif kind == EXIT and state.runners[thread]["life"] == RUNS:
+            state.runners[thread]["life"] = ENDED
+            state.alive -= 1
+
+
+_compiled = cache(compiled)
+
+
+class Clocks:
+    """The clocks of a trace's threads on `cores` cores.
+
+    paced: the program spends its own time between its events, by the trace's stamps; otherwise it
+    replays, and spends none. wake_ns: from the end of a hold until a thread that sleeps runs again.
+    """
+
+    def __init__(self, threads: int, blocks: int, cores: int, *, paced: bool = False, wake_ns: float = 0.0) -> None:
+        self.state = state = _State()
+        calendars = FIRST_CORE + min(cores, threads)
+        state.scalars = one_record(
+            **{"cores": cores, "threads": threads, "paced": int(paced), "wake": round(wake_ns * PARTS), "alive": 0},
+            **{"handover": 0, "core_wait": 0, "busy": 0, "sum": 0, "worst": 0, "worst_path": 0},
+        )
+        state.runners, state.done = np.zeros(threads, THREAD), np.zeros(blocks, DONE)
+        state.done["by"] = -1
+        state.begins, state.ends = (np.zeros(calendars * CALENDAR, np.int64) for _ in range(2))
+        state.used, state.locks = np.zeros(calendars, np.int64), np.zeros(len(LOCKS), LOCK)
+        state.counts = np.zeros(len(WAIT_PATHS) * BUCKETS, np.int64)
+
+    def follow(self, chunk: Chunk, charges: Records) -> None:
+        """Do the events of a chunk, with their charges (model/heap/charge.py)."""
+        self.state.follow(chunk)
+        self.state.times = np.ascontiguousarray(chunk.time_ns)
+        self.state.charges = charges
+        run: Any = _compiled(follow)
+        run(self.state)
+
+    def timing(self, operations: int) -> Timing:
+        """Return what the clocks show after `operations` operations."""
+        state, per = self.state, 1 / max(1, operations)
+        all_waits = int(state.locks["wait"].sum())
+        locks = {
+            name: LockWaits(
+                int(lock["waits"]),
+                int(lock["held"]) / PARTS,
+                int(lock["wait"]) / PARTS,
+                int(lock["wait"]) / all_waits if all_waits else 0.0,
+            )
+            for name, lock in zip(LOCKS, state.locks, strict=True)
+        }
+        wall = int(state.runners["clock"].max(initial=0)) / PARTS
+        cpu = (state.busy + (0 if state.paced else state.handover)) / PARTS
+        counts = state.counts.reshape(len(WAIT_PATHS), BUCKETS)
+        latency = latency_of(counts, WAIT_PATHS, state.sum / PARTS, state.worst / PARTS, state.worst_path)
+        waits = (state.handover / PARTS, state.core_wait / PARTS)
+        return Timing(state.cores, wall, cpu, wall * per, all_waits / PARTS * per, locks, *waits, latency)

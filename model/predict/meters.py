@@ -1,0 +1,162 @@
+"""Meters: what one count of each counter costs, from the price itself (model/predict/cost.py)."""
+
+import functools
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from heapsmith.model.compile.kernel import Records
+from heapsmith.model.constants import HUGE_PAGE, PAGE
+from heapsmith.model.design.plan import ClassPlan, Plan
+from heapsmith.model.heap import records
+from heapsmith.model.heap.charge import METER, PATHS, UNIT
+from heapsmith.model.heap.simulator import Counters, Meter, Peak, Statistics
+from heapsmith.model.memory import words
+from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.memory.listener import Touches
+from heapsmith.model.predict.cost import FAR_BYTES, kinds, price, time_kinds
+
+LARGE = (
+    *("run.reuse", "run.grow", "run.extend", "run.extent", "run.free", "run.spill", "run.link"),
+    *("huge.map", "huge.unmap", "huge.remap", "huge.reuse"),
+)
+"""Kinds whose instructions pass under the large lock; a run in a heap's own cache needs no lock."""
+LOCKED_CALLS = ("releases", "heaps", "memory_calls", "huge_remap")
+"""Counters of system calls under the lock that the event holds; mmap and munmap of huge blocks need none."""
+
+TOUCHES = {name: getattr(words, name.upper()) for name in Touches.__struct_fields__ if not name.startswith("resident")}
+"""The counts of a listener that may have a price, by their word."""
+
+_PATH_OF = {
+    "level 1": "hit1 spill",
+    "refill or flush": "refill refilled flush flushed direct transfer_in transfer_out transfer_back gives given",
+    "remote free": "remote drained",
+    "slab carve": "carve reuse visits slabs_looked_at words",
+    "slab": "acquire retire slabs slab_adds slab_removes",
+    "superslab map": "superslabs memory_calls",
+    "run": "run_reuse run_grow run_extend run_free run_hit run_spill runs_looked_at runs_freed run_links run_extents",
+    "huge mapping": "huge_map huge_unmap huge_remap huge_reuse large_resizes",
+    "release": "releases released_bytes",
+    "page fault": "faults_4k faults_2m populated",
+    "cache miss": "accesses l1_misses l2_misses llc_misses transfers tlb1_misses tlb2_misses",
+    "branch miss": "mispredicted mispredicted_loops",
+    "bytes moved": "asked_lines cleared_bytes copied_bytes callocs reallocs realloc_moved",
+    "thread": "heaps adoptions exits",
+    "background": "background_steps background_blocks",
+}
+PATH_OF = {counter: path for path, counters in _PATH_OF.items() for counter in counters.split()}
+"""The path of a counter's price; that of all others is PATHS[0]."""
+
+
+class Probe(NamedTuple):
+    """A simulation of which only the counters in question are not 0."""
+
+    counters: Counters
+    statistics: Statistics
+    touches: Touches
+
+
+Counts = Mapping[str, int]
+Floats = npt.NDArray[np.float64]
+
+
+def probe(plan: Plan, counts: Counts, cls: int = -1) -> Probe:
+    """Return a simulation with these counts of totals, work and touches, or of a class."""
+
+    def of(names: Iterable[str]) -> dict[str, int]:
+        return {name: counts.get(name, 0) for name in names}
+
+    per_class = {
+        name: [counts.get(name, 0) if row.index == cls else 0 for row in plan.classes] for name in records.COUNTS
+    }
+    peak = Peak(0, 0, 0, 0, 0.0, 0.0)
+    statistics = Statistics(0, 0, 0, 0, 0, 0, peak, peak, [], of(records.WORK))
+    return Probe(Counters(per_class, of(records.TOTALS)), statistics, Touches(**of(Touches.__struct_fields__)))
+
+
+class _Prices(NamedTuple):
+    """Prices of probes of a plan on a machine, in nanoseconds."""
+
+    plan: Plan
+    hardware: Hardware
+    pool: tuple[str, ...]  # groups of kinds under the pool lock
+
+    def of(self, found: Probe, operations: int = 0) -> Floats:
+        """Return the price, and of this the instructions of kinds under the pool lock and the large lock."""
+        instructions, costs = self.hardware.instructions, self.hardware.costs
+        whole = price(time_kinds(self.plan, found, instructions, operations), costs)
+        happened = kinds(self.plan, found)
+        under = (
+            sum(count * instructions.get(name, 0.0) for name, count in happened.items() if _is_of(name, groups))
+            for groups in (self.pool, LARGE)
+        )
+        return np.array([whole, *(part * costs.get("instructions", 0.0) for part in under)])
+
+
+@functools.cache
+def _is_of(kind: str, groups: tuple[str, ...]) -> bool:
+    return any(kind == group or kind.startswith(f"{group}.") for group in groups)
+
+
+def meter_of(plan: Plan, hardware: Hardware, resident_peak: int) -> Meter:
+    """Return the meter of a design on hardware with costs.
+
+    `resident_peak`: that of the whole trace in bytes. What a first touch costs in a process that
+    grows depends on it.
+    """
+    remote, pool = plan.design.row("remote"), plan.design.row("pool")
+    prices = _Prices(plan, hardware, (*getattr(remote, "LOCKED", ()), *pool.LOCKED))
+    start = prices.of(probe(plan, {}))
+    fields = list(records.SCALARS.names or ())
+    rows = []
+    for name in (*records.TOTALS, *records.WORK):
+        parts = prices.of(probe(plan, {name: 1})) - start
+        if parts.any():
+            rows.append(_row(name, fields.index(records.TOTAL_FIELDS.get(name, name)), parts))
+    touches = len(rows)
+    rows += [_row(name, word, prices.of(probe(plan, {name: 1})) - start) for name, word in TOUCHES.items()]
+    growth = len(rows)
+    far = min(1, resident_peak / FAR_BYTES)
+    for name, kind, size in (("faults_4k", "fault.4k.far", PAGE), ("faults_2m", "fault.2m.far", HUGE_PAGE)):
+        rows.append(_row(name, 0, np.array([hardware.costs.get(kind, 0.0) * far * PAGE / size, 0, 0])))
+    classes = len(rows)
+    for row in plan.classes:
+        rows += _class_rows(prices, row)
+    operation = (prices.of(probe(plan, {}), 1) - start)[0]
+    return Meter(_records(rows), touches, growth, classes, round(operation * UNIT), round(start[0] * UNIT))
+
+
+Row = tuple[int, float, float, float, float, int]
+"""Word, price, its parts under the pool lock, the large lock and either, and path of a counter."""
+
+
+def _row(name: str, word: int, parts: Floats) -> Row:
+    weight, pool, large = parts.tolist()
+    shared = weight - pool - large if name in LOCKED_CALLS else 0.0
+    return word, weight, pool, large, shared, PATHS.index(PATH_OF.get(name, PATHS[0]))
+
+
+def _class_rows(prices: _Prices, row: ClassPlan) -> list[Row]:
+    """Return the rows of a class, from probes of a plan of this class alone."""
+    plan = msgspec.structs.replace(prices.plan, classes=[msgspec.structs.replace(row, index=0)])
+    alone = prices._replace(plan=plan)
+    start = alone.of(probe(plan, {}))
+    # Some kinds count whole batches, and a learner's whole windows.
+    count = max(1, row.front.flush) * plan.numbers.get("learn_window", 1)
+    fields = list(records.CLASS.names or ())
+    begin = row.index * len(fields)
+    return [
+        _row(name, begin + fields.index(name), (alone.of(probe(plan, {name: count}, 0)) - start) / count)
+        for name in records.COUNTS
+    ]
+
+
+def _records(rows: list[Row]) -> Records:
+    found = np.zeros(len(rows), METER)
+    for place, field in enumerate(("word", "weight", "pool", "large", "shared", "path")):
+        unit = 1 if field in ("word", "path") else UNIT
+        found[field] = np.rint(np.array([row[place] for row in rows]) * unit)
+    return found

@@ -1,0 +1,78 @@
+"""Times: a second pass over a trace, in which each event is charged and every thread has a clock."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from heapsmith.model.design.plan import Plan
+from heapsmith.model.errors import BadInput
+from heapsmith.model.heap.simulator import Simulator
+from heapsmith.model.memory.application import Application
+from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.memory.listener import Listener
+from heapsmith.model.predict.clocks import Clocks
+from heapsmith.model.predict.meters import meter_of
+from heapsmith.model.predict.simulate import Operations, Progress, Simulation, SimulationTable, feed_chunks
+from heapsmith.model.trace.reader import Chunk, TraceReader
+
+
+class _Timed:
+    """A simulator of charged events, and the clocks for each number of cores."""
+
+    def __init__(self, simulator: Simulator, clocks: list[Clocks]) -> None:
+        self.simulator, self.clocks = simulator, clocks
+
+    def feed(self, chunk: Chunk) -> None:
+        """Do the events of a chunk."""
+        self.simulator.feed(chunk)
+        for clocks in self.clocks:
+            clocks.follow(chunk, self.simulator.charges)
+
+
+def priced(hardware: Hardware) -> Hardware:
+    """Return the hardware; BadInput if it has no measured costs."""
+    if not hardware.costs:
+        raise BadInput(f"{hardware.name}: this machine has no costs; run: heapsmith calibrate -o machine.toml")
+    return hardware
+
+
+def timed(
+    table: SimulationTable,
+    plans: Sequence[Plan],
+    hardware: Hardware,
+    application: Application,
+    *,
+    cores: Sequence[int] = (),
+    paced: bool = False,
+    progress: Progress | None = None,
+) -> SimulationTable:
+    """Return the table of a simulation with a Timing for each number of cores in each row.
+
+    The table must come from `simulate` with this hardware and application, and `plans` be those of
+    its rows: what a first touch costs depends on the resident peak. Without `cores`: those of the
+    hardware. `paced`: see Clocks. Raises BadInput for hardware without costs, and if the trace is
+    damaged.
+    """
+    priced(hardware)
+    for number in cores:
+        if number < 1:
+            raise BadInput(f"cores: {number}; expected at least 1")
+    counted = cores or [hardware.cores]
+    with TraceReader(Path(table.trace)) as reader:
+        footer, operations = reader.footer, Operations()
+        followers = []
+        for plan, row in zip(plans, table.rows, strict=True):
+            meter = meter_of(plan, hardware, row.touches.resident_peak if row.touches else 0)
+            simulator = Simulator(plan, listener=Listener(hardware), application=application, meter=meter)
+            clocks = [
+                Clocks(footer.threads, footer.max_blocks, number, paced=paced, wake_ns=hardware.costs.get("wake", 0.0))
+                for number in counted
+            ]
+            followers.append(_Timed(simulator, clocks))
+        feed_chunks(reader, [operations, *followers], "timing", progress, footer.events)
+    rows: list[Simulation] = [
+        msgspec.structs.replace(row, timings=[clocks.timing(operations.count) for clocks in one.clocks])
+        for row, one in zip(table.rows, followers, strict=True)
+    ]
+    return msgspec.structs.replace(table, rows=rows)
