@@ -37,6 +37,16 @@ def test_instructions_are_close_and_ranked(found: Validation) -> None:
     assert one.tau == 1
 
 
+def test_times_of_operations_are_compared(found: Validation) -> None:
+    cells = {(one.quantity, one.design): one for one in found.cells}
+    for design in ("default", "bare"):
+        p99, p999 = (cells[f"{name} of an operation", design] for name in ("p99", "p99.9"))
+        assert 0 < p99.predicted <= p999.predicted
+        assert 0 < p99.measured <= p999.measured
+        assert cells["ns per operation", design].predicted > 0
+    assert not any("threads" in quantity for quantity, _ in cells)
+
+
 def test_the_page_holds_every_point(found: Validation, tmp_path: Path) -> None:
     page = tmp_path / "out.html"
     write_scatter(page, found)

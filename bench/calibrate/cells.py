@@ -16,6 +16,7 @@ from heapsmith.model.memory.application import WRITES
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.cost import Kinds, memory_share, time_kinds
 from heapsmith.model.predict.simulate import Simulation, simulate
+from heapsmith.model.predict.times import timed
 
 
 class Cell(NamedTuple):
@@ -52,14 +53,16 @@ def cells_of(
     libraries: Sequence[Path],
     hardware: Hardware,
     progress: Progress = quiet,
+    *,
+    cores: Sequence[int] = (),
 ) -> list[Cell]:
-    """Simulate the trace under every design, and write its script."""
+    """Simulate the trace under every design, and write its script; with timings on `cores`, if any."""
     facts = write_script(trace, script)
+    plans = [make_plan(design) for design in designs]
     table = simulate(trace, designs, hardware=hardware, application=WRITES, progress=progress)
-    return [
-        Cell(script, facts, make_plan(design), library, row)
-        for design, library, row in zip(designs, libraries, table.rows, strict=True)
-    ]
+    if cores:
+        table = timed(table, plans, hardware, WRITES, cores=cores, progress=progress)
+    return [Cell(script, facts, *each) for each in zip(plans, libraries, table.rows, strict=True)]
 
 
 def time_cells(

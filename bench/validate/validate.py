@@ -14,11 +14,11 @@ from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, time_c
 from heapsmith.bench.calibrate.weather import Timed, Yards
 from heapsmith.bench.common.counts import read_report
 from heapsmith.bench.common.parallel import in_parallel
-from heapsmith.bench.common.rounds import Figure, Progress, quiet
+from heapsmith.bench.common.rounds import Figure, Progress, Stop, interleaved, quiet
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.bench.replay.callgrind import Caches, Counted, replay_counts
-from heapsmith.bench.replay.replay import Replayed, replay_once
+from heapsmith.bench.replay.replay import Replayed, Stamped, replay_once
 from heapsmith.bench.replay.syscalls import memory_calls
 from heapsmith.bench.validate.quality import Comparison, Quality, qualities
 from heapsmith.model.design.design import Design
@@ -35,6 +35,8 @@ SCALE = 0.3
 """Scale of the inputs of recorded programs."""
 
 LEAST_TRACES = 8
+STAMPED = 3
+"""Rounds of replays for each round of replays with stamps."""
 OPERATIONS = 2000
 """With fewer allocations a program's time says nothing."""
 
@@ -89,16 +91,15 @@ def validate(
             yards.core / hardware.fit.get("core_yardstick_ns", yards.core),
             yards.memory / hardware.fit.get("memory_yardstick_ns", yards.memory),
         )
-        ns = [
-            price(one, hardware.costs) * ((1 - share) * speed.core + share * speed.memory)
-            for one, share in zip(timing.spent, timing.shares, strict=True)
-        ]
+        stamped = _stamped(own, rounds, progress)
+        speeds = [(1 - share) * speed.core + share * speed.memory for share in timing.shares]
         cells: list[Comparison] = []
-        measured = zip(subjects, counted, calls, timing.timed, ns, strict=True)
-        for number, (subject, counts, called, timed, own_ns) in enumerate(measured):
+        measured = zip(subjects, counted, calls, timing.timed, stamped, speeds, strict=True)
+        for number, (subject, counts, called, timed, stamps, now) in enumerate(measured):
             progress("compare", number + 1, len(subjects))
             counters = _counters_of(subject.cell, folder / f"stats-{number}.json")
-            cells += _compared(subject, hardware, counters, counts, called, timed, own_ns)
+            cells += _compared(subject, hardware, counters, counts, called, timed)
+            cells += _times(subject, timed, stamps, now)
     return Validation(
         hardware.name,
         speed,
@@ -133,7 +134,8 @@ def _subjects(
     for number, trace in enumerate(traces):
         name = names[number] if names.count(names[number]) == 1 else str(trace)
         progress(f"simulate {name}", number, len(traces))
-        cells = cells_of(trace, folder / f"script-{number}", designs, libraries, hardware)
+        cores = [len(os.sched_getaffinity(0))]
+        cells = cells_of(trace, folder / f"script-{number}", designs, libraries, hardware, cores=cores)
         again = simulate(trace, designs, hardware=as_callgrind(hardware), application=REPLAY)
         for cell, other in zip(cells, again.rows, strict=True):
             assert other.touches is not None
@@ -198,9 +200,8 @@ def _compared(
     counted: Counted | None,
     calls: int | None,
     timed: Timed,
-    ns: float,
 ) -> Iterator[Comparison]:
-    """Compare every quantity of a subject; `ns` is its predicted time."""
+    """Compare every quantity of a subject but its times."""
     facts, plan, simulation = subject.cell.facts, subject.cell.plan, subject.cell.simulation
     operations = facts.operations
     touches = simulation.touches
@@ -223,7 +224,40 @@ def _compared(
         yield cell("instructions per operation", predicted / operations, counted.instructions / operations)
         yield cell("D1 misses", subject.misses.l1_misses, counted.d1_misses)
         yield cell("LL misses", subject.misses.llc_misses, counted.ll_misses)
-    yield cell("ns per operation", ns / operations, timed.ns.median / operations, timed.ns.spread)
     yield over_runs("peak RSS", touches.resident_peak, lambda run: run.peak_rss_bytes - run.start_rss_bytes)
     yield over_runs("average RSS", touches.resident_average, lambda run: run.average_rss_bytes - run.start_rss_bytes)
     yield over_runs("page faults", touches.faults_4k + touches.faults_2m, lambda run: run.minor_faults)
+
+
+def _stamped(cells: Sequence[Cell], rounds: int, progress: Progress) -> list[list[Stamped]]:
+    """The latencies of each cell's operations in replays with stamps, in a third of the rounds."""
+
+    def stamp(entry: int) -> Stamped:
+        cell = cells[entry]
+        found = replay_once(cell.script, Library(cell.plan.design.name, cell.library, ""), latency=True).latency_ns
+        assert found is not None
+        return found
+
+    names = [cell.plan.design.name for cell in cells]
+    return interleaved("stamp operations", names, Stop(max(1, rounds // STAMPED)), stamp, progress).runs
+
+
+def _times(subject: Subject, timed: Timed, stamps: Sequence[Stamped], speed: float) -> Iterator[Comparison]:
+    """Compare the times of a subject: `speed` is the present time of its work to the calibration's.
+
+    Threads' processor time holds what they spend on waiting.
+    """
+    facts, timing = subject.cell.facts, subject.cell.simulation.timings[0]
+
+    def cell(quantity: str, predicted: float, measured: Figure) -> Comparison:
+        name = subject.cell.plan.design.name
+        return Comparison(subject.trace, name, quantity, predicted * speed, measured.median, measured.spread)
+
+    per = 1 / facts.operations
+    own = Figure(timed.ns.minimum * per, timed.ns.median * per, timed.ns.spread)
+    yield cell("ns per operation", timing.cpu_ns * per, own)
+    if facts.threads > 1:
+        wall = Figure.of([run.wall_ns * per for run in timed.runs])
+        yield cell("wall ns per operation of threads", timing.ns_per_op, wall)
+    yield cell("p99 of an operation", timing.latency.p99, Figure.of([stamp.p99 for stamp in stamps]))
+    yield cell("p99.9 of an operation", timing.latency.p999, Figure.of([stamp.p999 for stamp in stamps]))
