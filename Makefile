@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean owner two-level
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev demo test bigcheck conformance soak hardening peers bench hot-paths check generated lint format clean distclean
+.PHONY: help venv dev demo test bigcheck search conformance soak hardening peers bench hot-paths check generated lint format clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ test: dev ## the test suite
 
 bigcheck: dev ## the test suite with its long forms (some hours)
 	$(BIN)/python -m pytest -n 2 -m 'big or not big'
+
+search: dev ## tune against random designs: make search TRACES="a.hst b.hst" DESIGNS=2000
+	$(BIN)/python -m heapsmith.bench.gates.search --designs $(or $(DESIGNS),2000) $(TRACES)
 
 conformance: dev ## library against model: every built-in design on real programs
 	$(BIN)/python -m heapsmith.bench.gates.conformance

@@ -27,6 +27,7 @@ COMPILED_MODEL = (
         "extents",
         "forge",
         "huge_pages",
+        "outcome",
         "kernel",
         "machine_check",
         "real_programs",

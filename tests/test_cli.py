@@ -112,7 +112,7 @@ def test_simulate(call: Call, trace: Path) -> None:
 
 def test_from_trace_to_proved_library(call: Call, trace: Path, tmp_path: Path) -> None:
     design, emitted, library = tmp_path / "tuned.toml", tmp_path / "c", tmp_path / "libtuned.so"
-    assert answer_json(call("tune", trace, "-o", design, "--json"))["design"]["name"] == "tuned"
+    assert answer_json(call("tune", trace, "-o", design, "--simulations", "5", "--json"))["design"]["name"] == "tuned"
     assert answer_json(call("design", "check", design, "--json"))["name"] == "tuned"
     assert "fast.c" in answer_json(call("generate", design, "-o", emitted, "--json"))["files"]
     assert "identical" in call("generate", design, "-o", emitted, "--check").out

@@ -25,7 +25,7 @@ def test_forge(call: Call, tmp_path: Path) -> None:
     out = tmp_path / "my.job"
     out.mkdir()
     (out / "report.json").write_text("stale")
-    answer = call("forge", "-o", out, "--rounds", "2", "--", *COMMAND)
+    answer = call("forge", "-o", out, "--rounds", "2", "--budget", "4s", "--", *COMMAND)
     report = json.loads((out / "report.json").read_text())
     assert answer.status == 0
     assert [line for line in answer.err.splitlines() if line] == [
@@ -47,7 +47,9 @@ def test_forge(call: Call, tmp_path: Path) -> None:
 
 @pytest.mark.big
 def test_forge_as_json(call: Call, tmp_path: Path) -> None:
-    answer = call("forge", "-o", tmp_path, "--rounds", "1", "--name", "tiny", "--json", "--", *COMMAND)
+    answer = call(
+        "forge", "-o", tmp_path, "--rounds", "1", "--budget", "4s", "--name", "tiny", "--json", "--", *COMMAND
+    )
     assert json.loads(answer.out) == json.loads((tmp_path / "report.json").read_text())
     assert json.loads(answer.out)["tuned"]["design"]["name"] == "tiny"
 
@@ -58,7 +60,7 @@ def test_forge_compares_with_the_malloc_that_the_command_has(call: Call, tmp_pat
         [PROGRAMS / "rec_own_malloc.c"], tmp_path / "libown.so", flags=["-O1", "-fno-builtin", "-shared", "-fPIC"]
     )
     main = compile_c([PROGRAMS / "rec_own_main.c", own], tmp_path / "main", flags=["-O1", "-fno-builtin"])
-    answer = call("forge", "-o", tmp_path / "out", "--rounds", "1", "--json", "--", main)
+    answer = call("forge", "-o", tmp_path / "out", "--rounds", "1", "--budget", "4s", "--json", "--", main)
     report = json.loads(answer.out)
     assert [row["library"] for row in report["measured"]["rows"]][:2] == ["glibc", "own (libown.so)"]
     assert [row["library"] for row in report["replayed"]["rows"]][:2] == ["glibc", "libown.so"]

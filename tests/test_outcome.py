@@ -1,46 +1,84 @@
-"""Outcomes: giving pages back takes time, by the call and by the page, so a design that keeps them is preferred."""
+"""Outcomes: averages over the trace's time, ratios to the base, and what a look without caches knows of them."""
 
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
-from traces import trace_of
+from traces import random_trace
 
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.design import load
+from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.release import keep as release_keep
-from heapsmith.model.search.outcome import Outcome, best, outcomes
-from heapsmith.model.search.size_classes import Histogram
+from heapsmith.model.search.outcome import PROCESS_BYTES, Glance, Outcome, combined, ratios
+from heapsmith.model.search.source import Source
+from heapsmith.model.search.workers import Bench, Task, measured
+from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
+DEFAULT = load("default")
 AT_ONCE = release_budget.Params(slab_budget_bytes=0, run_budget_bytes=0, most_budget_bytes=0)
-KEEPS = msgspec.structs.replace(load("default"), name="keeps", run_cache_bytes=0, release=release_keep.Params())
+KEEPS = msgspec.structs.replace(DEFAULT, name="keeps", run_cache_bytes=0, release=release_keep.Params())
 GIVES_BACK = msgspec.structs.replace(KEEPS, name="gives-back", release=AT_ONCE)
-NO_REQUESTS = Histogram(*(np.zeros(1, np.int64) for _ in range(4)), 0, heaps=1, run_ns=10**9)
 
 
-def compared(path: Path, blocks: int, pages: int) -> tuple[Outcome, Outcome]:
-    """Large blocks are allocated and freed, under a design that keeps their pages and under one that does not."""
-    trace = trace_of(path / f"{blocks}-{pages}.hst", [pages * PAGE] * blocks, freed=True)
-    keeps, gives_back = outcomes(trace, [KEEPS, GIVES_BACK], NO_REQUESTS, None, "")
-    return keeps, gives_back
+def rising_and_falling(path: Path, high_ns: int, low_ns: int) -> Path:
+    """A run of 64 pages lives for high_ns; then nothing is live for low_ns; 4,000 events in all."""
+    events = 4000
+    op = [Op.MALLOC, *[Op.MALLOC, Op.FREE] * (events // 4 - 1), Op.FREE, *[Op.MALLOC, Op.FREE] * (events // 4)]
+    half = len(op) // 2
+    block = [0, *[1, 1] * (events // 4 - 1), 0, *[1, 1] * (events // 4)]
+    size = [64 * PAGE, *[16, 0] * (events // 4 - 1), 0, *[16, 0] * (events // 4)]
+    times = [
+        *np.linspace(0, high_ns, half).astype(int),
+        *(high_ns + np.linspace(0, low_ns, len(op) - half).astype(int)),
+    ]
+    none = [0] * len(op)
+    with TraceWriter(path, command=["test"], source="test") as writer:
+        writer.append(Chunk.of(op, none, block, size, none, times))
+    return path
 
 
-@pytest.mark.parametrize(("blocks", "pages"), [(64, 16), (1, 1024), (1, 16)])
-def test_of_equal_memory_the_design_that_keeps_its_pages_is_better(tmp_path: Path, blocks: int, pages: int) -> None:
-    keeps, gives_back = compared(tmp_path, blocks, pages)
-    assert keeps.committed_peak == gives_back.committed_peak
-    assert best(gives_back, [keeps]) == 0
-    assert best(keeps, [gives_back]) is None
+@pytest.mark.parametrize(("high_ns", "low_ns"), [(10**6, 10**6), (9 * 10**6, 10**6), (10**6, 9 * 10**6), (0, 0)])
+def test_averages_are_over_time(tmp_path: Path, high_ns: int, low_ns: int) -> None:
+    source = Source(rising_and_falling(tmp_path / "t.hst", high_ns, low_ns))
+    found = measured(Bench([source], load_hardware()), Task(GIVES_BACK, 0, True))
+    assert isinstance(found, Outcome)
+    share = high_ns / (high_ns + low_ns) if high_ns else 0.5
+    rest = found.committed_peak - 64 * PAGE
+    assert found.committed_average == pytest.approx(rest + 64 * PAGE * share, rel=0.02)
+    assert found.committed_end < 64 * PAGE <= found.committed_peak
+    assert found.run_ns == high_ns + low_ns
 
 
-def test_both_calls_and_pages_take_time(tmp_path: Path) -> None:
-    """The same pages cost more in more calls, and the same calls cost more for more pages."""
+def test_giving_pages_back_takes_time_and_saves_memory(tmp_path: Path) -> None:
+    source = Source(rising_and_falling(tmp_path / "t.hst", 10**6, 10**6))
+    for priced in (True, False):
+        keeps, gives = (measured(Bench([source], load_hardware()), Task(one, 0, priced)) for one in (KEEPS, GIVES_BACK))
+        mine, base = ((one.figures() if isinstance(one, Outcome) else one.figures) for one in (gives, keeps))
+        time, peak, average, end = ratios(mine, base)
+        assert (time > 1, peak, average < 1, end < 1) == (True, 1, True, True)
 
-    def slower(blocks: int, pages: int) -> float:
-        keeps, gives_back = compared(tmp_path, blocks, pages)
-        assert gives_back.slow_operations > keeps.slow_operations
-        return gives_back.slow_share - keeps.slow_share
 
-    assert slower(64, 16) > slower(1, 1024) > slower(1, 16) > 0
+def test_ratios_count_the_process_and_means_the_weights() -> None:
+    base = (10.0, 3 * PROCESS_BYTES, 1 * PROCESS_BYTES, 0)
+    found = ratios((5.0, PROCESS_BYTES, PROCESS_BYTES, PROCESS_BYTES), base)
+    assert found == pytest.approx([0.5, 0.5, 1.0, 2.0])
+    assert combined([found, np.ones(4)], [3, 1]) == pytest.approx(np.array([0.5, 0.5, 1.0, 2.0]) ** 0.75)
+
+
+def test_a_look_without_caches_knows_the_bytes_and_the_order_of_instructions(tmp_path: Path) -> None:
+    source = Source(random_trace(tmp_path / "t.hst", 20_000, 3, max_size=500))
+    bench = Bench([source], load_hardware())
+    none = msgspec.structs.replace(DEFAULT, front=load("bare").front)
+    times = []
+    for design in (DEFAULT, none):
+        whole, glance = measured(bench, Task(design, 0, True)), measured(bench, Task(design, 0, False))
+        assert isinstance(whole, Outcome)
+        assert isinstance(glance, Glance)
+        assert glance.figures[1:] == (whole.committed_peak, whole.committed_average, whole.committed_end)
+        assert sum(glance.fronts.values()) == pytest.approx(1)
+        times.append((glance.figures[0], whole.allocator_ns_per_op))
+    assert times[0][0] < times[1][0]
+    assert times[0][1] < times[1][1]

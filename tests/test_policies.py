@@ -59,7 +59,7 @@ def test_the_better_half_goes_on(huge_blocks: Path) -> None:
         costs = [pull.cost for pull in others if pull.round == number]
         assert costs == sorted(costs)
     assert [pull.stays for pull in others] == [True, True, False, False, True, False]
-    assert {pull.cost for pull in found.pulls if pull.design == "default"} == {3.0}
+    assert {pull.cost for pull in found.pulls if pull.design == "default"} == {1.0}
     again = choose_policies(huge_blocks, base=base, hardware=hardware, name="chosen", arms=4, seed=3)
     assert again == found
 

@@ -22,7 +22,7 @@ from heapsmith.model.design.toml import write_design
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import write_json, write_text
 from heapsmith.model.predict.simulate import simulate
-from heapsmith.model.search.tune import CLASSES, check_arguments, tune
+from heapsmith.model.search.tune import Asked, check_arguments, tune
 from heapsmith.model.trace.stats import trace_info
 
 STEPS = 9
@@ -40,7 +40,7 @@ def forge(
     *,
     base: Design,
     name: str,
-    max_overhead: float,
+    asked: Asked,
     stop: Stop,
     say: Say,
     progress: Progress,
@@ -52,7 +52,7 @@ def forge(
     CheckFailed if the command is killed or library and model differ. The time of `stop` is
     divided (RUNS, REPLAYS, SHARE).
     """
-    check_arguments(base, max_overhead, CLASSES, name)
+    check_arguments(base, asked, name)
     trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
     for stale in ("report.json", "report.md"):
         (out / stale).unlink(missing_ok=True)
@@ -62,7 +62,7 @@ def forge(
     say(2, "; ".join([f"read the trace: {recorded.traces[0].events:,} events", *recorded.warnings()]))
     info = trace_info(trace, progress=progress)
     say(3, f"tune {name} from {base.name}")
-    tuned = tune(trace, base=base, max_overhead=max_overhead, name=name, progress=progress)
+    tuned = tune(trace, base=base, name=name, asked=asked, progress=progress)
     write_design(toml, tuned.design, tuned.reasons)
     say(4, f"simulate {base.name} and {name}")
     simulated = simulate(trace, [base, tuned.design], progress=progress)

@@ -1,4 +1,4 @@
-"""Tables of the model's results: designs on a trace, caches, the search, prediction errors."""
+"""Tables of the model's results: designs on a trace, caches, prediction errors."""
 
 from heapsmith.bench.common.tables import Words
 from heapsmith.bench.common.units import amount, duration
@@ -6,7 +6,6 @@ from heapsmith.bench.validate.validate import Validation
 from heapsmith.model.memory.application import Application
 from heapsmith.model.predict.reuse import ReuseTable
 from heapsmith.model.predict.simulate import Simulation, SimulationTable
-from heapsmith.model.search.tune import Tuned
 
 
 def simulated(table: SimulationTable) -> Words:
@@ -82,32 +81,6 @@ def counters(table: SimulationTable) -> Words:
     rows = [(name, *(f"{sum(row.counters.classes[name]):,}" for row in table.rows)) for name in first.classes]
     rows += [(name, *(f"{row.counters.totals[name]:,}" for row in table.rows)) for name in first.totals]
     return Words("counters", ("counter", *(row.design for row in table.rows)), rows)
-
-
-def tuned(result: Tuned) -> Words:
-    """The designs that the search simulated: the base, one per slab size, and the chosen one."""
-    columns = (
-        *("design", "classes", "slab", "run cache", "committed peak", "internal", "external"),
-        *("slow operations", "superslabs"),
-    )
-    labels = [f", {'kept' if result.kept_base else 'the base'}"]
-    labels += [", chosen" if one == result.after and not result.kept_base else "" for one in result.tried]
-    rows = [
-        (
-            one.name + label,
-            str(one.classes),
-            amount(one.slab_bytes),
-            amount(one.run_cache_bytes),
-            amount(one.committed_peak),
-            f"{one.internal_fragmentation:.1%}",
-            f"{one.external_fragmentation:.1%}",
-            f"{one.slow_operations / one.operations:.2%}",
-            str(one.superslabs),
-        )
-        for label, one in zip(labels, [result.before, *result.tried], strict=True)
-    ]
-    live = amount(result.before.peak_live_bytes)
-    return Words(f"{result.design.name}: fragmentation at the committed peak; {live} live at most", columns, rows)
 
 
 def predicted(found: Validation) -> Words:

@@ -12,7 +12,7 @@ from heapsmith.bench.suite.rows import Row
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import BadInput, CheckFailed
-from heapsmith.model.search.tune import tune
+from heapsmith.model.search.tune import Asked, tune
 
 
 class Tuning(msgspec.Struct, frozen=True):
@@ -44,7 +44,8 @@ def train(row: Row, folder: Path, progress: Progress) -> Tuning:
         training = row.train(folder)
         base = load(DEFAULT)
         name = f"{TUNED}-{row.name}"
-        found = tune(training.trace, base=base, huge_pages=row.touches_all, name=name, progress=progress)
+        asked = Asked(huge_pages=row.touches_all)
+        found = tune(training.trace, base=base, name=name, asked=asked, progress=progress)
     except (BadInput, CheckFailed) as error:
         return Tuning(why_not=str(error).replace(f"{folder}/", ""))
     finally:

@@ -318,7 +318,11 @@ def _gain(small: Option, large: Option) -> float:
     return (small.slow - large.slow) / (large.bytes - small.bytes)
 
 
-def allot(curves: Sequence[Curve], plan: Plan, budget_bytes: int) -> dict[int, Share]:
+Known = dict[tuple[int, Front], list[Option]]
+"""The options of a class's front, by class and front: those of other plans with these curves."""
+
+
+def allot(curves: Sequence[Curve], plan: Plan, budget_bytes: int, known: Known | None = None) -> dict[int, Share]:
     """Return the share of each class that the trace used and that has a front, within the budget.
 
     Each class starts with an option of no bytes. The hull step that saves most per byte comes next.
@@ -328,11 +332,12 @@ def allot(curves: Sequence[Curve], plan: Plan, budget_bytes: int) -> dict[int, S
     step.
     """
     fronts = {row.index: plan.design.front_of(row.size) for row in plan.classes if row.front.capacity}
-    sizes = {
-        cls: options(front, plan.classes[cls].stride, curves[cls])
-        for cls, front in fronts.items()
-        if len(curves[cls].most)
-    }
+    known = {} if known is None else known
+    used = {cls: front for cls, front in fronts.items() if len(curves[cls].most)}
+    for cls, front in used.items():
+        if (cls, front) not in known:
+            known[cls, front] = options(front, plan.classes[cls].stride, curves[cls])
+    sizes = {cls: known[cls, front] for cls, front in used.items()}
     hulls = {cls: lower_hull(of_class) for cls, of_class in sizes.items()}
     chosen = {cls: hull[0] for cls, hull in hulls.items()}
     steps = [(cls, *step) for cls, hull in hulls.items() for step in pairwise(hull)]

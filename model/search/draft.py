@@ -1,4 +1,4 @@
-"""Drafts: a design per slab size and small limit, with the best classes and fronts for a trace."""
+"""Drafts: the best classes for a slab size and small limit, and the best fronts within a budget, for traces."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,10 +11,9 @@ from heapsmith.model.constants import PAGE, first_bytes
 from heapsmith.model.design.choices import Front
 from heapsmith.model.design.design import ClassFront, Design
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.errors import BadInput
 from heapsmith.model.search import size_classes
-from heapsmith.model.search.capacities import Curve, Share, allot
-from heapsmith.model.search.size_classes import PRICE_UNIT, STEP, UNREACHED, Histogram
+from heapsmith.model.search.capacities import Curve, Known, Share, allot
+from heapsmith.model.search.size_classes import PRICE_UNIT, STEP, UNREACHED, Histogram, Rules
 
 SPAN_SLABS = 1 << 24
 """The most slabs of the span of a draft: its tables need address space for each slab."""
@@ -38,18 +37,17 @@ UNSEEN_SHARE = 1e-6
 """The weight of all sizes, as 1/size: it decides only between classes that are otherwise equal."""
 
 
-class Draft(NamedTuple):
-    """A design for a slab size and small limit; shares by class, none before fronts are chosen.
+class Sizes(NamedTuple):
+    """The best classes for a slab size and small limit.
 
     Bytes at the peak: class_bytes is the least that a class must save, last_saves is what the last
     class saves, next_saves is what another class would save.
     """
 
-    design: Design
+    sizes: list[int]
     class_bytes: int
     last_saves: float
     next_saves: float
-    shares: dict[int, Share]
 
 
 def largest_block(base: Design) -> int:
@@ -70,48 +68,22 @@ def request_weights(histogram: Histogram, entries: int, largest_price: int) -> t
     return np.floor(mix * unit).astype(np.int64), unit
 
 
-def drafts(base: Design, histogram: Histogram, max_classes: int, name: str) -> list[Draft]:
-    """Return a draft per slab size and small limit that allows a valid design within `max_classes`.
-
-    The base's small limit comes first. Raises BadInput if no design is valid.
-    """
-    refused = f"max classes: {max_classes} is too few for any slab size"
-    made: dict[tuple[int, int], Draft] = {}
-    for slab_bytes in sorted({*SLAB_BYTES, base.slab_bytes}):
-        for limit in (largest_block(base), *SMALL_LIMITS):
-            draft = _draft(base, histogram, slab_bytes, limit, max_classes, name)
-            if isinstance(draft, Draft):
-                made.setdefault((slab_bytes, draft.design.sizes[-1]), draft)
-            else:
-                refused = draft
-    if not made:
-        raise BadInput(refused)
-    return list(made.values())
-
-
-def _draft(base: Design, histogram: Histogram, slab_bytes: int, limit: int, max_classes: int, name: str) -> Draft | str:
-    """Return the best classes up to `limit` for a slab size, with the base's fronts; or why not."""
-    header_bytes, bias = make_plan(base).header_bytes, make_plan(base).bias
-    largest = min(limit, largest_block(base), (slab_bytes - first_bytes(header_bytes) + header_bytes) // STEP * STEP)
-    weight, unit = request_weights(histogram, largest // base.grain, PRICE_UNIT * slab_bytes)
-    given = size_classes.candidates(weight, base.grain, slab_bytes, header_bytes)
+def best_sizes(histogram: Histogram, rules: Rules, slab_bytes: int, limit: int, max_classes: int) -> Sizes | str:
+    """Return the best classes up to `limit` for a slab size, or why there are none."""
+    header_bytes, grain = rules.header_bytes, rules.grain
+    largest = min(limit, (slab_bytes - first_bytes(header_bytes) + header_bytes) // STEP * STEP)
+    weight, unit = request_weights(histogram, largest // grain, PRICE_UNIT * slab_bytes)
+    given = size_classes.candidates(weight, grain, slab_bytes, header_bytes)
     found = size_classes.search(given, min(max_classes + 1, len(given.sizes)))
     class_bytes = PAGE // 2 * (1 + histogram.heaps)
     count = size_classes.best_count(found.totals[:-1], class_bytes * unit * PRICE_UNIT)
     if count is None:
         fewest = size_classes.fewest_classes(given)
         return f"max classes: {max_classes} is too few for sizes up to {largest}; expected at least {fewest}"
+    bias = header_bytes + rules.tail_bytes
     sizes = [size for size in size_classes.block_sizes(found, count) if size > bias]
-    design = msgspec.structs.replace(
-        base,
-        name=f"{name}-slab-{slab_bytes}-to-{sizes[-1]}",
-        sizes=sizes,
-        slab_bytes=slab_bytes,
-        slab_span_bytes=min(base.slab_span_bytes, slab_bytes * SPAN_SLABS),
-        class_front=_rows(base, {size: _front_for(base, size) for size in sizes}),
-    )
     last_saves, next_saves = (_saving(found.totals, more, unit) for more in (count, count + 1))
-    return design.why_not_valid() or Draft(design, class_bytes, last_saves, next_saves, {})
+    return Sizes(sizes, class_bytes, last_saves, next_saves)
 
 
 def _saving(totals: Ints, count: int, unit: float) -> float:
@@ -121,26 +93,38 @@ def _saving(totals: Ints, count: int, unit: float) -> float:
     return float(totals[count - 1] - totals[count]) / (unit * PRICE_UNIT)
 
 
-def _front_for(base: Design, size: int) -> Front:
-    """Return the front of the base's class that serves blocks of this size."""
-    return base.front_of(next((known for known in base.sizes if known >= size), base.sizes[-1]))
+def with_sizes(design: Design, sizes: list[int], slab_bytes: int) -> Design:
+    """Return the design with these classes; each has the front that served its size before."""
+    return msgspec.structs.replace(
+        design,
+        sizes=sizes,
+        slab_bytes=slab_bytes,
+        superslab_bytes=max(design.superslab_bytes, slab_bytes),
+        slab_span_bytes=min(design.slab_span_bytes, slab_bytes * SPAN_SLABS),
+        class_front=class_rows(design, {size: front_for(design, size) for size in sizes}),
+    )
 
 
-def _rows(base: Design, fronts: dict[int, Front]) -> list[ClassFront]:
-    """Return `class_front` for the sizes with other fronts than the base's, grouped by front."""
+def front_for(design: Design, size: int) -> Front:
+    """Return the front of the design's class that serves blocks of this size."""
+    return design.front_of(next((known for known in design.sizes if known >= size), design.sizes[-1]))
+
+
+def class_rows(design: Design, fronts: dict[int, Front]) -> list[ClassFront]:
+    """Return `class_front` for the sizes with other fronts than the design's, grouped by front."""
     rows: dict[Front, list[int]] = {}
     for size, front in fronts.items():
-        if front != base.front:
+        if front != design.front:
             rows.setdefault(front, []).append(size)
     return [ClassFront(sizes, front) for front, sizes in rows.items()]
 
 
-def with_fronts(draft: Draft, curves: Sequence[Curve], budget_bytes: int) -> Draft:
-    """Return the draft with the front capacities that a budget allows."""
-    shares = allot(curves, make_plan(draft.design), budget_bytes)
+def with_fronts(
+    design: Design, curves: Sequence[Curve], budget_bytes: int, known: Known | None = None
+) -> tuple[Design, dict[int, Share]]:
+    """Return the design with the front capacities that a budget allows, and each class's share."""
+    shares = allot(curves, make_plan(design), budget_bytes, known)
     fronts = {
-        size: shares[cls].front if cls in shares else draft.design.front_of(size)
-        for cls, size in enumerate(draft.design.sizes)
+        size: shares[cls].front if cls in shares else design.front_of(size) for cls, size in enumerate(design.sizes)
     }
-    design = msgspec.structs.replace(draft.design, class_front=_rows(draft.design, fronts))
-    return draft._replace(design=design, shares=shares)
+    return msgspec.structs.replace(design, class_front=class_rows(design, fronts)), shares

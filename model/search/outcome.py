@@ -1,159 +1,144 @@
-"""Outcomes: the simulated results of designs on a trace, and the choice of the best design."""
+"""Outcomes: what a design takes on a trace, the objectives of the search, and their ratios to the base."""
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
-from heapsmith.model.constants import PAGE
-from heapsmith.model.design.design import Design
-from heapsmith.model.predict.simulate import Progress, Simulation, simulate
-from heapsmith.model.search.size_classes import Histogram
+from heapsmith.model.constants import HUGE_PAGE, PAGE
+from heapsmith.model.design.plan import Plan
+from heapsmith.model.heap.simulator import Statistics
+from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.predict.cost import price, time_kinds
+from heapsmith.model.predict.simulate import Simulation
+from heapsmith.model.search.pareto import Floats
+from heapsmith.model.search.source import Source
 
-SLOW_NS, SHARED_SLOW_NS = 100, 400
-"""The approximate cost of a slow operation: in a single thread, and under contention."""
-
-LEAST_OPERATION_NS = 25
-"""The least time of an operation, for traces without real times: no program allocates faster."""
-
-SLOW_SLACK = 0.02
-"""How much more the slow operations of a tuned design may cost, as a share of the run's time."""
-
-TIME_PRICE = 2.0
-"""The percent of memory that a percent of time is worth."""
-
-SLOW_IN_CLASSES = ("refill", "flush", "direct")
-LARGE = (
-    "run_hit",
-    "run_reuse",
-    "run_grow",
-    "run_extend",
-    "run_free",
-    "huge_map",
-    "huge_unmap",
-    "huge_remap",
-    "huge_reuse",
-)
-SLOW_IN_ALL = (*LARGE, "releases")
-"""Counters of the slow operations: takes, flushes and single frees; runs, mappings and releases."""
-
-SLOW_PER_RELEASED_PAGE = 8
-"""The release and the new fault of a page cost about a microsecond."""
+OBJECTIVES = ("time", "peak", "average", "end")
+"""What the search makes small: nanoseconds of the allocator per operation; and bytes at the peak, on
+average over the run, and at its end.
+"""
 
 PROCESS_BYTES = 1 << 20
 """The approximate memory of a process besides its heap; it dwarfs the savings of a tiny heap."""
 
-NEAR_TIE = 0.01
-"""Costs within this distance count as equal for the choice of the smaller run cache."""
+LEAST_OPERATION_NS = 25
+"""The least time of an operation, for traces without real times: no program allocates faster."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """The simulated results of a design on the trace; bytes unless the name says otherwise.
+    """A design on a trace, simulated with caches and pages; bytes unless the name says otherwise.
 
-    The fragmentations are of the committed peak. slow_operations: takes from the store, flushes,
-    single frees to the store, runs and mappings handed out, resized or ended, and releases, with
-    SLOW_PER_RELEASED_PAGE for each page. slow_share: the approximate cost of slow operations and
-    new slabs, as a share of the run's time, run_ns.
+    The averages are over the trace's time, by the points of the time line. The fragmentations are
+    of the committed peak.
     """
 
-    name: str
+    design: str
     hash: str
-    classes: int
-    slab_bytes: int
-    largest_block: int
-    run_cache_bytes: int
+    allocator_ns_per_op: float
+    instructions_per_op: float
+    resident_peak: int
+    resident_average: float
+    resident_end: int
     committed_peak: int
+    committed_average: float
+    committed_end: int
     peak_live_bytes: int
     internal_fragmentation: float
     external_fragmentation: float
     operations: int
-    slow_operations: int
-    slow_share: float
-    superslabs: int
-    acquires: int
-    run_span_bytes: int
     run_ns: int
 
-    def cost(self, before: "Outcome") -> float:
-        """Return memory, as a share of the process under the base, plus time at its price."""
-        memory = (self.committed_peak + PROCESS_BYTES) / (before.committed_peak + PROCESS_BYTES)
-        return memory + TIME_PRICE * self.slow_share
+    def figures(self) -> tuple[float, ...]:
+        """Return the figures of OBJECTIVES."""
+        return self.allocator_ns_per_op, self.resident_peak, self.resident_average, self.resident_end
+
+    def run_share(self) -> float:
+        """Return the allocator's share of the recorded run's time."""
+        return self.allocator_ns_per_op * self.operations / max(self.run_ns, LEAST_OPERATION_NS * self.operations, 1)
 
 
-def outcomes(
-    trace: Path, designs: Sequence[Design], histogram: Histogram, progress: Progress | None, stage: str
-) -> list[Outcome]:
-    """Return the outcome of each design in one pass over `histogram`'s trace; see `simulate`."""
-    table = simulate(trace, designs, progress=progress, stage=stage)
-    slow_ns = SLOW_NS if histogram.heaps < 2 else SHARED_SLOW_NS
-    run_ns = max(histogram.run_ns, LEAST_OPERATION_NS * table.operations, 1)
-    return [
-        _outcome(design, row, table.operations, slow_ns, run_ns)
-        for design, row in zip(designs, table.rows, strict=True)
-    ]
+class Glance(NamedTuple):
+    """A design on a trace without caches: OBJECTIVES by a rough price and by committed bytes."""
+
+    figures: tuple[float, ...]
+    fronts: dict[str, float]
+    """The share of the small allocations that each kind of front serves."""
 
 
-def _outcome(design: Design, simulation: Simulation, operations: int, slow_ns: int, run_ns: int) -> Outcome:
-    of, totals = simulation.counters.classes, simulation.counters.totals
-    peaks = simulation.statistics
-    slow = sum(sum(of[name]) for name in SLOW_IN_CLASSES) + sum(totals[name] for name in SLOW_IN_ALL)
-    slow += SLOW_PER_RELEASED_PAGE * (totals["released_bytes"] // PAGE)
-    acquires = sum(of["acquire"])
+def outcome_of(simulation: Simulation, source: Source, operations: int) -> Outcome:
+    """Return the outcome of a simulation with caches and costs."""
+    assert simulation.price is not None
+    assert simulation.touches is not None
+    statistics, totals = simulation.statistics, simulation.counters.totals
+    peak = statistics.peak_committed
     return Outcome(
-        name=design.name,
+        design=simulation.design,
         hash=simulation.hash,
-        classes=len(design.sizes),
-        slab_bytes=design.slab_bytes,
-        largest_block=design.sizes[-1],
-        run_cache_bytes=design.run_cache_bytes,
+        allocator_ns_per_op=simulation.price.allocator_ns_per_op,
+        instructions_per_op=simulation.price.instructions_per_op,
+        resident_peak=simulation.touches.resident_peak,
+        resident_average=average(statistics, 3, source),
+        resident_end=simulation.touches.resident_bytes,
         committed_peak=simulation.committed_peak,
-        peak_live_bytes=peaks.peak_live.live_bytes,
-        internal_fragmentation=peaks.peak_committed.internal_fragmentation,
-        external_fragmentation=peaks.peak_committed.external_fragmentation,
+        committed_average=average(statistics, 2, source),
+        committed_end=totals["committed"],
+        peak_live_bytes=statistics.peak_live.live_bytes,
+        internal_fragmentation=peak.internal_fragmentation,
+        external_fragmentation=peak.external_fragmentation,
         operations=operations,
-        slow_operations=slow,
-        slow_share=slow_ns / run_ns * (slow + acquires),
-        superslabs=totals["superslabs"],
-        acquires=acquires,
-        run_span_bytes=peaks.run_span_bytes,
-        run_ns=run_ns,
+        run_ns=source.run_ns,
     )
 
 
-def ranked(before: Outcome, tried: Sequence[Outcome]) -> list[int]:
-    """Return the order of outcomes: fit outcomes by cost, then the others by memory."""
-
-    def place(index: int) -> tuple[bool, float]:
-        one = tried[index]
-        return (False, one.cost(before)) if is_fit(before, one) else (True, one.committed_peak)
-
-    return sorted(range(len(tried)), key=place)
-
-
-def best(before: Outcome, tried: Sequence[Outcome]) -> int | None:
-    """Return the fit outcome of the least cost, or None if the base costs no more."""
-    found = ranked(before, tried)[0]
-    is_better = is_fit(before, tried[found]) and tried[found].cost(before) < before.cost(before)
-    return found if is_better else None
+def glance_of(plan_kinds: Sequence[str], simulation: Simulation, source: Source, time_ns: float) -> Glance:
+    """Return what a simulation without caches tells; plan_kinds: the kind of each class's front."""
+    totals, of = simulation.counters.totals, simulation.counters.classes
+    served = [sum(counts) for counts in zip(of["hit0"], of["hit1"], of["refill"], strict=True)]
+    shares: dict[str, float] = {}
+    for kind, count in zip(plan_kinds, served, strict=True):
+        shares[kind] = shares.get(kind, 0.0) + count / max(1, sum(served))
+    committed = average(simulation.statistics, 2, source)
+    return Glance((time_ns, simulation.committed_peak, committed, totals["committed"]), shares)
 
 
-def least_cached(before: Outcome, tried: Sequence[Outcome]) -> int | None:
-    """Return the smallest run cache of near ties with `best`: another run may leave more idle."""
-    found = best(before, tried)
-    if found is None:
-        return None
-    most = tried[found].cost(before) + NEAR_TIE
-    near = [index for index, one in enumerate(tried) if is_fit(before, one) and one.cost(before) <= most]
-    return min(near, key=lambda index: (tried[index].run_cache_bytes, tried[index].cost(before)))
+def rough_ns(plan: Plan, simulation: Simulation, hardware: Hardware, operations: int) -> float:
+    """Return nanoseconds per operation of the instructions, system calls, atomics and page faults.
+
+    Without caches no misses are known. A page of committed bytes faults once, and once more each
+    time that it was released; memory beyond the design's bounds for small pages lies on huge pages.
+    """
+    spent = time_kinds(plan, simulation, hardware.instructions, operations)
+    own = {name: count for name, count in spent.items() if not name.startswith("replay.")}
+    totals, committed = simulation.counters.totals, simulation.committed_peak
+    huge = 0
+    if plan.thp_asked:
+        slabs = totals["superslabs"] * plan.superslab_bytes
+        huge = max(0, slabs - plan.thp_slabs_from_bytes)
+        huge += max(0, simulation.statistics.run_span_bytes - plan.thp_runs_from_bytes)
+    huge = min(huge, committed)
+    own["fault.4k"] = (committed - huge + totals["released_bytes"]) / PAGE
+    own["fault.2m"] = huge / HUGE_PAGE
+    return price(own, hardware.costs) / max(1, operations)
 
 
-def is_fit(before: Outcome, outcome: Outcome) -> bool:
-    """Return whether an outcome commits no more than the base and is not much slower."""
-    is_slower = outcome.slow_share > before.slow_share + SLOW_SLACK
-    return outcome.committed_peak <= before.committed_peak and not is_slower
+def average(statistics: Statistics, field: int, source: Source) -> float:
+    """Return a field of the time line on average over the trace's time, or over its events."""
+    line = np.array(statistics.timeline, np.int64).reshape(-1, 4)
+    if len(line) == 0:
+        return 0.0
+    weights = source.spans(line[:, 0])
+    return float(np.average(line[:, field], weights=weights))
 
 
-def by_slab(before: Outcome, tried: Sequence[Outcome]) -> list[Outcome]:
-    """Return the best outcome of each slab size; without a fit outcome, the least committed."""
-    first = [tried[index] for index in reversed(ranked(before, tried))]
-    return [one for _, one in sorted({one.slab_bytes: one for one in first}.items())]
+def ratios(figures: Sequence[float], base: Sequence[float]) -> Floats:
+    """Return OBJECTIVES in parts of the base's; bytes are those of heap and process."""
+    found, known = np.array(figures, np.float64), np.array(base, np.float64)
+    rest = np.array([1e-9, *[float(PROCESS_BYTES)] * (len(found) - 1)])
+    return np.asarray((found + rest) / (known + rest))
+
+
+def combined(rows: Sequence[Floats], weights: Sequence[float]) -> Floats:
+    """Return the weighted geometric means of ratios on several traces."""
+    return np.asarray(np.exp(np.average(np.log(np.array(rows)), axis=0, weights=weights)))

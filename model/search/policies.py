@@ -19,7 +19,8 @@ from heapsmith.model.design.toml import Reason
 from heapsmith.model.errors import BadInput, printable
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.simulate import Follower, Operations, Progress, feed_chunks, simulation, warmed
-from heapsmith.model.search.outcome import PROCESS_BYTES, TIME_PRICE
+from heapsmith.model.search.choice import scores
+from heapsmith.model.search.outcome import OBJECTIVES, ratios
 from heapsmith.model.trace.reader import TraceReader
 
 ARMS = 16
@@ -45,8 +46,8 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 class Pull(msgspec.Struct, frozen=True):
     """A design on a slice of the trace; bytes unless the name says otherwise.
 
-    cost: of the trace up to the slice's end, memory plus time at its price, in parts of the base's
-    (Outcome.cost). stays: whether the design goes on to the next slice.
+    cost: of the trace up to the slice's end, time and memory in parts of the base's (choice.scores).
+    stays: whether the design goes on to the next slice.
     """
 
     round: int
@@ -74,21 +75,25 @@ class Arm:
     """A design with its simulation up to the end of the last slice."""
 
     def __init__(self, design: Design, fields: dict[str, Any], hardware: Hardware) -> None:
-        self.design, self.fields, self.hardware = design, fields, hardware
+        self.design, self.fields, self._hardware = design, fields, hardware
         self.simulator = warmed(design, hardware)
-        self.ns, self.peak = 0.0, 0
+        self.figures = (0.0,) * len(OBJECTIVES)
+        self.peak = 0
 
     def measure(self, operations: int) -> float:
-        """Take time and memory up to here, after `operations` in all; return the slice's time."""
-        found = simulation(self.simulator, operations, self.hardware)
+        """Take over what the simulation has found so far; return the allocator's time of the last slice."""
+        found = simulation(self.simulator, operations, self._hardware)
         assert found.price is not None
-        before, self.ns, self.peak = self.ns, found.price.allocator_ns_per_op * operations, found.committed_peak
-        return self.ns - before
+        assert found.touches is not None
+        before, memory = self.figures[0], found.touches
+        ns = found.price.allocator_ns_per_op * operations
+        self.figures = (ns, memory.resident_peak, memory.resident_average, memory.resident_bytes)
+        self.peak = found.committed_peak
+        return ns - before
 
     def cost(self, base: "Arm") -> float:
-        """Return memory, as a share of the process under the base, plus time at its price."""
-        memory = (self.peak + PROCESS_BYTES) / (base.peak + PROCESS_BYTES)
-        return memory + TIME_PRICE * self.ns / max(1.0, base.ns)
+        """Return the score of OBJECTIVES, balanced: a weighted geometric mean of ratios to the base."""
+        return float(scores(ratios(self.figures, base.figures)[None], "balanced")[0])
 
 
 def choose_policies(
@@ -144,12 +149,12 @@ def _why(best: Arm, reference: Arm, arms: int, seed: int) -> Reason:
         why = f"The base, because none of {arms} designs drawn by seed {seed} costs less on the whole trace."
         return Reason("policies", "base", why)
     fields = ", ".join(f"{field} = {value}" for field, value in best.fields.items())
+    ms, before = best.figures[0] / 1e6, reference.figures[0] / 1e6
     why = (
-        f"The cheapest of {arms} designs drawn by seed {seed}: {fields}. The allocator takes {best.ns / 1e6:.2f} ms "
-        f"instead of {reference.ns / 1e6:.2f}, and {best.peak:,} bytes are committed at the peak instead of "
-        f"{reference.peak:,}."
+        f"The cheapest of {arms} designs drawn by seed {seed}: {fields}. The allocator takes {ms:.2f} ms instead of "
+        f"{before:.2f}, and {best.peak:,} bytes are committed at the peak instead of {reference.peak:,}."
     )
-    return Reason("policies", best.design.name, why, {"cost": best.cost(reference), "cost_of_base": 1 + TIME_PRICE})
+    return Reason("policies", best.design.name, why, {"cost": best.cost(reference)})
 
 
 def draw(base: Design, arms: int, seed: int, name: str) -> list[tuple[Design, dict[str, Any]]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from heapsmith.model.compile.kernel import Arrays, Ints, Records, compiled, kernel, one_record, record_type
 from heapsmith.model.constants import PAGE, first_bytes
-from heapsmith.model.design.plan import Plan
+from heapsmith.model.design.design import Design
 from heapsmith.model.trace.events import Columns
 from heapsmith.model.trace.reader import Chunk, Op
 
@@ -39,13 +39,26 @@ UNREACHED = 1 << 62
 _compiled = cache(compiled)
 
 
+class Rules(NamedTuple):
+    """What decides which block a request needs: the grain, and bytes before and behind a block."""
+
+    grain: int
+    header_bytes: int
+    tail_bytes: int
+
+    @staticmethod
+    def of(design: Design) -> "Rules":
+        """Return the rules of a design."""
+        return Rules(design.grain, design.row("classifier").HEADER_BYTES, design.row("hardening").TAIL_BYTES)
+
+
 class Histogram(NamedTuple):
     """The requests of a trace. Entry e of the arrays is for requests that need a block of e * grain
     bytes; the last entry is for all requests above the largest class.
 
     live, asked: blocks and requested bytes at the peak of requested bytes; most: the most live
     blocks of an entry; allocations: in the whole trace, with reallocs to another entry; heaps: the
-    most threads at once with small blocks of their own; run_ns: from the first event to the last.
+    most threads at once with small blocks of their own.
     """
 
     live: Ints
@@ -54,7 +67,6 @@ class Histogram(NamedTuple):
     allocations: Ints
     peak_live_bytes: int
     heaps: int
-    run_ns: int
 
 
 ENTRY = record_type(
@@ -152,16 +164,16 @@ def _count(state: _State) -> None:
 
 
 class Demand:
-    """Counts the requests of a trace in one pass, under a plan's rules, for blocks up to `largest`.
+    """Counts the requests of a trace in one pass, under a design's rules, for blocks up to `largest`.
 
     The state at the peak is the current state without the changes since the peak. So Demand
     remembers only the entries that changed since the last peak, and forgets them at the next peak.
     """
 
-    def __init__(self, plan: Plan, largest: int, threads: int, max_blocks: int) -> None:
-        large = largest // plan.grain + 1
+    def __init__(self, of: Rules, largest: int, threads: int, max_blocks: int) -> None:
+        large = largest // of.grain + 1
         counters = ("live_bytes", "peak_bytes", "heaps", "peak_heaps", "changes")
-        rules = {name: getattr(plan, name) for name in ("grain", "header_bytes", "tail_bytes")} | {"large": large}
+        rules = of._asdict() | {"large": large}
         self._state = _State(
             entries=np.zeros(large + 1, ENTRY),
             changed=np.zeros(large + 1, np.int64),
@@ -169,14 +181,11 @@ class Demand:
             active=np.zeros(threads, np.int64),
             scalars=one_record(**rules, **dict.fromkeys(counters, 0)),
         )
-        self._span: tuple[int, int] | None = None
 
     def feed(self, chunk: Chunk) -> None:
         """Count the events of the next chunk."""
         self._state.follow(chunk)
         _compiled(_count)(self._state)
-        if len(chunk.op):
-            self._span = (self._span[0] if self._span else int(chunk.time_ns[0]), int(chunk.time_ns[-1]))
 
     def histogram(self) -> Histogram:
         """Return the requests of all chunks so far."""
@@ -188,7 +197,6 @@ class Demand:
             allocations=entries["allocations"].copy(),
             peak_live_bytes=state.peak_bytes,
             heaps=state.peak_heaps,
-            run_ns=self._span[1] - self._span[0] if self._span else 0,
         )
 
 

@@ -1,158 +1,274 @@
-"""The search: classes, fronts, slab size and run cache for a trace, with reasons."""
+"""The search for the best design for traces: the front, the choice, and what each of its choices is worth."""
 
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
 from heapsmith.model.design.design import MAX_CLASSES, Design
-from heapsmith.model.design.plan import make_plan
 from heapsmith.model.design.toml import Reason
-from heapsmith.model.errors import BadInput, printable
-from heapsmith.model.predict.simulate import Progress, feed_all
+from heapsmith.model.errors import BadInput, CheckFailed, printable
+from heapsmith.model.memory.hardware import Hardware, load_hardware
+from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.search import reasons
-from heapsmith.model.search.capacities import CapacityPass, Curve
-from heapsmith.model.search.draft import Draft, drafts, largest_block, with_fronts
-from heapsmith.model.search.huge_pages import cost_with_touches, page_variants, why_pages
-from heapsmith.model.search.outcome import Outcome, by_slab, least_cached, outcomes, ranked
-from heapsmith.model.search.size_classes import Demand, Histogram
-from heapsmith.model.trace.reader import TraceReader
+from heapsmith.model.search.choice import Favour, Limits, chosen, scores
+from heapsmith.model.search.evaluate import Evaluator, Spent
+from heapsmith.model.search.exact import Exact
+from heapsmith.model.search.explore import Budget, Explorer, Known
+from heapsmith.model.search.outcome import OBJECTIVES, Outcome, ratios
+from heapsmith.model.search.pareto import Floats
+from heapsmith.model.search.source import Source
+from heapsmith.model.search.workers import Bench
+from heapsmith.model.search.worth import Worth, simplest
 
 CLASSES = 48
 """Size classes at most, unless the caller says otherwise."""
 
-BUDGETS = (1.0, 0.25, 0.0625)
-"""Budgets for the fronts, as parts of the largest; slab sizes are compared with the first."""
+SECONDS = 20.0
+"""The default budget for a trace of a million events; it grows with the root of their number."""
 
-FINALISTS = 2
-"""The number of shapes whose fronts and run caches are searched."""
+LEAST_SECONDS, MOST_SECONDS = 3.0, 120.0
 
-RUN_CACHES = (0, 65_536, 262_144)
-"""Bytes of run caches to try besides the base's."""
+
+class Asked(NamedTuple):
+    """What a user asks of the search. seconds: its wall time, None: by the trace's length;
+    simulations: the most designs simulated with caches, in place of the time.
+
+    max_overhead: the most bytes of idle blocks in fronts by the exact choice of capacities, as a
+    fraction of the peak live bytes. huge_pages: the program touches all that it asks for, so that
+    huge pages and populated pages are considered. patient: Ctrl-C ends the search with the best so
+    far. resume: begin with the outcomes of earlier searches.
+    """
+
+    favour: Favour = "balanced"
+    limits: Limits = Limits()
+    max_overhead: float = 1.0
+    max_classes: int = CLASSES
+    huge_pages: bool = False
+    seconds: float | None = None
+    simulations: int | None = None
+    seed: int = 1
+    resume: bool = False
+    patient: bool = False
+    jobs: int | None = None
+
+
+USUAL = Asked()
+
+
+class OnTrace(msgspec.Struct, frozen=True):
+    """The base and the choice on a trace; held_out: the search did not see the trace.
+
+    ratios: of OBJECTIVES to the base. regret: how much worse the choice's score is than that of the
+    best known design for this trace alone, 0.02 for 2 %; None for a trace that was held out.
+    """
+
+    trace: str
+    weight: float
+    held_out: bool
+    before: Outcome
+    after: Outcome
+    ratios: dict[str, float]
+    regret: float | None
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A design of the front: its ratios of OBJECTIVES to the base, and its score by the favour."""
+
+    design: Design
+    hash: str
+    ratios: dict[str, float]
+    score: float
 
 
 class Tuned(msgspec.Struct, frozen=True):
-    """The better of tuned design and base, with reasons and outcomes: before, after, by slab."""
+    """The choice and the front, the best score first; before and after: on the first trace.
+
+    The choice is in the front, although a design with a choice that is worth next to nothing may
+    be better by so little. interrupted: Ctrl-C ended the search.
+    """
 
     design: Design
     kept_base: bool
+    favour: Favour
     reasons: list[Reason]
+    worth: list[Worth]
     before: Outcome
     after: Outcome
-    tried: list[Outcome]
+    traces: list[OnTrace]
+    front: list[Member]
+    spent: Spent
+    seed: int
+    interrupted: bool
 
 
 def tune(
-    trace: Path,
+    trace: Path | Sequence[tuple[Path, float]],
     *,
     base: Design,
-    max_overhead: float = 1.0,
-    max_classes: int = CLASSES,
-    huge_pages: bool = False,
     name: str,
+    asked: Asked = USUAL,
+    hold_out: Sequence[Path] = (),
+    hardware: Hardware | None = None,
     progress: Progress | None = None,
 ) -> Tuned:
-    """Return the cheapest design for this trace with the policies of `base`, or the base.
+    """Return the design of least predicted time and memory for a trace, or for several with weights.
 
-    max_overhead: the most bytes of idle blocks in fronts, as a fraction of the trace's peak live
-    bytes. max_classes: the most size classes. huge_pages: the program touches all that it asks for,
-    so that the spans may lie on huge pages. Reads the trace four times, with huge_pages five times,
-    in constant memory. Raises BadInput for arguments out of range, and for a trace that is damaged
-    or has no allocation.
+    The objectives are time and resident bytes, priced on `hardware` (default: the built-in
+    machine). With `asked.simulations` the result depends only on the arguments. Raises BadInput for
+    arguments out of range, hardware without costs, and a trace that is damaged or has no allocation.
     """
-    check_arguments(base, max_overhead, max_classes, name)
-    histogram = _demand(trace, base, progress)
-    shaped = drafts(base, histogram, max_classes, name)
-    curves = _curves(trace, shaped, histogram, progress)
-    budget_bytes = int(max_overhead * histogram.peak_live_bytes)
-    made = [with_fronts(*of, budget_bytes) for of in zip(shaped, curves, strict=True)]
-    designs = [base, *(draft.design for draft in made)]
-    before, *tried = outcomes(trace, designs, histogram, progress, "simulating shapes")
-    found = ranked(before, tried)[:FINALISTS]
-    variants = [one for index in found for one in _variants(shaped[index], curves[index], budget_bytes)]
-    varied = outcomes(trace, [one.design for one in variants], histogram, progress, "simulating caches")
-    last = least_cached(before, varied)
-    slabs = by_slab(before, [*tried, *varied])
-    if last is None:
-        kept = msgspec.structs.replace(base, name=name)
-        tuned = Tuned(kept, True, [reasons.why_base(base, before, slabs)], before, before, slabs)
-    else:
-        draft, after = variants[last], varied[last]
-        slabs = [after if one.slab_bytes == after.slab_bytes else one for one in slabs]
-        design = msgspec.structs.replace(draft.design, name=name, about=_about(trace, base))
-        given = [
-            reasons.why_design(trace, base, histogram, before, after),
-            reasons.why_budget(draft, histogram, max_overhead),
-            reasons.why_slab(after, slabs),
-            *reasons.why_run_cache(base, before, after, varied),
-            *reasons.why_classes(draft, histogram, max_classes),
-            *reasons.why_fronts(draft),
-        ]
-        tuned = Tuned(design, False, given, before, after, slabs)
-    return _on_huge_pages(tuned, trace, base, histogram, progress) if huge_pages else tuned
-
-
-def _about(trace: Path, base: Design) -> str:
-    return f"Tuned for {printable(trace.name)} from {base.name}"
-
-
-def _on_huge_pages(tuned: Tuned, trace: Path, base: Design, histogram: Histogram, progress: Progress | None) -> Tuned:
-    """Return the tuned design with its spans on huge pages if that costs less, else as it is."""
-    designs = [tuned.design, *page_variants(tuned.design)]
-    if len(designs) == 1:
-        return tuned
-    found = [tuned.after, *outcomes(trace, designs[1:], histogram, progress, "simulating huge pages")]
-    design, after = min(
-        zip(designs, found, strict=True), key=lambda one: cost_with_touches(one[0], one[1], tuned.before)
+    check_arguments(base, asked, name)
+    machine = hardware or load_hardware()
+    if not machine.costs:
+        raise BadInput(f"machine {machine.name}: it has no costs; expected a file that calibrate wrote, or default")
+    begin = time.monotonic()
+    given = [(trace, 1.0)] if isinstance(trace, Path) else trace
+    sources, held = [Source(*one) for one in given], [Source(path) for path in hold_out]
+    base = msgspec.structs.replace(base, name=name)
+    evaluator = Evaluator(Bench(sources, machine), base, resume=asked.resume, jobs=asked.jobs, progress=progress)
+    exact = Exact(sources, base, asked.max_classes, asked.max_overhead)
+    with evaluator.workers:
+        explorer = Explorer(evaluator, exact, favour=asked.favour, huge_pages=asked.huge_pages, seed=asked.seed)
+        known = explorer.known[base.hash()].outcomes
+        explorer.limits = asked.limits.ratios(known, huge_pages=asked.huge_pages)
+        interrupted = False
+        try:
+            explorer.search(Budget(_until(begin, asked, sources), asked.simulations))
+        except KeyboardInterrupt:
+            if not asked.patient:
+                raise
+            interrupted = True
+            evaluator.workers.stop()
+        found, worth = simplest(_choice(explorer, asked), base, explorer.price)
+        evaluator.write()
+    design = found.design
+    if design.hash() != base.hash():
+        design = msgspec.structs.replace(design, about=_about(sources, base))
+    traces = [*_on_traces(explorer, found, asked), *_held_out(held, machine, base, design, asked, progress)]
+    return Tuned(
+        design=design,
+        kept_base=design.hash() == base.hash(),
+        favour=asked.favour,
+        reasons=_reasons(explorer, exact, design, asked, found, worth),
+        worth=worth,
+        before=explorer.known[base.hash()].outcomes[0],
+        after=found.outcomes[0],
+        traces=traces,
+        front=_members(explorer, found, asked.favour),
+        spent=evaluator.spent,
+        seed=asked.seed,
+        interrupted=interrupted,
     )
-    if design is tuned.design:
-        return tuned
-    after = msgspec.structs.replace(after, name=tuned.after.name)
-    tried = [after if one == tuned.after else one for one in tuned.tried]
-    given = [
-        reasons.why_design(trace, base, histogram, tuned.before, after),
-        *tuned.reasons[1:],
-        why_pages(design, after, tuned.design, tuned.after),
+
+
+def _reasons(
+    explorer: Explorer, exact: Exact, design: Design, asked: Asked, found: Known, worth: Sequence[Worth]
+) -> list[Reason]:
+    """Return why the design is what it is, each field's reason by its name."""
+    base = explorer.known[explorer.base.hash()]
+    if found is base:
+        return [reasons.why_base(base.design, len(explorer.known))]
+    return [
+        reasons.why_design(explorer.sources, base.design, base.outcomes[0], found.outcomes[0]),
+        *reasons.why_choices(worth),
+        *reasons.why_classes(design, exact, asked.max_classes),
+        *reasons.why_fronts(design, exact),
     ]
-    design = msgspec.structs.replace(design, about=_about(trace, base))
-    return Tuned(design, False, given, tuned.before, after, tried)
 
 
-def _variants(draft: Draft, curves: list[Curve], budget_bytes: int) -> list[Draft]:
-    """Return the draft with each budget for its fronts and each run cache, without duplicates."""
-    caches = sorted({*RUN_CACHES, draft.design.run_cache_bytes})
-    made: dict[str, Draft] = {}
-    for part in BUDGETS:
-        fronts = with_fronts(draft, curves, int(part * budget_bytes))
-        for cache in caches:
-            found = fronts._replace(design=msgspec.structs.replace(fronts.design, run_cache_bytes=cache))
-            made.setdefault(found.design.hash(), found)
-    return list(made.values())
-
-
-def check_arguments(base: Design, max_overhead: float, max_classes: int, name: str) -> None:
+def check_arguments(base: Design, asked: Asked, name: str) -> None:
     """Raise BadInput for arguments that `tune` refuses whatever the trace."""
-    if not 0 < max_overhead <= 1:
-        raise BadInput(f"max overhead: {max_overhead} is no fraction of peak live bytes; expected above 0, at most 1")
-    if not 1 <= max_classes <= MAX_CLASSES:
-        raise BadInput(f"max classes: {max_classes} is out of range; expected 1 to {MAX_CLASSES}")
+    if not 0 < asked.max_overhead <= 1:
+        raise BadInput(
+            f"max overhead: {asked.max_overhead} is no fraction of peak live bytes; expected above 0, at most 1"
+        )
+    if not 1 <= asked.max_classes <= MAX_CLASSES:
+        raise BadInput(f"max classes: {asked.max_classes} is out of range; expected 1 to {MAX_CLASSES}")
+    if asked.simulations is not None and asked.simulations < 2:
+        raise BadInput(f"simulations: {asked.simulations}; expected 2 or more: the base is one")
+    if asked.seconds is not None and not 0 < asked.seconds <= 86_400:
+        raise BadInput(f"budget: {asked.seconds} s; expected above 0, at most a day")
     if reason := msgspec.structs.replace(base, name=name).why_not_valid():
         raise BadInput(reason)
 
 
-def _demand(trace: Path, base: Design, progress: Progress | None) -> Histogram:
-    with TraceReader(trace) as reader:
-        demand = Demand(make_plan(base), largest_block(base), reader.footer.threads, reader.footer.max_blocks)
-        feed_all(reader, [demand], "counting requests", progress)
-    histogram = demand.histogram()
-    if not histogram.allocations.any():
-        raise BadInput(f"{trace}: no allocation to tune for")
-    return histogram
+def _until(begin: float, asked: Asked, sources: Sequence[Source]) -> float | None:
+    """Return when the search ends by the clock, or None if the number of simulations ends it."""
+    if asked.simulations is not None and asked.seconds is None:
+        return None
+    events = sum(source.events for source in sources)
+    usual = min(MOST_SECONDS, max(LEAST_SECONDS, SECONDS * (events / 1e6) ** 0.5))
+    return begin + (usual if asked.seconds is None else asked.seconds)
 
 
-def _curves(trace: Path, drafts: list[Draft], histogram: Histogram, progress: Progress | None) -> list[list[Curve]]:
-    """Return the misses of each draft's classes over all capacities, in one pass over the trace."""
-    with TraceReader(trace) as reader:
-        room = (histogram.heaps, reader.footer.threads, reader.footer.max_blocks)
-        passes = [CapacityPass(make_plan(draft.design), *room) for draft in drafts]
-        feed_all(reader, passes, "following every capacity", progress)
-    return [one.curves() for one in passes]
+def _about(sources: Sequence[Source], base: Design) -> str:
+    names = [printable(source.path.name) for source in sources]
+    return f"Tuned for {names[0]}{f' and {len(names) - 1} more' if names[1:] else ''} from {base.name}"
+
+
+def _choice(explorer: Explorer, asked: Asked) -> Known:
+    """Return the design of the least score within the limits; CheckFailed if none is within them."""
+    every = list(explorer.known.values())
+    index = chosen(np.array([one.ratios for one in every]), explorer.limits, asked.favour)
+    if index is None:
+        points = np.array([one.ratios for one in every])
+        least = np.min(points[:, :2], axis=0)
+        raise CheckFailed(
+            f"no design within the limits: of {len(every)} simulated designs the fastest takes {least[0]:.3f}x of the "
+            f"base's time, and the leanest {least[1]:.3f}x of its peak"
+        )
+    return every[index]
+
+
+def _named(points: Floats) -> dict[str, float]:
+    return dict(zip(OBJECTIVES, points.tolist(), strict=True))
+
+
+def _on_traces(explorer: Explorer, found: Known, asked: Asked) -> Iterator[OnTrace]:
+    """Yield the choice on each trace, with its regret against the best known design for that trace."""
+    base = explorer.known[explorer.base.hash()]
+    for index, source in enumerate(explorer.sources):
+        known = [
+            ratios(one.outcomes[index].figures(), base.outcomes[index].figures()) for one in explorer.known.values()
+        ]
+        points = np.array(known)
+        alone = chosen(points, asked.limits.ratios([base.outcomes[index]], huge_pages=asked.huge_pages), asked.favour)
+        here = ratios(found.outcomes[index].figures(), base.outcomes[index].figures())
+        least = scores(points[[alone]], asked.favour)[0] if alone is not None else 1.0
+        regret = float(scores(here[None], asked.favour)[0] / least - 1)
+        yield OnTrace(
+            *(source.path.name, source.weight, False, base.outcomes[index], found.outcomes[index]),
+            *(_named(here), regret),
+        )
+
+
+def _held_out(
+    held: Sequence[Source], machine: Hardware, base: Design, design: Design, asked: Asked, progress: Progress | None
+) -> Iterator[OnTrace]:
+    """Yield the choice on traces that the search did not see."""
+    if not held:
+        return
+    evaluator = Evaluator(Bench(held, machine), base, resume=asked.resume, jobs=asked.jobs, progress=progress)
+    with evaluator.workers:
+        befores, afters = evaluator.priced([base, design], "held out")
+    evaluator.write()
+    for source, before, after in zip(held, befores, afters, strict=True):
+        here = _named(ratios(after.figures(), before.figures()))
+        yield OnTrace(source.path.name, source.weight, True, before, after, here, None)
+
+
+def _members(explorer: Explorer, found: Known, favour: Favour) -> list[Member]:
+    """Return the front and the choice, the best score first."""
+    front = explorer.front()
+    if all(one.design.hash() != found.design.hash() for one in front):
+        front.append(found)
+    merit = scores(np.array([one.ratios for one in front]), favour).tolist()
+    members = [
+        Member(one.design, one.design.hash(), _named(one.ratios), score)
+        for one, score in zip(front, merit, strict=True)
+    ]
+    return sorted(members, key=lambda one: one.score)

@@ -63,6 +63,46 @@ Cmd = Annotated[
     list[str], typer.Argument(metavar="CMD", help="The program and its arguments, after --.", show_default=False)
 ]
 Trace = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace (.hst).", show_default=False)]
+WeightedTraces = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="TRACE[:WEIGHT]...", help="Traces (.hst). A trace of weight 3 counts as three.", show_default=False
+    ),
+]
+Favour = Annotated[
+    Literal["balanced", "time", "memory"],
+    typer.Option(metavar="balanced|time|memory", help="What counts most among designs that none beats in all."),
+]
+MaxTime = Annotated[
+    str | None,
+    typer.Option(metavar="FACTOR", help="The most time in the allocator, of the base's: 1.05x.", show_default="1.01x"),
+]
+MaxRss = Annotated[
+    str | None,
+    typer.Option(
+        "--max-rss",
+        metavar="BYTES|FACTOR",
+        help="The most bytes of the heap resident at the peak (200M), or a factor of the base's (0.9x).",
+        show_default="1.01x",
+    ),
+]
+HoldOut = Annotated[
+    list[Path] | None,
+    typer.Option("--hold-out", metavar="TRACE", help="A trace to print the design's figures for; repeat it."),
+]
+Budget = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Time to search: 90s or 2m.",
+        show_default="20s for a million events, a minute for ten million",
+    ),
+]
+Simulations = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=2, help="Designs to simulate with caches, in place of a time: repeats exactly."),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Take up the simulations of earlier searches on these traces.")]
 Name = Annotated[
     str, typer.Argument(metavar="DESIGN", help="A built-in design or a design file.", autocompletion=designs)
 ]
@@ -188,6 +228,33 @@ def core_counts(cores: str | None) -> list[int]:
     return [int(word) for word in words]
 
 
+def weighted(text: str) -> tuple[Path, float]:
+    """The trace and the weight of TRACE[:WEIGHT]; BadInput for a weight that is no number above 0."""
+    path, colon, weight = text.rpartition(":")
+    if not colon or Path(text).exists():
+        return Path(text), 1.0
+    try:
+        number = float(weight)
+    except ValueError:
+        number = 0.0
+    if not 0 < number <= 1e6:
+        raise BadInput(f"{text}: {weight!r} is no weight; expected a number above 0, at most a million")
+    return Path(path), number
+
+
+def seconds(option: str, text: str) -> float:
+    """The seconds of a time like 90s or 2m; BadInput for any other text, and for no time."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", text)
+    if found is None or float(found[1]) == 0:
+        raise BadInput(f"{option} {text}: expected a time such as 60s, 5m or 1h")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def budget(text: str | None) -> float | None:
+    """The seconds of --budget, None without it."""
+    return None if text is None else seconds("--budget", text)
+
+
 def command_words(words: list[str]) -> list[str]:
     """CMD without the `--` before it; BadInput if CMD is empty, or if there is no such program."""
     command = words[1:] if words[:1] == ["--"] else words
@@ -211,10 +278,7 @@ def stop(rounds: int | None, time: str | None, default_s: float) -> "Stop":
         return Stop(rounds)
     if time is None:
         return Stop(limit_s=default_s)
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", time)
-    if found is None or float(found[1]) == 0:
-        raise BadInput(f"--time {time}: expected a time such as 60s, 5m or 1h")
-    return Stop(limit_s=float(found[1]) * UNITS[found[2]])
+    return Stop(limit_s=seconds("--time", time))
 
 
 def trace_files(paths: list[Path]) -> list[Path]:

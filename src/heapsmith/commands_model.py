@@ -89,35 +89,71 @@ def reuse(
     show.emit_json(found) if json else results.reused(found)
 
 
-@app.command(epilog=take.example("tune py.hst -o tuned.toml", "tune py.hst -o tuned.toml --max-overhead 0.02"))
+@app.command(
+    epilog=take.example(
+        "tune py.hst -o tuned.toml",
+        "tune py.hst -o tuned.toml --favour memory --max-time 1.0x",
+        "tune a.hst b.hst:3 --hold-out c.hst -o tuned.toml --budget 2m --resume",
+    )
+)
 def tune(
-    trace: take.Trace,
+    traces: take.WeightedTraces,
     out: take.OutFile,
     base: take.Base = "default",
+    favour: take.Favour = "balanced",
+    max_time: take.MaxTime = None,
+    max_rss: take.MaxRss = None,
+    hold_out: take.HoldOut = None,
+    budget: take.Budget = None,
+    simulations: take.Simulations = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Which designs the search mixes.")] = 1,
+    resume: take.Resume = False,
     max_overhead: take.Overhead = 1.0,
     max_classes: Annotated[int, typer.Option(metavar="N", min=1, help="The most size classes.")] = 48,
     huge_pages: take.HugePages = False,
+    machine: take.Machine = "default",
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="The design's name. Default: that of the file.")
     ] = None,
     json: take.Json = False,
 ) -> None:
-    """Search for the best design for a trace. Write it to a file, with the reason for each choice."""
+    """Search for the best design for traces. Write it to a file, with what each choice is worth.
+
+    The search simulates designs of every policy with caches, and keeps those of which no other is better in time, in
+    peak, average and last bytes. Of these it takes the one that --favour and the limits want. Ctrl-C ends the search
+    with the best so far.
+    """
     from heapsmith.model.design.design import load
     from heapsmith.model.design.toml import write_design
+    from heapsmith.model.memory.hardware import load_hardware
+    from heapsmith.model.search.choice import parse_limits
+    from heapsmith.model.search.tune import Asked
     from heapsmith.model.search.tune import tune as search
 
+    path = take.writable_file(out)
+    asked = Asked(
+        favour=favour,
+        limits=parse_limits(max_time, max_rss),
+        max_overhead=max_overhead,
+        max_classes=max_classes,
+        huge_pages=huge_pages,
+        seconds=take.budget(budget),
+        simulations=simulations,
+        seed=seed,
+        resume=resume,
+        patient=True,
+    )
     with show.progress() as progress:
         found = search(
-            trace,
+            [take.weighted(text) for text in traces],
             base=load(base),
-            max_overhead=max_overhead,
-            max_classes=max_classes,
-            huge_pages=huge_pages,
             name=name or take.design_name(out.stem),
+            asked=asked,
+            hold_out=hold_out or [],
+            hardware=load_hardware(machine),
             progress=progress,
         )
-    write_design(take.writable_file(out), found.design, found.reasons)
+    write_design(path, found.design, found.reasons)
     show.emit_json(found) if json else results.tuned(found, out)
 
 
@@ -135,8 +171,8 @@ def policies(
 
     Designs are drawn that differ from the base in release, run cache, huge blocks, populate and huge pages. Each is
     simulated on a slice of the trace; the better half goes on to a slice twice as long (successive halving). A design
-    continues its own simulation, so a slice begins with the live blocks that the trace has there. The cost is the
-    model's time and memory, as a share of the base's.
+    continues its own simulation, so a slice begins with the live blocks that the trace has there. The cost is that of
+    tune: the model's time and memory, as a share of the base's.
     """
     from heapsmith.model.design.design import load
     from heapsmith.model.design.toml import write_design

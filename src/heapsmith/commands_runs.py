@@ -116,6 +116,8 @@ def forge(
     command: take.Cmd,
     out: take.OutFolder,
     base: take.Base = "default",
+    favour: take.Favour = "balanced",
+    budget: take.Budget = None,
     max_overhead: take.Overhead = 1.0,
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="The design's name. Default: that of the folder.")
@@ -132,6 +134,7 @@ def forge(
     """
     from heapsmith.bench.forge import forge as smithy
     from heapsmith.model.design.design import load
+    from heapsmith.model.search.tune import Asked
 
     words, folder = take.command_words(command), take.writable_folder(out)
     stop = take.stop(rounds, time, 24.0)
@@ -141,7 +144,7 @@ def forge(
             folder,
             base=load(base),
             name=name or take.design_name(folder.absolute().name),
-            max_overhead=max_overhead,
+            asked=Asked(favour=favour, seconds=take.budget(budget), max_overhead=max_overhead),
             stop=stop,
             say=lambda step, what: show.note(f"[{step}/{smithy.STEPS}] {what}"),
             progress=progress,

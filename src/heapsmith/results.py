@@ -160,12 +160,13 @@ def reused(found: "ReuseTable") -> None:
 
 
 def tuned(found: "Tuned", path: Path) -> None:
-    """The figures of each design that the search tried, and the reasons for the chosen design."""
-    from heapsmith.bench.report import predictions
+    """The front, the choice on each trace, what its choices are worth, and the reasons for classes."""
+    from heapsmith.bench.report import searched
 
-    draw(predictions.tuned(found))
+    for table in searched.tables(found):
+        draw(table)
     for reason in found.reasons:
-        if "[" not in reason.field:
+        if reason.field in ("design", "sizes"):
             show.prose(f"{reason.field} = {reason.chosen}: {reason.why}")
     print(path)
 

@@ -1,0 +1,95 @@
+"""Tables of a search: the front, the choice on each trace, and what each choice is worth."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from heapsmith.bench.common.tables import Words
+from heapsmith.bench.common.units import amount, duration
+from heapsmith.model.search.choice import WORST
+from heapsmith.model.search.outcome import OBJECTIVES
+from heapsmith.model.search.pareto import spread
+from heapsmith.model.search.tune import Member, Tuned
+from heapsmith.model.search.worth import Worth
+
+MOST_MEMBERS = 12
+"""Designs of the front that the table shows; --json has all."""
+
+
+def tables(found: Tuned) -> Iterator[Words]:
+    """All tables of a search."""
+    yield front(found)
+    yield on_traces(found)
+    if found.worth:
+        yield worth(found.worth)
+
+
+def front(found: Tuned) -> Words:
+    """The designs of the front that stand for most of it, and the choice, the best score first."""
+    shown = [found.front[index] for index in sorted(_shown(found))]
+    rows = [
+        (
+            one.hash + (", chosen" if one.hash == found.design.hash() else ""),
+            *(f"{one.ratios[name]:.3f}" for name in OBJECTIVES),
+            f"{one.score:.3f}",
+            _kinds(one),
+            f"{len(one.design.sizes)}",
+            amount(one.design.slab_bytes),
+        )
+        for one in shown
+    ]
+    spent = found.spent
+    title = (
+        f"{found.design.name}: {len(found.front)} designs that none beats in all, as parts of the base's; of "
+        f"{spent.simulations + spent.stored:,} simulated with caches or known from before, {spent.glances:,} looked at "
+        f"without, in {spent.seconds:.0f} s{'; interrupted' if found.interrupted else ''}"
+    )
+    columns = ("design", *OBJECTIVES, f"score ({found.favour})", "<fronts", "classes", "slab")
+    return Words(title, columns, rows)
+
+
+def _shown(found: Tuned) -> list[int]:
+    points = np.array([[one.ratios[name] for name in OBJECTIVES] for one in found.front])
+    shown = set(spread(points, np.full(len(OBJECTIVES), WORST), MOST_MEMBERS))
+    mine = found.design.hash()
+    shown |= {index for index, one in enumerate(found.front) if one.hash == mine}
+    return list(shown)
+
+
+def _kinds(one: Member) -> str:
+    kinds = {str(one.design.front_of(size).__struct_config__.tag) for size in one.design.sizes}
+    return ", ".join(sorted(kinds))
+
+
+def on_traces(found: Tuned) -> Words:
+    """The base and the choice on each trace."""
+    rows = []
+    for one in found.traces:
+        name = one.trace + (", HELD OUT" if one.held_out else "")
+        regret = "-" if one.regret is None else f"{one.regret:+.1%}"
+        for what, of in (("base", one.before), ("tuned", one.after)):
+            rows.append(
+                (
+                    *(name if what == "base" else "", what, duration(of.allocator_ns_per_op), f"{of.run_share():.1%}"),
+                    *(amount(of.resident_peak), amount(of.resident_average), amount(of.resident_end)),
+                    *(amount(of.committed_peak), f"{one.weight:g}", regret if what == "tuned" else ""),
+                )
+            )
+    columns = (
+        *("trace", "<", "time per operation", "of the run", "resident peak", "average", "at the end"),
+        *("committed peak", "weight", "regret"),
+    )
+    return Words("the heap on each trace, predicted", columns, rows)
+
+
+def worth(choices: list[Worth]) -> Words:
+    """What each objective would be with the base's choice in place of the design's."""
+    rows = [
+        (
+            *(" and ".join(one.fields), one.chosen, one.base),
+            *(f"{one.without[name] - 1:+.1%}" if one.without else "-" for name in OBJECTIVES),
+        )
+        for one in choices
+    ]
+    title = "what each choice is worth: the design with the base's value in its place"
+    return Words(title, ("choice", "<chosen", "<base", *OBJECTIVES), rows)

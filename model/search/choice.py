@@ -1,0 +1,83 @@
+"""The choice: which point of a front a user wants, by favour and constraints."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from heapsmith.model.errors import BadInput
+from heapsmith.model.search.outcome import PROCESS_BYTES, Outcome
+from heapsmith.model.search.pareto import Floats
+
+Favour = Literal["balanced", "time", "memory"]
+
+WEIGHTS: dict[str, tuple[float, ...]] = {
+    "balanced": (0.5, 0.25, 0.2, 0.05),
+    "time": (0.8, 0.1, 0.08, 0.02),
+    "memory": (0.2, 0.4, 0.32, 0.08),
+}
+"""The weights of OBJECTIVES. The choice has the least weighted geometric mean of ratios to the base:
+where a step along the front gains as much in one as it loses in the others.
+"""
+
+SLACK = 1.01
+"""The most time and the most peak bytes of the choice, in parts of the base's, without a limit."""
+
+HUGE_SLACK = 1.1
+"""The same for peak bytes where huge pages are asked for: they round every span up."""
+
+WORST = 1.2
+"""Ratios from here on are of no interest: the corner from which volumes are measured."""
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """The most time and peak bytes of the choice: factors of the base's, or bytes of the heap."""
+
+    time: float | None = None
+    rss: float | None = None
+    rss_bytes: int | None = None
+
+    def ratios(self, base: Sequence[Outcome], *, huge_pages: bool = False) -> Floats:
+        """Return the largest allowed ratio of each of OBJECTIVES, with SLACK where there is no limit."""
+        peak = self.rss if self.rss is not None else HUGE_SLACK if huge_pages else SLACK
+        if self.rss_bytes is not None:
+            peak = min((self.rss_bytes + PROCESS_BYTES) / (one.resident_peak + PROCESS_BYTES) for one in base)
+        return np.array([self.time if self.time is not None else SLACK, peak, np.inf, np.inf])
+
+
+def parse_limits(max_time: str | None, max_rss: str | None) -> Limits:
+    """Return the limits of two texts: a factor of the base ('1.05x'), for max_rss also bytes ('200M')."""
+    time = _factor("max time", max_time) if max_time is not None else None
+    if max_rss is None:
+        return Limits(time)
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMG]?)", max_rss)
+    if found:
+        bytes_most = int(float(found[1]) * UNITS[found[2]])
+        if bytes_most <= 0:
+            raise BadInput(f"max rss: {max_rss} is no memory; expected bytes above 0")
+        return Limits(time, rss_bytes=bytes_most)
+    return Limits(time, _factor("max rss", max_rss, "bytes ('200M') or a factor of the base's ('0.9x')"))
+
+
+def _factor(name: str, text: str, expected: str = "a factor of the base's ('1.05x')") -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)x", text)
+    if not found or not 0 < float(found[1]) <= 100:
+        raise BadInput(f"{name}: {text!r}; expected {expected}, at most 100x")
+    return float(found[1])
+
+
+def scores(points: Floats, favour: Favour) -> Floats:
+    """Return the weighted geometric means of the ratios; the base's is 1."""
+    return np.asarray(np.exp(np.log(points) @ np.array(WEIGHTS[favour])))
+
+
+def chosen(points: Floats, most: Floats, favour: Favour) -> int | None:
+    """Return the point of the least score within the limits, or None if no point is within them."""
+    within = np.flatnonzero((points <= most + 1e-12).all(axis=1))
+    if len(within) == 0:
+        return None
+    return int(within[np.argmin(scores(points[within], favour))])

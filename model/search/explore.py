@@ -1,0 +1,264 @@
+"""The search over policies: single choices away from the front's designs, guessed first, then priced."""
+
+import random
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.search.choice import WORST, Favour, chosen, scores
+from heapsmith.model.search.evaluate import Evaluator
+from heapsmith.model.search.exact import BUDGETS, Exact
+from heapsmith.model.search.guess import Features, Guess
+from heapsmith.model.search.outcome import OBJECTIVES, Outcome
+from heapsmith.model.search.pareto import Floats, Volume, hypervolume, nondominated
+from heapsmith.model.search.space import FIXED, PAGES, crossed, neighbours, tokens
+
+BATCH = 8
+"""Designs that are priced together, and then teach the guess."""
+
+LOOKS, FEWEST_LOOKS = 96, 24
+"""Designs that are looked at between two batches: a tenth of the time of pricing each. Long traces
+get fewer, so that the first prices come soon.
+"""
+LOOKED_EVENTS = 96_000_000
+"""The most events of these looks together."""
+
+FAVOURITES, PLAIN = 2, 5
+"""Of these, the first have the best guessed score, those up to PLAIN add most volume by the guess, and
+the others add most if the guess is wrong in their favour.
+"""
+
+HOPE = 1.5
+"""By how many standard deviations."""
+
+CROSSINGS = 24
+"""Designs per round that mix two of the front."""
+
+STILL = 1e-4
+"""Guessed gains of volume below this end the search, once all of the front is explored."""
+
+RUN_CACHES = (0, 65_536, 262_144)
+"""Bytes of run caches to begin with, besides the base's."""
+
+
+class Known(NamedTuple):
+    """A design that has been priced: its outcome on each trace, and its ratios to the base."""
+
+    design: Design
+    outcomes: list[Outcome]
+    ratios: Floats
+
+
+class Budget(NamedTuple):
+    """When the search ends: at this time, or after this number of simulations, whichever is given."""
+
+    until: float | None
+    simulations: int | None
+
+    def left(self, spent: int) -> int:
+        """Return how many simulations are left; BATCH at a time where only the time counts."""
+        if self.until is not None and time.monotonic() >= self.until:
+            return 0
+        return BATCH if self.simulations is None else max(0, min(BATCH, self.simulations - spent))
+
+
+class Explorer:
+    """The designs of a search.
+
+    known: those that were priced, by hash; the base is the first. limits: the largest ratios that
+    the choice may have. reference: the ratios from which volumes are measured.
+    """
+
+    def __init__(self, evaluator: Evaluator, exact: Exact, *, favour: Favour, huge_pages: bool, seed: int) -> None:
+        self._evaluator, self._exact = evaluator, exact
+        self._favour: Favour = favour
+        self._huge_pages, self._draw = huge_pages, random.Random(seed)
+        self.known: dict[str, Known] = {}
+        self._waiting: dict[str, Design] = {}  # looked at, not priced
+        self._glances: dict[str, Floats] = {}
+        self._features: dict[str, Features] = {}
+        self._expanded: set[str] = set()
+        self.base, self.sources = evaluator.base, evaluator.bench.sources
+        events = sum(source.events for source in self.sources)
+        self._looks = max(FEWEST_LOOKS, min(LOOKS, LOOKED_EVENTS // events))
+        self._base_glance = evaluator.glanced([self.base], "the base")[0]
+        self._base_outcomes = evaluator.priced([self.base], "the base")[0]
+        self._take([self.base], [self._base_outcomes])
+        self._screen([self.base])
+        self.reference = np.full(len(OBJECTIVES), WORST)
+        self.limits = np.full(len(OBJECTIVES), np.inf)
+
+    def search(self, budget: Budget) -> None:
+        """Look for better designs until the budget is spent or nothing better is to be expected."""
+        fresh: Iterator[Design] = chain(self._shaped_base(), self._others())
+        self._screen(islice(self._new(fresh), self._looks))
+        still = 0
+        # The first batch is free: a busy machine may spend the time before it.
+        while still < 2 and (count := budget.left(len(self.known)) or BATCH * (len(self.known) == 1)):
+            gain = self._price(count)
+            found = list(islice(self._new(fresh), self._looks))
+            if len(found) < self._looks:
+                fresh = self._children(self._parents())
+                found += islice(self._new(fresh), self._looks - len(found))
+            still = 0 if found or gain >= STILL else still + 1
+            self._screen(found)
+            self._evaluator.write()
+
+    def _new(self, designs: Iterable[Design]) -> Iterator[Design]:
+        """Yield the designs that were not looked at."""
+        return (design for design in designs if design.hash() not in self._glances)
+
+    def front(self) -> list[Known]:
+        """Return the designs that no other dominates."""
+        every = list(self.known.values())
+        return [every[index] for index in nondominated(np.array([one.ratios for one in every]))]
+
+    def volume(self) -> float:
+        """Return the volume that the front dominates."""
+        return hypervolume(np.array([one.ratios for one in self.front()]), self.reference)
+
+    def price(self, designs: Sequence[Design], stage: str) -> list[Known]:
+        """Simulate these designs; they count as known."""
+        self._take(designs, self._evaluator.priced(designs, stage))
+        return [self.known[design.hash()] for design in designs]
+
+    def _shaped_base(self) -> Iterator[Design]:
+        """Yield the base with the classes and capacities for the traces, and with other run caches."""
+        yield from self._retuned(self.base, BUDGETS, list(self._exact.shapes()))
+        for cache in RUN_CACHES:
+            yield msgspec.structs.replace(self.base, run_cache_bytes=cache)
+
+    def _others(self) -> Iterator[Design]:
+        """Yield the built-in designs, as they are and with classes and capacities for the traces."""
+        largest = max(limit for _, limit in self._exact.shapes())
+        for name in builtin_names():
+            design = self._as_base(load(name))
+            if design is not None:
+                yield design
+                shapes = [(design.slab_bytes, largest), (min(16_384, self.base.slab_bytes), 2048)]
+                yield from self._retuned(design, BUDGETS[:2], shapes)
+
+    def _as_base(self, design: Design) -> Design | None:
+        """Return a design with the base's values of what the search may not change, or None."""
+        kept = FIXED | {"grain", "slab_span_bytes"} | (frozenset() if self._huge_pages else PAGES)
+        fields = {name: getattr(self.base, name) for name in kept}
+        made = msgspec.structs.replace(design, name=self.base.name, about="", **fields)
+        if design.sizes[-1] > self.base.sizes[-1]:
+            return None
+        return made if made.why_not_valid() is None else None
+
+    def _retuned(self, design: Design, parts: Sequence[float], shapes: Sequence[tuple[int, int]]) -> Iterator[Design]:
+        for slab_bytes, limit in shapes:
+            shaped = self._exact.shaped(design, slab_bytes, limit)
+            for part in parts if shaped else ():
+                if fronted := self._exact.fronted(shaped, part):  # type: ignore[arg-type]
+                    yield fronted
+
+    def _children(self, parents: Sequence[Known]) -> Iterator[Design]:
+        """Return the designs a choice away from the parents, and mixtures of the front's, in any order."""
+        children = list(self._near(parents))
+        self._draw.shuffle(children)
+        return iter(children)
+
+    def _near(self, parents: Sequence[Known]) -> Iterator[Design]:
+        front = self.front()
+        for parent in parents:
+            design = parent.design
+            self._expanded.add(design.hash())
+            yield from neighbours(design, self._exact.busy(design), huge_pages=self._huge_pages)
+            for part in BUDGETS:
+                if (fronted := self._exact.fronted(design, part)) is not None:
+                    yield fronted
+            limits = [limit for slab, limit in self._exact.shapes() if slab == self.base.slab_bytes]
+            now = min(limits, key=lambda limit: abs(limit - design.sizes[-1]))
+            for slab_bytes, limit in self._exact.shapes():
+                near = limit == now or slab_bytes == design.slab_bytes
+                if near and (shaped := self._exact.shaped(design, slab_bytes, limit)):
+                    yield shaped
+                    yield from filter(None, (self._exact.fronted(shaped, part) for part in BUDGETS))
+        for _ in range(CROSSINGS if parents else 0):
+            one, other = self._draw.choice(front), self._draw.choice(front)
+            if one is not other and (mixed := crossed(one.design, other.design, self._draw)):
+                yield mixed
+
+    def _parents(self) -> list[Known]:
+        """Return the next designs to vary: the best by score, and the one that adds most volume."""
+        inside = [one for one in self.front() if (one.ratios < self.reference).all()]
+        front = [one for one in inside if one.design.hash() not in self._expanded]
+        if not front:
+            return []
+        points = np.array([one.ratios for one in front])
+        best = chosen(points, self.limits, self._favour)
+        best = int(np.argmin(scores(points, self._favour))) if best is None else best
+        volume = Volume(points.min(axis=0), self.reference, 1)
+        volume.cover(np.array([one.ratios for one in inside if one.design.hash() in self._expanded]))
+        volume.cover(points[[best]])
+        other = int(np.argmax(volume.gains(points)))
+        return [front[index] for index in dict.fromkeys((best, other))]
+
+    def _screen(self, designs: Iterable[Design]) -> None:
+        """Glance at new designs."""
+        new = {name: design for design in designs if (name := design.hash()) not in self._glances}
+        found = self._evaluator.glanced(list(new.values()), "looking at designs")
+        for (name, design), glances in zip(new.items(), found, strict=True):
+            self._glances[name] = np.maximum(self._evaluator.ratios(glances, self._base_glance), 1e-6)
+            shares: Features = {}
+            for glance in glances:
+                for kind, share in glance.fronts.items():
+                    shares[f"front={kind}"] = shares.get(f"front={kind}", 0.0) + share / len(glances)
+            self._features[name] = tokens(design, self.base) | shares
+            if name not in self.known:
+                self._waiting[name] = design
+
+    def _take(self, designs: Sequence[Design], outcomes: Sequence[list[Outcome]]) -> None:
+        for design, found in zip(designs, outcomes, strict=True):
+            ratios = self._evaluator.ratios(found, self._base_outcomes)
+            self.known[design.hash()] = Known(design, found, ratios)
+            self._waiting.pop(design.hash(), None)
+
+    def _price(self, count: int) -> float:
+        """Price the most promising designs; return the guessed gain of volume of the best of them."""
+        if not self._waiting:
+            return 0.0
+        names = list(self._waiting)
+        guess = self._guess()
+        known = [self._features[name] for name in names], np.array([self._glances[name] for name in names])
+        points, hoped = guess(*known), guess(*known, HOPE)
+        front = np.array([one.ratios for one in self.front()])
+        best = np.minimum(np.vstack([hoped, front]).min(axis=0), self.reference - 1e-9)
+        volume = Volume(best, self.reference, len(self.known))
+        volume.cover(front)
+        picked: list[int] = []
+        merit = self._merit(points)
+        gained = 0.0
+        for _ in range(min(count, len(names))):
+            gains = volume.gains(hoped if len(picked) >= PLAIN else points)
+            if len(picked) < FAVOURITES:
+                gains = -merit
+            gains[picked] = -np.inf
+            top = float(gains.max())
+            # Where no guess adds volume, the best scores are the next to learn from.
+            ties = np.flatnonzero(gains >= top)
+            index = int(ties[np.argmin(merit[ties])])
+            gained = max(gained, top) if FAVOURITES <= len(picked) < PLAIN else gained
+            picked.append(index)
+            volume.cover(points[[index]])
+        self.price([self._waiting[names[index]] for index in picked], "pricing designs")
+        return gained
+
+    def _merit(self, points: Floats) -> Floats:
+        """Return the scores; those beyond the limits come behind all others."""
+        return scores(points, self._favour) + (points > self.limits).any(axis=1)
+
+    def _guess(self) -> Guess:
+        names = [name for name in self.known if name in self._glances]
+        return Guess(
+            [self._features[name] for name in names],
+            np.array([self._glances[name] for name in names]),
+            np.array([np.maximum(self.known[name].ratios, 1e-6) for name in names]),
+        )

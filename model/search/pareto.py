@@ -1,0 +1,79 @@
+"""Pareto fronts: which points no other dominates, the volume that they dominate, and what a new point adds."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+"""Points: shape (points, objectives); less is better in each objective."""
+
+SAMPLES = 8192
+"""Random places by which Volume measures; the exact volume costs too much inside the search."""
+
+
+def nondominated(points: Floats) -> list[int]:
+    """Return the indexes of the points that no other dominates; of equal points the first."""
+    kept: list[int] = []
+    for index in np.lexsort(points.T[::-1]).tolist():
+        if not any(bool((points[other] <= points[index]).all()) for other in kept):
+            kept.append(index)
+    return sorted(kept)
+
+
+def hypervolume(points: Floats, reference: Floats) -> float:
+    """Return the exact volume between `reference` and the points that are better in each objective.
+
+    By slices along the last objective (Knowles, "Local-search and hybrid evolutionary algorithms
+    for Pareto optimization", 2002); exponential in the number of objectives, so for few of them.
+    """
+    inside = points[(points < reference).all(axis=1)]
+    if len(inside) == 0:
+        return 0.0
+    inside = inside[nondominated(inside)]
+    if inside.shape[1] == 1:
+        return float(reference[0] - inside.min())
+    inside = inside[np.argsort(inside[:, -1], kind="stable")]
+    ends = [*inside[1:, -1].tolist(), float(reference[-1])]
+    volume = 0.0
+    for count, (begin, end) in enumerate(zip(inside[:, -1].tolist(), ends, strict=True), 1):
+        if end > begin:
+            volume += (end - begin) * hypervolume(inside[:count, :-1], reference[:-1])
+    return volume
+
+
+class Volume:
+    """The volume that points dominate, by random places between `best` and `reference`."""
+
+    def __init__(self, best: Floats, reference: Floats, seed: int) -> None:
+        places = np.random.default_rng(seed).random((SAMPLES, len(reference)))
+        self._places = best + places * (reference - best)
+
+    def cover(self, points: Floats) -> None:
+        """Take the places that these points dominate out of what is left to gain."""
+        for point in points:
+            self._places = self._places[~(self._places >= point).all(axis=1)]
+
+    def gains(self, points: Floats) -> Floats:
+        """Return for each point the share of all places that it alone would newly dominate."""
+        found = [(self._places >= point).all(axis=1).sum() for point in points]
+        return np.array(found, np.float64) / SAMPLES
+
+
+def contributions(points: Floats, reference: Floats) -> Floats:
+    """Return for each point the volume that is lost without it."""
+    whole = hypervolume(points, reference)
+    return np.array([whole - hypervolume(np.delete(points, index, axis=0), reference) for index in range(len(points))])
+
+
+def spread(points: Floats, reference: Floats, count: int) -> Sequence[int]:
+    """Return up to `count` points that together dominate most, by greedy choice, in that order."""
+    volume = Volume(np.minimum(points.min(axis=0), reference) - 1e-9, reference, 0)
+    chosen: list[int] = []
+    while len(chosen) < min(count, len(points)):
+        gains = volume.gains(points)
+        gains[chosen] = -1
+        best = int(np.argmax(gains))
+        chosen.append(best)
+        volume.cover(points[[best]])
+    return chosen

@@ -1,0 +1,76 @@
+"""Sources: a trace that many simulations read, with its identity and the times of its events."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from heapsmith.model.compile.kernel import Ints
+from heapsmith.model.errors import BadInput
+from heapsmith.model.heap.records import SAMPLES
+from heapsmith.model.trace.reader import Chunk, Op, TraceReader
+
+KEPT_EVENTS = 1 << 24
+"""Traces up to this length stay decoded in memory, without times: 18 bytes per event."""
+
+
+class Source:
+    """A trace for the search. Reads it once, checks its rules, and keeps the chunks of a short trace.
+
+    Raises BadInput if the trace is damaged, cannot be read or has no allocation.
+    """
+
+    def __init__(self, path: Path, weight: float = 1.0) -> None:
+        self.path, self.weight = path, weight
+        with TraceReader(path) as reader:
+            self.footer = reader.footer
+            self.events = self.footer.events
+            self._step = _step_of(self.events)
+            kept: list[Chunk] = []
+            stamps: list[Ints] = []
+            begin, self.operations, last = 0, 0, 0
+            for chunk in reader:
+                if self.events <= KEPT_EVENTS:
+                    kept.append(chunk._replace(time_ns=np.broadcast_to(np.int64(0), len(chunk.op))))
+                stamps.append(chunk.time_ns[-begin % self._step :: self._step].astype(np.int64))
+                self.operations += int((chunk.op < Op.THREAD_START).sum())
+                begin += len(chunk.op)
+                last = int(chunk.time_ns[-1]) if len(chunk.op) else last
+        if not self.operations:
+            raise BadInput(f"{path}: no allocation to tune for")
+        self._kept = kept
+        self._stamps = np.concatenate([*stamps, np.array([last])])
+        self.run_ns = int(last - self._stamps[0])
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the chunks of the trace."""
+        if self._kept:
+            yield from self._kept
+            return
+        with TraceReader(self.path) as reader:
+            yield from reader
+
+    def spans(self, events: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return the time from each of these events to the next, the last to the end of the trace.
+
+        The events are points of a simulation's time line. Where the trace has no times, each counts
+        as much as the others.
+        """
+        places = np.append(np.minimum(events // self._step, len(self._stamps) - 1), len(self._stamps) - 1)
+        spans = np.diff(self._stamps[places]).astype(np.float64)
+        return spans if spans.sum() > 0 else np.ones(len(events))
+
+    def identity(self) -> str:
+        """Return 16 hex digits of the file's content."""
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+def _step_of(events: int) -> int:
+    """Return the events between two points of a whole simulation's time line: a power of two."""
+    step = 1
+    while (events - 1) // step + 1 > SAMPLES:
+        step *= 2
+    return step

@@ -1,0 +1,64 @@
+"""The store of simulated outcomes: one file per trace, machine and model, so that a search can go on later."""
+
+import hashlib
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from heapsmith.model.errors import HeapsmithError, Missing
+from heapsmith.model.files import cache_dir, write_whole
+from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.search.outcome import Glance, Outcome
+from heapsmith.model.search.source import Source
+
+MOST_FILES = 64
+"""Files that stay; the oldest go."""
+
+
+class Stored(msgspec.Struct):
+    """The outcomes and glances of a trace by the design's hash."""
+
+    outcomes: dict[str, Outcome] = msgspec.field(default_factory=dict)
+    glances: dict[str, Glance] = msgspec.field(default_factory=dict)
+
+
+class Store:
+    """The file of a source under some hardware. resume: begin with what it holds."""
+
+    def __init__(self, source: Source, hardware: Hardware, *, resume: bool) -> None:
+        machine = hashlib.sha256(msgspec.json.encode(hardware)).hexdigest()[:8]
+        self._path: Path | None = None
+        with suppress(Missing):
+            self._path = cache_dir() / "outcomes" / f"{source.identity()}-{machine}-{_model()}.json"
+        self.held = _read(self._path) if resume and self._path else Stored()
+        self._written = len(self.held.outcomes) + len(self.held.glances)
+
+    def write(self) -> None:
+        """Write the file if there is anything new. A cache that cannot be written costs only time."""
+        count = len(self.held.outcomes) + len(self.held.glances)
+        if count == self._written or self._path is None:
+            return
+        self._written = count
+        with suppress(HeapsmithError, OSError):
+            write_whole(self._path, msgspec.json.encode(self.held))
+            files = sorted(self._path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime)
+            for file in files[:-MOST_FILES]:
+                file.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> Stored:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Stored)
+    except (OSError, msgspec.DecodeError):
+        return Stored()
+
+
+@cache
+def _model() -> str:
+    """Return 8 hex digits of the model's sources: another model gives other outcomes."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(__file__).resolve().parent.parent.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:8]

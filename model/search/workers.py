@@ -1,0 +1,115 @@
+"""Workers: simulate designs on traces in several processes; results come in the order of the tasks."""
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from heapsmith.model.design.design import Design
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.heap.simulator import Simulator
+from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.memory.listener import Listener
+from heapsmith.model.predict.simulate import simulation
+from heapsmith.model.search.outcome import Glance, Outcome, glance_of, outcome_of, rough_ns
+from heapsmith.model.search.source import Source
+from heapsmith.model.trace.reader import Op
+
+FEW_EVENTS = 20_000
+"""For traces that are shorter together, processes cost more than they save."""
+
+
+class Task(NamedTuple):
+    """A design on the source of this number, with caches (priced) or without."""
+
+    design: Design
+    source: int
+    priced: bool
+
+
+class Bench(NamedTuple):
+    """What all tasks share."""
+
+    sources: Sequence[Source]
+    hardware: Hardware
+
+
+class _Job:
+    """The bench of a worker process, set when it starts."""
+
+    bench: Bench
+
+
+def measured(bench: Bench, task: Task) -> Outcome | Glance:
+    """Simulate a design on a whole trace; BadInput as Simulator.feed."""
+    source, plan = bench.sources[task.source], make_plan(task.design)
+    # One compiled loop serves all designs, with the rare choices: a search meets them soon.
+    simulator = Simulator(plan, listener=Listener(bench.hardware) if task.priced else None, rare=True)
+    for chunk in source.chunks():
+        simulator.feed(chunk)
+    found = simulation(simulator, source.operations, bench.hardware if task.priced else None)
+    if task.priced:
+        return outcome_of(found, source, source.operations)
+    kinds = [row.front.kind for row in plan.classes]
+    return glance_of(kinds, found, source, rough_ns(plan, found, bench.hardware, source.operations))
+
+
+def _begin(bench: Bench) -> None:
+    _Job.bench = bench
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)  # end in silence; the parent says what there is to say
+
+
+def _work(task: Task) -> Outcome | Glance:
+    return measured(_Job.bench, task)
+
+
+class Workers:
+    """Processes that simulate; context manager. jobs: how many; 1: this process does all itself.
+
+    They begin as copies of this process, which has the model compiled and the traces decoded.
+    """
+
+    def __init__(self, bench: Bench, jobs: int | None = None) -> None:
+        self._bench = bench
+        few = sum(source.events for source in bench.sources) < FEW_EVENTS
+        self.jobs = jobs or (1 if few else len(os.sched_getaffinity(0)))
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        self._warm()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End the processes; the next `run` starts others."""
+        if self._pool:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None
+
+    def run(self, tasks: Sequence[Task], done: Callable[[int], None]) -> list[Outcome | Glance]:
+        """Return the result of each task; `done` hears how many are done after each."""
+        found: list[Outcome | Glance] = []
+        for result in self._results(tasks):
+            found.append(result)
+            done(len(found))
+        return found
+
+    def _results(self, tasks: Sequence[Task]) -> "map[Outcome | Glance]":
+        if self.jobs == 1:
+            return map(lambda task: measured(self._bench, task), tasks)
+        if self._pool is None:
+            context = get_context("fork")
+            self._pool = ProcessPoolExecutor(self.jobs, context, initializer=_begin, initargs=(self._bench,))
+        return self._pool.map(_work, tasks)  # type: ignore[return-value]
+
+    def _warm(self) -> None:
+        """Compile or load the two loops, so that the processes have them from the start."""
+        plan = make_plan(Design("warm", [16]))
+        for listener in (None, Listener(self._bench.hardware)):
+            Simulator(plan, listener=listener, rare=True).step(Op.MALLOC, 0, 0, 1)

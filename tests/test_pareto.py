@@ -1,0 +1,95 @@
+"""Fronts: what dominates, the exact volume against a count of cells, gains, favour and limits."""
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heapsmith.model.errors import BadInput
+from heapsmith.model.search.choice import WEIGHTS, Limits, chosen, parse_limits, scores
+from heapsmith.model.search.outcome import OBJECTIVES
+from heapsmith.model.search.pareto import Floats, Volume, hypervolume, nondominated, spread
+
+CELLS = 5
+
+
+def points_of(rows: list[tuple[int, ...]]) -> Floats:
+    return np.array(rows, np.float64).reshape(len(rows), -1)
+
+
+grids = st.integers(1, 4).flatmap(
+    lambda n: st.lists(st.tuples(*[st.integers(0, CELLS + 1)] * n), min_size=1, max_size=9)
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(grids)
+def test_the_volume_is_a_count_of_cells(rows: list[tuple[int, ...]]) -> None:
+    """Between whole numbers, the volume is the number of unit cells that some point dominates."""
+    points = points_of(rows)
+    count = sum(
+        any(all(of <= at for of, at in zip(row, cell, strict=True)) for row in rows)
+        for cell in product(range(CELLS), repeat=points.shape[1])
+    )
+    assert hypervolume(points, np.full(points.shape[1], float(CELLS))) == count
+
+
+@settings(max_examples=60, deadline=None)
+@given(grids)
+def test_the_front_is_what_none_dominates(rows: list[tuple[int, ...]]) -> None:
+    points = points_of(rows)
+    kept = nondominated(points)
+    for index, row in enumerate(rows):
+        beaten = any(other != row and all(a <= b for a, b in zip(other, row, strict=True)) for other in rows)
+        assert beaten == (row not in {rows[one] for one in kept})
+        assert index not in kept or rows.index(row) == index
+    reference = np.full(points.shape[1], float(CELLS))
+    assert hypervolume(points[kept], reference) == hypervolume(points, reference)
+
+
+def test_gains_are_shares_of_the_volume_that_is_left() -> None:
+    points = np.array([[0.5, 0.5], [0.25, 0.75], [0.75, 0.25], [0.6, 0.6]])
+    volume = Volume(np.zeros(2), np.ones(2), 1)
+    assert volume.gains(points) == pytest.approx([0.25, 0.1875, 0.1875, 0.16], abs=0.02)
+    volume.cover(points[[0]])
+    assert volume.gains(points) == pytest.approx([0, 0.0625, 0.0625, 0], abs=0.02)
+    assert list(spread(points, np.ones(2), 3)) in ([0, 1, 2], [0, 2, 1])
+
+
+def test_weights_are_whole_and_favour_what_they_say() -> None:
+    for weights in WEIGHTS.values():
+        assert len(weights) == len(OBJECTIVES)
+        assert sum(weights) == pytest.approx(1)
+    points = np.array([[0.8, 1.0, 1.0, 1.0], [1.0, 0.82, 0.82, 0.82], [0.93, 0.9, 0.9, 0.9], [1.0, 1.0, 1.0, 1.0]])
+    everything = np.full(4, np.inf)
+    assert [chosen(points, everything, favour) for favour in ("time", "memory", "balanced")] == [0, 1, 0]
+    assert scores(points[[3]], "balanced") == pytest.approx([1])
+    assert chosen(points, Limits(time=1.0, rss=0.95).ratios([]), "time") == 2
+    assert chosen(points, Limits(time=0.5).ratios([]), "time") is None
+
+
+def test_limits_are_factors_or_bytes() -> None:
+    assert parse_limits(None, None) == Limits()
+    assert parse_limits("1.05x", "0.9x") == Limits(1.05, 0.9)
+    assert parse_limits(None, "200M") == Limits(rss_bytes=200 << 20)
+    assert parse_limits(None, "1.5G").rss_bytes == 3 << 29
+    assert list(Limits().ratios([])[:2]) == [1.01, 1.01]
+
+
+@pytest.mark.parametrize(
+    ("time", "rss", "message"),
+    [
+        ("fast", None, r"max time: 'fast'; expected a factor of the base's \('1.05x'\)"),
+        ("0x", None, "max time: '0x'"),
+        ("1.0", None, "max time: '1.0'"),
+        (None, "0M", "max rss: 0M is no memory"),
+        (None, "-1x", r"max rss: '-1x'; expected bytes \('200M'\) or a factor"),
+        (None, "200T", "max rss: '200T'"),
+    ],
+)
+def test_limits_that_are_none(time: str | None, rss: str | None, message: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=message):
+        parse_limits(time, rss)

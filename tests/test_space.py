@@ -1,0 +1,86 @@
+"""The space of the search: every row and number of the tables is in reach, legally, and nothing fixed changes."""
+
+import random
+
+import msgspec
+import pytest
+from covering import soon
+
+from heapsmith.model import policy
+from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.search.space import (
+    FIXED,
+    PAGES,
+    crossed,
+    drawn,
+    free_numbers,
+    neighbours,
+    numbers_of,
+    steps,
+)
+
+DEFAULT = load("default")
+SOME = ("default", "owner", "two-level", "region")
+
+
+def of_base(name: str) -> Design:
+    return msgspec.structs.replace(load(name), name="x", about="")
+
+
+@pytest.mark.parametrize("name", soon(builtin_names(), SOME))
+def test_neighbours_are_legal_and_keep_what_is_fixed(name: str) -> None:
+    base = of_base(name)
+    found = list(neighbours(base, base.sizes[:3], huge_pages=False))
+    assert len({one.hash() for one in found} - {base.hash()}) > 60
+    for one in found:
+        assert one.why_not_valid() is None
+        assert one.sizes == base.sizes
+        for field in {*FIXED, *PAGES, "grain", "slab_span_bytes", "run_span_bytes"}:
+            assert getattr(one, field) == getattr(base, field)
+
+
+def test_single_choices_lead_to_every_row_of_every_table() -> None:
+    """Other fields follow where a row needs them; what needs certain sizes comes with a built-in design."""
+    found = list(neighbours(DEFAULT, DEFAULT.sizes[:1], huge_pages=True))
+    for field in policy.TABLES:
+        if field in FIXED:
+            continue
+        rows = {one.row(field).NAME for one in found} | {DEFAULT.row(field).NAME}
+        if field == "front":
+            rows |= {str(one.front_of(16).__struct_config__.tag) for one in found}
+        assert set(policy.names(field)) - rows <= {"shift", "grouped", "owned_slab"}, field
+
+
+def test_numbers_change_one_at_a_time() -> None:
+    found = list(neighbours(DEFAULT, [], huge_pages=False))
+    for name in free_numbers(huge_pages=False):
+        values = {getattr(one, name) for one in found if getattr(one, name) != getattr(DEFAULT, name)}
+        assert values, name
+    assert {0, 65_536, 1_048_576} <= {one.run_cache_bytes for one in found}
+    release = {one.release for one in found if isinstance(one.release, type(DEFAULT.release))}
+    assert {one.slab_budget_bytes for one in release} == {0, 1 << 20, 1 << 22, 1 << 24}  # type: ignore[attr-defined]
+
+
+def test_steps_of_each_type() -> None:
+    assert steps(100, 64, int) == [400, 25, 0]
+    assert steps(0, 64, int) == [64]
+    assert steps(1.5, 1.5, float) == [6.0, 0.375]
+    assert steps(None, None, int | None) == []
+    assert list(numbers_of("word")) == []
+
+
+def test_draws_are_legal_repeat_and_differ() -> None:
+    first, again = ([drawn(DEFAULT, random.Random(seed), huge_pages=False) for seed in range(12)] for _ in range(2))
+    assert first == again
+    assert len({one.hash() for one in first}) == 12
+    assert all(one.why_not_valid() is None for one in first)
+
+
+def test_a_mixture_takes_each_choice_from_one_of_two() -> None:
+    one, other = of_base("default"), of_base("lean")
+    for seed in range(20):
+        mixed = crossed(one, other, random.Random(seed))
+        if mixed is not None:
+            assert mixed.why_not_valid() is None
+            for name in Design.__struct_fields__:
+                assert getattr(mixed, name) in (getattr(one, name), getattr(other, name)), name
