@@ -225,7 +225,10 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     numbers["pages"] = (4, 1, 16)[turn % 3]
     numbers["factor"] = (1.4, 1.6, 2.0)[turn % 3]
     numbers |= {"window": (5, 3, 4)[turn % 3], "often": (2, 1, 1)[turn % 3], "least": (0.0, 0.5, 0.25)[index % 3]}
-    factors = {"most": (3.0, 2.0, 4.0)[turn % 3], "step": (0.5, 1.0, 0.25)[index % 3]}
+    own: dict[str, dict[str, Any]] = {
+        "learner": {"most": (3.0, 2.0, 4.0)[turn % 3], "step": (0.5, 1.0, 0.25)[index % 3]},
+        "huge_cache": {"delay": (3, 1, 4)[turn % 3]},
+    }
     numbers |= {"threshold_percent": (50, 100, 1)[index % 3], "fill_percent": 100, "every": (1, 7, 3)[turn % 3]}
     if not hasattr(policy.row("background", chosen["background"]), "OFF"):
         chosen["transfer_bytes"] = 65_536  # for batches of the class with a stack, whichever it is
@@ -240,7 +243,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         row = policy.row(field, chosen[field])
         is_word = not hasattr(row, "Params") or (getattr(row, "IS_WORD", False) and index % 2 == 0)
         word = None if hasattr(row, "OFF") else row.NAME
-        chosen[field] = word if is_word else _with_numbers(row, numbers | (factors if field == "learner" else {}))
+        chosen[field] = word if is_word else _with_numbers(row, numbers | own.get(field, {}))
     if chosen["thp"] in ("always", "grown"):
         chosen["superslab_bytes"] = HUGE_PAGE
         chosen |= {"thp_slabs_from_bytes": HUGE_PAGE, "thp_runs_from_bytes": HUGE_PAGE}

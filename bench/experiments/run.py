@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from heapsmith.bench.common.counts import read_report
+from heapsmith.bench.common.parallel import in_parallel
 from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio, ratio
 from heapsmith.bench.common.rounds import Progress, Stop, interleaved
 from heapsmith.bench.experiments.book import Book, Experiment, Quantity, Workload, designs_of, faults
@@ -183,9 +184,9 @@ def examine(
     if wrong := faults(name, one):
         raise CheckFailed("; ".join(wrong))
     designs = designs_of(name, one)
-    libraries = [
-        library_of(designs[arm.name]) if arm.name in designs else find_library(arm.peer).path for arm in one.arms
-    ]
+    paths = in_parallel(f"build libraries of {name}", library_of, list(designs.values()), progress)
+    built = dict(zip(designs, paths, strict=True))
+    libraries = [built[arm.name] if arm.name in built else find_library(arm.peer).path for arm in one.arms]
     found: list[Result | Profile] = []
     for workload in one.workloads:
         with scratch() as folder:
