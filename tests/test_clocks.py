@@ -133,6 +133,18 @@ def test_recorded_times_pass_between_events() -> None:
     assert timing.cpu_ns == 55
 
 
+def test_the_share_of_recorded_time_that_ran_takes_a_core() -> None:
+    """Two threads let 1000 ns pass; thread 0 runs in half of them, thread 1 in all."""
+    chunk = Chunk.of([M, M, M, M], [0, 1, 0, 1], [0, 1, 2, 3], [0] * 4, [0] * 4, [0, 0, 1000, 1000])
+    walls = []
+    for shares in ([], [0.5, 1.0]):
+        clocks = Clocks(2, 4, 1, paced=True)
+        clocks.let_run(shares)
+        clocks.follow(chunk, charges_of(np.zeros(4), np.zeros(4)))
+        walls.append(clocks.timing(4).wall_ns)
+    assert walls == [1000, 1500]  # thread 0 from 500 to 1000, thread 1 before and after
+
+
 @pytest.mark.parametrize(("cores", "wall"), [(1, 400), (2, 200), (4, 100), (64, 100)])
 def test_threads_share_cores(cores: int, wall: int) -> None:
     events: list[Event] = [(START, thread, 0, 0, 0) for thread in range(4)]

@@ -8,6 +8,7 @@ takes its time in the calendar, so that no lock is held for more time than there
 calendars too, whose times threads share in slices.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -33,13 +34,14 @@ LOCK_WAIT = len(PATHS)
 SPIN_NS = 500
 """How long a thread looks at a lock before it sleeps (runtime/lock.c: 100 looks)."""
 SPIN = SPIN_NS * PARTS
+SHARE_SHIFT = 10
 CALENDAR = 4096
 """The entries that a calendar keeps; of older ones it knows nothing any more."""
 NOT_YET, RUNS, ENDED, JOINED = range(4)
 
 REALLOC, ALIGNED, FREE_SIZED, EXIT = int(Op.REALLOC), int(Op.ALIGNED), int(Op.FREE_SIZED), int(Op.THREAD_EXIT)
 
-THREAD = record_type("clock", "stamp", "before", "life")
+THREAD = record_type("clock", "stamp", "before", "life", "share")
 DONE = record_type("at", "by")
 LOCK = record_type("held", "wait", "waits")
 
@@ -209,10 +211,18 @@ def arrive(state: _State, thread: int, stamp: int, own: int) -> int:
     now = int(state.runners[thread]["clock"])
     if state.paced == 1:
         since = (stamp - int(state.runners[thread]["stamp"])) * PARTS
-        now += max(0, since - int(state.runners[thread]["before"]))
+        now = of_the_program(state, thread, now, max(0, since - int(state.runners[thread]["before"])))
         state.runners[thread]["stamp"] = stamp
         state.runners[thread]["before"] = own
     return now
+
+
+@kernel
+def of_the_program(state: _State, thread: int, now: int, since: int) -> int:
+    """Return the clock after the program's own time, of which a share takes a core."""
+    ran = since * int(state.runners[thread]["share"]) >> SHARE_SHIFT
+    now += since - ran
+    return (on_core(state, now, ran) if state.alive > state.cores and ran > 0 else now) + ran
 
 
 @kernel
@@ -304,7 +314,8 @@ class Clocks:
     """The clocks of a trace's threads on `cores` cores.
 
     paced: the program spends its own time between its events, by the trace's stamps; otherwise it
-    replays, and spends none. wake_ns: from the end of a hold until a thread that sleeps runs again.
+    replays, and spends none. `let_run` says how much of that time takes a core. wake_ns: from the
+    end of a hold until a thread that sleeps runs again.
     """
 
     def __init__(self, threads: int, blocks: int, cores: int, *, paced: bool = False, wake_ns: float = 0.0) -> None:
@@ -319,6 +330,11 @@ class Clocks:
         state.begins, state.ends = (np.zeros(calendars * CALENDAR, np.int64) for _ in range(2))
         state.used, state.locks = np.zeros(calendars, np.int64), np.zeros(len(LOCKS), LOCK)
         state.counts = np.zeros(len(WAIT_PATHS) * BUCKETS, np.int64)
+
+    def let_run(self, shares: Sequence[float]) -> None:
+        """Set the share of the recorded time in which each of the first threads ran; the others always slept."""
+        known = min(len(shares), len(self.state.runners))
+        self.state.runners["share"][:known] = np.rint(np.clip(shares[:known], 0, 1) * np.float64(1 << SHARE_SHIFT))
 
     def follow(self, chunk: Chunk, charges: Records) -> None:
         """Do the events of a chunk, with their charges (model/heap/charge.py)."""

@@ -61,7 +61,8 @@ def timed(
     counted = cores or [hardware.cores]
     with TraceReader(Path(table.trace)) as reader:
         footer, operations = reader.footer, Operations()
-        followers = []
+        samples, followers = footer.samples, []
+        shares = [ran / max(1, lasted) for lasted, ran in samples.processor] if samples else []
         for plan, row in zip(plans, table.rows, strict=True):
             meter = meter_of(plan, hardware, row.touches.resident_peak if row.touches else 0)
             simulator = Simulator(plan, listener=Listener(hardware), application=application, meter=meter)
@@ -69,6 +70,8 @@ def timed(
                 Clocks(footer.threads, footer.max_blocks, number, paced=paced, wake_ns=hardware.costs.get("wake", 0.0))
                 for number in counted
             ]
+            for one in clocks:
+                one.let_run(shares)
             followers.append(_Timed(simulator, clocks))
         feed_chunks(reader, [operations, *followers], "timing", progress, footer.events)
     rows: list[Simulation] = [
