@@ -38,11 +38,11 @@ def charges_of(own: Array, pool: Array, large: Array | int = 0) -> Array:
 
 
 def clocks_of(
-    events: list[Event], cores: int = 8, stamps: list[int] | None = None, wake_ns: float = 0.0
+    events: list[Event], cores: int = 8, stamps: list[int] | None = None, **costs: float
 ) -> tuple[Timing, Clocks]:
     op, thread, block, own, pool = (list(column) for column in zip(*events, strict=True))
     nothing = [0] * len(events)
-    clocks = Clocks(max(thread) + 1, max(block) + 1, cores, paced=stamps is not None, wake_ns=wake_ns)
+    clocks = Clocks(max(thread) + 1, max(block) + 1, cores, paced=stamps is not None, **costs)
     clocks.follow(
         Chunk.of(op, thread, block, nothing, nothing, stamps or nothing), charges_of(np.array(own), np.array(pool))
     )
@@ -123,6 +123,9 @@ def test_blocks_are_handed_over_and_threads_are_joined() -> None:
     assert timing.handover_wait_ns == 100
     assert timing.cpu_ns == 237
     assert timing.latency.worst == 100
+    timing, clocks = clocks_of(events, spawn_ns=40)  # thread 0: 20, then 100; thread 1 until 150; then another 20
+    assert shown(clocks) == [170, 150, 197]
+    assert (timing.cpu_ns, timing.handover_wait_ns) == (297, 80)
 
 
 def test_recorded_times_pass_between_events() -> None:

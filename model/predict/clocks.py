@@ -185,6 +185,7 @@ def book(state: _State, row: int, at: int, length: int) -> None:
 def start_thread(state: _State, thread: int, stamp: int) -> None:
     """Begin a thread: where the first thread is, which has waited for the threads that ended.
 
+    Half of what its creation and end take is the first thread's time, half its own.
     With recorded times: as long after the first thread's last event as in the trace.
     """
     state.alive += 1
@@ -200,7 +201,9 @@ def start_thread(state: _State, thread: int, stamp: int) -> None:
         if state.runners[other]["life"] == ENDED:
             state.runners[other]["life"] = JOINED
             state.runners[0]["clock"] = max(int(state.runners[0]["clock"]), int(state.runners[other]["clock"]))
-    state.runners[thread]["clock"] = state.runners[0]["clock"]
+    state.busy += state.spawn
+    state.runners[0]["clock"] += state.spawn // 2
+    state.runners[thread]["clock"] = int(state.runners[0]["clock"]) + state.spawn // 2
 
 
 @kernel
@@ -315,14 +318,25 @@ class Clocks:
 
     paced: the program spends its own time between its events, by the trace's stamps; otherwise it
     replays, and spends none. `let_run` says how much of that time takes a core. wake_ns: from the
-    end of a hold until a thread that sleeps runs again.
+    end of a hold until a thread that sleeps runs again. spawn_ns: what a replay's creation and join of a
+    thread take.
     """
 
-    def __init__(self, threads: int, blocks: int, cores: int, *, paced: bool = False, wake_ns: float = 0.0) -> None:
+    def __init__(
+        self,
+        threads: int,
+        blocks: int,
+        cores: int,
+        *,
+        paced: bool = False,
+        wake_ns: float = 0.0,
+        spawn_ns: float = 0.0,
+    ) -> None:
         self.state = state = _State()
         calendars = FIRST_CORE + min(cores, threads)
         state.scalars = one_record(
-            **{"cores": cores, "threads": threads, "paced": int(paced), "wake": round(wake_ns * PARTS), "alive": 0},
+            **{"cores": cores, "threads": threads, "paced": int(paced), "alive": 0},
+            **{"wake": round(wake_ns * PARTS), "spawn": round(spawn_ns * PARTS)},
             **{"handover": 0, "core_wait": 0, "busy": 0, "sum": 0, "worst": 0, "worst_path": 0},
         )
         state.runners, state.done = np.zeros(threads, THREAD), np.zeros(blocks, DONE)

@@ -66,10 +66,8 @@ def timed(
         for plan, row in zip(plans, table.rows, strict=True):
             meter = meter_of(plan, hardware, row.touches.resident_peak if row.touches else 0)
             simulator = Simulator(plan, listener=Listener(hardware), application=application, meter=meter)
-            clocks = [
-                Clocks(footer.threads, footer.max_blocks, number, paced=paced, wake_ns=hardware.costs.get("wake", 0.0))
-                for number in counted
-            ]
+            costs = {"wake_ns": hardware.costs.get("wake", 0.0), "spawn_ns": hardware.costs.get("replay.thread", 0.0)}
+            clocks = [Clocks(footer.threads, footer.max_blocks, number, paced=paced, **costs) for number in counted]
             for one in clocks:
                 one.let_run(shares)
             followers.append(_Timed(simulator, clocks))
