@@ -29,6 +29,7 @@ ORDER = {
         "replay",
         "calibrate",
         "validate",
+        "sweep",
         "suite",
         "experiments",
         "report",

@@ -10,7 +10,15 @@ from typing import Annotated
 import typer
 
 import heapsmith
-from heapsmith import commands_designs, commands_experiments, commands_model, commands_runs, commands_traces, exits
+from heapsmith import (
+    commands_designs,
+    commands_experiments,
+    commands_fleet,
+    commands_model,
+    commands_runs,
+    commands_traces,
+    exits,
+)
 
 app = typer.Typer(
     name="heapsmith",
@@ -20,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (commands_traces, commands_designs, commands_model, commands_runs, commands_experiments):
+for group in (commands_traces, commands_designs, commands_model, commands_fleet, commands_runs, commands_experiments):
     app.add_typer(group.app)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
     from heapsmith.bench.replay.replay import ReplayTable
     from heapsmith.bench.report.doctor import DoctorReport
     from heapsmith.bench.suite.results import BenchReport
+    from heapsmith.bench.sweep.sweep import Sweep
     from heapsmith.bench.validate.validate import Validation
     from heapsmith.codegen.verify import VerifyReport
     from heapsmith.model.design.design import Design
@@ -188,6 +189,24 @@ def policies(found: "Policies", path: Path) -> None:
     for reason in found.reasons:
         show.prose(reason.why)
     print(path)
+
+
+def swept(done: "Sweep") -> None:
+    """How many rows a sweep wrote and what it simulated for them; what the grids skipped."""
+    from heapsmith.bench.common.units import duration
+
+    took = duration(round(done.seconds * 1e9))
+    show.fields(
+        [
+            ("rows", f"{done.rows:,}: {done.designs:,} designs on {done.traces:,} traces"),
+            ("kept", f"{done.kept:,} of {done.tasks:,} tasks were finished before, in {done.store}"),
+            ("simulated", f"{done.simulated:,} tasks, {done.events:,} events, in {took}"),
+        ]
+    )
+    if done.skipped:
+        rows = [(one.grid, f"{one.combinations:,}", one.reason) for one in done.skipped]
+        show.table("combinations that are no legal design", ("grid", "combinations", "<reason"), rows)
+    print(done.out)
 
 
 def replayed(table: "ReplayTable") -> None:

@@ -1,0 +1,374 @@
+"""Sweeps: grids, the store, resumption after interrupts, processes, and a cluster whose workers die."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Answer
+from traces import random_trace
+
+from heapsmith.bench.sweep import sweep as fleet
+from heapsmith.bench.sweep import table
+from heapsmith.bench.sweep.grid import variants
+from heapsmith.bench.sweep.local import Processes
+from heapsmith.bench.sweep.tasks import Found, Store, machine_hash, model_version, recording
+from heapsmith.bench.sweep.work import Job, run_bytes
+from heapsmith.model.errors import BadInput, CheckFailed, Missing
+from heapsmith.model.memory.hardware import load_hardware
+from heapsmith.model.predict.simulate import simulate
+
+Call = Callable[..., Answer]
+
+GRID = """base = "default"
+[values]
+slab_bytes = [65536, 131072, 3000]
+front.capacity = [8, 64]
+"""
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """A progress for nobody."""
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    """The rows of a Parquet file."""
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    return list(parquet.read_table(path).to_pylist())
+
+
+def request(tmp_path: Path, grid: str = GRID, traces: int = 2) -> fleet.Request:
+    """A sweep of the grid's designs over short traces."""
+    (tmp_path / "grid.toml").write_text(grid)
+    files = [tmp_path / f"t{seed}.hst" for seed in range(traces)]
+    for seed, file in enumerate(files):
+        if not file.exists():
+            random_trace(file, 3000 + seed, seed)
+    return fleet.Request(*variants([str(tmp_path / "grid.toml")]), files, None, tmp_path / "store")
+
+
+def swept(asked: fleet.Request, out: Path, runs_on: fleet.Executor | None = None) -> fleet.Sweep:
+    """A sweep on this process, or on an executor."""
+    return fleet.sweep(asked, out, nullcontext(runs_on or Processes(1)), silent)
+
+
+def test_a_grid_is_the_product_of_its_values(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text('name = "own"\nsizes = [16, 64]\n')
+    grid = 'base = "own.toml"\n[values]\nthp = ["never"]\n"front.capacity" = [8, 16]\nrelease.kind = ["keep"]\n'
+    (tmp_path / "grid.toml").write_text(grid)
+    found, skipped = variants([str(tmp_path / "grid.toml"), "lean"])
+    assert skipped == []
+    assert [one.design.name for one in found] == ["grid-1", "grid-2", "lean"]
+    assert found[1].design.release != found[2].design.release
+    assert [dict(one.choices).get("front.capacity") for one in found] == [8, 16, None]
+    assert found[1].design.sizes == [16, 64]
+    assert (found[1].design.thp, found[1].design.front.capacity) == ("never", 16)  # type: ignore[union-attr]
+    assert [one.design for one in variants([str(tmp_path)])[0]] == [one.design for one in found[:2]] + [
+        variants([str(tmp_path / "own.toml")])[0][0].design
+    ]
+
+
+def test_the_grid_of_the_page_is_legal(tmp_path: Path) -> None:
+    page = (Path(__file__).resolve().parent.parent / "docs" / "sweep.md").read_text()
+    (tmp_path / "grid.toml").write_text(page.split("```toml\n")[1].split("```")[0])
+    found, skipped = variants([str(tmp_path / "grid.toml")])
+    assert (len(found), skipped) == (8, [])
+    assert len({one.design.hash() for one in found}) == 8
+
+
+def test_illegal_combinations_are_counted_with_their_reason(tmp_path: Path) -> None:
+    (tmp_path / "grid.toml").write_text(GRID)
+    found, skipped = variants([str(tmp_path / "grid.toml")])
+    assert len(found) == 4
+    assert [(one.combinations, one.reason.split(":")[0]) for one in skipped] == [(2, "slab_bytes")]
+
+
+@pytest.mark.parametrize(
+    ("grid", "words"),
+    [
+        ("[values]\nslab_byte = [1]\n", "unknown field 'slab_byte'; did you mean 'slab_bytes'"),
+        ("[values]\nslab_bytes = 4096\n", "values.slab_bytes: 4096; expected a list"),
+        ("[values]\nslab_bytes = []\n", "values.slab_bytes"),
+        ("[values]\n", "values: is empty"),
+        ("[values.front]\n", "values.front: is empty"),
+        ("name = 'x'\n[values]\nthp = ['never']\n", "`name`"),
+        ("base = 'no-such'\n[values]\nthp = ['never']\n", "no-such"),
+        ("[values]\nslab_bytes = [1, 2, 3]\n", "none of 3 combinations is a legal design: slab_bytes: 1 is"),
+        ("[values]\n" + "".join(f"f{n} = {list(range(40))}\n" for n in range(4)), "2,560,000 combinations"),
+    ],
+)
+def test_grids_that_are_none(tmp_path: Path, grid: str, words: str) -> None:
+    (tmp_path / "grid.toml").write_text(grid)
+    with pytest.raises(BadInput) as error:
+        variants([str(tmp_path / "grid.toml")])
+    assert words in str(error.value)
+    assert "grid.toml" in str(error.value) or "no-such" in words
+
+
+def test_rows_are_what_simulate_says(call: Call, tmp_path: Path) -> None:
+    asked = request(tmp_path)
+    out = tmp_path / "out" / "r.parquet"
+    options = ("--designs", tmp_path / "grid.toml", "--store", tmp_path / "store", "--workers", 1, "--json")
+    answer = call("sweep", *options, "--traces", tmp_path, "-o", out)
+    assert answer.status == 0, answer.err
+    done = json.loads(answer.out)
+    assert (done["rows"], done["tasks"], done["kept"], done["simulated"]) == (8, 8, 0, 8)
+    assert done["skipped"][0]["combinations"] == 2
+    rows = rows_of(out)
+    assert len({(row["design"], row["trace"]) for row in rows}) == len(rows) == 8
+    for row in rows:
+        design = next(one.design for one in asked.variants if one.design.name == row["design"])
+        found = simulate(tmp_path / row["trace"], [design])
+        said = found.rows[0]
+        assert row["design_hash"] == design.hash()
+        assert row["committed_peak"] == said.committed_peak
+        assert row["refills"] == sum(said.counters.classes["refill"])
+        assert row["releases"] == said.counters.totals["releases"]
+        assert row["events"] == found.events
+        assert json.loads(row["choices"])["front.capacity"] == design.front.capacity  # type: ignore[union-attr]
+        assert row["machine"] is row["l1_misses"] is row["ns_per_op"] is None
+    shown = call("sweep", *options[:-1], "--traces", tmp_path, "-o", out).out
+    assert "8 of 8 tasks were finished before" in " ".join(shown.split())
+    assert "3000 is not usable" in shown
+    assert rows_of(out) == rows
+
+
+def test_figures_of_a_machine_have_their_columns(tmp_path: Path, plain_model: None) -> None:
+    asked = request(tmp_path, "[values]\nslab_bytes = [65536]\n", traces=0)
+    file = random_trace(tmp_path / "short.hst", 200, 1)
+    hardware = load_hardware("default")
+    swept(fleet.Request(asked.variants, [], [file], hardware, asked.folder), tmp_path / "r.parquet")
+    (row,) = rows_of(tmp_path / "r.parquet")
+    assert row["machine"] == hardware.name
+    assert row["machine_hash"] == machine_hash(hardware)
+    assert row["resident_average"] > 0
+    assert row["allocator_ns_per_op"] > 0
+    said = simulate(file, [asked.variants[0].design], hardware=hardware).rows[0]
+    assert said.touches is not None
+    assert (row["tlb_misses"], row["page_faults"]) == (said.touches.tlb2_misses, said.touches.faults_4k)
+
+
+class Interrupted(Processes):
+    """This process, interrupted behind the first job."""
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[dict[str, Found]]:
+        yield next(super().run(jobs))
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
+    asked = request(tmp_path)
+    whole = swept(fleet.Request(asked.variants, [], asked.traces, None, tmp_path / "whole"), tmp_path / "whole.parquet")
+    assert whole.simulated == 8
+    out = tmp_path / "r.parquet"
+    with pytest.raises(KeyboardInterrupt):
+        swept(asked, out, Interrupted(1))
+    assert not out.exists()
+    kept = {file: file.stat().st_mtime_ns for file in asked.folder.rglob("*.json")}
+    assert len(kept) == 2  # a job of two designs
+    kept_file = next(iter(kept))
+    kept_file.write_text("{")  # a file that a crash has cut off counts for nothing
+    done = swept(asked, out)
+    assert (done.kept, done.simulated) == (1, 7)
+    assert len(list(asked.folder.rglob("*.json"))) == 8
+    assert all(file.stat().st_mtime_ns == at for file, at in kept.items() if file != kept_file)
+    assert rows_of(out) == rows_of(tmp_path / "whole.parquet")
+
+
+def test_the_command_ends_with_the_status_of_an_interrupt(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request(tmp_path)
+    monkeypatch.setattr(fleet, "Processes", Interrupted)
+    out, kept = tmp_path / "r.parquet", ("--store", tmp_path / "store")
+    answer = call("sweep", "--designs", tmp_path, "--traces", tmp_path, "-o", out, "--workers", 1, *kept)
+    assert (answer.status, answer.out) == (128 + signal.SIGINT, "")
+    assert "what is finished is kept" in answer.err
+    assert not out.exists()
+    assert list((tmp_path / "store").rglob("*.json"))
+
+
+def test_equal_designs_and_traces_are_simulated_once(tmp_path: Path) -> None:
+    asked = request(tmp_path, "[values]\nslab_bytes = [65536, 65536]\n", traces=1)
+    again = tmp_path / "again.hst"
+    again.write_bytes(asked.traces[0].read_bytes())
+    both = fleet.Request(asked.variants, [], [*asked.traces, again], None, asked.folder)
+    done = swept(both, tmp_path / "r.parquet")
+    assert (done.tasks, done.simulated, done.rows) == (1, 1, 4)
+    assert len(rows_of(tmp_path / "r.parquet")) == 4
+
+
+def test_processes_find_the_same_and_a_killed_one_loses_nothing(tmp_path: Path) -> None:
+    asked = request(tmp_path)
+    swept(fleet.Request(asked.variants, [], asked.traces, None, tmp_path / "whole"), tmp_path / "whole.parquet")
+    processes = Killing(2)
+    with pytest.raises(Missing, match="worker process was killed"):
+        swept(asked, tmp_path / "r.parquet", processes)
+    kept = len(list(asked.folder.rglob("*.json")))
+    assert 0 < kept < 8
+    done = swept(asked, tmp_path / "r.parquet")
+    assert (done.kept, done.simulated) == (kept, 8 - kept)
+    assert rows_of(tmp_path / "r.parquet") == rows_of(tmp_path / "whole.parquet")
+
+
+class Killing(Processes):
+    """Processes, all of which are killed behind the first job."""
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[dict[str, Found]]:
+        import multiprocessing
+
+        found = super().run([*jobs, *jobs[:1] * 50])  # so that work is left when they die
+        yield next(found)
+        for process in multiprocessing.active_children():
+            process.kill()
+        yield from found
+
+
+def test_bad_inputs(call: Call, tmp_path: Path) -> None:
+    asked = request(tmp_path, traces=1)
+    trace, out = asked.traces[0], tmp_path / "r.parquet"
+    (tmp_path / "empty").mkdir()
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    (bad / "cut.hst").write_bytes(trace.read_bytes()[:-30])
+    for designs, traces, options, words in (
+        ("nosuch", trace, (), "nosuch"),
+        (tmp_path / "empty", trace, (), "no designs (*.toml)"),
+        ("lean", tmp_path / "empty", (), "no traces (*.hst)"),
+        ("lean", bad, (), "cut.hst"),
+        ("lean", trace, ("--machine", "toaster"), "toaster"),
+        ("lean", trace, ("--workers", "2", "--scheduler", "tcp://127.0.0.1:1"), "expected one of them"),
+        ("lean", trace, ("--workers", "0"), "workers"),
+    ):
+        answer = call("sweep", "--designs", designs, "--traces", traces, "-o", out, *options)
+        assert (answer.status, answer.out) == (2, ""), answer.err
+        assert words in answer.err
+        assert answer.err.count("\n") == 1
+    assert not out.exists()
+
+
+def test_without_pyarrow_nothing_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(Missing, match=r"pip install 'heapsmith\[sweep\]'"):
+        table.require_parquet()
+    asked = request(tmp_path, traces=1)
+    with pytest.raises(Missing):
+        swept(asked, tmp_path / "r.parquet")
+    assert not asked.folder.exists()
+
+
+def test_a_worker_of_another_version_refuses(tmp_path: Path) -> None:
+    trace = request(tmp_path, traces=1).traces[0]
+    job = Job(str(trace), recording(trace).digest, {"key": 'name = "x"\nsizes = [64]\n'}, None, "0" * 16)
+    with pytest.raises(CheckFailed, match=model_version()):
+        run_bytes(job, trace.read_bytes())
+    broken = Job(*(getattr(job, name) for name in ("trace", "digest", "designs", "hardware")), model_version())
+    with pytest.raises(BadInput) as error:
+        run_bytes(broken, trace.read_bytes()[:-100])
+    assert str(error.value).startswith(f"{trace}: ")
+
+
+def test_keys_are_those_of_all_that_decides(tmp_path: Path) -> None:
+    store = Store(tmp_path, None)
+    keys = {store.key("a", "b"), store.key("ab", ""), store.key("b", "a"), Store(tmp_path, "c").key("a", "b")}
+    assert len(keys) == 4
+
+
+def started(words: list[str], folder: Path) -> subprocess.Popen[bytes]:
+    """A process of dask in a folder of its own, without this process's cache of designs and traces."""
+    folder.mkdir()
+    with (folder / "log").open("wb") as log:
+        return subprocess.Popen([sys.executable, "-m", *words], cwd=folder, stdout=log, stderr=log)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A scheduler's address, and its two workers, a process each."""
+    pytest.importorskip("distributed", reason="distributed is not installed")
+    told = tmp_path / "scheduler.json"
+    with ExitStack() as stack:
+
+        def start(name: str, *words: str) -> subprocess.Popen[bytes]:
+            process = started([*words, "--scheduler-file", str(told)], tmp_path / name)
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            return process
+
+        quiet = ("--no-dashboard", "--host", "127.0.0.1")
+        start("scheduler", "distributed.cli.dask_scheduler", "--port", "0", *quiet)
+        worker = ("distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1", *quiet)
+        workers = [start(f"worker-{number}", *worker) for number in range(2)]
+        address = ""
+        limit = time.monotonic() + 120
+        while not address:
+            assert time.monotonic() < limit, "the scheduler does not start"
+            time.sleep(0.05)
+            if told.exists():
+                address = json.loads(told.read_text())["address"]
+        from distributed import Client
+
+        with Client(address, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=120)
+        yield address, workers
+
+
+def test_a_cluster_loses_nothing_and_counts_nothing_twice(
+    tmp_path: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, workers = cluster
+    asked = request(tmp_path, "[values]\nfront.capacity = [8, 12, 16, 24, 32, 48, 64, 96]\n", traces=3)
+    swept(fleet.Request(asked.variants, [], asked.traces, None, tmp_path / "whole"), tmp_path / "whole.parquet")
+    put: Counter[str] = Counter()
+    real = Store.put
+
+    def noted(self: Store, key: str, found: Found) -> None:
+        put[key] += 1
+        if len(put) == 2:
+            workers[0].send_signal(signal.SIGKILL)
+        real(self, key, found)
+
+    monkeypatch.setattr(Store, "put", noted)
+    done = fleet.sweep(asked, tmp_path / "r.parquet", fleet.executor(1, address), silent)
+    assert workers[0].wait() == -signal.SIGKILL
+    assert (done.simulated, done.rows) == (24, 24)
+    assert len(put) == 24
+    assert set(put.values()) == {1}
+    assert rows_of(tmp_path / "r.parquet") == rows_of(tmp_path / "whole.parquet")
+    damaged = tmp_path / "damaged.hst"
+    content = bytearray(asked.traces[0].read_bytes())
+    content[len(content) // 2] ^= 1
+    damaged.write_bytes(content)
+    bad = fleet.Request(asked.variants[:1], [], [damaged], None, asked.folder)
+    with pytest.raises(BadInput, match=r"damaged\.hst: chunk"):
+        fleet.sweep(bad, tmp_path / "bad.parquet", fleet.executor(1, address), silent)
+    assert not (tmp_path / "bad.parquet").exists()
+    assert threading.active_count() < 20
+
+
+def test_schedulers_that_are_none(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from heapsmith.bench.sweep import cluster as dask
+
+    pytest.importorskip("distributed", reason="distributed is not installed")
+    asked = request(tmp_path, traces=1)
+    monkeypatch.setattr(dask, "PATIENCE_S", 1)
+    options = ("--designs", "lean", "--traces", asked.traces[0], "--store", asked.folder, "-o", tmp_path / "r.parquet")
+    answer = call("sweep", *options, "--scheduler", "tcp://127.0.0.1:1")
+    assert answer.status == 3
+    assert "no dask scheduler answers" in answer.err
+    answer = call("sweep", *options, "--scheduler", "nonsense://127.0.0.1:1")
+    assert answer.status == 2
+    assert "expected tcp://HOST:PORT" in answer.err
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    answer = call("sweep", *options, "--scheduler", "tcp://127.0.0.1:1")
+    assert answer.status == 3
+    assert "pip install 'heapsmith[sweep]'" in answer.err
+    assert not os.path.exists(tmp_path / "r.parquet")
