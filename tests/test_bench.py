@@ -95,7 +95,7 @@ def test_a_limit_ends_all_that_was_started(tmp_path: Path) -> None:
 
 
 def sample(cpu: int, wall: int, rss: int, output: str = "same") -> Sample:
-    return Sample(wall, cpu, rss, output, 10)
+    return Sample(wall, cpu, rss, rss // 2, output, 10)
 
 
 ACROSS = [
@@ -151,16 +151,18 @@ def test_means_are_over_rows_that_all_ran() -> None:
     other = FIGURES | {"default": (800, 300, 90)}
     partial = {name: figures for name, figures in FIGURES.items() if name != "slow"}
     report = report_of(FIGURES, other, partial)
-    means = {column.name: (column.cpu_mean, column.rss_mean, column.rows) for column in report.columns}
-    assert means["glibc"] == (1.0, 1.0, 2)
-    assert means["default"] == (pytest.approx(0.5), pytest.approx(0.9), 2)
-    assert means["stack"] == (None, None, 2)
+    means = {
+        column.name: (column.cpu_mean, column.rss_mean, column.average_mean, column.rows) for column in report.columns
+    }
+    assert means["glibc"] == (1.0, 1.0, 1.0, 2)
+    assert means["default"] == (pytest.approx(0.5), pytest.approx(0.9), pytest.approx(0.9), 2)
+    assert means["stack"] == (None, None, None, 2)
 
 
 def test_the_tables() -> None:
     partial = {name: figures for name, figures in FIGURES.items() if name not in ("slow", "made")}
     report = report_of(FIGURES, partial)
-    cpu, wall, rss, instructions = benchmark.tables(report)
+    cpu, wall, rss, average, instructions = benchmark.tables(report)
     assert cpu.columns == ("row", *FIGURES, "<best peer", "default to best", "made to best")
     assert cpu.rows[0] == (
         *("row0", "80.0 ns", "0.50", "0.53", "0.55", "0.75", "0.25", "0.12", "0.06"),
@@ -172,6 +174,7 @@ def test_the_tables() -> None:
     assert [line[0] for line in wall.rows] == ["row1 *"]
     assert rss.columns[-3:] == ("<leanest peer", "default to leanest", "made to leanest")
     assert rss.rows[0][1:3] == ("100 B", "3.00")
+    assert average.rows[0][1:3] == ("50 B", "3.00")
     assert instructions.rows[0][:3] == ("row0", "150.5", "-")
     assert benchmark.notes(report) == [
         "versions: glibc 2.36, quick 1.0, lean 1.0, third 1.0, slow 1.0, default abc",
@@ -184,7 +187,7 @@ def test_the_tables() -> None:
     assert benchmark.broken(report) == ["row1"]
     page = benchmark.page(report).splitlines()
     assert [line for line in page if line.startswith("#")] == [
-        *("# Benchmark", *(f"## {table.title}" for table in (cpu, wall, rss, instructions)), "## Notes")
+        *("# Benchmark", *(f"## {table.title}" for table in (cpu, wall, rss, average, instructions)), "## Notes")
     ]
     assert f"| {' | '.join(cpu.rows[0])} |" in page
     assert page[-1] == "- row1: 0.50 processors were busy with other programs"
@@ -241,7 +244,7 @@ def test_hung_and_crashed_libraries_are_named(call: Call, tmp_path: Path, monkey
     assert "pair-32 under crashes: killed by SIGILL\n" in answer.out
     assert "pair-32 under leaves: no report of what it took: nothing on standard error\n" in answer.out
     rows = [line.split() for line in answer.out.splitlines() if line.startswith("pair-32") and ":" not in line]
-    assert [row[-3:] for row in rows] == [["-", "-", "-"]] * 2  # CPU time and RSS
+    assert [row[-3:] for row in rows] == [["-", "-", "-"]] * 3  # CPU time, peak and average RSS
 
 
 def test_what_glibc_cannot_run_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

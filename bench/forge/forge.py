@@ -27,7 +27,7 @@ from heapsmith.model.trace.stats import trace_info
 
 STEPS = 9
 
-RUNS, REPLAYS, SHARE = 0.6, 0.25, 0.15
+RUNS, REPLAYS, SHARE = 0.65, 0.2, 0.15
 """The parts of the time for measuring: the program's runs, the replays, the share of malloc."""
 
 Say = Callable[[int, str], None]

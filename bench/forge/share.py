@@ -38,10 +38,11 @@ class Share(msgspec.Struct, frozen=True):
 
     def sentence(self) -> str:
         """What to expect of any malloc at most."""
-        low, high = self.parts()
+        low, high = (f"{part:.0%}" for part in self.parts())
+        touched = "" if low == high else f", {high} with the first touch of each block"
         return (
-            f"glibc's malloc and free take about {low:.0%} of the program's CPU time, {high:.0%} with the first touch "
-            "of each block. Expect no malloc to save more than that."
+            f"glibc's malloc and free take about {low} of the program's CPU time{touched}. "
+            "Expect no malloc to save more than that."
         )
 
 

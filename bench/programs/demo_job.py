@@ -1,121 +1,82 @@
-"""The program of `make demo`: parses an access log and joins it with JSON profiles.
+"""The program of `make demo`: a service's cache of user profiles, filled from JSON replies.
 
-It uses the standard library alone, has no input, and prints the same output on every run. Under
-`PYTHONMALLOC=malloc` each object of the interpreter is a malloc of its own: parsing makes
-short-lived strings and tuples, the rest long-lived dicts and lists.
+It uses the standard library alone, has no input, and prints the same output on every run. Each
+request names a user. A profile that the cache lacks, or that has changed, is parsed from a JSON
+reply and takes the place of the one used least lately. Each day ends with a report on all cached
+profiles. Under `PYTHONMALLOC=malloc` each object of the interpreter is a malloc of its own: a
+profile is some sixty blocks that live as long as the cache keeps it, beside short-lived strings.
 """
 
 import argparse
 import hashlib
 import json
 import random
-import re
-from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from typing import Any
 
-LINE = re.compile(
-    r'(?P<host>\d+\.\d+\.\d+\.\d+) - (?P<user>\S+) \[(?P<time>[^\]]+)\] "(?P<method>[A-Z]+) (?P<path>[^ ?"]+)'
-    r'(?:\?(?P<query>[^ "]*))? HTTP/1\.1" (?P<status>\d{3}) (?P<length>\d+)'
-)
-WORD = re.compile(r"[a-z]+")
-PATHS = ("/", "/search", "/cart", "/item/{}", "/user/{}/orders", "/static/app.{}.js", "/api/v2/items/{}")
 TITLES = ("brass lamp", "oak chair", "wool coat", "steel pan", "paper kite", "glass bowl", "clay cup", "linen sheet")
-
-
-class Hit(NamedTuple):
-    """One request of the log."""
-
-    user: str
-    path: str
-    query: dict[str, str]
-    status: int
-    length: int
-
-
-def log_lines(count: int, rng: random.Random) -> Iterator[str]:
-    """`count` lines in the combined log format."""
-    for second in range(count):
-        host = ".".join(str(rng.randrange(1, 255)) for _ in range(4))
-        path = rng.choice(PATHS).format(rng.randrange(2000))
-        query = f"?q={rng.choice(TITLES).replace(' ', '+')}&page={rng.randrange(9)}" if path == "/search" else ""
-        time = f"{second // 3600 % 24:02}:{second // 60 % 60:02}:{second % 60:02}"
-        status = rng.choice((200, 200, 200, 304, 404, 500))
-        yield f'{host} - u{rng.randrange(500)} [{time}] "GET {path}{query} HTTP/1.1" {status} {rng.randrange(60_000)}'
+DISTINCT = 1 / 6
+"""Distinct replies of the service that knows the profiles, as a share of a day's requests."""
+CHANGED = 0.4
+"""The share of requests after which a profile must be read again."""
 
 
 def profile(number: int, rng: random.Random) -> dict[str, Any]:
     """One user in the form of a service's reply."""
     orders = [{"sku": f"s{rng.randrange(10**6)}", "count": rng.randrange(1, 5)} for _ in range(rng.randrange(12))]
     address = {"street": f"{rng.randrange(99)} {rng.choice(TITLES)} road", "code": f"{rng.randrange(10**5):05}"}
-    return {"id": f"u{number}", "tags": rng.sample(TITLES, 4), "address": address, "orders": orders}
+    visits = [{"path": f"/item/{rng.randrange(2000)}", "bytes": rng.randrange(60_000)} for _ in range(rng.randrange(9))]
+    about = " ".join(rng.choices(TITLES, k=1 + int(1 / (0.01 + rng.random()))))  # a few are long
+    tags = rng.sample(TITLES, 4)
+    return {"id": f"u{number}", "tags": tags, "address": address, "orders": orders, "visits": visits, "about": about}
 
 
-def parse(lines: Iterable[str]) -> list[Hit]:
-    """The requests in the log; every line must match."""
-    hits = []
-    for line in lines:
-        found = LINE.match(line)
-        assert found, line
-        query = dict(pair.split("=", 1) for pair in (found["query"] or "").split("&") if pair)
-        hits.append(Hit(found["user"], found["path"], query, int(found["status"]), int(found["length"])))
-    return hits
+def requests(count: int, users: int, rng: random.Random) -> Iterator[int]:
+    """The user of each request: some ask far more often than others."""
+    for _ in range(count):
+        yield int(users * rng.random() ** 2)
 
 
-def sessions(hits: Iterable[Hit]) -> dict[str, list[str]]:
-    """The last 32 paths of each user, in order."""
-    recent: defaultdict[str, deque[str]] = defaultdict(lambda: deque(maxlen=32))
-    for hit in hits:
-        recent[hit.user].append(hit.path)
-    return {user: list(paths) for user, paths in sorted(recent.items())}
+def report(cache: OrderedDict[int, dict[str, Any]]) -> dict[str, Any]:
+    """What the cached profiles say."""
+    sold: Counter[str] = Counter()
+    visited: Counter[str] = Counter()
+    digest = hashlib.sha256()
+    for one in cache.values():
+        digest.update(json.dumps(one, sort_keys=True).encode())
+        for order in one["orders"]:
+            sold[order["sku"][:3]] += order["count"]
+        for visit in one["visits"]:
+            visited[visit["path"]] += visit["bytes"]
+    best, most = sold.most_common(3), visited.most_common(3)
+    return {"profiles": len(cache), "sold": best, "visited": most, "digest": digest.hexdigest()}
 
 
-def rendered(hits: list[Hit], limit: int) -> int:
-    """Characters of the pages that a cache of `limit` entries (LRU) had to render."""
-    cache: OrderedDict[str, str] = OrderedDict()
-    made = 0
-    for hit in hits:
-        if page := cache.pop(hit.path, None):
-            cache[hit.path] = page
-            continue
-        page = "\n".join(f"<li id={row}>{hit.path}: {title}</li>" for row, title in enumerate(TITLES))
-        made += len(page)
-        cache[hit.path] = page
-        if len(cache) > limit:
-            cache.popitem(last=False)
-    return made
-
-
-def job(size: int, seed: int) -> dict[str, Any]:
-    """Run the whole job over `size` log lines; the summary depends on every step."""
-    rng = random.Random(seed)
-    hits = parse(log_lines(size, rng))
-    users = {row["id"]: row for row in json.loads(json.dumps([profile(number, rng) for number in range(500)]))}
-    paths = sessions(hits)
-    joined = json.dumps([{"user": users[user], "paths": seen} for user, seen in paths.items()], sort_keys=True)
-    words = Counter(WORD.findall(joined))
-    totals: Counter[str] = Counter()
-    for hit in hits:
-        totals[f"{hit.status} {hit.path.split('/')[1]}"] += hit.length
-    again = json.loads(joined, object_pairs_hook=OrderedDict)
-    return {
-        "hits": len(hits),
-        "searches": Counter(hit.query["q"] for hit in hits if hit.query).most_common(3),
-        "rendered": rendered(hits, 300),
-        "words": sorted(words.items(), key=lambda item: (-item[1], item[0]))[:8],
-        "bytes": dict(sorted(totals.items())),
-        "sessions": hashlib.sha256(json.dumps(again).encode()).hexdigest(),
-    }
+def days(count: int, size: int, limit: int) -> Iterator[dict[str, Any]]:
+    """Serve `size` requests on each day from a cache of `limit` profiles."""
+    rng = random.Random(1)
+    replies = [json.dumps(profile(number, rng)) for number in range(int(DISTINCT * size))]
+    cache: OrderedDict[int, dict[str, Any]] = OrderedDict()
+    for _ in range(count):
+        for user in requests(size, 4 * limit, rng):
+            if user not in cache or rng.random() < CHANGED:
+                cache[user] = json.loads(rng.choice(replies))
+            cache.move_to_end(user)
+            if len(cache) > limit:
+                cache.popitem(last=False)
+        yield report(cache)
 
 
 def main() -> None:
-    """Print the summary of a few seeds as JSON."""
+    """Print the report of each day as JSON."""
     parser = argparse.ArgumentParser(description="An allocation-heavy job with the same output on every run.")
-    parser.add_argument("--size", type=int, default=12_000, help="log lines per round (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=4, help="rounds, each with its own seed (default: %(default)s)")
+    parser.add_argument("--size", type=int, default=12_000, help="requests a day (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=2, help="days (default: %(default)s)")
+    parser.add_argument("--limit", type=int, default=2500, help="cached profiles (default: %(default)s)")
     options = parser.parse_args()
-    for seed in range(options.rounds):
-        print(json.dumps(job(options.size, seed), indent=1))
+    for one in days(options.rounds, options.size, options.limit):
+        print(json.dumps(one, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The benchmark's tables: CPU time, wall time, peak RSS, instructions; a column per malloc."""
+"""The benchmark's tables: CPU and wall time, peak and average RSS, instructions; a column per malloc."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -41,7 +41,15 @@ def tables(report: BenchReport) -> list[Words]:
         ("leanest", lambda row: row.lean),
         [column.rss_mean for column in report.columns],
     )
-    return [table for table in (cpu, wall, rss, _instructions(report), _tunings(report)) if table.rows]
+    average = _table(
+        report,
+        "average RSS, to glibc and the leanest of the three fastest peers",
+        report.rows,
+        lambda row, cell: (amount(cell.average_rss_bytes.median), cell.average_to_glibc, cell.average_to_lean),
+        ("leanest", lambda row: row.lean),
+        [column.average_mean for column in report.columns],
+    )
+    return [table for table in (cpu, wall, rss, average, _instructions(report), _tunings(report)) if table.rows]
 
 
 def write(path: Path, report: BenchReport) -> None:

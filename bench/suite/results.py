@@ -22,8 +22,9 @@ class BenchColumn(msgspec.Struct, frozen=True):
     """A malloc; `path` is None for glibc, `tuned_on` names the input of a tuned library.
 
     `version`: a peer's release, or the hash of a design built for the benchmark, else empty.
-    `cpu_mean` and `rss_mean`: geometric means of CPU time and peak RSS to glibc's over the `rows`
-    that ran under every column except ceilings; None for ceilings and without such rows.
+    `cpu_mean`, `rss_mean`, `average_mean`: geometric means of CPU time, peak and average RSS to
+    glibc's over the `rows` that ran under every column except ceilings; None for ceilings and
+    without such rows.
     """
 
     name: str
@@ -33,6 +34,7 @@ class BenchColumn(msgspec.Struct, frozen=True):
     tuned_on: str
     cpu_mean: float | None
     rss_mean: float | None
+    average_mean: float | None
     rows: int
 
 
@@ -40,7 +42,7 @@ class BenchCell(msgspec.Struct, frozen=True):
     """A row under a column; times are of the row's whole work, `cpu_ns` of all threads together.
 
     Ratios are to glibc (`..._to_glibc`) and to the row's best peer by that quantity
-    (`..._to_best`), round by round. `rss_to_lean`: to the leanest of the three peers with the least
+    (`..._to_best`), round by round. `rss_to_lean`, `average_to_lean`: to the leanest of the three peers with the least
     CPU time. `instructions`: per operation, by callgrind.
     """
 
@@ -48,12 +50,15 @@ class BenchCell(msgspec.Struct, frozen=True):
     cpu_ns: Figure
     wall_ns: Figure
     peak_rss_bytes: Figure
+    average_rss_bytes: Figure
     cpu_to_glibc: Ratio
     wall_to_glibc: Ratio
     rss_to_glibc: Ratio
+    average_to_glibc: Ratio
     cpu_to_best: Ratio
     wall_to_best: Ratio
     rss_to_lean: Ratio
+    average_to_lean: Ratio
     instructions: float | None
 
 
@@ -112,6 +117,7 @@ class _Series(NamedTuple):
     cpu_ns: list[float]
     wall_ns: list[float]
     peak_rss_bytes: list[float]
+    average_rss_bytes: list[float]
 
     @classmethod
     def of(cls, samples: list[Sample]) -> "_Series":
@@ -141,12 +147,15 @@ def make_row(
             cpu_ns=Figure.of(own.cpu_ns),
             wall_ns=Figure.of(own.wall_ns),
             peak_rss_bytes=Figure.of(own.peak_rss_bytes),
+            average_rss_bytes=Figure.of(own.average_rss_bytes),
             cpu_to_glibc=ratio(own.cpu_ns, glibc.cpu_ns),
             wall_to_glibc=ratio(own.wall_ns, glibc.wall_ns),
             rss_to_glibc=ratio(own.peak_rss_bytes, glibc.peak_rss_bytes),
+            average_to_glibc=ratio(own.average_rss_bytes, glibc.average_rss_bytes),
             cpu_to_best=ratio(own.cpu_ns, series[fastest[0]].cpu_ns),
             wall_to_best=ratio(own.wall_ns, series[best_wall].wall_ns),
             rss_to_lean=ratio(own.peak_rss_bytes, series[lean].peak_rss_bytes),
+            average_to_lean=ratio(own.average_rss_bytes, series[lean].average_rss_bytes),
             instructions=counts.get(name),
         )
         for name, own in series.items()
@@ -190,6 +199,7 @@ def make_column(column: Column, done: list[BenchRow], across: list[Column]) -> B
         tuned_on=column.tuned_on,
         cpu_mean=geometric_mean([cell.cpu_to_glibc.median for cell in cells]) if is_compared else None,
         rss_mean=geometric_mean([cell.rss_to_glibc.median for cell in cells]) if is_compared else None,
+        average_mean=geometric_mean([cell.average_to_glibc.median for cell in cells]) if is_compared else None,
         rows=len(common),
     )
 

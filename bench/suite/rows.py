@@ -37,6 +37,7 @@ class Sample(NamedTuple):
     wall_ns: int
     cpu_ns: int
     peak_rss_bytes: int
+    average_rss_bytes: int
     output: str
     """Must be the same under every malloc; empty if there is no output to compare."""
     operations: int
@@ -117,8 +118,9 @@ def _micro_row(row: MicroRow, suite: str, quick: bool) -> Row:
 
         def run(library: Library, limit_s: float) -> Sample:
             done = _run(path, command, library, folder, limit_s)
-            loop = took(done)
-            return Sample(loop.wall_ns, loop.cpu_ns, done.used.peak_rss_bytes, done.output, loop.operations)
+            loop, used = took(done), done.used
+            memory = (used.peak_rss_bytes, used.average_rss_bytes)
+            return Sample(loop.wall_ns, loop.cpu_ns, *memory, done.output, loop.operations)
 
         return run
 
@@ -142,7 +144,8 @@ def _program_row(one: Program, other: Program | None) -> Row:
 
         def run(library: Library, limit_s: float) -> Sample:
             done = _run(path, one.command, glibc if library.name == GLIBC else library, folder, limit_s)
-            return Sample(done.used.wall_ns, done.used.cpu_ns, done.used.peak_rss_bytes, done.output, 1)
+            used = done.used
+            return Sample(used.wall_ns, used.cpu_ns, used.peak_rss_bytes, used.average_rss_bytes, done.output, 1)
 
         return run
 
@@ -157,7 +160,8 @@ def _replay_row(one: Program, other: Program | None) -> Row:
 
         def run(library: Library, limit_s: float) -> Sample:
             done = replay_once(script, library, env=environment(), limit_s=limit_s)
-            return Sample(done.wall_ns, done.cpu_ns, done.peak_rss_bytes, "", done.operations)
+            memory = (done.peak_rss_bytes, done.average_rss_bytes)
+            return Sample(done.wall_ns, done.cpu_ns, *memory, "", done.operations)
 
         return run
 

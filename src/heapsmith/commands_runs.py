@@ -129,7 +129,7 @@ def forge(
     """Make a malloc for CMD, prove it and measure it.
 
     The steps are record, tune, simulate, generate, build, verify, measure, replay. CMD runs several times, with
-    /dev/null as its input. Its outputs are compared, not shown. The measurements take 24 s at most, unless --time or
+    /dev/null as its input. Its outputs are compared, not shown. The measurements take 30 s at most, unless --time or
     --rounds says otherwise. The verdict says which malloc to use.
     """
     from heapsmith.bench.forge import forge as smithy
@@ -137,7 +137,7 @@ def forge(
     from heapsmith.model.search.tune import Asked
 
     words, folder = take.command_words(command), take.writable_folder(out)
-    stop = take.stop(rounds, time, 24.0)
+    stop = take.stop(rounds, time, 30.0)
     with show.progress() as progress:
         report = smithy.forge(
             words,
