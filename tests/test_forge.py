@@ -14,7 +14,14 @@ import pytest
 from conftest import PROGRAM, Answer
 from preloaded import PROGRAMS
 
+from heapsmith.bench.common.ratios import Ratio
+from heapsmith.bench.common.rounds import Stop, quiet
+from heapsmith.bench.forge.share import malloc_share
+from heapsmith.bench.programs.micro_programs import program
+from heapsmith.bench.programs.micro_rows import MICRO
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import compile_c
+from heapsmith.model.design.design import load
 
 Call = Callable[..., Answer]
 JOB = Path(__file__).resolve().parent.parent / "bench" / "programs" / "demo_job.py"
@@ -41,8 +48,19 @@ def test_forge(call: Call, tmp_path: Path) -> None:
     assert (out / "report.md").read_text().count("\n|") == 18  # four tables, ten rows
     assert report["verdict"]["use"] is None  # two rounds
     assert report["verdict"]["why"][0] in (out / "report.md").read_text()
-    assert 0 < report["share"]["malloc_ns"] < report["share"]["program_ns"]
+    assert 0 <= report["share"]["inside"] < report["share"]["samples"]
     assert call("run", out / "libmy-job.so", "--", *COMMAND).out == call("run", "default", "--", *COMMAND).out
+
+
+def test_the_share_of_malloc_is_sampled() -> None:
+    """A loop of malloc and free spends its time there, a loop of additions does not."""
+    library, (pair,) = library_of(load("default")), [row for row in MICRO if row.name == "mixed"]
+    calls = [str(program(pair.program)), "15000000", *pair.arguments.split()]
+    adds = [sys.executable, "-S", "-c", "i = 0\nwhile i < 3000000: i += 1"]
+    much, little = (malloc_share(one, library, Ratio(1.0, 1.0, 1.0), Stop(1), quiet) for one in (calls, adds))
+    assert much.samples > 10
+    assert little.samples > 10
+    assert little.part < 0.1 < 0.2 < much.part
 
 
 @pytest.mark.big

@@ -118,9 +118,8 @@ def test_changes() -> None:
 
 
 def test_the_share_of_malloc() -> None:
-    share = Share(malloc_ns=30.0, touched_ns=45.0, program_ns=100.0)
-    assert share.parts() == (0.3, 0.45)
-    assert share.sentence().startswith(
-        "glibc's malloc and free take about 30% of the program's CPU time, 45% with the first touch of each block."
-    )
-    assert Share(-1.0, 500.0, 100.0).parts() == (0.0, 1.0)
+    share = Share("libdefault.so", samples=1000, inside=200, cpu_to_glibc=0.85)
+    assert (share.part, share.most) == (0.2, pytest.approx(0.32))
+    assert share.sentence().startswith("malloc takes about 20% of the program's CPU time under libdefault.so and 32% ")
+    assert Share("x.so", samples=10, inside=0, cpu_to_glibc=1.1).most == 0
+    assert "unknown" in Share("x.so", samples=0, inside=0, cpu_to_glibc=1.0).sentence()

@@ -76,11 +76,12 @@ def forge(
     libraries = [GLIBC, str(library_of(base)), str(library)]
     say(8, f"run the command under glibc, {base.name} and {name}")
     measured = measure(command, libraries, stop=_part(stop, RUNS), pivot=-1, progress=progress)
-    say(9, "replay the trace under the same; and what of the program's time malloc takes")
+    say(9, "replay the trace under the same, and sample how much of the program's time malloc takes")
     # The command's malloc may need the command's libraries, which a replay lacks.
     own = [path for path in measured.own if not why_no_malloc(Library(path, Path(path)))]
     replayed = replay(trace, [GLIBC, *own, *libraries[1:]], stop=_part(stop, REPLAYS), progress=progress)
-    share = malloc_share(command, trace, _part(stop, SHARE), progress)
+    to_glibc = measured.rows[-2].ratios.cpu
+    share = malloc_share(command, library_of(base), to_glibc, _part(stop, SHARE), progress)
     found = verdict(measured, kept_base=tuned.kept_base)
 
     files = [trace, toml, emitted, library, out / "report.md", out / "report.json"]

@@ -1,76 +1,82 @@
-"""The share of a program's CPU time that its malloc takes: replays without the program's work."""
+"""The share of a program's CPU time that malloc takes, sampled while the program runs."""
 
 import os
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from statistics import median
+from typing import NamedTuple
 
 import msgspec
 
+from heapsmith.bench.common.preload import preload, preloadable
+from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.common.rounds import Progress, Stop, interleaved
-from heapsmith.bench.peers.peers import GLIBC, find_library
+from heapsmith.bench.peers.peers import Library, runtime_tool
 from heapsmith.bench.programs.measure import find_program, run_once
-from heapsmith.bench.programs.micro_programs import ceiling
-from heapsmith.bench.replay.replay import replay_once
-from heapsmith.bench.replay.script import write_script
 from heapsmith.model.files import scratch
+
+VARIABLE = "HEAPSMITH_MALLOC_SHARE"
+"""Names the file that the sampler writes to (`runtime/replay/malloc_share.c`)."""
+ENOUGH = 2000
+"""Samples after which the share is known within 2 % of the program's CPU time (95 %)."""
+
+
+class Samples(NamedTuple):
+    """Samples of a program's CPU time, and how many of them were inside its malloc library."""
+
+    all: int
+    inside: int
 
 
 class Share(msgspec.Struct, frozen=True):
-    """CPU times in ns: of glibc's malloc and free on the trace, and of the program as it is.
+    """`samples` of the program's CPU time under `library`, `inside` of them in that library's code.
 
-    `malloc_ns` is a replay of the trace that touches no block, less the same replay under a malloc
-    that returns one static buffer (the ceiling `empty`), which leaves the replay's own loop. Such a
-    malloc has the caches to itself. `touched_ns` is a replay that touches each line of each block,
-    less the same loop: page faults and misses are in it, of which the program has some with any
-    malloc. The two bound what malloc takes in the program. All are medians of the same rounds.
+    `cpu_to_glibc`: the program's CPU time under the library, to that under glibc.
     """
 
-    malloc_ns: float
-    touched_ns: float
-    program_ns: float
+    library: str
+    samples: int
+    inside: int
+    cpu_to_glibc: float
 
-    def parts(self) -> tuple[float, float]:
-        """The bounds as shares of the program's time, from 0 to 1."""
-        shares = [ns / max(1.0, self.program_ns) for ns in (self.malloc_ns, self.touched_ns)]
-        low, high = sorted(min(1.0, max(0.0, share)) for share in shares)
-        return low, high
+    @property
+    def part(self) -> float:
+        """The share of malloc under the library, from 0 to 1; 0 without samples."""
+        return self.inside / self.samples if self.samples else 0.0
+
+    @property
+    def most(self) -> float:
+        """The share of the CPU time under glibc that a malloc of no cost would save; at least 0."""
+        return max(0.0, 1 - (1 - self.part) * self.cpu_to_glibc)
 
     def sentence(self) -> str:
         """What to expect of any malloc at most."""
-        low, high = (f"{part:.0%}" for part in self.parts())
-        touched = "" if low == high else f", {high} with the first touch of each block"
+        if not self.samples:
+            return "The share of malloc in the program's CPU time is unknown: there was no sample of it."
         return (
-            f"glibc's malloc and free take about {low} of the program's CPU time{touched}. "
-            "Expect no malloc to save more than that."
+            f"malloc takes about {self.part:.0%} of the program's CPU time under {self.library} and {self.most:.0%} "
+            "under glibc, with the cache misses that it causes. No malloc can save more than that."
         )
 
 
-def malloc_share(command: list[str], trace: Path, stop: Stop, progress: Progress) -> Share:
-    """Interleave runs of the command with replays of its trace.
+def malloc_share(command: list[str], library: Path, to_glibc: Ratio, stop: Stop, progress: Progress) -> Share:
+    """Run the command under the library with a sampler, until there are ENOUGH samples.
 
-    The replays are under glibc, untouched and touched, and under no malloc. Raises what run_once
-    and replay_once raise.
+    Processes that end without their destructors (_exit, a signal) are not among the samples.
     """
-    glibc, nothing = find_library(GLIBC), ceiling("empty")
-    program = find_program(command)
+    sampler = preloadable(runtime_tool("malloc-share.so", "malloc_share.c", flags=("-shared", "-fPIC")))
+    program, preloaded = find_program(command), Library(library.name, library)
     with scratch() as folder:
-        script = folder / "script"
-        write_script(trace, script, progress)
-        runs: dict[str, Callable[[], int]] = {
-            "itself": lambda: run_once(program, command, glibc, os.environ, folder).used.cpu_ns,
-            "glibc": lambda: replay_once(script, glibc, touch="none").cpu_ns,
-            "glibc, touched": lambda: replay_once(script, glibc).cpu_ns,
-            "no malloc": lambda: replay_once(script, nothing, touch="none").cpu_ns,
-        }
-        calls = list(runs.values())
-        taken = interleaved("malloc's share", list(runs), stop, lambda entry: calls[entry](), progress).runs
-    own, alone, touched, loop = taken
-    return Share(
-        malloc_ns=_median_less(alone, loop), touched_ns=_median_less(touched, loop), program_ns=float(median(own))
-    )
+        listing = folder / "samples"
+        listing.touch()
+        environment = os.environ | {"LD_PRELOAD": preload([sampler], os.environ), VARIABLE: str(listing)}
+        until = stop._replace(enough=lambda _: _read(listing).all >= ENOUGH)
+        run = partial(run_once, program, command, preloaded, environment, folder)
+        interleaved("malloc's share", [library.name], until, lambda _: run(), progress)
+        found = _read(listing)
+    return Share(library.name, found.all, found.inside, to_glibc.median)
 
 
-def _median_less(values: list[int], less: list[int]) -> float:
-    """The median of the differences, round by round."""
-    return float(median(value - other for value, other in zip(values, less, strict=True)))
+def _read(listing: Path) -> Samples:
+    """The sum over all processes."""
+    rows = [tuple(map(int, line.split())) for line in listing.read_text().splitlines()]
+    return Samples(sum(row[0] for row in rows), sum(row[1] for row in rows))

@@ -4,7 +4,6 @@ import os
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
@@ -16,9 +15,6 @@ from heapsmith.bench.replay.script import write_script
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
-
-Touch = Literal["none", "all"]
-"""What a replay writes of a new block: nothing, or a byte of each cache line."""
 
 
 class Stamped(msgspec.Struct, frozen=True):
@@ -119,7 +115,6 @@ def replay_once(
     *,
     check: bool = False,
     latency: bool = False,
-    touch: Touch = "all",
     env: Mapping[str, str] | None = None,
     limit_s: float | None = None,
 ) -> Replayed:
@@ -133,8 +128,7 @@ def replay_once(
     environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"} | BENCHFAST
     if library.path is not None:
         environment["LD_PRELOAD"] = preload(library, {})
-    command = [str(replay_driver()), str(script), "--touch", touch]
-    command += ["--check"] * check + ["--latency"] * latency
+    command = [str(replay_driver()), str(script)] + ["--check"] * check + ["--latency"] * latency
     done = run_limited(command, limit_s, env=environment)
     if done.returncode < 0:
         raise CheckFailed(f"{library.name}: the replay was killed by {signal.Signals(-done.returncode).name}")
