@@ -14,10 +14,10 @@ from heapsmith.model.predict.clocks import (
     LOCKS,
     PARTS,
     POOL,
-    SPIN_NS,
     WAIT_PATHS,
     Clocks,
     Timing,
+    WaitCosts,
     book,
     end_of,
 )
@@ -42,7 +42,7 @@ def clocks_of(
 ) -> tuple[Timing, Clocks]:
     op, thread, block, own, pool = (list(column) for column in zip(*events, strict=True))
     nothing = [0] * len(events)
-    clocks = Clocks(max(thread) + 1, max(block) + 1, cores, paced=stamps is not None, **costs)
+    clocks = Clocks(max(thread) + 1, max(block) + 1, cores, paced=stamps is not None, costs=WaitCosts(**costs))
     clocks.follow(
         Chunk.of(op, thread, block, nothing, nothing, stamps or nothing), charges_of(np.array(own), np.array(pool))
     )
@@ -75,7 +75,7 @@ def test_two_threads_and_a_lock_by_hand() -> None:
         (M, 0, 2, 50, 10),
         (M, 1, 3, 65, 15),
     ]
-    timing, clocks = clocks_of(events)
+    timing, clocks = clocks_of(events, spin=500)
     assert shown(clocks) == [80, 95]
     assert timing.wall_ns == 95
     assert timing.cpu_ns == 30 + 15 + 50 + 65 + 5 + 10  # who waits shortly spins
@@ -101,9 +101,9 @@ def test_a_thread_that_is_behind_does_not_wait_for_what_comes_later() -> None:
 
 def test_a_long_wait_is_slept() -> None:
     events: list[Event] = [(START, 0, 0, 0, 0), (START, 1, 0, 0, 0), (M, 0, 0, 9000, 9000), (M, 1, 1, 100, 100)]
-    timing, clocks = clocks_of(events, wake_ns=2000)
+    timing, clocks = clocks_of(events, spin=500, wake=2000)
     assert shown(clocks) == [9000, 11_100]
-    assert timing.cpu_ns == 9100 + SPIN_NS + 2000
+    assert timing.cpu_ns == 9100 + 500 + 2000
     assert (timing.latency.worst, timing.latency.worst_path) == (11_100, WAIT_PATHS[-1])
 
 
@@ -123,7 +123,7 @@ def test_blocks_are_handed_over_and_threads_are_joined() -> None:
     assert timing.handover_wait_ns == 100
     assert timing.cpu_ns == 237
     assert timing.latency.worst == 100
-    timing, clocks = clocks_of(events, spawn_ns=40)  # thread 0: 20, then 100; thread 1 until 150; then another 20
+    timing, clocks = clocks_of(events, thread=40)  # thread 0: 20, then 100; thread 1 until 150; then another 20
     assert shown(clocks) == [170, 150, 197]
     assert (timing.cpu_ns, timing.handover_wait_ns) == (297, 80)
 

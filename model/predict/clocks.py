@@ -10,7 +10,7 @@ calendars too, whose times threads share in slices.
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -31,9 +31,6 @@ POOL, LARGE, FIRST_CORE = range(3)
 """The calendars: of the locks, then of the cores."""
 WAIT_PATHS = (*PATHS, "lock wait")
 LOCK_WAIT = len(PATHS)
-SPIN_NS = 500
-"""How long a thread looks at a lock before it sleeps (runtime/lock.c: 100 looks)."""
-SPIN = SPIN_NS * PARTS
 SHARE_SHIFT = 10
 CALENDAR = 4096
 """The entries that a calendar keeps; of older ones it knows nothing any more."""
@@ -63,6 +60,22 @@ class _State(Columns):
     locks: Records
     counts: Ints
     scalars: Records
+
+
+class WaitCosts(NamedTuple):
+    """What waiting costs besides the wait, in nanoseconds.
+
+    spin: how long a thread looks at a lock before it sleeps (runtime/lock.c: 100 looks). wake: from
+    the end of a hold until a thread that sleeps runs again. thread: what a replay's creation, end
+    and join of a thread take.
+    """
+
+    spin: float = 0.0
+    wake: float = 0.0
+    thread: float = 0.0
+
+
+NO_COSTS = WaitCosts()
 
 
 class LockWaits(msgspec.Struct, frozen=True):
@@ -255,12 +268,12 @@ def on_core(state: _State, now: int, own: int) -> int:
 def hold(state: _State, lock: int, now: int, length: int) -> int:
     """Hold a lock for `length` once it is free; return the wait."""
     start = free_at(state, lock, now)
-    if start - now > SPIN:
+    if start - now > state.spin:
         start = free_at(state, lock, start + state.wake)
         state.busy += state.wake
     wait = start - now + overlap(state, lock, start, length)
     book(state, lock, start, length)
-    state.busy += min(wait, SPIN)
+    state.busy += min(wait, state.spin)
     state.locks[lock]["held"] += length
     state.locks[lock]["wait"] += wait
     state.locks[lock]["waits"] += wait > 0
@@ -317,9 +330,7 @@ class Clocks:
     """The clocks of a trace's threads on `cores` cores.
 
     paced: the program spends its own time between its events, by the trace's stamps; otherwise it
-    replays, and spends none. `let_run` says how much of that time takes a core. wake_ns: from the
-    end of a hold until a thread that sleeps runs again. spawn_ns: what a replay's creation and join of a
-    thread take.
+    replays, and spends none. `let_run` says how much of that time takes a core.
     """
 
     def __init__(
@@ -329,14 +340,17 @@ class Clocks:
         cores: int,
         *,
         paced: bool = False,
-        wake_ns: float = 0.0,
-        spawn_ns: float = 0.0,
+        costs: WaitCosts = NO_COSTS,
     ) -> None:
         self.state = state = _State()
         calendars = FIRST_CORE + min(cores, threads)
         state.scalars = one_record(
             **{"cores": cores, "threads": threads, "paced": int(paced), "alive": 0},
-            **{"wake": round(wake_ns * PARTS), "spawn": round(spawn_ns * PARTS)},
+            **{
+                "spin": round(costs.spin * PARTS),
+                "wake": round(costs.wake * PARTS),
+                "spawn": round(costs.thread * PARTS),
+            },
             **{"handover": 0, "core_wait": 0, "busy": 0, "sum": 0, "worst": 0, "worst_path": 0},
         )
         state.runners, state.done = np.zeros(threads, THREAD), np.zeros(blocks, DONE)

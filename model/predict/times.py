@@ -9,9 +9,9 @@ from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.application import Application
-from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.memory.listener import Listener
-from heapsmith.model.predict.clocks import Clocks
+from heapsmith.model.predict.clocks import Clocks, WaitCosts
 from heapsmith.model.predict.meters import meter_of
 from heapsmith.model.predict.simulate import Operations, Progress, Simulation, SimulationTable, feed_chunks
 from heapsmith.model.trace.reader import Chunk, TraceReader
@@ -61,13 +61,17 @@ def timed(
     counted = cores or [hardware.cores]
     with TraceReader(Path(table.trace)) as reader:
         footer, operations = reader.footer, Operations()
+        # What calibrate does not measure is any machine's.
+        costs = load_hardware().costs | hardware.costs
+        waiting = WaitCosts(*(costs.get(name, 0.0) for name in ("lock.spin", "wake", "replay.thread")))
         samples, followers = footer.samples, []
         shares = [ran / max(1, lasted) for lasted, ran in samples.processor] if samples else []
         for plan, row in zip(plans, table.rows, strict=True):
             meter = meter_of(plan, hardware, row.touches.resident_peak if row.touches else 0)
             simulator = Simulator(plan, listener=Listener(hardware), application=application, meter=meter)
-            costs = {"wake_ns": hardware.costs.get("wake", 0.0), "spawn_ns": hardware.costs.get("replay.thread", 0.0)}
-            clocks = [Clocks(footer.threads, footer.max_blocks, number, paced=paced, **costs) for number in counted]
+            clocks = [
+                Clocks(footer.threads, footer.max_blocks, number, paced=paced, costs=waiting) for number in counted
+            ]
             for one in clocks:
                 one.let_run(shares)
             followers.append(_Timed(simulator, clocks))
