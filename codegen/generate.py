@@ -36,7 +36,7 @@ RUNTIME_ORDER = (
     *("api.h", "heap.h", "slab_record", "span", "rows"),
     *("populate", "growth", "block_index", "slab_numbers.h"),
     *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "ownership", "release"),
-    *("remote", "pool"),
+    *("remote", "pool", "unmapping"),
     *("rounding", "slabs", "store", "transfer"),
     *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache"),
     *("huge_cache", "huge", "prewarm", "thread", "large"),

@@ -20,7 +20,7 @@ struct class_count {
     uint64_t carve, reuse, acquire, retire, remote, drained, transfer_in, transfer_out, transfer_back;
 };
 
-/* Of the whole process. superslabs, slabs, heaps and adoptions under the pool lock, run_* and huge_* under the large lock but
+/* Of the whole process. superslabs*, slabs, heaps and adoptions under the pool lock, run_* and huge_* under the large lock but
  * for run_hit, which is atomic as the rest is. */
 struct heap_count {
     uint64_t superslabs, slabs, releases, released_bytes, heaps, adoptions;
@@ -30,6 +30,7 @@ struct heap_count {
     uint64_t learned_up, learned_down;
     uint64_t huge_reuse;
     uint64_t background_steps, background_blocks;
+    uint64_t superslabs_unmapped, superslabs_reused;
 };
 
 extern struct heap_count hs_count;

@@ -153,6 +153,9 @@ static void *reuse(size_t pages)
     }
     if (found.pages == pages && enter(found))
         return found.start;
+    hs_lock_large();
+    count_unmap(found.pages);
+    hs_unlock_large();
     unmap(found);
     return NULL;
 }

@@ -14,6 +14,7 @@
 #include "release/release.h"
 #include "remote/remote.h"
 #include "slab_numbers.h"
+#include "unmapping/unmapping.h"
 
 #include <string.h>
 
@@ -22,7 +23,6 @@
 #endif
 
 enum {
-    SUPERSLAB_SLABS = SUPERSLAB_BYTES / SLAB_BYTES,
     SPAN_ALIGNMENT = THP_ASKED && HUGE_PAGE_BYTES > SUPERSLAB_BYTES ? HUGE_PAGE_BYTES : SUPERSLAB_BYTES,
     MAP_SPACE = (SLAB_CLASSES_BYTES + SPAN_ALIGNMENT - 1) / SPAN_ALIGNMENT * SPAN_ALIGNMENT, /* ends with the class map */
     TABLE_BYTES = (RECORDS_BYTES + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
@@ -86,7 +86,7 @@ size_t slabs_vacate(void)
         span_parts(region * REGION_BYTES + usable, REGION_BYTES - usable, part);
         bytes += os_unmap_all(part, SPAN_PARTS);
     }
-    return bytes;
+    return bytes + unmapping_vacate();
 }
 
 /* Huge pages or small ones, where the design does not leave it to the system. */
@@ -126,17 +126,22 @@ static bool map_superslab(struct heap *heap, unsigned class, struct superslab *s
     size_t region = REGIONS > 1 ? class : 0;
     size_t offset = region * REGION_BYTES + mapped[region];
     os_refused = false;
-    if (mapped[region] >= region_room || !make_usable(region))
-        return false;
-    mapped[region] += SUPERSLAB_BYTES;
+    bool huge = THP_ASKED && hs_count.superslabs * SUPERSLAB_BYTES >= THP_SLABS_FROM_BYTES;
+    if (!unmapping_undone(region, &offset, &huge)) {
+        if (mapped[region] >= region_room || !make_usable(region))
+            return false;
+        mapped[region] += SUPERSLAB_BYTES;
+        count_own(&hs_count.superslabs, 1);
+    }
+    unmapping_mapped(offset);
     superslab_owned(offset, heap);
     size_t first = offset + HEAD_BYTES, end = offset + SUPERSLAB_BYTES - GUARD_BYTES;
-    bool huge = THP_ASKED && hs_count.superslabs * SUPERSLAB_BYTES >= THP_SLABS_FROM_BYTES;
-    count_own(&hs_count.superslabs, 1);
     advise_slabs((char *)hs_span + offset, SUPERSLAB_BYTES - GUARD_BYTES, huge);
     if (huge) {
-        for (size_t slab = first; slab < end; slab += SLAB_BYTES)
-            *slab_record(slab >> SLAB_SHIFT) = (struct slab){ .committed = SLAB_BYTES, .huge = true };
+        for (size_t slab = first; slab < end; slab += SLAB_BYTES) {
+            slab_record(slab >> SLAB_SHIFT)->committed = SLAB_BYTES;
+            slab_record(slab >> SLAB_SHIFT)->huge = true;
+        }
         populate((char *)hs_span + first, end - first);
         count_committed((int64_t)(end - first));
     }
@@ -180,6 +185,7 @@ static struct slab *retired_slab(struct heap *heap, unsigned class)
         return NULL;
     }
     slab->pooled = false;
+    unmapping_reused(slab);
     release_reused(slab);
     return slab;
 }
@@ -231,10 +237,11 @@ void slabs_retire(struct heap *heap, struct slab *slab)
     classifier_set(slab, 0);
     slab->pooled = true;
     release_retired(slab);
+    pool_push(heap, slab);
+    unmapping_retired(heap, slab);
     struct slab *due = release_due();
     while (due != NULL && give_pages_back(due, RELEASE_LAZILY))
         due = release_due();
-    pool_push(heap, slab);
     pool_leave();
 }
 
@@ -288,7 +295,7 @@ static size_t committed_ahead(void)
         for (unsigned place = 0; place < CLASS_COUNT; place++) {
             const struct superslab *superslab = &vacancies_of(heap)[place].superslab;
             for (size_t slab = superslab_next(superslab); slab < superslab->end; slab += SLAB_BYTES)
-                bytes += word_look(&slab_record(slab >> SLAB_SHIFT)->committed);
+                bytes += slab_record(slab >> SLAB_SHIFT)->sealed ? 0 : word_look(&slab_record(slab >> SLAB_SHIFT)->committed);
         }
     return bytes;
 }
@@ -309,7 +316,7 @@ void slabs_census(size_t *slab_bytes, size_t *out_bytes)
 static void check_freed(const struct slab *slab)
 {
     hs_check_slab(slab);
-    check(slab->pooled || freed_found(slab) == slab->freed, "freed == the freed blocks that a take would find");
+    check(slab->pooled || slab->sealed || freed_found(slab) == slab->freed, "freed == the freed blocks that a take would find");
     check(!slab->pooled || slab->carved == 0, "a slab in a pool has all its blocks");
 }
 
@@ -317,6 +324,7 @@ void slabs_check(void)
 {
     for (const struct slab *slab = last_slab; slab != NULL; slab = slab->earlier)
         check_freed(slab);
+    unmapping_check(mapped);
     release_check();
 }
 
@@ -331,6 +339,7 @@ void slabs_reset(size_t span_bytes)
     memset(mapped, 0, sizeof mapped);
     memset(vacancies_of(&hs_no_heap), 0, CLASS_COUNT * sizeof(struct vacancy));
     growth_reset();
+    unmapping_reset();
     size_t most = span_bytes / REGIONS > SUPERSLAB_BYTES ? span_bytes / REGIONS : SUPERSLAB_BYTES;
     region_room = most < REGION_BYTES ? most : REGION_BYTES;
 }

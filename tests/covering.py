@@ -38,6 +38,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "pool": tuple(policy.names("pool")),
     "background": tuple(policy.names("background")),
     "ownership": tuple(policy.names("ownership")),
+    "unmapping": tuple(policy.names("unmapping")),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all."""
 
@@ -165,9 +166,14 @@ def all_designs() -> list[Design]:
 
 
 def not_learned(plan: Plan) -> set[str]:
-    """The counters that may stay 0: of no learner, and of no helper; and a short trace may shrink no front."""
-    learned = {"learned_down"} if plan.design.learner else {"learned_up", "learned_down"}
-    return learned if plan.design.background else learned | {"background_steps", "background_blocks"}
+    """The counters that may stay 0: of no learner, no helper, no unmapping; and a short trace may shrink no
+    front, and empties no superslab of many slabs.
+    """
+    quick = plan.numbers.get("learn_often") == 1
+    found = {"learned_down"} if quick else {"learned_up", "learned_down"}
+    found |= set() if plan.design.background else {"background_steps", "background_blocks"}
+    empties = plan.design.unmapping and plan.slabs_per_superslab <= 8
+    return found if empties else found | {"superslabs_unmapped", "superslabs_reused"}
 
 
 def rows_of(design: Design) -> tuple[str, ...]:
@@ -223,6 +229,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     numbers |= {"initial_bytes": HUGE_PAGE, "most_bytes": HUGE_PAGE << index % 3}
     numbers |= {"alignment": ("packed", "line")[index % 2], "class_numbers": ("plan", "record")[index // 2 % 2]}
     numbers["pages"] = (4, 1, 16)[turn % 3]
+    numbers["keep"] = (0, 1, 2)[turn % 3]
     numbers["factor"] = (1.4, 1.6, 2.0)[turn % 3]
     numbers |= {"window": (5, 3, 4)[turn % 3], "often": (2, 1, 1)[turn % 3], "least": (0.0, 0.5, 0.25)[index % 3]}
     own: dict[str, dict[str, Any]] = {
@@ -247,7 +254,8 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     if chosen["thp"] in ("always", "grown"):
         chosen["superslab_bytes"] = HUGE_PAGE
         chosen |= {"thp_slabs_from_bytes": HUGE_PAGE, "thp_runs_from_bytes": HUGE_PAGE}
-    always = [row for row in policy.TABLES["front"] if row.NAME in ("none", "two_level")]
+    needed = ("none", "two_level", *(["array_stack"] if chosen["background"] else []))
+    always = [row for row in policy.TABLES["front"] if row.NAME in needed]
     of = {field: policy.row(field, row) for field, row in zip(FACTORS, rows, strict=True) if field in policy.TABLES}
     slabs_serve = of["remote"].OWNED and not of["freed_blocks"].MARKS and hasattr(of["slab_choice"], "HAS_HOT")
     slabs_serve = slabs_serve and not (of["classifier"].HEADER_BYTES and of["hardening"].TAIL_BYTES)

@@ -92,6 +92,18 @@ def test_a_limit_that_a_program_sets_below_what_is_reserved(design: str, size: i
     assert enough(design, size, MORE, glibc(size, limit=f"{MORE}")) <= bytes_got <= MORE
 
 
+SPIKE = 150 * MIB
+
+
+@pytest.mark.parametrize("limit", [f"{MORE}", f"+{MORE}"], ids=["in all", "beyond what it has"])
+def test_a_limit_after_superslabs_were_unmapped(limit: str) -> None:
+    """Their address space, which is reserved, goes too where the limit is low; else it goes on counting."""
+    of_glibc = got(size=200, limit=f"{MORE}")
+    words = [program("run_limit"), 200, 1, limit, SPIKE]
+    bytes_got = int(run(words, library("unmap", checked=False), timeout=300))
+    assert enough("unmap", 200, MORE, of_glibc) <= bytes_got <= MORE
+
+
 @every_design
 def test_a_small_limit_on_data(design: str) -> None:
     """RLIMIT_DATA counts writable memory, touched or not: the library has hardly any at its start."""

@@ -1,6 +1,7 @@
 """Lines: at every event the model touches exactly the cache lines that the emitted library's loads and stores touch."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -9,7 +10,7 @@ from covering import covering_designs, soon
 from observed_lines import LINE_SHIFT, observe
 
 from heapsmith.codegen.build import build
-from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.design.design import Design, builtin_names, changed, load
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.application import Application
@@ -103,6 +104,28 @@ def test_the_library_touches_the_lines_that_the_model_says(design: Design, tmp_p
     for seed, threads in ((1, 1), (2, 3)):
         chunk = events(seed, 240, threads)
         assert differences(make_plan(design), library, chunk, tmp_path) == []
+
+
+SUPERSLABS_GO: dict[str, Any] = {"slab_bytes": 4096, "superslab_bytes": 16_384, "unmapping": {"kind": "superslabs"}}
+THEIRS = {"remote": "owner_list", "ownership": "superslab", "slab_record": {"kind": "head"}, "slab_choice": "scan"}
+OF_CLASSES = {"empties": "dedicated", "classifier": "class_region", "release": {"kind": "delay"}}
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("fields", [{}, THEIRS, OF_CLASSES], ids=["shared", "owned", "of classes"])
+def test_lines_of_superslabs_that_go_and_come_back(fields: dict[str, Any], tmp_path: Path) -> None:
+    chosen = {"sizes": [1024, 2048, 4096], "front": {"kind": "none"}, "slab_span_bytes": SPAN_BYTES}
+    design = changed(load("unmap"), "goes", {**chosen, **SUPERSLABS_GO, **fields})
+    library = build(design, tmp_path / "library.so")
+    births = [[(Op.MALLOC, 0, wave * 60 + index, 1000 << wave % 3, 0, 0) for index in range(60)] for wave in range(4)]
+    deaths = [[(Op.FREE, 0, row[2], 0, 0, 0) for row in wave] for wave in births]
+    rows = [row for wave in zip(births, deaths, strict=True) for half in wave for row in half]
+    chunk = Chunk.of(*map(list, zip(*rows, strict=True)))
+    simulator = Simulator(make_plan(design), compiled=False)
+    simulator.feed(chunk)
+    totals = simulator.counters().totals
+    assert min(totals["superslabs_unmapped"], totals["superslabs_reused"]) > 1
+    assert differences(make_plan(design), library, chunk, tmp_path) == []
 
 
 def test_a_wrong_statement_is_seen(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ NEEDED = {
     "pool": ("SWAPS", "LOCKED"),
     "background": (),
     "ownership": ("CALLS", "IN_RECORD"),
+    "unmapping": (),
 }
 ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
 

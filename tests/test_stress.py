@@ -14,7 +14,7 @@ from sanitized import ADDRESS_UNDEFINED, PROGRAM, STRESS, THREAD, Change, Saniti
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import build_tool
-from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.design.design import Design, builtin_names, changed, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.release import budget as release_budget
 
@@ -171,6 +171,23 @@ def test_remote_lists_have_no_race(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["lock-free-lists", "lock-free-claims"])
 def test_pools_without_a_lock_have_no_race(name: str, tmp_path: Path) -> None:
     sanitize(load(name), THREAD, tmp_path, "--operations", "8000", "--threads", "4")
+
+
+SMALL_SUPERSLABS = {"slab_bytes": 16_384, "superslab_bytes": 32_768, "unmapping": {"kind": "superslabs", "keep": 0}}
+SIZES = {"sizes": [size for size in load("unmap").sizes if size <= 16_000]}
+THEIR_SUPERSLABS = {
+    **{"remote": "owner_list", "ownership": "superslab", "slab_choice": "scan", "transfer_bytes": 0},
+    **{"superslab_bytes": 65_536, "slab_record": {"kind": "head"}},
+}
+
+
+@pytest.mark.parametrize("sanitizer", [THREAD, ADDRESS_UNDEFINED], ids=lambda sanitizer: sanitizer.name)
+@pytest.mark.parametrize("fields", [{}, THEIR_SUPERSLABS], ids=["shared", "owned"])
+def test_superslabs_go_and_come_back_without_a_race(
+    fields: dict[str, Any], sanitizer: Sanitizer, tmp_path: Path
+) -> None:
+    design = changed(load("unmap"), "goes", {**SIZES, **SMALL_SUPERSLABS, **fields})
+    sanitize(design, sanitizer, tmp_path, "--operations", "8000", "--threads", "4")
 
 
 def test_a_helper_has_no_race(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from traces import random_trace
 from heapsmith.bench.replay.script import write_script
 from heapsmith.bench.replay.syscalls import memory_calls
 from heapsmith.codegen.built import library_of
-from heapsmith.model.design.design import load
+from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.predict.cost import system_calls
@@ -21,9 +21,9 @@ from heapsmith.model.predict.simulate import simulate
 pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 
 
-def counted_alike(folder: Path, events: int, names: Sequence[str], **how: Any) -> list[int]:
+def counted_alike(folder: Path, events: int, names: Sequence[str | Design], **how: Any) -> list[int]:
     """The calls of each design, as the model counts them and as strace sees them. how: for `simulate`."""
-    designs = [load(name) for name in names]
+    designs = [load(name) if isinstance(name, str) else name for name in names]
     trace = random_trace(folder / "t.hst", events, 7, max_size=300_000)
     write_script(trace, folder / "script")
     counted = [system_calls(row) for row in simulate(trace, designs, **how).rows]
@@ -32,7 +32,9 @@ def counted_alike(folder: Path, events: int, names: Sequence[str], **how: Any) -
 
 
 def test_the_model_counts_the_calls_that_strace_sees(tmp_path: Path) -> None:
-    counted = counted_alike(tmp_path, 20_000, ["default", "lean", "hardened", "growth"])
+    small = {"slab_bytes": 32_768, "superslab_bytes": 65_536, "front": {"kind": "none"}}
+    goes = changed(load("unmap"), "goes", {**small, "unmapping": {"kind": "superslabs", "keep": 0}})
+    counted = counted_alike(tmp_path, 20_000, ["default", "lean", "hardened", "growth", goes])
     assert len(set(counted)) == len(counted)
 
 

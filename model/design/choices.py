@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     Pool: TypeAlias = str
     Background: TypeAlias = msgspec.Struct
     Ownership: TypeAlias = str
+    Unmapping: TypeAlias = msgspec.Struct
 else:
     globals().update({field.title().replace("_", ""): _choice_of(field) for field in policy.TABLES})
 

@@ -34,6 +34,7 @@ from heapsmith.model.design.choices import (
     SizeLookup,
     SlabChoice,
     SlabRecord,
+    Unmapping,
     derive_front,
     row_of,
 )
@@ -146,6 +147,9 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "what a heap owns where blocks go back to their owner: superslab, whole superslabs, so that a block's "
             "address names the owner, which costs memory; by default slabs, whose records name it"
         ),
+    ] = None
+    unmapping: Annotated[
+        Unmapping | None, _doc("superslabs without a block in use are unmapped: less memory, more system calls")
     ] = None
     growth: Annotated[Growth | None, _doc("superslabs that become usable together: fewer system calls")] = None
     populate: Annotated[

@@ -202,7 +202,7 @@ def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> R
 def grown_stores(stores: Records, classes: Records, heaps: int, plan: Plan) -> Records:
     """Add stores up to `heaps` heaps, each with its place in the library, or the shared store."""
     owned = plan.design.row("remote").OWNED
-    longer = grown(stores, (heaps if owned else 1) * len(classes), ("hot", "head", "retired"))
+    longer = grown(stores, (heaps if owned else 1) * len(classes), ("hot", "head", "retired", "next_known"))
     heap, cls = np.divmod(np.arange(len(longer)), len(classes))
     start = layout.HEAPS + heap * plan.layout.heap_bytes + plan.layout.store if owned else layout.STORE_AT
     longer["at"] = start + layout.STORE_BYTES * cls

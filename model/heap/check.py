@@ -25,13 +25,14 @@ from heapsmith.model.policy.front.common import capacity_of
 def check(state: State, plan: Plan) -> None:
     """Raise CheckFailed with the first equation that does not hold."""
     pooled = _check_pools(state, plan)
-    _check_slabs(state, plan, pooled)
-    _check_available(state, plan, pooled)
+    unused = pooled | _check_unmapped(state, plan, pooled)
+    _check_slabs(state, plan, unused)
+    _check_available(state, plan, unused)
     _check_blocks(state, plan)
     cached = _check_caches(state, plan)
     given_back = _check_runs(state, plan, cached)
     _check_committed(state, plan, given_back)
-    _check_counters(state, pooled, len(cached))
+    _check_counters(state, unused, len(cached))
 
 
 def _equal(what: str, found: object, expected: object) -> None:
@@ -56,6 +57,43 @@ def _check_pools(state: State, plan: Plan) -> set[int]:
     dirty = {slab: int(state.slabs[slab]["committed"]) for slab in pooled if state.slabs[slab]["committed"] > 0}
     _check_age_queue(state, plan, "slab", state.slabs, dirty)
     return set(pooled)
+
+
+def _check_unmapped(state: State, plan: Plan, pooled: set[int]) -> set[int]:
+    """Check superslabs that may be unmapped; return the slabs of those that are, or not handed out since."""
+    if "unmap_from" not in plan.numbers:
+        return set()
+    slabs = state.slabs[: state.slabs_made]
+    of: dict[int, list[int]] = {}
+    for slab in np.argsort(slabs["place"]).tolist():
+        of.setdefault(int(slabs[slab]["place"]) // plan.slabs_per_superslab, []).append(slab)
+    gone: list[int] = []
+    for row in state.classes:
+        first = int(row["unmapped"]) - 1
+        while first >= 0:
+            gone.append(first)
+            first = int(slabs[first]["next"]) - 1
+    waiting = {slab for first in gone for slab in of[int(slabs[first]["place"]) // plan.slabs_per_superslab]}
+    _equal("superslabs that are unmapped", len(gone), state.superslabs_unmapped - state.superslabs_reused)
+    for store in state.stores:
+        slab = int(store["next_known"])
+        while slab >= 0:
+            waiting.add(slab)
+            slab = int(slabs[slab]["beside"])
+    empty = 0
+    for members in of.values():
+        first = members[0]
+        _equal(f"slabs beside slab {first}", slabs["beside"][members].tolist(), [*members[1:], -1])
+        _equal(f"first of the slabs beside {first}", set(slabs["first"][members].tolist()), {first})
+        in_pools = len(pooled.intersection(members))
+        empty += in_pools == plan.block_slabs
+        unpooled = 0 if first in gone else plan.block_slabs - in_pools
+        _equal(f"slabs of slab {first}'s superslab in no pool", int(slabs[first]["unpooled"]), unpooled)
+    _equal("empty superslabs", state.empty_superslabs, empty)
+    _equal("empty superslabs below the number", empty < plan.numbers["unmap_from"], True)
+    _equal("slabs without memory in a pool", pooled & waiting, set())
+    _equal("committed to slabs without memory", int(slabs["committed"][sorted(waiting)].sum()), 0)
+    return waiting
 
 
 def _fifo(what: str, records: Records, ends: np.void) -> list[int]:
@@ -85,16 +123,17 @@ def _freed(state: State, plan: Plan, slab: int) -> list[int]:
     return found
 
 
-def _check_slabs(state: State, plan: Plan, pooled: set[int]) -> None:
+def _check_slabs(state: State, plan: Plan, unused: set[int]) -> None:
     """Check out + freed == carved <= blocks, the freed blocks, and distinct places."""
     slabs = state.slabs[: state.slabs_made]
     inside = slabs["place"] % plan.slabs_per_superslab - plan.numbers.get("head_slabs", 0)
     _equal("slabs in use that are not for blocks", int(((inside < 0) | (inside >= plan.block_slabs)).sum()), 0)
     _equal("slabs in one place", len(set(slabs["place"].tolist())), len(slabs))
     if "own_superslabs" in plan.numbers:
-        owners = {(int(slab["place"]) // plan.slabs_per_superslab, int(slab["owner"])) for slab in slabs}
+        used = np.delete(slabs, sorted(unused))
+        owners = {(int(slab["place"]) // plan.slabs_per_superslab, int(slab["owner"])) for slab in used}
         _equal("heaps of each superslab", len(owners), len({superslab for superslab, _ in owners}))
-    for slab in set(range(len(slabs))) - pooled:
+    for slab in set(range(len(slabs))) - unused:
         record, row = slabs[slab], state.classes[slabs[slab]["class"]]
         freed = _freed(state, plan, slab)
         _equal(f"slab {slab}: out + freed", int(record["out"] + record["freed"]), int(record["carved"]))
@@ -103,12 +142,12 @@ def _check_slabs(state: State, plan: Plan, pooled: set[int]) -> None:
         _equal(f"slab {slab}: freed blocks never out", [index for index in freed if index >= record["carved"]], [])
 
 
-def _check_available(state: State, plan: Plan, pooled: set[int]) -> None:
+def _check_available(state: State, plan: Plan, unused: set[int]) -> None:
     """Check that slab choice knows exactly the available slabs."""
     members = plan.design.row("slab_choice").members
     listed = [(store, slab) for store in range(len(state.stores)) for slab in members(state, store)]
     expected: list[tuple[int, int]] = []
-    for slab in set(range(state.slabs_made)) - pooled:
+    for slab in set(range(state.slabs_made)) - unused:
         row = state.slabs[slab]
         if row["freed"] > 0 or row["carved"] < state.classes[row["class"]]["blocks"]:
             expected.append((int(row["owner"]) * state.store_step + int(row["class"]), slab))
@@ -253,10 +292,10 @@ def _check_committed(state: State, plan: Plan, given_back: int) -> None:
     _equal("committed <= committed_peak", state.committed <= state.committed_peak, True)
 
 
-def _check_counters(state: State, pooled: set[int], cached: int) -> None:
+def _check_counters(state: State, unused: set[int], cached: int) -> None:
     """Check that the counters of arrivals and departures agree with the state."""
     counts, totals = state.classes, state.scalars[0]
-    in_use = Counter(int(state.slabs[slab]["class"]) for slab in set(range(state.slabs_made)) - pooled)
+    in_use = Counter(int(state.slabs[slab]["class"]) for slab in set(range(state.slabs_made)) - unused)
     for cls, row in enumerate(counts):
         brought = int(row["carve"] + row["reuse"] + row["transfer_out"])
         _equal(f"class {cls}: carve + reuse + transfer_out", brought, int(row["refilled"] + row["topped"]))

@@ -11,7 +11,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 PLAN_NUMBERS = _words("""
     grain grain_shift bias header_bytes transfer_slots small_limit class_count direct_limit slots_per_heap bitmap_words
-    slab_bytes slabs_per_superslab guard_slabs region_slabs region_superslabs run_span_pages
+    slab_bytes slabs_per_superslab guard_slabs regions region_slabs region_superslabs run_span_pages
     run_step_pages huge_bytes tail_bytes run_cache_bytes slab_budget_bytes run_budget_bytes
     most_budget_bytes quarantine release_lazily slab_classes_bytes live_map thp_asked thp_never
     thp_slabs_from_bytes thp_runs_from_bytes
@@ -22,7 +22,7 @@ TOTALS = _words("""
     superslabs slabs releases released_bytes heaps adoptions run_reuse run_grow run_extend
     run_free run_hit run_spill huge_map huge_unmap huge_remap realloc_in_place realloc_moved
     committed committed_peak learned_up learned_down huge_reuse
-    background_steps background_blocks
+    background_steps background_blocks superslabs_unmapped superslabs_reused
 """)
 """The global counters of docs/machine.md section 10."""
 
@@ -49,7 +49,7 @@ RARE = _words("""
     growth_first free_probes bias tail_bytes remote_code lookup_code release_delay freed_code
     counts_everything learn_window huge_kept_bytes
     head_slabs record_extra record_class_bytes pool_swaps pool_claims background_every own_superslabs
-    charging
+    charging unmap_from
 """)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 
@@ -130,6 +130,7 @@ SCALARS = record_type(
     "kept_clock",  # huge blocks that were freed into the huge cache
     "kept_mappings",  # mappings and pages in it
     "kept_pages",
+    "empty_superslabs",  # where superslabs are unmapped: those whose slabs are all in pools
     "aged_slab_bytes",  # committed bytes in the age queue of empty slabs
     "aged_run_bytes",  # the same for free runs
     "top",  # the first page of the run span that was never handed out
@@ -183,6 +184,7 @@ CLASS = record_type(
     "mapped",  # superslabs ever mapped in the region of this number; there is one, or one per class
     "usable_superslabs",  # of that region
     "growth_step",  # superslabs that become usable together next, in that region; 0: the first step
+    "unmapped",  # 1 + the first slab of the superslab of that region that was unmapped last, or 0
 )
 HEAP = record_type(
     "remote",  # head of the remote list
@@ -215,6 +217,8 @@ STORE = record_type(
     "left",  # slabs left in the superslab
     "next_place",  # place of the next slab
     "next_huge",  # 1: the superslab lies on huge pages
+    "next_known",  # where superslabs are unmapped, the next slab of a superslab that is mapped again, or -1
+    "last_new",  # and the slab that was handed out last of a superslab that is mapped anew
 )
 SLAB = record_type(
     "place",  # place in the span, in slabs
@@ -231,6 +235,10 @@ SLAB = record_type(
     "older",  # neighbours in the age queue
     "newer",
     "stamp",  # the clock when the slab joined it
+    "beside",  # where superslabs are unmapped, the next slab of the same superslab, or -1
+    "first",  # and the first slab of the superslab
+    "unpooled",  # and for that slab: slabs of the superslab that are in no pool
+    "on_huge",  # and whether the superslab lies on huge pages
 )
 NODE = record_type("block", "next")
 PAGE_RECORD = record_type(

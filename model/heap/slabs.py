@@ -2,17 +2,19 @@
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
-from heapsmith.model.heap.age import join, leave, tick
+from heapsmith.model.heap.age import tick
+from heapsmith.model.heap.pools import pool_for, pool_pop, pool_push, vacancy_lines
 from heapsmith.model.heap.records import SLAB_AGE
+from heapsmith.model.heap.slab_ages import join_age_queue, leave_age_queue, release_slab, slab_goes
+from heapsmith.model.heap.unmapping import mapped_again, slab_is_new, slab_joins_pool, slab_leaves_pool, superslab_lines
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import class_at, count_at, heap_at, record_at, slab_at
+from heapsmith.model.memory.layout import class_at, count_at, record_at, slab_at
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import gone, on_huge, populated, touch, touch_bytes
+from heapsmith.model.memory.touches import on_huge, populated, touch, touch_bytes
 from heapsmith.model.policy.classifier import slab_lines, superslab_place
-from heapsmith.model.policy.empties import pool_of, retired_of
+from heapsmith.model.policy.empties import retired_of
 from heapsmith.model.policy.freed_blocks import freed_begin, freed_end_lines
-from heapsmith.model.policy.hardening.lines import map_is_released
-from heapsmith.model.policy.release import release_goes, release_grown
+from heapsmith.model.policy.release import release_grown
 
 
 @kernel
@@ -73,24 +75,6 @@ def superslabs_are_committed(state: State, place: int, slabs: int) -> None:
 
 
 @hit_path
-def pool_for(state: State, heap: int, cls: int) -> int:
-    """Return the place in `stores` of the pool and superslab that serve a class of the heap."""
-    pool = pool_of(state, cls)
-    if state.own_superslabs > 0:
-        pool += heap * state.class_count
-    return int(pool)
-
-
-@kernel
-def vacancy_lines(state: State, heap: int, pool: int, at: int, write: int) -> None:
-    """Touch the pool or the superslab of a heap that has its own; one for all heaps is a variable."""
-    if state.own_superslabs > 0:
-        first = heap_at(state, heap) + state.heap_front + layout.FRONT_BYTES * state.class_count
-        place = pool - heap * state.class_count
-        touch(state.listener, first + layout.VACANCY_BYTES * place + at, write)
-
-
-@hit_path
 def owner_lines(state: State, slab: int, write: int) -> None:
     """Touch what names the owner of a slab in use: its record, or the word of its superslab."""
     if state.own_superslabs > 0:
@@ -107,8 +91,9 @@ def acquire(state: State, heap: int, cls: int) -> int:
     slab = retired_of(state, pool)
     vacancy_lines(state, heap, pool, 0, int(slab >= 0))
     if slab >= 0:
-        state.stores[pool]["retired"] = state.slabs[slab]["next"]
-        touch(state.listener, pool_link_at(state, slab), 0)
+        pool_pop(state, pool, slab)
+        if state.unmap_from > 0:
+            slab_leaves_pool(state, slab)
         if state.slabs[slab]["committed"] > 0:
             leave_age_queue(state, slab)
         else:
@@ -137,51 +122,68 @@ def acquire(state: State, heap: int, cls: int) -> int:
 
 @kernel
 def new_slab(state: State, heap: int, pool: int, cls: int) -> int:
-    """Return the next slab of the pool's superslab, or of a new superslab; -1: the span is full."""
+    """Return the next slab of the pool's superslab, or of one that is mapped; -1: the span is full."""
     if state.pool_swaps > state.pool_claims:
         touch(state.listener, layout.POOL_LOCK, 1)
     vacancy_lines(state, heap, pool, layout.VACANCY_NEXT, 1)
     if state.pool_claims == 0 or state.stores[pool]["left"] == 0:
         vacancy_lines(state, heap, pool, layout.VACANCY_END, int(state.stores[pool]["left"] == 0))
-    if state.stores[pool]["left"] == 0:
-        if state.pool_claims > 0:
-            touch(state.listener, layout.POOL_LOCK, 1)
-        place = superslab_place(state, cls, int(state.classes[cls]["mapped"]))
-        if place < 0:
-            return -1
-        superslab_bytes = state.slabs_per_superslab * state.slab_bytes
-        head_bytes = state.head_slabs * state.slab_bytes
-        mapped_bytes = state.superslabs * superslab_bytes
-        state.superslabs += 1
-        state.classes[place // state.region_slabs]["mapped"] += 1
-        state.stores[pool]["next_place"] = place + state.head_slabs
-        state.stores[pool]["left"] = state.slabs_per_superslab - state.guard_slabs - state.head_slabs
-        is_huge = state.thp_asked == 1 and mapped_bytes >= state.thp_slabs_from_bytes
-        state.stores[pool]["next_huge"] = is_huge
-        touch(state.listener, layout.TOTAL_SUPERSLABS, 1)
-        superslab_is_usable(state, place)
-        if state.own_superslabs > 0:
-            touch(state.listener, layout.OWNERS + layout.WORD * (place // state.slabs_per_superslab), 1)
-        state.memory_calls += int(is_huge or state.thp_never == 1)
-        if is_huge:
-            on_huge(state.listener, layout.SPAN + place * state.slab_bytes, superslab_bytes)
-            slabs = state.slabs_per_superslab - state.head_slabs
-            records = slabs * (layout.SLAB_BYTES + state.record_extra)
-            touch_bytes(state.listener, record_at(state, place + state.head_slabs), records, 1)
-            populate(state, layout.SPAN + place * state.slab_bytes + head_bytes, superslab_bytes - head_bytes)
-            commit(state, superslab_bytes - head_bytes)
-    slab = state.slabs_made
-    state.slabs[slab]["place"] = state.stores[pool]["next_place"]
-    touch(state.listener, slab_at(state, slab) + layout.SLAB_EARLIER, 1)
-    touch(state.listener, layout.TOTAL_SLABS, 1)
+    if state.stores[pool]["left"] == 0 and not map_superslab(state, pool, cls):
+        return -1
+    slab = int(state.stores[pool]["next_known"]) if state.unmap_from > 0 else -1
+    if slab >= 0:
+        state.stores[pool]["next_known"] = state.slabs[slab]["beside"]
+    else:
+        slab = state.slabs_made
+        state.slabs[slab]["place"] = state.stores[pool]["next_place"]
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_EARLIER, 1)
+        touch(state.listener, layout.TOTAL_SLABS, 1)
+        if state.unmap_from > 0:
+            slab_is_new(state, pool, slab)
+        state.slabs_made = slab + 1
+        if slab + 1 > state.slab_room:
+            state.full = 1
     if state.stores[pool]["next_huge"] == 1:
         state.slabs[slab]["committed"] = state.slab_bytes
     state.stores[pool]["next_place"] += 1
     state.stores[pool]["left"] -= 1
-    state.slabs_made = slab + 1
-    if slab + 1 > state.slab_room:
-        state.full = 1
     return slab
+
+
+@kernel
+def map_superslab(state: State, pool: int, cls: int) -> bool:
+    """Map a superslab for a pool: one that was unmapped, else a new one; False: the span is full."""
+    if state.pool_claims > 0:
+        touch(state.listener, layout.POOL_LOCK, 1)
+    superslab_bytes = state.slabs_per_superslab * state.slab_bytes
+    place = mapped_again(state, pool, cls if state.regions > 1 else 0) if state.unmap_from > 0 else -1
+    if place < 0:
+        place = superslab_place(state, cls, int(state.classes[cls]["mapped"]))
+        if place < 0:
+            return False
+        is_huge = state.thp_asked == 1 and state.superslabs * superslab_bytes >= state.thp_slabs_from_bytes
+        state.stores[pool]["next_huge"] = is_huge
+        state.superslabs += 1
+        state.classes[place // state.region_slabs]["mapped"] += 1
+        touch(state.listener, layout.TOTAL_SUPERSLABS, 1)
+        superslab_is_usable(state, place)
+    state.stores[pool]["next_place"] = place + state.head_slabs
+    state.stores[pool]["left"] = state.slabs_per_superslab - state.guard_slabs - state.head_slabs
+    if state.unmap_from > 0:
+        superslab_lines(state, place, layout.SLAB_CLASS_NUMBER, 1)
+    if state.own_superslabs > 0:
+        touch(state.listener, layout.OWNERS + layout.WORD * (place // state.slabs_per_superslab), 1)
+    is_huge = state.stores[pool]["next_huge"] == 1
+    state.memory_calls += int(is_huge or state.thp_never == 1)
+    if is_huge:
+        head_bytes = state.head_slabs * state.slab_bytes
+        on_huge(state.listener, layout.SPAN + place * state.slab_bytes, superslab_bytes)
+        slabs = state.slabs_per_superslab - state.head_slabs
+        records = slabs * (layout.SLAB_BYTES + state.record_extra)
+        touch_bytes(state.listener, record_at(state, place + state.head_slabs), records, 1)
+        populate(state, layout.SPAN + place * state.slab_bytes + head_bytes, superslab_bytes - head_bytes)
+        commit(state, superslab_bytes - head_bytes)
+    return True
 
 
 @kernel
@@ -190,85 +192,19 @@ def retire(state: State, heap: int, slab: int, cls: int) -> None:
     pool = pool_for(state, heap, cls)
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_RETIRE, 1)
     freed_end_lines(state, slab)
-    touch(state.listener, pool_link_at(state, slab), 1)
     class_of_slab_lines(state, slab)
     if state.own_superslabs == 0:
         state.slabs[slab]["owner"] = -1
-    vacancy_lines(state, heap, pool, 0, 1)
-    state.slabs[slab]["next"] = state.stores[pool]["retired"]
-    state.stores[pool]["retired"] = slab
     state.classes[cls]["retire"] += 1
     tick(state, int(state.slabs[slab]["committed"]))
     join_age_queue(state, slab)
+    pool_push(state, heap, pool, slab)
+    if state.unmap_from > 0:
+        slab_joins_pool(state, heap, pool, slab)
     gone = 0
     while slab_goes(state, gone):
         release_slab(state, int(state.scalars[SLAB_AGE]["oldest"]))
         gone += 1
-
-
-@kernel
-def slab_goes(state: State, gone: int) -> bool:
-    """Return whether the oldest slab of the age queue gives its pages back; `gone` of this event did."""
-    stamp = 0
-    if state.release_delay > 0:
-        oldest = int(state.scalars[SLAB_AGE]["oldest"])
-        if oldest >= 0 and gone < state.release_most:
-            touch(state.listener, slab_at(state, oldest) + layout.SLAB_PREVIOUS, 0)
-            stamp = int(state.slabs[oldest]["stamp"])
-    return bool(release_goes(state, state.aged_slab_bytes, state.slab_budget_bytes, stamp, gone))
-
-
-@kernel
-def join_age_queue(state: State, slab: int) -> None:
-    """Make an empty slab the newest of the age queue; the library has it only to release."""
-    newest = int(state.scalars[SLAB_AGE]["newest"])
-    if state.aging == 1:
-        touch(state.listener, slab_at(state, slab) + layout.SLAB_NEWER, 1)
-        touch(state.listener, slab_at(state, slab) + layout.SLAB_OLDER, 1)
-        if newest >= 0:
-            touch(state.listener, slab_at(state, newest) + layout.SLAB_NEWER, 1)
-    if state.release_delay > 0:
-        touch(state.listener, slab_at(state, slab) + layout.SLAB_PREVIOUS, 1)
-        state.slabs[slab]["stamp"] = state.clock
-    join(state.slabs, state.scalars, SLAB_AGE, slab)
-    state.aged_slab_bytes += state.slabs[slab]["committed"]
-
-
-@kernel
-def leave_age_queue(state: State, slab: int) -> None:
-    """Take an empty slab with committed bytes out of the age queue."""
-    if state.aging == 1:
-        older, newer = int(state.slabs[slab]["older"]), int(state.slabs[slab]["newer"])
-        touch(state.listener, slab_at(state, slab) + layout.SLAB_NEWER, 0)
-        touch(state.listener, slab_at(state, slab) + layout.SLAB_OLDER, 0)
-        touch(state.listener, slab_at(state, slab) + layout.SLAB_CLASS_NUMBER, 1)
-        if older >= 0:
-            touch(state.listener, slab_at(state, older) + layout.SLAB_NEWER, 1)
-        if newer >= 0:
-            touch(state.listener, slab_at(state, newer) + layout.SLAB_OLDER, 1)
-    leave(state.slabs, state.scalars, SLAB_AGE, slab)
-    state.aged_slab_bytes -= state.slabs[slab]["committed"]
-
-
-@kernel
-def release_slab(state: State, slab: int) -> None:
-    """Give the pages of an empty slab to the OS; it leaves the age queue and stays in its pool."""
-    leave_age_queue(state, slab)
-    touch(state.listener, slab_at(state, slab), 1)
-    touch(state.listener, layout.TOTAL_RELEASES, 1)
-    touch(state.listener, layout.TOTAL_COMMITTED, 1)
-    gone(state.listener, layout.SPAN + int(state.slabs[slab]["place"]) * state.slab_bytes, state.slab_bytes)
-    map_is_released(state, int(state.slabs[slab]["place"]))
-    state.releases += 1
-    state.released_bytes += state.slabs[slab]["committed"]
-    state.committed -= state.slabs[slab]["committed"]
-    state.slabs[slab]["committed"] = 0
-
-
-@hit_path
-def pool_link_at(state: State, slab: int) -> int:
-    """Return the address of the link that holds a slab in its pool."""
-    return slab_at(state, slab) + (layout.SLAB_OLDER if state.pool_swaps > 0 else layout.SLAB_NEXT)
 
 
 @kernel

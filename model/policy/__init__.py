@@ -40,6 +40,7 @@ from heapsmith.model.policy import (
     remote,
     rounding,
     slab_record,
+    unmapping,
 )
 
 Table = tuple[ModuleType, ...]
@@ -67,6 +68,7 @@ TABLES: dict[str, Table] = {
     "pool": pool.ROWS,
     "background": background.ROWS,
     "ownership": ownership.ROWS,
+    "unmapping": unmapping.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 

@@ -171,7 +171,11 @@ def _store(plan: Plan, simulation: Simulated) -> Counts:
     yield f"slab.acquire.{empties}", sum(of["acquire"])
     yield f"slab.retire.{release}", retired
     yield "slab.retire.words", retired * plan.bitmap_words
-    yield "slab.superslab", simulation.counters.totals["superslabs"]
+    totals = simulation.counters.totals
+    yield "slab.superslab", totals["superslabs"] + totals["superslabs_reused"]
+    if "unmap_from" in plan.numbers:
+        yield "slab.unpooled", sum(of["acquire"]) + retired
+        yield "slab.unmap", totals["superslabs_unmapped"] * plan.block_slabs
 
 
 def _atomic(plan: Plan, simulation: Simulated) -> int:
@@ -245,7 +249,8 @@ def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, flo
         "wake": totals["background_steps"],
         "atomic": _atomic(plan, simulation),
         "divide": work["given"] if plan.design.row("block_index").DIVIDES else 0,
-        "release": totals["releases"] + totals["huge_unmap"],  # freeing pages takes longer
+        # Freeing pages takes longer.
+        "release": totals["releases"] + totals["huge_unmap"] + totals["superslabs_unmapped"],
         **_misses(simulation),
     }
     return {name: float(count) for name, count in found.items() if count}

@@ -27,11 +27,22 @@ static inline void pool_leave_map(void)
 {
 }
 
+/* What lies above a slab of a pool, where slabs leave it from the middle. A scan may look at the field meanwhile. */
+static inline void pool_covers(struct slab *slab, struct slab *above)
+{
+#ifdef UNMAP_FROM
+    if (slab != NULL)
+        __atomic_store_n(&slab->above, above, __ATOMIC_RELAXED);
+#endif
+}
+
 /* A pool is a LIFO through `next`, under the pool lock. */
 static inline void pool_push(struct heap *heap, struct slab *slab)
 {
     union pool *pool = &vacancy_of(heap, slab->class)->pool;
     slab->next = pool->top;
+    pool_covers(slab->next, slab);
+    pool_covers(slab, NULL);
     pool->top = slab;
 }
 
@@ -40,10 +51,21 @@ static inline struct slab *pool_pop(struct heap *heap, unsigned class)
 {
     union pool *pool = &vacancy_of(heap, class)->pool;
     struct slab *slab = empties_reused() ? pool->top : NULL;
-    if (slab != NULL)
-        pool->top = slab->next;
+    if (slab == NULL)
+        return NULL;
+    pool->top = slab->next;
+    pool_covers(slab->next, NULL);
     return slab;
 }
+
+#ifdef UNMAP_FROM
+/* It leaves its pool, wherever it lies there. */
+static inline void pool_remove(struct heap *heap, struct slab *slab)
+{
+    *(slab->above != NULL ? &slab->above->next : &vacancy_of(heap, slab->class)->pool.top) = slab->next;
+    pool_covers(slab->next, slab->above);
+}
+#endif
 
 /* Does `action` to slabs of the pools until this gave `wanted` bytes. `newest` begins the list of all slabs. */
 static inline size_t pool_act(size_t (*action)(struct slab *slab), size_t wanted, struct slab *newest)
@@ -79,6 +101,12 @@ static inline struct slab *superslab_claim(struct superslab *superslab, struct s
         return NULL;
     struct slab *slab = slab_record(superslab->next >> SLAB_SHIFT);
     superslab->next += SLAB_BYTES;
+#ifdef UNMAP_FROM
+    if (slab->sealed) { /* it is on the list since it was handed out first */
+        slab->sealed = false;
+        return slab;
+    }
+#endif
     slab->earlier = *newest;
     *newest = slab;
     count_own(&hs_count.slabs, 1);

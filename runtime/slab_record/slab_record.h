@@ -23,7 +23,10 @@ struct slab {
         struct slab *previous; /* slab choice's list or heap, which writes it first */
         uint64_t emptied;      /* age queue: when it was retired, on the clock of the release policy */
     };
-    struct slab *child;    /* slab choice's heap or mark */
+    union {
+        struct slab *child; /* slab choice's heap or mark */
+        struct slab *above; /* the pool, where slabs leave it from the middle (unmapping/) */
+    };
     union {
         struct slab *newer; /* age queue of empty slabs: the one retired after this */
         struct block *list; /* in no pool, where freed blocks are on a list: the block freed last */
@@ -34,8 +37,11 @@ struct slab {
     uint16_t class;
     bool pooled;           /* in a pool; under the pool lock */
     bool aging;            /* in the age queue */
-    bool sealed;           /* pooled, and its pages are address space only (slabs_reclaim) */
+    bool sealed;           /* pooled: its pages are address space only (slabs_reclaim); else: not in use since it was unmapped */
     bool huge;             /* its superslab lies on huge pages */
+#ifdef UNMAP_FROM
+    uint16_t unpooled;     /* of a superslab's first record: its slabs that are in no pool, unless it is unmapped */
+#endif
 };
 
 extern uintptr_t hs_span;     /* start of the slab span; NO_SPAN before it is reserved */

@@ -1,5 +1,6 @@
-/* run_limit BYTES THREADS [SPACE]: so many threads allocate blocks of BYTES until NULL and ENOMEM. SPACE: the address space
- * that the process limits itself to before, in all (N) or beyond what it has (+N). Writes the bytes got. */
+/* run_limit BYTES THREADS [SPACE [SPIKE]]: so many threads allocate blocks of BYTES until NULL and ENOMEM. SPACE: the address
+ * space that the process limits itself to before, in all (N) or beyond what it has (+N). SPIKE: bytes that it gets and frees
+ * before that. Writes the bytes got. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -27,6 +28,23 @@ static void limit(const char *space)
         exit(3);
 }
 
+static void spike(size_t most)
+{
+    void **newest = NULL;
+    for (size_t live = 0; live < most; live += bytes) {
+        void **block = malloc(bytes);
+        if (block == NULL)
+            exit(1);
+        *block = newest;
+        newest = block;
+    }
+    while (newest != NULL) {
+        void **older = *newest;
+        free(newest);
+        newest = older;
+    }
+}
+
 static void *exhaust(void *unused)
 {
     pthread_barrier_wait(&limited);
@@ -49,6 +67,8 @@ int main(int count, char **argument)
     for (int index = 1; index < threads; index++)
         if (pthread_create(&thread[index], NULL, exhaust, NULL) != 0)
             return 2;
+    if (count > 4)
+        spike(strtoul(argument[4], NULL, 10));
     if (count > 3)
         limit(argument[3]);
     exhaust(NULL);

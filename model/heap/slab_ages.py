@@ -1,0 +1,70 @@
+"""The age queue of empty slabs, and the pages that leave it for the OS; docs/machine.md section 6."""
+
+from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.heap.age import join, leave
+from heapsmith.model.heap.records import SLAB_AGE
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import slab_at
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import gone, touch
+from heapsmith.model.policy.hardening.lines import map_is_released
+from heapsmith.model.policy.release import release_goes
+
+
+@kernel
+def slab_goes(state: State, gone: int) -> bool:
+    """Return whether the oldest slab of the age queue gives its pages back; `gone` of this event did."""
+    stamp = 0
+    if state.release_delay > 0:
+        oldest = int(state.scalars[SLAB_AGE]["oldest"])
+        if oldest >= 0 and gone < state.release_most:
+            touch(state.listener, slab_at(state, oldest) + layout.SLAB_PREVIOUS, 0)
+            stamp = int(state.slabs[oldest]["stamp"])
+    return bool(release_goes(state, state.aged_slab_bytes, state.slab_budget_bytes, stamp, gone))
+
+
+@kernel
+def join_age_queue(state: State, slab: int) -> None:
+    """Make an empty slab the newest of the age queue; the library has it only to release."""
+    newest = int(state.scalars[SLAB_AGE]["newest"])
+    if state.aging == 1:
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_NEWER, 1)
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_OLDER, 1)
+        if newest >= 0:
+            touch(state.listener, slab_at(state, newest) + layout.SLAB_NEWER, 1)
+    if state.release_delay > 0:
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_PREVIOUS, 1)
+        state.slabs[slab]["stamp"] = state.clock
+    join(state.slabs, state.scalars, SLAB_AGE, slab)
+    state.aged_slab_bytes += state.slabs[slab]["committed"]
+
+
+@kernel
+def leave_age_queue(state: State, slab: int) -> None:
+    """Take an empty slab with committed bytes out of the age queue."""
+    if state.aging == 1:
+        older, newer = int(state.slabs[slab]["older"]), int(state.slabs[slab]["newer"])
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_NEWER, 0)
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_OLDER, 0)
+        touch(state.listener, slab_at(state, slab) + layout.SLAB_CLASS_NUMBER, 1)
+        if older >= 0:
+            touch(state.listener, slab_at(state, older) + layout.SLAB_NEWER, 1)
+        if newer >= 0:
+            touch(state.listener, slab_at(state, newer) + layout.SLAB_OLDER, 1)
+    leave(state.slabs, state.scalars, SLAB_AGE, slab)
+    state.aged_slab_bytes -= state.slabs[slab]["committed"]
+
+
+@kernel
+def release_slab(state: State, slab: int) -> None:
+    """Give the pages of an empty slab to the OS; it leaves the age queue and stays in its pool."""
+    leave_age_queue(state, slab)
+    touch(state.listener, slab_at(state, slab), 1)
+    touch(state.listener, layout.TOTAL_RELEASES, 1)
+    touch(state.listener, layout.TOTAL_COMMITTED, 1)
+    gone(state.listener, layout.SPAN + int(state.slabs[slab]["place"]) * state.slab_bytes, state.slab_bytes)
+    map_is_released(state, int(state.slabs[slab]["place"]))
+    state.releases += 1
+    state.released_bytes += state.slabs[slab]["committed"]
+    state.committed -= state.slabs[slab]["committed"]
+    state.slabs[slab]["committed"] = 0
