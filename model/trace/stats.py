@@ -181,8 +181,12 @@ def _count(
     return new
 
 
-class _Figures:
-    """The state of a pass: 32 bytes per block number and 32 per slot of the table of sizes."""
+class Figures:
+    """The figures of the chunks so far: 32 bytes per block number and 32 per slot of the table of sizes.
+
+    lifetimes (2, 65): freed blocks by bucket of bytes, and of events, between birth and free; bucket
+    k is 2^(k-1) to 2^k - 1.
+    """
 
     def __init__(self, max_blocks: int) -> None:
         self.ops = np.zeros(len(Op), np.int64)
@@ -194,7 +198,7 @@ class _Figures:
         self._of_size = _empty_table(1024)
         self._sizes = 0
 
-    def add(self, chunk: Chunk) -> None:
+    def feed(self, chunk: Chunk) -> None:
         """Count the next chunk."""
         self._make_room(self._sizes + chunk.op.size)
         self.ops += np.bincount(chunk.op, minlength=len(Op))
@@ -234,14 +238,14 @@ def trace_info(
     (footer.max_blocks) and at most 256 per distinct size.
     """
     with TraceReader(path) as trace:
-        figures = _Figures(trace.footer.max_blocks)
+        figures = Figures(trace.footer.max_blocks)
         for chunk in trace:
-            figures.add(chunk)
+            figures.feed(chunk)
             progress("events", int(figures.totals["events"]), trace.footer.events)
         return _info(trace, figures, top)
 
 
-def _info(trace: TraceReader, figures: _Figures, top: int) -> TraceInfo:
+def _info(trace: TraceReader, figures: Figures, top: int) -> TraceInfo:
     by_size = figures.by_size()
     requests = by_size[np.argsort(-by_size[:, 1], kind="stable")][:top].tolist()
     at_peak = by_size[np.argsort(-by_size[:, 0] * by_size[:, 3], kind="stable")][:top].tolist()

@@ -1,5 +1,6 @@
 """Arguments and options that several commands share, and checks of the values that a user gives."""
 
+import math
 import re
 import shutil
 import tempfile
@@ -253,6 +254,18 @@ def seconds(option: str, text: str) -> float:
 def budget(text: str | None) -> float | None:
     """The seconds of --budget, None without it."""
     return None if text is None else seconds("--budget", text)
+
+
+def share(option: str, text: str) -> float:
+    """The share that `5%` or `0.05` says; BadInput names the option."""
+    number = text.removesuffix("%")
+    try:
+        value = float(number) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise BadInput(f"{option}: {text}; expected a share such as 5% or 0.05")
+    return value
 
 
 def command_words(words: list[str]) -> list[str]:
