@@ -322,8 +322,12 @@ static void check_freed(const struct slab *slab)
 
 void slabs_check(void)
 {
-    for (const struct slab *slab = last_slab; slab != NULL; slab = slab->earlier)
+    uint64_t handed_out = __atomic_load_n(&hs_count.slabs, __ATOMIC_RELAXED), listed = 0; /* a slab is listed, then counted */
+    for (const struct slab *slab = last_slab; slab != NULL; slab = slab->earlier) {
         check_freed(slab);
+        listed++;
+    }
+    check(listed >= handed_out, "the list of all slabs has each slab that was handed out");
     unmapping_check(mapped);
     release_check();
 }

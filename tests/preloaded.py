@@ -22,7 +22,9 @@ FLAGS = ("-O1", "-fno-builtin", "-pthread", "-Wall", "-Wextra")
 BUILT_IN = builtin_names()
 FIRST_BUILT_IN = soon(BUILT_IN, ("default", "owner", "header"))
 """The built-in designs for tests that need a release library of each."""
-LIVE_DESIGNS = soon(("default", "owner", "region", "header", "hardened"), ("default", "owner", "hardened"))
+LIVE_DESIGNS = soon(
+    ("default", "owner", "owner-mutex", "prewarm", "region", "header", "hardened"), ("default", "owner", "hardened")
+)
 """One design of every kind that differs in threads, forks and failures; every other built-in one in the long forms."""
 
 
