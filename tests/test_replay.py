@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from conftest import Answer
 from replay_events import Event, random_events, write_trace
 from traces import random_trace
 
@@ -286,6 +287,16 @@ def test_replay_compares_libraries(trace: Path, bump: Callable[[str], Library]) 
     assert sorted(replays) == ["glibc"] * 4 + ["none.so"] * 4
     as_json = json.loads(msgspec.json.encode(table))
     assert msgspec.convert(as_json, ReplayTable) == table
+
+
+def test_the_command_stamps_operations(trace: Path, call: Callable[..., Answer]) -> None:
+    command = ("replay", trace, "--lib", "glibc", "--rounds", 2, "--latency")
+    row = msgspec.json.decode(call(*command, "--json").out, type=ReplayTable).rows[0]
+    assert row.latency_ns is not None
+    assert 0 < row.latency_ns.p50.median <= row.latency_ns.p99.median <= row.latency_ns.p999.median
+    assert row.latency_ns.worst.minimum >= row.latency_ns.p999.minimum
+    assert "p99.9" in call(*command).out
+    assert "p99.9" not in call(*command[:-1]).out
 
 
 def test_replay_refuses_what_it_cannot_do(trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ LARGE = (
     *("huge.map", "huge.unmap", "huge.remap", "huge.reuse"),
 )
 """Kinds whose instructions pass under the large lock; a run in a heap's own cache needs no lock."""
-LOCKED_CALLS = ("releases", "heaps", "memory_calls", "huge_remap")
+LOCKED_CALLS = ("releases", "heaps", "memory_calls", "huge_remap", "superslabs_unmapped")
 """Counters of system calls under the lock that the event holds; mmap and munmap of huge blocks need none."""
 
 TOUCHES = {name: getattr(words, name.upper()) for name in Touches.__struct_fields__ if not name.startswith("resident")}
@@ -39,7 +39,7 @@ _PATH_OF = {
     "superslab map": "superslabs memory_calls",
     "run": "run_reuse run_grow run_extend run_free run_hit run_spill runs_looked_at runs_freed run_links run_extents",
     "huge mapping": "huge_map huge_unmap huge_remap huge_reuse large_resizes",
-    "release": "releases released_bytes",
+    "release": "releases released_bytes superslabs_unmapped",
     "page fault": "faults_4k faults_2m populated",
     "cache miss": "accesses l1_misses l2_misses llc_misses transfers tlb1_misses tlb2_misses",
     "branch miss": "mispredicted mispredicted_loops",
