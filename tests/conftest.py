@@ -26,6 +26,7 @@ COMPILED_MODEL = (
         "experiments",
         "extents",
         "forge",
+        "guard",
         "huge_pages",
         "outcome",
         "kernel",
@@ -34,7 +35,7 @@ COMPILED_MODEL = (
         "record",
         "replay",
     ),
-    *("simulate", "size_classes", "spool", "syscalls", "trace", "training", "tune", "validate", "verify"),
+    *("simulate", "size_classes", "spool", "sweep", "syscalls", "trace", "training", "tune", "validate", "verify"),
 )
 """Files of tests, by how their names begin, that run the compiled model: it takes half a minute to compile."""
 

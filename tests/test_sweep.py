@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -291,8 +290,8 @@ def started(words: list[str], folder: Path) -> subprocess.Popen[bytes]:
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """A scheduler's address, and its two workers, a process each."""
+def cluster(tmp_path: Path) -> Iterator[tuple[str, dict[str, subprocess.Popen[bytes]]]]:
+    """A scheduler's address, and its process and those of its two workers by name."""
     pytest.importorskip("distributed", reason="distributed is not installed")
     told = tmp_path / "scheduler.json"
     with ExitStack() as stack:
@@ -304,9 +303,9 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]
             return process
 
         quiet = ("--no-dashboard", "--host", "127.0.0.1")
-        start("scheduler", "distributed.cli.dask_scheduler", "--port", "0", *quiet)
+        scheduler = start("scheduler", "distributed.cli.dask_scheduler", "--port", "0", *quiet)
         worker = ("distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1", *quiet)
-        workers = [start(f"worker-{number}", *worker) for number in range(2)]
+        workers = {name: start(name, *worker) for name in ("worker-0", "worker-1")}
         address = ""
         limit = time.monotonic() + 120
         while not address:
@@ -318,13 +317,16 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]
 
         with Client(address, set_as_default=False) as client:
             client.wait_for_workers(2, timeout=120)
-        yield address, workers
+        yield address, workers | {"scheduler": scheduler}
 
 
 def test_a_cluster_loses_nothing_and_counts_nothing_twice(
-    tmp_path: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    cluster: tuple[str, dict[str, subprocess.Popen[bytes]]],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    address, workers = cluster
+    address, processes = cluster
     asked = request(tmp_path, "[values]\nfront.capacity = [8, 12, 16, 24, 32, 48, 64, 96]\n", traces=3)
     swept(fleet.Request(asked.variants, [], asked.traces, None, tmp_path / "whole"), tmp_path / "whole.parquet")
     put: Counter[str] = Counter()
@@ -333,12 +335,12 @@ def test_a_cluster_loses_nothing_and_counts_nothing_twice(
     def noted(self: Store, key: str, found: Found) -> None:
         put[key] += 1
         if len(put) == 2:
-            workers[0].send_signal(signal.SIGKILL)
+            processes["worker-0"].kill()
         real(self, key, found)
 
     monkeypatch.setattr(Store, "put", noted)
     done = fleet.sweep(asked, tmp_path / "r.parquet", fleet.executor(1, address), silent)
-    assert workers[0].wait() == -signal.SIGKILL
+    assert processes["worker-0"].wait() == -signal.SIGKILL
     assert (done.simulated, done.rows) == (24, 24)
     assert len(put) == 24
     assert set(put.values()) == {1}
@@ -351,7 +353,18 @@ def test_a_cluster_loses_nothing_and_counts_nothing_twice(
     with pytest.raises(BadInput, match=r"damaged\.hst: chunk"):
         fleet.sweep(bad, tmp_path / "bad.parquet", fleet.executor(1, address), silent)
     assert not (tmp_path / "bad.parquet").exists()
-    assert threading.active_count() < 20
+    assert capfd.readouterr() == ("", "")  # none of dask's own words
+
+    def ends(self: Store, key: str, found: Found) -> None:
+        processes["scheduler"].kill()
+        real(self, key, found)
+
+    monkeypatch.setattr(Store, "put", ends)
+    again = fleet.Request(asked.variants, [], asked.traces, None, tmp_path / "again")
+    with pytest.raises(Missing, match="the scheduler ended"):
+        fleet.sweep(again, tmp_path / "again.parquet", fleet.executor(1, address), silent)
+    assert 0 < len(list(again.folder.rglob("*.json"))) < 24
+    assert not (tmp_path / "again.parquet").exists()
 
 
 def test_schedulers_that_are_none(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,8 @@ class Cluster:
             from distributed import Client
         except ImportError:
             raise Missing("--scheduler: no package distributed: pip install 'heapsmith[sweep]'") from None
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # a failure is one line of ours
+        for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # a failure is one line of ours
         self._address = address
         try:
             self._client = Client(address, timeout=PATIENCE_S, set_as_default=False)
