@@ -166,22 +166,28 @@ class Explorer:
         return iter(children)
 
     def _near(self, parents: Sequence[Known]) -> Iterator[Design]:
-        front = self.front()
         for parent in parents:
             design = parent.design
             self._expanded.add(design.hash())
             yield from neighbours(design, self._exact.busy(design), huge_pages=self._huge_pages)
-            for part in BUDGETS:
-                if (fronted := self._exact.fronted(design, part)) is not None:
-                    yield fronted
-            limits = [limit for slab, limit in self._exact.shapes() if slab == self.base.slab_bytes]
-            now = min(limits, key=lambda limit: abs(limit - design.sizes[-1]))
-            for slab_bytes, limit in self._exact.shapes():
-                near = limit == now or slab_bytes == design.slab_bytes
-                if near and (shaped := self._exact.shaped(design, slab_bytes, limit)):
-                    yield shaped
-                    yield from filter(None, (self._exact.fronted(shaped, part) for part in BUDGETS))
-        for _ in range(CROSSINGS if parents else 0):
+            yield from self._reshaped(design)
+        if parents:
+            yield from self._mixtures(self.front())
+
+    def _reshaped(self, design: Design) -> Iterator[Design]:
+        """Yield the design with other capacities, and with the classes of other slab sizes or limits."""
+        yield from filter(None, (self._exact.fronted(design, part) for part in BUDGETS))
+        shapes = list(self._exact.shapes())
+        now = min((limit for _, limit in shapes), key=lambda limit: abs(limit - design.sizes[-1]))
+        near = [shape for shape in shapes if shape[1] == now or shape[0] == design.slab_bytes]
+        for shape in near:
+            if shaped := self._exact.shaped(design, *shape):
+                yield shaped
+        yield from self._retuned(design, BUDGETS, near)
+
+    def _mixtures(self, front: Sequence[Known]) -> Iterator[Design]:
+        """Yield designs that have each choice of one of two."""
+        for _ in range(CROSSINGS):
             one, other = self._draw.choice(front), self._draw.choice(front)
             if one is not other and (mixed := crossed(one.design, other.design, self._draw)):
                 yield mixed

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.records import SAMPLES
+from heapsmith.model.memory.application import program_of
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 
 KEPT_EVENTS = 1 << 24
@@ -24,6 +25,7 @@ class Source:
 
     def __init__(self, path: Path, weight: float = 1.0) -> None:
         self.path, self.weight = path, weight
+        self.application = program_of(path)
         with TraceReader(path) as reader:
             self.footer = reader.footer
             self.events = self.footer.events

@@ -47,7 +47,8 @@ def measured(bench: Bench, task: Task) -> Outcome | Glance:
     """Simulate a design on a whole trace; BadInput as Simulator.feed."""
     source, plan = bench.sources[task.source], make_plan(task.design)
     # One compiled loop serves all designs, with the rare choices: a search meets them soon.
-    simulator = Simulator(plan, listener=Listener(bench.hardware) if task.priced else None, rare=True)
+    listener = Listener(bench.hardware) if task.priced else None
+    simulator = Simulator(plan, listener=listener, application=source.application, rare=True)
     for chunk in source.chunks():
         simulator.feed(chunk)
     found = simulation(simulator, source.operations, bench.hardware if task.priced else None)
