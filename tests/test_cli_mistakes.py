@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -162,6 +162,21 @@ def test_wrong_usage(call: Call, arguments: str) -> None:
 def test_a_forge_that_cannot_be_runs_nothing(call: Call, tmp_path: Path, option: str, value: str) -> None:
     mistake(call("forge", "-o", tmp_path / "out", option, value, "--", "touch", tmp_path / "ran"), value)
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((":x",), "'x' is no weight"),
+        ((":0",), "'0' is no weight"),
+        (("", "--budget", "soon"), "--budget soon: expected a time"),
+        (("", "--max-time", "1.0"), "max time: '1.0'; expected a factor"),
+        (("", "--max-rss", "lots"), "max rss: 'lots'; expected bytes"),
+        (("", "--hold-out", "absent.hst"), "absent.hst"),
+    ],
+)
+def test_searches_that_cannot_be(call: Call, trace: Path, tmp_path: Path, words: Sequence[str], said: str) -> None:
+    mistake(call("tune", f"{trace}{words[0]}", "-o", tmp_path / "t.toml", *words[1:]), said)
 
 
 def test_numbers_out_of_range(call: Call, trace: Path, tmp_path: Path) -> None:

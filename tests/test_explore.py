@@ -55,7 +55,7 @@ def test_a_small_space_is_solved(bench: Bench, monkeypatch: pytest.MonkeyPatch) 
         msgspec.structs.replace(BASE, **dict(zip(CHOICES, values, strict=True)))
         for values in product(*CHOICES.values())
     ]
-    for name in ("_shaped_base", "_others", "_reshaped", "_mixtures"):
+    for name in ("_shaped_base", "_others", "_reshaped", "_mixtures", "_drawn"):
         monkeypatch.setattr(Explorer, name, lambda *_: iter(()))
     monkeypatch.setattr(explore, "neighbours", near)
     explorer.search(Budget(None, len(every) // 3))

@@ -16,13 +16,13 @@ from heapsmith.model.search.exact import BUDGETS, Exact
 from heapsmith.model.search.guess import Features, Guess
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.pareto import Floats, Volume, hypervolume, nondominated
-from heapsmith.model.search.space import FIXED, PAGES, crossed, neighbours, tokens
+from heapsmith.model.search.space import FIXED, PAGES, crossed, drawn, joined, neighbours, tokens
 
 BATCH = 8
 """Designs that are priced together, and then teach the guess."""
 
 LOOKS, FEWEST_LOOKS = 96, 24
-"""Designs that are looked at between two batches: a tenth of the time of pricing each. Long traces
+"""Designs that are looked at between two batches: an eighth of the time of pricing each. Long traces
 get fewer, so that the first prices come soon.
 """
 LOOKED_EVENTS = 96_000_000
@@ -36,8 +36,14 @@ the others add most if the guess is wrong in their favour.
 HOPE = 1.5
 """By how many standard deviations."""
 
-CROSSINGS = 24
-"""Designs per round that mix two of the front."""
+CROSSINGS, JOINED = 24, 48
+"""Designs per round that mix two of the front; and that join good choices of its best design."""
+
+DRAWN, RATE = 24, 0.15
+"""Designs per round that differ from one of the front in this share of all choices, at random."""
+
+GOOD, MOST_JOINED = 16, 5
+"""The number of the best single choices of which some are joined, and the most that are."""
 
 STILL = 1e-4
 """Guessed gains of volume below this end the search, once all of the front is explored."""
@@ -82,7 +88,9 @@ class Explorer:
         self._waiting: dict[str, Design] = {}  # looked at, not priced
         self._glances: dict[str, Floats] = {}
         self._features: dict[str, Features] = {}
-        self._expanded: set[str] = set()
+        self._expanded: dict[str, None] = {}
+        self._looked: dict[str, Design] = {}
+        self._parent: dict[str, str] = {}  # of designs one choice away from another
         self.base, self.sources = evaluator.base, evaluator.bench.sources
         events = sum(source.events for source in self.sources)
         self._looks = max(FEWEST_LOOKS, min(LOOKS, LOOKED_EVENTS // events))
@@ -101,7 +109,8 @@ class Explorer:
         # The first batch is free: a busy machine may spend the time before it.
         while still < 2 and (count := budget.left(len(self.known)) or BATCH * (len(self.known) == 1)):
             gain = self._price(count)
-            found = list(islice(self._new(fresh), self._looks))
+            found = list(islice(self._new(chain(self._drawn(), self._joined())), self._looks // 2))
+            found += islice(self._new(fresh), self._looks - len(found))
             if len(found) < self._looks:
                 fresh = self._children(self._parents())
                 found += islice(self._new(fresh), self._looks - len(found))
@@ -168,9 +177,10 @@ class Explorer:
     def _near(self, parents: Sequence[Known]) -> Iterator[Design]:
         for parent in parents:
             design = parent.design
-            self._expanded.add(design.hash())
-            yield from neighbours(design, self._exact.busy(design), huge_pages=self._huge_pages)
-            yield from self._reshaped(design)
+            self._expanded[design.hash()] = None
+            near = [*neighbours(design, self._exact.busy(design), huge_pages=self._huge_pages), *self._reshaped(design)]
+            self._parent |= {one.hash(): design.hash() for one in near if one.hash() not in self._parent}
+            yield from near
         if parents:
             yield from self._mixtures(self.front())
 
@@ -192,6 +202,37 @@ class Explorer:
             if one is not other and (mixed := crossed(one.design, other.design, self._draw)):
                 yield mixed
 
+    def _drawn(self) -> Iterator[Design]:
+        """Yield members of the front with some choices at random, and the capacities for them."""
+        front, shapes = self.front(), list(self._exact.shapes())
+        for _ in range(DRAWN):
+            design = drawn(self._draw.choice(front).design, self._draw, huge_pages=self._huge_pages, rate=RATE)
+            if self._draw.random() < 0.5:
+                design = self._exact.shaped(design, *self._draw.choice(shapes)) or design
+            yield self._exact.fronted(design, self._draw.choice(BUDGETS)) or design
+
+    def _joined(self) -> Iterator[Design]:
+        """Yield the best expanded designs with several of the choices that are guessed to gain, together."""
+        names = [name for name in self._expanded if name in self.known]
+        points = np.array([self.known[name].ratios for name in names])
+        front = [names[index] for index in nondominated(points)] if names else []
+        for name in sorted(front, key=self._score)[:2]:
+            design = self.known[name].design
+            near = [one for one, parent in self._parent.items() if parent == name and one in self._glances]
+            if len(near) < GOOD:
+                continue
+            glances = np.array([self._glances[one] for one in near])
+            guessed = self._guess()([self._features[one] for one in near], glances)
+            order = np.argsort(scores(guessed, self._favour), kind="stable")[:GOOD].tolist()
+            good = [self._looked[near[index]] for index in order]
+            for _ in range(JOINED // 2):
+                some = self._draw.sample(good, self._draw.randint(2, MOST_JOINED))
+                if (made := joined(design, some)) is not None:
+                    yield made
+
+    def _score(self, name: str) -> float:
+        return float(scores(self.known[name].ratios[None], self._favour)[0])
+
     def _parents(self) -> list[Known]:
         """Return the next designs to vary: the best by score, and the one that adds most volume."""
         inside = [one for one in self.front() if (one.ratios < self.reference).all()]
@@ -212,6 +253,7 @@ class Explorer:
         new = {name: design for design in designs if (name := design.hash()) not in self._glances}
         found = self._evaluator.glanced(list(new.values()), "looking at designs")
         for (name, design), glances in zip(new.items(), found, strict=True):
+            self._looked[name] = design
             self._glances[name] = np.maximum(self._evaluator.ratios(glances, self._base_glance), 1e-6)
             shares: Features = {}
             for glance in glances:

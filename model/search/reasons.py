@@ -67,22 +67,20 @@ def why_classes(design: Design, exact: Exact, max_classes: int) -> Iterator[Reas
     plan, histogram = make_plan(design), exact.demand(Rules.of(design))
     found = exact.found_sizes(design)
     figures: Figures = {}
-    why = f"These {plan.class_count} block sizes commit the fewest bytes for the blocks live at the peak."
+    why = f"These {plan.class_count} block sizes are those of a built-in design."
     if found:
-        why += (
-            f" The last class saves {found.last_saves:,.0f} bytes there, one more class would save "
-            f"{found.next_saves:,.0f}, and a class costs {found.class_bytes:,}: half a page of its slab and of each "
-            f"heap's refill."
+        why = (
+            f"These {plan.class_count} block sizes commit the fewest bytes for the blocks live at the peak. The last "
+            f"class saves {found.last_saves:,.0f} bytes there, one more class would save {found.next_saves:,.0f}, and "
+            f"a class costs {found.class_bytes:,}: half a page of its slab and of each heap's refill. The limit is "
+            f"{max_classes} classes. No size, in the trace or not, loses over a quarter of its block beyond the "
+            f"rounding to {STEP}."
         )
         figures = {
             "last_saves": found.last_saves,
             "next_saves": found.next_saves,
             "class_bytes": found.class_bytes,
         }
-    why += (
-        f" The limit is {max_classes} classes. No size, in the trace or not, loses over a quarter of its block beyond "
-        f"the rounding to {STEP}."
-    )
     yield Reason("sizes", f"{plan.class_count} classes", why, figures)
     yield from _each_class(design, histogram)
 

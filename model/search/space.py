@@ -211,18 +211,34 @@ def _nudged(front: Front, name: str, index: int, factor: int) -> Front:
 
 def crossed(design: Design, other: Design, draw: random.Random) -> Design | None:
     """Return the design with about half of the choices in which it differs from the other."""
-    names = [name for name in Design.__struct_fields__ if name not in ("name", "about", *SHAPE)]
-    fields = {name: getattr(other, name) for name in names if getattr(other, name) != getattr(design, name)}
-    fields = {name: value for name, value in fields.items() if draw.random() < 0.5}
+    fields = {name: value for name, value in differing(design, other).items() if draw.random() < 0.5}
     if draw.random() < 0.25:
         fields |= {name: getattr(other, name) for name in SHAPE}
     return legal(design, **fields) if fields else None
 
 
-def drawn(base: Design, draw: random.Random, *, huge_pages: bool) -> Design:
-    """Return a legal design with a random row of each field, and random steps of each number."""
+def differing(design: Design, other: Design) -> dict[str, Any]:
+    """Return the other's values of the fields that differ, without those of SHAPE."""
+    names = [name for name in Design.__struct_fields__ if name not in ("name", "about", *SHAPE)]
+    return {name: getattr(other, name) for name in names if getattr(other, name) != getattr(design, name)}
+
+
+def joined(design: Design, others: Sequence[Design]) -> Design | None:
+    """Return the design with all choices in which the others differ from it; of two, the later."""
+    fields: dict[str, Any] = {}
+    for other in others:
+        fields |= differing(design, other)
+        if any(getattr(other, name) != getattr(design, name) for name in SHAPE):
+            fields |= {name: getattr(other, name) for name in SHAPE}
+    return legal(design, **fields) if fields else None
+
+
+def drawn(base: Design, draw: random.Random, *, huge_pages: bool, rate: float = 1.0) -> Design:
+    """Return a legal design with a random row or step of each field, or of a share `rate` of them."""
     design = base
     for field in [*free_fields(huge_pages=huge_pages), *free_numbers(huge_pages=huge_pages)]:
+        if rate < 1 and draw.random() >= rate:
+            continue
         if field == "front":
             kind = draw.choice(choices("front"))
             change: Any = lambda front, kind=kind: converted(front, kind)  # noqa: E731 - one of two
