@@ -73,12 +73,19 @@ class Driver:
     ) -> None:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
         numbers = [grain, counters, check_every, timeout_s]
-        command = [*under, str(driver_tool()), str(library.resolve()), *map(str, numbers)]
+        path = library.resolve()
+        # dlopen(3) replaces tokens such as $ORIGIN in a path, so the folder is not part of it
+        command = [*under, str(driver_tool()), f"./{path.name}", *map(str, numbers)]
         environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "HEAPSMITH")}
         environment |= BENCHFAST
         try:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, env=environment
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                env=environment,
+                cwd=path.parent,
             )
         except OSError as error:
             raise Missing(f"{command[0]} cannot be run: {error.strerror}") from error

@@ -136,7 +136,8 @@ def test_rows_are_what_simulate_says(call: Call, tmp_path: Path) -> None:
         assert json.loads(row["choices"])["front.capacity"] == design.front.capacity  # type: ignore[union-attr]
         assert row["machine"] is row["l1_misses"] is row["ns_per_op"] is None
     shown = call("sweep", *options[:-1], "--traces", tmp_path, "-o", out).out
-    assert "8 of 8 tasks were finished before" in " ".join(shown.split())
+    shown = " ".join(shown.split())
+    assert "8 of 8 tasks were finished before" in shown
     assert "3000 is not usable" in shown
     assert rows_of(out) == rows
 

@@ -6,7 +6,6 @@
  * program that handles SIGPROF itself is not sampled. What the library leaves to the kernel or to libc (memcpy of
  * realloc, system calls) counts as elsewhere; a page fault counts where it happens. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
 #include <signal.h>
@@ -14,13 +13,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 enum { PERIOD_NS = 1000000 }; /* the kernel looks at CPU timers at its own ticks, which may be further apart */
 
-static uintptr_t text_begin, text_end; /* of the object that has malloc */
+static uintptr_t text_begin, text_end; /* of the malloc library */
 static _Atomic uint64_t samples, inside;
 
 static void take_sample(int number, siginfo_t *info, void *context)
@@ -32,21 +32,23 @@ static void take_sample(int number, siginfo_t *info, void *context)
         atomic_fetch_add_explicit(&inside, 1, memory_order_relaxed);
 }
 
-/* Find the executable segment that `address` lies in. */
-static int find_text(struct dl_phdr_info *object, size_t size, void *address)
+/* Find the executable segment of the first library in LD_PRELOAD. (The address of malloc would not tell: in a program that is
+ * not position-independent it may be an entry of the program's PLT.) */
+static int find_text(struct dl_phdr_info *object, size_t size, void *preloaded)
 {
+    const char *names = preloaded;
+    size_t length = strcspn(names, ": ");
     (void)size;
+    if (length == 0 || strlen(object->dlpi_name) != length || strncmp(object->dlpi_name, names, length) != 0)
+        return 0;
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
-        uintptr_t begin = object->dlpi_addr + segment->p_vaddr, end = begin + segment->p_memsz;
-        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 && (uintptr_t)address >= begin &&
-            (uintptr_t)address < end) {
-            text_begin = begin;
-            text_end = end;
-            return 1;
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0) {
+            text_begin = object->dlpi_addr + segment->p_vaddr;
+            text_end = text_begin + segment->p_memsz;
         }
     }
-    return 0;
+    return 1;
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -55,7 +57,9 @@ __attribute__((constructor)) static void begin(void)
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF};
     struct itimerspec period = {{0, PERIOD_NS}, {0, PERIOD_NS}};
     timer_t timer;
-    dl_iterate_phdr(find_text, dlsym(RTLD_DEFAULT, "malloc"));
+    char *preloaded = getenv("LD_PRELOAD");
+    if (preloaded != NULL)
+        dl_iterate_phdr(find_text, preloaded);
     if (text_end != 0 && sigaction(SIGPROF, &handler, NULL) == 0 &&
         timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) == 0)
         timer_settime(timer, 0, &period, NULL);
