@@ -202,14 +202,18 @@ def test_samples_are_kept_apart_from_events(tmp_path: Path) -> None:
         heap.sample(i % 2, m.RESIDENT, 10 + (i if i != 2_501 else 9_000))
     for thread, value in ((0, 500), (1, 70), (0, 900), (1, 75)):
         heap.sample(thread, m.PROCESSOR, value)
-    for pages, touched in ((16, 4), (31, 31), (1 << 20, 5)):
+    for pages, touched in ((15, 4), (30, 30), (31, 31), (1 << 20, 5)):
         heap.sample(1, m.TOUCHED, pages << 32 | touched)
     with spool_of(heap, tmp_path / "1.0.spool", 1, 1) as spool:
         assert events_of(spool) == heap.events
         assert spool.count_records() == spool.totals.records == 2
         samples = spool.samples
     assert samples is not None
-    assert samples.touched == [Touched(1 << 16, 2, 47, 35), Touched(1 << 32, 1, 1 << 20, 5)]
+    assert samples.touched == [
+        Touched(1 << 16, 2, 45, 34),
+        Touched(1 << 17, 1, 31, 31),
+        Touched(1 << 32, 1, 1 << 20, 5),
+    ]
     assert samples.processor == [(6, 400), (6, 5)]
     assert samples.resident_peak == 9_010 * 4096
     times = np.array([time for time, _ in samples.resident])

@@ -134,7 +134,8 @@ def _samples(state: m.Merge) -> Samples:
     touched = [Touched(PAGE << row, *counts) for row, counts in enumerate(state.touched.tolist()) if counts[0]]
     resident = [(time, PAGE * pages) for time, pages in state.resident[: state.residents].tolist()]
     threads = state.processor[: state.threads]
-    spent = [(time, processor) for time, processor in (threads[:, 2:] - threads[:, :2]).tolist()]
+    # a child of vfork writes its own thread's time into its parent's stream
+    spent = [(time, max(0, processor)) for time, processor in (threads[:, 2:] - threads[:, :2]).tolist()]
     return Samples(touched, resident, PAGE * int(state.resident_peak), spent)
 
 

@@ -241,7 +241,8 @@ def sample(state: Merge, operation: int, thread: int, value: int) -> None:
     """Keep a sample."""
     if operation == TOUCHED:
         pages, row = value >> 32, 0
-        while pages >> (row + 1) > 0 and row + 1 < TOUCHED_SIZES:
+        # a block of 2 ** n pages that begins within a page has one whole page less
+        while (pages + 1) >> (row + 1) > 0 and row + 1 < TOUCHED_SIZES:
             row += 1
         state.touched[row, 0] += 1
         state.touched[row, 1] += pages

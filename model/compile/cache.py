@@ -56,7 +56,15 @@ def keep_on_disk(dispatcher: Any) -> None:
     If neither can be written, each process compiles again.
     """
     with suppress(RuntimeError, Missing):
-        dispatcher._cache = _cache_class()(dispatcher.py_func)
+        cache, compile_now = _cache_class()(dispatcher.py_func), dispatcher.compile
+
+        def compiled(signature: Any) -> Any:
+            try:
+                return compile_now(signature)
+            finally:  # also if the compilation fails or is interrupted
+                cache.end_turn()
+
+        dispatcher._cache, dispatcher.compile = cache, compiled
 
 
 @lru_cache(maxsize=1)
@@ -89,7 +97,7 @@ def _cache_class() -> Any:
                 self._turn = _turn(Path(self._cache_path), self._impl.filename_base)
                 found = self._loaded(signature, context)
                 if found is not None:
-                    self._end_turn()
+                    self.end_turn()
             return found
 
         def _loaded(self, signature: Any, context: Any) -> Any:
@@ -103,9 +111,10 @@ def _cache_class() -> Any:
         def save_overload(self, signature: Any, data: Any) -> None:
             with suppress(OSError):
                 super().save_overload(signature, data)  # type: ignore[no-untyped-call]
-            self._end_turn()
+            self.end_turn()
 
-        def _end_turn(self) -> None:
+        def end_turn(self) -> None:
+            """Let another process compile the function."""
             if self._turn:
                 fcntl.flock(self._turn, fcntl.LOCK_UN)  # a process forked meanwhile holds it too
                 self._turn.close()

@@ -12,15 +12,15 @@ from heapsmith.model.policy.release import release_goes
 
 
 @kernel
-def slab_goes(state: State, gone: int) -> bool:
-    """Return whether the oldest slab of the age queue gives its pages back; `gone` of this event did."""
+def slab_goes(state: State, went: int) -> bool:
+    """Return whether the oldest slab of the age queue gives its pages back; `went` of this event did."""
     stamp = 0
     if state.release_delay > 0:
         oldest = int(state.scalars[SLAB_AGE]["oldest"])
-        if oldest >= 0 and gone < state.release_most:
+        if oldest >= 0 and went < state.release_most:
             touch(state.listener, slab_at(state, oldest) + layout.SLAB_PREVIOUS, 0)
             stamp = int(state.slabs[oldest]["stamp"])
-    return bool(release_goes(state, state.aged_slab_bytes, state.slab_budget_bytes, stamp, gone))
+    return bool(release_goes(state, state.aged_slab_bytes, state.slab_budget_bytes, stamp, went))
 
 
 @kernel

@@ -1,7 +1,7 @@
 /* Ownership "superslab": each heap has superslabs of its own, and a table names the heap of each superslab.
  *
- * Protocol: an entry is written under the pool lock when the superslab is mapped, before one of its blocks is handed out, and
- * never again. Whoever frees a block has it from a thread that saw the entry. */
+ * Protocol: an entry is written under the pool lock each time the superslab is mapped, before one of its blocks is handed out.
+ * Whoever frees a block has it from a thread that saw the entry. */
 #pragma once
 
 #include "heap.h"

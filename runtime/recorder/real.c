@@ -90,6 +90,26 @@ static void resolve(void *function, const char *name)
         __builtin_memcpy(function, &found, sizeof found);
 }
 
+static bool is_of(void *function, const void *object)
+{
+    Dl_info found;
+    return dladdr(function, &found) != 0 && found.dli_fbase == object;
+}
+
+static size_t unknown_size(void *block)
+{
+    (void)block;
+    return 0;
+}
+
+/* A malloc may lack malloc_usable_size; libc's would read its blocks as its own. */
+static void resolve_sizes(void)
+{
+    Dl_info found;
+    bool known = dladdr((void *)real.malloc, &found) != 0 && is_of((void *)real.malloc_usable_size, found.dli_fbase);
+    real.sampled_size = known ? real.malloc_usable_size : unknown_size;
+}
+
 void real_resolve(void)
 {
     resolve(&real.malloc, "malloc");
@@ -104,6 +124,7 @@ void real_resolve(void)
     resolve(&real.malloc_usable_size, "malloc_usable_size");
     resolve(&real.free_sized, "free_sized");
     resolve(&real.free_aligned_sized, "free_aligned_sized");
+    resolve_sizes();
     /* A failed look-up leaves a message in the heap: read it twice to have it freed now, unrecorded like its birth. */
     dlerror();
     dlerror();

@@ -16,6 +16,7 @@ struct real_family {
     void *(*valloc)(size_t bytes);
     void *(*pvalloc)(size_t bytes);
     size_t (*malloc_usable_size)(void *block);
+    size_t (*sampled_size)(void *block); /* the same if it is of malloc's own library, else 0 for all blocks */
     void (*free_sized)(void *block, size_t bytes);
     void (*free_aligned_sized)(void *block, size_t alignment, size_t bytes);
 };

@@ -53,7 +53,9 @@ static void sample_resident(struct writer *w)
     if (now - __atomic_load_n(&image->sampled, __ATOMIC_RELAXED) < RESIDENT_TICKS)
         return;
     __atomic_store_n(&image->sampled, now, __ATOMIC_RELAXED);
-    put_record(w, SPOOL_RESIDENT, now, resident_pages());
+    uint64_t pages = resident_pages();
+    if (pages > 0) /* 0: without /proc, or without a descriptor to read it */
+        put_record(w, SPOOL_RESIDENT, now, pages);
 }
 
 void sample_large(struct writer *w, const void *block, size_t bytes)
@@ -72,8 +74,8 @@ void sample_process(struct writer *w)
 {
     int saved_errno = errno;
     struct timespec spent;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-    put_record(w, SPOOL_PROCESSOR, stamp_now(), (uint64_t)spent.tv_sec * 1000000000 + (uint64_t)spent.tv_nsec);
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent) == 0)
+        put_record(w, SPOOL_PROCESSOR, stamp_now(), (uint64_t)spent.tv_sec * 1000000000 + (uint64_t)spent.tv_nsec);
     sample_resident(w);
     errno = saved_errno;
 }

@@ -15,7 +15,7 @@ void sample_process(struct writer *w);
 /* Before a block dies or is resized. */
 static inline void sample_block(struct writer *w, void *block)
 {
-    size_t bytes = real.malloc_usable_size(block);
+    size_t bytes = real.sampled_size(block);
     if (__builtin_expect(bytes >= LARGE_BYTES, 0))
         sample_large(w, block, bytes);
 }

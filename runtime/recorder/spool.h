@@ -30,7 +30,7 @@ enum spool_operation {
     SPOOL_REALLOC_TO = 7,   /* stamped after the call: the new address (0: it failed, or freed the block) and size */
     SPOOL_THREAD_START = 8,
     SPOOL_THREAD_EXIT = 9, /* the thread announces its end; a few records of it may follow */
-    SPOOL_TOUCHED = 10,    /* this and the next are samples: of a large block that is about to die or to be resized */
+    SPOOL_TOUCHED = 10,    /* this and the next two are samples: of a large block that is about to die or to be resized */
     SPOOL_RESIDENT = 11,
     SPOOL_PROCESSOR = 12,
 };

@@ -14,7 +14,7 @@
 #include "sample.h"
 
 enum {
-    CALL_SLOTS = 7,      /* the most that one call records: realloc, two long records and three samples */
+    CALL_SLOTS = 9,      /* the most that one call records: a thread's start with two samples, two more, two long records */
     RETRY_EVENTS = 4096, /* dropped before the spool is tried again */
 };
 
@@ -186,10 +186,10 @@ __attribute__((constructor(101))) static void begin(void)
         end_call(w);
 }
 
-/* The last samples of a process that ends by exit(3). */
+/* The last samples of a process that ends by exit(3), if its thread had an event. */
 __attribute__((destructor)) static void end(void)
 {
-    struct writer *w = begin_call();
+    struct writer *w = writer.image == image->number && writer.window != NULL ? begin_call() : NULL;
     if (w == NULL)
         return;
     sample_process(w);

@@ -1,13 +1,16 @@
-/* malloc-share.so: preloaded behind a malloc library, it samples where the program's CPU time goes: inside that library,
- * or elsewhere. At exit, each process appends "SAMPLES INSIDE" to the file that HEAPSMITH_MALLOC_SHARE names.
+/* malloc-share.so: preloaded behind a malloc library, it samples where the program's CPU time goes: inside that
+ * library, or elsewhere. At exit, each process appends "SAMPLES INSIDE" to the file that HEAPSMITH_MALLOC_SHARE names.
  *
  * A timer of the process's CPU time (user and system) raises SIGPROF; the handler looks where the instruction pointer
- * is. Unlike setitimer(2), timer_create(2) ends with execve(2), so no program gets a signal that it does not know. A
- * program that handles SIGPROF itself is not sampled. What the library leaves to the kernel or to libc (memcpy of
- * realloc, system calls) counts as elsewhere; a page fault counts where it happens. */
+ * is. Unlike setitimer(2), timer_create(2) ends with execve(2), so no other program gets the signal. A program that
+ * handles SIGPROF itself gets it, and one that gives SIGPROF its default action ends. Before Linux 6.4 the main thread
+ * gets all signals of the process's timer, so that the samples of a program with threads are of that thread alone.
+ * What the library leaves to the kernel or to libc (memcpy of realloc, system calls) counts as elsewhere; a page fault
+ * counts where it happens. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -32,8 +35,8 @@ static void take_sample(int number, siginfo_t *info, void *context)
         atomic_fetch_add_explicit(&inside, 1, memory_order_relaxed);
 }
 
-/* Find the executable segment of the first library in LD_PRELOAD. (The address of malloc would not tell: in a program that is
- * not position-independent it may be an entry of the program's PLT.) */
+/* Find the executable segment of the first library in LD_PRELOAD. The address of malloc would not tell: in a program that
+ * is not position-independent it may be an entry of the program's PLT. */
 static int find_text(struct dl_phdr_info *object, size_t size, void *preloaded)
 {
     const char *names = preloaded;
@@ -51,18 +54,33 @@ static int find_text(struct dl_phdr_info *object, size_t size, void *preloaded)
     return 1;
 }
 
-__attribute__((constructor)) static void begin(void)
+static void start_timer(void)
 {
-    struct sigaction handler = {.sa_sigaction = take_sample, .sa_flags = SA_SIGINFO | SA_RESTART};
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF};
     struct itimerspec period = {{0, PERIOD_NS}, {0, PERIOD_NS}};
     timer_t timer;
+    if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) == 0)
+        timer_settime(timer, 0, &period, NULL);
+}
+
+/* fork(2): the child has its parent's counts, and no timer. */
+static void begin_child(void)
+{
+    atomic_store(&samples, 0);
+    atomic_store(&inside, 0);
+    start_timer();
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    struct sigaction handler = {.sa_sigaction = take_sample, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     char *preloaded = getenv("LD_PRELOAD");
     if (preloaded != NULL)
         dl_iterate_phdr(find_text, preloaded);
-    if (text_end != 0 && sigaction(SIGPROF, &handler, NULL) == 0 &&
-        timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) == 0)
-        timer_settime(timer, 0, &period, NULL);
+    if (text_end == 0 || sigaction(SIGPROF, &handler, NULL) != 0)
+        return;
+    pthread_atfork(NULL, NULL, begin_child);
+    start_timer();
 }
 
 __attribute__((destructor)) static void end(void)

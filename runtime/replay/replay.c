@@ -216,7 +216,7 @@ static const char *parse(int argc, char **argv, struct replay *r)
             path = argv[i];
         else
             fail(2, "replay: unknown argument '%s'", argv[i]);
-    if (path == NULL)
+    if (path == NULL || (r->checked && r->stamped))
         fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--check | --latency] [--resident BYTES] [--unsampled] "
                 "| --malloc");
     return path;

@@ -1,8 +1,9 @@
-/* Unmapping "superslabs": a superslab whose slabs all lie in a pool goes back to the OS, where UNMAP_FROM of them are empty.
+/* Unmapping "superslabs": a superslab is empty if all of its slabs lie in pools. With UNMAP_FROM empty superslabs, the one
+ * that became empty last goes back to the OS.
  *
- * The first record of a superslab counts its slabs that are in no pool, those that were never handed out too. Records stay
- * memory, so the list of all slabs does: a slab stays on it while its superslab is unmapped, sealed. The first records of
- * the superslabs that are unmapped are a LIFO through `next`, per region. */
+ * The first record of a superslab counts its slabs that are in no pool; slabs that were never handed out count too. Records
+ * are not unmapped. So a slab stays on the list of all slabs while its superslab is unmapped: it is sealed then. The first
+ * records of unmapped superslabs are a LIFO through `next`, per region. */
 #include "unmapping/superslabs.h"
 
 #include "hardening/hardening.h"
