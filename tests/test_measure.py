@@ -12,7 +12,7 @@ import pytest
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.common.rounds import Stop
-from heapsmith.bench.programs.measure import MeasureTable, find_program, launcher, measure, run_under
+from heapsmith.bench.programs.measure import Launched, MeasureTable, find_program, launcher, measure, run_under
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput, CheckFailed
 
@@ -37,15 +37,39 @@ TOUCH_64_MIB = """
 int main(void) { char *block = malloc(64 << 20); memset(block, 1, 64 << 20); return block[12345] - 1; }
 """
 
+# For half of its time.
+HOLD_64_MIB = """
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void)
+{
+    char *block = malloc(64 << 20);
+    memset(block, 1, 64 << 20);
+    usleep(300000);
+    free(block);
+    usleep(300000);
+    return 0;
+}
+"""
+
+# As in a sandbox that refuses it.
+NO_PIDFD = """
+#include <errno.h>
+long syscall(long number, ...) { (void)number; errno = ENOSYS; return -1; }
+"""
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with forward.so and the program touch."""
+    """A folder with forward.so and the programs touch and hold."""
     folder = tmp_path_factory.mktemp("built")
     (folder / "forward.c").write_text(FORWARD)
     (folder / "touch.c").write_text(TOUCH_64_MIB)
     compile_c([folder / "forward.c"], folder / "forward.so", flags=["-shared", "-fPIC", "-fno-builtin"])
-    compile_c([folder / "touch.c"], folder / "touch", flags=["-O0", "-fno-builtin"])
+    (folder / "hold.c").write_text(HOLD_64_MIB)
+    for name in ("touch", "hold"):
+        compile_c([folder / f"{name}.c"], folder / name, flags=["-O0", "-fno-builtin"])
     return folder
 
 
@@ -72,15 +96,24 @@ def test_times_are_the_programs(built: Path) -> None:
     assert idle.cpu_ns.median < 50e6
 
 
-def test_the_average_rss_is_that_of_the_tree_over_time() -> None:
+def test_the_average_rss_is_that_of_the_tree_over_time(built: Path) -> None:
     """64 MiB for half of the time, in a child of the command."""
-    holds = "import time; x = bytearray(64 << 20); time.sleep(0.3); del x; time.sleep(0.3)"
-    (row,) = measure(["sh", "-c", f"'{sys.executable}' -S -c '{holds}'; true"], ["glibc"], stop=Stop(1)).rows
+    (row,) = measure(["sh", "-c", f"'{built / 'hold'}'; true"], ["glibc"], stop=Stop(1)).rows
     assert 0.3 * 64 * MIB < row.average_rss_bytes.median < 0.75 * 64 * MIB + 16 * MIB
     assert row.peak_rss_bytes.median > 64 * MIB
     (used,) = row.runs
     assert used.samples > 20
     assert 0 < used.sampling_ns < 0.5 * used.wall_ns
+
+
+def test_wall_time_without_samples_is_the_programs(tmp_path: Path) -> None:
+    (tmp_path / "no_pidfd.c").write_text(NO_PIDFD)
+    compile_c([tmp_path / "no_pidfd.c"], tmp_path / "no_pidfd.so", flags=["-shared", "-fPIC"])
+    report, env = tmp_path / "report", os.environ | {"LD_PRELOAD": preloadable(tmp_path / "no_pidfd.so")}
+    subprocess.run([launcher(), report, "", "5000", "/bin/sleep", "sleep", "0.2"], check=True, env=env)
+    used = msgspec.json.decode(report.read_bytes(), type=Launched)
+    assert used.wall_ns > 200e6
+    assert (used.samples, used.average_rss_bytes) == (0, used.peak_rss_bytes)
 
 
 def test_one_round_tells_whether_the_output_varies_by_itself(built: Path) -> None:

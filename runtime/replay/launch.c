@@ -191,7 +191,7 @@ int main(int argc, char **argv)
     if (read(pipe_ends[0], &exec_error, sizeof exec_error) < 0) /* 0 bytes: CMD runs */
         exec_error = errno;
     watch(child, period_ns, &sampled);
-    uint64_t ended = read_clock_ns(CLOCK_MONOTONIC);
     int status = wait_for(child, &used);
+    uint64_t ended = read_clock_ns(CLOCK_MONOTONIC);
     return write_report(argv[1], ended - begun, exec_error, status, &used, &sampled);
 }
