@@ -27,16 +27,19 @@ def runs(cpu: float, peak: float, average: float, output: str = "") -> list[Run]
 
 
 def table(
-    figures: Sequence[tuple[float, float, float]], same: bool | None = True, rounds: int = ROUNDS
+    figures: Sequence[tuple[float, float, float]],
+    same: bool | None = True,
+    rounds: int = ROUNDS,
+    names: Sequence[str] = NAMES,
 ) -> MeasureTable:
-    """CPU, peak and average of glibc, default and the forged library; `same`: the last one's output."""
+    """CPU, peak and average of the mallocs of these names; `same`: the last one's output."""
     taken = [runs(*each)[:rounds] for each in figures]
-    outputs = [None if same is None else True, None if same is None else True, same]
+    outputs = [*[None if same is None else True] * (len(names) - 1), same]
     rows = [
         measured_row(Library(name, None), its, taken[0], output, "")
-        for name, its, output in zip(NAMES, taken, outputs, strict=True)
+        for name, its, output in zip(names, taken, outputs, strict=True)
     ]
-    return MeasureTable(["x"], rounds, "known", [], "glibc", rows)
+    return MeasureTable(["x"], rounds, "known", [], names[-3], rows)
 
 
 def found(*figures: Figures, same: bool | None = True, rounds: int = ROUNDS) -> Verdict:
@@ -60,6 +63,23 @@ def test_the_malloc_to_use(default: Figures, tuned: Figures, use: str | None, sa
     answer = found((100, 100, 100), default, tuned)
     assert answer.use == use
     assert said in answer.why[0]
+
+
+@pytest.mark.parametrize(
+    ("glibc", "own", "use", "said"),
+    [
+        ((100, 100, 100), (80, 95, 95), "own (jemalloc)", "libjob.so is not worth it: use own (jemalloc)."),
+        ((100, 100, 100), (99, 110, 110), "libjob.so", "Use libjob.so: it takes less"),
+        ((80, 95, 95), (100, 100, 100), "glibc", "libjob.so is not worth it: use glibc."),
+    ],
+)
+def test_a_malloc_of_the_programs_own_is_judged_too(glibc: Figures, own: Figures, use: str, said: str) -> None:
+    names = ("glibc", "own (jemalloc)", "libdefault.so", "libjob.so")
+    answer = verdict(table([glibc, own, (95, 105, 105), (90, 100, 100)], names=names), kept_base=False)
+    assert answer.use == use
+    assert said in answer.why[0]
+    against = "glibc" if use == "glibc" else "own (jemalloc)"
+    assert answer.why[2].startswith(f"libjob.so against {against}: CPU ")
 
 
 def test_the_sentences() -> None:

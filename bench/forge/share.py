@@ -54,7 +54,8 @@ class Share(msgspec.Struct, frozen=True):
             return "The share of malloc in the program's CPU time is unknown: there was no sample of it."
         return (
             f"malloc takes about {self.part:.0%} of the program's CPU time under {self.library} and {self.most:.0%} "
-            "under glibc, with the cache misses that it causes. No malloc can save more than that."
+            "under glibc, with the cache misses that it causes. That is about the most that another malloc can save; "
+            "system calls and the first touches of pages are not in it."
         )
 
 

@@ -27,12 +27,17 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Rows(NamedTuple):
-    """The three rows that a verdict compares, and whether the search found another design at all."""
+    """The three rows that a verdict compares, and whether the search found another design at all.
+
+    `reference`: the row of the malloc to beat; `base_to` and `tuned_to` are the ratios to it.
+    """
 
     reference: MeasureRow
     base: MeasureRow
     tuned: MeasureRow
-    kept_base: bool = False
+    base_to: Ratios
+    tuned_to: Ratios
+    kept_base: bool
 
 
 def judged(found: Ratios) -> Judgement:
@@ -58,17 +63,26 @@ def _more(found: Ratios) -> list[str]:
 
 def verdict(table: MeasureTable, *, kept_base: bool) -> Verdict:
     """The verdict on a measurement whose last two rows are the base and the forged library."""
-    rows = Rows(table.rows[0], table.rows[-2], table.rows[-1], kept_base)
+    reference, base, tuned = _reference(table), table.rows[-2], table.rows[-1]
+    base_to, tuned_to = (ratios(row.runs, reference.runs) for row in (base, tuned))
+    rows = Rows(reference, base, tuned, base_to, tuned_to, kept_base)
     to_base = ratios(rows.tuned.runs, rows.base.runs)
     use, first = _decided(rows, to_base, table.output_of)
     why = [first, against(rows.tuned.library, rows.base.library, to_base)]
-    why.append(against(rows.tuned.library, rows.reference.library, rows.tuned.ratios))
+    why.append(against(rows.tuned.library, rows.reference.library, rows.tuned_to))
     if rows.tuned.same_output is None:
         why.append(f"The output is not comparable: it varies from run to run under {table.output_of} itself.")
     wide = [name for name, one in _judging(to_base) if one.bounds() and not one.is_narrow()]
     if wide:
         why.append(f"The interval of {_and(wide)} is still wide: measure longer (--time), or in quieter hours.")
     return Verdict(use, why, to_base)
+
+
+def _reference(table: MeasureTable) -> MeasureRow:
+    """The program's own malloc if it has one, else glibc; glibc too where it is better than the own."""
+    glibc, own = table.rows[0], next(row for row in table.rows if row.library == table.output_of)
+    better = glibc.same_output is not False and judged(ratios(glibc.runs, own.runs)) == "better"
+    return glibc if better else own
 
 
 def _decided(rows: Rows, to_base: Ratios, output_of: str) -> tuple[str | None, str]:
@@ -80,7 +94,7 @@ def _decided(rows: Rows, to_base: Ratios, output_of: str) -> tuple[str | None, s
     if (rounds := len(rows.tuned.runs)) < LEAST_ROUNDS:
         counted = "one round gives no interval" if rounds == 1 else f"{rounds} rounds are too few"
         return None, f"Nothing is decided: {counted}. Measure longer (--time), or in {LEAST_ROUNDS} rounds or more."
-    to_default, to_reference = judged(to_base), judged(rows.tuned.ratios)
+    to_default, to_reference = judged(to_base), judged(rows.tuned_to)
     if rows.kept_base:
         return _second(rows), f"The search kept {base}'s design: use {_second(rows)}."
     if to_default == "better" and to_reference in ("better", "mixed"):
@@ -97,6 +111,6 @@ def _and(words: list[str]) -> str:
 
 
 def _second(rows: Rows) -> str:
-    """The base, unless it is no better than glibc."""
-    better = judged(rows.base.ratios) in ("better", "mixed") and rows.base.same_output is not False
+    """The base, unless it is no better than the reference."""
+    better = judged(rows.base_to) in ("better", "mixed") and rows.base.same_output is not False
     return rows.base.library if better else rows.reference.library
