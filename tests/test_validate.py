@@ -13,7 +13,9 @@ from heapsmith.bench.calibrate.bad_designs import bad_designs
 from heapsmith.bench.report.scatter import write_scatter
 from heapsmith.bench.validate.validate import Validation, validate
 from heapsmith.model.design.design import load
+from heapsmith.model.errors import BadInput
 from heapsmith.model.memory.hardware import load_hardware
+from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +62,14 @@ def test_a_machine_without_costs_is_refused(call: Callable[..., Answer], tmp_pat
     answer = call("validate", "--traces", trace, "--design", "default", "--machine", "here")
     assert answer.status == 2
     assert "heapsmith calibrate -o machine.toml" in answer.err
+
+
+def test_a_trace_without_operations_is_refused(tmp_path: Path, plain_model: None) -> None:
+    trace = tmp_path / "empty.hst"
+    with TraceWriter(trace, command=["test"], source="test") as writer:
+        writer.append(Chunk.of([Op.THREAD_START], [0], [0], [0], [0], [0]))
+    with pytest.raises(BadInput, match=r"empty\.hst: has no operation"):
+        validate([trace], [load("default")], load_hardware(), rounds=1)
 
 
 def test_bad_designs_are_valid() -> None:

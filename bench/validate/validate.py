@@ -137,6 +137,8 @@ def _subjects(
         cores = [len(os.sched_getaffinity(0))]
         cells = cells_of(trace, folder / f"script-{number}", designs, libraries, hardware, cores=cores)
         again = simulate(trace, designs, hardware=as_callgrind(hardware), application=REPLAY)
+        if any(cell.facts.operations == 0 for cell in cells):
+            raise BadInput(f"{trace}: has no operation; expected a trace with allocations")
         for cell, other in zip(cells, again.rows, strict=True):
             assert other.touches is not None
             yield Subject(name, cell, other.touches)
