@@ -76,6 +76,11 @@ def test_a_grid_is_the_product_of_its_values(tmp_path: Path) -> None:
     ]
 
 
+def test_a_grid_file_of_any_name_names_its_designs(tmp_path: Path) -> None:
+    (tmp_path / "my grid.v2.toml").write_text("[values]\nthp = ['never']\n")
+    assert [one.design.name for one in variants([str(tmp_path)])[0]] == ["my-grid-v2-1"]
+
+
 def test_the_grid_of_the_page_is_legal(tmp_path: Path) -> None:
     page = (Path(__file__).resolve().parent.parent / "docs" / "sweep.md").read_text()
     (tmp_path / "grid.toml").write_text(page.split("```toml\n")[1].split("```")[0])
@@ -226,7 +231,9 @@ class Killing(Processes):
     def run(self, jobs: Sequence[Job]) -> Iterator[dict[str, Found]]:
         import multiprocessing
 
-        found = super().run([*jobs, *jobs[:1] * 50])  # so that work is left when they die
+        found = super().run(
+            [*jobs[:1] * 50, *jobs[1:]]
+        )  # the first again and again, so that work is left when they die
         yield next(found)
         for process in multiprocessing.active_children():
             process.kill()

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from heapsmith.model.design.design import Design, builtin_names, changed, load
+from heapsmith.model.design.toml import design_name
 from heapsmith.model.errors import BadInput
 from heapsmith.model.toml_text import from_toml, read_text
 
@@ -93,8 +94,9 @@ def _combined(file: str, grid: Grid) -> tuple[list[Variant], list[Skipped]]:
     base = load(str(beside) if grid.base.endswith(".toml") else grid.base)
     found: list[Variant] = []
     reasons: Counter[str] = Counter()
+    stem = design_name(Path(file).stem)
     for number, values in enumerate(product(*axes.values()), 1):
-        choices, name = dict(zip(axes, values, strict=True)), f"{Path(file).stem}-{number}"
+        choices, name = dict(zip(axes, values, strict=True)), f"{stem}-{number}"
         try:
             found.append(Variant(changed(base, name, _fields(base, choices)), choices))
         except BadInput as error:

@@ -1,7 +1,7 @@
 """Sweep: every design on every trace; what is finished is kept, so that a sweep goes on where it was."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -88,14 +88,14 @@ def sweep(asked: Request, out: Path, runs_on: AbstractContextManager[Executor], 
     by_digest = {trace.digest: trace for trace in traces}
     by_hash = {design.hash(): design for design, _ in asked.variants}
     ahead = {
-        trace: {key: design for key, design in _keyed(store, by_hash, trace).items() if store.get(key) is None}
+        trace: {key: name for key, name in _keyed(store, by_hash, trace).items() if store.get(key) is None}
         for trace in sorted(by_digest.values(), key=lambda trace: -trace.events)
     }
     events = {key: trace.events for trace, lacking in ahead.items() for key in lacking}
     total, done = sum(events.values()), 0
     if events:
         with runs_on as running:
-            for found in running.run(_jobs(ahead, asked.hardware, running.slots)):
+            for found in running.run(_jobs(ahead, by_hash, asked.hardware, running.slots)):
                 for key, figures in found.items():
                     store.put(key, figures)
                     done += events[key]
@@ -117,22 +117,27 @@ def sweep(asked: Request, out: Path, runs_on: AbstractContextManager[Executor], 
     )
 
 
-def _keyed(store: Store, designs: dict[str, Design], trace: Recording) -> dict[str, Design]:
-    return {store.key(name, trace.digest): design for name, design in designs.items()}
+def _keyed(store: Store, hashes: Iterable[str], trace: Recording) -> dict[str, str]:
+    """Return the hash of the design of each task on a trace, by the task's key."""
+    return {store.key(name, trace.digest): name for name in hashes}
 
 
-def _jobs(ahead: dict[Recording, dict[str, Design]], hardware: Hardware | None, slots: int) -> list[Job]:
-    """Return the tasks as jobs, those of the longest trace first.
+def _jobs(
+    ahead: dict[Recording, dict[str, str]], designs: dict[str, Design], hardware: Hardware | None, slots: int
+) -> list[Job]:
+    """Return the tasks as jobs, those of the longest trace first; designs are by their hash.
 
     Designs with rare choices stand together: one of them makes all of its pass run the slower loop.
     """
     tasks = sum(map(len, ahead.values()))
     together = min(MOST_TOGETHER, max(1, tasks // (JOBS_PER_SLOT * slots)))
-    rare = {key: has_rare_choices(make_plan(one)) for lacking in ahead.values() for key, one in lacking.items()}
+    needed = {name for lacking in ahead.values() for name in lacking.values()}
+    rare = {name: has_rare_choices(make_plan(designs[name])) for name in needed}
+    texts = {name: design_text(designs[name]) for name in needed}
     jobs: list[Job] = []
     for trace, lacking in ahead.items():
-        keys = sorted(lacking, key=rare.__getitem__)
+        keys = sorted(lacking, key=lambda key: rare[lacking[key]])
         for first in range(0, len(keys), together):
-            texts = {key: design_text(lacking[key]) for key in keys[first : first + together]}
-            jobs.append(Job(str(trace.path), trace.digest, texts, hardware, model_version()))
+            its = {key: texts[lacking[key]] for key in keys[first : first + together]}
+            jobs.append(Job(str(trace.path), trace.digest, its, hardware, model_version()))
     return jobs

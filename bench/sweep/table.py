@@ -35,9 +35,10 @@ def write_table(
 
     about = {"heapsmith": heapsmith.__version__, "model": model_version()}
     schema = pa.schema([(name, _type(kind)) for name, kind in columns().items()], metadata=about)
+    hashes = [design.hash() for design, _ in variants]
     with staged(out) as written, ParquetWriter(written, schema, compression="zstd") as writer:
         for trace in traces:
-            rows = list(_rows(variants, trace, hardware, store))
+            rows = list(_rows(variants, hashes, trace, hardware, store))
             writer.write_table(pa.Table.from_pylist(rows, schema=schema))
     return len(variants) * len(traces)
 
@@ -56,15 +57,19 @@ def _type(kind: Any) -> Any:
 
 
 def _rows(
-    variants: Sequence[Variant], trace: Recording, hardware: Hardware | None, store: Store
+    variants: Sequence[Variant],
+    hashes: Sequence[str],
+    trace: Recording,
+    hardware: Hardware | None,
+    store: Store,
 ) -> Iterator[dict[str, Any]]:
-    for design, choices in variants:
-        found = store.get(store.key(design.hash(), trace.digest))
+    for (design, choices), design_hash in zip(variants, hashes, strict=True):
+        found = store.get(store.key(design_hash, trace.digest))
         if found is None:
             raise CheckFailed(f"{design.name} on {trace.path}: its result has gone from the store; run the sweep again")
         yield {
             "design": design.name,
-            "design_hash": design.hash(),
+            "design_hash": design_hash,
             "choices": json.dumps(choices),
             "trace": trace.path.name,
             "trace_digest": trace.digest,

@@ -1,5 +1,6 @@
 """A design as TOML, with the reason for each choice as a comment beside it."""
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,11 @@ class Reason(msgspec.Struct, frozen=True):
     chosen: Annotated[str, msgspec.Meta(description="the value, in words")]
     why: Annotated[str, msgspec.Meta(description="one or two sentences")]
     figures: Annotated[dict[str, int | float], msgspec.Meta(description="numbers behind the choice")] = {}
+
+
+def design_name(stem: str) -> str:
+    """Return the name of a design for the file or folder that holds it: all but letters and digits becomes '-'."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", stem).strip("-") or "forged"
 
 
 def design_text(design: Design, reasons: Sequence[Reason] = ()) -> str:

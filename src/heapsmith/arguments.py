@@ -341,8 +341,3 @@ def writable_file(path: Path) -> Path:
     if path.exists() and not path.is_file():
         raise BadInput(f"{path}: cannot be written: it exists and is not a plain file")
     return path
-
-
-def design_name(stem: str) -> str:
-    """A design name from the name of a file or folder: each other character than letters and digits becomes '-'."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", stem).strip("-") or "forged"

@@ -124,7 +124,7 @@ def tune(
     with the best so far.
     """
     from heapsmith.model.design.design import load
-    from heapsmith.model.design.toml import write_design
+    from heapsmith.model.design.toml import design_name, write_design
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.search.choice import parse_limits
     from heapsmith.model.search.tune import Asked
@@ -147,7 +147,7 @@ def tune(
         found = search(
             [take.weighted(text) for text in traces],
             base=load(base),
-            name=name or take.design_name(out.stem),
+            name=name or design_name(out.stem),
             asked=asked,
             hold_out=hold_out or [],
             hardware=load_hardware(machine),
@@ -175,7 +175,7 @@ def policies(
     tune: the model's time and memory, as a share of the base's.
     """
     from heapsmith.model.design.design import load
-    from heapsmith.model.design.toml import write_design
+    from heapsmith.model.design.toml import design_name, write_design
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.search.policies import choose_policies
 
@@ -184,7 +184,7 @@ def policies(
             trace,
             base=load(base),
             hardware=load_hardware(machine),
-            name=take.design_name(out.stem),
+            name=design_name(out.stem),
             arms=arms,
             seed=seed,
             progress=progress,

@@ -134,6 +134,7 @@ def forge(
     """
     from heapsmith.bench.forge import forge as smithy
     from heapsmith.model.design.design import load
+    from heapsmith.model.design.toml import design_name
     from heapsmith.model.search.tune import Asked
 
     words, folder = take.command_words(command), take.writable_folder(out)
@@ -143,7 +144,7 @@ def forge(
             words,
             folder,
             base=load(base),
-            name=name or take.design_name(folder.absolute().name),
+            name=name or design_name(folder.absolute().name),
             asked=Asked(favour=favour, seconds=take.budget(budget), max_overhead=max_overhead),
             stop=stop,
             say=lambda step, what: show.note(f"[{step}/{smithy.STEPS}] {what}"),
