@@ -113,6 +113,12 @@ def test_children_have_their_own_traces(program: Program, tmp_path: Path) -> Non
     assert {Path(child.path).name for child in children} == {f"t.{child.pid}.0.hst" for child in children}
 
 
+def test_a_child_without_an_event_has_no_trace(program: Program, tmp_path: Path) -> None:
+    result = sound(record(program("idle_child"), tmp_path / "t.hst"))
+    assert [births(trace, range(6200, 6202)) for trace in result.traces] == [{6200: 1}, {6201: 1}]
+    assert result.warnings() == []
+
+
 def test_exec_is_followed(program: Program, tmp_path: Path) -> None:
     result = sound(record(program("exec"), tmp_path / "t.hst"))
     assert result.exit_status == 7
