@@ -1,7 +1,7 @@
 """Evaluation: designs to ratios of the objectives to the base, by workers, each design once."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -65,21 +65,18 @@ class Evaluator:
                 elif name + str(priced) not in self._counted:
                     self.spent.stored += 1
             self._counted.add(name + str(priced))
-        results = self.workers.run(list(tasks.values()), self._reporter(stage, len(tasks)))
-        for (name, number), result in zip(tasks, results, strict=True):
+        results = self.workers.run(list(tasks.values()))
+        # Each result counts at once: an interrupt loses none that is there.
+        for done, ((name, number), result) in enumerate(zip(tasks, results, strict=True), 1):
             held[number][name] = result  # type: ignore[assignment]
-        if priced:
-            self.spent.simulations += len(tasks)
-        else:
-            self.spent.glances += len(tasks)
+            if priced:
+                self.spent.simulations += 1
+            else:
+                self.spent.glances += 1
+            if self._progress:
+                self._progress(stage, done, len(tasks))
         self.spent.seconds = time.monotonic() - self._begin
         return [[known[name] for known in held] for name in hashes]
-
-    def _reporter(self, stage: str, count: int) -> Callable[[int], None]:
-        if self._progress is None:
-            return lambda done: None
-        progress = self._progress
-        return lambda done: progress(stage, done, count)
 
 
 def _figures(found: Outcome | Glance) -> tuple[float, ...]:

@@ -1,10 +1,7 @@
 """Workers: simulate designs on traces in several processes; results come in the order of the tasks."""
 
 import os
-import signal
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -13,6 +10,7 @@ from heapsmith.model.design.plan import make_plan
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Listener
+from heapsmith.model.predict.pool import Pool
 from heapsmith.model.predict.simulate import simulation
 from heapsmith.model.search.outcome import Glance, Outcome, glance_of, outcome_of, rough_ns
 from heapsmith.model.search.source import Source
@@ -60,8 +58,6 @@ def measured(bench: Bench, task: Task) -> Outcome | Glance:
 
 def _begin(bench: Bench) -> None:
     _Job.bench = bench
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)  # end in silence; the parent says what there is to say
 
 
 def _work(task: Task) -> Outcome | Glance:
@@ -78,7 +74,7 @@ class Workers:
         self._bench = bench
         few = sum(source.events for source in bench.sources) < FEW_EVENTS
         self.jobs = jobs or (1 if few else len(os.sched_getaffinity(0)))
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: Pool | None = None
 
     def __enter__(self) -> Self:
         self._warm()
@@ -90,24 +86,17 @@ class Workers:
     def stop(self) -> None:
         """End the processes; the next `run` starts others."""
         if self._pool:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool.close()
             self._pool = None
 
-    def run(self, tasks: Sequence[Task], done: Callable[[int], None]) -> list[Outcome | Glance]:
-        """Return the result of each task; `done` hears how many are done after each."""
-        found: list[Outcome | Glance] = []
-        for result in self._results(tasks):
-            found.append(result)
-            done(len(found))
-        return found
-
-    def _results(self, tasks: Sequence[Task]) -> "map[Outcome | Glance]":
+    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome | Glance]:
+        """Yield the result of each task, in their order; Missing if the system kills a process."""
         if self.jobs == 1:
-            return map(lambda task: measured(self._bench, task), tasks)
+            yield from (measured(self._bench, task) for task in tasks)
+            return
         if self._pool is None:
-            context = get_context("fork")
-            self._pool = ProcessPoolExecutor(self.jobs, context, initializer=_begin, initargs=(self._bench,))
-        return self._pool.map(_work, tasks)  # type: ignore[return-value]
+            self._pool = Pool(self.jobs, "fork", _begin, self._bench)
+        yield from self._pool.run(_work, [(task,) for task in tasks])
 
     def _warm(self) -> None:
         """Compile or load the two loops, so that the processes have them from the start."""

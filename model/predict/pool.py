@@ -1,0 +1,84 @@
+"""A pool of processes that leave interrupts to this one, end with it, and never end in a traceback."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, Literal, TypeVar
+
+from heapsmith.model.errors import Missing
+
+Found = TypeVar("Found")
+
+
+class Pool:
+    """Runs functions in `count` processes.
+
+    method: fork copies this process with all that it holds; spawn begins anew, which is right where
+    this process has threads. begin: called in each process with `given` before anything else.
+    """
+
+    def __init__(
+        self, count: int, method: Literal["fork", "spawn"], begin: Callable[..., None] | None = None, *given: Any
+    ) -> None:
+        self._others = set(multiprocessing.active_children())
+        context = multiprocessing.get_context(method)
+        self._pool = ProcessPoolExecutor(count, context, _begin, (begin, given))
+        self._closed = False
+
+    def run(
+        self, function: Callable[..., Found], tasks: Iterable[tuple[Any, ...]], *, in_order: bool = True
+    ) -> Iterator[Found]:
+        """Yield what the function returns for each task, in order or as soon as it is there.
+
+        Whatever ends this early ends the pool. Raises Missing if the system kills a process, and
+        whatever the function raises.
+        """
+        try:
+            futures = self._submitted(function, tasks)
+            for future in futures if in_order else as_completed(futures):
+                yield future.result()
+        except BrokenProcessPool:
+            self.close()
+            raise Missing(
+                "a worker process was killed, perhaps for want of memory; expected more memory or fewer processes"
+            ) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the processes, whatever they do."""
+        if self._closed:
+            return
+        self._closed = True
+        for process in set(multiprocessing.active_children()) - self._others:
+            process.terminate()
+        self._pool.shutdown(cancel_futures=True)
+
+    def _submitted(self, function: Callable[..., Found], tasks: Iterable[tuple[Any, ...]]) -> list[Future[Found]]:
+        """Submit all tasks. Processes begin here: no interrupt may meet one that does not ignore it yet."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return [self._pool.submit(function, *task) for task in tasks]
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _begin(begin: Callable[..., None] | None, given: tuple[Any, ...]) -> None:
+    """Leave interrupts to the parent, end at its word in silence, and end with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if begin:
+        begin(*given)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

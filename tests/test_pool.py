@@ -1,0 +1,65 @@
+"""The pool of processes: it ends with its parent, on interrupts in silence, and a killed one is one clear line."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from heapsmith.model.errors import Missing
+from heapsmith.model.predict.pool import Pool
+
+
+def work(seconds: float) -> int:
+    """Sleep; return the process."""
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def test_results_are_in_order_and_by_other_processes() -> None:
+    pool = Pool(2, "fork")
+    found = list(pool.run(work, [(0.0,)] * 4))
+    assert os.getpid() not in found
+    assert len(found) == 4
+    pool.close()
+    assert not multiprocessing.active_children()
+
+
+def test_a_killed_process_is_one_line() -> None:
+    results = (pool := Pool(2, "fork")).run(work, [(0.0,), (60.0,), (60.0,), (60.0,)])
+    os.kill(next(results), signal.SIGKILL)
+    with pytest.raises(Missing, match="worker process was killed"):
+        list(results)
+    pool.close()
+    assert not multiprocessing.active_children()
+
+
+def test_an_interrupt_of_all_processes_ends_the_pool_in_silence(capfd: pytest.CaptureFixture[str]) -> None:
+    pool = Pool(2, "fork")
+    results = pool.run(work, [(0.0,), *[(60.0,)] * 8])
+    next(results)
+    for process in multiprocessing.active_children():
+        os.kill(process.pid or 0, signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        results.throw(KeyboardInterrupt())  # type: ignore[attr-defined]
+    assert not multiprocessing.active_children()
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_end_with_a_killed_parent(method: str) -> None:
+    """The processes hold the pipe that `run` reads to its end."""
+    script = (
+        "import os, time\n"
+        "from heapsmith.model.predict.pool import Pool\n"
+        "if __name__ == '__main__':\n"
+        f"    next(Pool(2, {method!r}).run(time.sleep, [(0.0,), (600.0,), (600.0,)]))\n"
+        "    print('begun', flush=True)\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    found = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, timeout=60, check=False)
+    assert found.returncode == -signal.SIGKILL
+    assert found.stdout == b"begun\n"
