@@ -1,7 +1,9 @@
 """The search: what it returns is legal, within its limits, better than the base, explained, and repeats exactly."""
 
+import multiprocessing
 import os
-from collections.abc import Iterator
+import signal
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from traces import random_trace, trace_of
 
 from heapsmith.model.design.design import ClassFront, Design, load
 from heapsmith.model.design.toml import write_design
-from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
@@ -25,10 +27,11 @@ from heapsmith.model.policy.release import keep as release_keep
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.search import store
 from heapsmith.model.search.choice import SLACK, Limits
-from heapsmith.model.search.outcome import OBJECTIVES
+from heapsmith.model.search.explore import Known
+from heapsmith.model.search.outcome import OBJECTIVES, combined, ratios
 from heapsmith.model.search.space import FIXED, PAGES
 from heapsmith.model.search.tune import Asked, Tuned, tune
-from heapsmith.model.search.worth import NOTHING
+from heapsmith.model.search.worth import NOTHING, put_back, simplest
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 DEFAULT = load("default")
@@ -132,12 +135,11 @@ def test_reasons_name_every_choice_and_survive_in_the_file(trace: Path, tuned: T
 
 
 def test_each_choice_is_worth_what_the_design_without_it_loses(trace: Path, tuned: Tuned) -> None:
-    singles = [one for one in tuned.worth if one.without and len(one.fields) == 1 and one.fields != ["class_front"]]
-    for one in singles[:2]:
-        (field,) = one.fields
-        without = msgspec.structs.replace(tuned.design, **{field: getattr(DEFAULT, field)})
+    assert tuned.worth
+    for one, (fields, without) in zip(tuned.worth, put_back(tuned.design, DEFAULT), strict=True):
         (row,) = simulate(trace, [without], hardware=load_hardware()).rows
         assert row.price is not None
+        assert one.fields == fields
         assert one.without["time"] == pytest.approx(row.price.allocator_ns_per_op / tuned.after.allocator_ns_per_op)
     for one in tuned.worth:
         assert not one.without or any(ratio > 1 for ratio in one.without.values())
@@ -272,19 +274,70 @@ def test_nothing_to_tune_for(tmp_path: Path) -> None:
         tune(tmp_path / "absent.hst", base=DEFAULT, name="made")
 
 
-def test_ctrl_c_ends_a_patient_search_with_the_best_so_far(trace: Path) -> None:
+@pytest.mark.parametrize(
+    ("stage", "after", "jobs"), [("pricing designs", 3, 2), ("what each choice is worth", 2, 1), ("held out", 1, 2)]
+)
+def test_ctrl_c_ends_a_patient_search_with_the_best_so_far(
+    stage: str, after: int, jobs: int, trace: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The terminal interrupts all processes at once."""
     told = 0
 
-    def press(stage: str, done: int, total: int) -> None:
+    def press(now: str, done: int, total: int) -> None:
         nonlocal told
-        told += stage == "pricing designs"
-        if told == 3:
+        told += now == stage
+        if told == after:
             told += 1
-            os.kill(os.getpid(), 2)
+            for process in multiprocessing.active_children():
+                os.kill(process.pid or 0, signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
 
-    tuned = tune(trace, base=DEFAULT, name="made", asked=FEW._replace(patient=True), progress=press)
+    asked = FEW._replace(patient=True, jobs=jobs)
+    tuned = tune(trace, base=DEFAULT, name="made", asked=asked, hold_out=[trace], progress=press)
     assert tuned.interrupted
     assert tuned.design.why_not_valid() is None
-    told = 0
-    with pytest.raises(KeyboardInterrupt):
-        tune(trace, base=DEFAULT, name="made", asked=FEW, progress=press)
+    assert stage != "held out" or tuned.worth
+    assert [one.held_out for one in tuned.traces] == ([False] if stage == "held out" else [False, True])
+    if stage == "pricing designs":
+        told = 0
+        with pytest.raises(KeyboardInterrupt):
+            tune(trace, base=DEFAULT, name="made", asked=asked._replace(patient=False), progress=press)
+    assert "Traceback" not in capfd.readouterr().err
+    assert not multiprocessing.active_children()
+
+
+def test_a_killed_worker_is_one_line(trace: Path) -> None:
+    def kill(stage: str, done: int, total: int) -> None:
+        for process in multiprocessing.active_children():
+            process.kill()
+
+    with pytest.raises(Missing, match="worker process was killed"):
+        tune(trace, base=DEFAULT, name="made", asked=FEW._replace(jobs=2), progress=kill)
+
+
+def test_bytes_bound_every_trace_and_factors_their_mean(tuned: Tuned) -> None:
+    """The second trace takes too much, although the mean over both is within the mean of the bounds."""
+    base = [msgspec.structs.replace(tuned.before, resident_peak=peak) for peak in (200 << 20, 150 << 20)]
+    after = [msgspec.structs.replace(tuned.after, resident_peak=peak) for peak in (20 << 20, 110 << 20)]
+    limits = Limits(rss_bytes=100 << 20)
+    mean = combined([ratios(one.figures(), then.figures()) for one, then in zip(after, base, strict=True)], [1.0, 1.0])
+    most = limits.ratios(base, [1.0, 1.0])
+    assert mean[1] < most[1] == pytest.approx((101 * 101 / 201 / 151) ** 0.5)
+    assert not limits.allow_bytes(after)
+    assert limits.allow_bytes([after[0], msgspec.structs.replace(after[1], resident_peak=100 << 20)])
+    assert Limits(rss=0.5).allow_bytes(after)
+
+
+def test_a_choice_that_goes_back_stays_within_the_limits() -> None:
+    """Without the cache of runs all ratios are as good, but the limit forbids one of them."""
+    base = base_with(run_cache_bytes=0)
+    found = Known(base_with(run_cache_bytes=65_536), [], np.ones(4))
+    without = Known(base, [], np.array([1.0004, 1, 1, 1]))
+
+    def price(designs: Sequence[Design], stage: str) -> list[Known]:
+        return [without for _ in designs]
+
+    for limit, kept in ((1.0, found), (1.001, without)):
+        last = list(simplest(found, base, price, lambda one, most=limit: bool(one.ratios[0] <= most), None))[-1]  # type: ignore[misc]
+        assert last[0] is kept
+    assert list(simplest(found, base, price, lambda one: True, 0.0))[-1][0] is found  # time is up: one round

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.search.outcome import PROCESS_BYTES, Outcome
+from heapsmith.model.search.outcome import Outcome, combined, ratios
 from heapsmith.model.search.pareto import Floats
 
 Favour = Literal["balanced", "time", "memory"]
@@ -31,22 +31,35 @@ HUGE_SLACK = 1.1
 WORST = 1.2
 """Ratios from here on are of no interest: the corner from which volumes are measured."""
 
+ROUNDING = 1e-12
+"""What a ratio may be above its limit: the error of its arithmetic."""
+
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """The most time and peak bytes of the choice: factors of the base's, or bytes of the heap."""
+    """The most time and peak bytes of the choice: factors of the base's, on average over the traces by
+    weight; or bytes of the heap on each trace.
+    """
 
     time: float | None = None
     rss: float | None = None
     rss_bytes: int | None = None
 
-    def ratios(self, base: Sequence[Outcome], *, huge_pages: bool = False) -> Floats:
-        """Return the largest allowed ratio of each of OBJECTIVES, with SLACK where there is no limit."""
+    def ratios(self, base: Sequence[Outcome], weights: Sequence[float], *, huge_pages: bool = False) -> Floats:
+        """Return the largest allowed mean ratio of each of OBJECTIVES, with SLACK where there is no limit.
+
+        Bytes bound each trace (`allow_bytes`); no mean is larger than that of the bounds.
+        """
         peak = self.rss if self.rss is not None else HUGE_SLACK if huge_pages else SLACK
         if self.rss_bytes is not None:
-            peak = min((self.rss_bytes + PROCESS_BYTES) / (one.resident_peak + PROCESS_BYTES) for one in base)
+            bounds = [ratios([0.0, self.rss_bytes], [0.0, one.resident_peak]) for one in base]
+            peak = float(combined(bounds, weights)[1])
         return np.array([self.time if self.time is not None else SLACK, peak, np.inf, np.inf])
+
+    def allow_bytes(self, outcomes: Sequence[Outcome]) -> bool:
+        """Say whether the bytes at the peak of each trace are within `rss_bytes`."""
+        return self.rss_bytes is None or all(one.resident_peak <= self.rss_bytes for one in outcomes)
 
 
 def parse_limits(max_time: str | None, max_rss: str | None) -> Limits:
@@ -77,7 +90,7 @@ def scores(points: Floats, favour: Favour) -> Floats:
 
 def chosen(points: Floats, most: Floats, favour: Favour) -> int | None:
     """Return the point of the least score within the limits, or None if no point is within them."""
-    within = np.flatnonzero((points <= most + 1e-12).all(axis=1))
+    within = np.flatnonzero((points <= most + ROUNDING).all(axis=1))
     if len(within) == 0:
         return None
     return int(within[np.argmin(scores(points[within], favour))])

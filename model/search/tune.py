@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +16,7 @@ from heapsmith.model.errors import BadInput, CheckFailed, printable
 from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.search import reasons
-from heapsmith.model.search.choice import Favour, Limits, chosen, scores
+from heapsmith.model.search.choice import ROUNDING, Favour, Limits, chosen, scores
 from heapsmith.model.search.evaluate import Evaluator, Spent
 from heapsmith.model.search.exact import Exact
 from heapsmith.model.search.explore import Budget, Explorer, Known
@@ -31,6 +33,9 @@ SECONDS = 20.0
 """The default budget for a trace of a million events; it grows with the root of their number."""
 
 LEAST_SECONDS, MOST_SECONDS = 3.0, 120.0
+
+SEARCH_SHARE = 0.8
+"""The search's share of the time; the rest is for what each choice is worth."""
 
 
 class Asked(NamedTuple):
@@ -134,21 +139,26 @@ def tune(
     with evaluator.workers:
         explorer = Explorer(evaluator, exact, favour=asked.favour, huge_pages=asked.huge_pages, seed=asked.seed)
         known = explorer.known[base.hash()].outcomes
-        explorer.limits = asked.limits.ratios(known, huge_pages=asked.huge_pages)
-        interrupted = False
-        try:
-            explorer.search(Budget(_until(begin, asked, sources), asked.simulations))
-        except KeyboardInterrupt:
-            if not asked.patient:
-                raise
-            interrupted = True
+        weights = [source.weight for source in sources]
+        explorer.limits = asked.limits.ratios(known, weights, huge_pages=asked.huge_pages)
+        until = _until(begin, asked, sources)
+        with _patience(asked) as searching:
+            explorer.search(Budget(_share(begin, until), asked.simulations))
+        if searching.interrupted:
             evaluator.workers.stop()
-        found, worth = simplest(_choice(explorer, asked), base, explorer.price)
+            until = time.monotonic()
+        found, worth = _choice(explorer, asked), list[Worth]()
+        steps = simplest(found, base, explorer.price, partial(_allowed, explorer, asked.limits), until)
+        with _patience(asked) as weighing:
+            for step in steps:
+                found, worth = step
         evaluator.write()
     design = found.design
     if design.hash() != base.hash():
         design = msgspec.structs.replace(design, about=_about(sources, base))
-    traces = [*_on_traces(explorer, found, asked), *_held_out(held, machine, base, design, asked, progress)]
+    traces = list(_on_traces(explorer, found, asked))
+    with _patience(asked) as holding:
+        traces += _held_out(held, machine, base, design, asked, progress)
     return Tuned(
         design=design,
         kept_base=design.hash() == base.hash(),
@@ -161,8 +171,26 @@ def tune(
         front=_members(explorer, found, asked.favour),
         spent=evaluator.spent,
         seed=asked.seed,
-        interrupted=interrupted,
+        interrupted=any(stage.interrupted for stage in (searching, weighing, holding)),
     )
+
+
+class _Stage:
+    """A part of the work, which Ctrl-C may end."""
+
+    interrupted = False
+
+
+@contextmanager
+def _patience(asked: Asked) -> Iterator[_Stage]:
+    """Let Ctrl-C end only this stage, if the caller is patient."""
+    stage = _Stage()
+    try:
+        yield stage
+    except KeyboardInterrupt:
+        if not asked.patient:
+            raise
+        stage.interrupted = True
 
 
 def _reasons(
@@ -205,6 +233,16 @@ def _until(begin: float, asked: Asked, sources: Sequence[Source]) -> float | Non
     return begin + (usual if asked.seconds is None else asked.seconds)
 
 
+def _share(begin: float, until: float | None) -> float | None:
+    """Return when the search has had its share of the time."""
+    return None if until is None else begin + SEARCH_SHARE * (until - begin)
+
+
+def _allowed(explorer: Explorer, limits: Limits, one: Known) -> bool:
+    """Say whether a design is within the limits: of means over the traces, and of each trace's bytes."""
+    return bool((one.ratios <= explorer.limits + ROUNDING).all()) and limits.allow_bytes(one.outcomes)
+
+
 def _about(sources: Sequence[Source], base: Design) -> str:
     names = [printable(source.path.name) for source in sources]
     return f"Tuned for {names[0]}{f' and {len(names) - 1} more' if names[1:] else ''} from {base.name}"
@@ -213,15 +251,14 @@ def _about(sources: Sequence[Source], base: Design) -> str:
 def _choice(explorer: Explorer, asked: Asked) -> Known:
     """Return the design of the least score within the limits; CheckFailed if none is within them."""
     every = list(explorer.known.values())
-    index = chosen(np.array([one.ratios for one in every]), explorer.limits, asked.favour)
-    if index is None:
-        points = np.array([one.ratios for one in every])
-        least = np.min(points[:, :2], axis=0)
+    within = [one for one in every if _allowed(explorer, asked.limits, one)]
+    if not within:
+        least = np.min(np.array([one.ratios for one in every])[:, :2], axis=0)
         raise CheckFailed(
             f"no design within the limits: of {len(every)} simulated designs the fastest takes {least[0]:.3f}x of the "
             f"base's time, and the leanest {least[1]:.3f}x of its peak"
         )
-    return every[index]
+    return within[int(np.argmin(scores(np.array([one.ratios for one in within]), asked.favour)))]
 
 
 def _named(points: Floats) -> dict[str, float]:
@@ -236,7 +273,8 @@ def _on_traces(explorer: Explorer, found: Known, asked: Asked) -> Iterator[OnTra
             ratios(one.outcomes[index].figures(), base.outcomes[index].figures()) for one in explorer.known.values()
         ]
         points = np.array(known)
-        alone = chosen(points, asked.limits.ratios([base.outcomes[index]], huge_pages=asked.huge_pages), asked.favour)
+        most = asked.limits.ratios([base.outcomes[index]], [1.0], huge_pages=asked.huge_pages)
+        alone = chosen(points, most, asked.favour)
         here = ratios(found.outcomes[index].figures(), base.outcomes[index].figures())
         least = scores(points[[alone]], asked.favour)[0] if alone is not None else 1.0
         regret = float(scores(here[None], asked.favour)[0] / least - 1)

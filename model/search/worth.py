@@ -1,5 +1,6 @@
 """Worth: what each choice of a design gains, by the design with this one choice put back to the base's."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
@@ -7,7 +8,7 @@ import numpy as np
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.search.draft import class_rows, front_for, with_sizes
-from heapsmith.model.search.explore import Known
+from heapsmith.model.search.explore import BATCH, Known
 from heapsmith.model.search.outcome import OBJECTIVES
 from heapsmith.model.search.pareto import Floats
 from heapsmith.model.search.space import SHAPE
@@ -51,24 +52,31 @@ def put_back(design: Design, base: Design) -> Iterator[tuple[list[str], Design]]
             yield [name], msgspec.structs.replace(design, **{name: getattr(base, name)})
 
 
-def simplest(found: Known, base: Design, price: Price) -> tuple[Known, list[Worth]]:
-    """Return the design without the choices that are worth nothing, and what the others are worth."""
+def simplest(
+    found: Known, base: Design, price: Price, allowed: Callable[[Known], bool], until: float | None
+) -> Iterator[tuple[Known, list[Worth]]]:
+    """Yield the design without more and more choices that are worth nothing, and what the others are worth.
+
+    The last pair is the result; what is yielded before is what is known so far. After the first
+    round the time `until` ends this.
+    """
     for turn in range(ROUNDS):
-        choices = [(fields, other) for fields, other in put_back(found.design, base)]
+        choices = list(put_back(found.design, base))
         legal = [other for _, other in choices if other.why_not_valid() is None]
-        known = dict(zip((one.hash() for one in legal), price(legal, "what each choice is worth"), strict=True))
-        free = [known[other.hash()] for _, other in choices if _is_free(found, known.get(other.hash()))]
-        if not free or turn == ROUNDS - 1:
-            return found, [_worth(found, base, fields, known.get(other.hash())) for fields, other in choices]
+        known: dict[str, Known] = {}
+        for batch in range(0, len(legal), BATCH):
+            some = legal[batch : batch + BATCH]
+            known |= zip((one.hash() for one in some), price(some, "what each choice is worth"), strict=True)
+            yield found, [_worth(found, base, *choice, known) for choice in choices if choice[1].hash() in known]
+        yield found, [_worth(found, base, *choice, known) for choice in choices]
+        free = [one for one in known.values() if (one.ratios <= found.ratios * (1 + NOTHING)).all() and allowed(one)]
+        if not free or turn == ROUNDS - 1 or (until is not None and time.monotonic() >= until):
+            return
         found = min(free, key=lambda one: (len(list(put_back(one.design, base))), float(np.log(one.ratios).sum())))
-    raise AssertionError("the last round returns")
 
 
-def _is_free(found: Known, without: Known | None) -> bool:
-    return without is not None and bool((without.ratios <= found.ratios * (1 + NOTHING)).all())
-
-
-def _worth(found: Known, base: Design, fields: list[str], without: Known | None) -> Worth:
+def _worth(found: Known, base: Design, fields: list[str], other: Design, known: dict[str, Known]) -> Worth:
+    without = known.get(other.hash())
     ratios: Floats = without.ratios / found.ratios if without else np.empty(0)
     gains = dict(zip(OBJECTIVES, ratios.tolist(), strict=False))
     return Worth(fields, _words(found.design, base, fields), _words(base, found.design, fields), gains)
