@@ -78,5 +78,5 @@ def test_slices_of_a_design_add_up_to_its_trace(huge_blocks: Path) -> None:
 
 def test_hardware_without_costs_is_refused(huge_blocks: Path) -> None:
     bare = msgspec.structs.replace(load_hardware("default"), costs={})
-    with pytest.raises(BadInput, match="it has no costs"):
+    with pytest.raises(BadInput, match="this machine has no costs"):
         choose_policies(huge_blocks, base=load("default"), hardware=bare, name="x")

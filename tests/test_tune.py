@@ -261,7 +261,7 @@ def test_bases_and_machines_that_serve_no_search(trace: Path) -> None:
     with pytest.raises(BadInput, match=r"sizes\[0\]: 17"):
         tune(trace, base=base_with(sizes=[17]), name="made")
     bare = msgspec.structs.replace(load_hardware(), costs={})
-    with pytest.raises(BadInput, match="machine default: it has no costs"):
+    with pytest.raises(BadInput, match="default: this machine has no costs"):
         tune(trace, base=DEFAULT, name="made", hardware=bare)
 
 

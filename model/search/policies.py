@@ -19,6 +19,7 @@ from heapsmith.model.design.toml import Reason
 from heapsmith.model.errors import BadInput, printable
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.simulate import Follower, Operations, Progress, feed_chunks, simulation, warmed
+from heapsmith.model.predict.times import priced
 from heapsmith.model.search.choice import scores
 from heapsmith.model.search.outcome import OBJECTIVES, ratios
 from heapsmith.model.trace.reader import TraceReader
@@ -111,8 +112,7 @@ def choose_policies(
     The base is pulled on every slice, as the measure of the others. Reads the trace once. Raises
     BadInput for hardware without costs, arms out of range, and a damaged or too short trace.
     """
-    if not hardware.costs:
-        raise BadInput(f"machine {hardware.name}: it has no costs; expected a file that calibrate wrote, or default")
+    priced(hardware)
     if arms < 2:
         raise BadInput(f"arms: {arms}; expected 2 or more")
     drawn = draw(base, arms, seed, name)

@@ -15,6 +15,7 @@ from heapsmith.model.design.toml import Reason
 from heapsmith.model.errors import BadInput, CheckFailed, printable
 from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.predict.simulate import Progress
+from heapsmith.model.predict.times import priced
 from heapsmith.model.search import reasons
 from heapsmith.model.search.choice import ROUNDING, Favour, Limits, chosen, scores
 from heapsmith.model.search.evaluate import Evaluator, Spent
@@ -127,9 +128,7 @@ def tune(
     arguments out of range, hardware without costs, and a trace that is damaged or has no allocation.
     """
     check_arguments(base, asked, name)
-    machine = hardware or load_hardware()
-    if not machine.costs:
-        raise BadInput(f"machine {machine.name}: it has no costs; expected a file that calibrate wrote, or default")
+    machine = priced(hardware or load_hardware())
     begin = time.monotonic()
     given = [(trace, 1.0)] if isinstance(trace, Path) else trace
     sources, held = [Source(*one) for one in given], [Source(path) for path in hold_out]
@@ -139,8 +138,7 @@ def tune(
     with evaluator.workers:
         explorer = Explorer(evaluator, exact, favour=asked.favour, huge_pages=asked.huge_pages, seed=asked.seed)
         known = explorer.known[base.hash()].outcomes
-        weights = [source.weight for source in sources]
-        explorer.limits = asked.limits.ratios(known, weights, huge_pages=asked.huge_pages)
+        explorer.limits = asked.limits.ratios(known, [one.weight for one in sources], huge_pages=asked.huge_pages)
         until = _until(begin, asked, sources)
         with _patience(asked) as searching:
             explorer.search(Budget(_share(begin, until), asked.simulations))
@@ -148,9 +146,8 @@ def tune(
             evaluator.workers.stop()
             until = time.monotonic()
         found, worth = _choice(explorer, asked), list[Worth]()
-        steps = simplest(found, base, explorer.price, partial(_allowed, explorer, asked.limits), until)
         with _patience(asked) as weighing:
-            for step in steps:
+            for step in simplest(found, base, explorer.price, partial(_allowed, explorer, asked.limits), until):
                 found, worth = step
         evaluator.write()
     design = found.design
