@@ -95,6 +95,17 @@ plain_model = pytest.fixture(name="plain_model")(_plain)
 plain_module = pytest.fixture(name="plain_module", scope="module")(_plain)
 
 
+@pytest.fixture(scope="module")
+def own_outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Outcomes of searches are stored in a folder of these tests; compiled code stays where it is."""
+    from heapsmith.model.search import store
+
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "cache_dir", lambda: folder)
+        yield
+
+
 @pytest.fixture(scope="session")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small trace, recorded from a real program."""

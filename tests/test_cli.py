@@ -17,6 +17,8 @@ from conftest import PROGRAM, Answer
 from heapsmith import cli
 from heapsmith.bench.common.preload import preloadable
 
+pytestmark = pytest.mark.usefixtures("own_outcomes")
+
 Call = Callable[..., Answer]
 
 

@@ -21,6 +21,8 @@ from heapsmith.model.search.source import Source
 from heapsmith.model.search.space import drawn
 from heapsmith.model.search.workers import Bench
 
+pytestmark = pytest.mark.usefixtures("own_outcomes")
+
 BASE = msgspec.structs.replace(load("default"), name="x")
 CHOICES = {
     "slab_choice": ("hot_index", "address_ordered", "fullest_first"),

@@ -23,6 +23,8 @@ from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
 
+pytestmark = pytest.mark.usefixtures("own_outcomes")
+
 Call = Callable[..., Answer]
 JOB = Path(__file__).resolve().parent.parent / "bench" / "programs" / "demo_job.py"
 COMMAND = ["env", "PYTHONMALLOC=malloc", sys.executable, str(JOB), "--rounds", "1", "--size", "300"]

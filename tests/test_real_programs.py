@@ -101,6 +101,7 @@ def test_under_the_other_designs(runs: Runs, name: str, design: str) -> None:
 
 
 @pytest.mark.big
+@pytest.mark.usefixtures("own_outcomes")
 @pytest.mark.parametrize("name", NAMES)
 def test_under_a_library_forged_for_it(runs: Runs, name: str, tmp_path: Path) -> None:
     trace = trace_of(runs.installed(name), tmp_path / "traces")

@@ -19,6 +19,8 @@ from heapsmith.bench.suite.suite import Request, bench
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed
 
+pytestmark = pytest.mark.usefixtures("own_outcomes")
+
 Call = Callable[..., Answer]
 
 TINY = {

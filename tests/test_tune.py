@@ -3,7 +3,7 @@
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,8 @@ from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.search import store
 from heapsmith.model.search.choice import SLACK, Limits
 from heapsmith.model.search.explore import Known
-from heapsmith.model.search.outcome import OBJECTIVES, combined, ratios
+from heapsmith.model.search.outcome import OBJECTIVES, Glance, combined, ratios
+from heapsmith.model.search.source import Source
 from heapsmith.model.search.space import FIXED, PAGES
 from heapsmith.model.search.tune import Asked, Tuned, tune
 from heapsmith.model.search.worth import NOTHING, put_back, simplest
@@ -36,6 +37,8 @@ from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 DEFAULT = load("default")
 FEW = Asked(simulations=9, jobs=1)
+
+pytestmark = pytest.mark.usefixtures("own_outcomes")
 
 
 def base_with(**fields: object) -> Design:
@@ -58,15 +61,6 @@ BASES = {
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Outcomes are stored in a folder of these tests; compiled code stays where it is."""
-    folder = tmp_path_factory.mktemp("cache")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "cache_dir", lambda: folder)
-        yield
-
-
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four threads, three of which come and go, that hold about 4,000 blocks of up to 3,000 bytes."""
@@ -75,7 +69,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tuned(trace: Path) -> Tuned:
+def tuned(trace: Path, own_outcomes: None) -> Tuned:
     """The default design tuned for the trace."""
     return tune(trace, base=DEFAULT, name="made", asked=FEW)
 
@@ -159,6 +153,18 @@ def test_a_resumed_search_repeats_nothing_and_goes_on(trace: Path, tuned: Tuned)
     assert (again.design, again.front, again.worth) == (tuned.design, tuned.front, tuned.worth)
     more = tune(trace, base=DEFAULT, name="made", asked=FEW._replace(resume=True, simulations=17))
     assert 0 < more.spent.simulations < more.spent.stored
+
+
+def test_a_second_search_keeps_the_outcomes_of_the_first(tmp_path: Path) -> None:
+    """Two searches at the same time, neither of which knows the other's outcomes."""
+    source = Source(trace_of(tmp_path / "second.hst", [64] * 10))
+    first, second = (store.Store(source, load_hardware(), resume=False) for _ in range(2))
+    first.held.glances |= {"one": Glance((1.0,), {}), "both": Glance((1.0,), {})}
+    second.held.glances |= {"two": Glance((2.0,), {}), "both": Glance((2.0,), {})}
+    first.write()
+    second.write()
+    held = store.Store(source, load_hardware(), resume=True).held
+    assert {name: glance.figures[0] for name, glance in held.glances.items()} == {"one": 1.0, "two": 2.0, "both": 2.0}
 
 
 def test_favour_and_limits_decide_among_the_front(trace: Path) -> None:

@@ -1,7 +1,9 @@
 """The store of simulated outcomes: one file per trace, machine and model, so that a search can go on later."""
 
+import fcntl
 import hashlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -36,16 +38,30 @@ class Store:
         self._written = len(self.held.outcomes) + len(self.held.glances)
 
     def write(self) -> None:
-        """Write the file if there is anything new. A cache that cannot be written costs only time."""
+        """Add what is new to the file, which others may have written meanwhile.
+
+        A cache that cannot be written costs only time.
+        """
         count = len(self.held.outcomes) + len(self.held.glances)
         if count == self._written or self._path is None:
             return
         self._written = count
-        with suppress(HeapsmithError, OSError):
-            write_whole(self._path, msgspec.json.encode(self.held))
+        with suppress(HeapsmithError, OSError), _alone(self._path.parent):
+            others = _read(self._path)
+            both = Stored(others.outcomes | self.held.outcomes, others.glances | self.held.glances)
+            write_whole(self._path, msgspec.json.encode(both))
             files = sorted(self._path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime)
             for file in files[:-MOST_FILES]:
                 file.unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing to the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _read(path: Path) -> Stored:
