@@ -42,8 +42,6 @@ class Exact:
         self._curves: dict[tuple[object, ...], tuple[list[Curve], Known]] = {}
         self.histogram = self.demand(Rules.of(base))
         self.budget_bytes = int(max_overhead * self.histogram.peak_live_bytes)
-        if not self.histogram.allocations.any():
-            raise BadInput(f"{sources[0].path}: no allocation to tune for")
         found = [self.sizes(Rules.of(base), *shape) for shape in self.shapes()]
         if all(isinstance(one, str) for one in found):
             raise BadInput(str(found[-1]))
@@ -92,7 +90,9 @@ class Exact:
         key = (Rules.of(design), tuple(design.sizes), owned)
         if key not in self._curves:
             plan = make_plan(design)
-            self._curves[key] = _joined([self._followed(source, plan) for source in self._sources]), {}
+            heaps = self.demand(Rules.of(design)).heaps
+            found = [self._followed(source, plan, heaps) for source in self._sources]
+            self._curves[key] = _joined(found, self._sources), {}
         return self._curves[key]
 
     def busy(self, design: Design) -> list[int]:
@@ -119,8 +119,8 @@ class Exact:
             demand.feed(chunk)
         return demand.histogram()
 
-    def _followed(self, source: Source, plan: Plan) -> list[Curve]:
-        one = CapacityPass(plan, self.histogram.heaps, source.footer.threads, source.footer.max_blocks)
+    def _followed(self, source: Source, plan: Plan, heaps: int) -> list[Curve]:
+        one = CapacityPass(plan, heaps, source.footer.threads, source.footer.max_blocks)
         for chunk in source.chunks():
             one.feed(chunk)
         return one.curves()
@@ -141,15 +141,31 @@ def _merged(found: Sequence[Histogram], sources: Sequence[Source]) -> Histogram:
     return Histogram(live, asked, most, allocations, peak, max(one.heaps for one in found))
 
 
-def _joined(found: Sequence[list[Curve]]) -> list[Curve]:
-    """Return the curves of several traces as those of one."""
+def _joined(found: Sequence[list[Curve]], sources: Sequence[Source]) -> list[Curve]:
+    """Return the curves of several traces as those of one: rates by weight, and the most blocks of all.
+
+    Misses and overflows are scaled to the operations of the longest trace. The heaps that hold most
+    on each trace count as the same heap, so that a block idle on several traces is charged once.
+    """
     if len(found) == 1:
         return found[0]
+    longest = max(source.operations for source in sources)
+    scales = [source.weight * longest / source.operations for source in sources]
+
+    def total(parts: Sequence[Ints]) -> Ints:
+        return np.asarray(np.ceil(np.tensordot(scales, np.array(parts), axes=1)).astype(np.int64))
+
+    def largest(parts: Sequence[Ints]) -> Ints:
+        most = np.zeros((len(parts), max(len(part) for part in parts)), np.int64)
+        for row, part in zip(most, parts, strict=True):
+            row[: len(part)] = -np.sort(-part)
+        return np.asarray(most.max(axis=0))
+
     return [
         Curve(
-            np.sum([curve.misses for curve in curves], axis=0),
-            np.sum([curve.overflows for curve in curves], axis=0),
-            np.concatenate([curve.most for curve in curves]),
+            total([curve.misses for curve in curves]),
+            total([curve.overflows for curve in curves]),
+            largest([curve.most for curve in curves]),
         )
         for curves in zip(*found, strict=True)
     ]
