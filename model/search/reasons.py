@@ -62,13 +62,15 @@ def in_words(worth: Worth) -> str:
     return f"With the base's choice ({worth.base}): {', '.join(parts) or 'no difference of 0.05 %'}"
 
 
-def why_classes(design: Design, exact: Exact, max_classes: int) -> Iterator[Reason]:
+def why_classes(design: Design, base: Design, exact: Exact, max_classes: int) -> Iterator[Reason]:
     """Explain the classes, all together and each."""
     plan, histogram = make_plan(design), exact.demand(Rules.of(design))
     found = exact.found_sizes(design)
     figures: Figures = {}
-    why = f"These {plan.class_count} block sizes are those of a built-in design."
-    if found:
+    why = f"These {plan.class_count} block sizes are those of a built-in design, or the best under other policies."
+    if design.sizes == base.sizes:
+        why = f"These {plan.class_count} block sizes are those of the base."
+    elif found:
         why = (
             f"These {plan.class_count} block sizes commit the fewest bytes for the blocks live at the peak. The last "
             f"class saves {found.last_saves:,.0f} bytes there, one more class would save {found.next_saves:,.0f}, and "

@@ -200,7 +200,7 @@ def _reasons(
     return [
         reasons.why_design(explorer.sources, base.design, base.outcomes[0], found.outcomes[0]),
         *reasons.why_choices(worth),
-        *reasons.why_classes(design, exact, asked.max_classes),
+        *reasons.why_classes(design, base.design, exact, asked.max_classes),
         *reasons.why_fronts(design, exact),
     ]
 
