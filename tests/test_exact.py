@@ -8,6 +8,7 @@ import pytest
 
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.search import MOST_CLASSES
 from heapsmith.model.search.exact import Exact
 from heapsmith.model.search.source import Source
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
@@ -43,7 +44,7 @@ def test_capacities_follow_the_weights_and_not_the_lengths(weight: float, better
     """The budget is for one of two sizes. The trace of 64 is ten times as long, which decides nothing."""
     long = Source(cycling(tmp_path / "long.hst", 64, 400))
     short = Source(cycling(tmp_path / "short.hst", 80, 40), weight)
-    exact = Exact([long, short], BASE, 48, 1.0)
+    exact = Exact([long, short], BASE, MOST_CLASSES, 1.0)
     made, _ = exact.shares(BASE, HELD * 80 / exact.budget_bytes)
     other = {64: 80, 80: 64}[better]
     assert capacity(made, better) > capacity(made, other)
@@ -51,7 +52,9 @@ def test_capacities_follow_the_weights_and_not_the_lengths(weight: float, better
 
 def test_a_block_that_idles_on_two_traces_is_charged_once(tmp_path: Path) -> None:
     path = cycling(tmp_path / "t.hst", 64, 40)
-    one, two = (Exact([Source(path) for _ in range(count)], BASE, 48, 1.0).curves(BASE)[0] for count in (1, 2))
+    one, two = (
+        Exact([Source(path) for _ in range(count)], BASE, MOST_CLASSES, 1.0).curves(BASE)[0] for count in (1, 2)
+    )
     for single, double in zip(one, two, strict=True):
         assert np.array_equal(double.misses, 2 * single.misses)
         assert np.array_equal(double.most, single.most)
@@ -65,7 +68,7 @@ def test_threads_have_heaps_by_the_rules_of_the_candidate(tmp_path: Path) -> Non
     source = Source(written(tmp_path / "t.hst", events))
     header = msgspec.structs.replace(BASE, classifier="header")
     assert header.why_not_valid() is None
-    exact = Exact([source], header, 48, 1.0)
+    exact = Exact([source], header, MOST_CLASSES, 1.0)
     assert exact.histogram.heaps == 1
     assert sum(len(curve.most) for curve in exact.curves(BASE)[0]) == 4
     assert sum(len(curve.most) for curve in exact.curves(header)[0]) == 1

@@ -12,10 +12,10 @@ from traces import random_trace
 from heapsmith.bench.gates.search import compare
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.memory.hardware import load_hardware
-from heapsmith.model.search import explore
+from heapsmith.model.search import MOST_CLASSES, explore
 from heapsmith.model.search.evaluate import Evaluator
 from heapsmith.model.search.exact import Exact
-from heapsmith.model.search.explore import Budget, Explorer
+from heapsmith.model.search.explore import STILL, STILL_ROUNDS, Budget, Explorer
 from heapsmith.model.search.pareto import hypervolume
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.space import drawn
@@ -40,7 +40,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 
 def explorer_of(bench: Bench) -> Explorer:
-    exact = Exact(bench.sources, BASE, 48, 1.0)
+    exact = Exact(bench.sources, BASE, MOST_CLASSES, 1.0)
     evaluator = Evaluator(bench, BASE, resume=False, jobs=1)
     return Explorer(evaluator, exact, favour="balanced", huge_pages=False, seed=1)
 
@@ -66,6 +66,18 @@ def test_a_small_space_is_solved(bench: Bench, monkeypatch: pytest.MonkeyPatch) 
     everything = np.array([one.ratios for one in explorer.price(every, "all")])
     assert {design.hash() for design in every} == set(explorer.known)
     assert found >= 0.98 * hypervolume(everything, explorer.reference)
+
+
+def test_the_search_ends_where_random_designs_promise_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random designs never run out; without a gain they are looked at in STILL_ROUNDS rounds."""
+    explorer = explorer_of(bench)
+    gains = iter([1.0, 0.0, 0.0, STILL, *[0.0] * STILL_ROUNDS])
+    for name in ("_shaped_base", "_others", "_near"):
+        monkeypatch.setattr(Explorer, name, lambda *_: iter(()))
+    monkeypatch.setattr(Explorer, "_price", lambda *_: next(gains))
+    explorer.search(Budget(None, 10_000))
+    assert next(gains, None) is None
+    assert len(explorer._glances) > 4 * STILL_ROUNDS
 
 
 def test_the_search_is_better_than_as_many_random_designs(bench: Bench) -> None:

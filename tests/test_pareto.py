@@ -67,8 +67,8 @@ def test_weights_are_whole_and_favour_what_they_say() -> None:
     everything = np.full(4, np.inf)
     assert [chosen(points, everything, favour) for favour in ("time", "memory", "balanced")] == [0, 1, 0]
     assert scores(points[[3]], "balanced") == pytest.approx([1])
-    assert chosen(points, Limits(time=1.0, rss=0.95).ratios([]), "time") == 2
-    assert chosen(points, Limits(time=0.5).ratios([]), "time") is None
+    assert chosen(points, Limits(time=1.0, rss=0.95).ratios([], []), "time") == 2
+    assert chosen(points, Limits(time=0.5).ratios([], []), "time") is None
 
 
 def test_limits_are_factors_or_bytes() -> None:
@@ -76,7 +76,7 @@ def test_limits_are_factors_or_bytes() -> None:
     assert parse_limits("1.05x", "0.9x") == Limits(1.05, 0.9)
     assert parse_limits(None, "200M") == Limits(rss_bytes=200 << 20)
     assert parse_limits(None, "1.5G").rss_bytes == 3 << 29
-    assert list(Limits().ratios([])[:2]) == [1.01, 1.01]
+    assert list(Limits().ratios([], [])[:2]) == [1.01, 1.01]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ import typer
 
 from heapsmith.bench.common.command import exit_with
 from heapsmith.model.design.design import Design, load
+from heapsmith.model.errors import CheckFailed
 from heapsmith.model.memory.hardware import load_hardware
+from heapsmith.model.search import MOST_CLASSES
 from heapsmith.model.search.choice import WORST, scores
 from heapsmith.model.search.evaluate import Evaluator
 from heapsmith.model.search.exact import Exact
@@ -45,14 +47,14 @@ class Compared(NamedTuple):
 
     def share(self) -> float:
         """Return the search's volume in parts of the others'."""
-        return self.volume / self.volume_of_others if self.volume_of_others else 1.0
+        return self.volume / self.volume_of_others
 
 
 def compare(trace: Path, count: int, seed: int) -> Compared:
     """Simulate `count` random designs and the neighbours of the best; then search with a part of that."""
     base = msgspec.structs.replace(load("default"), name="gate")
     bench = Bench([Source(trace)], load_hardware())
-    exact = Exact(bench.sources, base, 48, 1.0)
+    exact = Exact(bench.sources, base, MOST_CLASSES, 1.0)
     evaluator = Evaluator(bench, base, resume=False)
     with evaluator.workers:
         draw = random.Random(seed)
@@ -70,6 +72,8 @@ def compare(trace: Path, count: int, seed: int) -> Compared:
         explorer.search(Budget(None, max(2, len(points) // PART)))
     spent = evaluator.spent
     volume = hypervolume(others, reference)
+    if not volume:
+        raise CheckFailed(f"{trace}: of {len(points)} designs none is within {WORST} of the base: nothing to compare")
     return Compared(trace.name, len(points), volume, spent.simulations, spent.glances, explorer.volume(), spent.seconds)
 
 

@@ -45,8 +45,10 @@ DRAWN, RATE = 24, 0.15
 GOOD, MOST_JOINED = 16, 5
 """The number of the best single choices of which some are joined, and the most that are."""
 
-STILL = 1e-4
-"""Guessed gains of volume below this end the search, once all of the front is explored."""
+STILL, STILL_ROUNDS = 1e-4, 4
+"""Guessed gains of volume below this in so many rounds end the search, once the front has no neighbour
+that was not looked at.
+"""
 
 RUN_CACHES = (0, 65_536, 262_144)
 """Bytes of run caches to begin with, besides the base's."""
@@ -107,15 +109,16 @@ class Explorer:
         self._screen(islice(self._new(fresh), self._looks))
         still = 0
         # The first batch is free: a busy machine may spend the time before it.
-        while still < 2 and (count := budget.left(len(self.known)) or BATCH * (len(self.known) == 1)):
+        while still < STILL_ROUNDS and (count := budget.left(len(self.known)) or BATCH * (len(self.known) == 1)):
             gain = self._price(count)
-            found = list(islice(self._new(chain(self._drawn(), self._joined())), self._looks // 2))
-            found += islice(self._new(fresh), self._looks - len(found))
-            if len(found) < self._looks:
+            random = list(islice(self._new(chain(self._drawn(), self._joined())), self._looks // 2))
+            room = self._looks - len(random)
+            near = list(islice(self._new(fresh), room))
+            if len(near) < room:
                 fresh = self._children(self._parents())
-                found += islice(self._new(fresh), self._looks - len(found))
-            still = 0 if found or gain >= STILL else still + 1
-            self._screen(found)
+                near += islice(self._new(fresh), room - len(near))
+            still = 0 if near or gain >= STILL else still + 1
+            self._screen([*random, *near])
             self._evaluator.write()
 
     def _new(self, designs: Iterable[Design]) -> Iterator[Design]:

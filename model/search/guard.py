@@ -11,12 +11,10 @@ from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.predict.simulate import Progress
-from heapsmith.model.search import size_classes
+from heapsmith.model.search import MOST_CLASSES, size_classes
+from heapsmith.model.search.draft import largest_block
 from heapsmith.model.search.size_classes import PRICE_UNIT, UNREACHED
-from heapsmith.model.search.workload import Observed, largest_block, observe, read_baseline
-
-MOST_CLASSES = 48
-"""The classes that `tune` allows by default, or as many as the design has."""
+from heapsmith.model.search.workload import Observed, observe, read_baseline
 
 WORTH = 0.02
 """Tuning again may pay if new size classes alone save this share of the committed peak."""
@@ -128,7 +126,7 @@ def _changes(plan: Plan, before: Sequence[int], now: Sequence[int]) -> list[str]
 
 def _retuning(plan: Plan, observed: Observed) -> Retuning:
     """Compare the design's classes with the best for the blocks live at the peaks."""
-    entries = largest_block(plan) // plan.grain
+    entries = largest_block(plan.design) // plan.grain
     live: Ints = np.zeros(entries + 1, np.int64)
     for one in observed.histograms:
         live += one.live[: entries + 1]

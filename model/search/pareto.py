@@ -60,12 +60,6 @@ class Volume:
         return np.array(found, np.float64) / SAMPLES
 
 
-def contributions(points: Floats, reference: Floats) -> Floats:
-    """Return for each point the volume that is lost without it."""
-    whole = hypervolume(points, reference)
-    return np.array([whole - hypervolume(np.delete(points, index, axis=0), reference) for index in range(len(points))])
-
-
 def spread(points: Floats, reference: Floats, count: int) -> Sequence[int]:
     """Return up to `count` points that together dominate most, by greedy choice, in that order."""
     volume = Volume(np.minimum(points.min(axis=0), reference) - 1e-9, reference, 0)

@@ -16,7 +16,7 @@ from heapsmith.model.errors import BadInput, CheckFailed, printable
 from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.predict.times import priced
-from heapsmith.model.search import reasons
+from heapsmith.model.search import MOST_CLASSES, reasons
 from heapsmith.model.search.choice import ROUNDING, Favour, Limits, chosen, scores
 from heapsmith.model.search.evaluate import Evaluator, Spent
 from heapsmith.model.search.exact import Exact
@@ -26,9 +26,6 @@ from heapsmith.model.search.pareto import Floats
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.workers import Bench
 from heapsmith.model.search.worth import Worth, simplest
-
-CLASSES = 48
-"""Size classes at most, unless the caller says otherwise."""
 
 SECONDS = 20.0
 """The default budget for a trace of a million events; it grows with the root of their number."""
@@ -52,7 +49,7 @@ class Asked(NamedTuple):
     favour: Favour = "balanced"
     limits: Limits = Limits()
     max_overhead: float = 1.0
-    max_classes: int = CLASSES
+    max_classes: int = MOST_CLASSES
     huge_pages: bool = False
     seconds: float | None = None
     simulations: int | None = None

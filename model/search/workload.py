@@ -13,7 +13,8 @@ from heapsmith.model.files import write_json
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.predict.cost import system_calls
 from heapsmith.model.predict.simulate import Progress, Simulation, feed_all, simulation
-from heapsmith.model.search.size_classes import STEP, Demand, Histogram, Rules
+from heapsmith.model.search.draft import largest_block
+from heapsmith.model.search.size_classes import Demand, Histogram, Rules
 from heapsmith.model.toml_text import read_text
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.stats import Figures
@@ -79,7 +80,7 @@ def observe(design: Design, traces: Sequence[Path], progress: Progress) -> Obser
         with TraceReader(path) as reader:
             footer = reader.footer
             simulator = Simulator(plan)
-            demand = Demand(Rules.of(design), largest_block(plan), footer.threads, footer.max_blocks)
+            demand = Demand(Rules.of(design), largest_block(design), footer.threads, footer.max_blocks)
             figures = Figures(footer.max_blocks)
             extent = feed_all(reader, [simulator, demand, figures], f"reading {path.name}", progress)
         row = simulation(simulator, extent.operations, None)
@@ -133,11 +134,6 @@ def _sum(parts: Sequence[Workload]) -> Workload:
         }
         whole = msgspec.structs.replace(whole, traces=whole.traces + part.traces, **sums, **lists)
     return whole
-
-
-def largest_block(plan: Plan) -> int:
-    """Return the largest block of a plan's classes, as a whole number of steps."""
-    return -(-plan.classes[-1].size // STEP) * STEP
 
 
 def write_baseline(path: Path, design: Design, traces: Sequence[Path], progress: Progress) -> Workload:

@@ -8,6 +8,7 @@ import typer
 from heapsmith import arguments as take
 from heapsmith import results, show
 from heapsmith.model.errors import BadInput
+from heapsmith.model.search import MOST_CLASSES
 
 app = take.Commands(rich_markup_mode=None)
 
@@ -109,7 +110,7 @@ def tune(
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Which designs the search mixes.")] = 1,
     resume: take.Resume = False,
     max_overhead: take.Overhead = 1.0,
-    max_classes: Annotated[int, typer.Option(metavar="N", min=1, help="The most size classes.")] = 48,
+    max_classes: Annotated[int, typer.Option(metavar="N", min=1, help="The most size classes.")] = MOST_CLASSES,
     huge_pages: take.HugePages = False,
     machine: take.Machine = "default",
     name: Annotated[
