@@ -1,18 +1,17 @@
 """The tasks of a sweep: a design on a trace, what it finds, and the store of what was found."""
 
 import hashlib
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-import heapsmith.model
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import write_whole
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.cost import system_calls
 from heapsmith.model.predict.simulate import Simulation, SimulationTable
+from heapsmith.model.search import store
 from heapsmith.model.trace.reader import TraceReader
 
 
@@ -99,16 +98,9 @@ def recording(path: Path) -> Recording:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
 
 
-@cache
 def model_version() -> str:
     """Return 16 hex digits of the sources that a simulation runs: all of the model but the search."""
-    folder = Path(heapsmith.model.__path__[0]).resolve()
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        name = path.relative_to(folder)
-        if name.parts[0] != "search":
-            digest.update(b"\0".join([str(name).encode(), hashlib.sha256(path.read_bytes()).digest()]))
-    return digest.hexdigest()[:16]
+    return store.model_version(search=False)
 
 
 def machine_hash(hardware: Hardware | None) -> str | None:

@@ -33,7 +33,9 @@ class Store:
         machine = hashlib.sha256(msgspec.json.encode(hardware)).hexdigest()[:8]
         self._path: Path | None = None
         with suppress(Missing):
-            self._path = cache_dir() / "outcomes" / f"{source.identity()}-{machine}-{_model()}.json"
+            self._path = (
+                cache_dir() / "outcomes" / f"{source.identity()}-{machine}-{model_version(search=True)[:8]}.json"
+            )
         self.held = _read(self._path) if resume and self._path else Stored()
         self._written = len(self.held.outcomes) + len(self.held.glances)
 
@@ -72,9 +74,12 @@ def _read(path: Path) -> Stored:
 
 
 @cache
-def _model() -> str:
-    """Return 8 hex digits of the model's sources: another model gives other outcomes."""
+def model_version(*, search: bool) -> str:
+    """Return 16 hex digits of the sources that decide a simulation; search: and of an outcome."""
+    folder = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
-    for file in sorted(Path(__file__).resolve().parent.parent.rglob("*.py")):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:8]
+    for path in sorted(folder.rglob("*.py")):
+        name = path.relative_to(folder)
+        if search or name.parts[0] != "search":
+            digest.update(b"\0".join([str(name).encode(), hashlib.sha256(path.read_bytes()).digest()]))
+    return digest.hexdigest()[:16]
