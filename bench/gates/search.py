@@ -28,7 +28,7 @@ BEST = 10
 """Designs of which all single-policy neighbours are simulated."""
 
 PART = 50
-"""The search has one simulation for each so many of the others."""
+"""The number of simulations of the others for each simulation of the search."""
 
 SHARE = 0.98
 """The share of the others' volume that its front must reach."""

@@ -46,7 +46,7 @@ GOOD, MOST_JOINED = 16, 5
 """The number of the best single choices of which some are joined, and the most that are."""
 
 STILL, STILL_ROUNDS = 1e-4, 4
-"""Guessed gains of volume below this in so many rounds end the search, once the front has no neighbour
+"""A number of rounds with guessed gains of volume below this ends the search, once the front has no neighbour
 that was not looked at.
 """
 

@@ -14,7 +14,7 @@ enum {
     PAGE_BYTES = 4096,
     PART_PAGES = 1024,       /* that one call of mincore tells */
     ALL_BLOCKS = 1024,       /* large blocks of a thread that are all sampled */
-    SOME_BLOCKS = 16,        /* of the blocks after those, one in so many */
+    SOME_BLOCKS = 16,        /* of the blocks after those, each 16th is sampled */
     RESIDENT_TICKS = 1 << 22 /* from one sample of the resident pages to the next: one or two milliseconds */
 };
 
