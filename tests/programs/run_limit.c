@@ -1,4 +1,4 @@
-/* run_limit BYTES THREADS [SPACE [SPIKE]]: so many threads allocate blocks of BYTES until NULL and ENOMEM. SPACE: the address
+/* run_limit BYTES THREADS [SPACE [SPIKE]]: THREADS threads allocate blocks of BYTES until NULL and ENOMEM. SPACE: the address
  * space that the process limits itself to before, in all (N) or beyond what it has (+N). SPIKE: bytes that it gets and frees
  * before that. Writes the bytes got. */
 #include <errno.h>
