@@ -1,13 +1,13 @@
 """From C to a library: runs gcc on the emitted files, which include the runtime's parts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from heapsmith.codegen.generate import RUNTIME, UNIT, generate
 from heapsmith.codegen.toolchain import compile_c, find_tool, run_tool
 from heapsmith.model.design.design import Design
 from heapsmith.model.errors import Missing
-from heapsmith.model.files import scratch, staged
+from heapsmith.model.files import scratch, staged, write_text
 
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wno-override-init"]
 
@@ -67,8 +67,25 @@ def build_emitted(
     own: the design's flags, behind `flags`.
     """
     chosen = [*(FLAGS if flags is None else flags), *(own or ()), *(CHECKED if checked else [])]
-    soname = ["-Xlinker", "-soname", "-Xlinker", out.name]
-    return compile_c(_sources(emitted), out, flags=[*chosen, *soname], include=[emitted, RUNTIME])
+    return compile_c(_sources(emitted), out, flags=[*chosen, *_soname(out)], include=[emitted, RUNTIME])
+
+
+def build_layouts(design: Design, layouts: Mapping[Path, str]) -> None:
+    """Build a shared library of a design for each path, with its objects behind those of an assembly text.
+
+    Raises as `build` does.
+    """
+    own = list(design.compile_flags or [])
+    with scratch() as emitted:
+        generate(design, emitted)
+        objects = [
+            compile_c([source], source.with_suffix(".o"), flags=[*COMPILE, *own, "-c"], include=[emitted, RUNTIME])
+            for source in _sources(emitted)
+        ]
+        for number, (out, text) in enumerate(layouts.items()):
+            before = emitted / f"before-{number}.s"
+            write_text(before, text)
+            compile_c([before, *objects], out, flags=[*FLAGS, *own, *_soname(out)])
 
 
 def build_archive(emitted: Path, out: Path, *, checked: bool = False, own: Sequence[str] = ()) -> Path:
@@ -83,6 +100,10 @@ def build_archive(emitted: Path, out: Path, *, checked: bool = False, own: Seque
     with staged(out, Missing) as archive:
         run_tool([ar, "rcsD", str(archive.absolute()), str(whole.absolute())], out.name)
     return out
+
+
+def _soname(out: Path) -> list[str]:
+    return ["-Xlinker", "-soname", "-Xlinker", out.name]
 
 
 def _sources(emitted: Path) -> list[Path]:

@@ -1,6 +1,7 @@
 """Libraries of designs, each built once and kept in the user's cache."""
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from heapsmith.codegen.build import CHECKED, FLAGS, build
@@ -11,13 +12,15 @@ from heapsmith.model.files import cache_dir
 
 
 def library_of(design: Design, *, checked: bool = False, flags: list[str] = FLAGS) -> Path:
-    """`cache_dir()/libraries/<key>/lib<name>.so`, built if absent.
+    """The library of a design, built if absent. Raises Missing or CheckFailed as `codegen.build.build` does."""
+    library = library_folder(design, [*flags, *(CHECKED if checked else [])]) / f"lib{design.name}.so"
+    return library if library.exists() else build(design, library, checked=checked, flags=flags)
+
+
+def library_folder(design: Design, flags: Sequence[str] = FLAGS) -> Path:
+    """`cache_dir()/libraries/<key>`, where the libraries of a design are kept.
 
     The key is the hash of the emitted files, the runtime's sources, the flags and gcc's version.
-    Raises Missing or CheckFailed as `codegen.build.build` does.
     """
-    gcc = find_gcc()
-    words = [*flags, *(CHECKED if checked else [])]
-    key = hashlib.sha256(b"\0".join([contents(design)["MANIFEST"], gcc.version.encode(), *map(str.encode, words)]))
-    library = cache_dir() / "libraries" / key.hexdigest()[:16] / f"lib{design.name}.so"
-    return library if library.exists() else build(design, library, checked=checked, flags=flags)
+    parts = [contents(design)["MANIFEST"], find_gcc().version.encode(), *map(str.encode, flags)]
+    return cache_dir() / "libraries" / hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]

@@ -14,7 +14,9 @@ from heapsmith.bench.experiments import mechanisms, page, profile
 from heapsmith.bench.experiments import run as runs
 from heapsmith.bench.experiments.book import Arm, Book, Experiment, book, designs_of, faults
 from heapsmith.bench.experiments.run import Change, Measured, Result, Verdict, judged, run_experiments
+from heapsmith.codegen import layouts
 from heapsmith.codegen.built import library_of
+from heapsmith.codegen.toolchain import run_tool
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
@@ -117,6 +119,29 @@ def test_arms_are_checked_before_anything_runs() -> None:
     wrong = msgspec.structs.replace(BOOK, experiments={"E12": changed(arms=[{"name": "a"}, {"name": "b"}])})
     with pytest.raises(CheckFailed, match="do not differ in empties"):
         runs.examine(wrong, "E12", load_hardware("default"), rounds=1, quick=True, progress=lambda *_: None)
+
+
+def test_layouts_of_a_library_are_the_same_code_at_other_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layouts, "LAYOUTS", 3)
+    found = layouts.layouts_of(load("bare"))
+    places, sizes = set(), set()
+    for library in found:
+        symbols = [line.split() for line in run_tool(["nm", "-S", str(library)], library.name).splitlines()]
+        hot = {words[3]: words for words in symbols if len(words) == 4 and words[3] in ("malloc", "free")}
+        places.add(tuple(sorted(words[0] for words in hot.values())))
+        sizes.add(tuple(sorted((name, words[1]) for name, words in hot.items())))
+    assert (len(places), len(sizes)) == (3, 1)
+    assert "skip 0\n" in next(layouts.paddings())
+
+
+def test_each_round_has_another_layout() -> None:
+    paths: list[Path | None] = [Path(str(number)) for number in range(7)]
+    turns = [runs.in_turn(paths, seed) for seed in ("E6 list", "E6 list", "E6 ring-64")]
+    first, again, other = ([next(turn) for _ in range(14)] for turn in turns)
+    assert first == again
+    assert first != other
+    assert first[:7] == first[7:]
+    assert set(first) == set(paths)
 
 
 def test_every_arm_has_a_price(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """Runs experiments: predicts the arms on a recording of each workload, then measures them."""
 
 import hashlib
+import itertools
 import os
+import random
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -25,7 +27,7 @@ from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.bench.record.record import record
 from heapsmith.bench.replay.replay import replay_once
 from heapsmith.bench.replay.script import write_script
-from heapsmith.codegen.built import library_of
+from heapsmith.codegen.layouts import layouts_of
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.files import cache_dir, json_text, scratch, write_text
 from heapsmith.model.memory.application import WRITES, Application
@@ -184,9 +186,9 @@ def examine(
     if wrong := faults(name, one):
         raise CheckFailed("; ".join(wrong))
     designs = designs_of(name, one)
-    paths = in_parallel(f"build libraries of {name}", library_of, list(designs.values()), progress)
+    paths = in_parallel(f"build libraries of {name}", layouts_of, list(designs.values()), progress)
     built = dict(zip(designs, paths, strict=True))
-    libraries = [built[arm.name] if arm.name in built else find_library(arm.peer).path for arm in one.arms]
+    libraries = [built[arm.name] if arm.name in built else [find_library(arm.peer).path] for arm in one.arms]
     found: list[Result | Profile] = []
     for workload in one.workloads:
         with scratch() as folder:
@@ -195,22 +197,33 @@ def examine(
             if one.profile is not None:
                 arms = [
                     Arm(arm.name, designs.get(arm.name), path)
-                    for arm, path in zip(one.arms, libraries, strict=True)
+                    for arm, (path, *_) in zip(one.arms, libraries, strict=True)
                     if path is not None
                 ]
                 found += profiled(name, one, workload, trace, arms, hardware)
                 continue
             does = WRITES if book.workloads[workload].recorded else MICRO
             told = simulate(trace, list(designs.values()), hardware=hardware, application=does).rows if designs else []
+            what = f"{name} on {workload}"
+            turns = [in_turn(its, f"{what} {arm.name}") for arm, its in zip(one.arms, libraries, strict=True)]
             runs = interleaved(
-                f"{name} on {workload}",
+                what,
                 [arm.name for arm in one.arms],
                 Stop(rounds, enough=partial(_is_known, one.claim.quantity)),
-                lambda entry, measure=measure: measure(Library(one.arms[entry].name, libraries[entry])),  # type: ignore[misc]
+                lambda entry, measure=measure, turns=turns: measure(Library(one.arms[entry].name, next(turns[entry]))),  # type: ignore[misc]
                 progress,
             ).runs
             found += _compared(name, one, workload, dict(zip(designs, told, strict=True)), runs)
     return found
+
+
+def in_turn(libraries: Sequence[Path | None], seed: str) -> Iterator[Path | None]:
+    """Yield the layouts of an arm without end, each as often as any other, in an order drawn from `seed`.
+
+    The arms of a round have different layouts. So an interval over the rounds holds what layouts change.
+    """
+    order = random.Random(seed).sample(libraries, len(libraries))
+    return itertools.cycle(order)
 
 
 Measure = Callable[[Library], Measured]
