@@ -126,7 +126,8 @@ static bool map_superslab(struct heap *heap, unsigned class, struct superslab *s
     size_t region = REGIONS > 1 ? class : 0;
     size_t offset = region * REGION_BYTES + mapped[region];
     os_refused = false;
-    bool huge = THP_ASKED && hs_count.superslabs * SUPERSLAB_BYTES >= THP_SLABS_FROM_BYTES;
+    bool huge = THP_ASKED && hs_count.superslabs * SUPERSLAB_BYTES >= THP_SLABS_FROM_BYTES &&
+                hs_class[class].stride <= THP_BLOCK_BYTES;
     if (!unmapping_undone(region, &offset, &huge)) {
         if (mapped[region] >= region_room || !make_usable(region))
             return false;

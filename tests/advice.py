@@ -38,4 +38,6 @@ def pages_at(plan: Plan, place: int, byte: int) -> str:
     if place >= RUNS:
         return "h" if (place - RUNS) * plan.page_bytes + byte >= plan.thp_runs_from_bytes else "-"
     offset = place % plan.region_bytes
+    if plan.small_limit > plan.thp_block_bytes:  # the class of all small blocks here
+        return "-"
     return "h" if offset // plan.superslab_bytes * plan.superslab_bytes >= plan.thp_slabs_from_bytes else "-"

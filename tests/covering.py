@@ -254,6 +254,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     if chosen["thp"] in ("always", "grown"):
         chosen["superslab_bytes"] = HUGE_PAGE
         chosen |= {"thp_slabs_from_bytes": HUGE_PAGE, "thp_runs_from_bytes": HUGE_PAGE}
+        chosen["thp_block_bytes"] = (None, chosen["sizes"][2])[index % 2]
     needed = ("none", "two_level", *(["array_stack"] if chosen["background"] else []))
     always = [row for row in policy.TABLES["front"] if row.NAME in needed]
     of = {field: policy.row(field, row) for field, row in zip(FACTORS, rows, strict=True) if field in policy.TABLES}

@@ -22,6 +22,8 @@ AT_ONCE = {"thp": "grown", "thp_slabs_from_bytes": 0, "thp_runs_from_bytes": 0}
         {"thp": "system"},
         GROWN,
         AT_ONCE,
+        AT_ONCE | {"thp_block_bytes": 4096},
+        AT_ONCE | {"thp_block_bytes": 32_768},
         GROWN | {"hardening": hardening_full.Params()},
         GROWN | {"classifier": "class_region", "empties": "dedicated"},
     ],

@@ -73,6 +73,7 @@ WRONG = [
     ("sizes = [16]\nrun_cache_bytes = 1073745920", "run_cache_bytes: 1073745920"),
     ("sizes = [16]\nthp = 'allways'", "thp: unknown policy 'allways'; did you mean 'always'?"),
     ("sizes = [16]\nthp = 'always'\nsuperslab_bytes = 1048576", "superslab_bytes: 1048576 cannot go with thp 'always'"),
+    ("sizes = [16]\nthp_block_bytes = 2097153", "thp_block_bytes: 2097153; expected 0 to 2097152"),
     ("sizes = [16]\nforeign = 'lek'", "foreign: unknown policy 'lek'; did you mean 'leak'?"),
     ("sizes = [16]\nhardening = { kind = 'ful' }", "hardening.kind: unknown policy 'ful'; did you mean 'full'?"),
     ("sizes = [16]\nhardening = {}", "hardening.kind: is missing; expected one of off, checks, full"),

@@ -23,6 +23,7 @@ WORK = {
     "larson": ["1000 100 8 64 1 5", "500 20 2048 32768 2 5"],
     "mixed": ["10000 400 16 1024 uniform 1", "10000 100 8 100000 skewed 2"],
     "phases": ["2 1000000 32 4096 48"],
+    "slots": ["10000 100 8192 32768 1", "5000 50 8 100000 2"],
     "startup": ["2"],
 }
 """Arguments, by program of bench/programs/micro."""

@@ -355,6 +355,18 @@ def test_huge_pages_once_the_superslabs_have_grown(compiled: bool) -> None:
     assert program.totals("committed", "superslabs") == (2 * superslab, 2)
 
 
+def test_superslabs_for_long_blocks_keep_small_pages(compiled: bool) -> None:
+    superslab = 1 << 21
+    fields = {"thp": "grown", "thp_slabs_from_bytes": 0, "thp_block_bytes": 4096, "superslab_bytes": superslab}
+    program = Program(compiled, [4096, 8192], slab_bytes=superslab, **fields)
+    program.malloc("a", 8192)
+    assert program.totals("committed", "superslabs") == (8192, 1)
+    program.malloc("b", 4096)
+    assert program.totals("committed", "superslabs") == (superslab + 8192, 2)
+    program.malloc("c", 8192)
+    assert program.totals("committed", "superslabs") == (superslab + 2 * 8192, 2)
+
+
 def test_guard_slabs_are_never_handed_out(compiled: bool) -> None:
     program = Program(compiled, [4096], hardening=hardening_full.Params(quarantine=0), superslab_bytes=8192)
     assert program.malloc("a b c", 4088) == [0, 8192, 16384]

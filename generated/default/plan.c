@@ -1,6 +1,6 @@
 /* The tables of this heap: size classes, size to class, and the heap of a thread that has none.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 62bdedf87d88.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 757cc838b17a.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #include "front/array_stack.h"
@@ -58,7 +58,7 @@ _Static_assert(offsetof(struct heap, end) == (1 + CLASS_COUNT) * sizeof(void **)
 _Static_assert(offsetof(struct heap, span) == 2 * (1 + CLASS_COUNT) * sizeof(void **), "... the span's start ...");
 _Static_assert(offsetof(struct heap, span_bytes) == offsetof(struct heap, span) + sizeof(void *), "... and bytes");
 
-const char hs_design[] = "default 62bdedf87d88";
+const char hs_design[] = "default 757cc838b17a";
 
 const struct class_plan hs_class[CLASS_COUNT] = {
     /* 16: requests of 0 to 16 bytes; 4096 blocks a slab, 0 bytes over */
@@ -137,169 +137,169 @@ const struct class_plan hs_class[CLASS_COUNT] = {
     [CLASS_320] = {
         .usable = 320, .stride = 320, .first = 0, .blocks = 204, .reciprocal = 13743895348,
         .capacity = 128, .list_capacity = 0, .refill = 12, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_320, .stack = 128, .transfer = 6, .transfer_slot = 6144, .drain = stack_drain,
+        .slot = SLOT_320, .stack = 128, .transfer = 8, .transfer_slot = 6144, .drain = stack_drain,
     },
     /* 384: requests of 321 to 384 bytes; 170 blocks a slab, 256 bytes over */
     [CLASS_384] = {
         .usable = 384, .stride = 384, .first = 0, .blocks = 170, .reciprocal = 11453246123,
         .capacity = 128, .list_capacity = 0, .refill = 10, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_384, .stack = 128, .transfer = 5, .transfer_slot = 6528, .drain = stack_drain,
+        .slot = SLOT_384, .stack = 128, .transfer = 8, .transfer_slot = 6656, .drain = stack_drain,
     },
     /* 448: requests of 385 to 448 bytes; 146 blocks a slab, 128 bytes over */
     [CLASS_448] = {
         .usable = 448, .stride = 448, .first = 0, .blocks = 146, .reciprocal = 9817068106,
         .capacity = 128, .list_capacity = 0, .refill = 9, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_448, .stack = 128, .transfer = 4, .transfer_slot = 6848, .drain = stack_drain,
+        .slot = SLOT_448, .stack = 128, .transfer = 8, .transfer_slot = 7168, .drain = stack_drain,
     },
     /* 512: requests of 449 to 512 bytes; 128 blocks a slab, 0 bytes over */
     [CLASS_512] = {
         .usable = 512, .stride = 512, .first = 0, .blocks = 128, .reciprocal = 8589934593,
         .capacity = 128, .list_capacity = 0, .refill = 8, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_512, .stack = 128, .transfer = 4, .transfer_slot = 7104, .drain = stack_drain,
+        .slot = SLOT_512, .stack = 128, .transfer = 8, .transfer_slot = 7680, .drain = stack_drain,
     },
     /* 640: requests of 513 to 640 bytes; 102 blocks a slab, 256 bytes over */
     [CLASS_640] = {
         .usable = 640, .stride = 640, .first = 0, .blocks = 102, .reciprocal = 6871947674,
         .capacity = 128, .list_capacity = 0, .refill = 6, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_640, .stack = 128, .transfer = 3, .transfer_slot = 7360, .drain = stack_drain,
+        .slot = SLOT_640, .stack = 128, .transfer = 8, .transfer_slot = 8192, .drain = stack_drain,
     },
     /* 768: requests of 641 to 768 bytes; 85 blocks a slab, 256 bytes over */
     [CLASS_768] = {
         .usable = 768, .stride = 768, .first = 0, .blocks = 85, .reciprocal = 5726623062,
         .capacity = 128, .list_capacity = 0, .refill = 5, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_768, .stack = 128, .transfer = 2, .transfer_slot = 7552, .drain = stack_drain,
+        .slot = SLOT_768, .stack = 128, .transfer = 8, .transfer_slot = 8704, .drain = stack_drain,
     },
     /* 896: requests of 769 to 896 bytes; 73 blocks a slab, 128 bytes over */
     [CLASS_896] = {
         .usable = 896, .stride = 896, .first = 0, .blocks = 73, .reciprocal = 4908534053,
         .capacity = 128, .list_capacity = 0, .refill = 4, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_896, .stack = 128, .transfer = 2, .transfer_slot = 7680, .drain = stack_drain,
+        .slot = SLOT_896, .stack = 128, .transfer = 8, .transfer_slot = 9216, .drain = stack_drain,
     },
     /* 1024: requests of 897 to 1024 bytes; 64 blocks a slab, 0 bytes over */
     [CLASS_1024] = {
         .usable = 1024, .stride = 1024, .first = 0, .blocks = 64, .reciprocal = 4294967297,
         .capacity = 128, .list_capacity = 0, .refill = 4, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_1024, .stack = 128, .transfer = 2, .transfer_slot = 7808, .drain = stack_drain,
+        .slot = SLOT_1024, .stack = 128, .transfer = 8, .transfer_slot = 9728, .drain = stack_drain,
     },
     /* 1280: requests of 1025 to 1280 bytes; 51 blocks a slab, 256 bytes over */
     [CLASS_1280] = {
         .usable = 1280, .stride = 1280, .first = 0, .blocks = 51, .reciprocal = 3435973837,
         .capacity = 128, .list_capacity = 0, .refill = 3, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_1280, .stack = 128, .transfer = 1, .transfer_slot = 7936, .drain = stack_drain,
+        .slot = SLOT_1280, .stack = 128, .transfer = 8, .transfer_slot = 10240, .drain = stack_drain,
     },
     /* 1536: requests of 1281 to 1536 bytes; 42 blocks a slab, 1024 bytes over */
     [CLASS_1536] = {
         .usable = 1536, .stride = 1536, .first = 0, .blocks = 42, .reciprocal = 2863311531,
         .capacity = 128, .list_capacity = 0, .refill = 2, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_1536, .stack = 128, .transfer = 1, .transfer_slot = 8000, .drain = stack_drain,
+        .slot = SLOT_1536, .stack = 128, .transfer = 8, .transfer_slot = 10752, .drain = stack_drain,
     },
     /* 1792: requests of 1537 to 1792 bytes; 36 blocks a slab, 1024 bytes over */
     [CLASS_1792] = {
         .usable = 1792, .stride = 1792, .first = 0, .blocks = 36, .reciprocal = 2454267027,
         .capacity = 128, .list_capacity = 0, .refill = 2, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_1792, .stack = 128, .transfer = 1, .transfer_slot = 8064, .drain = stack_drain,
+        .slot = SLOT_1792, .stack = 128, .transfer = 8, .transfer_slot = 11264, .drain = stack_drain,
     },
     /* 2048: requests of 1793 to 2048 bytes; 32 blocks a slab, 0 bytes over */
     [CLASS_2048] = {
         .usable = 2048, .stride = 2048, .first = 0, .blocks = 32, .reciprocal = 2147483649,
         .capacity = 128, .list_capacity = 0, .refill = 2, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_2048, .stack = 128, .transfer = 1, .transfer_slot = 8128, .drain = stack_drain,
+        .slot = SLOT_2048, .stack = 128, .transfer = 8, .transfer_slot = 11776, .drain = stack_drain,
     },
     /* 2560: requests of 2049 to 2560 bytes; 25 blocks a slab, 1536 bytes over */
     [CLASS_2560] = {
         .usable = 2560, .stride = 2560, .first = 0, .blocks = 25, .reciprocal = 1717986919,
         .capacity = 102, .list_capacity = 0, .refill = 1, .flush = 51, .spill = 0, .promote = 0,
-        .slot = SLOT_2560, .stack = 102, .transfer = 1, .transfer_slot = 8192, .drain = stack_drain,
+        .slot = SLOT_2560, .stack = 102, .transfer = 8, .transfer_slot = 12288, .drain = stack_drain,
     },
     /* 3072: requests of 2561 to 3072 bytes; 21 blocks a slab, 1024 bytes over */
     [CLASS_3072] = {
         .usable = 3072, .stride = 3072, .first = 0, .blocks = 21, .reciprocal = 1431655766,
         .capacity = 85, .list_capacity = 0, .refill = 1, .flush = 42, .spill = 0, .promote = 0,
-        .slot = SLOT_3072, .stack = 85, .transfer = 1, .transfer_slot = 8243, .drain = stack_drain,
+        .slot = SLOT_3072, .stack = 85, .transfer = 8, .transfer_slot = 12696, .drain = stack_drain,
     },
     /* 3584: requests of 3073 to 3584 bytes; 18 blocks a slab, 1024 bytes over */
     [CLASS_3584] = {
         .usable = 3584, .stride = 3584, .first = 0, .blocks = 18, .reciprocal = 1227133514,
         .capacity = 73, .list_capacity = 0, .refill = 1, .flush = 36, .spill = 0, .promote = 0,
-        .slot = SLOT_3584, .stack = 73, .transfer = 1, .transfer_slot = 8285, .drain = stack_drain,
+        .slot = SLOT_3584, .stack = 73, .transfer = 8, .transfer_slot = 13032, .drain = stack_drain,
     },
     /* 4096: requests of 3585 to 4096 bytes; 16 blocks a slab, 0 bytes over */
     [CLASS_4096] = {
         .usable = 4096, .stride = 4096, .first = 0, .blocks = 16, .reciprocal = 1073741825,
         .capacity = 64, .list_capacity = 0, .refill = 1, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_4096, .stack = 64, .transfer = 1, .transfer_slot = 8321, .drain = stack_drain,
+        .slot = SLOT_4096, .stack = 64, .transfer = 8, .transfer_slot = 13320, .drain = stack_drain,
     },
     /* 5120: requests of 4097 to 5120 bytes; 12 blocks a slab, 4096 bytes over */
     [CLASS_5120] = {
         .usable = 5120, .stride = 5120, .first = 0, .blocks = 12, .reciprocal = 858993460,
         .capacity = 51, .list_capacity = 0, .refill = 1, .flush = 25, .spill = 0, .promote = 0,
-        .slot = SLOT_5120, .stack = 51, .transfer = 1, .transfer_slot = 8353, .drain = stack_drain,
+        .slot = SLOT_5120, .stack = 51, .transfer = 8, .transfer_slot = 13576, .drain = stack_drain,
     },
     /* 6144: requests of 5121 to 6144 bytes; 10 blocks a slab, 4096 bytes over */
     [CLASS_6144] = {
         .usable = 6144, .stride = 6144, .first = 0, .blocks = 10, .reciprocal = 715827883,
         .capacity = 42, .list_capacity = 0, .refill = 1, .flush = 21, .spill = 0, .promote = 0,
-        .slot = SLOT_6144, .stack = 42, .transfer = 1, .transfer_slot = 8378, .drain = stack_drain,
+        .slot = SLOT_6144, .stack = 42, .transfer = 8, .transfer_slot = 13776, .drain = stack_drain,
     },
     /* 7168: requests of 6145 to 7168 bytes; 9 blocks a slab, 1024 bytes over */
     [CLASS_7168] = {
         .usable = 7168, .stride = 7168, .first = 0, .blocks = 9, .reciprocal = 613566757,
         .capacity = 36, .list_capacity = 0, .refill = 1, .flush = 18, .spill = 0, .promote = 0,
-        .slot = SLOT_7168, .stack = 36, .transfer = 1, .transfer_slot = 8399, .drain = stack_drain,
+        .slot = SLOT_7168, .stack = 36, .transfer = 8, .transfer_slot = 13944, .drain = stack_drain,
     },
     /* 8192: requests of 7169 to 8192 bytes; 8 blocks a slab, 0 bytes over */
     [CLASS_8192] = {
         .usable = 8192, .stride = 8192, .first = 0, .blocks = 8, .reciprocal = 536870913,
         .capacity = 32, .list_capacity = 0, .refill = 1, .flush = 16, .spill = 0, .promote = 0,
-        .slot = SLOT_8192, .stack = 32, .transfer = 1, .transfer_slot = 8417, .drain = stack_drain,
+        .slot = SLOT_8192, .stack = 32, .transfer = 8, .transfer_slot = 14088, .drain = stack_drain,
     },
     /* 10240: requests of 8193 to 10240 bytes; 6 blocks a slab, 4096 bytes over */
     [CLASS_10240] = {
         .usable = 10240, .stride = 10240, .first = 0, .blocks = 6, .reciprocal = 429496730,
         .capacity = 25, .list_capacity = 0, .refill = 1, .flush = 12, .spill = 0, .promote = 0,
-        .slot = SLOT_10240, .stack = 25, .transfer = 1, .transfer_slot = 8433, .drain = stack_drain,
+        .slot = SLOT_10240, .stack = 25, .transfer = 8, .transfer_slot = 14216, .drain = stack_drain,
     },
     /* 12288: requests of 10241 to 12288 bytes; 5 blocks a slab, 4096 bytes over */
     [CLASS_12288] = {
         .usable = 12288, .stride = 12288, .first = 0, .blocks = 5, .reciprocal = 357913942,
         .capacity = 21, .list_capacity = 0, .refill = 1, .flush = 10, .spill = 0, .promote = 0,
-        .slot = SLOT_12288, .stack = 21, .transfer = 1, .transfer_slot = 8445, .drain = stack_drain,
+        .slot = SLOT_12288, .stack = 21, .transfer = 8, .transfer_slot = 14312, .drain = stack_drain,
     },
     /* 14336: requests of 12289 to 14336 bytes; 4 blocks a slab, 8192 bytes over */
     [CLASS_14336] = {
         .usable = 14336, .stride = 14336, .first = 0, .blocks = 4, .reciprocal = 306783379,
         .capacity = 18, .list_capacity = 0, .refill = 1, .flush = 9, .spill = 0, .promote = 0,
-        .slot = SLOT_14336, .stack = 18, .transfer = 1, .transfer_slot = 8455, .drain = stack_drain,
+        .slot = SLOT_14336, .stack = 18, .transfer = 8, .transfer_slot = 14392, .drain = stack_drain,
     },
     /* 16384: requests of 14337 to 16384 bytes; 4 blocks a slab, 0 bytes over */
     [CLASS_16384] = {
         .usable = 16384, .stride = 16384, .first = 0, .blocks = 4, .reciprocal = 268435457,
         .capacity = 16, .list_capacity = 0, .refill = 1, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_16384, .stack = 16, .transfer = 1, .transfer_slot = 8464, .drain = stack_drain,
+        .slot = SLOT_16384, .stack = 16, .transfer = 8, .transfer_slot = 14464, .drain = stack_drain,
     },
     /* 20480: requests of 16385 to 20480 bytes; 3 blocks a slab, 4096 bytes over */
     [CLASS_20480] = {
         .usable = 20480, .stride = 20480, .first = 0, .blocks = 3, .reciprocal = 214748365,
         .capacity = 12, .list_capacity = 0, .refill = 1, .flush = 6, .spill = 0, .promote = 0,
-        .slot = SLOT_20480, .stack = 12, .transfer = 1, .transfer_slot = 8472, .drain = stack_drain,
+        .slot = SLOT_20480, .stack = 12, .transfer = 8, .transfer_slot = 14528, .drain = stack_drain,
     },
     /* 24576: requests of 20481 to 24576 bytes; 2 blocks a slab, 16384 bytes over */
     [CLASS_24576] = {
         .usable = 24576, .stride = 24576, .first = 0, .blocks = 2, .reciprocal = 178956971,
         .capacity = 10, .list_capacity = 0, .refill = 1, .flush = 5, .spill = 0, .promote = 0,
-        .slot = SLOT_24576, .stack = 10, .transfer = 1, .transfer_slot = 8478, .drain = stack_drain,
+        .slot = SLOT_24576, .stack = 10, .transfer = 8, .transfer_slot = 14576, .drain = stack_drain,
     },
     /* 28672: requests of 24577 to 28672 bytes; 2 blocks a slab, 8192 bytes over */
     [CLASS_28672] = {
         .usable = 28672, .stride = 28672, .first = 0, .blocks = 2, .reciprocal = 153391690,
         .capacity = 9, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_28672, .stack = 9, .transfer = 1, .transfer_slot = 8483, .drain = stack_drain,
+        .slot = SLOT_28672, .stack = 9, .transfer = 8, .transfer_slot = 14616, .drain = stack_drain,
     },
     /* 32768: requests of 28673 to 32768 bytes; 2 blocks a slab, 0 bytes over */
     [CLASS_32768] = {
         .usable = 32768, .stride = 32768, .first = 0, .blocks = 2, .reciprocal = 134217729,
         .capacity = 8, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_32768, .stack = 8, .transfer = 1, .transfer_slot = 8487, .drain = stack_drain,
+        .slot = SLOT_32768, .stack = 8, .transfer = 8, .transfer_slot = 14648, .drain = stack_drain,
     },
 };
 
@@ -548,7 +548,7 @@ __thread struct heap *hs_self = &hs_no_heap;
 /* hs_self for what heapsmith.h inlines, under a name that no library of another header has. In the checked build always
  * the heap of no thread: so each call comes here, is counted and is checked. */
 static __thread struct heap *inlined = &hs_no_heap;
-extern __thread struct heap *hs_heap_62bdedf87d88_afd71f __attribute__((alias("inlined"), visibility("default")));
+extern __thread struct heap *hs_heap_757cc838b17a_60150c __attribute__((alias("inlined"), visibility("default")));
 
 void hs_become(struct heap *heap)
 {

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 62bdedf87d88.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 757cc838b17a.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
@@ -38,13 +38,14 @@ enum {
 enum {
     SLAB_BUDGET_BYTES = 4194304,
     RUN_BUDGET_BYTES = 1048576,
-    MOST_BUDGET_BYTES = 67108864, /* budgets grow up to here as pages that went back are needed again */
+    MOST_BUDGET_BYTES = 268435456, /* budgets grow up to here as pages that went back are needed again */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
     THP_ASKED = 1,
     THP_SLABS_FROM_BYTES = 16777216, /* the first bytes of superslabs, on small pages */
     THP_RUNS_FROM_BYTES = 67108864, /* and of the run span */
+    THP_BLOCK_BYTES = 4096, /* superslabs for longer blocks lie on small pages */
     THP_NEVER = 0,
 };
 
@@ -72,7 +73,7 @@ enum {
 };
 
 /* Slots of the transfer cache, all classes; flushes without a refill after which it keeps none. */
-enum { TRANSFER_SLOTS = 8491, TRANSFER_IDLE = 16 };
+enum { TRANSFER_SLOTS = 14680, TRANSFER_IDLE = 16 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
 enum { SLOT_COUNT = 3716 };

@@ -45,6 +45,7 @@ enum {
     THP_ASKED = 0,
     THP_SLABS_FROM_BYTES = 0, /* the first bytes of superslabs, on small pages */
     THP_RUNS_FROM_BYTES = 0, /* and of the run span */
+    THP_BLOCK_BYTES = 2097152, /* superslabs for longer blocks lie on small pages */
     THP_NEVER = 0,
 };
 

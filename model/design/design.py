@@ -152,6 +152,9 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Unmapping | None, _doc("superslabs without a block in use are unmapped: less memory, more system calls")
     ] = None
     growth: Annotated[Growth | None, _doc("superslabs that become usable together: fewer system calls")] = None
+    thp_block_bytes: Annotated[
+        int | None, _doc("thp grown: superslabs for longer blocks keep small pages: 0 to 2097152; by default none do")
+    ] = None
     populate: Annotated[
         Populate | None, _doc("pages that become resident together: less time per page, more pages")
     ] = None
@@ -309,12 +312,13 @@ def _why_not_geometry(design: Design) -> str | None:
     steps = {
         "thp_slabs_from_bytes": (HUGE_PAGE, 1 << 40),
         "thp_runs_from_bytes": (HUGE_PAGE, 1 << 40),
+        "thp_block_bytes": (1, HUGE_PAGE),
         "transfer_bytes": (1, 1 << 30),
         "run_cache_bytes": (PAGE, 1 << 30),
     }
     for field, (step, most) in steps.items():
         value = getattr(design, field)
-        if value % step or not 0 <= value <= most:
+        if value is not None and (value % step or not 0 <= value <= most):
             first = f"a multiple of {step}, from 0" if step > 1 else "0"
             return f"{field}: {value}; expected {first} to {most}"
     return None

@@ -5,7 +5,7 @@ from bisect import bisect_left
 import msgspec
 
 from heapsmith.model import constants, policy
-from heapsmith.model.constants import PAGE, first_bytes
+from heapsmith.model.constants import HUGE_PAGE, PAGE, first_bytes
 from heapsmith.model.design.choices import derive_front
 from heapsmith.model.design.design import Design, header_bytes, stated, tail_bytes
 from heapsmith.model.memory.layout import VACANCY_BYTES, WORD, Layout, layout_of
@@ -111,6 +111,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     thp_asked: int
     thp_slabs_from_bytes: int
     thp_runs_from_bytes: int
+    thp_block_bytes: int
     thp_never: int
     guard_bytes: int
     quarantine_slots: int
@@ -254,6 +255,7 @@ def _options(design: Design) -> dict[str, int]:
         "thp_asked": int(design.thp in ("always", "grown")),
         "thp_slabs_from_bytes": NEVER if has_guards else grown * design.thp_slabs_from_bytes,
         "thp_runs_from_bytes": grown * design.thp_runs_from_bytes,
+        "thp_block_bytes": HUGE_PAGE if design.thp_block_bytes is None or not grown else design.thp_block_bytes,
         "thp_never": int(design.thp == "never"),
     }
 

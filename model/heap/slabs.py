@@ -162,6 +162,7 @@ def map_superslab(state: State, pool: int, cls: int) -> bool:
         if place < 0:
             return False
         is_huge = state.thp_asked == 1 and state.superslabs * superslab_bytes >= state.thp_slabs_from_bytes
+        is_huge = is_huge and int(state.classes[cls]["stride"]) <= state.thp_block_bytes
         state.stores[pool]["next_huge"] = is_huge
         state.superslabs += 1
         state.classes[place // state.region_slabs]["mapped"] += 1

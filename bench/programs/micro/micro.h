@@ -80,7 +80,14 @@ static inline void touch(void *block, size_t bytes, uint32_t value)
     ((char *)block)[bytes - 1] = (char)value;
 }
 
-/* What touch() wrote to the first word. */
+/* Write the first word and the last byte alone. bytes >= 8. */
+static inline void touch_ends(void *block, size_t bytes, uint32_t value)
+{
+    *(uint32_t *)block = value;
+    ((char *)block)[bytes - 1] = (char)value;
+}
+
+/* What touch() or touch_ends() wrote to the first word. */
 static inline uint32_t look(const void *block)
 {
     return *(const uint32_t *)block;
