@@ -22,9 +22,10 @@ to the first design. *Predicted* is the model's figure, from a recording of the 
 loops with another seed, of real programs that which is replayed. *Measured* is the median over the
 rounds with the interval that holds it in 95 % of resamplings. Each round has another layout of each
 library: the same code, behind paddings of another length. So a difference that hangs on the address
-of a loop or a variable decides nothing. A claim *holds here* if the interval lies on its side of 1. If the interval holds 1 the row is *undecided*, but within 1 % of 1 on both
-sides there is *no difference*. *Sign* says of decided rows whether the prediction lay on the same
-side of 1. A prediction within 1 % of 1 has no sign: it is right if the interval comes as near.
+of a loop or a variable decides nothing. A claim *holds here* if the interval lies on its side of 1.
+If the interval holds 1 the row is *undecided*, but within 1 % of 1 on both sides there is *no
+difference*. *Sign* says of decided rows whether the prediction lay on the same side of 1. A
+prediction within 1 % of 1 has no sign: it is right if the interval comes as near.
 """
 
 TITLE = re.compile(r"^\*\*(\w+)\*\*:", re.MULTILINE)

@@ -21,9 +21,21 @@ from heapsmith.model.heap.lines import aligned_lines
 from heapsmith.model.heap.prewarm import started_heap
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
+from heapsmith.model.memory.branches import FREE_PAGED
 from heapsmith.model.memory.layout import block_at, class_at
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import CACHES, NONE, SINK, acts, resident_bytes, room_for, tick, touch, touch_bytes
+from heapsmith.model.memory.touches import (
+    CACHES,
+    NONE,
+    SINK,
+    acts,
+    branch,
+    resident_bytes,
+    room_for,
+    tick,
+    touch,
+    touch_bytes,
+)
 from heapsmith.model.policy.classifier import class_lines
 from heapsmith.model.policy.front.common import NO_BLOCK
 from heapsmith.model.policy.hardening.lines import born_lines, dies_lines, live_lines
@@ -96,6 +108,8 @@ def free(state: State, thread: int, block: int, asked: int) -> None:
     heap = int(state.threads[thread])
     if SINK != NONE:
         state.probes += state.free_probes == 1 and block >= 0
+    if state.free_paged == 1 and block >= 0:
+        branch(state.listener, FREE_PAGED, int(place_of(state, block) & (PAGE - 1) == 0))
     if block >= RUN_CODE:
         free_large(state, heap, block, asked)
     elif block >= 0:

@@ -3,7 +3,8 @@
 On the hit path, only the branches that depend on the trace can often be mispredicted: the test
 whether the row of the class serves the call (in designs that go by rows), the jump to the functions
 of the class (for calls that no row served), the test whether the class's own front has a block, and
-the test whether it flushes. Drains of remote lists count as the same flush test. A program that
+the test whether it flushes. Drains of remote lists count as the same flush test. In designs that
+trust each free, the branch that asks whether the block begins a page is one too. A program that
 writes all lines of a block ends its loop after as many lines as the block has. A processor that
 followed the jump to the class has the class in its history, and guesses the end of the loop better.
 
@@ -21,9 +22,13 @@ from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.memory.directory import slot_of
 from heapsmith.model.memory.words import BRANCH_OFFSET, MISPREDICTED, MISPREDICTED_LOOPS, ROW
 
-BRANCHES = 7
-CLASS_OF_ALLOC, CLASS_OF_FREE, ALLOC_SERVED, FREE_SERVED, ALLOC_BY_ROW, FREE_BY_ROW, LOOP_END = range(BRANCHES)
-"""The branches; a target is a class, 1 if the row or the front needs no store, else 0, or lines."""
+BRANCHES = 8
+CLASS_OF_ALLOC, CLASS_OF_FREE, ALLOC_SERVED, FREE_SERVED, ALLOC_BY_ROW, FREE_BY_ROW, LOOP_END, FREE_PAGED = range(
+    BRANCHES
+)
+"""The branches; a target is a class, 1 if the row or the front needs no store, else 0, lines, or 1 if
+the block begins a page, else 0.
+"""
 
 DEPTH = 3
 NUMBER_BITS = 3

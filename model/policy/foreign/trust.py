@@ -10,6 +10,15 @@ TRUSTS = True
 WITH = ("leak",)
 CODE = Question(NOTHING, ("== 0",), ("foreign_free_paged",))
 """Branch, as in a comparison with the span's end: does the block begin a page?"""
+NUMBERS = ("free_paged",)
+"""free_paged: 1, each free asks this branch, whose outcome is the block's address
+(model/memory/branches.py).
+"""
+
+
+def numbers(design: Any) -> dict[str, int]:
+    """Return that each free asks."""
+    return {"free_paged": 1}
 
 
 def why_not_with(design: Any) -> str | None:
