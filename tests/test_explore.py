@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from traces import random_trace
 
+from heapsmith.bench.gates.default import Candidate, General, least_worst, regrets
 from heapsmith.bench.gates.search import compare
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.memory.hardware import load_hardware
@@ -87,6 +88,28 @@ def test_the_search_is_better_than_as_many_random_designs(bench: Bench) -> None:
     other = explorer_of(bench)
     points = [one.ratios for one in other.price([drawn(BASE, draw, huge_pages=False) for _ in range(16)], "random")]
     assert explorer.volume() > 1.5 * hypervolume(np.array(points), explorer.reference)
+
+
+def test_a_default_keeps_general_classes() -> None:
+    general = General(BASE)
+    made = [general.shaped(BASE, *shape) for shape in general.shapes()]
+    assert len({one.slab_bytes for one in made if one}) > 3
+    for one in made:
+        assert one is not None
+        assert one.sizes == BASE.sizes[: len(one.sizes)]
+        assert not one.class_front
+
+
+def test_the_least_worst_regret_is_that_of_the_worst_trace() -> None:
+    """The last gains nearly most on both traces, but takes more bytes than it may."""
+    helped = load("background")
+    rows = [(BASE, 1.0, 1.0, 1.0), (BASE, 0.5, 1.0, 1.0), (BASE, 0.7, 0.8, 1.0), (BASE, 0.5, 0.8, 1.02)]
+    every = [Candidate(one, np.array([[a, p, 1, 1], [b, p, 1, 1]])) for one, a, b, p in rows]
+    assert regrets(every).argmin(axis=0).tolist() == [1, 2]
+    assert least_worst(every, never_worse=False) == 3
+    assert least_worst(every, never_worse=True) == 1
+    best = Candidate(helped, np.full((2, 4), 0.1))
+    assert least_worst([*every, best], never_worse=False) != len(every)
 
 
 @pytest.mark.big

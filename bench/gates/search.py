@@ -33,6 +33,9 @@ PART = 50
 SHARE = 0.98
 """The share of the others' volume that its front must reach."""
 
+STORED = 100
+"""The others are simulated and stored this many at a time, so that a check that was cut off goes on."""
+
 
 class Compared(NamedTuple):
     """Volumes on a trace, and the simulations behind them; glances: the search's, without caches."""
@@ -55,7 +58,7 @@ def compare(trace: Path, count: int, seed: int) -> Compared:
     base = msgspec.structs.replace(load("default"), name="gate")
     bench = Bench([Source(trace)], load_hardware())
     exact = Exact(bench.sources, base, MOST_CLASSES, 1.0)
-    evaluator = Evaluator(bench, base, resume=False)
+    evaluator = Evaluator(bench, base, resume=True)
     with evaluator.workers:
         draw = random.Random(seed)
         points = _points(evaluator, [base, *(drawn(base, draw, huge_pages=False) for _ in range(count))])
@@ -80,7 +83,10 @@ def compare(trace: Path, count: int, seed: int) -> Compared:
 def _points(evaluator: Evaluator, designs: Sequence[Design]) -> dict[str, tuple[Design, Floats]]:
     """Return the designs with their ratios to the first, by hash."""
     every = {design.hash(): design for design in designs}
-    found = evaluator.priced(list(every.values()), "simulating")
+    designs, found = list(every.values()), []
+    for first in range(0, len(designs), STORED):
+        found += evaluator.priced(designs[first : first + STORED], "simulating")
+        evaluator.write()
     return {
         name: (design, evaluator.ratios(outcomes, found[0]))
         for (name, design), outcomes in zip(every.items(), found, strict=True)
