@@ -334,10 +334,10 @@ MUTANTS = [
         "queue",
         "list_1x2",
         QUEUE,
-        "    __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n    queue->taken_last ="
+        "        __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n        *newest ="
         " __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);\n",
-        "    queue->taken_last = __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);\n"
-        "    __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n",
+        "        *newest = __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);\n"
+        "        __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n",
         "a block is lost",
     ),
     Mutant(
@@ -349,8 +349,8 @@ MUTANTS = [
         "__atomic_store_n(&queue_of(owner)->last, newest, __ATOMIC_RELEASE);",
         "a block is lost",
     ),
-    Mutant("queue", "list_2x1", QUEUE, "        if (more && next == NULL)\n            break;\n", "", "memory that"),
-    Mutant("queue", "list_twice", QUEUE, "    if (queue->taken != NULL)\n        return true;\n", "", "a block"),
+    Mutant("queue", "list_2x1", QUEUE, "if (more && next == NULL) {", "if (false) {", "memory that"),
+    Mutant("queue", "list_twice", QUEUE, "oldest = queue->taken;", "oldest = NULL;", "blocks come out of order"),
     Mutant("pool", "swap_2", SWAPS, "(word >> TAG_SHIFT) + 1, below", "word >> TAG_SHIFT, below", LOST),
     Mutant("pool", "swap_2", SWAPS, "with = pool_word(word >> TAG_SHIFT, first);", "with = pool_word(0, first);", LOST),
     Mutant("pool", "swap_push", SWAPS, "with, false, __ATOMIC_RELEASE", "with, false, 0", RACE),

@@ -51,37 +51,44 @@ void remote_free(struct heap *owner, unsigned class, void *block)
         link_store(before, newest);
 }
 
-/* A chain for the owner, if there is none yet and blocks have come: is there one now? */
-static bool take_chain(struct heap *heap)
+/* The oldest block of a chain for the owner, and its newest; NULL if there is none. */
+static struct block *take_chain(struct heap *heap, struct block **newest)
 {
     struct queue *queue = queue_of(heap);
-    if (queue->taken != NULL)
-        return true;
-    struct block *oldest = __atomic_load_n(&heap->remote, __ATOMIC_RELAXED);
-    if (oldest == NULL)
-        return false;
-    __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);
-    queue->taken_last = __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);
-    queue->taken = oldest;
-    return true;
+    struct block *oldest = queue->taken;
+    if (oldest != NULL) {
+        *newest = queue->taken_last;
+        queue->taken = NULL;
+        return oldest;
+    }
+    oldest = __atomic_load_n(&heap->remote, __ATOMIC_RELAXED);
+    if (oldest != NULL) {
+        __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);
+        *newest = __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);
+    }
+    return oldest;
 }
 
+/* The words of the queue lie on the line that producers exchange. So a drain writes none of them while it frees blocks. */
 bool remote_drain(struct heap *heap)
 {
-    if (!take_chain(heap))
+    struct block *newest;
+    struct block *block = take_chain(heap, &newest);
+    if (block == NULL)
         return false;
-    struct queue *queue = queue_of(heap);
     drain_begins(heap);
     for (bool more = true; more;) {
-        struct block *block = queue->taken;
-        more = block != queue->taken_last;
+        more = block != newest;
         struct block *next = more ? link_load(block) : NULL;
-        if (more && next == NULL)
+        if (more && next == NULL) {
+            queue_of(heap)->taken = block;
+            queue_of(heap)->taken_last = newest;
             break;
+        }
         if (ZERO_FREED)
             block->link = 0;
-        queue->taken = next;
         free_drained(heap, block);
+        block = next;
     }
     drain_ends(heap);
     return true;

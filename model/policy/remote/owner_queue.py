@@ -15,7 +15,7 @@ IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
 NUMBERS = ("drain_interval", "remote_words")
-"""remote_words: both ends of the chain that the owner has taken, and the newest block."""
+"""remote_words: both ends of a chain of which the owner has taken a part, and the newest block."""
 TAKEN, LAST = -3 * WORD, -WORD
 """Where these words lie, from the head."""
 
@@ -76,10 +76,9 @@ def leave_lines(state: State, block: int, is_linked: bool) -> None:
 
 @kernel
 def look_lines(state: State, heap: int) -> None:
-    """Touch the chain's words and the head, and the end if there are blocks."""
+    """Touch the oldest block of a chain and the head, and the end if there are blocks."""
     at = heap_at(state, heap) + state.heap_remote
     touch(state.listener, at + TAKEN, 0)
     touch(state.listener, at, 0)
     if state.heaps[heap]["remote"] >= 0:
         touch(state.listener, at + LAST, 1)
-        touch(state.listener, at + TAKEN + WORD, 1)
