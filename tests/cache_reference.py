@@ -151,7 +151,7 @@ class Reference:
             self.count["l1_misses"] += 1
             if len(core.caches) == 1 or not core.caches[1].use(line):
                 self.count["l2_misses"] += 1
-                self.fetch(line)
+                self.fetch(line, write)
         if write and line not in core.modified:
             core.modified.add(line)
             for other in self.cores:
@@ -160,11 +160,12 @@ class Reference:
                     for cache in other.caches:
                         cache.drop(line)
 
-    def fetch(self, line: int) -> None:
+    def fetch(self, line: int, write: int) -> None:
         owners = [other for other in self.cores if other is not self.core and other.is_modified(line)]
         found = self.llc.use(line)
         if owners:
             self.count["transfers"] += 1
+            self.count["awaited"] += 1 - write  # all lines are those of blocks
             owners[0].modified.discard(line)
         elif not found:
             self.count["llc_misses"] += 1

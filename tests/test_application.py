@@ -28,16 +28,17 @@ def simulator_of(plan: Plan, application: Application) -> tuple[Simulator, Liste
     return Simulator(plan, compiled=False, listener=listener, application=application), listener
 
 
+def counted(plan: Plan, application: Application) -> Touches:
+    """The birth of a block of ten lines and its death."""
+    simulator, listener = simulator_of(plan, application)
+    simulator.step(Op.MALLOC, 0, 0, 10 * LINE)
+    simulator.step(Op.FREE, 0, 0)
+    return listener.counts()
+
+
 def accesses(plan: Plan, application: Application) -> int:
-    """Of the birth of a block of ten lines and its death, less what the heap itself touches."""
-
-    def counted(program: Application) -> Touches:
-        simulator, listener = simulator_of(plan, program)
-        simulator.step(Op.MALLOC, 0, 0, 10 * LINE)
-        simulator.step(Op.FREE, 0, 0)
-        return listener.counts()
-
-    return counted(application).accesses - counted(Application("none", "none")).accesses
+    """Of a block's life, less what the heap itself touches."""
+    return counted(plan, application).accesses - counted(plan, Application("none", "none")).accesses
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,13 @@ def accesses(plan: Plan, application: Application) -> int:
 )
 def test_what_is_touched_of_a_block(plan: Plan, births: str, deaths: str, expected: int) -> None:
     assert accesses(plan, msgspec.convert({"births": births, "deaths": deaths}, Application)) == expected
+
+
+def test_the_table_of_a_replay_was_resident_before(plan: Plan) -> None:
+    without, touched = (counted(plan, Application("none", "none", table=table)) for table in (False, True))
+    assert touched.accesses == without.accesses + 4
+    assert touched.llc_misses == without.llc_misses + 1
+    assert (touched.resident_bytes, touched.faults_4k) == (without.resident_bytes, without.faults_4k)
 
 
 def test_pages_of_a_mapping_go_when_it_shrinks_and_when_it_ends(plan: Plan) -> None:

@@ -1,5 +1,6 @@
 """Caches, TLBs, branches: every counter is that of a simulation by lists; plain, compiled, as cachegrind counts."""
 
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -11,8 +12,11 @@ from hypothesis import strategies as st
 
 from heapsmith.model.compile.kernel import Ints, compiled, kernel, specialised
 from heapsmith.model.memory.hardware import Hardware, Level, Tlb, TlbLevel
+from heapsmith.model.memory.layout import COUNTS as COUNTS_AT
+from heapsmith.model.memory.layout import HEAPS, LARGE_LOCK, POOL_LOCK, SLABS, SPAN, TRANSFERRED
 from heapsmith.model.memory.listener import COUNTS, Listener
-from heapsmith.model.memory.touches import CACHES, acts, branch, gone, on_huge, tick, touch, touch_bytes
+from heapsmith.model.memory.paths import COLD, FLUSH, REFILL
+from heapsmith.model.memory.touches import CACHES, acts, branch, gone, on_huge, takes, tick, touch, touch_bytes
 
 TINY = Hardware(
     "tiny",
@@ -60,6 +64,8 @@ PLAIN = [specialised(play, SINK=CACHES, WIDE=wide) for wide in (0, 1)]
 PLAIN_ACTS = specialised(acts, SINK=CACHES)
 PLAIN_TOUCH = specialised(touch, SINK=CACHES)
 PLAIN_BYTES = specialised(touch_bytes, SINK=CACHES)
+PLAIN_TAKES = specialised(takes, SINK=CACHES)
+PLAIN_TICK = specialised(tick, SINK=CACHES)
 
 
 def columns(events: list[tuple[str, int, int, int, int]]) -> list[Ints]:
@@ -191,6 +197,38 @@ def test_a_written_line_moves_between_cores() -> None:
     counts = listener.counts()
     # Thread 1 reads what 0 wrote; 0 still has it; 1 takes it from 0 to write it; 0 reads it, then 2: no longer M.
     assert (counts.l1_misses, counts.transfers, counts.llc_misses) == (4, 2, 1)
+
+
+def test_links_locks_and_records_of_another_core_are_awaited() -> None:
+    """And neither written blocks nor arrays and counters are."""
+    listener = Listener(TINY)
+    listener.make_room(0, 2)
+    awaited = []
+    for address, write in product((SPAN, HEAPS, SLABS, TRANSFERRED, COUNTS_AT, POOL_LOCK, LARGE_LOCK), (0, 1)):
+        before = listener.counts().awaited
+        for thread, writes in ((0, 1), (1, write)):
+            PLAIN_ACTS(listener.array, thread)
+            PLAIN_TOUCH(listener.array, address + 64 * write, writes)
+        awaited.append(listener.counts().awaited - before)
+    assert listener.counts().transfers == len(awaited)
+    assert awaited == [1, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def test_a_path_is_cold_at_first_and_after_many_events_without_it() -> None:
+    """On each core, and each path apart."""
+    listener = Listener(TINY)
+    listener.make_room(0, 2)
+    cold = []
+    for thread, path, events in (
+        *((0, FLUSH, 0), (0, FLUSH, COLD - 1), (0, FLUSH, COLD), (0, REFILL, 0), (0, FLUSH, 0)),
+        *((1, FLUSH, 0), (1, FLUSH, 1), (0, FLUSH, COLD), (1, REFILL, 0)),
+    ):
+        for _ in range(events):
+            PLAIN_TICK(listener.array)
+        PLAIN_ACTS(listener.array, thread)
+        PLAIN_TAKES(listener.array, path)
+        cold.append(listener.counts().cold_calls)
+    assert cold == [1, 1, 2, 3, 3, 4, 4, 5, 6]
 
 
 def test_more_threads_than_room_are_noticed() -> None:

@@ -27,6 +27,11 @@ def test_every_built_in_machine_is_valid() -> None:
         assert load_hardware(name).name == name
 
 
+def test_costs_without_instruction_constants_take_those_of_the_default() -> None:
+    assert not parse_hardware(SMALLEST, "x").instructions
+    assert parse_hardware(SMALLEST + "[costs]\nhit = 1.5\n", "x").instructions == load_hardware().instructions
+
+
 def test_a_file_states_what_differs(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(SMALLEST + "[costs]\nhit = 1.5\n[fit]\nmedian_error = 0.02\n")
     hardware = load_hardware(str(tmp_path / "x.toml"))

@@ -95,7 +95,8 @@ def calibrate(
         timing = time_cells(alone, instructions, costs, folder, rounds, progress)
     timed = fit(timing.spent, [one.ns.median for one in timing.timed])
     # If a transfer cannot be measured, its cost is that of a miss in the last level.
-    costs = {**timed.costs, "miss.transfer": timed.costs.get("miss.l2", 0.0) if transfer is None else transfer}
+    streamed, followed = transfer or [timed.costs.get("miss.l2", 0.0)] * 2
+    costs = {**timed.costs, "miss.transfer": streamed, "miss.transfer.awaited": max(0.0, followed - streamed)}
     residuals = {"core_yardstick_ns": timing.yards.core, "memory_yardstick_ns": timing.yards.memory}
     for what, one in (("time", timed), ("instructions", counted)):
         if one:
@@ -136,8 +137,8 @@ def _counted(cells: Sequence[Cell], progress: Progress) -> Fit:
     return fit(runs, [count.instructions for count in counts], load_hardware().instructions)
 
 
-def transfer_ns() -> float | None:
-    """Cost of a line that another core wrote, beyond a hit in L1 (transfer.c); None if unknown."""
+def transfer_ns() -> list[float] | None:
+    """Cost of a line that another core wrote, beyond a hit in L1: of many, and through a link; None if unknown."""
     cores = {_siblings(processor): processor for processor in sorted(os.sched_getaffinity(0))}
     if len(cores) < 2:
         return None
@@ -146,7 +147,7 @@ def transfer_ns() -> float | None:
         asked = run_limited([str(tool), *map(str, list(cores.values())[:2])], TRANSFER_LIMIT_S)
     except CheckFailed:
         return None
-    return float(asked.stdout) if asked.returncode == 0 else None
+    return list(map(float, asked.stdout.split())) if asked.returncode == 0 else None
 
 
 def _siblings(processor: int) -> str:

@@ -14,6 +14,9 @@ SEED = 20
 EVENTS = 24_000
 """Approximate events of a micro-program; programs with long events have fewer in any case."""
 
+SELDOM_LIVE = 200
+"""Live blocks of the programs that seldom take slow paths."""
+
 KIB, MIB = 1 << 10, 1 << 20
 
 
@@ -219,6 +222,21 @@ def huge_rising(script: Script) -> None:
     script.churn([2 * MIB + index * 16 * KIB for index in range(60)], 0)
 
 
+def seldom(pairs: int) -> Program:
+    """A block is born and another dies after each `pairs` pairs: slow paths of small fronts are seldom taken."""
+
+    def program(script: Script) -> None:
+        for size in script.sizes(16, 256, script.events // (2 * pairs + 2)):
+            for _ in range(pairs):
+                script.allocate(size)
+                script.free()
+            script.allocate(size)
+            if len(script.live) > SELDOM_LIVE:
+                script.free(int(script.random.integers(SELDOM_LIVE)))
+
+    return program
+
+
 def cold(script: Script) -> None:
     """A working set larger than any cache."""
     script.churn(script.sizes(256, 2 * KIB, script.events), script.events // 2)
@@ -232,6 +250,8 @@ PROGRAMS: dict[str, Program] = {
     "runs": churning(33 * KIB, MIB, 40, EVENTS // 30),  # large blocks live together and die at random
     "run_pairs": churning(33 * KIB, 300 * KIB, 2, EVENTS // 15),  # large blocks that die at once
     "huge": churning(2 * MIB, 8 * MIB, 4, 60),  # mappings of their own
+    "seldom_8": seldom(8),
+    "seldom_64": seldom(64),
 }
 PROGRAMS |= {
     program.__name__: program

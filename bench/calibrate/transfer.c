@@ -1,10 +1,11 @@
 /* heapsmith-transfer A B: the cost of a line that another core wrote, beyond a hit in the own
- * first level; ns on stdout.
+ * first level: of a line among many, and of a line that the next access waits for; ns on stdout.
  *
  * Two threads on processors A and B, which must not share a core, take turns. One writes all
- * lines; the other writes each line twice, in an order that no prefetcher knows, and times both
- * passes. In the first pass every line comes from the other core, in the second none does. The
- * result is the median over the rounds. Exit 3 if a thread cannot run on its processor. */
+ * lines; the other passes over them twice, in an order that no prefetcher knows, and times both
+ * passes. In the first pass every line comes from the other core, in the second none does. In turn
+ * the passes write each line, whose places are known, and follow the links in the lines. The
+ * results are the medians over the rounds. Exit 3 if a thread cannot run on its processor. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -14,10 +15,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { LINES = 256, WORDS = 8, ROUNDS = 2001, CANNOT_RUN = 3 };
+enum { LINES = 256, WORDS = 8, PASSES = 2, ROUNDS = 2001, CANNOT_RUN = 3 };
 
 static _Alignas(64) volatile uint64_t lines[LINES][WORDS];
 static uint16_t order[LINES];
+static volatile uint64_t last; /* keeps the loads of a pass that follows links */
 static _Alignas(64) atomic_int turn; /* the thread that runs: 0 writes, 1 measures */
 
 static void pin(int processor)
@@ -44,7 +46,7 @@ static void touch_all(void)
 static void *write_in_turn(void *processor)
 {
     pin(*(int *)processor);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < PASSES * ROUNDS; round++) {
         wait_for(0);
         touch_all();
         atomic_store_explicit(&turn, 1, memory_order_release);
@@ -52,11 +54,20 @@ static void *write_in_turn(void *processor)
     return NULL;
 }
 
-static double timed_pass(void)
+/* The link of each line is its second word. */
+static void follow_all(void)
+{
+    uint64_t line = 0;
+    for (int i = 0; i < LINES; i++)
+        line = lines[line][1];
+    last = line;
+}
+
+static double timed_pass(void (*pass)(void))
 {
     struct timespec before, after;
     clock_gettime(CLOCK_MONOTONIC, &before);
-    touch_all();
+    pass();
     clock_gettime(CLOCK_MONOTONIC, &after);
     return (double)(after.tv_sec - before.tv_sec) * 1e9 + (double)(after.tv_nsec - before.tv_nsec);
 }
@@ -74,19 +85,25 @@ int main(int count, char **arguments)
     int processors[2] = {atoi(arguments[1]), atoi(arguments[2])};
     for (int i = 0; i < LINES; i++)
         order[i] = (uint16_t)(i * 97 % LINES); /* 97 is odd: every line once */
+    for (int i = 0; i < LINES; i++)
+        lines[order[i]][1] = order[(i + 1) % LINES];
     pthread_t writer;
     pin(processors[0]);
     if (pthread_create(&writer, NULL, write_in_turn, &processors[1]) != 0)
         return CANNOT_RUN;
-    static double extra[ROUNDS];
-    for (int round = 0; round < ROUNDS; round++) {
+    static double extra[PASSES][ROUNDS];
+    static void (*const passes[PASSES])(void) = {touch_all, follow_all};
+    for (int round = 0; round < PASSES * ROUNDS; round++) {
+        void (*pass)(void) = passes[round % PASSES];
         wait_for(1);
-        double first = timed_pass();
-        extra[round] = (first - timed_pass()) / LINES;
+        double first = timed_pass(pass);
+        extra[round % PASSES][round / PASSES] = (first - timed_pass(pass)) / LINES;
         atomic_store_explicit(&turn, 0, memory_order_release);
     }
     pthread_join(writer, NULL);
-    qsort(extra, ROUNDS, sizeof *extra, ascending);
-    printf("%.2f\n", extra[ROUNDS / 2] > 0 ? extra[ROUNDS / 2] : 0.0);
+    for (int i = 0; i < PASSES; i++) {
+        qsort(extra[i], ROUNDS, sizeof *extra[i], ascending);
+        printf("%.2f\n", extra[i][ROUNDS / 2] > 0 ? extra[i][ROUNDS / 2] : 0.0);
+    }
     return 0;
 }

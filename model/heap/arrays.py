@@ -49,6 +49,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["births"] = PARTS.index(application.births)
     scalars["deaths"] = PARTS.index(application.deaths)
     scalars["replays"] = application.replays
+    scalars["table"] = application.table
     for field, share in zip(TOUCHED_FROM, application.touched, strict=True):
         scalars[field] = round(share * WHOLE_SHARE)
     scalars["stride"] = 1

@@ -43,6 +43,7 @@ PATHS = (
     "page fault",
     "cache miss",
     "branch miss",
+    "cold code",
     "bytes moved",
     "thread",
     "background",

@@ -23,6 +23,7 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
 from heapsmith.model.memory.branches import FREE_PAGED
 from heapsmith.model.memory.layout import block_at, class_at
+from heapsmith.model.memory.paths import RESIZE
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import (
     CACHES,
@@ -32,6 +33,7 @@ from heapsmith.model.memory.touches import (
     branch,
     resident_bytes,
     room_for,
+    takes,
     tick,
     touch,
     touch_bytes,
@@ -282,6 +284,7 @@ def reallocate(state: State, thread: int, name: int, size: int, align: int) -> i
     """Do realloc (section 9; align: 1) with size > 0; return the handle, NO_BLOCK without room."""
     old = int(state.blocks[name]["handle"])
     asked = int(state.blocks[name]["asked"])
+    takes(state.listener, RESIZE)
     discount(state, name)
     state.asked_lines += (max(0, size - asked) + LINE - 1) // LINE
     if old >= 0 and fits_in_place(state, old, asked, size, align):
@@ -346,8 +349,10 @@ def run(state: State, start: int) -> int:
         acts(state.listener, who)
         old = NO_BLOCK
         if kind <= FREE_SIZED:
-            event_lines(state, name)
             old = int(state.blocks[name]["handle"])
+            event_lines(state, name, old == DEAD)
+            if state.table == 1:
+                were_the_programs(state)
         is_death = kind in (FREE, FREE_SIZED) or (kind == REALLOC and bytes_asked == 0)
         if is_death:
             death(state, who, name)

@@ -13,8 +13,9 @@ from heapsmith.model.heap.transfer import keep_batch, take_batch
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.branches import ALLOC_SERVED, FREE_SERVED
 from heapsmith.model.memory.layout import class_at, count_at, heap_at, slab_at
+from heapsmith.model.memory.paths import DRAIN, FLUSH, REFILL, REMOTE_FREE
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import branch, touch, touch_bytes
+from heapsmith.model.memory.touches import branch, takes, touch, touch_bytes
 from heapsmith.model.policy.classifier import class_lines
 from heapsmith.model.policy.classifier.common import header_lines
 from heapsmith.model.policy.front import (
@@ -109,6 +110,7 @@ def allocate_first(state: State, heap: int, cls: int, size: int) -> int:
 def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
     """Allocate with an empty level 0: drain, promote, or refill; NO_BLOCK: the span is full."""
     block = NO_BLOCK
+    takes(state.listener, REFILL)
     if state.owned == 1:
         look_lines(state, heap)
     if state.heaps[heap]["remote"] >= 0 or state.prewarm_end > 0:
@@ -216,6 +218,7 @@ def put_back(state: State, heap: int, block: int) -> int:
         return free_to_front(state, heap, block)
     state.classes[block & layout.CLASS_MASK]["remote"] += 1
     owner = int(state.slabs[block >> layout.SLAB_SHIFT]["owner"])
+    takes(state.listener, REMOTE_FREE)
     join_lines(state, owner, block)
     push_remote(state, owner, block)
     return 0
@@ -234,6 +237,7 @@ def free_to_front(state: State, heap: int, block: int) -> int:
         touch(state.listener, count_at(state, heap, cls) + layout.COUNT_PUSH, 1)
     if flushed == 0:
         return 0
+    takes(state.listener, FLUSH)
     if state.owned == 0:
         touch(state.listener, layout.POOL_LOCK, 1)
     if state.classes[cls]["capacity"] == 0:
@@ -284,6 +288,7 @@ def drain_remote(state: State, heap: int) -> None:
     if node < 0:
         return
     any_class(state)
+    takes(state.listener, DRAIN)
     state.heaps[heap]["remote"] = -1
     while node >= 0:
         block = int(state.nodes[node]["block"])

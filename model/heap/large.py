@@ -9,8 +9,9 @@ from heapsmith.model.heap.runs import NO_RUN, allocate_run, extend_run, free_run
 from heapsmith.model.heap.slabs import commit
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import page_at
+from heapsmith.model.memory.paths import LARGE_BIRTH, LARGE_DEATH
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import gone, on_huge, touch
+from heapsmith.model.memory.touches import gone, on_huge, takes, touch
 from heapsmith.model.policy.hardening.lines import large_tail_lines
 
 RUN_CODE = 1 << 60
@@ -123,6 +124,7 @@ def allocate_large(state: State, heap: int, size: int, align: int) -> int:
 
     A full run span makes a large request a mapping; a small request gets NO_RUN.
     """
+    takes(state.listener, LARGE_BIRTH)
     pages = pages_for(size, state.tail_bytes)
     if size > state.huge_bytes or align > PAGE:
         block = reuse_huge(state, pages) if state.huge_kept_bytes > 0 and align <= PAGE else -1
@@ -144,6 +146,7 @@ def allocate_large(state: State, heap: int, size: int, align: int) -> int:
 @kernel
 def free_large(state: State, heap: int, block: int, asked: int) -> None:
     """Free a large block of `asked` bytes by a thread of `heap` (-1: none)."""
+    takes(state.listener, LARGE_DEATH)
     if block >= HUGE_CODE:
         free_huge(state, block, pages_for(asked, state.tail_bytes))
         return

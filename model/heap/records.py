@@ -155,6 +155,7 @@ SCALARS = record_type(
     "deaths",
     *TOUCHED_FROM,
     "replays",
+    "table",
     "writable",  # pages of the run span that the library has made writable
     "block_index_at",  # place in a class's row of the number that gives the index of a block
     "commit_step",  # bytes by which the committed bytes of a slab and below the top rise

@@ -9,8 +9,9 @@ from heapsmith.model.heap.slab_ages import join_age_queue, leave_age_queue, rele
 from heapsmith.model.heap.unmapping import mapped_again, slab_is_new, slab_joins_pool, slab_leaves_pool, superslab_lines
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at, count_at, record_at, slab_at
+from heapsmith.model.memory.paths import SLAB
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import on_huge, populated, touch, touch_bytes
+from heapsmith.model.memory.touches import on_huge, populated, takes, touch, touch_bytes
 from heapsmith.model.policy.classifier import slab_lines, superslab_place
 from heapsmith.model.policy.empties import retired_of
 from heapsmith.model.policy.freed_blocks import freed_begin, freed_end_lines
@@ -88,6 +89,7 @@ def owner_lines(state: State, slab: int, write: int) -> None:
 def acquire(state: State, heap: int, cls: int) -> int:
     """Return an empty slab for the class: the last retired, or a new slab; -1: the span is full."""
     pool = pool_for(state, heap, cls)
+    takes(state.listener, SLAB)
     slab = retired_of(state, pool)
     vacancy_lines(state, heap, pool, 0, int(slab >= 0))
     if slab >= 0:
@@ -192,6 +194,7 @@ def retire(state: State, heap: int, slab: int, cls: int) -> None:
     """Move an empty slab to its pool and the age queue; release the oldest that are due."""
     pool = pool_for(state, heap, cls)
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_RETIRE, 1)
+    takes(state.listener, SLAB)
     freed_end_lines(state, slab)
     class_of_slab_lines(state, slab)
     if state.own_superslabs == 0:

@@ -42,23 +42,24 @@ class Application(msgspec.Struct, frozen=True):
     deaths: what it reads before it frees the block. touched: the shares, from the first byte on,
     to which this holds for blocks of the sizes TOUCHED_FROM. replays: the program is heapsmith's
     replay driver (runtime/replay), which reads its script and its table of blocks at every event.
+    table: it reads the table alone; the script it reads in order, ahead of its use.
     """
 
     births: Part = "all"
     deaths: Part = "ends"
     touched: tuple[float, ...] = (1.0,) * len(TOUCHED_FROM)
     replays: bool = False
+    table: bool = False
 
 
 PROGRAM = Application()
 """A program without further knowledge."""
-WRITES = Application(births="all", deaths="none")
-"""The writes of a replay to blocks.
+WRITES = Application(births="all", deaths="none", table=True)
+"""What a replay does, as far as its time depends on it: the rest is a constant per operation.
 
-The script and the table are not part of the heap's memory: they are resident before the replay
-begins, and their cost is a constant per operation.
+The table and the script are not part of the heap's memory: they are resident before the replay begins.
 """
-REPLAY = Application(births="all", deaths="none", replays=True)
+REPLAY = Application(births="all", deaths="none", replays=True, table=True)
 """The program of `heapsmith replay`."""
 
 
@@ -127,9 +128,10 @@ def death_lines(state: State, address: int, size: int) -> None:
 
 
 @hit_path
-def event_lines(state: State, name: int) -> None:
-    """Touch what a replay reads for an event on block `name`, before the call."""
+def event_lines(state: State, name: int, is_birth: bool) -> None:
+    """Touch what a replay reads for an event on block `name`, before the call: the address of a live block."""
     if state.replays == 1:
         touch(state.listener, SCRIPT + state.events * EVENT_BYTES, 0)
-        touch(state.listener, TABLE + name * ENTRY_BYTES, 1)
+    if state.table == 1:
+        touch(state.listener, TABLE + name * ENTRY_BYTES, int(is_birth))
         touch(state.listener, TABLE + name * ENTRY_BYTES + 2 * WORD, 1)

@@ -18,6 +18,7 @@ An entry of a cache is line << 1 | M (last level: | 1). An entry of a TLB is num
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.memory import words
 from heapsmith.model.memory.directory import drop_elsewhere, taken_from_another
+from heapsmith.model.memory.layout import APPLICATION, HEAPS, MARKS, POOL_LOCK
 from heapsmith.model.memory.resident import FRAME_SHIFT, PAGE_SHIFT, page_is_huge
 from heapsmith.model.memory.sets import find, l1_set, push, renew, row_of, set_of, swap, use
 
@@ -102,9 +103,24 @@ def fetch(listener: Ints, line: int, write: int) -> int:
     found = use(listener, first, int(listener[words.LLC_WAYS]), line << 1 | 1) >= 0
     if transferred:
         listener[words.TRANSFERS] += 1
+        listener[words.AWAITED] += is_awaited(listener, line, write)
     elif not found:
         listener[words.LLC_MISSES] += 1
     return line << 1
+
+
+@kernel
+def is_awaited(listener: Ints, line: int, write: int) -> int:
+    """Return 1 if the next access waits for a line of another core, else 0.
+
+    It waits for links that are read in blocks, for locks, the heads of lists and the records of slabs.
+    It does not wait for lines of blocks that are written. Arrays of pointers and counters are fetched
+    side by side.
+    """
+    address = line << int(listener[words.LINE_SHIFT])
+    if address < HEAPS:
+        return 1 - write
+    return int(address < MARKS or POOL_LOCK <= address < APPLICATION)
 
 
 @hit_path
@@ -180,11 +196,13 @@ def zero(listener: Ints, page: int, is_huge: bool) -> None:
     """Zero a page that became resident, as the OS does; misses of the zeroing are not counted."""
     misses, behind = int(listener[words.L1_MISSES]), int(listener[words.L2_MISSES])
     far, moved = int(listener[words.LLC_MISSES]), int(listener[words.TRANSFERS])
+    awaited = int(listener[words.AWAITED])
     if is_huge:
         write_page(listener, page >> FRAME_SHIFT, PAGE_SHIFT + FRAME_SHIFT)
     write_page(listener, page, PAGE_SHIFT)
     listener[words.L1_MISSES], listener[words.L2_MISSES] = misses, behind
     listener[words.LLC_MISSES], listener[words.TRANSFERS] = far, moved
+    listener[words.AWAITED] = awaited
 
 
 @kernel

@@ -137,10 +137,16 @@ def _is_power(number: int) -> bool:
 
 
 def parse_hardware(text: str, source: str) -> Hardware:
-    """Return the hardware of a TOML text; BadInput names `source`, field and expectation."""
+    """Return the hardware of a TOML text; BadInput names `source`, field and expectation.
+
+    Instruction constants depend on the compiler more than on the machine: with costs and without
+    constants, those of the default hardware stand in.
+    """
     hardware = from_toml(text, source, Hardware, _in_words)
     if reason := hardware.why_not_valid():
         raise BadInput(f"{source}: {reason}")
+    if hardware.costs and not hardware.instructions:
+        return msgspec.structs.replace(hardware, instructions=load_hardware().instructions)
     return hardware
 
 

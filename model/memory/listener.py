@@ -8,7 +8,7 @@ import numpy as np
 from heapsmith.model.compile import kernel
 from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.compile.vectors import FEW
-from heapsmith.model.memory import branches, cache, distances, resident, words
+from heapsmith.model.memory import branches, cache, distances, paths, resident, words
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.sets import row_of
 from heapsmith.model.memory.touches import CACHES, DISTANCES, LOG
@@ -26,6 +26,7 @@ class Touches(msgspec.Struct, frozen=True):
     l2_misses: int  # accesses without a private level; without L2: all L1 misses
     llc_misses: int  # L2 misses that memory served
     transfers: int  # L2 misses that another core with the modified line served
+    awaited: int  # of transfers, those that the library waits for (model/memory/cache.py)
     tlb1_misses: int
     tlb2_misses: int  # first-level misses that the second level lacked
     faults_4k: int  # first touches of a page; two faults if the first is a read
@@ -33,6 +34,7 @@ class Touches(msgspec.Struct, frozen=True):
     populated: int  # of faults_4k, pages that one call made resident with others
     mispredicted: int  # branches of malloc and free (model/memory/branches.py)
     mispredicted_loops: int  # ends of the program's loops over the lines of a block
+    cold_calls: int  # slow paths that the core had not taken for long (model/memory/paths.py)
     resident_bytes: int  # bytes at the end
     resident_peak: int
     resident_average: float  # the average of the bytes resident after each event
@@ -110,7 +112,8 @@ class Listener:
             array[word : word + 3] = offset, max(0, sets - 1), ways
             offset += row_of(sets, ways)
         array[words.BRANCH_OFFSET] = offset
-        array[words.CORE_WORDS] = offset + branches.WORDS
+        array[words.PATH_OFFSET] = offset + branches.WORDS
+        array[words.CORE_WORDS] = offset + branches.WORDS + paths.PATHS
         llc_sets = hardware.sets(hardware.llc)
         array[words.LLC_SETS], array[words.LLC_WAYS] = llc_sets, hardware.llc.ways
         array[words.LLC_MASK] = -1 if llc_sets & (llc_sets - 1) else llc_sets - 1

@@ -14,7 +14,7 @@ pages until all of them are gone.
 
 from heapsmith.model.compile.kernel import Ints, kernel
 from heapsmith.model.memory import words
-from heapsmith.model.memory.layout import HEAPS
+from heapsmith.model.memory.layout import APPLICATION, HEAPS, REGION
 from heapsmith.model.memory.sets import drop, row_of, set_of
 
 PAGE_SHIFT, FRAME_SHIFT, NODE_SHIFT = 12, 9, 10
@@ -39,7 +39,12 @@ SPARE_LEAVES, SPARE_NODES = 512, 64
 
 @kernel
 def page_is_huge(listener: Ints, page: int, write: int) -> bool:
-    """Walk the page tables, with a fault if needed; return whether the page lies on a huge page."""
+    """Walk the page tables, with a fault if needed; return whether the page lies on a huge page.
+
+    What a replay has beside its blocks is resident from the start.
+    """
+    if APPLICATION <= page << PAGE_SHIFT < APPLICATION + REGION:
+        return False
     place = entry_for(listener, page >> FRAME_SHIFT)
     if place < 0:
         return False

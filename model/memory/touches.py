@@ -10,6 +10,7 @@ from heapsmith.model.memory import words
 from heapsmith.model.memory.branches import predict
 from heapsmith.model.memory.cache import look, look_through, populate, switch_to
 from heapsmith.model.memory.distances import measure
+from heapsmith.model.memory.paths import take
 from heapsmith.model.memory.resident import become_huge, leave_memory
 
 NONE, CACHES, LOG, DISTANCES = 0, 1, 2, 3
@@ -51,6 +52,13 @@ def branch(listener: Ints, number: int, target: int) -> None:
     """Follow a branch of model/memory/branches.py to its target."""
     if SINK == CACHES:
         predict(listener, number, target)
+
+
+@hit_path
+def takes(listener: Ints, path: int) -> None:
+    """Take a slow path of model/memory/paths.py."""
+    if SINK == CACHES:
+        take(listener, path)
 
 
 @hit_path

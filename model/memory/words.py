@@ -32,6 +32,8 @@ EVENTS = 20
 MISPREDICTED = 21  # mispredicted branches of malloc and free
 POPULATED = 22  # of FAULTS_4K, those in calls that populate
 MISPREDICTED_LOOPS = 23  # mispredicted ends of the program's loops over lines
+AWAITED = 54  # of TRANSFERS, those that the next access waits for
+COLD_CALLS = 55  # slow paths that the core had not taken for long
 
 # The private levels of a core. At a level's word: the offset of its table in the core's row; behind
 # it: its sets - 1, and its ways.
@@ -46,12 +48,13 @@ LLC_AT = 86
 LLC_MASK = 87  # sets - 1 for a power of two, else -1
 ZEROES = 51  # 1: a fault leaves the lines of its page in the caches
 
-# The private parts of a core: a row of tables per core, L1 first, the branch predictor last.
+# The private parts of a core: a row of tables per core, L1 first, the branch predictor and the slow paths last.
 CORES = 40  # number of rows
 CORES_MOST = 41  # number of cores that threads are dealt to
 CORES_AT = 42
 CORE_WORDS = 43  # words from a core's row to the next row
 BRANCH_OFFSET = 52
+PATH_OFFSET = 53
 THREAD = 48  # the thread of the touches
 CORE = 49  # the thread's core
 ROW = 50  # where the core's row begins
