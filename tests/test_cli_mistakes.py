@@ -139,7 +139,7 @@ def test_outputs_that_cannot_be_written(call: Call, trace: Path, tmp_path: Path)
 
 
 def test_machines_that_cannot_be(call: Call, trace: Path) -> None:
-    mistake(call("simulate", trace, "--machine", "toaster"), "toaster", "default and here")
+    mistake(call("simulate", trace, "--machine", "toaster"), "toaster", "default, epyc and here")
     mistake(call("simulate", trace, "--births", "all"), "--births", "--machine")
     mistake(call("reuse", trace, "--deaths", "some"), "--deaths", "some", "ends")
 
