@@ -11,6 +11,7 @@ from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
 from heapsmith.model.policy.front import hot_over_list as front_hot_over_list
 from heapsmith.model.policy.front import linked_list as front_linked_list
+from heapsmith.model.policy.front import owned_slab as front_owned_slab
 from heapsmith.model.policy.front import ring_over_list as front_ring_over_list
 from heapsmith.model.policy.front import two_level as front_two_level
 from heapsmith.model.policy.rounding import larger as rounding_larger
@@ -201,6 +202,16 @@ def test_a_larger_class_lends_a_block(compiled: bool) -> None:
     assert program.aligned("i", 6, 64) == 4 * 4096  # 80 is not 64-aligned, so that it does not lend to 64
     assert program.counts(1, "hit0", "hit1", "refill", "push") == (0, 2, 1, 1)
     assert program.counts(2, "hit0", "hit1", "refill", "push") == (1, 0, 1, 3)
+
+
+def test_slabs_that_are_a_front_lend_nothing(compiled: bool) -> None:
+    fronts = [ClassFront([80], NONE), ClassFront([96], front_owned_slab.Params())]
+    owners: dict[str, Any] = {"remote": "owner_list", "freed_blocks": "list", "slab_choice": "hot_index"}
+    program = Program(compiled, [80, 96], class_front=fronts, rounding=rounding_larger.Params(), **owners)
+    assert program.malloc("a b", 96) == [0, 96]
+    program.free("a")
+    assert program.malloc("c", 80) == 4096
+    assert program.counts(0, "hit1", "refill") == (0, 1)
 
 
 @pytest.mark.parametrize("lender", FRONTS_OF_ONE, ids=lambda front: str(front.__struct_config__.tag))

@@ -17,7 +17,7 @@ def lent(state: State, heap: int, cls: int) -> int:
         state.lend_looks += 1
         front = heap * state.class_count + larger
         touch(state.listener, class_at(larger) + layout.CLASS_STRIDE, 0)
-        if int(state.classes[larger]["stride"]) & mask == 0:
+        if int(state.classes[larger]["stride"]) & mask == 0 and state.classes[larger]["capacity"] > 0:
             if state.classes[larger]["stack"] > 0:
                 touch(state.listener, int(state.fronts[front]["top_at"]), 0)
             front_look_lines(state, front, larger)
