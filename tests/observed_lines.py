@@ -103,6 +103,7 @@ class Process:
         slabs = span_bytes // plan.slab_bytes
         in_table = plan.design.row("slab_record").TABLE
         record_bytes = in_table * (layout.SLAB_BYTES + plan.numbers.get("record_extra", 0))
+        stamp_bytes = layout.WORD * ("release_delay" in plan.numbers)
         runs, run_pages = self.word(known["hs_runs"]), self.word(known["hs_runs"] + layout.WORD)
         found = [
             Region(span, span_bytes, layout.SPAN),
@@ -110,6 +111,7 @@ class Process:
             Region(self.word(known["hs_marks"]), slabs * layout.WORD * plan.bitmap_words, layout.MARKS),
             Region(runs, run_pages * plan.page_bytes, layout.RUNS),
             Region(self.word(known["hs_runs"] + 4 * layout.WORD), run_pages * layout.PAGE_BYTES, layout.PAGES),
+            Region(self.word(known["hs_runs"] + 5 * layout.WORD), run_pages * stamp_bytes, layout.RUN_STAMPS),
             Region(span - plan.slab_classes_bytes, plan.slab_classes_bytes, layout.SLAB_CLASS),
             Region(self.word(known["hs_live"]), plan.live_map * span_bytes // plan.grain, layout.LIVE),
             *self.no_heap(plan),

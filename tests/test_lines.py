@@ -62,8 +62,9 @@ def events(seed: int, count: int, threads: int) -> Chunk:
 def predicted(plan: Plan, chunk: Chunk) -> list[set[int]]:
     """The lines that the model says each event touches, but for those of huge blocks, whose places are the system's.
 
-    The program itself touches nothing.
+    The program itself touches nothing. The heap of threads that have none lies before HEAPS, behind all huge blocks.
     """
+    huge_end = HEAPS - plan.layout.heap_bytes
     listener = Listener(load_hardware("default"), LOG, 1 << 20)
     simulator = Simulator(
         plan, compiled=False, listener=listener, application=Application(births="none", deaths="none")
@@ -73,7 +74,7 @@ def predicted(plan: Plan, chunk: Chunk) -> list[set[int]]:
         listener.array[LOGGED] = 0
         simulator.feed(chunk.part(index, index + 1))
         lines = {address >> LINE_SHIFT for address, _ in listener.log()}
-        found.append({line for line in lines if not HUGE <= line << LINE_SHIFT < HEAPS})
+        found.append({line for line in lines if not HUGE <= line << LINE_SHIFT < huge_end})
     assert listener.lost == 0
     return found
 
