@@ -36,8 +36,8 @@ demo: venv ## forge an allocator for a real Python job, then run the job under i
 test: dev ## the test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-bigcheck: dev ## the test suite with its long forms (some hours)
-	$(BIN)/python -m pytest -n 2 -m 'big or not big'
+bigcheck: dev ## the test suite with its long forms (some hours); goes on where it was interrupted
+	$(BIN)/python -m heapsmith.bench.gates.bigcheck
 
 search: dev ## tune against random designs: make search TRACES="a.hst b.hst" DESIGNS=2000
 	$(BIN)/python -m heapsmith.bench.gates.search --designs $(or $(DESIGNS),2000) $(TRACES)
