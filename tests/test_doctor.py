@@ -19,6 +19,8 @@ OTHER = {
     "cores",
     "caches",
     "peers",
+    "pyarrow",
+    "dask",
 }
 
 
@@ -82,8 +84,10 @@ def test_kernel_settings_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 def test_packages_are_those_the_distribution_requires(monkeypatch: pytest.MonkeyPatch) -> None:
     required = ["numpy>=2.0", "no.such-package >=1 ; python_version > '3'", 'pytest>=8 ; extra == "dev"']
+    required += ['no-such-cluster[of] >=1; extra == "sweep"']
     monkeypatch.setattr(examination, "requires", lambda _: required)
     report = doctor()
     assert found(report, "numpy").ok
     assert report.lacking == ["no.such-package"]
+    assert not found(report, "no-such-cluster").ok
     assert "pytest" not in [finding.name for finding in report.findings]

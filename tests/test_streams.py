@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from conftest import PROGRAM
 
+from heapsmith.model.files import cache_dir
+
 ODD = b"\xff \xc3\xa9\x1b\n:$"
 """A name that is neither UTF-8 nor on one line."""
 
@@ -45,7 +47,10 @@ def test_any_name_can_be_printed(
 def test_a_design_names_any_trace(trace: Path, tmp_path: Path) -> None:
     odd, tuned = os.fsencode(tmp_path) + b"/\xe9.hst", tmp_path / "tuned.toml"
     os.link(trace, odd)
-    assert heapsmith("tune", odd, "-o", tuned, "--simulations", "3", PYTHONIOENCODING="ascii").returncode == 0
+    words = ("tune", odd, "-o", tuned, "--simulations", "3")
+    own = {"XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": str(cache_dir() / "numba")}
+    assert heapsmith(*words, PYTHONIOENCODING="ascii", **own).returncode == 0
+    assert list((tmp_path / "heapsmith" / "outcomes").iterdir())
     assert "Tuned for \\udce9.hst" in tuned.read_text(encoding="utf-8")
 
 

@@ -81,6 +81,15 @@ def test_a_grid_file_of_any_name_names_its_designs(tmp_path: Path) -> None:
     assert [one.design.name for one in variants([str(tmp_path)])[0]] == ["my-grid-v2-1"]
 
 
+def test_grids_whose_designs_would_have_the_same_names(tmp_path: Path) -> None:
+    for name in ("a-b", "a.b"):
+        (tmp_path / f"{name}.toml").write_text('base = "bare"\n[values]\ngrain = [16]\n')
+    with pytest.raises(BadInput, match=r"a\.b\.toml: its designs would have the names of those of .*a-b\.toml"):
+        variants([str(tmp_path)])
+    again = str(tmp_path / "a-b.toml")
+    assert len(variants([again, again])[0]) == 2
+
+
 def test_the_grid_of_the_page_is_legal(tmp_path: Path) -> None:
     page = (Path(__file__).resolve().parent.parent / "docs" / "sweep.md").read_text()
     (tmp_path / "grid.toml").write_text(page.split("```toml\n")[1].split("```")[0])

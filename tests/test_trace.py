@@ -343,6 +343,12 @@ def test_a_part_as_text_is_that_part_of_the_whole(tmp_path: Path) -> None:
         assert out.getvalue().splitlines() == lines[first:stop]
 
 
+def test_a_part_ends_with_the_trace(tmp_path: Path) -> None:
+    path, _ = small(tmp_path / "t.hst")
+    with TraceReader(path) as trace:
+        assert [sum(chunk.op.size for chunk in trace.part(first, 1000)) for first in (0, 94, 95, 400)] == [95, 1, 0, 0]
+
+
 def test_print_reads_only_the_chunks_it_needs(tmp_path: Path) -> None:
     path, ends = small(tmp_path / "t.hst")
     data = bytearray(path.read_bytes())

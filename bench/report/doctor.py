@@ -107,18 +107,20 @@ def _processor_and_kernel() -> Iterator[Finding]:
     yield Finding("caches", ", ".join(shown) or "unknown", "a fact: what the cache model is compared with")
 
 
-def _packages() -> list[str]:
-    """The packages that the installed distribution requires, without extras."""
-    required = [line for line in requires("heapsmith") or [] if "extra ==" not in line]
-    return [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required]
+def _packages(extra: str = "") -> list[str]:
+    """The packages that the installed distribution requires, without extras; or those of an extra alone."""
+    required = [line.partition("extra ==") for line in requires("heapsmith") or []]
+    return [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line, _, of in required if of.strip(" \"'") == extra]
 
 
-def _package(name: str) -> Finding:
+def _package(name: str, needed_for: str = "") -> Finding:
+    """A package: one that everything needs, or else what it is needed for."""
     try:
         found, ok = version(name), True
     except PackageNotFoundError:
         found, ok = "not installed", False
-    return Finding(name, found, "everything: a dependency of the package", ok, essential=True)
+    why = needed_for or "everything: a dependency of the package"
+    return Finding(name, found, why, ok, essential=not needed_for)
 
 
 def _peers() -> Finding:
@@ -145,6 +147,7 @@ def doctor() -> DoctorReport:
     """Examine the machine; a missing item is a finding, never an error."""
     findings = [
         *(*_platform(), *map(_package, _packages()), _gcc(), _cache_directory()),
+        *(_package(name, "sweep: Parquet files and clusters") for name in _packages("sweep")),
         _tool("objdump", "verify: the audit of the emitted machine code"),
         _tool("valgrind", "bench, calibrate, validate: instruction counts that repeat exactly"),
         _tool("strace", "validate: system calls"),

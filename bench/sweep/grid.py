@@ -47,13 +47,16 @@ def variants(specs: Sequence[str]) -> tuple[list[Variant], list[Skipped]]:
     """Return the designs of `specs` in order, and what the grids skip.
 
     A spec is BUILTIN, a folder of design and grid files (*.toml), such a file, or the name of a
-    built-in design. Raises BadInput for a folder without these, a bad file, and a grid without a
-    legal design.
+    built-in design. Raises BadInput for a folder without these, a bad file, a grid without a legal
+    design, and two grids whose files give their designs the same names.
     """
+    named: dict[str, str] = {}
     found: list[Variant] = []
     skipped: list[Skipped] = []
     for file in (file for spec in specs for file in _files(spec)):
         if file.endswith(".toml") and "values" in (content := _table(file)):
+            if (other := named.setdefault(design_name(Path(file).stem), file)) != file:
+                raise BadInput(f"{file}: its designs would have the names of those of {other}; rename one of the files")
             made, refused = _combined(file, _grid(content, file))
             found += made
             skipped += refused

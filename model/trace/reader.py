@@ -74,8 +74,8 @@ class TraceReader:
                 raise Damage(f"footer: events, blocks and threads are {found}, which is not what it says")
 
     def part(self, first: int, stop: int) -> Iterator[Chunk]:
-        """Yield events `first` to `stop - 1` from the chunks that hold them, without rules."""
-        begin = 0
+        """Yield events `first` to `stop - 1`, as far as there are any, from their chunks, without rules."""
+        begin, stop = 0, min(stop, self.footer.events)
         with self._naming_file():
             for frame in self.file.frames():
                 end = begin + frame.events
