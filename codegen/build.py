@@ -33,6 +33,7 @@ FLAGS = [
     "-shared",
     "-Wl,-Bsymbolic-functions",  # the library's own calls of malloc and free bypass the PLT
     "-Wl,-z,now",
+    "-Wl,-z,noseparate-code",  # a mapping and a page fault less at each start, and 8 KiB fewer
     "-Wl,-z,nodelete",  # threads that used the library call its exit handler even after a dlclose
 ]
 

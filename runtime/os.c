@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 
 enum { OS_PAGE = 4096, RESERVED = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
+enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE, which the headers of older systems lack */
 
 bool os_reserving = true;
 __thread bool os_refused;
@@ -112,18 +113,8 @@ void *os_range(size_t bytes, size_t alignment)
 
 void os_readable(void *start, size_t bytes)
 {
-    if (os_reserving)
+    if (os_reserving && bytes > 0)
         counted_mprotect(start, bytes, PROT_READ);
-}
-
-bool os_commit(void *start, size_t bytes)
-{
-    int saved = errno;
-    bool committed = os_reserving ? !os_limited() && counted_mprotect(start, bytes, PROT_READ | PROT_WRITE)
-                                  : map_at(start, bytes, PROT_READ | PROT_WRITE, 0);
-    os_refused = !committed;
-    errno = saved;
-    return committed;
 }
 
 /* The pages that are committed with a part. */
@@ -133,17 +124,32 @@ static struct os_part pages_of(struct os_part part)
     return (struct os_part){ first, (size_t)(round_up((char *)part.start + part.bytes, OS_PAGE) - first) };
 }
 
+static bool commit_pages(struct os_part pages)
+{
+    if (pages.bytes == 0)
+        return true;
+    return os_reserving ? counted_mprotect(pages.start, pages.bytes, PROT_READ | PROT_WRITE)
+                        : map_at(pages.start, pages.bytes, PROT_READ | PROT_WRITE, 0);
+}
+
 bool os_commit_all(const struct os_part *part, size_t parts)
 {
-    for (size_t index = 0; index < parts; index++) {
-        struct os_part pages = pages_of(part[index]);
-        if (pages.bytes > 0 && !os_commit(pages.start, pages.bytes)) {
-            if (!os_reserving)
-                os_unmap_all(part, index);
-            return false;
-        }
+    int saved = errno;
+    bool committed = !os_reserving || !os_limited();
+    for (size_t index = 0; committed && index < parts; index++) {
+        committed = commit_pages(pages_of(part[index]));
+        if (!committed && !os_reserving)
+            os_unmap_all(part, index);
     }
-    return true;
+    os_refused = !committed;
+    errno = saved;
+    return committed;
+}
+
+bool os_commit(void *start, size_t bytes)
+{
+    struct os_part pages = { start, bytes };
+    return os_commit_all(&pages, 1);
 }
 
 bool os_decommit(void *start, size_t bytes)
@@ -208,6 +214,16 @@ void os_unmap(void *start, size_t bytes)
     int saved = errno;
     if (!counted_munmap(start, bytes)) /* too many mappings: the address space is lost, the memory is not */
         counted_madvise(start, bytes, MADV_DONTNEED);
+    errno = saved;
+}
+
+/* By MADV_POPULATE_WRITE of Linux 5.14, or with a store per page before that. */
+void os_populate(void *start, size_t bytes)
+{
+    int saved = errno;
+    if (!counted_madvise(start, bytes, POPULATE_WRITE) && errno == EINVAL)
+        for (size_t page = 0; page < bytes; page += OS_PAGE)
+            *(volatile char *)((char *)start + page) = 0;
     errno = saved;
 }
 

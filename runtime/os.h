@@ -63,6 +63,9 @@ void os_unmap(void *start, size_t bytes);
 /* Asks for transparent huge pages in the range, or for none: madvise(2), MADV_HUGEPAGE and MADV_NOHUGEPAGE. */
 void os_huge_pages(void *start, size_t bytes, bool wanted);
 
+/* Makes whole pages resident that hold nothing: a byte of each may change. */
+void os_populate(void *start, size_t bytes);
+
 /* Gives the pages back; touched again they read as zero or, `lazily` (MADV_FREE), perhaps as they were. False (and nothing
  * done) if the OS refuses. */
 bool os_release(void *start, size_t bytes, bool lazily);

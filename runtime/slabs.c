@@ -203,6 +203,7 @@ struct slab *slabs_acquire(struct heap *heap, unsigned class)
         freed_begin(slab);
         remote_own(slab, heap);
         classifier_set(slab, 1 + class);
+        populate_acquired(class);
         count_own(&heap->count[class].acquire, 1);
     }
     pool_leave();
@@ -232,6 +233,7 @@ void slabs_retire(struct heap *heap, struct slab *slab)
     check(slab->freed == slab->carved, "a retired slab has all its blocks");
     count_own(&heap->count[slab->class].retire, 1);
     freed_end(slab);
+    populate_retired(slab->class);
     slab->carved = slab->freed = 0;
     pool_enter();
     remote_own(slab, NULL);
@@ -344,6 +346,7 @@ void slabs_reset(size_t span_bytes)
     memset(mapped, 0, sizeof mapped);
     memset(vacancies_of(&hs_no_heap), 0, CLASS_COUNT * sizeof(struct vacancy));
     growth_reset();
+    populate_reset();
     unmapping_reset();
     size_t most = span_bytes / REGIONS > SUPERSLAB_BYTES ? span_bytes / REGIONS : SUPERSLAB_BYTES;
     region_room = most < REGION_BYTES ? most : REGION_BYTES;

@@ -36,12 +36,14 @@ static uint32_t carve(struct slab *slab, unsigned class, void **blocks, uint32_t
 
 static void commit_carved(struct slab *slab, unsigned class)
 {
-    size_t bytes = hs_class[class].first + (size_t)slab->carved * slab_stride(slab, class);
-    bytes = (bytes + COMMIT_STEP - 1) & ~(size_t)(COMMIT_STEP - 1);
-    if (bytes > SLAB_BYTES)
-        bytes = SLAB_BYTES;
+    size_t stride = slab_stride(slab, class);
+    size_t bytes = hs_class[class].first + slab->carved * stride;
     if (bytes > slab->committed) {
-        populate(slab_start(slab) + slab->committed, bytes - slab->committed);
+        size_t step = populate_step(class, stride);
+        bytes = (bytes + step - 1) & -step;
+        if (bytes > SLAB_BYTES)
+            bytes = SLAB_BYTES;
+        populate_carved(slab_start(slab) + slab->committed, bytes - slab->committed, step);
         count_committed((int64_t)(bytes - slab->committed));
         word_set(&slab->committed, (uint32_t)bytes);
     }

@@ -229,6 +229,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     numbers |= {"initial_bytes": HUGE_PAGE, "most_bytes": HUGE_PAGE << index % 3}
     numbers |= {"alignment": ("packed", "line")[index % 2], "class_numbers": ("plan", "record")[index // 2 % 2]}
     numbers["pages"] = (4, 1, 16)[turn % 3]
+    numbers["share"] = (2, 1, 8)[index % 3]
     numbers["keep"] = (0, 1, 2)[turn % 3]
     numbers["factor"] = (1.4, 1.6, 2.0)[turn % 3]
     numbers |= {"window": (5, 3, 4)[turn % 3], "often": (2, 1, 1)[turn % 3], "least": (0.0, 0.5, 0.25)[index % 3]}

@@ -28,6 +28,7 @@ TABLES = {
     "batches": layout.KEPT_BATCHES,
     "idle": layout.IDLE,
     "wanted": layout.WANTED,
+    "slabs_held": layout.SLABS_HELD,
     "hs_background_low": layout.BACKGROUND_LOW,
     "hs_background_full": layout.BACKGROUND_FULL,
     "bin": layout.BINS,

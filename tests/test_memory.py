@@ -6,8 +6,10 @@ import pytest
 from program import RUN, Program, plain_and_compiled
 
 from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.front import none as front_none
 from heapsmith.model.policy.growth import doubling as growth_doubling
 from heapsmith.model.policy.populate import batches as populate_batches
+from heapsmith.model.policy.populate import growing as populate_growing
 from heapsmith.model.policy.prewarm import fronts as prewarm_fronts
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.slab_record import apart as slab_record_apart
@@ -69,6 +71,19 @@ def test_committed_bytes_rise_by_batches(compiled: bool) -> None:
     assert program.totals("committed", "released_bytes") == (16384 + 4096, 3 * 4096)
     assert program.malloc("i", 8192) == RUN  # two of three pages come back, no more
     assert program.totals("committed") == (16384 + 3 * 4096,)
+
+
+def test_committed_bytes_rise_by_larger_batches_as_the_class_grows(compiled: bool) -> None:
+    populate = populate_growing.Params(pages=4, share=4)
+    program = Program(compiled, [4096], front_none.Params(), slab_bytes=16384, populate=populate)
+    sizes: list[int] = []
+    for name in range(4 * 9):
+        program.malloc(f"n{name}", 4096)
+        sizes += program.totals("committed")
+    rises = [after - before for before, after in zip([0, *sizes], sizes, strict=False) if after > before]
+    assert rises == [4096] * 4 + [8192] * 4 + [16384] * 6  # slabs of 4 pages: with one, with two or three, with four and more
+    assert program.malloc("large", 20_000) == RUN
+    assert program.totals("committed") == (9 * 16384 + 5 * 4096,)  # runs rise by pages
 
 
 def test_superslabs_become_usable_in_doubling_steps(compiled: bool) -> None:

@@ -37,6 +37,38 @@ def populate(state: State, address: int, size: int) -> None:
         populated(state.listener, address, size)
 
 
+@hit_path
+def slabs_held_at(cls: int) -> int:
+    """Return the address of the number of slabs that a class has."""
+    return layout.SLABS_HELD + cls * 4
+
+
+@kernel
+def populate_step(state: State, cls: int) -> int:
+    """Return the bytes by which the committed bytes of a slab of the class rise now."""
+    if state.populate_share == 0:
+        return int(state.commit_step)
+    if state.classes[cls]["stride"] > PAGE:
+        return PAGE
+    touch(state.listener, slabs_held_at(cls), 0)
+    held = int(state.classes[cls]["acquire"]) - int(state.classes[cls]["retire"])
+    pages = held * (state.slab_bytes // PAGE) // state.populate_share
+    batch = 1
+    while 2 * batch <= pages and 2 * batch <= state.populate_most:
+        batch *= 2
+    return batch * PAGE
+
+
+@kernel
+def populate_carved(state: State, slab: int, size: int, step: int) -> None:
+    """Make the next `size` bytes of a slab resident, committed by this step, if the design does so."""
+    address = layout.SPAN + int(state.slabs[slab]["place"]) * state.slab_bytes + int(state.slabs[slab]["committed"])
+    if state.populate_share > 0 and step > PAGE:
+        state.memory_calls += 1
+        populated(state.listener, address, size)
+    populate(state, address, size)
+
+
 @kernel
 def commit_calls(first: int, count: int, record_bytes: int) -> int:
     """Return the system calls that commit `count` records: 1 if a page begins in them, or 0."""
@@ -108,6 +140,8 @@ def acquire(state: State, heap: int, cls: int) -> int:
     touch(state.listener, slab_at(state, slab), 1)
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_ACQUIRE, 1)
     class_of_slab_lines(state, slab)
+    if state.populate_share > 0:
+        touch(state.listener, slabs_held_at(cls), 1)
     if state.record_class_bytes > 0:
         touch(state.listener, slab_at(state, slab) - layout.SLAB_CLASS_BYTES, 1)
         touch(state.listener, class_at(cls) + layout.CLASS_STRIDE, 0)
@@ -197,6 +231,8 @@ def retire(state: State, heap: int, slab: int, cls: int) -> None:
     takes(state.listener, SLAB)
     freed_end_lines(state, slab)
     class_of_slab_lines(state, slab)
+    if state.populate_share > 0:
+        touch(state.listener, slabs_held_at(cls), 1)
     if state.own_superslabs == 0:
         state.slabs[slab]["owner"] = -1
     state.classes[cls]["retire"] += 1

@@ -1,7 +1,7 @@
 """The store: slabs with free blocks, and blocks that leave and return; docs/machine.md 5."""
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
-from heapsmith.model.heap.slabs import acquire, commit, populate, retire
+from heapsmith.model.heap.slabs import acquire, commit, populate_carved, populate_step, retire
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at, count_at, slab_at
 from heapsmith.model.memory.state import State
@@ -84,11 +84,12 @@ def take_fresh(state: State, slab: int, cls: int, at: int, want: int) -> int:
     state.slabs[slab]["out"] += count
     state.classes[cls]["carve"] += count
     end = int(state.classes[cls]["first"]) + carved * int(state.classes[cls]["stride"])
-    committed = min((end + state.commit_step - 1) & -state.commit_step, state.slab_bytes)
-    if committed > state.slabs[slab]["committed"]:
-        before = int(state.slabs[slab]["committed"])
-        populate(state, layout.SPAN + int(state.slabs[slab]["place"]) * state.slab_bytes + before, committed - before)
-        commit(state, committed - before)
+    if end > state.slabs[slab]["committed"]:
+        step = populate_step(state, cls)
+        committed = min((end + step - 1) & -step, int(state.slab_bytes))
+        more = committed - int(state.slabs[slab]["committed"])
+        populate_carved(state, slab, more, step)
+        commit(state, more)
         state.slabs[slab]["committed"] = committed
     return count
 
