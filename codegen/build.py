@@ -86,7 +86,7 @@ def build_layouts(design: Design, layouts: Mapping[Path, str]) -> None:
         for number, (out, text) in enumerate(layouts.items()):
             before = emitted / f"before-{number}.s"
             write_text(before, text)
-            compile_c([before, *objects], out, flags=[*FLAGS, *own, *_soname(out)])
+            compile_c([before, *objects], out, flags=[*FLAGS, *own, "-Wl,--strip-debug", *_soname(out)])
 
 
 def build_archive(emitted: Path, out: Path, *, checked: bool = False, own: Sequence[str] = ()) -> Path:

@@ -15,7 +15,12 @@ STEP = 16
 PAGE = 4096
 LINE = 64
 
-SECTIONS = {".text": ("ax", "progbits", PAGE), ".bss": ("aw", "nobits", PAGE), ".tbss": ("awT", "nobits", LINE)}
+SECTIONS = {
+    ".text": ("ax", "progbits", PAGE),
+    ".data": ("aw", "progbits", PAGE),
+    ".bss": ("aw", "nobits", PAGE),
+    ".tbss": ("awT", "nobits", LINE),
+}
 """Of each section that is padded: its flags, its type, and the bytes below which its padding stays."""
 
 
@@ -25,22 +30,22 @@ def layouts_of(design: Design) -> list[Path]:
     Where the linker puts a loop or a variable changes the time of a program by several per cent
     (Mytkowicz, Diwan, Hauswirth and Sweeney, Producing Wrong Data Without Doing Anything Obviously
     Wrong, ASPLOS 2009). A difference of two designs that is seen over many layouts of both is of
-    the designs (Curtsinger and Berger, Stabilizer, ASPLOS 2013). The first library has no padding.
-    Raises Missing or CheckFailed as `codegen.build.build` does.
+    the designs (Curtsinger and Berger, Stabilizer, ASPLOS 2013). Raises Missing or CheckFailed as
+    `codegen.build.build` does.
     """
     folder = library_folder(design)
     libraries = [folder / f"layout-{number}" / f"lib{design.name}.so" for number in range(LAYOUTS)]
     if not all(library.exists() for library in libraries):
-        build_layouts(design, dict(zip(libraries, paddings(), strict=True)))
+        build_layouts(design, dict(zip(libraries, paddings(design.name), strict=True)))
     return libraries
 
 
-def paddings() -> Iterator[str]:
-    """Yield the paddings of each layout in assembly, the same ones at each call."""
-    drawn = random.Random(0)
-    for number in range(LAYOUTS):
+def paddings(name: str) -> Iterator[str]:
+    """Yield the paddings of each layout in assembly. The same name has the same."""
+    drawn = random.Random(name)
+    for _ in range(LAYOUTS):
         lines = [
-            f'.section {name},"{flags}",@{kind}\n.skip {drawn.randrange(0, below, STEP) if number else 0}\n'
-            for name, (flags, kind, below) in SECTIONS.items()
+            f'.section {section},"{flags}",@{kind}\n.skip {drawn.randrange(0, below, STEP)}\n'
+            for section, (flags, kind, below) in SECTIONS.items()
         ]
         yield "".join([*lines, '.section .note.GNU-stack,"",@progbits\n'])

@@ -131,7 +131,7 @@ def test_layouts_of_a_library_are_the_same_code_at_other_addresses(monkeypatch: 
         places.add(tuple(sorted(words[0] for words in hot.values())))
         sizes.add(tuple(sorted((name, words[1]) for name, words in hot.items())))
     assert (len(places), len(sizes)) == (3, 1)
-    assert "skip 0\n" in next(layouts.paddings())
+    assert list(layouts.paddings("a")) == list(layouts.paddings("a")) != list(layouts.paddings("b"))
 
 
 def test_each_round_has_another_layout() -> None:

@@ -81,7 +81,8 @@ def test_committed_bytes_rise_by_larger_batches_as_the_class_grows(compiled: boo
         program.malloc(f"n{name}", 4096)
         sizes += program.totals("committed")
     rises = [after - before for before, after in zip([0, *sizes], sizes, strict=False) if after > before]
-    assert rises == [4096] * 4 + [8192] * 4 + [16384] * 6  # slabs of 4 pages: with one, with two or three, with four and more
+    # Slabs of 4 pages: with one slab, with two or three, with four and more.
+    assert rises == [4096] * 4 + [8192] * 4 + [16384] * 6
     assert program.malloc("large", 20_000) == RUN
     assert program.totals("committed") == (9 * 16384 + 5 * 4096,)  # runs rise by pages
 

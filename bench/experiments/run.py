@@ -27,6 +27,7 @@ from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.bench.record.record import record
 from heapsmith.bench.replay.replay import replay_once
 from heapsmith.bench.replay.script import write_script
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.layouts import layouts_of
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.files import cache_dir, json_text, scratch, write_text
@@ -186,7 +187,8 @@ def examine(
     if wrong := faults(name, one):
         raise CheckFailed("; ".join(wrong))
     designs = designs_of(name, one)
-    paths = in_parallel(f"build libraries of {name}", layouts_of, list(designs.values()), progress)
+    built_as = layouts_of if one.profile is None else lambda design: [library_of(design)]
+    paths = in_parallel(f"build libraries of {name}", built_as, list(designs.values()), progress)
     built = dict(zip(designs, paths, strict=True))
     libraries = [built[arm.name] if arm.name in built else [find_library(arm.peer).path] for arm in one.arms]
     found: list[Result | Profile] = []
