@@ -124,8 +124,7 @@ def _package(name: str, needed_for: str = "") -> Finding:
 
 
 def _peers() -> Finding:
-    found = {name: find_peer(name) for name in PEERS}
-    shown = ", ".join(f"{name} ({path})" for name, path in found.items() if path is not None)
+    shown = ", ".join(name for name in PEERS if find_peer(name) is not None)
     return Finding("peers", shown or f"none of {', '.join(PEERS)}", "replay: allocators to compare with", bool(shown))
 
 
