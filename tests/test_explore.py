@@ -24,7 +24,7 @@ from heapsmith.model.search.workers import Bench
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
-BASE = msgspec.structs.replace(load("default"), name="x")
+BASE = msgspec.structs.replace(load("default"), name="x", transfer_bytes=131_072)
 CHOICES = {
     "slab_choice": ("hot_index", "address_ordered", "fullest_first"),
     "run_cache_bytes": (0, 16_384, 262_144),

@@ -132,7 +132,13 @@ def test_the_command_tells_what_the_machine_counts(call: Callable[..., Answer], 
     machine.write_text((BUILTIN / "default.toml").read_text())
     command = ("simulate", short, "--design", "default", "--machine", machine)
     found, idle = (json.loads(call(*command, *more, "--json").out) for more in ((), ("--births", "none")))
-    assert found["application"] == {"births": "all", "deaths": "ends", "touched": [1.0] * 4, "replays": False, "table": False}
+    assert found["application"] == {
+        "births": "all",
+        "deaths": "ends",
+        "touched": [1.0] * 4,
+        "replays": False,
+        "table": False,
+    }
     assert idle["application"]["births"] == "none"
     assert idle["rows"][0]["touches"]["accesses"] < found["rows"][0]["touches"]["accesses"]
     shown = call(*command).out

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 import numpy as np
 
+from heapsmith.model import policy
 from heapsmith.model.design.design import Design
 from heapsmith.model.search.draft import class_rows, front_for, with_sizes
 from heapsmith.model.search.explore import BATCH, Known
@@ -91,7 +92,7 @@ def _words(design: Design, other: Design, fields: Sequence[str]) -> str:
         return f"{' and '.join(kinds)}, {1 + len(design.class_front)} settings"
     value, beside = getattr(design, fields[0]), getattr(other, fields[0])
     if value is None:
-        return str(design.row(fields[0]).NAME)
+        return str(design.row(fields[0]).NAME) if fields[0] in policy.TABLES else "none"
     if not isinstance(value, msgspec.Struct):
         return str(value)
     known = msgspec.to_builtins(beside) if type(beside) is type(value) else {}
