@@ -172,6 +172,8 @@ def test_a_forge_that_cannot_be_runs_nothing(call: Call, tmp_path: Path, option:
         (("", "--budget", "soon"), "--budget soon: expected a time"),
         (("", "--max-time", "1.0"), "max time: '1.0'; expected a factor"),
         (("", "--max-rss", "lots"), "max rss: 'lots'; expected bytes"),
+        (("", "--max-p999", "2"), "max p999: '2'; expected a time"),
+        (("", "--max-p999", "0us"), "max p999: '0us'; expected a time above 0"),
         (("", "--hold-out", "absent.hst"), "absent.hst"),
     ],
 )

@@ -14,7 +14,7 @@ from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.release import keep as release_keep
 from heapsmith.model.search.outcome import PROCESS_BYTES, Glance, Outcome, combined, ratios
 from heapsmith.model.search.source import Source
-from heapsmith.model.search.workers import Bench, Task, measured
+from heapsmith.model.search.workers import Bench, Kind, Task, measured
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 DEFAULT = load("default")
@@ -43,7 +43,7 @@ def rising_and_falling(path: Path, high_ns: int, low_ns: int) -> Path:
 @pytest.mark.parametrize(("high_ns", "low_ns"), [(10**6, 10**6), (9 * 10**6, 10**6), (10**6, 9 * 10**6), (0, 0)])
 def test_averages_are_over_time(tmp_path: Path, high_ns: int, low_ns: int) -> None:
     source = Source(rising_and_falling(tmp_path / "t.hst", high_ns, low_ns))
-    found = measured(Bench([source], load_hardware()), Task(GIVES_BACK, 0, True))
+    found = measured(Bench([source], load_hardware()), Task(GIVES_BACK, 0, "outcome"))
     assert isinstance(found, Outcome)
     share = high_ns / (high_ns + low_ns) if high_ns else 0.5
     rest = found.committed_peak - 64 * PAGE
@@ -54,8 +54,12 @@ def test_averages_are_over_time(tmp_path: Path, high_ns: int, low_ns: int) -> No
 
 def test_giving_pages_back_takes_time_and_saves_memory(tmp_path: Path) -> None:
     source = Source(rising_and_falling(tmp_path / "t.hst", 10**6, 10**6))
-    for priced in (True, False):
-        keeps, gives = (measured(Bench([source], load_hardware()), Task(one, 0, priced)) for one in (KEEPS, GIVES_BACK))
+    bench = Bench([source], load_hardware())
+    kinds: tuple[Kind, ...] = ("outcome", "glance")
+    for kind in kinds:
+        keeps, gives = (measured(bench, Task(one, 0, kind)) for one in (KEEPS, GIVES_BACK))
+        assert not isinstance(keeps, float)
+        assert not isinstance(gives, float)
         mine, base = ((one.figures() if isinstance(one, Outcome) else one.figures) for one in (gives, keeps))
         time, peak, average, end = ratios(mine, base)
         assert (time > 1, peak, average < 1, end < 1) == (True, 1, True, True)
@@ -74,7 +78,7 @@ def test_a_look_without_caches_knows_the_bytes_and_the_order_of_instructions(tmp
     none = msgspec.structs.replace(DEFAULT, front=load("bare").front)
     times = []
     for design in (DEFAULT, none):
-        whole, glance = measured(bench, Task(design, 0, True)), measured(bench, Task(design, 0, False))
+        whole, glance = measured(bench, Task(design, 0, "outcome")), measured(bench, Task(design, 0, "glance"))
         assert isinstance(whole, Outcome)
         assert isinstance(glance, Glance)
         assert glance.figures[1:] == (whole.committed_peak, whole.committed_average, whole.committed_end)

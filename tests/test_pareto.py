@@ -76,6 +76,10 @@ def test_limits_are_factors_or_bytes() -> None:
     assert parse_limits("1.05x", "0.9x") == Limits(1.05, 0.9)
     assert parse_limits(None, "200M") == Limits(rss_bytes=200 << 20)
     assert parse_limits(None, "1.5G").rss_bytes == 3 << 29
+    assert parse_limits(None, "200M", "2us") == Limits(rss_bytes=200 << 20, p999_ns=2000)
+    assert parse_limits(None, None, "1.5ms").p999_ns == 1.5e6
+    assert Limits(p999_ns=2000).allow_p999([900, 2000])
+    assert not Limits(p999_ns=2000).allow_p999([900, 2001])
     assert list(Limits().ratios([], [])[:2]) == [1.01, 1.01]
 
 

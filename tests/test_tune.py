@@ -14,8 +14,10 @@ from covering import soon
 from traces import random_trace, trace_of
 
 from heapsmith.model.design.design import ClassFront, Design, load
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.design.toml import write_design
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
+from heapsmith.model.memory.application import PROGRAM
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
@@ -24,6 +26,7 @@ from heapsmith.model.policy.front import none as front_none
 from heapsmith.model.policy.front import two_level as front_two_level
 from heapsmith.model.policy.hardening import full as hardening_full
 from heapsmith.model.policy.release import keep as release_keep
+from heapsmith.model.predict import times
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.search import store
 from heapsmith.model.search.choice import SLACK, Limits
@@ -33,6 +36,7 @@ from heapsmith.model.search.source import Source
 from heapsmith.model.search.space import FIXED, PAGES
 from heapsmith.model.search.tune import Asked, Tuned, tune
 from heapsmith.model.search.worth import NOTHING, put_back, simplest
+from heapsmith.model.trace.frames import Samples, Touched
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 DEFAULT = load("default")
@@ -182,6 +186,27 @@ def test_favour_and_limits_decide_among_the_front(trace: Path) -> None:
         found(limits=Limits(time=0.01))
 
 
+def test_p999_is_that_of_simulate_and_bounds_every_trace(trace: Path, tmp_path: Path) -> None:
+    asked = FEW._replace(resume=True, latency=True)
+    found = tune(trace, base=DEFAULT, name="made", asked=asked, hold_out=[trace])
+    for one in found.traces:
+        assert one.p999_ns is not None
+        for design, p999_ns in zip((DEFAULT, found.design), one.p999_ns, strict=True):
+            table = simulate(trace, [design], hardware=load_hardware())
+            timed = times.timed(table, [make_plan(design)], load_hardware(), PROGRAM)
+            assert p999_ns == timed.rows[0].timings[0].latency.p999
+    known = [one.p999_ns for one in found.front if one.p999_ns is not None]
+    assert len(known) == sum(one.shown for one in found.front) > 1
+    assert found.traces[0].p999_ns is not None
+    least = min(known)
+    assert least < found.traces[0].p999_ns[0]
+    bounded = tune(trace, base=DEFAULT, name="made", asked=asked._replace(limits=Limits(p999_ns=least)))
+    assert bounded.traces[0].p999_ns is not None
+    assert bounded.traces[0].p999_ns[1] <= least
+    with pytest.raises(CheckFailed, match=r"no design within the limits: .*; the least p99\.9 is \d+ ns"):
+        tune(trace, base=DEFAULT, name="made", asked=asked._replace(limits=Limits(p999_ns=1)))
+
+
 def test_several_traces_count_by_weight_and_held_out_ones_are_marked(trace: Path, tmp_path: Path) -> None:
     other = trace_of(tmp_path / "other.hst", [520] * 6000, freed=True)
     seen = [(trace, 1.0), (other, 3.0)]
@@ -232,11 +257,16 @@ def test_tiny_objects_get_a_class_of_8_bytes_where_the_grain_allows(tmp_path: Pa
 
 def test_huge_pages_only_where_the_program_is_said_to_touch_all(tmp_path: Path) -> None:
     """Twenty runs of 1 MB lie on huge pages, whose first touches cost less, if they are said to be touched."""
-    path = trace_of(tmp_path / "t.hst", [1_000_000] * 20, freed=True, event_ns=250_000)
+    sizes = [1_000_000] * 20
+    path = trace_of(tmp_path / "t.hst", sizes, freed=True, event_ns=250_000)
     plain, dense = (
         tune(path, base=DEFAULT, name="made", asked=FEW._replace(huge_pages=huge, favour="time", simulations=25))
         for huge in (False, True)
     )
+    touched = [Touched(1 << 19, 20, 4880, 4880)]
+    for rows, told in ((touched, True), ([], False), ([Touched(1 << 23, 1, 2048, 2048)], False)):
+        samples = Samples(rows, [], 0, [])
+        assert Source(trace_of(tmp_path / "s.hst", sizes, freed=True, samples=samples)).tells_touched == told
     for field in PAGES:
         assert getattr(plain.design, field) == getattr(DEFAULT, field)
     assert any(getattr(dense.design, field) != getattr(DEFAULT, field) for field in PAGES)

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heapsmith.model.compile.cache import cached_njit
+from heapsmith.model.trace.frames import Samples
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Chunk, Op, TraceWriter
 
 _POPULAR_SIZES = 12
@@ -117,8 +118,10 @@ def random_trace(
     return path
 
 
-def trace_of(path: Path, sizes: list[int], *, freed: bool = False, event_ns: int = 1) -> Path:
-    """A trace that allocates these sizes and, if told so, frees all, an event every so often."""
+def trace_of(
+    path: Path, sizes: list[int], *, freed: bool = False, event_ns: int = 1, samples: Samples | None = None
+) -> Path:
+    """A trace that allocates these sizes and, if told so, frees all, an event every so often; with these samples."""
     events = [(Op.MALLOC, block, size) for block, size in enumerate(sizes)]
     events += [(Op.FREE, block, 0) for block in range(len(sizes)) if freed]
     ops, blocks, asked = zip(*events, strict=True)
@@ -126,4 +129,5 @@ def trace_of(path: Path, sizes: list[int], *, freed: bool = False, event_ns: int
     times = range(0, len(events) * event_ns, event_ns)
     with TraceWriter(path, command=["test"], source="test") as writer:
         writer.append(Chunk.of(ops, zeros, blocks, asked, zeros, times))
+        writer.close({"samples": samples} if samples else None)
     return path

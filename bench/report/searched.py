@@ -2,18 +2,11 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from heapsmith.bench.common.tables import Words
 from heapsmith.bench.common.units import amount, duration
-from heapsmith.model.search.choice import WORST
 from heapsmith.model.search.outcome import OBJECTIVES
-from heapsmith.model.search.pareto import spread
 from heapsmith.model.search.tune import Member, Tuned
 from heapsmith.model.search.worth import Worth
-
-MOST_MEMBERS = 12
-"""Designs of the front that the table shows; --json has all."""
 
 
 def tables(found: Tuned) -> Iterator[Words]:
@@ -25,12 +18,14 @@ def tables(found: Tuned) -> Iterator[Words]:
 
 
 def front(found: Tuned) -> Words:
-    """The designs of the front that stand for most of it, and the choice, the best score first."""
-    shown = [found.front[index] for index in sorted(_shown(found))]
+    """The designs of the front that stand for most of it, and the choice, the best score first; --json has all."""
+    shown = [one for one in found.front if one.shown]
+    timed = any(one.p999_ns is not None for one in shown)
     rows = [
         (
             one.hash + (", chosen" if one.hash == found.design.hash() else ""),
             *(f"{one.ratios[name]:.3f}" for name in OBJECTIVES),
+            *((_late(one.p999_ns),) if timed else ()),
             f"{one.score:.3f}",
             _kinds(one),
             f"{len(one.design.sizes)}",
@@ -44,16 +39,13 @@ def front(found: Tuned) -> Words:
         f"{spent.simulations + spent.stored:,} simulated with caches or known from before, {spent.glances:,} looked at "
         f"without, in {spent.seconds:.0f} s{'; interrupted' if found.interrupted else ''}"
     )
-    columns = ("design", *OBJECTIVES, f"score ({found.favour})", "<fronts", "classes", "slab")
+    late = ("p99.9",) if timed else ()
+    columns = ("design", *OBJECTIVES, *late, f"score ({found.favour})", "<fronts", "classes", "slab")
     return Words(title, columns, rows)
 
 
-def _shown(found: Tuned) -> list[int]:
-    points = np.array([[one.ratios[name] for name in OBJECTIVES] for one in found.front])
-    shown = set(spread(points, np.full(len(OBJECTIVES), WORST), MOST_MEMBERS))
-    mine = found.design.hash()
-    shown |= {index for index, one in enumerate(found.front) if one.hash == mine}
-    return list(shown)
+def _late(p999_ns: float | None) -> str:
+    return "-" if p999_ns is None else duration(p999_ns)
 
 
 def _kinds(one: Member) -> str:
@@ -64,19 +56,24 @@ def _kinds(one: Member) -> str:
 def on_traces(found: Tuned) -> Words:
     """The base and the choice on each trace."""
     rows = []
+    timed = any(one.p999_ns for one in found.traces)
     for one in found.traces:
         name = one.trace + (", HELD OUT" if one.held_out else "")
         regret = "-" if one.regret is None else f"{one.regret:+.1%}"
-        for what, of in (("base", one.before), ("tuned", one.after)):
+        late = one.p999_ns or (None, None)
+        for what, of, p999_ns in (("base", one.before, late[0]), ("tuned", one.after, late[1])):
             rows.append(
                 (
-                    *(name if what == "base" else "", what, duration(of.allocator_ns_per_op), f"{of.run_share():.1%}"),
+                    *(name if what == "base" else "", what, duration(of.allocator_ns_per_op)),
+                    *((_late(p999_ns),) if timed else ()),
+                    f"{of.run_share():.1%}",
                     *(amount(of.resident_peak), amount(of.resident_average), amount(of.resident_end)),
                     *(amount(of.committed_peak), f"{one.weight:g}", regret if what == "tuned" else ""),
                 )
             )
     columns = (
-        *("trace", "<", "time per operation", "of the run", "resident peak", "average", "at the end"),
+        *("trace", "<", "time per operation", *(("p99.9",) if timed else ()), "of the run"),
+        *("resident peak", "average", "at the end"),
         *("committed peak", "weight", "regret"),
     )
     return Words("the heap on each trace, predicted", columns, rows)

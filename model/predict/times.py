@@ -11,13 +11,14 @@ from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.memory.listener import Listener
-from heapsmith.model.predict.clocks import Clocks, WaitCosts
+from heapsmith.model.predict.clocks import Clocks, Timing, WaitCosts
 from heapsmith.model.predict.meters import meter_of
 from heapsmith.model.predict.simulate import Operations, Progress, Simulation, SimulationTable, feed_chunks
+from heapsmith.model.trace.frames import Footer
 from heapsmith.model.trace.reader import Chunk, TraceReader
 
 
-class _Timed:
+class Timed:
     """A simulator of charged events, and the clocks for each number of cores."""
 
     def __init__(self, simulator: Simulator, clocks: list[Clocks]) -> None:
@@ -29,12 +30,40 @@ class _Timed:
         for clocks in self.clocks:
             clocks.follow(chunk, self.simulator.charges)
 
+    def timings(self, operations: int) -> list[Timing]:
+        """Return what the clocks show after this number of operations."""
+        return [clocks.timing(operations) for clocks in self.clocks]
+
 
 def priced(hardware: Hardware) -> Hardware:
     """Return the hardware; BadInput if it has no measured costs."""
     if not hardware.costs:
         raise BadInput(f"{hardware.name}: this machine has no costs; run: heapsmith calibrate -o machine.toml")
     return hardware
+
+
+def follower_of(
+    plan: Plan,
+    hardware: Hardware,
+    application: Application,
+    resident_peak: int,
+    footer: Footer,
+    cores: Sequence[int],
+    *,
+    paced: bool = False,
+) -> Timed:
+    """Return what follows the events of the footer's trace, whose resident peak a first pass found."""
+    # What calibrate does not measure is any machine's.
+    costs = load_hardware().costs | hardware.costs
+    waiting = WaitCosts(*(costs.get(name, 0.0) for name in ("lock.spin", "wake", "replay.thread")))
+    samples = footer.samples
+    shares = [ran / max(1, lasted) for lasted, ran in samples.processor] if samples else []
+    meter = meter_of(plan, hardware, resident_peak)
+    simulator = Simulator(plan, listener=Listener(hardware), application=application, meter=meter)
+    clocks = [Clocks(footer.threads, footer.max_blocks, number, paced=paced, costs=waiting) for number in cores]
+    for one in clocks:
+        one.let_run(shares)
+    return Timed(simulator, clocks)
 
 
 def timed(
@@ -61,23 +90,14 @@ def timed(
     counted = cores or [hardware.cores]
     with TraceReader(Path(table.trace)) as reader:
         footer, operations = reader.footer, Operations()
-        # What calibrate does not measure is any machine's.
-        costs = load_hardware().costs | hardware.costs
-        waiting = WaitCosts(*(costs.get(name, 0.0) for name in ("lock.spin", "wake", "replay.thread")))
-        samples, followers = footer.samples, []
-        shares = [ran / max(1, lasted) for lasted, ran in samples.processor] if samples else []
-        for plan, row in zip(plans, table.rows, strict=True):
-            meter = meter_of(plan, hardware, row.touches.resident_peak if row.touches else 0)
-            simulator = Simulator(plan, listener=Listener(hardware), application=application, meter=meter)
-            clocks = [
-                Clocks(footer.threads, footer.max_blocks, number, paced=paced, costs=waiting) for number in counted
-            ]
-            for one in clocks:
-                one.let_run(shares)
-            followers.append(_Timed(simulator, clocks))
+        peaks = [row.touches.resident_peak if row.touches else 0 for row in table.rows]
+        followers = [
+            follower_of(plan, hardware, application, peak, footer, counted, paced=paced)
+            for plan, peak in zip(plans, peaks, strict=True)
+        ]
         feed_chunks(reader, [operations, *followers], "timing", progress, footer.events)
     rows: list[Simulation] = [
-        msgspec.structs.replace(row, timings=[clocks.timing(operations.count) for clocks in one.clocks])
+        msgspec.structs.replace(row, timings=one.timings(operations.count))
         for row, one in zip(table.rows, followers, strict=True)
     ]
     return msgspec.structs.replace(table, rows=rows)

@@ -35,16 +35,19 @@ ROUNDING = 1e-12
 """What a ratio may be above its limit: the error of its arithmetic."""
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+TIMES = {"ns": 1, "us": 1e3, "ms": 1e6}
 
 
 class Limits(msgspec.Struct, frozen=True):
     """The most time and peak bytes of the choice: factors of the base's, on average over the traces by
-    weight; or bytes of the heap on each trace.
+    weight; or bytes of the heap on each trace. p999_ns: the most time on each trace that one
+    operation in a thousand may exceed.
     """
 
     time: float | None = None
     rss: float | None = None
     rss_bytes: int | None = None
+    p999_ns: float | None = None
 
     def ratios(self, base: Sequence[Outcome], weights: Sequence[float], *, huge_pages: bool = False) -> Floats:
         """Return the largest allowed mean ratio of each of OBJECTIVES, with SLACK where there is no limit.
@@ -61,19 +64,37 @@ class Limits(msgspec.Struct, frozen=True):
         """Say whether the bytes at the peak of each trace are within `rss_bytes`."""
         return self.rss_bytes is None or all(one.resident_peak <= self.rss_bytes for one in outcomes)
 
+    def allow_p999(self, p999_ns: Sequence[float]) -> bool:
+        """Say whether p99.9 of each trace is within its limit; without a limit it need not be known."""
+        return self.p999_ns is None or max(p999_ns) <= self.p999_ns
 
-def parse_limits(max_time: str | None, max_rss: str | None) -> Limits:
-    """Return the limits of two texts: a factor of the base ('1.05x'), for max_rss also bytes ('200M')."""
+
+NO_LIMITS = Limits()
+
+
+def parse_limits(max_time: str | None, max_rss: str | None, max_p999: str | None = None) -> Limits:
+    """Return the limits of texts: factors of the base ('1.05x'), for max_rss also bytes ('200M'), for max_p999 a time
+    ('2us').
+    """
     time = _factor("max time", max_time) if max_time is not None else None
+    p999_ns = _time_ns(max_p999) if max_p999 is not None else None
     if max_rss is None:
-        return Limits(time)
+        return Limits(time, p999_ns=p999_ns)
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMG]?)", max_rss)
     if found:
         bytes_most = int(float(found[1]) * UNITS[found[2]])
         if bytes_most <= 0:
             raise BadInput(f"max rss: {max_rss} is no memory; expected bytes above 0")
-        return Limits(time, rss_bytes=bytes_most)
-    return Limits(time, _factor("max rss", max_rss, "bytes ('200M') or a factor of the base's ('0.9x')"))
+        return Limits(time, rss_bytes=bytes_most, p999_ns=p999_ns)
+    rss = _factor("max rss", max_rss, "bytes ('200M') or a factor of the base's ('0.9x')")
+    return Limits(time, rss, p999_ns=p999_ns)
+
+
+def _time_ns(text: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms)", text)
+    if not found or not float(found[1]):
+        raise BadInput(f"max p999: {text!r}; expected a time above 0, as 800ns, 2us or 1.5ms")
+    return float(found[1]) * TIMES[found[2]]
 
 
 def _factor(name: str, text: str, expected: str = "a factor of the base's ('1.05x')") -> float:

@@ -10,7 +10,7 @@ from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.search.outcome import Glance, Outcome, combined, ratios
 from heapsmith.model.search.pareto import Floats
 from heapsmith.model.search.store import Store
-from heapsmith.model.search.workers import Bench, Task, Workers
+from heapsmith.model.search.workers import Bench, Kind, Task, Workers
 
 
 class Spent(msgspec.Struct):
@@ -18,6 +18,7 @@ class Spent(msgspec.Struct):
 
     simulations: int = 0  # whole traces with caches
     glances: int = 0  # whole traces without caches
+    timed: int = 0  # whole traces with the time of each operation
     stored: int = 0
     seconds: float = 0.0
 
@@ -38,11 +39,15 @@ class Evaluator:
 
     def priced(self, designs: Sequence[Design], stage: str) -> list[list[Outcome]]:
         """Return each design's outcome on each trace."""
-        return self._all(designs, True, stage)
+        return self._all(designs, "outcome", stage)
 
     def glanced(self, designs: Sequence[Design], stage: str) -> list[list[Glance]]:
         """Return each design's glance on each trace."""
-        return self._all(designs, False, stage)
+        return self._all(designs, "glance", stage)
+
+    def p999_ns(self, designs: Sequence[Design], stage: str) -> list[list[float]]:
+        """Return the p99.9 of each design, which must have been priced, on each trace."""
+        return self._all(designs, "p999", stage)
 
     def ratios(self, outcomes: Sequence[Outcome | Glance], base: Sequence[Outcome | Glance]) -> Floats:
         """Return the ratios of OBJECTIVES on all traces together."""
@@ -54,29 +59,32 @@ class Evaluator:
         for store in self._stores:
             store.write()
 
-    def _all(self, designs: Sequence[Design], priced: bool, stage: str) -> list:  # type: ignore[type-arg]
-        held = [store.held.outcomes if priced else store.held.glances for store in self._stores]
+    def _all(self, designs: Sequence[Design], kind: Kind, stage: str) -> list:  # type: ignore[type-arg]
+        held = [getattr(store.held, _HELD[kind]) for store in self._stores]
         hashes = [design.hash() for design in designs]
         tasks: dict[tuple[str, int], Task] = {}
         for design, name in zip(designs, hashes, strict=True):
             for number, known in enumerate(held):
                 if name not in known:
-                    tasks.setdefault((name, number), Task(design, number, priced))
-                elif name + str(priced) not in self._counted:
+                    priced = self._stores[number].held.outcomes[name].resident_peak if kind == "p999" else 0
+                    tasks.setdefault((name, number), Task(design, number, kind, priced))
+                elif name + kind not in self._counted:
                     self.spent.stored += 1
-            self._counted.add(name + str(priced))
+            self._counted.add(name + kind)
         results = self.workers.run(list(tasks.values()))
         # Each result counts at once: an interrupt loses none that is there.
         for done, ((name, number), result) in enumerate(zip(tasks, results, strict=True), 1):
-            held[number][name] = result  # type: ignore[assignment]
-            if priced:
-                self.spent.simulations += 1
-            else:
-                self.spent.glances += 1
+            held[number][name] = result
+            setattr(self.spent, _SPENT[kind], getattr(self.spent, _SPENT[kind]) + 1)
             if self._progress:
                 self._progress(stage, done, len(tasks))
         self.spent.seconds = time.monotonic() - self._begin
         return [[known[name] for known in held] for name in hashes]
+
+
+_HELD: dict[Kind, str] = {"outcome": "outcomes", "glance": "glances", "p999": "p999_ns"}
+_SPENT: dict[Kind, str] = {"outcome": "simulations", "glance": "glances", "p999": "timed"}
+"""The fields of Stored and of Spent for each kind of task."""
 
 
 def _figures(found: Outcome | Glance) -> tuple[float, ...]:

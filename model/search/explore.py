@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.design.design import Design, builtin_names, load
-from heapsmith.model.search.choice import WORST, Favour, chosen, scores
+from heapsmith.model.search.choice import NO_LIMITS, ROUNDING, WORST, Favour, Limits, chosen, scores
 from heapsmith.model.search.evaluate import Evaluator
 from heapsmith.model.search.exact import BUDGETS, Exact
 from heapsmith.model.search.guess import Features, Guess
@@ -78,15 +78,26 @@ class Budget(NamedTuple):
 class Explorer:
     """The designs of a search.
 
-    known: those that were priced, by hash; the base is the first. limits: the largest ratios that
-    the choice may have. reference: the ratios from which volumes are measured.
+    known: those that were priced, by hash; the base is the first. p999_ns: of those that were timed,
+    on each trace. limits: the largest ratios that the choice may have. reference: the ratios from
+    which volumes are measured.
     """
 
-    def __init__(self, evaluator: Evaluator, exact: Exact, *, favour: Favour, huge_pages: bool, seed: int) -> None:
-        self._evaluator, self._exact = evaluator, exact
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        exact: Exact,
+        *,
+        favour: Favour,
+        huge_pages: bool,
+        seed: int,
+        asked: Limits = NO_LIMITS,
+    ) -> None:
+        self._evaluator, self._exact, self._asked = evaluator, exact, asked
         self._favour: Favour = favour
         self._huge_pages, self._draw = huge_pages, random.Random(seed)
         self.known: dict[str, Known] = {}
+        self.p999_ns: dict[str, list[float]] = {}
         self._waiting: dict[str, Design] = {}  # looked at, not priced
         self._glances: dict[str, Floats] = {}
         self._features: dict[str, Features] = {}
@@ -98,7 +109,7 @@ class Explorer:
         self._looks = max(FEWEST_LOOKS, min(LOOKS, LOOKED_EVENTS // events))
         self._base_glance = evaluator.glanced([self.base], "the base")[0]
         self._base_outcomes = evaluator.priced([self.base], "the base")[0]
-        self._take([self.base], [self._base_outcomes])
+        self._take([self.base], [self._base_outcomes], "the base")
         self._screen([self.base])
         self.reference = np.full(len(OBJECTIVES), WORST)
         self.limits = np.full(len(OBJECTIVES), np.inf)
@@ -136,8 +147,18 @@ class Explorer:
 
     def price(self, designs: Sequence[Design], stage: str) -> list[Known]:
         """Simulate these designs; they count as known."""
-        self._take(designs, self._evaluator.priced(designs, stage))
+        self._take(designs, self._evaluator.priced(designs, stage), stage)
         return [self.known[design.hash()] for design in designs]
+
+    def time(self, designs: Sequence[Design], stage: str) -> None:
+        """Time each operation of these designs, which must be known."""
+        found = self._evaluator.p999_ns(designs, stage)
+        self.p999_ns |= zip((design.hash() for design in designs), found, strict=True)
+
+    def allowed(self, one: Known) -> bool:
+        """Say whether a known design is within all limits: of means over the traces, and of each trace."""
+        within = bool((one.ratios <= self.limits + ROUNDING).all()) and self._asked.allow_bytes(one.outcomes)
+        return within and self._asked.allow_p999(self.p999_ns.get(one.design.hash(), []))
 
     def _shaped_base(self) -> Iterator[Design]:
         """Yield the base with the classes and capacities for the traces, and with other run caches."""
@@ -243,7 +264,8 @@ class Explorer:
         if not front:
             return []
         points = np.array([one.ratios for one in front])
-        best = chosen(points, self.limits, self._favour)
+        quick = [self._asked.allow_p999(self.p999_ns.get(one.design.hash(), [])) for one in front]
+        best = chosen(np.where(np.array(quick)[:, None], points, np.inf), self.limits, self._favour)
         best = int(np.argmin(scores(points, self._favour))) if best is None else best
         volume = Volume(points.min(axis=0), self.reference, 1)
         volume.cover(np.array([one.ratios for one in inside if one.design.hash() in self._expanded]))
@@ -266,7 +288,9 @@ class Explorer:
             if name not in self.known:
                 self._waiting[name] = design
 
-    def _take(self, designs: Sequence[Design], outcomes: Sequence[list[Outcome]]) -> None:
+    def _take(self, designs: Sequence[Design], outcomes: Sequence[list[Outcome]], stage: str) -> None:
+        if self._asked.p999_ns is not None:
+            self.time(designs, stage)
         for design, found in zip(designs, outcomes, strict=True):
             ratios = self._evaluator.ratios(found, self._base_outcomes)
             self.known[design.hash()] = Known(design, found, ratios)
@@ -285,7 +309,7 @@ class Explorer:
         volume = Volume(best, self.reference, len(self.known))
         volume.cover(front)
         picked: list[int] = []
-        merit = self._merit(points)
+        merit = self._merit(points) + self._late(known[0])
         gained = 0.0
         for _ in range(min(count, len(names))):
             gains = volume.gains(hoped if len(picked) >= PLAIN else points)
@@ -305,6 +329,16 @@ class Explorer:
     def _merit(self, points: Floats) -> Floats:
         """Return the scores; those beyond the limits come behind all others."""
         return scores(points, self._favour) + (points > self.limits).any(axis=1)
+
+    def _late(self, features: Sequence[Features]) -> Floats:
+        """Return 1 for designs whose p99.9 is guessed beyond its limit, by the choices of those timed; else 0."""
+        if self._asked.p999_ns is None:
+            return np.zeros(len(features))
+        names = [name for name in self.p999_ns if name in self._features]
+        known = np.array([[max(1.0, *self.p999_ns[name])] for name in names])
+        guess = Guess([self._features[name] for name in names], np.ones((len(names), 1)), known)
+        guessed = guess(features, np.ones((len(features), 1)))
+        return np.asarray((guessed[:, 0] > self._asked.p999_ns).astype(np.float64))
 
     def _guess(self) -> Guess:
         names = [name for name in self.known if name in self._glances]

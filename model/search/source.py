@@ -10,7 +10,7 @@ import numpy.typing as npt
 from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.records import SAMPLES
-from heapsmith.model.memory.application import program_of
+from heapsmith.model.memory.application import TOUCHED_FROM, program_of
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 
 KEPT_EVENTS = 1 << 24
@@ -20,6 +20,8 @@ KEPT_EVENTS = 1 << 24
 class Source:
     """A trace for the search. Reads it once, checks its rules, and keeps the chunks of a short trace.
 
+    tells_touched: its samples tell which share of large blocks the program touches, for each of the
+    sizes that it asks for.
     Raises BadInput if the trace is damaged, cannot be read or has no allocation.
     """
 
@@ -33,15 +35,20 @@ class Source:
             kept: list[Chunk] = []
             stamps: list[Ints] = []
             begin, self.operations, last = 0, 0, 0
+            asked: set[int] = set()
             for chunk in reader:
                 if self.events <= KEPT_EVENTS:
                     kept.append(chunk._replace(time_ns=np.broadcast_to(np.int64(0), len(chunk.op))))
                 stamps.append(chunk.time_ns[-begin % self._step :: self._step].astype(np.int64))
                 self.operations += int((chunk.op < Op.THREAD_START).sum())
                 begin += len(chunk.op)
+                asked |= _ranges(chunk.size)
                 last = int(chunk.time_ns[-1]) if len(chunk.op) else last
         if not self.operations:
             raise BadInput(f"{path}: no allocation to tune for")
+        samples = self.footer.samples
+        seen = _ranges(np.array([row.bytes for row in samples.touched if row.pages] if samples else [0]))
+        self.tells_touched = samples is not None and asked <= seen
         self._kept = kept
         self._stamps = np.concatenate([*stamps, np.array([last])])
         self.run_ns = int(last - self._stamps[0])
@@ -76,3 +83,8 @@ def _step_of(events: int) -> int:
     while (events - 1) // step + 1 > SAMPLES:
         step *= 2
     return step
+
+
+def _ranges(sizes: npt.NDArray[np.generic]) -> set[int]:
+    """Return the ranges of TOUCHED_FROM in which there are sizes; smaller sizes are in none."""
+    return set(np.searchsorted(list(TOUCHED_FROM.values()), np.asarray(sizes, np.int64), side="right").tolist()) - {0}

@@ -20,10 +20,19 @@ MOST_FILES = 64
 
 
 class Stored(msgspec.Struct):
-    """The outcomes and glances of a trace by the design's hash."""
+    """The outcomes, glances and p99.9 (nanoseconds) of a trace by the design's hash."""
 
     outcomes: dict[str, Outcome] = msgspec.field(default_factory=dict)
     glances: dict[str, Glance] = msgspec.field(default_factory=dict)
+    p999_ns: dict[str, float] = msgspec.field(default_factory=dict)
+
+    def count(self) -> int:
+        """Return how many results there are."""
+        return len(self.outcomes) + len(self.glances) + len(self.p999_ns)
+
+    def joined(self, other: "Stored") -> "Stored":
+        """Return the results of both; of two for the same design, the other's."""
+        return Stored(self.outcomes | other.outcomes, self.glances | other.glances, self.p999_ns | other.p999_ns)
 
 
 class Store:
@@ -37,21 +46,19 @@ class Store:
                 cache_dir() / "outcomes" / f"{source.identity()}-{machine}-{model_version(search=True)[:8]}.json"
             )
         self.held = _read(self._path) if resume and self._path else Stored()
-        self._written = len(self.held.outcomes) + len(self.held.glances)
+        self._written = self.held.count()
 
     def write(self) -> None:
         """Add what is new to the file, which others may have written meanwhile.
 
         A cache that cannot be written costs only time.
         """
-        count = len(self.held.outcomes) + len(self.held.glances)
+        count = self.held.count()
         if count == self._written or self._path is None:
             return
         self._written = count
         with suppress(HeapsmithError, OSError), _alone(self._path.parent):
-            others = _read(self._path)
-            both = Stored(others.outcomes | self.held.outcomes, others.glances | self.held.glances)
-            write_whole(self._path, msgspec.json.encode(both))
+            write_whole(self._path, msgspec.json.encode(_read(self._path).joined(self.held)))
             files = sorted(self._path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime)
             for file in files[:-MOST_FILES]:
                 file.unlink(missing_ok=True)

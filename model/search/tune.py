@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,12 +16,12 @@ from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.predict.times import priced
 from heapsmith.model.search import MOST_CLASSES, reasons
-from heapsmith.model.search.choice import ROUNDING, Favour, Limits, chosen, scores
+from heapsmith.model.search.choice import WORST, Favour, Limits, chosen, scores
 from heapsmith.model.search.evaluate import Evaluator, Spent
 from heapsmith.model.search.exact import Exact
 from heapsmith.model.search.explore import Budget, Explorer, Known
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome, ratios
-from heapsmith.model.search.pareto import Floats
+from heapsmith.model.search.pareto import Floats, spread
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.workers import Bench
 from heapsmith.model.search.worth import Worth, simplest
@@ -35,6 +34,9 @@ LEAST_SECONDS, MOST_SECONDS = 3.0, 120.0
 SEARCH_SHARE = 0.8
 """The search's share of the time; the rest is for what each choice is worth."""
 
+MOST_SHOWN = 12
+"""Designs of the front that stand for most of it."""
+
 
 class Asked(NamedTuple):
     """What a user asks of the search. seconds: its wall time, None: by the trace's length;
@@ -42,8 +44,10 @@ class Asked(NamedTuple):
 
     max_overhead: the most bytes of idle blocks in fronts by the exact choice of capacities, as a
     fraction of the peak live bytes. huge_pages: the program touches all that it asks for, so that
-    huge pages and populated pages are considered. patient: Ctrl-C ends the search with the best so
-    far. resume: begin with the outcomes of earlier searches.
+    huge pages and populated pages are considered; they are too if each trace tells what was touched.
+    latency: also time the base, the choice and the shown designs of the front; a limit of p99.9
+    times all. patient: Ctrl-C ends the search with the best so far. resume: begin with the outcomes
+    of earlier searches.
     """
 
     favour: Favour = "balanced"
@@ -51,12 +55,17 @@ class Asked(NamedTuple):
     max_overhead: float = 1.0
     max_classes: int = MOST_CLASSES
     huge_pages: bool = False
+    latency: bool = False
     seconds: float | None = None
     simulations: int | None = None
     seed: int = 1
     resume: bool = False
     patient: bool = False
     jobs: int | None = None
+
+    def timed(self) -> bool:
+        """Say whether p99.9 is asked for."""
+        return self.latency or self.limits.p999_ns is not None
 
 
 USUAL = Asked()
@@ -66,7 +75,8 @@ class OnTrace(msgspec.Struct, frozen=True):
     """The base and the choice on a trace; held_out: the search did not see the trace.
 
     ratios: of OBJECTIVES to the base. regret: how much worse the choice's score is than that of the
-    best known design for this trace alone, 0.02 for 2 %; None for a trace that was held out.
+    best known design for this trace alone, 0.02 for 2 %; None for a trace that was held out. p999_ns:
+    of the base and of the choice, where asked for.
     """
 
     trace: str
@@ -76,15 +86,22 @@ class OnTrace(msgspec.Struct, frozen=True):
     after: Outcome
     ratios: dict[str, float]
     regret: float | None
+    p999_ns: tuple[float, float] | None = None
 
 
 class Member(msgspec.Struct, frozen=True):
-    """A design of the front: its ratios of OBJECTIVES to the base, and its score by the favour."""
+    """A design of the front: its ratios of OBJECTIVES to the base, and its score by the favour.
+
+    shown: one of those that stand for most of the front, or the choice. p999_ns: the largest of the
+    traces, where it was timed.
+    """
 
     design: Design
     hash: str
     ratios: dict[str, float]
     score: float
+    shown: bool
+    p999_ns: float | None
 
 
 class Tuned(msgspec.Struct, frozen=True):
@@ -133,9 +150,7 @@ def tune(
     evaluator = Evaluator(Bench(sources, machine), base, resume=asked.resume, jobs=asked.jobs, progress=progress)
     exact = Exact(sources, base, asked.max_classes, asked.max_overhead)
     with evaluator.workers:
-        explorer = Explorer(evaluator, exact, favour=asked.favour, huge_pages=asked.huge_pages, seed=asked.seed)
-        known = explorer.known[base.hash()].outcomes
-        explorer.limits = asked.limits.ratios(known, [one.weight for one in sources], huge_pages=asked.huge_pages)
+        explorer = _explorer(evaluator, exact, asked)
         until = _until(begin, asked, sources)
         with _patience(asked) as searching:
             explorer.search(Budget(_share(begin, until), asked.simulations))
@@ -144,8 +159,10 @@ def tune(
             until = time.monotonic()
         found, worth = _choice(explorer, asked), list[Worth]()
         with _patience(asked) as weighing:
-            for step in simplest(found, base, explorer.price, partial(_allowed, explorer, asked.limits), until):
+            for step in simplest(found, base, explorer.price, explorer.allowed, until):
                 found, worth = step
+            if asked.timed():
+                explorer.time(_shown(explorer, found), "timing operations")
         evaluator.write()
     design = found.design
     if design.hash() != base.hash():
@@ -167,6 +184,17 @@ def tune(
         seed=asked.seed,
         interrupted=any(stage.interrupted for stage in (searching, weighing, holding)),
     )
+
+
+def _explorer(evaluator: Evaluator, exact: Exact, asked: Asked) -> Explorer:
+    """Return the explorer with the limits; without `huge_pages` the traces must tell what the program touches."""
+    sources = evaluator.bench.sources
+    pages = asked.huge_pages or all(one.tells_touched for one in sources)
+    explorer = Explorer(evaluator, exact, favour=asked.favour, huge_pages=pages, seed=asked.seed, asked=asked.limits)
+    known = explorer.known[evaluator.base.hash()].outcomes
+    weights = [one.weight for one in sources]
+    explorer.limits = asked.limits.ratios(known, weights, huge_pages=asked.huge_pages)
+    return explorer
 
 
 class _Stage:
@@ -232,11 +260,6 @@ def _share(begin: float, until: float | None) -> float | None:
     return None if until is None else begin + SEARCH_SHARE * (until - begin)
 
 
-def _allowed(explorer: Explorer, limits: Limits, one: Known) -> bool:
-    """Say whether a design is within the limits: of means over the traces, and of each trace's bytes."""
-    return bool((one.ratios <= explorer.limits + ROUNDING).all()) and limits.allow_bytes(one.outcomes)
-
-
 def _about(sources: Sequence[Source], base: Design) -> str:
     names = [printable(source.path.name) for source in sources]
     return f"Tuned for {names[0]}{f' and {len(names) - 1} more' if names[1:] else ''} from {base.name}"
@@ -245,12 +268,14 @@ def _about(sources: Sequence[Source], base: Design) -> str:
 def _choice(explorer: Explorer, asked: Asked) -> Known:
     """Return the design of the least score within the limits; CheckFailed if none is within them."""
     every = list(explorer.known.values())
-    within = [one for one in every if _allowed(explorer, asked.limits, one)]
+    within = [one for one in every if explorer.allowed(one)]
     if not within:
         least = np.min(np.array([one.ratios for one in every])[:, :2], axis=0)
+        late = [max(one) for one in explorer.p999_ns.values()] if asked.limits.p999_ns is not None else []
         raise CheckFailed(
             f"no design within the limits: of {len(every)} simulated designs the fastest takes {least[0]:.3f}x of the "
             f"base's time, and the leanest {least[1]:.3f}x of its peak"
+            + (f"; the least p99.9 is {min(late):.0f} ns" if late else "")
         )
     return within[int(np.argmin(scores(np.array([one.ratios for one in within]), asked.favour)))]
 
@@ -264,9 +289,11 @@ def _on_traces(explorer: Explorer, found: Known, asked: Asked) -> Iterator[OnTra
     base = explorer.known[explorer.base.hash()]
     for index, source in enumerate(explorer.sources):
         known = [
-            ratios(one.outcomes[index].figures(), base.outcomes[index].figures()) for one in explorer.known.values()
+            ratios(one.outcomes[index].figures(), base.outcomes[index].figures())
+            for one in explorer.known.values()
+            if asked.limits.allow_p999(explorer.p999_ns.get(one.design.hash(), [])[index : index + 1])
         ]
-        points = np.array(known)
+        points = np.array(known).reshape(-1, len(OBJECTIVES))
         most = asked.limits.ratios([base.outcomes[index]], [1.0], huge_pages=asked.huge_pages)
         alone = chosen(points, most, asked.favour)
         here = ratios(found.outcomes[index].figures(), base.outcomes[index].figures())
@@ -274,7 +301,7 @@ def _on_traces(explorer: Explorer, found: Known, asked: Asked) -> Iterator[OnTra
         regret = float(scores(here[None], asked.favour)[0] / least - 1)
         yield OnTrace(
             *(source.path.name, source.weight, False, base.outcomes[index], found.outcomes[index]),
-            *(_named(here), regret),
+            *(_named(here), regret, _both(explorer.p999_ns, explorer.base, found.design, index)),
         )
 
 
@@ -287,10 +314,27 @@ def _held_out(
     evaluator = Evaluator(Bench(held, machine), base, resume=asked.resume, jobs=asked.jobs, progress=progress)
     with evaluator.workers:
         befores, afters = evaluator.priced([base, design], "held out")
+        late = evaluator.p999_ns([base, design], "held out") if asked.timed() else []
     evaluator.write()
-    for source, before, after in zip(held, befores, afters, strict=True):
+    timed = dict(zip((base.hash(), design.hash()), late, strict=False))
+    for index, (source, before, after) in enumerate(zip(held, befores, afters, strict=True)):
         here = _named(ratios(after.figures(), before.figures()))
-        yield OnTrace(source.path.name, source.weight, True, before, after, here, None)
+        both = _both(timed, base, design, index)
+        yield OnTrace(source.path.name, source.weight, True, before, after, here, None, both)
+
+
+def _both(p999_ns: dict[str, list[float]], base: Design, design: Design, trace: int) -> tuple[float, float] | None:
+    """Return p99.9 of the base and of the design on a trace, or None if one was not timed."""
+    before, after = p999_ns.get(base.hash()), p999_ns.get(design.hash())
+    return (before[trace], after[trace]) if before and after else None
+
+
+def _shown(explorer: Explorer, found: Known) -> list[Design]:
+    """Return the base, the choice, and the designs of the front that stand for most of it."""
+    front = explorer.front()
+    points = np.array([one.ratios for one in front])
+    most = [front[index].design for index in spread(points, np.full(len(OBJECTIVES), WORST), MOST_SHOWN)]
+    return list({one.hash(): one for one in (explorer.base, found.design, *most)}.values())
 
 
 def _members(explorer: Explorer, found: Known, favour: Favour) -> list[Member]:
@@ -299,8 +343,11 @@ def _members(explorer: Explorer, found: Known, favour: Favour) -> list[Member]:
     if all(one.design.hash() != found.design.hash() for one in front):
         front.append(found)
     merit = scores(np.array([one.ratios for one in front]), favour).tolist()
+    shown = {one.hash() for one in _shown(explorer, found)}
+    late = {name: max(each) for name, each in explorer.p999_ns.items()}
     members = [
-        Member(one.design, one.design.hash(), _named(one.ratios), score)
+        Member(one.design, name, _named(one.ratios), score, name in shown, late.get(name))
         for one, score in zip(front, merit, strict=True)
+        if (name := one.design.hash())
     ]
     return sorted(members, key=lambda one: one.score)

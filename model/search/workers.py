@@ -3,15 +3,16 @@
 import os
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 from heapsmith.model.design.design import Design
-from heapsmith.model.design.plan import make_plan
+from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.predict.pool import Pool
 from heapsmith.model.predict.simulate import simulation
+from heapsmith.model.predict.times import follower_of
 from heapsmith.model.search.outcome import Glance, Outcome, glance_of, outcome_of, rough_ns
 from heapsmith.model.search.source import Source
 from heapsmith.model.trace.reader import Op
@@ -20,12 +21,17 @@ FEW_EVENTS = 20_000
 """For traces that are shorter together, processes cost more than they save."""
 
 
+Kind = Literal["glance", "outcome", "p999"]
+"""Without caches; with caches and pages; and a second pass that times each operation."""
+
+
 class Task(NamedTuple):
-    """A design on the source of this number, with caches (priced) or without."""
+    """A design on the source of this number. resident_peak: that of its outcome, for `p999`."""
 
     design: Design
     source: int
-    priced: bool
+    kind: Kind
+    resident_peak: int = 0
 
 
 class Bench(NamedTuple):
@@ -41,26 +47,36 @@ class _Job:
     bench: Bench
 
 
-def measured(bench: Bench, task: Task) -> Outcome | Glance:
+def measured(bench: Bench, task: Task) -> Outcome | Glance | float:
     """Simulate a design on a whole trace; BadInput as Simulator.feed."""
     source, plan = bench.sources[task.source], make_plan(task.design)
+    if task.kind == "p999":
+        return _p999_ns(bench.hardware, source, plan, task.resident_peak)
     # One compiled loop serves all designs, with the rare choices: a search meets them soon.
-    listener = Listener(bench.hardware) if task.priced else None
+    listener = Listener(bench.hardware) if task.kind == "outcome" else None
     simulator = Simulator(plan, listener=listener, application=source.application, rare=True)
     for chunk in source.chunks():
         simulator.feed(chunk)
-    found = simulation(simulator, source.operations, bench.hardware if task.priced else None)
-    if task.priced:
+    found = simulation(simulator, source.operations, bench.hardware if task.kind == "outcome" else None)
+    if task.kind == "outcome":
         return outcome_of(found, source, source.operations)
     kinds = [row.front.kind for row in plan.classes]
     return glance_of(kinds, found, source, rough_ns(plan, found, bench.hardware, source.operations))
+
+
+def _p999_ns(hardware: Hardware, source: Source, plan: Plan, resident_peak: int) -> float:
+    """Return the time that one operation in a thousand exceeds, as `simulate --latency` predicts it."""
+    follower = follower_of(plan, hardware, source.application, resident_peak, source.footer, [hardware.cores])
+    for chunk in source.chunks():
+        follower.feed(chunk)
+    return follower.timings(source.operations)[0].latency.p999
 
 
 def _begin(bench: Bench) -> None:
     _Job.bench = bench
 
 
-def _work(task: Task) -> Outcome | Glance:
+def _work(task: Task) -> Outcome | Glance | float:
     return measured(_Job.bench, task)
 
 
@@ -89,7 +105,7 @@ class Workers:
             self._pool.close()
             self._pool = None
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome | Glance]:
+    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome | Glance | float]:
         """Yield the result of each task, in their order; Missing if the system kills a process."""
         if self.jobs == 1:
             yield from (measured(self._bench, task) for task in tasks)

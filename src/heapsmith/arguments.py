@@ -87,6 +87,15 @@ MaxRss = Annotated[
         show_default="1.01x",
     ),
 ]
+DesignName = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="The design's name. Default: that of the file.")
+]
+MaxP999 = Annotated[
+    str | None,
+    typer.Option(
+        "--max-p999", metavar="TIME", help="The most time that one operation in a thousand may exceed: 2us. Slower."
+    ),
+]
 HoldOut = Annotated[
     list[Path] | None,
     typer.Option("--hold-out", metavar="TRACE", help="A trace to print the design's figures for; repeat it."),
@@ -115,7 +124,11 @@ Base = Annotated[
     str, typer.Option("--base", metavar="DESIGN", help="The design to start from.", autocompletion=designs)
 ]
 HugePages = Annotated[
-    bool, typer.Option("--huge-pages", help="The program touches all bytes that it requests: consider huge pages.")
+    bool,
+    typer.Option(
+        "--huge-pages",
+        help="The program touches all bytes that it requests: consider huge pages without samples in the trace.",
+    ),
 ]
 Overhead = Annotated[
     float,

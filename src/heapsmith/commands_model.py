@@ -104,6 +104,8 @@ def tune(
     favour: take.Favour = "balanced",
     max_time: take.MaxTime = None,
     max_rss: take.MaxRss = None,
+    max_p999: take.MaxP999 = None,
+    latency: take.Latency = False,
     hold_out: take.HoldOut = None,
     budget: take.Budget = None,
     simulations: take.Simulations = None,
@@ -113,9 +115,7 @@ def tune(
     max_classes: Annotated[int, typer.Option(metavar="N", min=1, help="The most size classes.")] = MOST_CLASSES,
     huge_pages: take.HugePages = False,
     machine: take.Machine = "default",
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The design's name. Default: that of the file.")
-    ] = None,
+    name: take.DesignName = None,
     json: take.Json = False,
 ) -> None:
     """Search for the best design for traces. Write it to a file, with what each choice is worth.
@@ -134,10 +134,11 @@ def tune(
     path = take.writable_file(out)
     asked = Asked(
         favour=favour,
-        limits=parse_limits(max_time, max_rss),
+        limits=parse_limits(max_time, max_rss, max_p999),
         max_overhead=max_overhead,
         max_classes=max_classes,
         huge_pages=huge_pages,
+        latency=latency,
         seconds=take.budget(budget),
         simulations=simulations,
         seed=seed,
