@@ -1,6 +1,7 @@
 """The search against an exhaustive enumeration of a small space, and against random designs at the same cost."""
 
 import random
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from heapsmith.model.search.explore import STILL, STILL_ROUNDS, Budget, Explorer
 from heapsmith.model.search.pareto import hypervolume
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.space import drawn
-from heapsmith.model.search.workers import Bench
+from heapsmith.model.search.workers import Bench, Workers
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
@@ -42,7 +43,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 def explorer_of(bench: Bench) -> Explorer:
     exact = Exact(bench.sources, BASE, MOST_CLASSES, 1.0)
-    evaluator = Evaluator(bench, BASE, resume=False, jobs=1)
+    evaluator = Evaluator(bench, BASE, resume=False, hire=partial(Workers, jobs=1))
     return Explorer(evaluator, exact, favour="balanced", huge_pages=False, seed=1)
 
 

@@ -1,19 +1,14 @@
-"""Sweeps: grids, the store, resumption after interrupts, processes, and a cluster whose workers die."""
+"""Sweeps: grids, the store, resumption after interrupts, and processes."""
 
 import json
-import os
 import signal
-import subprocess
 import sys
-import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import Answer
+from sweeps import GRID, request, rows_of, swept
 from traces import random_trace
 
 from heapsmith.bench.sweep import sweep as fleet
@@ -27,37 +22,6 @@ from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.predict.simulate import simulate
 
 Call = Callable[..., Answer]
-
-GRID = """base = "default"
-[values]
-slab_bytes = [65536, 131072, 3000]
-front.capacity = [8, 64]
-"""
-
-
-def silent(what: str, done: int, total: int) -> None:
-    """A progress for nobody."""
-
-
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    """The rows of a Parquet file."""
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
-    return list(parquet.read_table(path).to_pylist())
-
-
-def request(tmp_path: Path, grid: str = GRID, traces: int = 2) -> fleet.Request:
-    """A sweep of the grid's designs over short traces."""
-    (tmp_path / "grid.toml").write_text(grid)
-    files = [tmp_path / f"t{seed}.hst" for seed in range(traces)]
-    for seed, file in enumerate(files):
-        if not file.exists():
-            random_trace(file, 3000 + seed, seed)
-    return fleet.Request(*variants([str(tmp_path / "grid.toml")]), files, None, tmp_path / "store")
-
-
-def swept(asked: fleet.Request, out: Path, runs_on: fleet.Executor | None = None) -> fleet.Sweep:
-    """A sweep on this process, or on an executor."""
-    return fleet.sweep(asked, out, nullcontext(runs_on or Processes(1)), silent)
 
 
 def test_a_grid_is_the_product_of_its_values(tmp_path: Path) -> None:
@@ -291,108 +255,3 @@ def test_keys_are_those_of_all_that_decides(tmp_path: Path) -> None:
     store = Store(tmp_path, None)
     keys = {store.key("a", "b"), store.key("ab", ""), store.key("b", "a"), Store(tmp_path, "c").key("a", "b")}
     assert len(keys) == 4
-
-
-def started(words: list[str], folder: Path) -> subprocess.Popen[bytes]:
-    """A process of dask in a folder of its own, without this process's cache of designs and traces."""
-    folder.mkdir()
-    with (folder / "log").open("wb") as log:
-        return subprocess.Popen([sys.executable, "-m", *words], cwd=folder, stdout=log, stderr=log)
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[str, dict[str, subprocess.Popen[bytes]]]]:
-    """A scheduler's address, and its process and those of its two workers by name."""
-    pytest.importorskip("distributed", reason="distributed is not installed")
-    told = tmp_path / "scheduler.json"
-    with ExitStack() as stack:
-
-        def start(name: str, *words: str) -> subprocess.Popen[bytes]:
-            process = started([*words, "--scheduler-file", str(told)], tmp_path / name)
-            stack.callback(process.wait)
-            stack.callback(process.kill)
-            return process
-
-        quiet = ("--no-dashboard", "--host", "127.0.0.1")
-        scheduler = start("scheduler", "distributed.cli.dask_scheduler", "--port", "0", *quiet)
-        worker = ("distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1", *quiet)
-        workers = {name: start(name, *worker) for name in ("worker-0", "worker-1")}
-        address = ""
-        limit = time.monotonic() + 120
-        while not address:
-            assert time.monotonic() < limit, "the scheduler does not start"
-            time.sleep(0.05)
-            if told.exists():
-                address = json.loads(told.read_text())["address"]
-        from distributed import Client
-
-        with Client(address, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=120)
-        yield address, workers | {"scheduler": scheduler}
-
-
-def test_a_cluster_loses_nothing_and_counts_nothing_twice(
-    tmp_path: Path,
-    cluster: tuple[str, dict[str, subprocess.Popen[bytes]]],
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    address, processes = cluster
-    asked = request(tmp_path, "[values]\nfront.capacity = [8, 12, 16, 24, 32, 48, 64, 96]\n", traces=3)
-    swept(fleet.Request(asked.variants, [], asked.traces, None, tmp_path / "whole"), tmp_path / "whole.parquet")
-    put: Counter[str] = Counter()
-    real = Store.put
-
-    def noted(self: Store, key: str, found: Found) -> None:
-        put[key] += 1
-        if len(put) == 2:
-            processes["worker-0"].kill()
-        real(self, key, found)
-
-    monkeypatch.setattr(Store, "put", noted)
-    done = fleet.sweep(asked, tmp_path / "r.parquet", fleet.executor(1, address), silent)
-    assert processes["worker-0"].wait() == -signal.SIGKILL
-    assert (done.simulated, done.rows) == (24, 24)
-    assert len(put) == 24
-    assert set(put.values()) == {1}
-    assert rows_of(tmp_path / "r.parquet") == rows_of(tmp_path / "whole.parquet")
-    damaged = tmp_path / "damaged.hst"
-    content = bytearray(asked.traces[0].read_bytes())
-    content[len(content) // 2] ^= 1
-    damaged.write_bytes(content)
-    bad = fleet.Request(asked.variants[:1], [], [damaged], None, asked.folder)
-    with pytest.raises(BadInput, match=r"damaged\.hst: chunk"):
-        fleet.sweep(bad, tmp_path / "bad.parquet", fleet.executor(1, address), silent)
-    assert not (tmp_path / "bad.parquet").exists()
-    assert capfd.readouterr() == ("", "")  # none of dask's own words
-
-    def ends(self: Store, key: str, found: Found) -> None:
-        processes["scheduler"].kill()
-        real(self, key, found)
-
-    monkeypatch.setattr(Store, "put", ends)
-    again = fleet.Request(asked.variants, [], asked.traces, None, tmp_path / "again")
-    with pytest.raises(Missing, match="the scheduler ended"):
-        fleet.sweep(again, tmp_path / "again.parquet", fleet.executor(1, address), silent)
-    assert 0 < len(list(again.folder.rglob("*.json"))) < 24
-    assert not (tmp_path / "again.parquet").exists()
-
-
-def test_schedulers_that_are_none(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from heapsmith.bench.sweep import cluster as dask
-
-    pytest.importorskip("distributed", reason="distributed is not installed")
-    asked = request(tmp_path, traces=1)
-    monkeypatch.setattr(dask, "PATIENCE_S", 1)
-    options = ("--designs", "lean", "--traces", asked.traces[0], "--store", asked.folder, "-o", tmp_path / "r.parquet")
-    answer = call("sweep", *options, "--scheduler", "tcp://127.0.0.1:1")
-    assert answer.status == 3
-    assert "no dask scheduler answers" in answer.err
-    answer = call("sweep", *options, "--scheduler", "nonsense://127.0.0.1:1")
-    assert answer.status == 2
-    assert "expected tcp://HOST:PORT" in answer.err
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    answer = call("sweep", *options, "--scheduler", "tcp://127.0.0.1:1")
-    assert answer.status == 3
-    assert "pip install 'heapsmith[sweep]'" in answer.err
-    assert not os.path.exists(tmp_path / "r.parquet")

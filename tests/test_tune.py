@@ -374,6 +374,6 @@ def test_a_choice_that_goes_back_stays_within_the_limits() -> None:
         return [without for _ in designs]
 
     for limit, kept in ((1.0, found), (1.001, without)):
-        last = list(simplest(found, base, price, lambda one, most=limit: bool(one.ratios[0] <= most), None))[-1]  # type: ignore[misc]
+        last = list(simplest(found, base, price, lambda one, most=limit: bool(one.ratios[0] <= most), None, 8))[-1]  # type: ignore[misc]
         assert last[0] is kept
-    assert list(simplest(found, base, price, lambda one: True, 0.0))[-1][0] is found  # time is up: one round
+    assert list(simplest(found, base, price, lambda one: True, 0.0, 8))[-1][0] is found  # time is up: one round

@@ -1,26 +1,38 @@
-"""Jobs of a sweep on a dask cluster, whose workers share no files with this machine."""
+"""Calls on a dask cluster, whose workers share no files with this machine."""
 
 import logging
 import warnings
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from heapsmith.bench.sweep.tasks import Found
 from heapsmith.bench.sweep.work import Job, run_bytes
 from heapsmith.model.errors import BadInput, Missing
 
 AHEAD = 3
-"""Jobs that wait or run on the cluster, per thread of its workers."""
+"""Calls that wait or run on the cluster, per thread of its workers."""
 
 PATIENCE_S = 10
 """How long a scheduler may take to answer."""
 
 
+class Call(NamedTuple):
+    """Work on a trace: a call of the function with what is given and the bytes of the trace.
+
+    digest: the same for the same bytes.
+    """
+
+    function: Callable[[Any, bytes], Any]
+    given: Any
+    trace: Path
+    digest: str
+
+
 class Cluster:
-    """Runs jobs on the workers of the scheduler at `address`. Context manager.
+    """Runs calls on the workers of the scheduler at `address`. Context manager.
 
     Raises BadInput for an address that is none, Missing where nobody answers, where the scheduler
     has no workers, and where `distributed` is not installed here.
@@ -34,6 +46,7 @@ class Cluster:
         for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
             logging.getLogger(name).setLevel(logging.CRITICAL)  # a failure is one line of ours
         self._address = address
+        self._sent: dict[str, Any] = {}  # futures of traces, by digest
         try:
             self._client = Client(address, timeout=PATIENCE_S, set_as_default=False)
         except ValueError as error:
@@ -52,32 +65,40 @@ class Cluster:
         self._client.close()
 
     def run(self, jobs: Sequence[Job]) -> Iterator[dict[str, Found]]:
-        """Yield what each job finds, as soon as it ends; the scheduler starts what a lost worker held anew.
+        """Yield what each job of a sweep finds, as soon as it ends; a trace leaves the workers after its last job.
 
-        A trace goes to each worker that needs it once, and leaves them after its last job. Raises
-        Missing if the scheduler ends or a job ends its workers, and whatever a job raises.
+        Raises as `calls` does.
+        """
+        left = Counter(job.digest for job in jobs)
+        calls = [Call(run_bytes, job, Path(job.trace), job.digest) for job in jobs]
+        for number, found in self.calls(calls):
+            yield found
+            left[jobs[number].digest] -= 1
+            if not left[jobs[number].digest]:
+                del self._sent[jobs[number].digest]
+
+    def calls(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
+        """Yield the number and the result of each call, as soon as it ends.
+
+        The scheduler starts anew what a lost worker held. A trace goes once to each worker that needs
+        it. Raises Missing if the scheduler ends or a call ends its workers, and whatever a call raises.
         """
         from distributed import as_completed
 
-        waiting = deque(jobs)
-        running: dict[Any, Job] = {}
-        left = Counter(job.digest for job in jobs)
-        sent: dict[str, Any] = {}
+        waiting = deque(enumerate(calls))
+        running: dict[Any, int] = {}
         flow = as_completed(loop=self._client.loop)
         while waiting or running:
             while waiting and len(running) < AHEAD * self.slots:
-                job = waiting.popleft()
-                if job.digest not in sent:
-                    sent[job.digest] = self._send(Path(job.trace).read_bytes())
-                future = self._client.submit(run_bytes, job, sent[job.digest], pure=False)
-                running[future] = job
+                number, call = waiting.popleft()
+                if call.digest not in self._sent:
+                    self._sent[call.digest] = self._send(call.trace.read_bytes())
+                future = self._client.submit(call.function, call.given, self._sent[call.digest], pure=False)
+                running[future] = number
                 flow.add(future)
             future = next(flow)
-            job = running.pop(future)
-            yield self._result(job, future)
-            left[job.digest] -= 1
-            if not left[job.digest]:
-                del sent[job.digest]
+            number = running.pop(future)
+            yield number, self._result(calls[number], future)
 
     def _send(self, content: bytes) -> Any:
         """Return a future of the bytes of a trace.
@@ -90,18 +111,17 @@ class Cluster:
             warnings.filterwarnings("ignore", message="Sending large graph")
             return self._client.submit(bytes, content, pure=False)
 
-    def _result(self, job: Job, future: Any) -> dict[str, Found]:
-        """Return what an ended job found, or raise what ended it."""
+    def _result(self, call: Call, future: Any) -> Any:
+        """Return what an ended call returned, or raise what ended it."""
         from distributed import KilledWorker
 
         if future.status in ("cancelled", "lost"):
             raise Missing(f"--scheduler: {self._address}: the scheduler ended; what is finished is kept")
         error = future.exception()
         if isinstance(error, KilledWorker):
-            raise Missing(f"{job.trace}: workers of {self._address} end while they simulate it; have they the memory?")
+            raise Missing(f"{call.trace}: workers of {self._address} end while they simulate it; have they the memory?")
         if isinstance(error, ImportError):
             raise Missing(f"--scheduler: {self._address}: a worker lacks a package: {error}")
         if error is not None:
             raise error
-        found: dict[str, Found] = future.result()
-        return found
+        return future.result()

@@ -10,7 +10,7 @@ from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.search.outcome import Glance, Outcome, combined, ratios
 from heapsmith.model.search.pareto import Floats
 from heapsmith.model.search.store import Store
-from heapsmith.model.search.workers import Bench, Kind, Task, Workers
+from heapsmith.model.search.workers import Bench, Hire, Kind, Task, Workers
 
 
 class Spent(msgspec.Struct):
@@ -27,10 +27,10 @@ class Evaluator:
     """Simulates designs on all traces. The ratios are to `base`, geometric means by the weights."""
 
     def __init__(
-        self, bench: Bench, base: Design, *, resume: bool, jobs: int | None = None, progress: Progress | None = None
+        self, bench: Bench, base: Design, *, resume: bool, hire: Hire = Workers, progress: Progress | None = None
     ) -> None:
         self.bench, self.base = bench, base
-        self.workers = Workers(bench, jobs)
+        self.workers = hire(bench)
         self.spent = Spent()
         self._stores = [Store(source, bench.hardware, resume=resume) for source in bench.sources]
         self._begin = time.monotonic()

@@ -19,7 +19,7 @@ from heapsmith.model.search.pareto import Floats, Volume, hypervolume, nondomina
 from heapsmith.model.search.space import FIXED, PAGES, crossed, drawn, joined, neighbours, tokens
 
 BATCH = 8
-"""Designs that are priced together, and then teach the guess."""
+"""Designs that are priced together, and then teach the guess; more where more workers would wait."""
 
 LOOKS, FEWEST_LOOKS = 96, 24
 """Designs that are looked at between two batches: an eighth of the time of pricing each. Long traces
@@ -68,11 +68,11 @@ class Budget(NamedTuple):
     until: float | None
     simulations: int | None
 
-    def left(self, spent: int) -> int:
-        """Return how many simulations are left; BATCH at a time where only the time counts."""
+    def left(self, spent: int, batch: int) -> int:
+        """Return how many simulations are left, at most `batch`."""
         if self.until is not None and time.monotonic() >= self.until:
             return 0
-        return BATCH if self.simulations is None else max(0, min(BATCH, self.simulations - spent))
+        return batch if self.simulations is None else max(0, min(batch, self.simulations - spent))
 
 
 class Explorer:
@@ -80,7 +80,7 @@ class Explorer:
 
     known: those that were priced, by hash; the base is the first. p999_ns: of those that were timed,
     on each trace. limits: the largest ratios that the choice may have. reference: the ratios from
-    which volumes are measured.
+    which volumes are measured. batch: designs that are priced together.
     """
 
     def __init__(
@@ -91,9 +91,10 @@ class Explorer:
         favour: Favour,
         huge_pages: bool,
         seed: int,
+        batch: int = BATCH,
         asked: Limits = NO_LIMITS,
     ) -> None:
-        self._evaluator, self._exact, self._asked = evaluator, exact, asked
+        self._evaluator, self._exact, self._asked, self.batch = evaluator, exact, asked, batch
         self._favour: Favour = favour
         self._huge_pages, self._draw = huge_pages, random.Random(seed)
         self.known: dict[str, Known] = {}
@@ -106,7 +107,7 @@ class Explorer:
         self._parent: dict[str, str] = {}  # of designs one choice away from another
         self.base, self.sources = evaluator.base, evaluator.bench.sources
         events = sum(source.events for source in self.sources)
-        self._looks = max(FEWEST_LOOKS, min(LOOKS, LOOKED_EVENTS // events))
+        self._looks = max(FEWEST_LOOKS, min(LOOKS, LOOKED_EVENTS // events)) * batch // BATCH
         self._base_glance = evaluator.glanced([self.base], "the base")[0]
         self._base_outcomes = evaluator.priced([self.base], "the base")[0]
         self._take([self.base], [self._base_outcomes], "the base")
@@ -120,7 +121,10 @@ class Explorer:
         self._screen(islice(self._new(fresh), self._looks))
         still = 0
         # The first batch is free: a busy machine may spend the time before it.
-        while still < STILL_ROUNDS and (count := budget.left(len(self.known)) or BATCH * (len(self.known) == 1)):
+        while still < STILL_ROUNDS:
+            count = budget.left(len(self.known), self.batch) or self.batch * (len(self.known) == 1)
+            if not count:
+                return
             gain = self._price(count)
             random = list(islice(self._new(chain(self._drawn(), self._joined())), self._looks // 2))
             room = self._looks - len(random)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,11 +20,11 @@ from heapsmith.model.search import MOST_CLASSES, reasons
 from heapsmith.model.search.choice import WORST, Favour, Limits, chosen, scores
 from heapsmith.model.search.evaluate import Evaluator, Spent
 from heapsmith.model.search.exact import Exact
-from heapsmith.model.search.explore import Budget, Explorer, Known
+from heapsmith.model.search.explore import BATCH, Budget, Explorer, Known
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome, ratios
 from heapsmith.model.search.pareto import Floats, spread
 from heapsmith.model.search.source import Source
-from heapsmith.model.search.workers import Bench
+from heapsmith.model.search.workers import Bench, Hire, Workers
 from heapsmith.model.search.worth import Worth, simplest
 
 SECONDS = 20.0
@@ -133,21 +134,24 @@ def tune(
     asked: Asked = USUAL,
     hold_out: Sequence[Path] = (),
     hardware: Hardware | None = None,
+    hire: Hire | None = None,
     progress: Progress | None = None,
 ) -> Tuned:
     """Return the design of least predicted time and memory for a trace, or for several with weights.
 
     The objectives are time and resident bytes, priced on `hardware` (default: the built-in
-    machine). With `asked.simulations` the result depends only on the arguments. Raises BadInput for
-    arguments out of range, hardware without costs, and a trace that is damaged or has no allocation.
+    machine). `hire` says who simulates (default: `asked.jobs` processes of this machine). With
+    `asked.simulations` the result depends only on the other arguments. Raises BadInput for arguments
+    out of range, hardware without costs, and a trace that is damaged or has no allocation.
     """
     check_arguments(base, asked, name)
-    machine = priced(hardware or load_hardware())
-    begin = time.monotonic()
-    given = [(trace, 1.0)] if isinstance(trace, Path) else trace
-    sources, held = [Source(*one) for one in given], [Source(path) for path in hold_out]
+    begin, machine = time.monotonic(), priced(hardware or load_hardware())
+    sources = [Source(trace)] if isinstance(trace, Path) else [Source(*one) for one in trace]
+    held = [Source(path) for path in hold_out]
     base = msgspec.structs.replace(base, name=name)
-    evaluator = Evaluator(Bench(sources, machine), base, resume=asked.resume, jobs=asked.jobs, progress=progress)
+    hire = hire or partial(Workers, jobs=asked.jobs)
+    evaluator_of = partial(Evaluator, base=base, resume=asked.resume, hire=hire, progress=progress)
+    evaluator = evaluator_of(Bench(sources, machine))
     exact = Exact(sources, base, asked.max_classes, asked.max_overhead)
     with evaluator.workers:
         explorer = _explorer(evaluator, exact, asked)
@@ -159,17 +163,15 @@ def tune(
             until = time.monotonic()
         found, worth = _choice(explorer, asked), list[Worth]()
         with _patience(asked) as weighing:
-            for step in simplest(found, base, explorer.price, explorer.allowed, until):
+            for step in simplest(found, base, explorer.price, explorer.allowed, until, explorer.batch):
                 found, worth = step
             if asked.timed():
                 explorer.time(_shown(explorer, found), "timing operations")
         evaluator.write()
-    design = found.design
-    if design.hash() != base.hash():
-        design = msgspec.structs.replace(design, about=_about(sources, base))
+    design = _titled(found.design, sources, base)
     traces = list(_on_traces(explorer, found, asked))
     with _patience(asked) as holding:
-        traces += _held_out(held, machine, base, design, asked, progress)
+        traces += _held_out(evaluator_of(Bench(held, machine)), design, asked) if held else ()
     return Tuned(
         design=design,
         kept_base=design.hash() == base.hash(),
@@ -190,7 +192,11 @@ def _explorer(evaluator: Evaluator, exact: Exact, asked: Asked) -> Explorer:
     """Return the explorer with the limits; without `huge_pages` the traces must tell what the program touches."""
     sources = evaluator.bench.sources
     pages = asked.huge_pages or all(one.tells_touched for one in sources)
-    explorer = Explorer(evaluator, exact, favour=asked.favour, huge_pages=pages, seed=asked.seed, asked=asked.limits)
+    # A number of simulations repeats exactly, whoever simulates.
+    batch = BATCH if asked.simulations is not None else max(BATCH, evaluator.workers.jobs // len(sources))
+    explorer = Explorer(
+        *(evaluator, exact), favour=asked.favour, huge_pages=pages, seed=asked.seed, batch=batch, asked=asked.limits
+    )
     known = explorer.known[evaluator.base.hash()].outcomes
     weights = [one.weight for one in sources]
     explorer.limits = asked.limits.ratios(known, weights, huge_pages=asked.huge_pages)
@@ -260,9 +266,13 @@ def _share(begin: float, until: float | None) -> float | None:
     return None if until is None else begin + SEARCH_SHARE * (until - begin)
 
 
-def _about(sources: Sequence[Source], base: Design) -> str:
+def _titled(design: Design, sources: Sequence[Source], base: Design) -> Design:
+    """Return the design with what it was tuned for, unless it is the base."""
+    if design.hash() == base.hash():
+        return design
     names = [printable(source.path.name) for source in sources]
-    return f"Tuned for {names[0]}{f' and {len(names) - 1} more' if names[1:] else ''} from {base.name}"
+    about = f"Tuned for {names[0]}{f' and {len(names) - 1} more' if names[1:] else ''} from {base.name}"
+    return msgspec.structs.replace(design, about=about)
 
 
 def _choice(explorer: Explorer, asked: Asked) -> Known:
@@ -305,13 +315,9 @@ def _on_traces(explorer: Explorer, found: Known, asked: Asked) -> Iterator[OnTra
         )
 
 
-def _held_out(
-    held: Sequence[Source], machine: Hardware, base: Design, design: Design, asked: Asked, progress: Progress | None
-) -> Iterator[OnTrace]:
+def _held_out(evaluator: Evaluator, design: Design, asked: Asked) -> Iterator[OnTrace]:
     """Yield the choice on traces that the search did not see."""
-    if not held:
-        return
-    evaluator = Evaluator(Bench(held, machine), base, resume=asked.resume, jobs=asked.jobs, progress=progress)
+    base, held = evaluator.base, evaluator.bench.sources
     with evaluator.workers:
         befores, afters = evaluator.priced([base, design], "held out")
         late = evaluator.p999_ns([base, design], "held out") if asked.timed() else []

@@ -1,9 +1,9 @@
 """Workers: simulate designs on traces in several processes; results come in the order of the tasks."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Protocol, Self
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
@@ -39,6 +39,29 @@ class Bench(NamedTuple):
 
     sources: Sequence[Source]
     hardware: Hardware
+
+
+class Runner(Protocol):
+    """What runs tasks on a bench, `jobs` at once; a context manager."""
+
+    jobs: int
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None: ...
+
+    def stop(self) -> None:
+        """End what is under way."""
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome | Glance | float]:
+        """Yield the result of each task, in their order; Missing if a worker is lost for good."""
+        ...
+
+
+Hire = Callable[[Bench], Runner]
+"""Returns what runs the tasks of a bench."""
 
 
 class _Job:

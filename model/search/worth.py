@@ -9,7 +9,7 @@ import numpy as np
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design
 from heapsmith.model.search.draft import class_rows, front_for, with_sizes
-from heapsmith.model.search.explore import BATCH, Known
+from heapsmith.model.search.explore import Known
 from heapsmith.model.search.outcome import OBJECTIVES
 from heapsmith.model.search.pareto import Floats
 from heapsmith.model.search.space import SHAPE
@@ -54,19 +54,19 @@ def put_back(design: Design, base: Design) -> Iterator[tuple[list[str], Design]]
 
 
 def simplest(
-    found: Known, base: Design, price: Price, allowed: Callable[[Known], bool], until: float | None
+    found: Known, base: Design, price: Price, allowed: Callable[[Known], bool], until: float | None, batch: int
 ) -> Iterator[tuple[Known, list[Worth]]]:
     """Yield the design without more and more choices that are worth nothing, and what the others are worth.
 
-    The last pair is the result; what is yielded before is what is known so far. After the first
-    round the time `until` ends this.
+    The last pair is the result; what is yielded before is what is known so far, after each `batch`
+    of simulations. After the first round the time `until` ends this.
     """
     for turn in range(ROUNDS):
         choices = list(put_back(found.design, base))
         legal = [other for _, other in choices if other.why_not_valid() is None]
         known: dict[str, Known] = {}
-        for batch in range(0, len(legal), BATCH):
-            some = legal[batch : batch + BATCH]
+        for first in range(0, len(legal), batch):
+            some = legal[first : first + batch]
             known |= zip((one.hash() for one in some), price(some, "what each choice is worth"), strict=True)
             yield found, [_worth(found, base, *choice, known) for choice in choices if choice[1].hash() in known]
         yield found, [_worth(found, base, *choice, known) for choice in choices]

@@ -112,6 +112,9 @@ Simulations = Annotated[
     int | None,
     typer.Option(metavar="N", min=2, help="Designs to simulate with caches, in place of a time: repeats exactly."),
 ]
+Scheduler = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Work on the dask cluster of this scheduler: tcp://HOST:PORT.")
+]
 Resume = Annotated[bool, typer.Option("--resume", help="Take up the simulations of earlier searches on these traces.")]
 Name = Annotated[
     str, typer.Argument(metavar="DESIGN", help="A built-in design or a design file.", autocompletion=designs)

@@ -37,9 +37,7 @@ def sweep(
     workers: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Processes. Default: one for each processor.")
     ] = None,
-    scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Work on the dask cluster of this scheduler: tcp://HOST:PORT.")
-    ] = None,
+    scheduler: take.Scheduler = None,
     store: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where finished tasks are kept. Default: the user's cache.")
     ] = None,

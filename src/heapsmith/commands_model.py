@@ -1,7 +1,10 @@
 """The commands of the model: simulate designs on a trace, tune a design, calibrate costs, validate predictions."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +12,9 @@ from heapsmith import arguments as take
 from heapsmith import results, show
 from heapsmith.model.errors import BadInput
 from heapsmith.model.search import MOST_CLASSES
+
+if TYPE_CHECKING:
+    from heapsmith.model.search.workers import Hire
 
 app = take.Commands(rich_markup_mode=None)
 
@@ -95,6 +101,7 @@ def reuse(
         "tune py.hst -o tuned.toml",
         "tune py.hst -o tuned.toml --favour memory --max-time 1.0x",
         "tune a.hst b.hst:3 --hold-out c.hst -o tuned.toml --budget 2m --resume",
+        "tune a.hst -o tuned.toml --scheduler tcp://10.0.0.7:8786",
     )
 )
 def tune(
@@ -111,6 +118,7 @@ def tune(
     simulations: take.Simulations = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Which designs the search mixes.")] = 1,
     resume: take.Resume = False,
+    scheduler: take.Scheduler = None,
     max_overhead: take.Overhead = 1.0,
     max_classes: Annotated[int, typer.Option(metavar="N", min=1, help="The most size classes.")] = MOST_CLASSES,
     huge_pages: take.HugePages = False,
@@ -120,21 +128,19 @@ def tune(
 ) -> None:
     """Search for the best design for traces. Write it to a file, with what each choice is worth.
 
-    The search simulates designs of every policy with caches, and keeps those of which no other is better in time, in
-    peak, average and last bytes. Of these it takes the one that --favour and the limits want. Ctrl-C ends the search
-    with the best so far.
+    The search simulates designs of every policy with caches. Of those that no other beats in time, peak, average and
+    last bytes, it takes the one that --favour and the limits want. Ctrl-C ends it with the best so far.
     """
     from heapsmith.model.design.design import load
     from heapsmith.model.design.toml import design_name, write_design
     from heapsmith.model.memory.hardware import load_hardware
-    from heapsmith.model.search.choice import parse_limits
-    from heapsmith.model.search.tune import Asked
-    from heapsmith.model.search.tune import tune as search
+    from heapsmith.model.search import choice
+    from heapsmith.model.search import tune as search
 
     path = take.writable_file(out)
-    asked = Asked(
+    asked = search.Asked(
         favour=favour,
-        limits=parse_limits(max_time, max_rss, max_p999),
+        limits=choice.parse_limits(max_time, max_rss, max_p999),
         max_overhead=max_overhead,
         max_classes=max_classes,
         huge_pages=huge_pages,
@@ -145,18 +151,32 @@ def tune(
         resume=resume,
         patient=True,
     )
-    with show.progress() as progress:
-        found = search(
+    with _hired(scheduler) as hire, show.progress() as progress:
+        found = search.tune(
             [take.weighted(text) for text in traces],
             base=load(base),
             name=name or design_name(out.stem),
             asked=asked,
             hold_out=hold_out or [],
             hardware=load_hardware(machine),
+            hire=hire,
             progress=progress,
         )
     write_design(path, found.design, found.reasons)
     show.emit_json(found) if json else results.tuned(found, out)
+
+
+@contextmanager
+def _hired(scheduler: str | None) -> Iterator["Hire | None"]:
+    """Give what simulates for a search: the workers of a cluster, or None for processes of this machine."""
+    if scheduler is None:
+        yield None
+        return
+    from heapsmith.bench.sweep.cluster import Cluster
+    from heapsmith.bench.sweep.search import ClusterRunner
+
+    with Cluster(scheduler) as cluster:
+        yield partial(ClusterRunner, cluster)
 
 
 @app.command(epilog=take.example("policies py.hst -o chosen.toml", "policies py.hst -o chosen.toml --seed 7 --json"))
