@@ -1,4 +1,4 @@
-/* What glibc adds to the malloc family: mallinfo(3), malloc_stats(3), malloc_info(3), malloc_trim(3), mallopt(3). */
+/* What glibc adds to the malloc family: mallinfo(3), malloc_stats(3), malloc_info(3), malloc_trim(3), mallopt(3); mlockall(2). */
 #include "large.h"
 #include "slabs.h"
 #include "text.h"
@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* As <malloc.h> has them since glibc 2.33. */
@@ -25,6 +27,7 @@ void malloc_stats(void);
 int malloc_info(int options, FILE *stream);
 int malloc_trim(size_t pad);
 int mallopt(int parameter, int value);
+int mlockall(int flags);
 #pragma GCC visibility pop
 
 /* One class, summed over heaps. Other threads' heaps are read as they happen to be, one after the other: a block that moves
@@ -239,4 +242,13 @@ int malloc_trim(size_t pad)
 int mallopt(int parameter, int value)
 {
     return parameter != 0 && parameter >= -8 && parameter <= 4;
+}
+
+/* RLIMIT_MEMLOCK counts all that is mapped then, with access or without: what is only reserved would make the call fail. */
+int mlockall(int flags)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        hs_large_prepare_locking();
+    return (int)syscall(SYS_mlockall, flags);
 }

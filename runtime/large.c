@@ -55,17 +55,29 @@ static void *try_alloc(size_t bytes, size_t alignment, bool *zero)
 }
 
 /* A limit on address space came after the start: what is only reserved goes. A limit that was set in its knowledge, above
- * all that was mapped, goes on counting it; under a lower limit there is no room to do so. */
-static void vacate(void)
+ * all that was mapped, goes on counting it; under a lower limit there is no room to do so. Nothing goes on counting where the
+ * program is about to lock what is mapped. */
+static void vacate(bool locking)
 {
     hs_lock_pool();
     hs_lock_large();
-    if (os_reserving && os_limited()) {
-        os_reserving = false;
-        os_hold(slabs_vacate() + pages_vacate());
+    if (os_reserving && (locking || os_limited())) {
+        size_t bytes = os_unreserve() + slabs_vacate() + pages_vacate();
+        if (!locking)
+            os_hold(bytes);
     }
+    if (locking)
+        pages_shrink();
     hs_unlock_large();
     hs_unlock_pool();
+}
+
+void hs_large_prepare_locking(void)
+{
+    int saved = errno;
+    if (hs_started())
+        vacate(true);
+    errno = saved;
 }
 
 /* The system refused `bytes` of memory. Address space that is only reserved, and then empty memory, stops counting against
@@ -74,7 +86,7 @@ static void vacate(void)
 static void recover(size_t bytes)
 {
     enum { LEAST = 1 << 20, TABLES = 32 };
-    vacate();
+    vacate(false);
     if (bytes > __atomic_load_n(&hs_count.committed_peak, __ATOMIC_RELAXED))
         return;
     size_t wanted = bytes + bytes / TABLES + LEAST;

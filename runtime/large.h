@@ -10,6 +10,7 @@ bool hs_large_owns(const void *block);                            /* in the run 
 size_t hs_large_usable(const void *block);                        /* 0: not a large block of ours */
 void *hs_large_resize(void *block, size_t bytes);                 /* in place, or a huge block remapped; NULL: must move */
 size_t hs_large_trim(struct heap *heap);                          /* its cache and all free runs give their pages back; bytes */
+void hs_large_prepare_locking(void);                              /* what no block ever had is no address space any more */
 int64_t hs_large_locate(const void *block);
 void hs_large_census(size_t *run_bytes, size_t *used_bytes, size_t *huge_bytes, size_t *huge_blocks);
 void hs_large_check(void);

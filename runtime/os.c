@@ -16,7 +16,7 @@ enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE, which the headers of older
 
 bool os_reserving = true;
 __thread bool os_refused;
-static char *arena, *unplaced; /* the arena, and what of it is no range yet */
+static char *arena, *unplaced, *unplaced_end; /* the arena, and what of it is no range yet */
 
 /* The calls of the system, each with its count. */
 
@@ -101,14 +101,25 @@ bool os_arena(size_t bytes)
         arena = os_reserving ? elsewhere : arena;
     }
     unplaced = arena;
+    unplaced_end = arena + bytes;
     return true;
 }
 
+/* Spans from the bottom, tables from the top: what their alignment leaves over is in one piece between them. */
 void *os_range(size_t bytes, size_t alignment)
 {
+    if (alignment <= OS_PAGE)
+        return unplaced_end -= (bytes + OS_PAGE - 1) & -(size_t)OS_PAGE;
     char *start = round_up(unplaced, alignment);
     unplaced = start + bytes;
     return start;
+}
+
+size_t os_unreserve(void)
+{
+    struct os_part rest = { unplaced, (size_t)(unplaced_end - unplaced) };
+    os_reserving = false;
+    return os_unmap_all(&rest, 1);
 }
 
 void os_readable(void *start, size_t bytes)

@@ -26,8 +26,11 @@ bool os_limited(void); /* is there a limit on address space? */
 /* Finds the arena of `bytes` and reserves it unless there is a limit. False if there is no room: the caller may try again. */
 bool os_arena(size_t bytes);
 
-/* The next range of the arena, aligned (a power of two, at least a page). */
+/* The next range of the arena, whole pages, aligned (a power of two, at least a page). */
 void *os_range(size_t bytes, size_t alignment);
+
+/* From now on nothing is reserved that is no range; bytes that are unmapped. The ranges are the caller's. */
+size_t os_unreserve(void);
 
 /* What is reserved of a range reads as zeros. */
 void os_readable(void *start, size_t bytes);

@@ -65,6 +65,24 @@ static size_t round_up_capped(size_t page, size_t step)
     return rounded < hs_runs.pages ? rounded : hs_runs.pages;
 }
 
+/* The pages below are committed, but for those of free runs, and none above. */
+static size_t committed_end(size_t top)
+{
+    bool is_huge = THP_ASKED && top > SMALL_PAGES;
+    return round_up_capped(top, is_huge ? HUGE_PAGE_PAGES : COMMIT_STEP / PAGE_BYTES);
+}
+
+void pages_shrink(void)
+{
+    struct os_part part[PAGE_PARTS];
+    size_t end = committed_end(hs_runs.top);
+    if (os_reserving || end >= hs_runs.writable)
+        return;
+    page_parts(end, hs_runs.writable, part);
+    os_unmap_all(part, PAGE_PARTS);
+    hs_runs.writable = end;
+}
+
 static bool make_writable(size_t end)
 {
     size_t from = hs_runs.writable;
@@ -75,13 +93,6 @@ static bool make_writable(size_t end)
     advise(from, end - from);
     hs_runs.writable = end;
     return true;
-}
-
-/* The pages below are committed, but for those of free runs, and none above. */
-static size_t committed_end(size_t top)
-{
-    bool is_huge = THP_ASKED && top > SMALL_PAGES;
-    return round_up_capped(top, is_huge ? HUGE_PAGE_PAGES : COMMIT_STEP / PAGE_BYTES);
 }
 
 /* What the system did not grant beyond top stays as it is. */

@@ -67,6 +67,7 @@ extern struct run_span hs_runs;
 size_t pages_space(void); /* bytes of the span and its table */
 void pages_init(void);
 size_t pages_vacate(void); /* what is only reserved is unmapped; bytes */
+void pages_shrink(void);   /* unless os_reserving, what is writable and above top is unmapped too */
 void pages_reset(size_t span_bytes); /* checked build */
 bool pages_rise(uint32_t top); /* to a top above the present one, committed; false, and nothing changed, without memory or room */
 bool pages_open(uint32_t first, uint32_t length); /* writable again; false without memory */

@@ -109,3 +109,25 @@ def test_a_small_limit_on_data(design: str) -> None:
     """RLIMIT_DATA counts writable memory, touched or not: the library has hardly any at its start."""
     done = start(["/bin/true"], library(design, checked=False), limits={resource.RLIMIT_DATA: 2000 << 10})
     assert (done.returncode, done.stderr) == (0, "")
+
+
+LOCKED = 8 * MIB
+"""What an unprivileged process may lock on many systems."""
+
+
+def got_locked(*preloads: Path, size: int, when: str) -> int:
+    """The bytes in blocks of `size` after mlockall, for what is there `now`, or `then` for what comes too."""
+    done = start([program("run_locked"), size, LOCKED, when], *preloads)
+    if done.returncode == 3:
+        pytest.skip("the hard limit on locked memory is below 8 MiB, or capabilities cannot be dropped")
+    assert (done.returncode, done.stderr) == (0, "")
+    return int(done.stdout)
+
+
+@every_design
+def test_a_process_locks_its_memory(design: str) -> None:
+    """What is only reserved would count as locked; a superslab that comes later is locked as a whole."""
+    for when, share in (("now", 1.0), ("then", 0.5)):
+        assert got_locked(library(design, checked=False), size=3000, when=when) >= share * got_locked(
+            size=3000, when=when
+        )

@@ -22,7 +22,7 @@ LINKS = {"dynamic": [], "static": ["-static"], "static-pie": ["-static-pie"]}
 
 API = """
     aligned_alloc calloc cfree free free_aligned_sized free_sized mallinfo mallinfo2 malloc malloc_info malloc_stats
-    malloc_trim malloc_usable_size mallopt memalign posix_memalign pvalloc realloc reallocarray valloc
+    malloc_trim malloc_usable_size mallopt memalign mlockall posix_memalign pvalloc realloc reallocarray valloc
     heapsmith_check heapsmith_checked heapsmith_counter_count heapsmith_counters heapsmith_design heapsmith_locate
     heapsmith_reset
 """
