@@ -106,19 +106,21 @@ def glance_of(plan_kinds: Sequence[str], simulation: Simulation, source: Source,
 def rough_ns(plan: Plan, simulation: Simulation, hardware: Hardware, operations: int) -> float:
     """Return nanoseconds per operation of the instructions, system calls, atomics and page faults.
 
-    Without caches no misses are known. A page of committed bytes faults once, and once more each
-    time that it was released; memory beyond the design's bounds for small pages lies on huge pages.
+    Without caches no misses are known. A page faults each time that it is committed, and what was
+    committed is what was released and what is left; memory beyond the design's bounds for small pages
+    lies on huge pages.
     """
     spent = time_kinds(plan, simulation, hardware.instructions, operations)
     own = {name: count for name, count in spent.items() if not name.startswith("replay.")}
-    totals, committed = simulation.counters.totals, simulation.committed_peak
+    totals, peak = simulation.counters.totals, simulation.committed_peak
+    committed = max(peak, totals["committed"] + totals["released_bytes"])
     huge = 0
     if plan.thp_asked:
         slabs = totals["superslabs"] * plan.superslab_bytes
         huge = max(0, slabs - plan.thp_slabs_from_bytes)
         huge += max(0, simulation.statistics.run_span_bytes - plan.thp_runs_from_bytes)
-    huge = min(huge, committed)
-    own["fault.4k"] = (committed - huge + totals["released_bytes"]) / PAGE
+    huge = min(huge, peak)
+    own["fault.4k"] = (committed - huge) / PAGE
     own["fault.2m"] = huge / HUGE_PAGE
     return price(own, hardware.costs) / max(1, operations)
 
