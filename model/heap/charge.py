@@ -26,8 +26,10 @@ METER = record_type(
 )
 """The rows of a meter: scalars of the state, then words of the listener, two of growth, COUNTS of each class."""
 
-CHARGE = record_type("own", "pool", "large", "path")
-"""The charge of an event: its price, how much of it under each lock, and the path that makes up most of it."""
+CHARGE = record_type("own", "pool", "large", "path", "before")
+"""The charge of an event: its price, how much of it under each lock, the path that makes up most of it, and how much
+of the price falls due before the operation begins.
+"""
 
 PATHS = (
     "hit",
@@ -102,6 +104,26 @@ def were_the_programs(state: State) -> None:
 
 
 @kernel
+def largest(state: State) -> int:
+    """Return the path with the largest charge, and forget all."""
+    found = 0
+    for path in range(1, len(PATHS)):
+        if state.paths[path] > state.paths[found]:
+            found = path
+    for path in range(len(PATHS)):
+        state.paths[path] = 0
+    return found
+
+
+@hit_path
+def were_the_replays(state: State) -> None:
+    """Charge the touches so far to the replay, which reads its script and its table before the operation begins."""
+    if SINK == CACHES and state.charging > 0:
+        state.charged_before = charge_touches(state)
+        largest(state)
+
+
+@kernel
 def charge_class(state: State, cls: int) -> None:
     """Charge the counters of a class."""
     first = state.meter_classes + cls * CLASS_ROWS
@@ -121,18 +143,6 @@ def charge_classes(state: State, old: int, new: int) -> None:
         charge_class(state, old & layout.CLASS_MASK)
     if 0 <= new < RUN_CODE:
         charge_class(state, new & layout.CLASS_MASK)
-
-
-@kernel
-def largest(state: State) -> int:
-    """Return the path with the largest charge, and forget all."""
-    found = 0
-    for path in range(1, len(PATHS)):
-        if state.paths[path] > state.paths[found]:
-            found = path
-    for path in range(len(PATHS)):
-        state.paths[path] = 0
-    return found
 
 
 @kernel
@@ -157,4 +167,6 @@ def charge(state: State, event: int, is_operation: int, old: int, new: int) -> N
     state.charges[event]["pool"] = max(0, min(pool, state.charged))
     state.charges[event]["large"] = max(0, min(large, state.charged))
     state.charges[event]["path"] = largest(state)
+    state.charges[event]["before"] = max(0, min(state.charged_before, state.charged))
     state.charged = state.charged_pool = state.charged_large = state.charged_shared = state.charged_missed = 0
+    state.charged_before = 0

@@ -5,7 +5,7 @@ import numpy as np
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.background import step
-from heapsmith.model.heap.charge import charge, were_the_librarys, were_the_programs
+from heapsmith.model.heap.charge import charge, were_the_librarys, were_the_programs, were_the_replays
 from heapsmith.model.heap.heap import allocate_first, allocate_small, exit_thread, free_small
 from heapsmith.model.heap.large import (
     HUGE_CODE,
@@ -352,7 +352,7 @@ def run(state: State, start: int) -> int:
             old = int(state.blocks[name]["handle"])
             event_lines(state, name, old == DEAD)
             if state.table == 1:
-                were_the_programs(state)
+                were_the_replays(state)
         is_death = kind in (FREE, FREE_SIZED) or (kind == REALLOC and bytes_asked == 0)
         if is_death:
             death(state, who, name)

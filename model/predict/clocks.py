@@ -301,6 +301,7 @@ def follow(state: _State) -> None:
         kind = int(np.int64(state.op[event]))
         thread = int(np.int64(state.thread[event]))
         own = int(state.charges[event]["own"]) >> PARTS_SHIFT
+        before = int(state.charges[event]["before"]) >> PARTS_SHIFT
         pool = int(state.charges[event]["pool"]) >> PARTS_SHIFT
         large = int(state.charges[event]["large"]) >> PARTS_SHIFT
         now = arrive(state, thread, int(state.times[event]), own)
@@ -317,7 +318,7 @@ def follow(state: _State) -> None:
         state.busy += own
         state.runners[thread]["clock"] = now
         if kind <= FREE_SIZED:
-            finish(state, event, now, own, now - begun - own)
+            finish(state, event, now, own - before, now - begun - own)
         elif kind == EXIT and state.runners[thread]["life"] == RUNS:
             state.runners[thread]["life"] = ENDED
             state.alive -= 1

@@ -1,7 +1,6 @@
 /* The time of each operation, in a histogram of bounded size: --latency.
  *
- * A stamp is the processor's time-stamp counter, read once between two operations, so the stamps take as few instructions
- * as can be. An operation takes from the stamp before it to the stamp behind it, less what the stamps themselves take.
+ * A stamp is the processor's time-stamp counter, read before and behind each operation. An operation takes from the stamp before it to the stamp behind it, less what the stamps themselves take.
  * Buckets are as in HdrHistogram (hdrhistogram.org): exact up to 128 ticks, then 64 for each doubling, so a quantile is
  * off by 1/128 at most. Some processors' counters go in steps (26 ticks, 10 ns, on an EPYC of 2.6 GHz): there a quantile lies
  * evenly within the step that holds it. Numbers are in ticks until they are reported. */
@@ -13,7 +12,7 @@ enum { LATENCY_STEPS_LOG2 = 6, LATENCY_STEPS = 1 << LATENCY_STEPS_LOG2, LATENCY_
 
 /* Of one thread, which alone writes it until the thread ends. */
 struct latency {
-    uint64_t stamp; /* the last */
+    uint64_t stamp; /* before the operation */
     uint64_t worst;
     uint64_t count[LATENCY_BUCKETS];
 };
@@ -42,7 +41,6 @@ static inline void latency_add(struct latency *l)
     l->count[latency_bucket(ticks)]++;
     if (__builtin_expect(ticks > l->worst, 0))
         l->worst = ticks;
-    l->stamp = latency_now();
 }
 
 /* What latency_add measures where nothing happens, on average, and by which steps the counter goes. */
