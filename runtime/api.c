@@ -63,6 +63,13 @@ static size_t usable(const void *block, const struct class_plan *plan)
     return plan != NULL ? plan->usable : hs_large_usable(block);
 }
 
+/* From now on the program asks for `bytes` of the block. */
+static void reseal(void *block, size_t usable, size_t bytes)
+{
+    hardening_unseal(block, usable);
+    hardening_seal(block, usable, bytes);
+}
+
 /* The block itself if it may stay where it is, a remapped huge block, or NULL: it must move. */
 static void *resize_in_place(void *block, const struct class_plan *plan, size_t bytes)
 {
@@ -70,7 +77,10 @@ static void *resize_in_place(void *block, const struct class_plan *plan, size_t 
         return hs_large_resize(block, bytes);
     bool same_class = bytes <= SMALL_LIMIT && plan == &hs_class[size_to_class(bytes)];
     bool fits_well = bytes <= plan->usable && 2 * bytes >= plan->usable;
-    return same_class || fits_well ? block : NULL;
+    if (!same_class && !fits_well)
+        return NULL;
+    reseal(block, plan->usable, bytes);
+    return block;
 }
 
 /* A block of ours of `old_bytes`. */
@@ -145,7 +155,12 @@ static void *allocate_aligned(size_t alignment, size_t bytes)
         return malloc(bytes);
     unsigned class = aligned_class(alignment, bytes);
     bool zero;
-    return class < CLASS_COUNT ? malloc(hs_class[class].usable) : hs_large_alloc(bytes, alignment, &zero);
+    if (class == CLASS_COUNT)
+        return hs_large_alloc(bytes, alignment, &zero);
+    void *block = malloc(hs_class[class].usable);
+    if (in_slab_span(block))
+        reseal(block, hs_class[class].usable, bytes);
+    return block;
 }
 
 static bool power_of_two(size_t value)
@@ -207,7 +222,7 @@ size_t malloc_usable_size(void *block)
     size_t bytes = block == NULL ? 0 : usable(block, small_plan(block));
     if (block != NULL && bytes == 0 && foreign(block, __builtin_return_address(0)))
         return foreign_usable(block);
-    return bytes;
+    return bytes > 0 ? hardening_bytes(block, bytes) : 0;
 }
 
 void cfree(void *block)

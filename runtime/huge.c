@@ -104,7 +104,7 @@ static bool enter(struct huge block)
 static void unmap(struct huge gone)
 {
     count_committed(-(int64_t)(gone.pages * PAGE_BYTES));
-    os_unmap(gone.start, gone.pages * PAGE_BYTES);
+    hardening_unmap(gone.start, gone.pages * PAGE_BYTES);
 }
 
 /* Under the large lock. */
@@ -147,7 +147,9 @@ static void *reuse(size_t pages)
     if (found.start == NULL)
         return NULL;
     size_t more = found.pages - pages;
-    if (more > 0 && os_remap(found.start, found.pages * PAGE_BYTES, pages * PAGE_BYTES) != NULL) {
+    char *cut = more > 0 ? hardening_remap(found.start, found.pages * PAGE_BYTES, pages * PAGE_BYTES) : NULL;
+    if (cut != NULL) {
+        found.start = cut;
         found.pages = pages;
         count_committed(-(int64_t)(more * PAGE_BYTES));
     }
@@ -166,11 +168,11 @@ void *huge_alloc(size_t pages, size_t alignment, bool *zero)
     *zero = start == NULL;
     if (start != NULL)
         return start;
-    start = os_map(pages * PAGE_BYTES, alignment);
+    start = hardening_map(pages * PAGE_BYTES, alignment);
     if (start == NULL)
         return NULL;
     if (!enter((struct huge){ start, pages, NEW })) {
-        os_unmap(start, pages * PAGE_BYTES);
+        hardening_unmap(start, pages * PAGE_BYTES);
         return NULL;
     }
     bool huge_pages = THP_ASKED && THP_RUNS_FROM_BYTES == 0;
@@ -241,7 +243,7 @@ static char *remap(const void *block, size_t pages)
     struct huge *entry = find(block);
     struct huge moved = *entry;
     if (moved.start != NULL)
-        moved.start = os_remap(moved.start, moved.pages * PAGE_BYTES, pages * PAGE_BYTES);
+        moved.start = hardening_remap(moved.start, moved.pages * PAGE_BYTES, pages * PAGE_BYTES);
     if (moved.start != NULL) {
         delete(entry);
         moved.pages = pages;
@@ -252,19 +254,18 @@ static char *remap(const void *block, size_t pages)
     return moved.start;
 }
 
-void *huge_resize(void *block, size_t pages)
+void *huge_resize(void *block, size_t pages, size_t bytes)
 {
     size_t old_pages = huge_pages(block);
-    if (old_pages == pages || old_pages == 0)
-        return old_pages == pages ? block : NULL;
-    hardening_unseal(block, old_pages * PAGE_BYTES - TAIL_BYTES);
-    char *start = remap(block, pages);
-    if (start == NULL) {
-        hardening_seal(block, old_pages * PAGE_BYTES - TAIL_BYTES);
+    if (old_pages == 0)
         return NULL;
-    }
-    count_committed(((int64_t)pages - (int64_t)old_pages) * PAGE_BYTES);
-    hardening_seal(start, pages * PAGE_BYTES - TAIL_BYTES);
+    hardening_unseal(block, old_pages * PAGE_BYTES - TAIL_BYTES);
+    char *start = old_pages == pages ? block : remap(block, pages);
+    if (start == NULL)
+        return NULL;
+    if (old_pages != pages)
+        count_committed(((int64_t)pages - (int64_t)old_pages) * PAGE_BYTES);
+    hardening_seal(start, pages * PAGE_BYTES - TAIL_BYTES, bytes);
     return start;
 }
 
@@ -318,10 +319,10 @@ void huge_check(void)
 void huge_reset(void)
 {
     for (struct huge gone = huge_cache_gone(true); gone.start != NULL; gone = huge_cache_gone(true))
-        os_unmap(gone.start, gone.pages * PAGE_BYTES);
+        hardening_unmap(gone.start, gone.pages * PAGE_BYTES);
     for (size_t slot = 0; slot < slots; slot++)
         if (table[slot].start != NULL)
-            os_unmap(table[slot].start, table[slot].pages * PAGE_BYTES);
+            hardening_unmap(table[slot].start, table[slot].pages * PAGE_BYTES);
     if (table != first_table)
         os_unmap(table, slots * sizeof *table);
     table = first_table;

@@ -113,7 +113,7 @@ void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
         }
     }
     if (block != NULL)
-        hardening_seal(block, usable_of(pages_for(bytes)));
+        hardening_seal(block, usable_of(pages_for(bytes)), bytes);
     errno = block != NULL ? saved : ENOMEM;
     return block;
 }
@@ -160,22 +160,24 @@ size_t hs_large_usable(const void *block)
     return usable_of(runs_span_holds(block) ? runs_pages(block) : huge_pages(block));
 }
 
-static bool run_extend(void *block, size_t pages, size_t more)
+static bool run_extend(void *block, size_t more)
 {
-    hardening_unseal(block, usable_of(pages));
     hs_lock_large();
     bool extended = runs_extend(block, more);
     hs_unlock_large();
-    hardening_seal(block, usable_of(extended ? more : pages));
     return extended;
 }
 
 static bool run_resize(void *block, size_t pages, size_t bytes)
 {
+    hardening_unseal(block, usable_of(pages));
     if (bytes <= SMALL_LIMIT || bytes > HUGE_BYTES)
         return false;
     size_t wanted = pages_for(bytes);
-    return wanted > pages ? run_extend(block, pages, wanted) : 2 * wanted >= pages;
+    if (wanted > pages ? !run_extend(block, wanted) : 2 * wanted < pages)
+        return false;
+    hardening_seal(block, usable_of(wanted > pages ? wanted : pages), bytes);
+    return true;
 }
 
 void *hs_large_resize(void *block, size_t bytes)
@@ -188,7 +190,7 @@ void *hs_large_resize(void *block, size_t bytes)
     if (pages > 0)
         resized = run_resize(block, pages, bytes) ? block : NULL;
     else if (bytes > HUGE_BYTES)
-        resized = huge_resize(block, pages_for(bytes));
+        resized = huge_resize(block, pages_for(bytes), bytes);
     errno = saved;
     return resized;
 }

@@ -116,6 +116,8 @@ def covering_designs() -> list[Design]:
 def _completed(pair: tuple[str, str]) -> tuple[str, ...] | None:
     """A legal design's rows with these two ("field=row"); the core's others vary, and the rest are the first of all."""
     fixed = dict(one.split("=") for one in pair)
+    if fixed.get("foreign") == "abort":  # it needs hardening
+        fixed.setdefault("hardening", "checks")
     choices = (
         (fixed[field],) if field in fixed else names if field in CORE else names[:1] for field, names in FACTORS.items()
     )

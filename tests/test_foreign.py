@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from loaded import FAST_TO_BUILD
 
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import build_tool
+from heapsmith.model import policy
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.design.design import load
 
@@ -22,9 +25,9 @@ CALLERS = 64
 
 
 @cache
-def library(policy: str) -> Path:
+def library(name: str) -> Path:
     design = load("default")
-    return library_of(design if design.foreign == policy else msgspec.structs.replace(design, foreign=policy))
+    return library_of(design if design.foreign == name else msgspec.structs.replace(design, foreign=name))
 
 
 @cache
@@ -137,6 +140,33 @@ def test_a_free_probes_the_page(tmp_path: Path) -> None:
     )
     tool = build_tool("probed", [source], [*FLAGS, "-rdynamic"])
     assert run("probe", tool=tool) == ("", "")
+
+
+@pytest.mark.parametrize("level", ["checks", "full"])
+@pytest.mark.parametrize("what", ["free", "realloc", "size"])
+def test_abort_ends_the_program(what: str, level: str, tmp_path: Path) -> None:
+    """One line that names the address, whichever call brings it; what is ours is served."""
+    call = {"free": "free(place)", "realloc": "place = realloc(place, 200)", "size": "return malloc_usable_size(place)"}
+    source = tmp_path / "stranger.c"
+    source.write_text(
+        "#include <malloc.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+        "int main(void) { free(malloc(10)); free(realloc(malloc(100000), 50)); free(NULL);\n"
+        f'char block[64]; void *volatile place = block; dprintf(1, "%p", place); {call[what]}; return 0; }}\n'
+    )
+    hardening = policy.row("hardening", level).Params()
+    design = msgspec.structs.replace(load("default"), foreign="abort", hardening=hardening)
+    environment = {"LD_PRELOAD": preloadable(library_of(design, flags=FAST_TO_BUILD))}
+    tool = str(build_tool(f"stranger_{what}", [source], FLAGS))
+    done = subprocess.run([tool], env=environment, capture_output=True, text=True, timeout=30, check=False)
+    line = f"heapsmith: {what} of what is no block in use: {int(done.stdout, 16):#018x}\n"
+    assert (done.returncode, done.stderr) == (-signal.SIGABRT, line)
+
+
+def test_abort_needs_hardening() -> None:
+    design = msgspec.structs.replace(load("default"), foreign="abort")
+    assert design.why_not_valid() == (
+        "foreign: 'abort' cannot go with hardening 'off', which stops no program; expected 'leak'"
+    )
 
 
 def test_trust_serves_benchmarks_alone() -> None:

@@ -24,9 +24,14 @@ PROGRAMS = HERE / "misuse"
 ROW = re.compile(r"^\| `(\w+)` \|[^|\n]*\|([^|\n]*)\|([^|\n]*)\|([^|\n]*)\|$", re.MULTILINE)
 
 
-def table() -> dict[str, dict[str, str]]:
+PAGE = HERE.parent / "docs" / "hardening.md"
+MISUSE, ATTACKS = "| program |", "| attack |"
+"""The heads of the page's tables."""
+
+
+def table(head: str = MISUSE) -> dict[str, dict[str, str]]:
     """By program and level, the words that the page promises; empty where the level does not look."""
-    rows = ROW.findall((HERE.parent / "docs" / "hardening.md").read_text())
+    rows = ROW.findall(PAGE.read_text().split(head)[1].split("\n\n")[0])
     return {name: dict(zip(LEVELS, (cell.strip() for cell in cells), strict=True)) for name, *cells in rows}
 
 
@@ -51,6 +56,50 @@ def run(name: str, design: Design) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
+ATTACK = re.compile(r"^(\w+) (\w+) (stopped|foiled|hit)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize(("level", "name"), list(zip(LEVELS, ("default", "checks", "hardened"), strict=True)))
+def test_the_attacks_that_each_level_stops(level: str, name: str) -> None:
+    """Each cell of the page's second table, and its count."""
+    tool = build_tool("attacks", [PROGRAMS / "attacks.cc"], ["-x", "c++", "-O1", "-fno-builtin", "-w", "-lstdc++"])
+    command = ["env", f"LD_PRELOAD={preloadable(library_of(load(name), flags=FAST_TO_BUILD))}", str(tool)]
+    out = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    found: dict[str, list[str]] = {}
+    for attack, size, outcome in ATTACK.findall(out):
+        found.setdefault(attack, []).extend({"stopped": [size], "foiled": [f"({size})"], "hit": []}[outcome])
+    assert {attack: " ".join(cell) for attack, cell in found.items()} == {
+        attack: cells[level] for attack, cells in table(ATTACKS).items()
+    }
+    stopped = sum(outcome == "stopped" for *_, outcome in ATTACK.findall(out))
+    assert f"- `{level}` caught {stopped} of {3 * len(found)}\n" in PAGE.read_text()
+
+
+@pytest.mark.parametrize("level", ["checks", "full"])
+@pytest.mark.parametrize(
+    ("does", "words"),
+    [
+        ("::operator delete[](block)", "delete[] of what new made"),
+        ("::operator delete(array)", "delete of what new[] made"),
+        ("::operator delete(block, 4000)", "delete of another size"),
+        ("::operator delete[](array, 4000)", "delete of another size"),
+        ("::operator delete(block, 40); ::operator delete[](array, 40); free(::operator new(1))", ""),
+    ],
+)
+def test_wrong_deletes(does: str, words: str, level: str, tmp_path: Path) -> None:
+    source = tmp_path / "deletes.cc"
+    source.write_text(
+        "#include <cstdio>\n#include <cstdlib>\n#include <new>\nint main() {\n"
+        "void *volatile block = ::operator new(40), *volatile array = ::operator new[](40);\n"
+        f'dprintf(1, "%p", {"array" if "array" in does else "block"}); {does}; }}\n'
+    )
+    tool = build_tool("deletes", [source], ["-x", "c++", "-w", "-lstdc++"])
+    command = ["env", f"LD_PRELOAD={preloadable(library_of(design_of(level), flags=FAST_TO_BUILD))}", str(tool)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    line = f"heapsmith: {words}: {int(done.stdout, 16):#018x}\n" if words else ""
+    assert (done.returncode, done.stderr) == (-signal.SIGABRT if words else 0, line)
+
+
 def test_the_table_names_every_program() -> None:
     assert sorted(table()) == sorted(path.stem for path in PROGRAMS.glob("*.c"))
 
@@ -62,7 +111,7 @@ def test_what_the_page_says(name: str, level: str) -> None:
 
 
 @pytest.mark.parametrize("classifier", ["class_region", "header"])
-@pytest.mark.parametrize("name", sorted(set(table()) - {"write_link"}))
+@pytest.mark.parametrize("name", sorted(set(table()) - {"write_link", "underflow"}))
 def test_under_the_other_classifiers(name: str, classifier: str) -> None:
     holds(name, "full", design_of("full", classifier=classifier, remote="owner_list"))
 

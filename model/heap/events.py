@@ -40,7 +40,7 @@ from heapsmith.model.memory.touches import (
 )
 from heapsmith.model.policy.classifier import class_lines
 from heapsmith.model.policy.front.common import NO_BLOCK
-from heapsmith.model.policy.hardening.lines import born_lines, dies_lines, live_lines
+from heapsmith.model.policy.hardening.lines import born_lines, dies_lines, live_lines, resealed_lines
 from heapsmith.model.policy.lookup import size_lines
 from heapsmith.model.policy.remote import needs_heap
 from heapsmith.model.trace.events import Op
@@ -135,7 +135,10 @@ def fits_in_place(state: State, block: int, asked: int, size: int, align: int) -
     touch(state.listener, class_at(cls), 0)
     if size <= state.small_limit:
         size_lines(state, size)
-    return class_for(state, size, align) == cls or (size <= usable and 2 * size >= usable)
+    fits = class_for(state, size, align) == cls or (size <= usable and 2 * size >= usable)
+    if fits:
+        resealed_lines(state, block, asked, size)
+    return fits
 
 
 @hit_path

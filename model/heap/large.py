@@ -47,7 +47,6 @@ def allocate_huge(state: State, pages: int) -> int:
     state.huge_map = ordinal + 1
     commit(state, pages * PAGE)
     advise_huge(state, HUGE_CODE + ordinal, pages)
-    large_tail_lines(state, huge_at(HUGE_CODE + ordinal), pages, 1)
     return ordinal
 
 
@@ -75,7 +74,6 @@ def reuse_huge(state: State, pages: int) -> int:
         touch(state.listener, layout.TOTAL_REMAP, 1)
         state.huge_remap += 1
         commit(state, (pages - held) * PAGE)
-    large_tail_lines(state, huge_at(block), pages, 1)
     return block
 
 
@@ -112,10 +110,19 @@ def resize_huge(state: State, block: int, old: int, new: int) -> None:
         gone(state.listener, huge_at(block) + new * PAGE, (old - new) * PAGE)
     if old != new:
         advise_huge(state, block, new)
-        large_tail_lines(state, huge_at(block), new, 1)
         touch(state.listener, layout.TOTAL_REMAP, 1)
         state.huge_remap += 1
         commit(state, (new - old) * PAGE)
+
+
+@kernel
+def huge_block(state: State, pages: int, size: int, align: int) -> int:
+    """Return the handle of a huge block of `pages` pages for `size` bytes."""
+    block = reuse_huge(state, pages) if state.huge_kept_bytes > 0 and align <= PAGE else -1
+    if block < 0:
+        block = HUGE_CODE + allocate_huge(state, pages)
+    large_tail_lines(state, huge_at(block), pages, size, 1)
+    return block
 
 
 @kernel
@@ -127,18 +134,16 @@ def allocate_large(state: State, heap: int, size: int, align: int) -> int:
     takes(state.listener, LARGE_BIRTH)
     pages = pages_for(size, state.tail_bytes)
     if size > state.huge_bytes or align > PAGE:
-        block = reuse_huge(state, pages) if state.huge_kept_bytes > 0 and align <= PAGE else -1
-        return block if block >= 0 else HUGE_CODE + allocate_huge(state, pages)
+        return huge_block(state, pages, size, align)
     state.clean = 0
     first = cached_run(state, heap, pages) if heap >= 0 else NO_RUN
     if first < 0:
         first = allocate_run(state, pages)
     if first >= 0:
-        large_tail_lines(state, layout.RUNS + first * PAGE, pages, 1)
+        large_tail_lines(state, layout.RUNS + first * PAGE, pages, size, 1)
         return RUN_CODE + first
     if size > state.small_limit:
-        block = reuse_huge(state, pages) if state.huge_kept_bytes > 0 else -1
-        return block if block >= 0 else HUGE_CODE + allocate_huge(state, pages)
+        return huge_block(state, pages, size, 1)
     state.failed_runs += 1
     return NO_RUN
 
@@ -148,12 +153,14 @@ def free_large(state: State, heap: int, block: int, asked: int) -> None:
     """Free a large block of `asked` bytes by a thread of `heap` (-1: none)."""
     takes(state.listener, LARGE_DEATH)
     if block >= HUGE_CODE:
-        free_huge(state, block, pages_for(asked, state.tail_bytes))
+        pages = pages_for(asked, state.tail_bytes)
+        large_tail_lines(state, huge_at(block), pages, asked, 0)
+        free_huge(state, block, pages)
         return
     state.runs_freed += 1
     first = block - RUN_CODE
     touch(state.listener, page_at(first), 1)
-    large_tail_lines(state, layout.RUNS + first * PAGE, int(state.pages[first]["run"]), 0)
+    large_tail_lines(state, layout.RUNS + first * PAGE, int(state.pages[first]["run"]), asked, 0)
     if heap >= 0 and int(state.pages[first]["run"]) * PAGE <= state.run_cache_bytes:
         cache_run(state, heap, first)
     else:
@@ -170,18 +177,18 @@ def resize_large(state: State, block: int, asked: int, size: int) -> bool:
         if size <= state.huge_bytes:
             return False
         resize_huge(state, block, pages_for(asked, state.tail_bytes), wanted)
+        large_tail_lines(state, huge_at(block), wanted, size, 1)
         return True
-    if size <= state.small_limit or size > state.huge_bytes:
-        return False
     first = block - RUN_CODE
     held = int(state.pages[first]["run"])
+    large_tail_lines(state, layout.RUNS + first * PAGE, held, asked, 0)
+    if size <= state.small_limit or size > state.huge_bytes:
+        return False
     touch(state.listener, page_at(first), 0)
-    if wanted > held:
-        large_tail_lines(state, layout.RUNS + first * PAGE, held, 0)
-        extended = extend_run(state, first, wanted)
-        large_tail_lines(state, layout.RUNS + first * PAGE, wanted if extended else held, 1)
-        return extended
-    return 2 * wanted >= held
+    fits = extend_run(state, first, wanted) if wanted > held else 2 * wanted >= held
+    if fits:
+        large_tail_lines(state, layout.RUNS + first * PAGE, max(wanted, held), size, 1)
+    return fits
 
 
 @kernel

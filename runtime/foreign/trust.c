@@ -18,8 +18,8 @@ void foreign_free_paged(void *block)
         hs_large_free(block);
 }
 
-__attribute__((visibility("default"))) extern const char heapsmith_trusts[]; /* tells the driver of verify to free no stranger */
-const char heapsmith_trusts[] = "each free";
+__attribute__((visibility("default"))) extern const char heapsmith_no_strangers[]; /* tells the driver of verify to free no stranger */
+const char heapsmith_no_strangers[] = "each free";
 
 __attribute__((constructor)) static void refuse(void)
 {

@@ -1,35 +1,99 @@
 /* Hardening "full": the live map (live.c), a canary behind each block, freed blocks kept zero, and a quarantine. */
+#define _GNU_SOURCE
 #include "hardening/full.h"
 
+#include "counting/counting.h"
+#include "hardening/deletes.h"
 #include "hardening/hardening.h"
 #include "hardening/live.h"
+#include "os.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static const struct class_plan *plan_of(const void *block)
 {
     return &hs_class[slab_of(block)->class];
 }
 
-/* The canary at an address; its first byte is never 0, so that a string's end written one too far is seen. */
+/* What the first bytes behind those that the program asked for are filled with, SLACK_CHECKED at most. */
+enum { FILL = 0xA5, SLACK_CHECKED = 64 };
+
+/* Odd, and its inverse modulo 2^64. */
+#define SCATTER UINT64_C(0x9E3779B97F4A7C15)
+#define GATHER UINT64_C(0xF1DE83E19937733D)
+
+/* Its first byte is never 0, so that a string's end written one too far is seen. */
 static uintptr_t canary(const void *at)
 {
-    return ((hs_link_key ^ (uintptr_t)at) * UINT64_C(0x9E3779B97F4A7C15)) | 1;
+    return ((hs_link_key ^ (uintptr_t)at) * SCATTER) | 1;
 }
 
-void hardening_seal(void *block, size_t usable)
+/* The tail is the canary of its place and the slack: the bytes between those that were asked for and the tail. A neighbour's
+ * thread may look at it (check_before), but where a header lies between. */
+static void tail_set(char *at, uint64_t tail)
+{
+    if (SIZE_BIAS > TAIL_BYTES)
+        memcpy(at, &tail, TAIL_BYTES);
+    else
+        __atomic_store_n((uint64_t *)at, tail, __ATOMIC_RELAXED);
+}
+
+static uint64_t tail_of(const char *at)
+{
+    uint64_t tail;
+    if (SIZE_BIAS > TAIL_BYTES)
+        memcpy(&tail, at, TAIL_BYTES);
+    else
+        tail = __atomic_load_n((const uint64_t *)at, __ATOMIC_RELAXED);
+    return tail;
+}
+
+/* More than there can be where the tail was written to. */
+static size_t slack_of(const char *at)
+{
+    return (tail_of(at) - canary(at)) * GATHER;
+}
+
+static size_t checked_of(size_t slack)
+{
+    return slack < SLACK_CHECKED ? slack : SLACK_CHECKED;
+}
+
+void hardening_seal(void *block, size_t usable, size_t bytes)
 {
     char *at = (char *)block + usable;
-    uintptr_t value = canary(at);
-    memcpy(at, &value, TAIL_BYTES);
+    memset((char *)block + bytes, FILL, checked_of(usable - bytes));
+    tail_set(at, canary(at) + (usable - bytes) * SCATTER);
+}
+
+size_t hardening_bytes(const void *block, size_t usable)
+{
+    size_t slack = slack_of((const char *)block + usable);
+    if (slack > usable)
+        hs_misuse("written to behind its end", block);
+    return usable - slack;
 }
 
 void hardening_unseal(const void *block, size_t usable)
 {
-    const char *at = (const char *)block + usable;
-    uintptr_t value = canary(at);
-    if (memcmp(at, &value, TAIL_BYTES) != 0)
-        hs_misuse("written to behind its end", block);
+    size_t bytes = hardening_bytes(block, usable);
+    const unsigned char *behind = (const unsigned char *)block + bytes;
+    for (size_t byte = 0; byte < checked_of(usable - bytes); byte++)
+        if (behind[byte] != FILL)
+            hs_misuse("written to behind its end", block);
+}
+
+/* The word before a block is the tail of the block before, which is zero while the program does not have that. A slab's first
+ * block has none before it, and a header may lie between. */
+static void check_before(const void *block, size_t usable)
+{
+    if (SIZE_BIAS > TAIL_BYTES || ((uintptr_t)block - hs_span) % SLAB_BYTES == 0)
+        return;
+    const char *at = (const char *)block - TAIL_BYTES;
+    if (tail_of(at) != 0 && slack_of(at) > usable)
+        hs_misuse("written to before its start", block);
 }
 
 /* A freed block is zero to its end; what is not was written after the free. */
@@ -43,13 +107,13 @@ static void check_zero(const void *block, size_t bytes)
         hs_misuse("written to after its free", block);
 }
 
-void *hs_hand_out(void *block)
+void *hs_hand_out(void *block, size_t bytes)
 {
     if (!in_slab_span(block))
         return block;
     const struct class_plan *plan = plan_of(block);
     check_zero(block, plan->usable + TAIL_BYTES);
-    hardening_seal(block, plan->usable);
+    hardening_seal(block, plan->usable, bytes);
     return hs_born(block);
 }
 
@@ -79,7 +143,9 @@ void *hs_take_back(struct heap *heap, void *block)
     hs_dies(block);
     const struct class_plan *plan = plan_of(block);
     hardening_unseal(block, plan->usable);
-    memset(block, 0, plan->usable + TAIL_BYTES);
+    check_before(block, plan->usable);
+    memset(block, 0, plan->usable);
+    tail_set((char *)block + plan->usable, 0);
     return QUARANTINE > 0 && heap != &hs_no_heap ? quarantined(&heap->quarantine, block) : block;
 }
 
@@ -88,4 +154,48 @@ void hardening_empty(struct heap *heap)
     struct quarantine *quarantine = &heap->quarantine;
     while (quarantine->held > 0)
         hs_free_small(leave(quarantine));
+}
+
+/* A page before the mapping and a page behind it that no access may touch. Where the system has no room for more mappings in its
+ * tables, they are plain memory. */
+void *hardening_map(size_t bytes, size_t alignment)
+{
+    size_t before = alignment > PAGE_BYTES ? alignment : PAGE_BYTES;
+    if (bytes + before + PAGE_BYTES < bytes)
+        return NULL;
+    char *start = os_map(before + bytes + PAGE_BYTES, alignment);
+    if (start == NULL)
+        return NULL;
+    if (before > PAGE_BYTES)
+        os_unmap(start, before - PAGE_BYTES);
+    int saved = errno;
+    count_system(COUNT_MPROTECT);
+    mprotect(start + before - PAGE_BYTES, PAGE_BYTES, PROT_NONE);
+    count_system(COUNT_MPROTECT);
+    mprotect(start + before + bytes, PAGE_BYTES, PROT_NONE);
+    errno = saved;
+    return start + before;
+}
+
+void hardening_unmap(void *start, size_t bytes)
+{
+    os_unmap((char *)start - PAGE_BYTES, bytes + 2 * PAGE_BYTES);
+}
+
+/* The pages move between two new guards. */
+void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes)
+{
+    char *room = os_map(new_bytes + 2 * PAGE_BYTES, PAGE_BYTES);
+    if (room == NULL)
+        return NULL;
+    count_system(COUNT_MPROTECT);
+    mprotect(room, new_bytes + 2 * PAGE_BYTES, PROT_NONE);
+    count_system(COUNT_MREMAP);
+    if (mremap(start, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, room + PAGE_BYTES) == MAP_FAILED) {
+        os_unmap(room, new_bytes + 2 * PAGE_BYTES);
+        return NULL;
+    }
+    os_unmap((char *)start - PAGE_BYTES, PAGE_BYTES);
+    os_unmap((char *)start + old_bytes, PAGE_BYTES);
+    return room + PAGE_BYTES;
 }

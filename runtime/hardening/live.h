@@ -3,14 +3,14 @@
 
 #include "span.h"
 
-enum { LIVE = 1, FREED = 2 }; /* 0: no block that was ever handed out begins here */
+enum { LIVE = 1, FREED = 2 }; /* LIVE is a bit (deletes.h); 0: no block that was ever handed out begins here */
 
 /* The last words about a block of the slab span that is not live. */
 void hs_not_live(const void *block, const char *what_if_freed) __attribute__((noreturn, cold));
 
 static inline bool hs_is_live(uintptr_t offset)
 {
-    return offset % GRAIN == 0 && hs_live[offset / GRAIN] == LIVE;
+    return offset % GRAIN == 0 && (hs_live[offset / GRAIN] & LIVE) != 0;
 }
 
 /* A block goes to the program; large ones (and NULL) lie outside the span. */

@@ -1,6 +1,8 @@
 /* Hardening "off": nothing stands between the program and the machine. */
 #include "hardening/hardening.h"
 
+#include "os.h"
+
 void hardening_released(size_t offset)
 {
 }
@@ -13,7 +15,7 @@ void hardening_bad_free(const void *block)
 {
 }
 
-void hardening_seal(void *block, size_t usable)
+void hardening_seal(void *block, size_t usable, size_t bytes)
 {
 }
 
@@ -21,6 +23,34 @@ void hardening_unseal(const void *block, size_t usable)
 {
 }
 
+size_t hardening_bytes(const void *block, size_t usable)
+{
+    return usable;
+}
+
+void *hardening_map(size_t bytes, size_t alignment)
+{
+    return os_map(bytes, alignment);
+}
+
+void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes)
+{
+    return os_remap(start, old_bytes, new_bytes);
+}
+
+void hardening_unmap(void *start, size_t bytes)
+{
+    os_unmap(start, bytes);
+}
+
 void hardening_empty(struct heap *heap)
+{
+}
+
+void hardening_made(const void *block)
+{
+}
+
+void hardening_deleted(const void *block)
 {
 }

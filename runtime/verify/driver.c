@@ -40,7 +40,7 @@ static const uint64_t guard = 0x5afe5afe5afe5afe; /* stands behind the counters 
 
 struct library library;
 size_t grain;
-bool trusts;
+bool no_strangers;
 
 static struct {
     struct event *event;
@@ -276,7 +276,7 @@ static void load(const char *path)
             usage(dlerror());
         memcpy((char *)&library + index * sizeof function, &function, sizeof function);
     }
-    trusts = dlsym(handle, "heapsmith_trusts") != NULL;
+    no_strangers = dlsym(handle, "heapsmith_no_strangers") != NULL;
     void *helper = dlsym(handle, "heapsmith_background");
     memcpy(&background, &helper, sizeof helper);
     if (background != NULL)

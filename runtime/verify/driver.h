@@ -45,7 +45,7 @@ struct library {
 };
 
 extern struct library library;
-extern bool trusts; /* the library checks no free: a stranger's block would break it */
+extern bool no_strangers; /* a block of another malloc would break the library, or end it */
 extern size_t grain; /* every block begins at a multiple of it, and of 16 if 16 bytes or more were asked for */
 
 /* Of the first call of the library's that the system refused for want of memory; 0: it refused none. */

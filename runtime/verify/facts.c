@@ -127,13 +127,14 @@ static void strangers(void)
 {
     char *block = malloc(BYTES); /* the driver's own malloc is another one */
     hold(library.locate(block) == -1, "a stranger's block is not ours");
+    if (no_strangers)
+        return;
     size_t usable = library.malloc_usable_size(block);
     hold(usable == 0 || usable >= BYTES, "a stranger's block has the size that its allocator says, or none");
     errno = 0;
     char *resized = library.realloc(block, 2 * BYTES);
     hold(resized != NULL ? usable > 0 : errno == ENOMEM, "a stranger's block is resized by its allocator, or not at all");
-    if (!trusts)
-        library.free(resized != NULL ? resized : block);
+    library.free(resized != NULL ? resized : block);
 }
 
 void facts(void)

@@ -7,6 +7,9 @@ from heapsmith.model.memory.layout import block_at, class_at, heap_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, touch, touch_bytes
 
+SLACK_CHECKED = 64
+"""Bytes that are filled and checked behind those that the program asked for, at most."""
+
 
 @hit_path
 def live_lines(state: State, block: int, write: int) -> None:
@@ -30,6 +33,9 @@ def dies_lines(state: State, block: int) -> None:
     live_lines(state, block, 1)
     if state.tail_bytes > 0:
         sealed_lines(state, block, 0)
+        at = block_at(state, block)
+        if state.header_bytes == 0 and (at - layout.SPAN) % state.slab_bytes != 0:
+            touch(state.listener, at - state.tail_bytes, 0)
 
 
 @kernel
@@ -52,11 +58,28 @@ def given_lines(state: State, block: int) -> None:
 
 
 @hit_path
-def large_tail_lines(state: State, at: int, pages: int, write: int) -> None:
-    """Touch the canary behind a large block of `pages` pages."""
+def large_tail_lines(state: State, at: int, pages: int, asked: int, write: int) -> None:
+    """Touch the canary of a large block of `pages` pages, and what is filled behind the bytes asked for."""
     tail = state.tail_bytes
     if tail > 0:
+        slack_lines(state, at + asked, pages * PAGE - tail - asked, write)
         touch(state.listener, at + pages * PAGE - tail, write)
+
+
+@kernel
+def slack_lines(state: State, at: int, slack: int, write: int) -> None:
+    """Touch the filled part of the bytes between those asked for and the canary."""
+    touch_bytes(state.listener, at, min(slack, SLACK_CHECKED), write)
+
+
+@hit_path
+def resealed_lines(state: State, block: int, asked: int, size: int) -> None:
+    """Touch what a small block of `asked` bytes changes that stays where it is and gets `size` bytes."""
+    if state.tail_bytes > 0:
+        at, usable = block_at(state, block), int(state.classes[block & layout.CLASS_MASK]["usable"])
+        slack_lines(state, at + asked, usable - asked, 0)
+        slack_lines(state, at + size, usable - size, 1)
+        touch(state.listener, at + usable, 1)
 
 
 @kernel

@@ -1,0 +1,18 @@
+"""Abort: a pointer that is no block of this heap ends the program with one line. It needs hardening."""
+
+from typing import Any
+
+from heapsmith.model.policy.emitted import SPAN_FIRST
+
+NAME = "abort"
+PROBES = False
+TRUSTS = False
+CODE = SPAN_FIRST
+
+
+def why_not_with(design: Any) -> str | None:
+    """Return why a design cannot stop at a foreign pointer: its hardening stops at nothing."""
+    hardening = design.row("hardening")
+    if hardening.LIVE_MAP:
+        return None
+    return f"foreign: '{NAME}' cannot go with hardening '{hardening.NAME}', which stops no program; expected 'leak'"
