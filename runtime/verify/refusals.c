@@ -4,6 +4,7 @@
 #include "driver.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,5 +31,9 @@ int mprotect(void *start, size_t bytes, int protection)
 
 void *mremap(void *start, size_t old_bytes, size_t new_bytes, int flags, ...)
 {
-    return (void *)watched(syscall(SYS_mremap, start, old_bytes, new_bytes, flags, NULL), new_bytes);
+    va_list more;
+    va_start(more, flags);
+    void *target = (flags & MREMAP_FIXED) != 0 ? va_arg(more, void *) : NULL;
+    va_end(more);
+    return (void *)watched(syscall(SYS_mremap, start, old_bytes, new_bytes, flags, target), new_bytes);
 }
