@@ -21,6 +21,11 @@ void hs_unlock_pool(void)
         lock_release(&pool_lock);
 }
 
+bool hs_holds_pool(void)
+{
+    return forking || lock_mine(&pool_lock);
+}
+
 void hs_lock_large(void)
 {
     if (!forking)

@@ -1,8 +1,11 @@
 /* The two locks of the process, and what becomes of them over fork. A thread that takes both takes the pool lock first. */
 #pragma once
 
+#include <stdbool.h>
+
 void hs_lock_pool(void); /* slabs without a class, superslabs, abandoned heaps */
 void hs_unlock_pool(void);
+bool hs_holds_pool(void);
 void hs_lock_large(void); /* runs, huge blocks */
 void hs_unlock_large(void);
 

@@ -298,7 +298,7 @@ static size_t committed_ahead(void)
         for (unsigned place = 0; place < CLASS_COUNT; place++) {
             const struct superslab *superslab = &vacancies_of(heap)[place].superslab;
             for (size_t slab = superslab_next(superslab); slab < superslab->end; slab += SLAB_BYTES)
-                bytes += slab_record(slab >> SLAB_SHIFT)->sealed ? 0 : word_look(&slab_record(slab >> SLAB_SHIFT)->committed);
+                bytes += slab_record(slab >> SLAB_SHIFT)->unmapped ? 0 : word_look(&slab_record(slab >> SLAB_SHIFT)->committed);
         }
     return bytes;
 }
@@ -319,7 +319,7 @@ void slabs_census(size_t *slab_bytes, size_t *out_bytes)
 static void check_freed(const struct slab *slab)
 {
     hs_check_slab(slab);
-    check(slab->pooled || slab->sealed || freed_found(slab) == slab->freed, "freed == the freed blocks that a take would find");
+    check(slab->pooled || slab->unmapped || freed_found(slab) == slab->freed, "freed == the freed blocks that a take would find");
     check(!slab->pooled || slab->carved == 0, "a slab in a pool has all its blocks");
 }
 

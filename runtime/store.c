@@ -54,6 +54,8 @@ static uint32_t take(struct heap *heap, unsigned class, void **blocks, uint32_t 
     struct class_slabs *slabs = &remote_store(heap)->of[class];
     struct class_count *count = &heap->count[class];
     uint32_t taken = 0;
+    if (HEAPSMITH_CHECKED)
+        remote_check_store();
     while (taken < want) {
         struct slab *slab = choice_gives(slabs);
         if (slab == NULL) {
@@ -110,6 +112,8 @@ static uint32_t give_to_slab(struct heap *heap, struct class_slabs *slabs, unsig
     struct slab *slab = slab_record(number);
     const struct freed_place place = freed_place(slab, class);
     uint32_t given = 0;
+    if (HEAPSMITH_CHECKED)
+        remote_check_store();
     check(slab->class == class, "a block is freed into its own class");
     do {
         if (ZERO_FREED)

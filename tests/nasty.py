@@ -54,6 +54,7 @@ def nasty_trace(plan: Plan, seed: int = 1, waves: int = 60, crowd: int = 280) ->
         writer.birth(thread, 1)
     _huge_crowd(writer, crowd)
     _every_entry(writer)
+    _without_a_heap(writer)
     _fill_fronts(writer)
     _fill_slabs(writer)
     _fill_run_cache(writer)
@@ -83,7 +84,7 @@ def exhausting_trace(plan: Plan, seed: int = 1) -> Chunk:
     _fill_slab_span(writer)
     _small_wave(writer, 1, 0)
     _fill_run_span(writer)
-    for thread in (0, 3):
+    for thread in (0, 3, THREADS):  # the last is new: its prewarm finds nothing
         _at_the_end(writer, thread)
     for share in (9, 2):
         for block in writer.random.sample(writer.live, len(writer.live) // share):
@@ -211,6 +212,17 @@ def _every_entry(writer: _Writer) -> None:
     """A block for each entry of the table from size to class."""
     for entry in range(len(writer.plan.size_class)):
         writer.death(0, writer.birth(0, max(0, entry * writer.plan.grain - writer.plan.bias)))
+
+
+def _without_a_heap(writer: _Writer) -> None:
+    """The first that a thread does after its exit is to free a block, or to allocate one: of every class."""
+    for row in writer.plan.classes:
+        block = writer.birth(0, row.usable)
+        writer.add(Op.THREAD_EXIT, 3)
+        writer.death(3, block)
+        writer.add(Op.THREAD_EXIT, 3)
+        block = writer.birth(3, row.usable)
+        writer.death(0, block)
 
 
 def _fill_fronts(writer: _Writer) -> None:

@@ -5,7 +5,6 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.classifier.common import header_lines
 from heapsmith.model.policy.front import front_look_lines, front_pop
 
 
@@ -23,8 +22,6 @@ def lent(state: State, heap: int, cls: int) -> int:
             front_look_lines(state, front, larger)
             block = front_pop(state, front, larger)
             if block >= 0:
-                if state.header_bytes > 0:
-                    header_lines(state, block, 1)
                 touch(state.listener, count_at(state, heap, cls) + layout.COUNT_HIT1, 1)
                 state.classes[cls]["hit1"] += 1
                 state.moved[0] = block

@@ -6,17 +6,19 @@
 #include <stdint.h>
 #include <string.h>
 
-static size_t usable_bytes[REGIONS];
-static uint32_t steps[REGIONS]; /* superslabs of the step that comes; 0: the first */
+static struct {
+    size_t usable;
+    uint32_t step; /* superslabs of the step that comes; 0: the first */
+} regions[REGIONS];
 
 size_t growth_usable(size_t region, size_t mapped)
 {
-    return usable_bytes[region];
+    return regions[region].usable;
 }
 
 static uint32_t next_step(size_t region)
 {
-    return steps[region] > 0 ? steps[region] : GROWTH_FIRST;
+    return regions[region].step > 0 ? regions[region].step : GROWTH_FIRST;
 }
 
 size_t growth_step(size_t region)
@@ -27,12 +29,11 @@ size_t growth_step(size_t region)
 void growth_rose(size_t region, size_t usable)
 {
     uint32_t twice = 2 * next_step(region);
-    usable_bytes[region] = usable;
-    steps[region] = twice < GROWTH_MOST ? twice : GROWTH_MOST;
+    regions[region].usable = usable;
+    regions[region].step = twice < GROWTH_MOST ? twice : GROWTH_MOST;
 }
 
 void growth_reset(void)
 {
-    memset(usable_bytes, 0, sizeof usable_bytes);
-    memset(steps, 0, sizeof steps);
+    memset(regions, 0, sizeof regions);
 }

@@ -39,6 +39,7 @@ static inline void pool_covers(struct slab *slab, struct slab *above)
 /* A pool is a LIFO through `next`, under the pool lock. */
 static inline void pool_push(struct heap *heap, struct slab *slab)
 {
+    check_pool_held();
     union pool *pool = &vacancy_of(heap, slab->class)->pool;
     slab->next = pool->top;
     pool_covers(slab->next, slab);
@@ -49,6 +50,7 @@ static inline void pool_push(struct heap *heap, struct slab *slab)
 /* The slab retired last; NULL: none serves. */
 static inline struct slab *pool_pop(struct heap *heap, unsigned class)
 {
+    check_pool_held();
     union pool *pool = &vacancy_of(heap, class)->pool;
     struct slab *slab = empties_reused() ? pool->top : NULL;
     if (slab == NULL)
@@ -102,8 +104,8 @@ static inline struct slab *superslab_claim(struct superslab *superslab, struct s
     struct slab *slab = slab_record(superslab->next >> SLAB_SHIFT);
     superslab->next += SLAB_BYTES;
 #ifdef UNMAP_FROM
-    if (slab->sealed) { /* it is on the list since it was handed out first */
-        slab->sealed = false;
+    if (slab->unmapped) { /* it is on the list since it was handed out first */
+        slab->unmapped = false;
         return slab;
     }
 #endif

@@ -47,7 +47,7 @@ bool release_run_goes(uint64_t stamp, size_t bytes, uint32_t gone)
 
 void release_check(void)
 {
-    queue_check();
+    check_queue();
 }
 
 void release_reset(void)

@@ -59,7 +59,7 @@ bool release_run_goes(uint64_t stamp, size_t bytes, uint32_t gone)
 
 void release_check(void)
 {
-    queue_check();
+    check_queue();
     for (const struct slab *slab = oldest_slab; slab != NULL; slab = slab->newer)
         check(slab->emptied <= release_clock() && (slab->newer == NULL || slab->emptied <= slab->newer->emptied),
               "the age queue is in the order of the clock");
@@ -68,6 +68,4 @@ void release_check(void)
 void release_reset(void)
 {
     queue_reset();
-    now = 0;
-    slabs_gone = 0;
 }

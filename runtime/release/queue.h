@@ -29,7 +29,7 @@ static void queue_leave(struct slab *slab)
     aging_bytes -= slab->committed;
 }
 
-static void queue_check(void)
+static void check_queue(void)
 {
     size_t bytes = 0;
     for (const struct slab *slab = oldest_slab; slab != NULL; slab = slab->newer) {

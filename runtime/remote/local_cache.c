@@ -20,6 +20,11 @@ void remote_unlock_store(void)
     hs_unlock_pool();
 }
 
+void remote_check_store(void)
+{
+    check_pool_held();
+}
+
 /* The store's lock is the pool's. */
 void remote_lock_pool(void)
 {

@@ -19,6 +19,10 @@ void remote_unlock_store(void)
 {
 }
 
+void remote_check_store(void)
+{
+}
+
 void remote_lock_pool(void)
 {
     hs_lock_pool();

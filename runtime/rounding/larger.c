@@ -1,8 +1,6 @@
 /* Rounding "larger": the first class above, within the allowance and as aligned, whose level 0 holds a block, lends it. */
 #include "rounding/larger.h"
 
-#include "classifier/classifier.h"
-
 extern const uint32_t hs_lend_end[CLASS_COUNT];
 extern const uint32_t hs_lend_mask[CLASS_COUNT];
 
@@ -13,7 +11,6 @@ bool rounding_lends(struct heap *heap, unsigned class, void **block)
             continue;
         *block = hs_lend[larger](heap, larger);
         if (*block != NULL) {
-            classifier_mark(block, 1, larger);
             count_own(&heap->count[class].hit1, 1);
             return true;
         }

@@ -37,7 +37,8 @@ struct slab {
     uint16_t class;
     bool pooled;           /* in a pool; under the pool lock */
     bool aging;            /* in the age queue */
-    bool sealed;           /* pooled: its pages are address space only (slabs_reclaim); else: not in use since it was unmapped */
+    bool sealed : 1;       /* pooled: its pages are address space only (slabs_reclaim) */
+    bool unmapped : 1;     /* not in use since its superslab was unmapped (unmapping/) */
     bool huge;             /* its superslab lies on huge pages */
 #ifdef UNMAP_FROM
     uint16_t unpooled;     /* of a superslab's first record: its slabs that are in no pool, unless it is unmapped */

@@ -2,7 +2,7 @@
  * that became empty last goes back to the OS.
  *
  * The first record of a superslab counts its slabs that are in no pool; slabs that were never handed out count too. Records
- * are not unmapped. So a slab stays on the list of all slabs while its superslab is unmapped: it is sealed then. The first
+ * are not unmapped. So a slab stays on the list of all slabs while its superslab is unmapped. The first
  * records of unmapped superslabs are a LIFO through `next`, per region. */
 #include "unmapping/superslabs.h"
 
@@ -65,7 +65,8 @@ static void unmap_slab(struct heap *heap, struct slab *slab)
 {
     pool_remove(heap, slab);
     slab->pooled = false;
-    slab->sealed = true;
+    slab->sealed = false;
+    slab->unmapped = true;
     if (slab->committed == 0)
         return;
     release_reused(slab);
@@ -114,7 +115,7 @@ static size_t check_slabs(const struct slab *superslab, size_t *pooled)
     size_t waiting = 0;
     for (size_t index = FIRST_SLAB; index < END_SLAB; index++) {
         const struct slab *slab = slab_in(superslab, index);
-        waiting += slab->sealed && !slab->pooled;
+        waiting += slab->unmapped;
         *pooled += slab->pooled;
         check(!slab->pooled || slab->next == NULL || slab->next->above == slab, "a slab in a pool is above the next");
         check(!slab->pooled || slab->above == NULL || slab->above->next == slab, "a slab in a pool is next to that above");
