@@ -102,6 +102,7 @@ static void use(void *block)
 static void note(void *block)
 {
     expect(got_count < BLOCKS, "more blocks come than were pushed");
+    expect((uintptr_t)block - (uintptr_t)span < BLOCKS * GRAIN_BYTES, "a link leads nowhere");
     got[got_count] = (uint64_t)((char *)block - span) / GRAIN_BYTES;
     take_of[got_count++] = takes;
 }
