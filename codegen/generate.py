@@ -40,7 +40,8 @@ RUNTIME_ORDER = (
     *("rounding", "slabs", "store", "transfer"),
     *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache"),
     *("huge_cache", "huge", "prewarm", "thread", "large"),
-    *("background", "learner", "front", "stats", "foreign", "api", "glibc", "inspect", "options", "operators"),
+    *("background", "learner", "front", "stats", "foreign", "api", "glibc", "inspect", "options"),
+    *("deletes", "operators"),
 )
 """The runtime's folders of policies and its pairs of .h and .c (api has no pair).
 
@@ -90,6 +91,7 @@ def _kinds(plan: Plan) -> dict[str, list[str]]:
     kinds = {field: [plan.design.row(field).NAME] if getattr(plan.design, field) else [] for field in policy.TABLES}
     kinds["foreign"] += getattr(plan.design.row("foreign"), "WITH", ())
     kinds |= {"lookup": [plan.design.row("size_lookup").NAME], "ownership": [plan.design.row("ownership").NAME]}
+    kinds["deletes"] = ["judged" if plan.live_map else "trusted"]
     return kinds | {"choice": [plan.design.slab_choice], "front": sorted({row.front.kind for row in plan.classes})}
 
 

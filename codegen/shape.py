@@ -62,16 +62,18 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
     in_span = (*foreign.tests, *(("== NULL",) if plan.quarantine else ()))
     own = classifier.tests + remote.tests
     finds = plan.design.row("ownership").CALLS if remote.tests else frozenset()
+    beyond = ">=" if plan.live_map else ">"
+    small, direct = f"{beyond} SMALL_LIMIT", f"{beyond} DIRECT_LIMIT"
     table = {
         "free": _plain(leaves["free"], in_span, {"free_small", *foreign.calls, *guard.dies}),
         "hs_free_small": _plain(("free_small",), ()),
         "free_small": _plain(leaves["free_small"] or ("push",), own, {"push"} | finds),
     }
     if plan.dispatch == "table":
-        table["malloc"] = _plain(leaves["malloc"], ("> SMALL_LIMIT",), by_table)
+        table["malloc"] = _plain(leaves["malloc"], (small,), by_table)
         return table | {"push": _plain(("free_of[]",), ())}
     popped = {"count_checked", "hs_stack_popped", *guard.born, *header_calls(plan)}
-    limit, looks = ("> DIRECT_LIMIT", {"pop"}) if plan.direct_limit else ("> SMALL_LIMIT", {"pop", "size_to_class"})
+    limit, looks = (direct, {"pop"}) if plan.direct_limit else (small, {"pop", "size_to_class"})
     table |= {
         "malloc": _plain(leaves["malloc"], (limit,), looks),
         "malloc_miss": _plain(by_table, ()),
@@ -80,7 +82,7 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
         "push": _plain(leaves["push"], ("== heap->end[row]",), {"count_checked", "hs_stack_pushed"}),
     }
     if plan.has_above:
-        table["malloc_above"] = _plain(leaves["malloc_above"], ("> SMALL_LIMIT",), {"pop", "size_to_class"})
+        table["malloc_above"] = _plain(leaves["malloc_above"], (small,), {"pop", "size_to_class"})
     return table
 
 

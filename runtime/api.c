@@ -106,13 +106,14 @@ static void *reallocate(void *block, size_t bytes, const void *caller)
         return malloc(bytes);
     const struct class_plan *plan = small_plan(block);
     size_t old_bytes = usable(block, plan);
-    if (old_bytes == 0 && foreign(block, caller))
+    bool ours = old_bytes > 0 || hs_large_empty(block);
+    if (!ours && foreign(block, caller))
         return foreign_realloc(block, bytes);
     if (bytes == 0) {
         free(block);
         return NULL;
     }
-    if (old_bytes > 0)
+    if (ours)
         return resize(block, plan, old_bytes, bytes);
     errno = ENOMEM; /* in one of our spans, but no block: there is nothing to copy */
     return NULL;
@@ -137,7 +138,7 @@ void *reallocarray(void *block, size_t count, size_t bytes)
  * below the next multiple of the alignment have it not, so that the search begins there. */
 static unsigned aligned_class(size_t alignment, size_t bytes)
 {
-    if (bytes > SMALL_LIMIT || alignment > PAGE_BYTES)
+    if (bytes > SMALL_LIMIT || (LIVE_MAP && bytes == 0) || alignment > PAGE_BYTES)
         return CLASS_COUNT;
     size_t least = ((bytes + SIZE_BIAS + alignment - 1) & -alignment) - SIZE_BIAS;
     if (least > SMALL_LIMIT)
@@ -220,7 +221,7 @@ void *pvalloc(size_t bytes)
 size_t malloc_usable_size(void *block)
 {
     size_t bytes = block == NULL ? 0 : usable(block, small_plan(block));
-    if (block != NULL && bytes == 0 && foreign(block, __builtin_return_address(0)))
+    if (block != NULL && bytes == 0 && !hs_large_empty(block) && foreign(block, __builtin_return_address(0)))
         return foreign_usable(block);
     return bytes > 0 ? hardening_bytes(block, bytes) : 0;
 }

@@ -92,6 +92,7 @@ static bool enter(struct huge block)
         uint64_t *counter = block.ordinal == NEW ? &hs_count.huge_map : &hs_count.huge_reuse;
         if (block.ordinal == NEW)
             block.ordinal = (int64_t)hs_count.huge_map;
+        block.mark = 0;
         insert(block);
         count_own(counter, 1);
     }
@@ -182,7 +183,7 @@ void *huge_alloc(size_t pages, size_t alignment, bool *zero)
     return start;
 }
 
-/* A copy of the block's entry; pages == 0 if it is no huge block. */
+/* A copy of the block's entry; no start: it is no huge block. */
 static struct huge look_up(const void *block)
 {
     hs_lock_large();
@@ -197,7 +198,7 @@ static struct huge take_huge(const void *block)
     hs_lock_large();
     struct huge *entry = find(block);
     struct huge taken = *entry;
-    if (taken.pages > 0) {
+    if (taken.start != NULL) {
         delete(entry);
         if (!huge_cache_keeps(taken.pages))
             count_unmap(taken.pages);
@@ -210,9 +211,10 @@ static struct huge take_huge(const void *block)
 bool huge_free(void *block)
 {
     struct huge gone = take_huge(block);
-    if (gone.pages == 0)
+    if (gone.start == NULL)
         return false;
-    hardening_unseal(block, gone.pages * PAGE_BYTES - TAIL_BYTES);
+    if (gone.pages > 0)
+        hardening_unseal(block, gone.pages * PAGE_BYTES - TAIL_BYTES);
     if (huge_cache_keeps(gone.pages))
         unmap_waiting(gone, false);
     else
@@ -233,7 +235,21 @@ size_t huge_pages(const void *block)
 int64_t huge_ordinal(const void *block)
 {
     struct huge found = look_up(block);
-    return found.pages > 0 ? found.ordinal : -1;
+    return found.start != NULL ? found.ordinal : -1;
+}
+
+uint8_t huge_mark(const void *block)
+{
+    return look_up(block).mark;
+}
+
+void huge_set_mark(const void *block, uint8_t mark)
+{
+    hs_lock_large();
+    struct huge *entry = find(block);
+    if (entry->start != NULL)
+        entry->mark = mark;
+    hs_unlock_large();
 }
 
 /* Under the lock throughout: the old address may be another block's as soon as the mapping has moved. */
@@ -306,7 +322,8 @@ void huge_check(void)
             continue;
         found++;
         check(find(entry->start) == entry, "a huge block is found in the table");
-        check(entry->pages > 0 && entry->ordinal < (int64_t)hs_count.huge_map, "a huge block has pages and an ordinal");
+        check((LIVE_MAP || entry->pages > 0) && entry->ordinal < (int64_t)hs_count.huge_map,
+              "a huge block has an ordinal, and pages unless it has no bytes");
         check((uintptr_t)entry->start >= lowest && (uintptr_t)entry->start + entry->pages * PAGE_BYTES <= highest,
               "huge blocks lie between the lowest and the highest ever");
     }

@@ -8,11 +8,13 @@
 
 void *huge_alloc(size_t pages, size_t alignment, bool *zero); /* NULL without memory. *zero: it reads as zero */
 bool huge_free(void *block);                      /* false: no huge block */
-size_t huge_pages(const void *block);             /* 0: no huge block */
+size_t huge_pages(const void *block);             /* 0: no huge block, or one of no bytes */
 void *huge_resize(void *block, size_t pages, size_t bytes); /* moved, perhaps; NULL: left as it was, or no huge block */
 size_t huge_trim(void);                           /* mappings that wait for another request are unmapped; bytes */
 int64_t huge_ordinal(const void *block);          /* -1: no huge block */
 bool huge_holds(const void *address);             /* in a huge block, at its start or not; false unless hardened or checked */
+uint8_t huge_mark(const void *block);             /* 0: no huge block, or nobody marked it */
+void huge_set_mark(const void *block, uint8_t mark); /* unless it is no huge block */
 void huge_census(size_t *bytes, size_t *blocks);
 void huge_check(void);
 void huge_reset(void);

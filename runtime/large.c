@@ -18,9 +18,11 @@
 
 #include <errno.h>
 
-/* bytes <= PTRDIFF_MAX */
+/* bytes <= PTRDIFF_MAX. With hardening no page holds a block of no bytes. */
 static size_t pages_for(size_t bytes)
 {
+    if (LIVE_MAP && bytes == 0)
+        return 0;
     size_t pages = (bytes + TAIL_BYTES + PAGE_BYTES - 1) / PAGE_BYTES;
     return pages > 0 ? pages : 1;
 }
@@ -46,7 +48,7 @@ static void *run_alloc(size_t pages, bool *zero)
 static void *try_alloc(size_t bytes, size_t alignment, bool *zero)
 {
     size_t pages = pages_for(bytes);
-    if (bytes <= HUGE_BYTES && alignment <= PAGE_BYTES) {
+    if (pages > 0 && bytes <= HUGE_BYTES && alignment <= PAGE_BYTES) {
         void *block = run_alloc(pages, zero);
         if (block != NULL || os_refused || bytes <= SMALL_LIMIT)
             return block;
@@ -112,7 +114,7 @@ void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
             block = try_alloc(bytes, alignment, zero);
         }
     }
-    if (block != NULL)
+    if (block != NULL && bytes > 0)
         hardening_seal(block, usable_of(pages_for(bytes)), bytes);
     errno = block != NULL ? saved : ENOMEM;
     return block;
@@ -158,6 +160,11 @@ bool hs_large_owns(const void *block)
 size_t hs_large_usable(const void *block)
 {
     return usable_of(runs_span_holds(block) ? runs_pages(block) : huge_pages(block));
+}
+
+bool hs_large_empty(const void *block)
+{
+    return LIVE_MAP && !runs_span_holds(block) && huge_pages(block) == 0 && huge_ordinal(block) >= 0;
 }
 
 static bool run_extend(void *block, size_t more)

@@ -7,6 +7,7 @@ void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero); /* sets errno 
 void *hs_malloc_large(size_t bytes);
 bool hs_large_free(void *block);                                  /* false: not a large block of ours */
 bool hs_large_owns(const void *block);                            /* in the run span, block or not; where hardened or checked, in a huge block */
+bool hs_large_empty(const void *block); /* a block of no bytes (hardening) */
 size_t hs_large_usable(const void *block);                        /* 0: not a large block of ours */
 void *hs_large_resize(void *block, size_t bytes);                 /* in place, or a huge block remapped; NULL: must move */
 size_t hs_large_trim(struct heap *heap);                          /* its cache and all free runs give their pages back; bytes */

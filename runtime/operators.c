@@ -2,11 +2,11 @@
  *
  * Only the four that the others are defined by are here: the C++ library's array, nothrow and sized forms call them, or what
  * the program put in their place, as the standard has it. Were a sized delete here too, it would free what a program's own
- * operator new made; those of hardened libraries look first (hardening/deletes.c). A request that malloc serves never leaves
+ * operator new made; those of hardened libraries look first (deletes/judged.c). A request that malloc serves never leaves
  * this file. One that it does not goes to the next definition of the same operator, the C++ library's, which runs the
  * new-handler over our malloc and throws. */
 #include "api.h"
-#include "hardening/hardening.h"
+#include "deletes/deletes.h"
 #include "text.h"
 
 #include <dlfcn.h>
@@ -62,7 +62,7 @@ static size_t multiple_of(size_t alignment, size_t bytes)
 void *new_plain(size_t bytes)
 {
     void *block = malloc(bytes);
-    hardening_made(block);
+    deletes_made(block);
     return __builtin_expect(block != NULL, 1) ? block : ((plain_new)next_operator("_Znwm"))(bytes);
 }
 
@@ -77,7 +77,7 @@ void *new_aligned(size_t bytes, size_t alignment)
 
 void delete_plain(void *block)
 {
-    hardening_deleted(block);
+    deletes_plain(block);
     free(block);
 }
 

@@ -24,14 +24,15 @@ SOON = of_each_row(4)
 
 def interesting_sizes(plan: Plan) -> st.SearchStrategy[int]:
     """Requests at the classes' edges, the pages' and the huge limit's, and between; few distinct ones are likely."""
-    edges = {row.usable + by for row in plan.classes for by in (-1, 0, 1)} | {0, 1}
+    edges = {row.usable + by for row in plan.classes for by in (-1, 0, 1)} | {plan.live_map, 1}
     pages = {plan.page_bytes * count + by for count in (1, 2, 3, 5) for by in (0, 1)}
     huge = {plan.huge_bytes + by for by in (-4096, 0, 1, 8192)}
+    huge |= {0} if plan.live_map else set()
     return (
         st.sampled_from([row.usable for row in plan.classes])
         | st.sampled_from(sorted(edges))
         | st.sampled_from(sorted(pages | huge))
-        | st.integers(0, plan.small_limit)
+        | st.integers(plan.live_map, plan.small_limit)
     )
 
 

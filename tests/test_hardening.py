@@ -3,6 +3,7 @@
 import re
 import signal
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -71,8 +72,9 @@ def test_the_attacks_that_each_level_stops(level: str, name: str) -> None:
     assert {attack: " ".join(cell) for attack, cell in found.items()} == {
         attack: cells[level] for attack, cells in table(ATTACKS).items()
     }
-    stopped = sum(outcome == "stopped" for *_, outcome in ATTACK.findall(out))
-    assert f"- `{level}` caught {stopped} of {3 * len(found)}\n" in PAGE.read_text()
+    count = Counter(outcome for *_, outcome in ATTACK.findall(out))
+    caught = f"- `{level}` caught {count['stopped'] + count['foiled']} of {3 * len(found)}: "
+    assert f"{caught}{count['stopped']} ended, {count['foiled']} without effect\n" in PAGE.read_text()
 
 
 @pytest.mark.parametrize("level", ["checks", "full"])
@@ -81,20 +83,24 @@ def test_the_attacks_that_each_level_stops(level: str, name: str) -> None:
     [
         ("::operator delete[](block)", "delete[] of what new made"),
         ("::operator delete(array)", "delete of what new[] made"),
-        ("::operator delete(block, 4000)", "delete of another size"),
-        ("::operator delete[](array, 4000)", "delete of another size"),
-        ("::operator delete(block, 40); ::operator delete[](array, 40); free(::operator new(1))", ""),
+        ("::operator delete(block, 2 * bytes)", "delete of another size"),
+        ("::operator delete(block, bytes / 2)", "delete of another size"),
+        ("::operator delete[](array, 2 * bytes)", "delete of another size"),
+        ("::operator delete(block, bytes); ::operator delete[](array, bytes); free(::operator new(bytes))", ""),
     ],
 )
-def test_wrong_deletes(does: str, words: str, level: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [40, 1_500_000])
+def test_wrong_deletes(does: str, words: str, level: str, size: int, tmp_path: Path) -> None:
+    design = msgspec.structs.replace(design_of(level), huge_bytes=1 << 20)
     source = tmp_path / "deletes.cc"
     source.write_text(
         "#include <cstdio>\n#include <cstdlib>\n#include <new>\nint main() {\n"
-        "void *volatile block = ::operator new(40), *volatile array = ::operator new[](40);\n"
+        f"const size_t bytes = {size};\n"
+        "void *volatile block = ::operator new(bytes), *volatile array = ::operator new[](bytes);\n"
         f'dprintf(1, "%p", {"array" if "array" in does else "block"}); {does}; }}\n'
     )
     tool = build_tool("deletes", [source], ["-x", "c++", "-w", "-lstdc++"])
-    command = ["env", f"LD_PRELOAD={preloadable(library_of(design_of(level), flags=FAST_TO_BUILD))}", str(tool)]
+    command = ["env", f"LD_PRELOAD={preloadable(library_of(design, flags=FAST_TO_BUILD))}", str(tool)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     line = f"heapsmith: {words}: {int(done.stdout, 16):#018x}\n" if words else ""
     assert (done.returncode, done.stderr) == (-signal.SIGABRT if words else 0, line)

@@ -39,6 +39,7 @@
 #include "glibc.c"
 #include "inspect.c"
 #include "options.c"
+#include "deletes/trusted.c"
 #ifndef HEAPSMITH_ARCHIVE
 #include "operators.c"
 #endif

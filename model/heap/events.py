@@ -63,7 +63,7 @@ LINE = 64
 @hit_path
 def class_for(state: State, size: int, align: int) -> int:
     """Return the class that serves `size` bytes aligned to `align`; -1: the request is large."""
-    if size > state.small_limit:
+    if size > state.small_limit or (size == 0 and state.live_map == 1):
         return -1
     cls = int(state.lookup[(size + state.bias + state.grain - 1) >> state.grain_shift])
     if align > state.grain:
@@ -153,7 +153,7 @@ def block_bytes(state: State, block: int, asked: int) -> int:
 def usable_of(state: State, block: int, asked: int) -> int:
     """Return the bytes that the program may use of a live block."""
     if block >= RUN_CODE:
-        return large_bytes(state, block, asked) - state.tail_bytes
+        return max(0, large_bytes(state, block, asked) - state.tail_bytes)
     return int(state.classes[block & layout.CLASS_MASK]["usable"])
 
 

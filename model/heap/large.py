@@ -38,6 +38,12 @@ def pages_for(size: int, tail_bytes: int) -> int:
 
 
 @kernel
+def pages_of(state: State, size: int) -> int:
+    """Return the pages of a large block of `size` bytes; with hardening none for no bytes."""
+    return 0 if size == 0 and state.live_map == 1 else pages_for(size, state.tail_bytes)
+
+
+@kernel
 def allocate_huge(state: State, pages: int) -> int:
     """Map a huge block; return its ordinal."""
     touch(state.listener, layout.LARGE_LOCK, 1)
@@ -121,7 +127,8 @@ def huge_block(state: State, pages: int, size: int, align: int) -> int:
     block = reuse_huge(state, pages) if state.huge_kept_bytes > 0 and align <= PAGE else -1
     if block < 0:
         block = HUGE_CODE + allocate_huge(state, pages)
-    large_tail_lines(state, huge_at(block), pages, size, 1)
+    if pages > 0:
+        large_tail_lines(state, huge_at(block), pages, size, 1)
     return block
 
 
@@ -132,8 +139,8 @@ def allocate_large(state: State, heap: int, size: int, align: int) -> int:
     A full run span makes a large request a mapping; a small request gets NO_RUN.
     """
     takes(state.listener, LARGE_BIRTH)
-    pages = pages_for(size, state.tail_bytes)
-    if size > state.huge_bytes or align > PAGE:
+    pages = pages_of(state, size)
+    if pages == 0 or size > state.huge_bytes or align > PAGE:
         return huge_block(state, pages, size, align)
     state.clean = 0
     first = cached_run(state, heap, pages) if heap >= 0 else NO_RUN
@@ -153,8 +160,9 @@ def free_large(state: State, heap: int, block: int, asked: int) -> None:
     """Free a large block of `asked` bytes by a thread of `heap` (-1: none)."""
     takes(state.listener, LARGE_DEATH)
     if block >= HUGE_CODE:
-        pages = pages_for(asked, state.tail_bytes)
-        large_tail_lines(state, huge_at(block), pages, asked, 0)
+        pages = pages_of(state, asked)
+        if pages > 0:
+            large_tail_lines(state, huge_at(block), pages, asked, 0)
         free_huge(state, block, pages)
         return
     state.runs_freed += 1
@@ -174,9 +182,9 @@ def resize_large(state: State, block: int, asked: int, size: int) -> bool:
     wanted = pages_for(size, state.tail_bytes)
     if block >= HUGE_CODE:
         touch(state.listener, layout.LARGE_LOCK, 1)
-        if size <= state.huge_bytes:
+        if size <= state.huge_bytes or pages_of(state, asked) == 0:
             return False
-        resize_huge(state, block, pages_for(asked, state.tail_bytes), wanted)
+        resize_huge(state, block, pages_of(state, asked), wanted)
         large_tail_lines(state, huge_at(block), wanted, size, 1)
         return True
     first = block - RUN_CODE
@@ -195,5 +203,5 @@ def resize_large(state: State, block: int, asked: int, size: int) -> bool:
 def large_bytes(state: State, block: int, asked: int) -> int:
     """Return the bytes that a large block of `asked` bytes occupies."""
     if block >= HUGE_CODE:
-        return pages_for(asked, state.tail_bytes) * PAGE
+        return pages_of(state, asked) * PAGE
     return int(state.pages[block - RUN_CODE]["run"]) * PAGE

@@ -60,7 +60,7 @@ def aligned_lines(state: State, cls: int, size: int, align: int) -> None:
     """Touch what the search for a class of aligned blocks touches; cls: the result, -1: none."""
     bias = state.bias
     least = ((size + bias + align - 1) & -align) - bias
-    if least > state.small_limit or align > PAGE:
+    if least > state.small_limit or align > PAGE or (size == 0 and state.live_map == 1):
         return
     size_lines(state, least)
     last = cls if cls >= 0 else state.class_count - 1

@@ -1,8 +1,7 @@
 /* Hardening "checks": the live map (live.c); nothing is put around a block, and none is held back. */
-#include "hardening/deletes.h"
+#include "hardening/guards.h"
 #include "hardening/hardening.h"
 #include "hardening/live.h"
-#include "os.h"
 
 void hardening_seal(void *block, size_t usable, size_t bytes)
 {
@@ -15,21 +14,6 @@ void hardening_unseal(const void *block, size_t usable)
 size_t hardening_bytes(const void *block, size_t usable)
 {
     return usable;
-}
-
-void *hardening_map(size_t bytes, size_t alignment)
-{
-    return os_map(bytes, alignment);
-}
-
-void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes)
-{
-    return os_remap(start, old_bytes, new_bytes);
-}
-
-void hardening_unmap(void *start, size_t bytes)
-{
-    os_unmap(start, bytes);
 }
 
 void hardening_empty(struct heap *heap)

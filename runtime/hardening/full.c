@@ -1,16 +1,11 @@
 /* Hardening "full": the live map (live.c), a canary behind each block, freed blocks kept zero, and a quarantine. */
-#define _GNU_SOURCE
 #include "hardening/full.h"
 
-#include "counting/counting.h"
-#include "hardening/deletes.h"
+#include "hardening/guards.h"
 #include "hardening/hardening.h"
 #include "hardening/live.h"
-#include "os.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 static const struct class_plan *plan_of(const void *block)
 {
@@ -154,48 +149,4 @@ void hardening_empty(struct heap *heap)
     struct quarantine *quarantine = &heap->quarantine;
     while (quarantine->held > 0)
         hs_free_small(leave(quarantine));
-}
-
-/* A page before the mapping and a page behind it that no access may touch. Where the system has no room for more mappings in its
- * tables, they are plain memory. */
-void *hardening_map(size_t bytes, size_t alignment)
-{
-    size_t before = alignment > PAGE_BYTES ? alignment : PAGE_BYTES;
-    if (bytes + before + PAGE_BYTES < bytes)
-        return NULL;
-    char *start = os_map(before + bytes + PAGE_BYTES, alignment);
-    if (start == NULL)
-        return NULL;
-    if (before > PAGE_BYTES)
-        os_unmap(start, before - PAGE_BYTES);
-    int saved = errno;
-    count_system(COUNT_MPROTECT);
-    mprotect(start + before - PAGE_BYTES, PAGE_BYTES, PROT_NONE);
-    count_system(COUNT_MPROTECT);
-    mprotect(start + before + bytes, PAGE_BYTES, PROT_NONE);
-    errno = saved;
-    return start + before;
-}
-
-void hardening_unmap(void *start, size_t bytes)
-{
-    os_unmap((char *)start - PAGE_BYTES, bytes + 2 * PAGE_BYTES);
-}
-
-/* The pages move between two new guards. */
-void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes)
-{
-    char *room = os_map(new_bytes + 2 * PAGE_BYTES, PAGE_BYTES);
-    if (room == NULL)
-        return NULL;
-    count_system(COUNT_MPROTECT);
-    mprotect(room, new_bytes + 2 * PAGE_BYTES, PROT_NONE);
-    count_system(COUNT_MREMAP);
-    if (mremap(start, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, room + PAGE_BYTES) == MAP_FAILED) {
-        os_unmap(room, new_bytes + 2 * PAGE_BYTES);
-        return NULL;
-    }
-    os_unmap((char *)start - PAGE_BYTES, PAGE_BYTES);
-    os_unmap((char *)start + old_bytes, PAGE_BYTES);
-    return room + PAGE_BYTES;
 }

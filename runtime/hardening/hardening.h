@@ -14,6 +14,4 @@ void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes);
 void hardening_unmap(void *start, size_t bytes);
 void hardening_empty(struct heap *heap);                 /* thread exit: the quarantine's blocks are freed */
 void hs_misuse(const char *fault, const void *block) __attribute__((noreturn, cold)); /* one line, then abort */
-void hardening_made(const void *block);    /* operator new made it, unless it is NULL */
-void hardening_deleted(const void *block); /* operator delete is to free it */
 extern uintptr_t hs_link_key; /* of this process; 0 where links are not encoded */

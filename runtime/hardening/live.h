@@ -3,7 +3,7 @@
 
 #include "span.h"
 
-enum { LIVE = 1, FREED = 2 }; /* LIVE is a bit (deletes.h); 0: no block that was ever handed out begins here */
+enum { LIVE = 1, FREED = 2 }; /* LIVE is a bit (deletes/judged.c); 0: no block that was ever handed out begins here */
 
 /* The last words about a block of the slab span that is not live. */
 void hs_not_live(const void *block, const char *what_if_freed) __attribute__((noreturn, cold));

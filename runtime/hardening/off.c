@@ -46,11 +46,3 @@ void hardening_unmap(void *start, size_t bytes)
 void hardening_empty(struct heap *heap)
 {
 }
-
-void hardening_made(const void *block)
-{
-}
-
-void hardening_deleted(const void *block)
-{
-}
