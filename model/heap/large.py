@@ -21,6 +21,9 @@ ordinal; the handles are also the address codes. The handles of small blocks are
 """
 
 
+GUARDED_MOVE, HELD_BACK = 3, 64
+"""Hardening: system calls of a move besides mremap's; freed mappings whose address space is held back."""
+
 HUGE_SLOTS, HUGE_SLOT_BYTES = 2048, (1 << 33) - 37 * PAGE
 """Huge blocks take slots of the model's addresses in turn; the odd size varies the cache sets."""
 
@@ -52,6 +55,7 @@ def allocate_huge(state: State, pages: int) -> int:
     ordinal = state.huge_map
     state.huge_map = ordinal + 1
     commit(state, pages * PAGE)
+    state.memory_calls += state.live_map
     advise_huge(state, HUGE_CODE + ordinal, pages)
     return ordinal
 
@@ -79,6 +83,7 @@ def reuse_huge(state: State, pages: int) -> int:
         gone(state.listener, huge_at(block) + pages * PAGE, (held - pages) * PAGE)
         touch(state.listener, layout.TOTAL_REMAP, 1)
         state.huge_remap += 1
+        state.memory_calls += GUARDED_MOVE * state.live_map
         commit(state, (pages - held) * PAGE)
     return block
 
@@ -105,6 +110,8 @@ def unmap_huge(state: State, block: int, pages: int) -> None:
     touch(state.listener, layout.TOTAL_UNMAP, 1)
     touch(state.listener, layout.TOTAL_COMMITTED, 1)
     tick(state, pages * PAGE)
+    if state.live_map == 1:  # its pages go at once, the address space of an older mapping with it
+        state.memory_calls += int(pages > 0) + int(state.huge_unmap >= HELD_BACK) - 1
     state.huge_unmap += 1
     state.committed -= pages * PAGE
 
@@ -118,6 +125,7 @@ def resize_huge(state: State, block: int, old: int, new: int) -> None:
         advise_huge(state, block, new)
         touch(state.listener, layout.TOTAL_REMAP, 1)
         state.huge_remap += 1
+        state.memory_calls += GUARDED_MOVE * state.live_map
         commit(state, (new - old) * PAGE)
 
 

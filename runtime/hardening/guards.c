@@ -44,7 +44,8 @@ static void unmap_guarded(uintptr_t start, size_t bytes)
 void hardening_unmap(void *start, size_t bytes)
 {
     uint64_t pages = bytes / PAGE_BYTES;
-    if (pages == 0 || pages >> PAGES_BITS != 0 || os_limited() || !os_reserving || !os_decommit(start, bytes)) {
+    bool goes = pages >> PAGES_BITS != 0 || os_limited() || !os_reserving;
+    if (goes || (pages > 0 && !os_decommit(start, bytes))) {
         unmap_guarded((uintptr_t)start, bytes);
         return;
     }
