@@ -45,6 +45,7 @@ void fifo_ring_flush(struct heap *heap, unsigned class, void *block)
 void fifo_ring_drain(struct heap *heap, unsigned class)
 {
     give_oldest(heap, class, heap->front[class].held);
+    heap->front[class].head = 0;
 }
 
 #ifdef FRONTS_LEND

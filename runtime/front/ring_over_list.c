@@ -59,6 +59,7 @@ void ring_over_list_drain(struct heap *heap, unsigned class)
     while (front->held > 0)
         hs_give(heap, class, ring_oldest(heap, class));
     remote_unlock_store();
+    front->head = 0;
     list_give(heap, class, front->listed);
 }
 
