@@ -74,10 +74,10 @@ size_t hardening_bytes(const void *block, size_t usable)
 void hardening_unseal(const void *block, size_t usable)
 {
     size_t bytes = hardening_bytes(block, usable);
-    const unsigned char *behind = (const unsigned char *)block + bytes;
-    for (size_t byte = 0; byte < checked_of(usable - bytes); byte++)
-        if (behind[byte] != FILL)
-            hs_misuse("written to behind its end", block);
+    unsigned char filled[SLACK_CHECKED];
+    memset(filled, FILL, sizeof filled);
+    if (memcmp((const char *)block + bytes, filled, checked_of(usable - bytes)) != 0)
+        hs_misuse("written to behind its end", block);
 }
 
 /* The word before a block is the tail of the block before, which is zero while the program does not have that. A slab's first
@@ -94,11 +94,9 @@ static void check_before(const void *block, size_t usable)
 /* A freed block is zero to its end; what is not was written after the free. */
 static void check_zero(const void *block, size_t bytes)
 {
-    const uint64_t *words = block;
-    uint64_t all = 0;
-    for (size_t word = 0; word < bytes / sizeof *words; word++)
-        all |= words[word];
-    if (all != 0)
+    uint64_t first;
+    memcpy(&first, block, sizeof first);
+    if (first != 0 || memcmp(block, (const char *)block + sizeof first, bytes - sizeof first) != 0)
         hs_misuse("written to after its free", block);
 }
 
