@@ -105,7 +105,20 @@ static bool enter(struct huge block)
 static void unmap(struct huge gone)
 {
     count_committed(-(int64_t)(gone.pages * PAGE_BYTES));
-    hardening_unmap(gone.start, gone.pages * PAGE_BYTES);
+    hardening_unmap(gone.start, gone.pages * PAGE_BYTES, gone.narrow);
+}
+
+/* Moved, grown or shrunk; false leaves it as it was. */
+static bool remapped(struct huge *block, size_t pages)
+{
+    bool narrow = block->narrow;
+    char *start = hardening_remap(block->start, block->pages * PAGE_BYTES, pages * PAGE_BYTES, &narrow);
+    if (start == NULL)
+        return false;
+    block->start = start;
+    block->pages = pages;
+    block->narrow = narrow;
+    return true;
 }
 
 /* Under the large lock. */
@@ -148,12 +161,8 @@ static void *reuse(size_t pages)
     if (found.start == NULL)
         return NULL;
     size_t more = found.pages - pages;
-    char *cut = more > 0 ? hardening_remap(found.start, found.pages * PAGE_BYTES, pages * PAGE_BYTES) : NULL;
-    if (cut != NULL) {
-        found.start = cut;
-        found.pages = pages;
+    if (more > 0 && remapped(&found, pages))
         count_committed(-(int64_t)(more * PAGE_BYTES));
-    }
     if (found.pages == pages && enter(found))
         return found.start;
     hs_lock_large();
@@ -169,11 +178,12 @@ void *huge_alloc(size_t pages, size_t alignment, bool *zero)
     *zero = start == NULL;
     if (start != NULL)
         return start;
-    start = hardening_map(pages * PAGE_BYTES, alignment);
+    bool narrow = false;
+    start = hardening_map(pages * PAGE_BYTES, alignment, &narrow);
     if (start == NULL)
         return NULL;
-    if (!enter((struct huge){ start, pages, NEW })) {
-        hardening_unmap(start, pages * PAGE_BYTES);
+    if (!enter((struct huge){ start, pages, NEW, narrow })) {
+        hardening_unmap(start, pages * PAGE_BYTES, narrow);
         return NULL;
     }
     bool huge_pages = THP_ASKED && THP_RUNS_FROM_BYTES == 0;
@@ -258,16 +268,14 @@ static char *remap(const void *block, size_t pages)
     hs_lock_large();
     struct huge *entry = find(block);
     struct huge moved = *entry;
-    if (moved.start != NULL)
-        moved.start = hardening_remap(moved.start, moved.pages * PAGE_BYTES, pages * PAGE_BYTES);
-    if (moved.start != NULL) {
+    bool has_moved = moved.start != NULL && remapped(&moved, pages);
+    if (has_moved) {
         delete(entry);
-        moved.pages = pages;
         insert(moved);
         count_own(&hs_count.huge_remap, 1);
     }
     hs_unlock_large();
-    return moved.start;
+    return has_moved ? moved.start : NULL;
 }
 
 void *huge_resize(void *block, size_t pages, size_t bytes)
@@ -336,10 +344,10 @@ void huge_check(void)
 void huge_reset(void)
 {
     for (struct huge gone = huge_cache_gone(true); gone.start != NULL; gone = huge_cache_gone(true))
-        hardening_unmap(gone.start, gone.pages * PAGE_BYTES);
+        hardening_unmap(gone.start, gone.pages * PAGE_BYTES, gone.narrow);
     for (size_t slot = 0; slot < slots; slot++)
         if (table[slot].start != NULL)
-            hardening_unmap(table[slot].start, table[slot].pages * PAGE_BYTES);
+            hardening_unmap(table[slot].start, table[slot].pages * PAGE_BYTES, table[slot].narrow);
     if (table != first_table)
         os_unmap(table, slots * sizeof *table);
     table = first_table;

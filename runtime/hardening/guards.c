@@ -1,5 +1,6 @@
-/* Guards around huge blocks: address space only, so that an access up to HUGE_GUARD_BYTES off a block ends the program. The
- * address space of freed blocks is held back for a while, so that the next mapping lies elsewhere. */
+/* Guards around huge blocks: address space only, so that an access up to HUGE_GUARD_BYTES off a block ends the program. They
+ * are narrow, a page, where a limit on address space counts them. The address space of freed blocks is held back for a while,
+ * so that the next mapping lies elsewhere. */
 #define _GNU_SOURCE
 #include "hardening/guards.h"
 
@@ -15,11 +16,17 @@ enum { HELD = 64, PAGES_BITS = 20 };
 static uint64_t held_back[HELD];
 static unsigned oldest_held_back;
 
-/* Address space for a block between two guards, which no access may touch; the block's place, or NULL. */
-static char *guarded(size_t bytes, size_t alignment)
+static size_t guard_of(bool narrow)
 {
-    size_t slack = alignment > PAGE_BYTES ? alignment : 0;
-    size_t room = bytes + 2 * HUGE_GUARD_BYTES + slack;
+    return narrow ? PAGE_BYTES : HUGE_GUARD_BYTES;
+}
+
+/* Address space for a block between two guards, which no access may touch; the block's place, or NULL. */
+static char *guarded(size_t bytes, size_t alignment, bool *narrow)
+{
+    *narrow = !os_reserving || os_limited();
+    size_t slack = alignment > PAGE_BYTES ? alignment : 0, guard = guard_of(*narrow);
+    size_t room = bytes + 2 * guard + slack;
     if (room < bytes + slack)
         return NULL;
     count_system(COUNT_MMAP);
@@ -27,60 +34,63 @@ static char *guarded(size_t bytes, size_t alignment)
     os_refused = start == MAP_FAILED;
     if (os_refused)
         return NULL;
-    size_t before = slack > 0 ? -((uintptr_t)start + HUGE_GUARD_BYTES) & (alignment - 1) : 0;
+    size_t before = slack > 0 ? -((uintptr_t)start + guard) & (alignment - 1) : 0;
     if (before > 0)
         os_unmap(start, before);
     if (slack > before)
         os_unmap(start + room - (slack - before), slack - before);
-    return start + before + HUGE_GUARD_BYTES;
+    return start + before + guard;
 }
 
-static void unmap_guarded(uintptr_t start, size_t bytes)
+static void unmap_guarded(uintptr_t start, size_t bytes, bool narrow)
 {
-    os_unmap((void *)(start - HUGE_GUARD_BYTES), bytes + 2 * HUGE_GUARD_BYTES);
+    os_unmap((void *)(start - guard_of(narrow)), bytes + 2 * guard_of(narrow));
 }
 
 /* Longer mappings go at once, and all under a limit on address space. */
-void hardening_unmap(void *start, size_t bytes)
+void hardening_unmap(void *start, size_t bytes, bool narrow)
 {
     uint64_t pages = bytes / PAGE_BYTES;
-    bool goes = pages >> PAGES_BITS != 0 || os_limited() || !os_reserving;
+    bool goes = pages >> PAGES_BITS != 0 || narrow || os_limited() || !os_reserving;
     if (goes || (pages > 0 && !os_decommit(start, bytes))) {
-        unmap_guarded((uintptr_t)start, bytes);
+        unmap_guarded((uintptr_t)start, bytes, narrow);
         return;
     }
     unsigned place = __atomic_fetch_add(&oldest_held_back, 1, __ATOMIC_RELAXED) % HELD;
     uint64_t held_now = (uintptr_t)start / PAGE_BYTES << PAGES_BITS | pages;
     uint64_t gone = __atomic_exchange_n(&held_back[place], held_now, __ATOMIC_RELAXED);
     if (gone != 0)
-        unmap_guarded((gone >> PAGES_BITS) * PAGE_BYTES, gone % (UINT64_C(1) << PAGES_BITS) * PAGE_BYTES);
+        unmap_guarded((gone >> PAGES_BITS) * PAGE_BYTES, gone % (UINT64_C(1) << PAGES_BITS) * PAGE_BYTES, false);
 }
 
-void *hardening_map(size_t bytes, size_t alignment)
+void *hardening_map(size_t bytes, size_t alignment, bool *narrow)
 {
-    char *start = guarded(bytes, alignment);
+    char *start = guarded(bytes, alignment, narrow);
     if (start == NULL)
         return NULL;
     count_system(COUNT_MPROTECT);
     if (mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0)
         return start;
     os_refused = true;
-    unmap_guarded((uintptr_t)start, bytes);
+    unmap_guarded((uintptr_t)start, bytes, *narrow);
     return NULL;
 }
 
 /* The pages move between two new guards. */
-void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes)
+void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes, bool *narrow)
 {
-    char *moved = guarded(new_bytes, PAGE_BYTES);
+    bool now_narrow;
+    size_t old_guard = guard_of(*narrow);
+    char *moved = guarded(new_bytes, PAGE_BYTES, &now_narrow);
     if (moved == NULL)
         return NULL;
     count_system(COUNT_MREMAP);
     if (mremap(start, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, moved) == MAP_FAILED) {
-        unmap_guarded((uintptr_t)moved, new_bytes);
+        unmap_guarded((uintptr_t)moved, new_bytes, now_narrow);
         return NULL;
     }
-    os_unmap((char *)start - HUGE_GUARD_BYTES, HUGE_GUARD_BYTES);
-    os_unmap((char *)start + old_bytes, HUGE_GUARD_BYTES);
+    os_unmap((char *)start - old_guard, old_guard);
+    os_unmap((char *)start + old_bytes, old_guard);
+    *narrow = now_narrow;
     return moved;
 }

@@ -9,9 +9,10 @@ void hardening_bad_free(const void *block);              /* freed, in one of our
 void hardening_seal(void *block, size_t usable, size_t bytes); /* it goes to the program, which asked for `bytes` of `usable` */
 void hardening_unseal(const void *block, size_t usable);  /* it comes back, or changes its size */
 size_t hardening_bytes(const void *block, size_t usable); /* those that the program may use: `usable`, or what it asked for */
-void *hardening_map(size_t bytes, size_t alignment);      /* a huge block's mapping, as os_map, os_remap, os_unmap */
-void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes);
-void hardening_unmap(void *start, size_t bytes);
+/* A huge block's mapping, as os_map, os_remap, os_unmap. narrow: its guards are. */
+void *hardening_map(size_t bytes, size_t alignment, bool *narrow);
+void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes, bool *narrow);
+void hardening_unmap(void *start, size_t bytes, bool narrow);
 void hardening_empty(struct heap *heap);                 /* thread exit: the quarantine's blocks are freed */
 void hs_misuse(const char *fault, const void *block) __attribute__((noreturn, cold)); /* one line, then abort */
 extern uintptr_t hs_link_key; /* of this process; 0 where links are not encoded */

@@ -28,17 +28,17 @@ size_t hardening_bytes(const void *block, size_t usable)
     return usable;
 }
 
-void *hardening_map(size_t bytes, size_t alignment)
+void *hardening_map(size_t bytes, size_t alignment, bool *narrow)
 {
     return os_map(bytes, alignment);
 }
 
-void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes)
+void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes, bool *narrow)
 {
     return os_remap(start, old_bytes, new_bytes);
 }
 
-void hardening_unmap(void *start, size_t bytes)
+void hardening_unmap(void *start, size_t bytes, bool narrow)
 {
     os_unmap(start, bytes);
 }

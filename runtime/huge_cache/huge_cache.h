@@ -11,8 +11,9 @@
 struct huge {
     char *start; /* NULL: none, and all of it is zero */
     size_t pages;
-    int64_t ordinal : 56;
-    uint64_t mark : 8; /* who made the block (deletes); 0: nobody said */
+    int64_t ordinal : 55;
+    uint64_t narrow : 1; /* its guards are (hardening_map) */
+    uint64_t mark : 8;   /* who made the block (deletes); 0: nobody said */
 };
 
 #ifdef HUGE_KEPT_BYTES

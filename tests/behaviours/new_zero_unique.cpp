@@ -1,6 +1,7 @@
 // operator new of 0 bytes: not null, and a different pointer each time, in every form.
 #include "behaviour.h"
 
+#include <initializer_list>
 #include <new>
 
 int main()
@@ -21,6 +22,11 @@ int main()
         for (size_t k = 0; k < i; k++)
             expect(blocks[i] != blocks[k], "operator new(0) returned %p twice", blocks[i]);
     }
-    for (void *block : blocks)
-        ::operator delete(block);
+    for (size_t i : {0, 1, 3})
+        ::operator delete(blocks[i]);
+    for (size_t i : {2, 4})
+        ::operator delete[](blocks[i]);
+    for (size_t i : {5, 7})
+        ::operator delete(blocks[i], wanted);
+    ::operator delete[](blocks[6], wanted);
 }
