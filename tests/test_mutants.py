@@ -149,7 +149,7 @@ UNMAPS = msgspec.structs.replace(
 )
 ON_HUGE_PAGES = msgspec.structs.replace(load("default"), name="on-huge-pages", thp="always")
 UNMAPPING = "unmapping/superslabs.c"
-SLACK = "(tail_of(at) - canary(at)) * GATHER"
+SLACK = "(tail - canary(at)) * GATHER"
 ASKS = "counted_madvise(start, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);"
 
 

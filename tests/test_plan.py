@@ -75,7 +75,7 @@ def test_hardening_in_numbers() -> None:
     assert (checks.tail_bytes, checks.guard_slabs, checks.quarantine, checks.encode_links) == (0, 0, 0, 1)
     assert (full.tail_bytes, full.guard_slabs, full.quarantine, full.encode_links) == (8, 1, 5, 1)
     assert [row.usable for row in full.classes] == [40, 56]
-    assert [row.smallest_request for row in full.classes] == [0, 41]
+    assert [row.smallest_request for row in full.classes] == [1, 41]
     assert full.small_limit == 56
     assert [plan.hardening for plan in (off, checks, full)] == ["off", "checks", "full"]
 

@@ -269,7 +269,8 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
         first = first_bytes(header)
         room = design.slab_bytes - first + header
         blocks = room // size
-        smallest = rows[-1].usable + 1 if rows else 0
+        # A hardened block of no bytes is a guard alone (docs/machine.md section 11).
+        smallest = rows[-1].usable + 1 if rows else int(design.row("hardening").LIVE_MAP)
         front = derive_front(design.front_of(size), size)
         most = max(front.capacity, numbers[index].get("learn_most", 0))
         rows.append(

@@ -45,10 +45,10 @@ static uint64_t tail_of(const char *at)
     return tail;
 }
 
-/* More than there can be where the tail was written to. */
-static size_t slack_of(const char *at)
+/* What the tail says at this place: more than there can be where it was written to. */
+static size_t slack_of(const char *at, uint64_t tail)
 {
-    return (tail_of(at) - canary(at)) * GATHER;
+    return (tail - canary(at)) * GATHER;
 }
 
 static size_t checked_of(size_t slack)
@@ -65,7 +65,8 @@ void hardening_seal(void *block, size_t usable, size_t bytes)
 
 size_t hardening_bytes(const void *block, size_t usable)
 {
-    size_t slack = slack_of((const char *)block + usable);
+    const char *at = (const char *)block + usable;
+    size_t slack = slack_of(at, tail_of(at));
     if (slack > usable)
         hs_misuse("written to behind its end", block);
     return usable - slack;
@@ -87,7 +88,8 @@ static void check_before(const void *block, size_t usable)
     if (SIZE_BIAS > TAIL_BYTES || ((uintptr_t)block - hs_span) % SLAB_BYTES == 0)
         return;
     const char *at = (const char *)block - TAIL_BYTES;
-    if (tail_of(at) != 0 && slack_of(at) > usable)
+    uint64_t tail = tail_of(at); /* once: its thread may free that block meanwhile */
+    if (tail != 0 && slack_of(at, tail) > usable)
         hs_misuse("written to before its start", block);
 }
 
