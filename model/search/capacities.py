@@ -10,12 +10,13 @@ blocks leave changes no count.
 """
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from heapsmith.model.compile.bits import FULL, bit_index
 from heapsmith.model.compile.kernel import Ints, Records, compiled, kernel, one_record, record_type
@@ -268,6 +269,7 @@ def _roomy(front: Front, blocks: int, stride: int) -> Front:
     return msgspec.structs.replace(front, **numbers)
 
 
+@lru_cache(4096)
 def resized(front: Front, blocks: int, stride: int) -> Front:
     """Return the same kind of front with room for at most `blocks`, with its batches stated.
 
@@ -280,6 +282,18 @@ def resized(front: Front, blocks: int, stride: int) -> Front:
     return msgspec.structs.replace(roomy, **{name: getattr(plan, name) for name in fields})
 
 
+@lru_cache(4096)
+def _sizes(front: Front, stride: int) -> NDArray[np.int64]:
+    """Return the sizes that this front can have: a column of blocks, refill and flush for each."""
+    plans = [derive_front(_roomy(front, blocks, stride), stride) for blocks in CAPACITIES]
+    columns: list[tuple[int, int, int]] = []
+    for plan in plans:
+        held = plan.capacity + plan.list_capacity
+        if (columns[-1][0] if columns else 0) < held <= LEVELS:
+            columns.append((held, plan.refill, plan.flush))
+    return np.array(columns, np.int64).reshape(-1, 3).T
+
+
 def options(front: Front, stride: int, curve: Curve) -> list[Option]:
     """Return the options of this front for a class of `stride` bytes, ascending, no front first.
 
@@ -287,15 +301,14 @@ def options(front: Front, stride: int, curve: Curve) -> list[Option]:
     flush. A heap's front never holds more than its capacity. It also never holds more than an
     unbounded front with single moves, plus a refill less 1.
     """
-    sizes = [Option(0, 0, float(curve.misses[0] + curve.overflows[0]))]
-    for blocks in CAPACITIES:
-        plan = derive_front(_roomy(front, blocks, stride), stride)
-        held = plan.capacity + plan.list_capacity
-        if sizes[-1].blocks < held <= LEVELS:
-            idle = int(np.minimum(held, curve.most + plan.refill - 1).sum())
-            slow = float(curve.misses[held] / plan.refill + curve.overflows[held] / plan.flush)
-            sizes.append(Option(held, idle * stride, slow))
-    return sizes
+    held, refill, flush = _sizes(front, stride)
+    most = np.sort(curve.most).astype(np.int64)
+    sums = np.concatenate(([0], np.cumsum(most)))
+    below = np.searchsorted(most, held - refill + 1)
+    idle = (sums[below] + below * (refill - 1) + (len(most) - below) * held) * stride
+    slow = curve.misses[held] / refill + curve.overflows[held] / flush
+    none = Option(0, 0, float(curve.misses[0] + curve.overflows[0]))
+    return [none, *map(Option, held.tolist(), idle.tolist(), slow.tolist())]
 
 
 def lower_hull(sizes: Sequence[Option]) -> list[Option]:
@@ -318,8 +331,8 @@ def _gain(small: Option, large: Option) -> float:
     return (small.slow - large.slow) / (large.bytes - small.bytes)
 
 
-Known = dict[tuple[int, Front], list[Option]]
-"""The options of a class's front, by class and front: those of other plans with these curves."""
+Known = dict[tuple[int, Front], tuple[list[Option], list[Option]]]
+"""The options of a class's front and their hull, by class and front: of other plans with these curves."""
 
 
 def allot(curves: Sequence[Curve], plan: Plan, budget_bytes: int, known: Known | None = None) -> dict[int, Share]:
@@ -336,9 +349,9 @@ def allot(curves: Sequence[Curve], plan: Plan, budget_bytes: int, known: Known |
     used = {cls: front for cls, front in fronts.items() if len(curves[cls].most)}
     for cls, front in used.items():
         if (cls, front) not in known:
-            known[cls, front] = options(front, plan.classes[cls].stride, curves[cls])
-    sizes = {cls: known[cls, front] for cls, front in used.items()}
-    hulls = {cls: lower_hull(of_class) for cls, of_class in sizes.items()}
+            sizes = options(front, plan.classes[cls].stride, curves[cls])
+            known[cls, front] = sizes, lower_hull(sizes)
+    hulls = {cls: known[cls, front][1] for cls, front in used.items()}
     chosen = {cls: hull[0] for cls, hull in hulls.items()}
     steps = [(cls, *step) for cls, hull in hulls.items() for step in pairwise(hull)]
     for cls, here, there in sorted(steps, key=lambda step: (-_gain(*step[1:]), step[0])):
@@ -346,6 +359,6 @@ def allot(curves: Sequence[Curve], plan: Plan, budget_bytes: int, known: Known |
             budget_bytes -= there.bytes - here.bytes
             chosen[cls] = there
     return {
-        cls: Share(resized(fronts[cls], option.blocks, plan.classes[cls].stride), option, sizes[cls])
+        cls: Share(resized(fronts[cls], option.blocks, plan.classes[cls].stride), option, known[cls, fronts[cls]][0])
         for cls, option in chosen.items()
     }
