@@ -24,6 +24,7 @@ COMPILED_MODEL = (
         "cli",
         "cost",
         "experiments",
+        "explore",
         "extents",
         "forge",
         "guard",
@@ -31,9 +32,12 @@ COMPILED_MODEL = (
         "outcome",
         "kernel",
         "machine_check",
+        "meters",
+        "policies",
         "real_programs",
         "record",
         "replay",
+        "resident",
     ),
     *("simulate", "size_classes", "spool", "sweep", "syscalls", "trace", "training", "tune", "validate", "verify"),
 )
@@ -80,7 +84,8 @@ def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> 
         signal.signal(number, handler)
 
 
-def _plain() -> Iterator[None]:
+@pytest.fixture
+def plain_model() -> Iterator[None]:
     """Simulators run as plain Python whatever listens, so that no test waits for another variant to compile."""
     from heapsmith.model.compile.kernel import specialised
     from heapsmith.model.heap import simulator
@@ -89,10 +94,6 @@ def _plain() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(simulator, "_run_with", lambda compiled, absent, **constants: specialised(run, **constants))
         yield
-
-
-plain_model = pytest.fixture(name="plain_model")(_plain)
-plain_module = pytest.fixture(name="plain_module", scope="module")(_plain)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ EVENTS = 500
 
 
 @pytest.fixture(scope="module")
-def simulated(tmp_path_factory: pytest.TempPathFactory, plain_module: None) -> list[tuple[Design, Simulation]]:
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Design, Simulation]]:
     trace = random_trace(tmp_path_factory.mktemp("cost") / "t.hst", EVENTS, 3, max_size=100_000)
     designs = [load(name) for name in builtin_names()]
     program = Application(births="none", deaths="none")
@@ -66,7 +66,7 @@ def test_prices_add_up(simulated: list[tuple[Design, Simulation]], tmp_path: Pat
         assert set(found.shares) <= set(costs)
 
 
-def test_jumps_to_the_class_of_a_drawn_size_are_mispredicted(plain_model: None, tmp_path: Path) -> None:
+def test_jumps_to_the_class_of_a_drawn_size_are_mispredicted(tmp_path: Path) -> None:
     """`default` has a row per class and jumps at the first call of each class alone."""
     drawn = np.random.default_rng(3).integers(1, 1000, 400).tolist()
     shares = []
@@ -82,7 +82,7 @@ def test_jumps_to_the_class_of_a_drawn_size_are_mispredicted(plain_model: None, 
     assert max(shares[:3]) < 0.1 < 0.8 < shares[3]
 
 
-def test_lists_among_stacks_jump_to_the_class(plain_model: None, tmp_path: Path) -> None:
+def test_lists_among_stacks_jump_to_the_class(tmp_path: Path) -> None:
     """Rows of stacks serve the classes of stacks alone; other classes pay for the jump as without any stack."""
     drawn = np.random.default_rng(3).integers(1, 1000, 400).tolist()
     script = Script()
@@ -101,7 +101,7 @@ def test_lists_among_stacks_jump_to_the_class(plain_model: None, tmp_path: Path)
     assert among > 0.9 * without
 
 
-def test_the_jump_to_the_class_tells_the_end_of_the_loop_over_lines(plain_model: None, tmp_path: Path) -> None:
+def test_the_jump_to_the_class_tells_the_end_of_the_loop_over_lines(tmp_path: Path) -> None:
     """What a jump costs, a loop that follows saves, if the program writes all lines of the block."""
     script = Script()
     script.churn(np.random.default_rng(3).choice([60, 120, 250, 500], 2000).tolist(), 0)
@@ -115,7 +115,7 @@ def test_the_jump_to_the_class_tells_the_end_of_the_loop_over_lines(plain_model:
         assert (stack > 1000 > 100 > jump) if births == "all" else stack == jump == 0
 
 
-def test_whether_a_front_has_a_block_is_mispredicted(plain_model: None, tmp_path: Path) -> None:
+def test_whether_a_front_has_a_block_is_mispredicted(tmp_path: Path) -> None:
     """Of two blocks that a refill brings the second is there for the next call of its class, whenever that comes."""
     script = Script()
     for size in np.random.default_rng(3).choice([100, 200, 300, 400, 500, 600], 400).tolist():
@@ -128,7 +128,7 @@ def test_whether_a_front_has_a_block_is_mispredicted(plain_model: None, tmp_path
     assert 300 < row.touches.mispredicted < 500  # of calls that miss, the jump to the class too
 
 
-def test_whether_a_block_begins_a_page_is_mispredicted_where_free_trusts_it(plain_model: None, tmp_path: Path) -> None:
+def test_whether_a_block_begins_a_page_is_mispredicted_where_free_trusts_it(tmp_path: Path) -> None:
     """A block of 1 KiB begins a page once in four times; freed in a drawn order, nothing tells when."""
     script, drawn = Script(), np.random.default_rng(3)
     for _ in range(400):

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import msgspec
-import pytest
 from traces import trace_of
 
 from heapsmith.model.design.design import load
@@ -14,7 +13,6 @@ from heapsmith.model.predict.simulate import simulate
 DEFAULT = load("default")
 
 
-@pytest.mark.usefixtures("plain_model")
 def test_a_huge_block_lies_on_huge_pages_where_all_runs_do(tmp_path: Path) -> None:
     mib = 1 << 20
     trace = trace_of(tmp_path / "t.hst", [4 * mib])

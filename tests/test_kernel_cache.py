@@ -48,10 +48,9 @@ def test_where_compiled_functions_are(tmp_path: Path, variables: dict[str, str],
 
 def test_a_cache_that_cannot_be_used_costs_only_time(tmp_path: Path) -> None:
     assert hits(XDG_CACHE_HOME=str(tmp_path)) == 0
-    for damaged in (b"", b"\x80\x04nonsense"):
-        for file in tmp_path.glob("heapsmith/numba/*/codec._count-*"):
-            file.write_bytes(damaged)
-        assert [hits(XDG_CACHE_HOME=str(tmp_path)) for _ in range(2)] == [0, 1]
+    for file in tmp_path.glob("heapsmith/numba/*/codec._count-*"):
+        file.write_bytes(b"\x80\x04nonsense")
+    assert [hits(XDG_CACHE_HOME=str(tmp_path)) for _ in range(2)] == [0, 1]
     shutil.rmtree(tmp_path / "heapsmith")
     (tmp_path / "heapsmith").touch()
     assert hits(XDG_CACHE_HOME=str(tmp_path)) == 0

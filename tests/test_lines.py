@@ -30,7 +30,7 @@ ALLOCATIONS = (Op.MALLOC, Op.MALLOC, Op.MALLOC, Op.CALLOC, Op.ALIGNED)
 
 
 DESIGNS = [*map(load, builtin_names()), *covering_designs()]
-SOON = [design for design in DESIGNS if design.name in ("default", "hardened")]
+SOON = [design for design in DESIGNS if design.name == "default"]
 
 
 def events(seed: int, count: int, threads: int) -> Chunk:

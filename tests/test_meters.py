@@ -21,8 +21,6 @@ from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.predict.times import timed
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 
-pytestmark = pytest.mark.usefixtures("plain_model")
-
 ENDS = Application(births="ends", deaths="none")
 EVENTS = 200
 OFTEN = ("default", "hardened", "learner", "prewarm", "rounding", "background", "owner-queue", "own-superslabs")

@@ -48,10 +48,11 @@ def test_a_size_lookup_changes_no_class(first: int, steps: int, header: bool) ->
     assert [plan.size_class for plan in plans] == [looked_up.size_class] * 2
     assert plans[0].size_table == []
     assert plans[0].direct_limit == plans[1].direct_limit == 0
+    size_table = plans[1].size_table
     for size in range(looked_up.small_limit + 1):
         cls = looked_up.size_class[-(-(size + looked_up.bias) // looked_up.grain)]
         assert computed(size, looked_up.bias, first, steps) == cls
-        assert plans[1].size_table[-(-(size + looked_up.bias) // first)] == cls
+        assert size_table[-(-(size + looked_up.bias) // first)] == cls
 
 
 @pytest.mark.parametrize("name", builtin_names())

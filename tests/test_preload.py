@@ -107,21 +107,27 @@ def test_commands_at_such_paths(library: Path, tmp_path: Path) -> None:
     assert run("verify", "bare", folder / "t.hst").stdout.endswith("ok\n")
 
 
-def test_folders_whose_names_look_like_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("-o").mkdir()
-    job = ["env", "PYTHONMALLOC=malloc", sys.executable, "-S", "-c", "print([str(i) for i in range(999)])"]
-    run("forge", "-o", "./-o", "--name", "job", "--base", "bare", "--rounds", "1", "--", *job)
-    run("build", "./-o/design.toml", "--static", "-o", "./-o/libjob.a", "--header", "./-o/heapsmith.h")
-    assert {"libjob.so", "libjob.a", "heapsmith.h", "report.json"} <= {path.name for path in Path("-o").iterdir()}
-
-
 def test_a_cache_at_such_a_path(tmp_path: Path) -> None:
-    out = tmp_path / "my job: $1"
+    """The recorder and a library that the cache holds are preloaded."""
+    odd = {"XDG_CACHE_HOME": str(tmp_path / "my cache: $ORIGIN"), "NUMBA_CACHE_DIR": str(cache_dir() / "numba")}
+    run("record", "--only", "-o", tmp_path / "t.hst", "--", "true", **odd)
+    assert run("run", "bare", "--", "sh", "-c", "echo done", **odd).stdout == "done\n"
+    assert list((tmp_path / "my cache: $ORIGIN" / "heapsmith" / "libraries").glob("*/libbare.so"))
+
+
+@pytest.mark.big
+def test_a_forge_at_such_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also a folder whose name looks like an option, in a folder of which LD_PRELOAD can name no part."""
+    folder = tmp_path / "my job: $1"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    Path("-o").mkdir()
     compiled = {"NUMBA_CACHE_DIR": str(cache_dir() / "numba")}  # not all kernels anew
     odd = {"XDG_CACHE_HOME": str(tmp_path / "my cache: $ORIGIN")} | compiled
     job = ["env", "PYTHONMALLOC=malloc", sys.executable, "-S", "-c", "print([str(i) for i in range(999)])"]
-    forged = run("forge", "-o", out, "--base", "bare", "--rounds", "1", "--", *job, **odd)
-    assert forged.stdout.endswith(f"{out / 'report.json'}\n")
-    assert (out / "report.json").exists()
-    assert run("run", out / "libmy-job-1.so", "--", "sh", "-c", "echo done", **odd).stdout == "done\n"
+    asked = ("--name", "job", "--base", "bare", "--rounds", "1", "--budget", "2s")
+    forged = run("forge", "-o", "./-o", *asked, "--", *job, **odd)
+    assert forged.stdout.endswith("-o/report.json\n")
+    run("build", "./-o/design.toml", "--static", "-o", "./-o/libjob.a", "--header", "./-o/heapsmith.h", **odd)
+    assert {"libjob.so", "libjob.a", "heapsmith.h", "report.json"} <= {path.name for path in Path("-o").iterdir()}
+    assert run("run", folder / "-o" / "libjob.so", "--", "sh", "-c", "echo done", **odd).stdout == "done\n"

@@ -26,7 +26,8 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return random_trace(path, 30_000, seed=5, threads=3, chunk_events=4096, max_size=30_000, cross_thread=0.2)
 
 
-def test_rows_are_the_machines_own(trace: Path) -> None:
+def test_rows_are_the_machines_own(tmp_path: Path) -> None:
+    trace = random_trace(tmp_path / "random.hst", 6000, seed=5, threads=3, chunk_events=4096, max_size=30_000)
     designs = [load(name) for name in builtin_names()]
     table = simulate(trace, designs)
     assert [row.design for row in table.rows] == builtin_names()
@@ -91,10 +92,9 @@ def test_damaged_trace(trace: Path, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_trace(tmp_path_factory.mktemp("short") / "short.hst", 300, seed=6, threads=2, max_size=20_000)
+    return random_trace(tmp_path_factory.mktemp("short") / "short.hst", 120, seed=6, threads=2, max_size=20_000)
 
 
-@pytest.mark.usefixtures("plain_model")
 def test_hardware_and_price(short: Path) -> None:
     without = simulate(short, [load("default")])
     hardware = msgspec.structs.replace(load_hardware(), costs={"instructions": 0.25, "fault.4k": 500.0})
@@ -115,18 +115,16 @@ def test_hardware_and_price(short: Path) -> None:
     assert simulate(short, [load("default")], hardware=uncalibrated).rows[0].price is None
 
 
-@pytest.mark.usefixtures("plain_model")
 def test_the_time_line_tells_resident_bytes(short: Path) -> None:
     row = simulate(short, [load("default")], hardware=load_hardware()).rows[0]
     assert row.touches is not None
     resident = [point[3] for point in row.statistics.timeline]
-    assert len(resident) == 300  # a point per event
+    assert len(resident) == 120  # a point per event
     assert resident[-1] == row.touches.resident_bytes
     assert max(resident) == row.touches.resident_peak
-    assert sum(resident) / 300 == row.touches.resident_average
+    assert sum(resident) / 120 == row.touches.resident_average
 
 
-@pytest.mark.usefixtures("plain_model")
 def test_the_command_tells_what_the_machine_counts(call: Callable[..., Answer], short: Path, tmp_path: Path) -> None:
     machine = tmp_path / "m.toml"
     machine.write_text((BUILTIN / "default.toml").read_text())

@@ -114,7 +114,7 @@ def test_rows_are_what_simulate_says(call: Call, tmp_path: Path) -> None:
     assert rows_of(out) == rows
 
 
-def test_figures_of_a_machine_have_their_columns(tmp_path: Path, plain_model: None) -> None:
+def test_figures_of_a_machine_have_their_columns(tmp_path: Path) -> None:
     asked = request(tmp_path, "[values]\nslab_bytes = [65536]\n", traces=0)
     file = random_trace(tmp_path / "short.hst", 200, 1)
     hardware = load_hardware("default")

@@ -38,7 +38,7 @@ def test_the_model_counts_the_calls_that_strace_sees(tmp_path: Path) -> None:
     assert len(set(counted)) == len(counted)
 
 
-def test_probes_of_pointers_are_calls(plain_model: None, tmp_path: Path) -> None:
+def test_probes_of_pointers_are_calls(tmp_path: Path) -> None:
     """The model counts probes only if it follows what is touched."""
     hardware = msgspec.structs.replace(load_hardware(), zeroing_caches=False)  # plain Python would zero huge pages
     program = Application(births="none", deaths="none")

@@ -19,7 +19,7 @@ from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory, plain_module: None) -> Validation:
+def found(tmp_path_factory: pytest.TempPathFactory) -> Validation:
     trace = random_trace(tmp_path_factory.mktemp("validate") / "t.hst", 5000, 5, max_size=1000)
     costs = {"instructions": 0.2, "replay.operation": 7.0, "fault.4k": 600.0}
     machine = msgspec.structs.replace(load_hardware(), costs=costs)
@@ -64,7 +64,7 @@ def test_a_machine_without_costs_is_refused(call: Callable[..., Answer], tmp_pat
     assert "heapsmith calibrate -o machine.toml" in answer.err
 
 
-def test_a_trace_without_operations_is_refused(tmp_path: Path, plain_model: None) -> None:
+def test_a_trace_without_operations_is_refused(tmp_path: Path) -> None:
     trace = tmp_path / "empty.hst"
     with TraceWriter(trace, command=["test"], source="test") as writer:
         writer.append(Chunk.of([Op.THREAD_START], [0], [0], [0], [0], [0]))

@@ -145,9 +145,7 @@ def test_a_fact_that_is_not_so(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize(("limit", "used"), [(resource.RLIMIT_DATA, "VmData"), (resource.RLIMIT_AS, "VmSize")])
-def test_memory_that_the_system_refuses(
-    shop: Workshop, tmp_path: Path, plain_model: None, limit: int, used: str
-) -> None:
+def test_memory_that_the_system_refuses(shop: Workshop, tmp_path: Path, limit: int, used: str) -> None:
     """It is not the library's fault: without the limit both are equal."""
     (kilobytes,) = re.findall(rf"^{used}:\s*(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
     most = int(kilobytes) * 1024 + (1 << 30)

@@ -196,11 +196,12 @@ def _check_blocks(state: State, plan: Plan) -> None:
     out = Counter(handle >> layout.SLAB_SHIFT for handle in small)
     for slab in range(state.slabs_made):
         _equal(f"slab {slab}: out", int(state.slabs[slab]["out"]), out[slab])
+    freed = {slab: set(_freed(state, plan, slab)) for slab in out}
     for handle in small:
         row, index = state.slabs[handle >> layout.SLAB_SHIFT], (handle >> layout.INDEX_SHIFT) & layout.INDEX_MASK
         _equal(f"block {handle}: class", handle & layout.CLASS_MASK, int(row["class"]))
         _equal(f"block {handle} was carved", bool(index < row["carved"]), True)
-        _equal(f"block {handle} is freed", index in _freed(state, plan, handle >> layout.SLAB_SHIFT), False)
+        _equal(f"block {handle} is freed", index in freed[handle >> layout.SLAB_SHIFT], False)
     live = [(int(handle), int(asked)) for handle, asked in state.blocks if handle >= 0]
     held = sum(
         int(state.classes[handle & layout.CLASS_MASK]["stride"])
