@@ -23,10 +23,7 @@ where a step along the front gains as much in one as it loses in the others.
 """
 
 SLACK = 1.01
-"""The most time and the most peak bytes of the choice, in parts of the base's, without a limit."""
-
-HUGE_SLACK = 1.1
-"""The same for peak bytes where huge pages are asked for: they round every span up."""
+"""The most time, peak and average bytes of the choice, in parts of the base's, without a limit."""
 
 WORST = 1.2
 """Ratios from here on are of no interest: the corner from which volumes are measured."""
@@ -49,16 +46,17 @@ class Limits(msgspec.Struct, frozen=True):
     rss_bytes: int | None = None
     p999_ns: float | None = None
 
-    def ratios(self, base: Sequence[Outcome], weights: Sequence[float], *, huge_pages: bool = False) -> Floats:
+    def ratios(self, base: Sequence[Outcome], weights: Sequence[float]) -> Floats:
         """Return the largest allowed mean ratio of each of OBJECTIVES, with SLACK where there is no limit.
 
-        Bytes bound each trace (`allow_bytes`); no mean is larger than that of the bounds.
+        Bytes bound each trace (`allow_bytes`); no mean is larger than that of the bounds. A limit of the
+        peak that is above the slack is the average's too.
         """
-        peak = self.rss if self.rss is not None else HUGE_SLACK if huge_pages else SLACK
+        peak = self.rss if self.rss is not None else SLACK
         if self.rss_bytes is not None:
             bounds = [ratios([0.0, self.rss_bytes], [0.0, one.resident_peak]) for one in base]
             peak = float(combined(bounds, weights)[1])
-        return np.array([self.time if self.time is not None else SLACK, peak, np.inf, np.inf])
+        return np.array([self.time if self.time is not None else SLACK, peak, max(SLACK, peak), np.inf])
 
     def allow_bytes(self, outcomes: Sequence[Outcome]) -> bool:
         """Say whether the bytes at the peak of each trace are within `rss_bytes`."""

@@ -244,7 +244,7 @@ class Explorer:
         names = [name for name in self._expanded if name in self.known]
         points = np.array([self.known[name].ratios for name in names])
         front = [names[index] for index in nondominated(points)] if names else []
-        for name in sorted(front, key=self._score)[:2]:
+        for name in sorted(front, key=lambda name: self.score(self.known[name]))[:2]:
             design = self.known[name].design
             near = [one for one, parent in self._parent.items() if parent == name and one in self._glances]
             if len(near) < GOOD:
@@ -258,8 +258,9 @@ class Explorer:
                 if (made := joined(design, some)) is not None:
                     yield made
 
-    def _score(self, name: str) -> float:
-        return float(scores(self.known[name].ratios[None], self._favour)[0])
+    def score(self, one: Known) -> float:
+        """Return the score of a known design by the favour."""
+        return float(scores(one.ratios[None], self._favour)[0])
 
     def _parents(self) -> list[Known]:
         """Return the next designs to vary: the best by score, and the one that adds most volume."""

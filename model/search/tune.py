@@ -163,7 +163,7 @@ def tune(
             until = time.monotonic()
         found, worth = _choice(explorer, asked), list[Worth]()
         with _patience(asked) as weighing:
-            for step in simplest(found, base, explorer.price, explorer.allowed, until, explorer.batch):
+            for step in simplest(found, base, explorer, until):
                 found, worth = step
             if asked.timed():
                 explorer.time(_shown(explorer, found), "timing operations")
@@ -199,7 +199,7 @@ def _explorer(evaluator: Evaluator, exact: Exact, asked: Asked) -> Explorer:
     )
     known = explorer.known[evaluator.base.hash()].outcomes
     weights = [one.weight for one in sources]
-    explorer.limits = asked.limits.ratios(known, weights, huge_pages=asked.huge_pages)
+    explorer.limits = asked.limits.ratios(known, weights)
     return explorer
 
 
@@ -304,7 +304,7 @@ def _on_traces(explorer: Explorer, found: Known, asked: Asked) -> Iterator[OnTra
             if asked.limits.allow_p999(explorer.p999_ns.get(one.design.hash(), [])[index : index + 1])
         ]
         points = np.array(known).reshape(-1, len(OBJECTIVES))
-        most = asked.limits.ratios([base.outcomes[index]], [1.0], huge_pages=asked.huge_pages)
+        most = asked.limits.ratios([base.outcomes[index]], [1.0])
         alone = chosen(points, most, asked.favour)
         here = ratios(found.outcomes[index].figures(), base.outcomes[index].figures())
         least = scores(points[[alone]], asked.favour)[0] if alone is not None else 1.0

@@ -1,7 +1,9 @@
 """Worth: what each choice of a design gains, by the design with this one choice put back to the base's."""
 
+import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -14,18 +16,30 @@ from heapsmith.model.search.outcome import OBJECTIVES
 from heapsmith.model.search.pareto import Floats
 from heapsmith.model.search.space import SHAPE
 
-NOTHING = 5e-4
-"""A choice that changes no ratio by more than this is worth nothing, and goes back to the base's."""
+MARGIN = 0.005
+"""How much worse the score may become as choices go back, in parts of the best score.
+
+A gain that small is no evidence, and another input may pay for what this trace does not show.
+"""
 
 ROUNDS = 3
-"""How often worthless choices go: each may have been worth something only beside another."""
+"""How often choices go back: each may be worth something only beside another."""
+
+TOGETHER = 4
+"""How many sets of choices are tried in a round: the least worthy quarter, the half, ... all."""
+
+CLASSES = ("sizes", "slab_bytes")
+
+FRONTS = ("front", "class_front")
+
+STAGE = "what each choice is worth"
 
 
 class Worth(msgspec.Struct, frozen=True):
     """A choice of the design: what the objectives would be without it, in parts of the design's.
 
-    fields: the fields of the choice. without: by name of OBJECTIVES, above 1 where the choice gains;
-    empty where no legal design has the base's value beside the other choices.
+    fields: those of the choice, and those that must go back with it. without: by name of OBJECTIVES,
+    above 1 where the choice gains; empty where no legal design has the base's value.
     """
 
     fields: list[str]
@@ -34,46 +48,100 @@ class Worth(msgspec.Struct, frozen=True):
     without: dict[str, float]
 
 
-Price = Callable[[Sequence[Design], str], list[Known]]
+class Judge(Protocol):
+    """What prices designs, `batch` at once, and says which are allowed and how good they are: an Explorer."""
+
+    batch: int
+
+    def price(self, designs: Sequence[Design], stage: str) -> list[Known]: ...
+
+    def allowed(self, one: Known) -> bool: ...
+
+    def score(self, one: Known) -> float: ...
 
 
 def put_back(design: Design, base: Design) -> Iterator[tuple[list[str], Design]]:
-    """Yield each choice in which the design differs from the base: its fields, the design without it."""
-    if (design.sizes, design.slab_bytes) != (base.sizes, base.slab_bytes):
-        yield ["sizes", "slab_bytes"], with_sizes(design, base.sizes, base.slab_bytes)
-    fronts = {size: front_for(base, size) for size in design.sizes}
-    if any(design.front_of(size) != front for size, front in fronts.items()):
-        without = msgspec.structs.replace(design, front=base.front)
-        yield (
-            [name for name in ("front", "class_front") if getattr(design, name) != getattr(base, name)],
-            msgspec.structs.replace(without, class_front=class_rows(without, fronts)),
-        )
-    for name in Design.__struct_fields__:
-        if name not in ("name", "about", "slab_span_bytes", *SHAPE) and getattr(design, name) != getattr(base, name):
-            yield [name], msgspec.structs.replace(design, **{name: getattr(base, name)})
+    """Yield each choice in which the design differs from the base: its fields, the design without it.
 
-
-def simplest(
-    found: Known, base: Design, price: Price, allowed: Callable[[Known], bool], until: float | None, batch: int
-) -> Iterator[tuple[Known, list[Worth]]]:
-    """Yield the design without more and more choices that are worth nothing, and what the others are worth.
-
-    The last pair is the result; what is yielded before is what is known so far, after each `batch`
-    of simulations. After the first round the time `until` ends this.
+    Where no legal design has the base's value beside the other choices, those go back too that the
+    reason names; if that does not help, the design that is yielded is not legal.
     """
+    seen = {design.hash()}
+    for choice in _differing(design, base):
+        fields, other = _without(design, base, choice)
+        if other.hash() not in seen:
+            yield fields, other
+        seen.add(other.hash())
+
+
+def _differing(design: Design, base: Design) -> list[list[str]]:
+    """Return the fields of each choice in which the design differs from the base."""
+    found: list[list[str]] = []
+    if (design.sizes, design.slab_bytes) != (base.sizes, base.slab_bytes):
+        found.append([*CLASSES])
+    if any(design.front_of(size) != front_for(base, size) for size in design.sizes):
+        found.append([name for name in FRONTS if getattr(design, name) != getattr(base, name)])
+    return found + [
+        [name]
+        for name in Design.__struct_fields__
+        if name not in ("name", "about", "slab_span_bytes", *SHAPE) and getattr(design, name) != getattr(base, name)
+    ]
+
+
+def _without(design: Design, base: Design, fields: Sequence[str]) -> tuple[list[str], Design]:
+    """Return the fields that go back to the base's, with those that must go with them, and the design."""
+    gone = [*fields]
+    while True:
+        other = msgspec.structs.replace(
+            design, **{name: getattr(base, name) for name in gone if name not in (*CLASSES, *FRONTS)}
+        )
+        if {*gone} & {*CLASSES}:
+            other = with_sizes(other, base.sizes, base.slab_bytes)
+        if {*gone} & {*FRONTS}:
+            fronts = {size: front_for(base, size) for size in other.sizes}
+            other = msgspec.structs.replace(other, front=base.front)
+            other = msgspec.structs.replace(other, class_front=class_rows(other, fronts))
+        named = {*re.findall(r"[a-z_]+", other.why_not_valid() or "")}
+        more = next((one for one in _differing(other, base) if named & {*one} and not {*one} <= {*gone}), None)
+        if more is None:
+            return gone, other
+        gone += [name for name in more if name not in gone]
+
+
+def simplest(found: Known, base: Design, judge: Judge, until: float | None) -> Iterator[tuple[Known, list[Worth]]]:
+    """Yield the design with fewer and fewer choices, and what each is worth.
+
+    In each round as many of the choices that are worth least go back as MARGIN allows of the score.
+    The last pair is the result; what is yielded before is what is known so far, after each batch of
+    simulations. Once the time `until` is up, choices go back for one round and no more.
+    """
+    price, score = judge.price, judge.score
+    most = score(found) * (1 + MARGIN)
+
+    def is_good(one: Known) -> bool:
+        return score(one) <= most and judge.allowed(one)
+
     for turn in range(ROUNDS):
         choices = list(put_back(found.design, base))
         legal = [other for _, other in choices if other.why_not_valid() is None]
         known: dict[str, Known] = {}
-        for first in range(0, len(legal), batch):
-            some = legal[first : first + batch]
-            known |= zip((one.hash() for one in some), price(some, "what each choice is worth"), strict=True)
+        for first in range(0, len(legal), judge.batch):
+            some = legal[first : first + judge.batch]
+            known |= zip((one.hash() for one in some), price(some, STAGE), strict=True)
             yield found, [_worth(found, base, *choice, known) for choice in choices if choice[1].hash() in known]
         yield found, [_worth(found, base, *choice, known) for choice in choices]
-        free = [one for one in known.values() if (one.ratios <= found.ratios * (1 + NOTHING)).all() and allowed(one)]
-        if not free or turn == ROUNDS - 1 or (until is not None and time.monotonic() >= until):
+        priced = [(fields, known[other.hash()]) for fields, other in choices if other.hash() in known]
+        free = sorted(((fields, one) for fields, one in priced if is_good(one)), key=lambda pair: score(pair[1]))
+        late = turn > 0 and until is not None and time.monotonic() >= until
+        if not free or late or turn == ROUNDS - 1:
             return
-        found = min(free, key=lambda one: (len(list(put_back(one.design, base))), float(np.log(one.ratios).sum())))
+        counts = sorted({round(len(free) * part / TOGETHER) for part in range(1, TOGETHER + 1)} - {0, 1})
+        sets = [
+            _without(found.design, base, [name for fields, _ in free[:count] for name in fields]) for count in counts
+        ]
+        joint = price([other for _, other in sets if other.why_not_valid() is None], STAGE)
+        good = [free[0][1], *(one for one in joint if is_good(one))]
+        found = min(good, key=lambda one: (len(_differing(one.design, base)), score(one)))
 
 
 def _worth(found: Known, base: Design, fields: list[str], other: Design, known: dict[str, Known]) -> Worth:
@@ -85,18 +153,24 @@ def _worth(found: Known, base: Design, fields: list[str], other: Design, known: 
 
 def _words(design: Design, other: Design, fields: Sequence[str]) -> str:
     """Return the values of the fields in few words: of a policy's numbers those unlike the other's."""
-    if "sizes" in fields:
-        return f"{len(design.sizes)} classes to {design.sizes[-1]}, slabs of {design.slab_bytes}"
-    if "front" in fields or "class_front" in fields:
+    words: list[str] = []
+    if {*fields} & {*CLASSES}:
+        words.append(f"{len(design.sizes)} classes to {design.sizes[-1]}, slabs of {design.slab_bytes}")
+    if {*fields} & {*FRONTS}:
         kinds = sorted({str(design.front_of(size).__struct_config__.tag) for size in design.sizes})
-        return f"{' and '.join(kinds)}, {1 + len(design.class_front)} settings"
-    value, beside = getattr(design, fields[0]), getattr(other, fields[0])
+        words.append(f"{' and '.join(kinds)}, {1 + len(design.class_front)} settings")
+    words += [_value_words(design, other, field) for field in fields if field not in (*CLASSES, *FRONTS)]
+    return " with ".join(words)
+
+
+def _value_words(design: Design, other: Design, field: str) -> str:
+    value, beside = getattr(design, field), getattr(other, field)
     if value is None:
-        return str(design.row(fields[0]).NAME) if fields[0] in policy.TABLES else "none"
+        return str(design.row(field).NAME) if field in policy.TABLES else "none"
     if not isinstance(value, msgspec.Struct):
         return str(value)
     known = msgspec.to_builtins(beside) if type(beside) is type(value) else {}
     numbers = {name: one for name, one in msgspec.to_builtins(value).items() if name != "kind" and one is not None}
     return " ".join(
-        [str(design.row(fields[0]).NAME), *(f"{name} {one}" for name, one in numbers.items() if known.get(name) != one)]
+        [str(design.row(field).NAME), *(f"{name} {one}" for name, one in numbers.items() if known.get(name) != one)]
     )

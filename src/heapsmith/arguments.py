@@ -83,7 +83,8 @@ MaxRss = Annotated[
     typer.Option(
         "--max-rss",
         metavar="BYTES|FACTOR",
-        help="The most bytes of the heap resident at the peak (200M), or a factor of the base's (0.9x).",
+        help="The most bytes of the heap resident at the peak (200M), or a factor of the base's (0.9x; above 1x it "
+        "is the average's too).",
         show_default="1.01x",
     ),
 ]
