@@ -6,13 +6,12 @@ import signal
 import tempfile
 from pathlib import Path
 
-from loaded import LIBC, Loaded
+from loaded import LIBC, MALLINFO, Loaded, mallinfo
 
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.records import COUNTS, TOTALS
 
 TIMEOUT_S = 10
-FIELDS = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
 BLOCKS = 90
 """Of each class; a half of them is freed, and then two thirds of the rest."""
 
@@ -50,7 +49,7 @@ def _crowd(library: Path, plan: Plan) -> None:
         live = live[::step]
     _hold(heap, handle, plan, [size for _, size in live])
     assert handle.malloc_trim(0) == 1
-    assert _mallinfo(handle, "mallinfo2", ctypes.c_size_t)["smblks"] == plan.quarantine
+    assert mallinfo(handle, "mallinfo2", ctypes.c_size_t)()["smblks"] == plan.quarantine
     assert [handle.mallopt(which, 0) for which in (-9, -8, -1, 0, 1, 4, 5)] == [0, 1, 1, 0, 1, 1, 0]
     assert handle.malloc_info(1, None) != 0
     _whole_pages(heap, handle, plan)
@@ -102,20 +101,11 @@ def _hold(heap: Loaded, handle: ctypes.CDLL, plan: Plan, live: list[int]) -> Non
     keep = min(empty * plan.slab_bytes, slab - used - fast) + run - runs
     arena = total["committed"] - sum(huge)
     values = (arena, empty, sum(parked), len(huge), sum(huge), 0, fast, used + runs, arena - used - runs, keep)
-    expected = dict(zip(FIELDS, values, strict=True))
+    expected = dict(zip(MALLINFO, values, strict=True))
     assert slab + run == arena
-    assert _mallinfo(handle, "mallinfo2", ctypes.c_size_t) == expected
-    assert _mallinfo(handle, "mallinfo", ctypes.c_int) == expected
+    assert mallinfo(handle, "mallinfo2", ctypes.c_size_t)() == expected
+    assert mallinfo(handle, "mallinfo", ctypes.c_int)() == expected
     assert _info(handle) == _expected_info(plan, expected, total["committed_peak"], parked)
-
-
-def _mallinfo(handle: ctypes.CDLL, name: str, number: type[ctypes.c_size_t] | type[ctypes.c_int]) -> dict[str, int]:
-    """The structure of that many numbers that the function returns."""
-    structure = type(name, (ctypes.Structure,), {"_fields_": [(field, number) for field in FIELDS]})
-    function = handle[name]
-    function.restype = structure
-    said = function()
-    return {field: getattr(said, field) for field in FIELDS}
 
 
 def _stats(handle: ctypes.CDLL, plan: Plan, total: dict[str, int], used: int, huge: list[int]) -> tuple[int, int]:

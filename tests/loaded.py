@@ -39,6 +39,24 @@ def checked_library(design: Design) -> Path:
     return library_of(design, checked=True, flags=CHECKED_TO_RUN)
 
 
+MALLINFO = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
+
+
+def mallinfo(
+    handle: ctypes.CDLL, name: str, number: type[ctypes.c_size_t] | type[ctypes.c_int]
+) -> Callable[[], dict[str, int]]:
+    """A library's mallinfo2 or mallinfo, whose structure has that many numbers; it returns them by name."""
+    structure = type(name, (ctypes.Structure,), {"_fields_": [(field, number) for field in MALLINFO]})
+    function = handle[name]
+    function.restype = structure
+
+    def said() -> dict[str, int]:
+        found = function()
+        return {field: getattr(found, field) for field in MALLINFO}
+
+    return said
+
+
 class Loaded:
     """The functions of a library whose malloc is not this process's: dlopen with RTLD_LOCAL, called by address."""
 
@@ -56,6 +74,7 @@ class Loaded:
         self.check = self._function(handle, "heapsmith_check", None)
         self.reset = partial(self._function(handle, "heapsmith_reset", None, word), WHOLE_SPANS)
         self._counters = self._function(handle, "heapsmith_counters", None, pointer)
+        self.mallinfo2 = mallinfo(handle, "mallinfo2", ctypes.c_size_t)
         self.background: Callable[..., int | None] = lambda events: None
         if hasattr(handle, "heapsmith_background"):
             self.background = self._function(handle, "heapsmith_background", None, word)

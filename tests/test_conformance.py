@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from heapsmith.codegen.difference import counter_names, counter_row, place
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.heap.ledger import ledger
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.trace.reader import Op
 
@@ -82,6 +83,21 @@ class Conformance(RuleBasedStateMachine):
         assert not len(differing), ", ".join(
             f"{self.names[i]}: {expected[i]} expected, got {got[i]}" for i in differing
         )
+
+    def compare_bytes(self) -> None:
+        """The library's invariants, and what it says of its bytes held against the model's ledger."""
+        self.library.check()
+        said, held = self.library.mallinfo2(), ledger(self.simulator)
+        live = held.asked + held.rounding + held.header_and_canary + held.run_rounding + held.huge_rounding
+        assert said["uordblks"] + said["hblkhd"] == live
+        assert said["arena"] + said["hblkhd"] == held.committed - held.huge_cache
+        assert said["fsmblks"] == held.fronts + held.transfer_cache + held.remote_lists + held.quarantines
+        counters = self.simulator.counters()
+        in_use = sum(counters.classes["acquire"]) - sum(counters.classes["retire"])
+        slabs = said["fordblks"] - said["fsmblks"] - held.run_caches - held.free_runs - held.pages_ahead
+        assert slabs == held.freed_blocks + held.fresh_blocks + held.slab_ends + held.empty_slabs + held.slabs_ahead
+        empty = min((counters.totals["slabs"] - in_use) * self.plan.slab_bytes, slabs)
+        assert said["keepcost"] == empty + held.run_caches + held.free_runs + held.pages_ahead
 
     def name(self) -> int:
         if self.dead:
@@ -155,7 +171,7 @@ class Conformance(RuleBasedStateMachine):
             self.step(Op.REALLOC, thread, block, size)
         if data.draw(st.booleans()):
             self.death(Op.FREE, thread, block)
-        self.library.check()
+        self.compare_bytes()
 
     @rule(thread=THREAD, pages=st.integers(0, 2), count=st.integers(1, 10))
     def runs(self, thread: int, pages: int, count: int) -> None:
@@ -180,7 +196,7 @@ class Conformance(RuleBasedStateMachine):
     def free(self, thread: int, which: int, count: int) -> None:
         for _ in range(min(count, len(self.address))):
             self.death(Op.FREE, thread, self.any_block(which))
-        self.library.check()
+        self.compare_bytes()
 
     @precondition(lambda self: self.address)
     @rule(thread=THREAD, which=WHICH, size=st.integers(0, 5000))
@@ -203,7 +219,7 @@ class Conformance(RuleBasedStateMachine):
     def thread_exit(self, which: int, really: int) -> None:
         if really == 0:
             self.step(Op.THREAD_EXIT, sorted(self.threads)[which % len(self.threads)], 0)
-            self.library.check()
+            self.compare_bytes()
 
 
 def prepare(design: Design) -> type[Conformance]:

@@ -35,7 +35,8 @@ def check(state: State, plan: Plan) -> None:
     _check_counters(state, unused, len(cached))
 
 
-def _equal(what: str, found: object, expected: object) -> None:
+def equal(what: str, found: object, expected: object) -> None:
+    """Raise CheckFailed if what was found is not what was expected."""
     if found != expected:
         raise CheckFailed(f"machine: {what}: {found}, expected {expected}")
 
@@ -49,11 +50,11 @@ def _check_pools(state: State, plan: Plan) -> set[int]:
         pool = chain(state, int(record["retired"]))
         for slab in pool:
             found = int(state.slabs[slab]["owner"]), int(state.slabs[slab]["out"])
-            _equal(f"slab {slab} in a pool: owner, out", found, (heap if own else -1, 0))
+            equal(f"slab {slab} in a pool: owner, out", found, (heap if own else -1, 0))
             found = 0 if own else heap, pool_of(state, int(state.slabs[slab]["class"]))
-            _equal(f"pool of slab {slab}", found, (0, first))
+            equal(f"pool of slab {slab}", found, (0, first))
         pooled += pool
-    _equal("slabs in two pools", len(pooled) - len(set(pooled)), 0)
+    equal("slabs in two pools", len(pooled) - len(set(pooled)), 0)
     dirty = {slab: int(state.slabs[slab]["committed"]) for slab in pooled if state.slabs[slab]["committed"] > 0}
     _check_age_queue(state, plan, "slab", state.slabs, dirty)
     return set(pooled)
@@ -74,7 +75,7 @@ def _check_unmapped(state: State, plan: Plan, pooled: set[int]) -> set[int]:
             gone.append(first)
             first = int(slabs[first]["next"]) - 1
     waiting = {slab for first in gone for slab in of[int(slabs[first]["place"]) // plan.slabs_per_superslab]}
-    _equal("superslabs that are unmapped", len(gone), state.superslabs_unmapped - state.superslabs_reused)
+    equal("superslabs that are unmapped", len(gone), state.superslabs_unmapped - state.superslabs_reused)
     for store in state.stores:
         slab = int(store["next_known"])
         while slab >= 0:
@@ -83,16 +84,16 @@ def _check_unmapped(state: State, plan: Plan, pooled: set[int]) -> set[int]:
     empty = 0
     for members in of.values():
         first = members[0]
-        _equal(f"slabs beside slab {first}", slabs["beside"][members].tolist(), [*members[1:], -1])
-        _equal(f"first of the slabs beside {first}", set(slabs["first"][members].tolist()), {first})
+        equal(f"slabs beside slab {first}", slabs["beside"][members].tolist(), [*members[1:], -1])
+        equal(f"first of the slabs beside {first}", set(slabs["first"][members].tolist()), {first})
         in_pools = len(pooled.intersection(members))
         empty += in_pools == plan.block_slabs
         unpooled = 0 if first in gone else plan.block_slabs - in_pools
-        _equal(f"slabs of slab {first}'s superslab in no pool", int(slabs[first]["unpooled"]), unpooled)
-    _equal("empty superslabs", state.empty_superslabs, empty)
-    _equal("empty superslabs below the number", empty < plan.numbers["unmap_from"], True)
-    _equal("slabs without memory in a pool", pooled & waiting, set())
-    _equal("committed to slabs without memory", int(slabs["committed"][sorted(waiting)].sum()), 0)
+        equal(f"slabs of slab {first}'s superslab in no pool", int(slabs[first]["unpooled"]), unpooled)
+    equal("empty superslabs", state.empty_superslabs, empty)
+    equal("empty superslabs below the number", empty < plan.numbers["unmap_from"], True)
+    equal("slabs without memory in a pool", pooled & waiting, set())
+    equal("committed to slabs without memory", int(slabs["committed"][sorted(waiting)].sum()), 0)
     return waiting
 
 
@@ -100,21 +101,21 @@ def _fifo(what: str, records: Records, ends: np.void) -> list[int]:
     """Return the members of a FIFO, oldest first; check both directions and both ends."""
     members, item, before = [], int(ends["oldest"]), -1
     while item >= 0:
-        _equal(f"{what}: older than {item}", int(records[item]["older"]), before)
+        equal(f"{what}: older than {item}", int(records[item]["older"]), before)
         members.append(item)
         item, before = int(records[item]["newer"]), item
-    _equal(f"{what}: newest", int(ends["newest"]), before)
+    equal(f"{what}: newest", int(ends["newest"]), before)
     return members
 
 
 def _check_age_queue(state: State, plan: Plan, kind: str, records: Records, dirty: dict[int, int]) -> None:
     """Check that the age queue holds exactly the items with committed bytes, within any budget."""
     members = _fifo(f"age queue of {kind}s", records, state.scalars[AGES[kind]])
-    _equal(f"age queue of {kind}s", sorted(members), sorted(dirty))
+    equal(f"age queue of {kind}s", sorted(members), sorted(dirty))
     aged = getattr(state, f"aged_{kind}_bytes")
-    _equal(f"aged_{kind}_bytes", aged, sum(dirty.values()))
+    equal(f"aged_{kind}_bytes", aged, sum(dirty.values()))
     if plan.design.row("release").BUDGETED:
-        _equal(f"aged_{kind}_bytes within the budget", aged <= getattr(state, f"{kind}_budget_bytes"), True)
+        equal(f"aged_{kind}_bytes within the budget", aged <= getattr(state, f"{kind}_budget_bytes"), True)
 
 
 def _freed(state: State, plan: Plan, slab: int) -> list[int]:
@@ -127,19 +128,19 @@ def _check_slabs(state: State, plan: Plan, unused: set[int]) -> None:
     """Check out + freed == carved <= blocks, the freed blocks, and distinct places."""
     slabs = state.slabs[: state.slabs_made]
     inside = slabs["place"] % plan.slabs_per_superslab - plan.numbers.get("head_slabs", 0)
-    _equal("slabs in use that are not for blocks", int(((inside < 0) | (inside >= plan.block_slabs)).sum()), 0)
-    _equal("slabs in one place", len(set(slabs["place"].tolist())), len(slabs))
+    equal("slabs in use that are not for blocks", int(((inside < 0) | (inside >= plan.block_slabs)).sum()), 0)
+    equal("slabs in one place", len(set(slabs["place"].tolist())), len(slabs))
     if "own_superslabs" in plan.numbers:
         used = np.delete(slabs, sorted(unused))
         owners = {(int(slab["place"]) // plan.slabs_per_superslab, int(slab["owner"])) for slab in used}
-        _equal("heaps of each superslab", len(owners), len({superslab for superslab, _ in owners}))
+        equal("heaps of each superslab", len(owners), len({superslab for superslab, _ in owners}))
     for slab in set(range(len(slabs))) - unused:
         record, row = slabs[slab], state.classes[slabs[slab]["class"]]
         freed = _freed(state, plan, slab)
-        _equal(f"slab {slab}: out + freed", int(record["out"] + record["freed"]), int(record["carved"]))
-        _equal(f"slab {slab}: carved <= blocks", bool(record["carved"] <= row["blocks"]), True)
-        _equal(f"slab {slab}: freed blocks", len(set(freed)), int(record["freed"]))
-        _equal(f"slab {slab}: freed blocks never out", [index for index in freed if index >= record["carved"]], [])
+        equal(f"slab {slab}: out + freed", int(record["out"] + record["freed"]), int(record["carved"]))
+        equal(f"slab {slab}: carved <= blocks", bool(record["carved"] <= row["blocks"]), True)
+        equal(f"slab {slab}: freed blocks", len(set(freed)), int(record["freed"]))
+        equal(f"slab {slab}: freed blocks never out", [index for index in freed if index >= record["carved"]], [])
 
 
 def _check_available(state: State, plan: Plan, unused: set[int]) -> None:
@@ -151,7 +152,7 @@ def _check_available(state: State, plan: Plan, unused: set[int]) -> None:
         row = state.slabs[slab]
         if row["freed"] > 0 or row["carved"] < state.classes[row["class"]]["blocks"]:
             expected.append((int(row["owner"]) * state.store_step + int(row["class"]), slab))
-    _equal("(store, slab) available", sorted(listed), sorted(expected))
+    equal("(store, slab) available", sorted(listed), sorted(expected))
 
 
 def _handles(state: State, plan: Plan) -> Iterator[int]:
@@ -163,8 +164,8 @@ def _handles(state: State, plan: Plan) -> Iterator[int]:
     for front, record in enumerate(state.fronts):
         row = state.classes[front % len(state.classes)]
         most = capacity_of(state, front, front % len(state.classes))
-        _equal(f"front {front}: held <= capacity", bool(record["held"] <= most), True)
-        _equal(f"front {front}: listed <= list_capacity", bool(record["listed"] <= row["list_capacity"]), True)
+        equal(f"front {front}: held <= capacity", bool(record["held"] <= most), True)
+        equal(f"front {front}: listed <= list_capacity", bool(record["listed"] <= row["list_capacity"]), True)
         base = int(record["base"])
         for index in range(int(record["held"])):
             yield int(state.slots[base + (int(record["head"]) + index) % most])
@@ -174,7 +175,7 @@ def _handles(state: State, plan: Plan) -> Iterator[int]:
         node = int(state.heaps[heap]["remote"])
         while node >= 0:
             block = int(state.nodes[node]["block"])
-            _equal("owner of a remote block", int(state.slabs[block >> layout.SLAB_SHIFT]["owner"]), heap)
+            equal("owner of a remote block", int(state.slabs[block >> layout.SLAB_SHIFT]["owner"]), heap)
             yield block
             node = int(state.nodes[node]["next"])
 
@@ -182,7 +183,7 @@ def _handles(state: State, plan: Plan) -> Iterator[int]:
 def _quarantined(state: State, plan: Plan, heap: int) -> Iterator[int]:
     """Yield the handles of the blocks in a heap's quarantine, the oldest first."""
     limit, held = plan.quarantine, int(state.heaps[heap]["quarantined"])
-    _equal(f"heap {heap}: quarantined <= quarantine", held <= limit, True)
+    equal(f"heap {heap}: quarantined <= quarantine", held <= limit, True)
     base = quarantine_base(state, heap)
     for index in range(held):
         yield int(state.slots[base + (int(state.heaps[heap]["quarantine_head"]) + index) % limit])
@@ -191,17 +192,17 @@ def _quarantined(state: State, plan: Plan, heap: int) -> Iterator[int]:
 def _check_blocks(state: State, plan: Plan) -> None:
     """Check that every block is in one place, the counts `out`, and the sums of live blocks."""
     handles = list(_handles(state, plan))
-    _equal("blocks in two places", len(handles) - len(set(handles)), 0)
+    equal("blocks in two places", len(handles) - len(set(handles)), 0)
     small = [handle for handle in handles if handle < RUN_CODE]
     out = Counter(handle >> layout.SLAB_SHIFT for handle in small)
     for slab in range(state.slabs_made):
-        _equal(f"slab {slab}: out", int(state.slabs[slab]["out"]), out[slab])
+        equal(f"slab {slab}: out", int(state.slabs[slab]["out"]), out[slab])
     freed = {slab: set(_freed(state, plan, slab)) for slab in out}
     for handle in small:
         row, index = state.slabs[handle >> layout.SLAB_SHIFT], (handle >> layout.INDEX_SHIFT) & layout.INDEX_MASK
-        _equal(f"block {handle}: class", handle & layout.CLASS_MASK, int(row["class"]))
-        _equal(f"block {handle} was carved", bool(index < row["carved"]), True)
-        _equal(f"block {handle} is freed", index in freed[handle >> layout.SLAB_SHIFT], False)
+        equal(f"block {handle}: class", handle & layout.CLASS_MASK, int(row["class"]))
+        equal(f"block {handle} was carved", bool(index < row["carved"]), True)
+        equal(f"block {handle} is freed", index in freed[handle >> layout.SLAB_SHIFT], False)
     live = [(int(handle), int(asked)) for handle, asked in state.blocks if handle >= 0]
     held = sum(
         int(state.classes[handle & layout.CLASS_MASK]["stride"])
@@ -210,7 +211,7 @@ def _check_blocks(state: State, plan: Plan) -> None:
         for handle, asked in live
     )
     found = tuple(int(state.scalars[0][name]) for name in ("live_blocks", "live_bytes", "live_block_bytes"))
-    _equal("live blocks, bytes, block bytes", found, (len(live), sum(asked for _, asked in live), held))
+    equal("live blocks, bytes, block bytes", found, (len(live), sum(asked for _, asked in live), held))
 
 
 def _check_caches(state: State, plan: Plan) -> set[int]:
@@ -220,11 +221,11 @@ def _check_caches(state: State, plan: Plan) -> set[int]:
         runs = _fifo(f"run cache {heap}", state.pages, record)
         size = sum(int(state.pages[run]["run"]) for run in runs) * PAGE
         found = int(record["cached_runs"]), int(record["cached_bytes"])
-        _equal(f"run cache {heap}: runs, bytes", found, (len(runs), size))
+        equal(f"run cache {heap}: runs, bytes", found, (len(runs), size))
         in_bounds = len(runs) <= RUN_CACHE_SLOTS and size <= plan.run_cache_bytes
-        _equal(f"run cache {heap} within its bounds", in_bounds, True)
+        equal(f"run cache {heap} within its bounds", in_bounds, True)
         cached += runs
-    _equal("runs in two caches", len(cached) - len(set(cached)), 0)
+    equal("runs in two caches", len(cached) - len(set(cached)), 0)
     return set(cached)
 
 
@@ -238,25 +239,25 @@ def _check_runs(state: State, plan: Plan, cached: set[int]) -> int:
     page, after_free, top, given_back = 0, False, state.top, 0
     while page < top:
         pages, is_free = int(state.pages[page]["run"]), bool(state.pages[page]["free"])
-        _equal(f"run at page {page}: live", page in live, not is_free)
-        _equal(f"free run at page {page} follows a free run", is_free and after_free, False)
+        equal(f"run at page {page}: live", page in live, not is_free)
+        equal(f"free run at page {page} follows a free run", is_free and after_free, False)
         if is_free:
             free[page] = pages
             committed = _check_extents(state, page, page + pages)
-            _equal(f"free run at page {page}: dirty", int(state.pages[page]["dirty"]), committed)
+            equal(f"free run at page {page}: dirty", int(state.pages[page]["dirty"]), committed)
             given_back += pages - committed
-            _equal(f"free run at page {page}: tag at its end", int(state.pages[page + pages - 1]["back"]), pages)
+            equal(f"free run at page {page}: tag at its end", int(state.pages[page + pages - 1]["back"]), pages)
         live.discard(page)
         page, after_free = page + pages, is_free
-    _equal("page after the last run, live runs beyond", (page, live), (top, set()))
+    equal("page after the last run, live runs beyond", (page, live), (top, set()))
     dirty = {run: int(state.pages[run]["dirty"]) * PAGE for run in free if state.pages[run]["dirty"] > 0}
     _check_age_queue(state, plan, "run", state.pages, dirty)
     for place, head in enumerate(state.bins):
         run = int(head)
         while run >= 0:
-            _equal(f"bin of the free run at page {run}", bin_of(free.pop(run, 0)), place)
+            equal(f"bin of the free run at page {run}", bin_of(free.pop(run, 0)), place)
             run = int(state.pages[run]["next"])
-    _equal("free runs in no bin", free, {})
+    equal("free runs in no bin", free, {})
     return given_back
 
 
@@ -265,13 +266,26 @@ def _check_extents(state: State, page: int, end: int) -> int:
     committed, before = 0, -1
     while page < end:
         extent, holds = int(state.pages[page]["extent"]), int(state.pages[page]["holds"])
-        _equal(f"extent at page {page} lies in its run", 0 < extent <= end - page, True)
+        equal(f"extent at page {page} lies in its run", 0 < extent <= end - page, True)
         last = state.pages[page + extent - 1]
-        _equal(f"extent at page {page}: tag at its end", (int(last["extent"]), int(last["holds"])), (extent, holds))
-        _equal(f"extent at page {page} is like the one before", holds == before, False)
+        equal(f"extent at page {page}: tag at its end", (int(last["extent"]), int(last["holds"])), (extent, holds))
+        equal(f"extent at page {page} is like the one before", holds == before, False)
         committed += extent * holds
         page, before = page + extent, holds
     return committed
+
+
+def slabs_ahead(state: State, plan: Plan) -> int:
+    """Return the committed bytes of slabs that no class had yet: superslabs on huge pages are committed whole."""
+    return int((state.stores["left"] * state.stores["next_huge"]).sum()) * plan.slab_bytes
+
+
+def committed_pages(state: State, plan: Plan) -> int:
+    """Return the committed pages of the run span, if none went back: up to a huge page's or a batch's end."""
+    if plan.thp_asked and state.top * PAGE > plan.thp_runs_from_bytes:
+        return huge_end(state.top)
+    step = commit_step(plan) // PAGE
+    return -(-state.top // step) * step
 
 
 def _check_committed(state: State, plan: Plan, given_back: int) -> None:
@@ -281,16 +295,14 @@ def _check_committed(state: State, plan: Plan, given_back: int) -> None:
     with batches, the rest of the top's batch.
     """
     slabs = int(state.slabs["committed"][: state.slabs_made].sum())
-    slabs += int((state.stores["left"] * state.stores["next_huge"]).sum()) * plan.slab_bytes
-    is_huge = plan.thp_asked and state.top * PAGE > plan.thp_runs_from_bytes
-    step = commit_step(plan) // PAGE
-    pages = (huge_end(state.top) if is_huge else -(-state.top // step) * step) - given_back
+    slabs += slabs_ahead(state, plan)
+    pages = committed_pages(state, plan) - given_back
     live = [(int(handle), int(asked)) for handle, asked in state.blocks if handle >= HUGE_CODE]
     huge = sum(large_bytes(state, handle, asked) for handle, asked in live)
-    _equal("committed", state.committed, slabs + (pages + state.kept_pages) * PAGE + huge)
+    equal("committed", state.committed, slabs + (pages + state.kept_pages) * PAGE + huge)
     waiting = state.kept[: state.kept_mappings]["pages"]
-    _equal("pages of mappings that wait", int(waiting.sum()), state.kept_pages)
-    _equal("committed <= committed_peak", state.committed <= state.committed_peak, True)
+    equal("pages of mappings that wait", int(waiting.sum()), state.kept_pages)
+    equal("committed <= committed_peak", state.committed <= state.committed_peak, True)
 
 
 def _check_counters(state: State, unused: set[int], cached: int) -> None:
@@ -299,17 +311,17 @@ def _check_counters(state: State, unused: set[int], cached: int) -> None:
     in_use = Counter(int(state.slabs[slab]["class"]) for slab in set(range(state.slabs_made)) - unused)
     for cls, row in enumerate(counts):
         brought = int(row["carve"] + row["reuse"] + row["transfer_out"])
-        _equal(f"class {cls}: carve + reuse + transfer_out", brought, int(row["refilled"] + row["topped"]))
+        equal(f"class {cls}: carve + reuse + transfer_out", brought, int(row["refilled"] + row["topped"]))
         waiting = int(row["batches"] * row["flush_batch"])
         kept = int(row["transfer_in"] - row["transfer_out"] - row["transfer_back"])
-        _equal(f"class {cls}: transfer_in - transfer_out - transfer_back", kept, waiting)
-        _equal(f"class {cls}: batches <= transfer", bool(row["batches"] <= row["transfer"]), True)
-        _equal(f"class {cls}: acquire - retire", int(row["acquire"] - row["retire"]), in_use[cls])
-    _equal("background_blocks", int(totals["background_blocks"]), int(counts["topped"].sum()))
+        equal(f"class {cls}: transfer_in - transfer_out - transfer_back", kept, waiting)
+        equal(f"class {cls}: batches <= transfer", bool(row["batches"] <= row["transfer"]), True)
+        equal(f"class {cls}: acquire - retire", int(row["acquire"] - row["retire"]), in_use[cls])
+    equal("background_blocks", int(totals["background_blocks"]), int(counts["topped"].sum()))
     came = sum(int(counts[name].sum()) for name in ("hit0", "hit1", "refill")) - state.failed_refills
     came += sum(int(totals[name]) for name in ("run_reuse", "run_grow", "huge_map"))
     went = sum(int(counts[name].sum()) for name in ("push", "direct", "remote")) - int(counts["drained"].sum())
     went += sum(int(totals[name]) for name in ("run_free", "huge_unmap"))
     held_back = int(state.heaps["quarantined"].sum())
-    _equal("allocations - frees", came - went - cached - held_back - state.kept_mappings, state.live_blocks)
-    _equal("run_spill <= run_free", bool(totals["run_spill"] <= totals["run_free"]), True)
+    equal("allocations - frees", came - went - cached - held_back - state.kept_mappings, state.live_blocks)
+    equal("run_spill <= run_free", bool(totals["run_spill"] <= totals["run_free"]), True)

@@ -48,6 +48,7 @@ WANTED = 57 * (REGION + STAGGER)  # the classes that the helper is to top up, 4 
 BACKGROUND_LOW = 58 * (REGION + STAGGER)  # hs_background_low and hs_background_full: 4 bytes per class
 BACKGROUND_FULL = 59 * (REGION + STAGGER)
 SLABS_HELD = 60 * (REGION + STAGGER)  # the slabs that a class has where populate asks, 4 bytes each
+END = 64 * REGION
 
 CLASS_MASK = 255
 INDEX_SHIFT = 8

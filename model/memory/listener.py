@@ -8,6 +8,7 @@ import numpy as np
 from heapsmith.model.compile import kernel
 from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.compile.vectors import FEW
+from heapsmith.model.constants import PAGE
 from heapsmith.model.memory import branches, cache, distances, paths, resident, words
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.sets import row_of
@@ -79,6 +80,10 @@ class Listener:
         events = int(self.array[words.EVENTS])
         numbers = {name: int(self.array[getattr(words, name.upper())]) for name in COUNTS}
         return Touches(**numbers, resident_average=int(self.array[words.RESIDENT_SUM]) / events if events else 0.0)
+
+    def resident_between(self, begin: int, end: int) -> int:
+        """Return the resident bytes of the whole pages in [begin, end), of sink CACHES."""
+        return int(_compiled(resident.resident_between)(self.array, begin // PAGE, end // PAGE))
 
     def log(self) -> list[tuple[int, int]]:
         """Return the entries of sink LOG in order: (address of the line, write flag)."""

@@ -139,6 +139,36 @@ def drop_pages(listener: Ints, frame: int, place: int, low: int, high: int) -> N
 
 
 @kernel
+def resident_between(listener: Ints, first: int, end: int) -> int:
+    """Return the resident bytes of pages `first` to `end` - 1."""
+    found, frame = 0, first >> FRAME_SHIFT
+    while max(first, frame << FRAME_SHIFT) < end:
+        node = int(listener[int(listener[words.ROOT_AT]) + (frame >> NODE_SHIFT)])
+        if node < 0:
+            frame = ((frame >> NODE_SHIFT) + 1) << NODE_SHIFT
+        else:
+            place = int(listener[words.NODES_AT]) + node * NODE_WORDS + (frame & (NODE_FRAMES - 1))
+            low, high = max(first - (frame << FRAME_SHIFT), 0), min(end - (frame << FRAME_SHIFT), FRAME_PAGES)
+            found += resident_pages(listener, place, low, high)
+            frame += 1
+    return found * PAGE
+
+
+@kernel
+def resident_pages(listener: Ints, place: int, low: int, high: int) -> int:
+    """Return how many of pages `low` to `high` - 1 are resident in the frame of the entry at `place`."""
+    entry = int(listener[place])
+    if entry & WHOLE:
+        return high - low
+    if entry >> 2 == 0:
+        return 0
+    leaf, pages = leaf_at(listener, place), 0
+    for index in range(low, high):
+        pages += int(listener[leaf + index // WORD_BITS]) >> (index & (WORD_BITS - 1)) & 1
+    return pages
+
+
+@kernel
 def leaf_at(listener: Ints, place: int) -> int:
     """Return where the leaf begins that the entry at `place` names."""
     return int(listener[words.LEAVES_AT]) + ((int(listener[place]) >> 2) - 1) * LEAF_WORDS

@@ -216,6 +216,13 @@ RecordedTimes = Annotated[
         "--recorded-times", help="Between its events a thread spends the time that the trace tells, not none."
     ),
 ]
+Bytes = Annotated[
+    bool, typer.Option("--bytes", help="Print instead what the bytes are for: at the peak, on average, at the end.")
+]
+At = Annotated[
+    list[int] | None,
+    typer.Option("--at", metavar="EVENT", min=0, help="Also after this event, from 0 (with --bytes; repeatable)."),
+]
 WRITTEN = "What the program writes of a new block: nothing, its ends, or all."
 Births = Annotated[Part | None, typer.Option(metavar=PARTS, help=WRITTEN, show_default="all")]
 READ = "What the program reads of a block before it frees it."

@@ -25,6 +25,7 @@ app = take.Commands(rich_markup_mode=None)
         "simulate py.hst --design default --design tuned.toml --json",
         "simulate py.hst --design default --machine machine.toml",
         "simulate py.hst --machine machine.toml --latency --cores 2,8,64",
+        "simulate py.hst --design default --machine default --bytes --at 1000",
     )
 )
 def simulate(
@@ -36,19 +37,27 @@ def simulate(
     latency: take.Latency = False,
     cores: take.Cores = None,
     recorded_times: take.RecordedTimes = False,
+    bytes: take.Bytes = False,
+    at: take.At = None,
     json: take.Json = False,
 ) -> None:
     """Simulate designs on a trace, side by side.
 
     The tables show counts, bytes and fragmentation. --machine adds cache and TLB misses, page faults and resident
-    bytes, and time if the machine file has costs. --latency and --cores follow the time of each operation.
+    bytes, and time if the machine file has costs. --latency and --cores follow the time of each operation. --bytes
+    shows a ledger of each design's bytes, to the byte: of the committed ones, with --machine of the resident ones.
     """
     from heapsmith.model.design.design import builtin_names, load
     from heapsmith.model.design.plan import make_plan
     from heapsmith.model.memory.hardware import load_hardware
+    from heapsmith.model.predict.ledgers import with_ledgers
     from heapsmith.model.predict.simulate import simulate as run_model
     from heapsmith.model.predict.times import priced, timed
 
+    if at and not bytes:
+        raise BadInput("--at: expected --bytes too")
+    if bytes and (latency or cores or recorded_times):
+        raise BadInput("--bytes: expected neither --latency, --cores nor --recorded-times, which tell of times")
     if machine is None and (births or deaths):
         raise BadInput("--births and --deaths: expected --machine too, whose caches they fill")
     counts = take.core_counts(cores)
@@ -71,6 +80,12 @@ def simulate(
                 paced=recorded_times,
                 progress=progress,
             )
+        if bytes:
+            ledgers = with_ledgers(
+                found, [make_plan(one) for one in designs], hardware, application, at=at or [], progress=progress
+            )
+            show.emit_json(ledgers) if json else results.ledgers(ledgers)
+            return
     show.emit_json(found) if json else results.simulated(found, latency=latency, scaling=bool(counts or recorded_times))
 
 

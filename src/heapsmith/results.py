@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
     from heapsmith.codegen.verify import VerifyReport
     from heapsmith.model.design.design import Design
     from heapsmith.model.design.plan import Plan
+    from heapsmith.model.predict.ledgers import LedgerTable
     from heapsmith.model.predict.reuse import ReuseTable
     from heapsmith.model.predict.simulate import SimulationTable
     from heapsmith.model.search.guard import Guarded
@@ -152,6 +153,14 @@ def simulated(found: "SimulationTable", *, latency: bool = False, scaling: bool 
     if scaling:
         draw(timings.scaling(found))
     draw(predictions.counters(found))
+
+
+def ledgers(found: "LedgerTable") -> None:
+    """What the bytes of each design are for."""
+    from heapsmith.bench.report.ledgers import ledgers as tables
+
+    for table in tables(found):
+        draw(table)
 
 
 def reused(found: "ReuseTable") -> None:
