@@ -44,7 +44,7 @@ def test_the_release_build_counts_hits(tmp_path: Path) -> None:
     assert report.ok
     compared = {run.build: run.counters for run in report.runs}
     assert compared["release"] == compared["checked"]
-    assert compared["release"] > {run.build: run.counters for run in verify(load("default"), [trace]).runs}["release"]
+    assert compared["release"] > {run.build: run.counters for run in verify(load("probing"), [trace]).runs}["release"]
 
 
 def test_locks_and_system_calls_are_counted(tmp_path: Path) -> None:

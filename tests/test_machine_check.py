@@ -90,8 +90,8 @@ def at(chunk: Chunk, *stops: int) -> list[Chunk]:
 def test_equations(design: Design) -> None:
     assert design.why_not_valid() is None
     simulator = Simulator(make_plan(design))
-    chunk = random_chunk(1500, seed=int(design.name[1:]), threads=4, max_size=20000, cross_thread=0.3, live=60)
-    for part in at(chunk, 400, 900):
+    chunk = random_chunk(900, seed=int(design.name[1:]), threads=4, max_size=20000, cross_thread=0.3, live=60)
+    for part in at(chunk, 300, 600):
         simulator.feed(part)
         simulator.check()
 
