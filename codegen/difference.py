@@ -6,12 +6,21 @@ from numpy.typing import NDArray
 
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE
+from heapsmith.model.heap.ledger import ledger
 from heapsmith.model.heap.records import COUNTS, TOTALS
-from heapsmith.model.heap.simulator import Counters
+from heapsmith.model.heap.simulator import Counters, Simulator
 from heapsmith.model.trace.reader import Chunk, Op
 
 HIT_PATH = ("hit0", "push")
 """Counters that the release build leaves out (section 10)."""
+
+BYTES = (
+    "bytes of live blocks",
+    "bytes of small blocks that wait",
+    "committed bytes without a huge cache",
+    "bytes that malloc_trim could give back",
+)
+"""Sums of mallinfo2's figures (runtime/verify/driver.c) that the model's ledger of bytes has too."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -74,6 +83,18 @@ def counter_row(counters: Counters) -> NDArray[np.int64]:
     return np.concatenate((np.array([counters.totals[name] for name in TOTALS], np.int64), by_class.ravel()))
 
 
+def byte_row(simulator: Simulator) -> NDArray[np.int64]:
+    """The model's BYTES: int64. An empty slab counts whole in the last, up to the bytes in no block."""
+    held, counters = ledger(simulator), simulator.counters()
+    live = held.asked + held.rounding + held.header_and_canary + held.run_rounding + held.huge_rounding
+    waiting = held.fronts + held.transfer_cache + held.remote_lists + held.quarantines
+    runs = held.run_caches + held.free_runs + held.pages_ahead
+    committed = held.committed - held.huge_cache
+    in_use = sum(counters.classes["acquire"]) - sum(counters.classes["retire"])
+    empty = (counters.totals["slabs"] - in_use) * simulator.plan.slab_bytes
+    return np.array([live, waiting, committed, min(empty, committed - live - waiting - runs) + runs], np.int64)
+
+
 def counted(plan: Plan, *, checked: bool) -> NDArray[np.bool_]:
     """Which counters a build keeps: all, or all but HIT_PATH."""
     everything = checked or plan.design.row("counting").COUNTS_HITS
@@ -101,11 +122,11 @@ def by_counter(
     got: NDArray[np.int64],
     compared: NDArray[np.bool_],
 ) -> Difference | None:
-    """The first counter that differs after the chunk, with the number of its last event."""
+    """The first counter, or of the BYTES behind them, that differs after the chunk, with its last event."""
     differing = np.flatnonzero((expected != got) & compared)
     if not len(differing):
         return None
     which = int(differing[0])
     last = len(chunk.op) - 1
-    name = counter_names(plan)[which]
+    name = [*counter_names(plan), *BYTES][which]
     return Difference(first + last, operation(chunk, last), name, str(expected[which]), str(got[which]))

@@ -14,6 +14,7 @@ from typing import IO, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from heapsmith.codegen.difference import BYTES
 from heapsmith.codegen.generate import RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.constants import BENCHFAST
@@ -92,6 +93,7 @@ class Driver:
         self._in = cast(IO[bytes], self._process.stdin)
         self._out = cast(IO[bytes], self._process.stdout)
         self._counters = counters
+        self.bytes = np.zeros(len(BYTES), np.int64)  # what the library said of its bytes with the last answer
         self.refused_bytes = 0  # that the system refused the library, until the last answer
 
     def __enter__(self) -> Self:
@@ -121,14 +123,18 @@ class Driver:
         self._write(_head(RESET, span_bytes, 0))
 
     def receive(self, events: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Address code per event (-1: no block), and all counters. Raises DriverFailed, Missing."""
-        size = (events + self._counters + 1) * WORD.itemsize
+        """Address code per event (-1: no block), and all counters; then `bytes` is of this moment.
+
+        Raises DriverFailed, Missing.
+        """
+        size = (events + self._counters + len(BYTES) + 1) * WORD.itemsize
         data = self._out.read(size)
         if len(data) < size:
             raise self._failure()
         words = np.frombuffer(data, WORD)
-        self.refused_bytes = int(words[-1])
-        return words[:events], words[events:-1]
+        addresses, counters, self.bytes, refused = np.split(words, np.cumsum([events, self._counters, len(BYTES)]))
+        self.refused_bytes = int(refused[0])
+        return addresses, counters
 
     def close(self) -> None:
         """End the input; the driver then runs its own checks. Raises DriverFailed."""

@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from heapsmith.codegen.audit import AuditReport, audit_emitted
 from heapsmith.codegen.built import library_of
-from heapsmith.codegen.difference import Difference, by_address, by_counter, counted, counter_row, operation
+from heapsmith.codegen.difference import (
+    BYTES,
+    Difference,
+    by_address,
+    by_counter,
+    byte_row,
+    counted,
+    counter_row,
+    operation,
+)
 from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.generate import generate
 from heapsmith.model.design.design import Design
@@ -107,11 +116,12 @@ def verify(
 
 
 class _Side:
-    """One library during a trace, until its first difference."""
+    """One library during a trace, until its first difference. with_bytes: its BYTES are compared too."""
 
-    def __init__(self, library: Library, driver: Driver) -> None:
+    def __init__(self, library: Library, driver: Driver, *, with_bytes: bool) -> None:
         self.library = library
         self.driver = driver
+        self.compared = np.concatenate((library.compared, np.full(len(BYTES), with_bytes)))
         self.events = 0
         self.addresses = 0
         self.difference: Difference | None = None
@@ -134,7 +144,7 @@ class _Side:
             self.driver.send(chunk)
 
     def compare(self, plan: Plan, chunk: Chunk, addresses: NDArray[np.int64], counters: NDArray[np.int64]) -> None:
-        """Compare the driver's answer to a chunk with the model's."""
+        """Compare the driver's answer to a chunk with the model's; `counters` ends with its BYTES."""
         if self.difference is not None:
             return
         with self._noted(chunk):
@@ -143,7 +153,8 @@ class _Side:
             return
         self.difference = by_address(plan, self.events, chunk, addresses, got)
         if self.difference is None:
-            self.difference = by_counter(plan, self.events, chunk, counters, counts, self.library.compared)
+            counts = np.concatenate((counts, self.driver.bytes))
+            self.difference = by_counter(plan, self.events, chunk, counters, counts, self.compared)
             self.at_counter = self.difference is not None
         if self.difference is not None and self.driver.refused_bytes:
             refused = f"the system refused it {self.driver.refused_bytes:,} bytes of memory"
@@ -176,7 +187,12 @@ def replay(plan: Plan, libraries: list[Library], trace: Path, tell: Progress) ->
 
 
 def _side_by_side(
-    plan: Plan, libraries: list[Library], chunks: Iterator[Chunk], tell: Callable[[int], None]
+    plan: Plan,
+    libraries: list[Library],
+    chunks: Iterator[Chunk],
+    tell: Callable[[int], None],
+    *,
+    with_bytes: bool = True,
 ) -> list[_Side]:
     """Run libraries and model through the chunks until all libraries have a difference.
 
@@ -187,7 +203,7 @@ def _side_by_side(
         sides = []
         for library in libraries:
             driver = Driver(library.path, plan.grain, len(library.compared), check_every=library.check_every)
-            sides.append(_Side(library, stack.enter_context(driver)))
+            sides.append(_Side(library, stack.enter_context(driver), with_bytes=with_bytes))
         done = 0
         for chunk in chunks:
             running = [side for side in sides if side.difference is None]
@@ -197,7 +213,8 @@ def _side_by_side(
                 side.send(chunk)
             addresses = np.empty(len(chunk.op), np.int64)
             simulator.feed(chunk, addresses)
-            counters = counter_row(simulator.counters())
+            said = byte_row(simulator) if with_bytes else np.zeros(len(BYTES), np.int64)
+            counters = np.concatenate((counter_row(simulator.counters()), said))
             for side in running:
                 side.compare(plan, chunk, addresses, counters)
             done += len(chunk.op)
@@ -208,9 +225,14 @@ def _side_by_side(
 
 
 def _first_event(plan: Plan, side: _Side, trace: Path) -> Difference | None:
-    """Find the event of a counter's difference: repeat with the last chunk as single events."""
+    """Find the event of a counter's difference: repeat with the last chunk as single events.
+
+    The bytes, a walk of the whole heap for each event, are looked at only if they differ.
+    """
+    with_bytes = side.difference is not None and side.difference.what in BYTES
     with TraceReader(trace) as reader:
-        again = _side_by_side(plan, [side.library], _last_chunk_split(reader, side.events), lambda done: None)
+        chunks = _last_chunk_split(reader, side.events)
+        again = _side_by_side(plan, [side.library], chunks, lambda done: None, with_bytes=with_bytes)
     return again[0].difference
 
 

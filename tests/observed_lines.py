@@ -38,7 +38,7 @@ TABLES = {
 }
 """The library's own tables, by symbol."""
 
-QUESTIONS = {"malloc_usable_size", "heapsmith_locate", "heapsmith_counters", "heapsmith_counter_count"}
+QUESTIONS = {"malloc_usable_size", "mallinfo2", "heapsmith_locate", "heapsmith_counters", "heapsmith_counter_count"}
 """Calls of the driver that are no part of an event."""
 
 

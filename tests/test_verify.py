@@ -103,6 +103,14 @@ def test_a_counter_that_differs_names_the_event_that_moved_it(shop: Workshop, tr
     assert row.difference.event == first - 1
 
 
+def test_bytes_that_differ_name_the_event_that_moved_them(shop: Workshop, trace: Path) -> None:
+    row = run(shop, trace, "huge.c", "table[slot].pages * PAGE_BYTES : 0;", "table[slot].pages * PAGE_BYTES + 1 : 0;")
+    assert row.difference is not None
+    assert row.difference.what == "bytes of live blocks"
+    assert int(row.difference.got) == int(row.difference.expected) + 1
+    assert row.difference.operation.startswith(("malloc", "calloc", "realloc", "aligned"))
+
+
 def test_contents_that_change(shop: Workshop, trace: Path) -> None:
     row = run(shop, trace, "api.c", "memcpy(moved, block,", "memset(moved, 1,")
     assert row.difference is not None

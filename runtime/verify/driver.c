@@ -3,7 +3,7 @@
  * usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY TIMEOUT_S
  *
  * Standard input: batches, each a head record and the events. Standard output, little-endian 64-bit words: for each
- * batch, once all of it was read and performed, an address code per event, the COUNTERS counters and refused_bytes. So
+ * batch, once all of it was read and performed, an address code per event, the COUNTERS counters, four sums of bytes and refused_bytes. So
  * neither side can wait for the other while that one waits for it. Between batches a reset record (checked build) ends all
  * threads and makes the heap as new, with so much of each span as the record says. At the end of the input what no trace
  * shows is tried. Status 0: all well; 1: standard error says "event N: what is wrong"; 2: a fault of usage; 3: the system
@@ -254,6 +254,9 @@ static void answer(uint64_t *counters, size_t count)
         fail("heapsmith_counters writes more counters than there are");
     fwrite(batch.address, sizeof *batch.address, batch.count, stdout);
     fwrite(counters, sizeof *counters, count, stdout);
+    struct figures said = library.mallinfo2();
+    uint64_t bytes[] = { said.uordblks + said.hblkhd, said.fsmblks, said.arena + said.hblkhd, said.keepcost };
+    fwrite(bytes, sizeof bytes, 1, stdout);
     fwrite(&refused_bytes, sizeof refused_bytes, 1, stdout);
     if (fflush(stdout) != 0)
         usage("nobody reads the answer");
@@ -266,8 +269,8 @@ static void load(const char *path)
         usage(dlerror());
     static const char *const name[] = {
         "malloc", "calloc", "realloc", "reallocarray", "aligned_alloc", "memalign", "posix_memalign", "valloc", "pvalloc", "free",
-        "cfree", "free_sized", "free_aligned_sized", "malloc_usable_size", "heapsmith_counter_count", "heapsmith_counters",
-        "heapsmith_locate", "heapsmith_check", "heapsmith_reset",
+        "cfree", "free_sized", "free_aligned_sized", "malloc_usable_size", "mallinfo2", "heapsmith_counter_count",
+        "heapsmith_counters", "heapsmith_locate", "heapsmith_check", "heapsmith_reset",
     };
     _Static_assert(sizeof name / sizeof name[0] * sizeof(void *) == sizeof library, "a name per function of struct library");
     for (size_t index = 0; index < sizeof name / sizeof name[0]; index++) {

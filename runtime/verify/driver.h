@@ -21,6 +21,11 @@ _Static_assert(sizeof(struct event) == 24, "the record that codegen/driver.py wr
 
 enum { MALLOC, CALLOC, REALLOC, ALIGNED, FREE, FREE_SIZED, THREAD_START, THREAD_EXIT, RESET = 254, BATCH = 255 };
 
+/* struct mallinfo2 of glibc. */
+struct figures {
+    size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
+};
+
 /* Functions of the library under test. */
 struct library {
     void *(*malloc)(size_t bytes);
@@ -37,6 +42,7 @@ struct library {
     void (*free_sized)(void *block, size_t bytes);
     void (*free_aligned_sized)(void *block, size_t alignment, size_t bytes);
     size_t (*malloc_usable_size)(void *block);
+    struct figures (*mallinfo2)(void);
     size_t (*counter_count)(void);
     void (*counters)(uint64_t *counters);
     int64_t (*locate)(const void *block);
