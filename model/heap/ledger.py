@@ -89,15 +89,16 @@ def _live(state: State) -> dict[str, int]:
     """Return what live blocks take; `small_blocks` are the strides of the small ones."""
     blocks = state.blocks[state.blocks["handle"] >= 0]
     small = blocks[blocks["handle"] < RUN_CODE]
-    rows = state.classes[small["handle"] & layout.CLASS_MASK]
-    runs = blocks[(blocks["handle"] >= RUN_CODE) & (blocks["handle"] < HUGE_CODE)]
-    run_bytes = state.pages[runs["handle"] - RUN_CODE]["run"] * PAGE
+    blocks = blocks[blocks["handle"] >= RUN_CODE]
+    count = np.bincount(small["handle"] & layout.CLASS_MASK, minlength=len(state.classes))
+    runs = blocks[blocks["handle"] < HUGE_CODE]
+    run_bytes = state.pages["run"][runs["handle"] - RUN_CODE] * PAGE
     huge = blocks[blocks["handle"] >= HUGE_CODE]
     tails = np.where((huge["asked"] == 0) & (state.live_map == 1), 0, state.tail_bytes)
     least = np.where((huge["asked"] == 0) & (state.live_map == 1), 0, 1)
     huge_bytes = np.maximum(least, -(-(huge["asked"] + tails) // PAGE)) * PAGE
     asked = [int(part["asked"].sum()) for part in (small, runs, huge)]
-    usable, strides = int(rows["usable"].sum()), int(rows["stride"].sum())
+    usable, strides = int(count @ state.classes["usable"]), int(count @ state.classes["stride"])
     run_tails, huge_tails = len(runs) * state.tail_bytes, int(tails.sum())
     return {
         "asked": sum(asked),
@@ -139,9 +140,9 @@ def _slabs(state: State, plan: Plan) -> dict[str, int]:
     is_pooled = np.zeros(len(slabs), np.bool_)
     is_pooled[_pooled(state.stores, slabs)] = True
     used = slabs[~is_pooled & (slabs["committed"] > 0)]
-    rows = state.classes[used["class"]]
-    committed, stride, first = used["committed"], rows["stride"], rows["first"]
-    end = first + rows["blocks"] * stride
+    committed = used["committed"]
+    stride, first, blocks = (state.classes[name][used["class"]] for name in ("stride", "first", "blocks"))
+    end = first + blocks * stride
     fresh = np.minimum(committed, end) - first - used["carved"] * stride
     return {
         "freed_blocks": int(used["freed"] @ stride),
