@@ -30,7 +30,7 @@ def base_with(**fields: object) -> Design:
 class Gains:
     """A judge: the ratios of a design that has the base's value of a field are worse by the field's factor."""
 
-    batch = 8
+    batch, operations = 8, 1_000_000
 
     def __init__(self, most: float = np.inf, **gains: float) -> None:
         self._most, self._gains = most, gains
@@ -57,6 +57,17 @@ def test_choices_of_no_clear_worth_go_back_together_and_at_once() -> None:
     assert [one.fields for one in worth] == [["slab_choice"], ["run_cache_bytes"]]
     assert judge.score(kept) == pytest.approx(1.002**2)
     assert [one.without["time"] for one in worth] == [pytest.approx(1.004), pytest.approx(1.02)]
+
+
+@pytest.mark.parametrize(("operations", "goes"), [(135, True), (10_000, False)])
+def test_few_operations_are_evidence_of_large_gains_only(operations: int, goes: bool) -> None:
+    """To keep its pages gains a design 7 %: the trace of 135 operations keeps the base's release policy."""
+    judge = Gains(release=1.07)
+    judge.operations = operations
+    found = Known(base_with(release=release_keep.Params()), [], np.ones(4))
+    last = list(simplest(found, DEFAULT, judge, until=None))[-1]
+    assert (last[0].design.release == DEFAULT.release) == goes
+    assert (last[1] == []) == goes
 
 
 def test_a_choice_goes_back_with_those_that_cannot_stay_without_it() -> None:

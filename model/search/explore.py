@@ -80,7 +80,7 @@ class Explorer:
 
     known: those that were priced, by hash; the base is the first. p999_ns: of those that were timed,
     on each trace. limits: the largest ratios that the choice may have. reference: the ratios from
-    which volumes are measured. batch: designs that are priced together.
+    which volumes are measured. batch: designs that are priced together. operations: of all traces.
     """
 
     def __init__(
@@ -107,6 +107,7 @@ class Explorer:
         self._parent: dict[str, str] = {}  # of designs one choice away from another
         self.base, self.sources = evaluator.base, evaluator.bench.sources
         events = sum(source.events for source in self.sources)
+        self.operations = sum(source.operations for source in self.sources)
         self._looks = max(FEWEST_LOOKS, min(LOOKS, LOOKED_EVENTS // events)) * batch // BATCH
         self._base_glance = evaluator.glanced([self.base], "the base")[0]
         self._base_outcomes = evaluator.priced([self.base], "the base")[0]
