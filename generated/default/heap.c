@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 757cc838b17a.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 391b4d7c20e6.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */
@@ -14,6 +14,7 @@
 #include "counters.c"
 #include "span.c"
 #include "rows.c"
+#include "populate/growing.c"
 #include "hardening/off.c"
 #include "classifier/slab_map.c"
 #include "choice/hot_index.c"

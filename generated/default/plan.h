@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 757cc838b17a.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 391b4d7c20e6.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
@@ -77,6 +77,15 @@ enum { TRANSFER_SLOTS = 14680, TRANSFER_IDLE = 16 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
 enum { SLOT_COUNT = 3716 };
+
+/* Numbers of the policies. */
+enum {
+    POPULATE_MOST = 16,
+    POPULATE_SHARE = 32,
+};
+/* The runtime asks by #ifdef which of them a design has. */
+#define POPULATE_MOST POPULATE_MOST
+#define POPULATE_SHARE POPULATE_SHARE
 
 enum {
     CLASS_16 = 0,

@@ -46,7 +46,7 @@ They are scalars: an array of their own would cost every event a tenth of its ti
 RARE = _words("""
     rare_rows
     quarantine header_bytes live_map owned guard_slabs prewarm_end drain_interval populate_pages
-    populate_share growth_first free_probes free_paged bias tail_bytes remote_code lookup_code
+    growth_first free_probes free_paged bias tail_bytes remote_code lookup_code
     release_delay freed_code
     counts_everything learn_window huge_kept_bytes
     head_slabs record_extra record_class_bytes pool_swaps pool_claims background_every own_superslabs
