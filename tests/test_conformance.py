@@ -112,7 +112,10 @@ class Conformance(RuleBasedStateMachine):
 
     @initialize(palette=st.lists(st.integers(0, 1 << 16), min_size=1, max_size=3))
     def choose_classes(self, palette: list[int]) -> None:
-        """Most requests of one life are of a few classes, so that those see everything; one has two levels."""
+        """Most requests of one life are of a few classes, so that those see everything; one has two levels.
+
+        What a free of a class without a front counts, each life counts.
+        """
         usual = [self.plan.classes[index % self.plan.class_count] for index in palette]
         deep = [row for row in self.plan.classes if row.front.kind == "two_level"]
         self.usual = [row.usable for row in (*usual, deep[palette[0] % len(deep)])]
@@ -123,6 +126,9 @@ class Conformance(RuleBasedStateMachine):
             self.death(Op.FREE, 2, block)  # down to level 1
         for _ in range(12):
             self.birth(Op.MALLOC, 2, self.usual[-1])
+        bare = next(row for row in self.plan.classes if row.front.kind == "none")
+        for block in [self.birth(Op.MALLOC, 2, bare.usable) for _ in range(12)]:
+            self.death(Op.FREE, 2, block)  # to the store, beyond any quarantine
         if self.plan.design.huge_cache:
             for block in [self.birth(Op.MALLOC, 2, self.plan.huge_bytes + 1) for _ in range(5)]:
                 self.death(Op.FREE, 2, block)  # more than wait at once

@@ -22,7 +22,7 @@ static uint8_t mark_of(const void *block)
     return huge_mark(block);
 }
 
-static void mark(const void *block, uint8_t as)
+static void set_mark(const void *block, uint8_t as)
 {
     uintptr_t offset = (uintptr_t)block - hs_span;
     if (offset >= hs_span_bytes)
@@ -33,7 +33,7 @@ static void mark(const void *block, uint8_t as)
 
 void deletes_made(const void *block)
 {
-    mark(block, OF_NEW);
+    set_mark(block, OF_NEW);
 }
 
 void deletes_plain(const void *block)
@@ -98,7 +98,7 @@ void *new_array(size_t bytes)
     static void *known;
     void *block = ((void *(*)(size_t))operator_now(&known, "_Znwm"))(bytes);
     if (mark_of(block) == OF_NEW)
-        mark(block, OF_ARRAY_NEW);
+        set_mark(block, OF_ARRAY_NEW);
     return block;
 }
 
@@ -108,7 +108,7 @@ void delete_array(void *block)
     if (made_as == OF_NEW)
         hs_misuse("delete[] of what new made", block);
     if (made_as == OF_ARRAY_NEW)
-        mark(block, OF_NEW);
+        set_mark(block, OF_NEW);
     delete_now(block);
 }
 
