@@ -26,7 +26,7 @@ FLAGS = {
 }
 """By the source's suffix: an allocation that the compiler can see through stays a call."""
 
-SOON = of_each_row(3)
+SOON = of_each_row(2)
 """The covering designs of the default suite."""
 
 TIMEOUT = 30

@@ -82,6 +82,7 @@ def test_the_search_ends_where_random_designs_promise_nothing(bench: Bench, monk
     assert len(explorer._glances) > 4 * STILL_ROUNDS
 
 
+@pytest.mark.big
 def test_the_search_is_better_than_as_many_random_designs(bench: Bench) -> None:
     explorer = explorer_of(bench)
     explorer.search(Budget(None, 17))

@@ -44,6 +44,7 @@ def test_any_name_can_be_printed(
     assert wrong.stderr.startswith(b"heapsmith: " + os.fsencode(tmp_path) + b"/\\udcff ")
 
 
+@pytest.mark.big
 def test_a_design_names_any_trace(trace: Path, tmp_path: Path) -> None:
     odd, tuned = os.fsencode(tmp_path) + b"/\xe9.hst", tmp_path / "tuned.toml"
     os.link(trace, odd)

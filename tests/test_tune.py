@@ -67,7 +67,7 @@ BASES = {
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four threads, three of which come and go, that hold about 4,000 blocks of up to 3,000 bytes."""
     path = tmp_path_factory.mktemp("tune") / "random.hst"
-    return random_trace(path, 30_000, 4, threads=4, max_size=3000, cross_thread=0.2, live=4000)
+    return random_trace(path, 20_000, 4, threads=4, max_size=3000, cross_thread=0.2, live=4000)
 
 
 @pytest.fixture(scope="module")
@@ -143,10 +143,9 @@ def test_each_choice_is_worth_what_the_design_without_it_loses(trace: Path, tune
 
 
 def test_the_number_of_simulations_decides_the_result(trace: Path, tuned: Tuned) -> None:
-    for jobs in (1, 2):
-        other = tune(trace, base=DEFAULT, name="made", asked=FEW._replace(jobs=jobs))
-        assert (other.design, other.front, other.worth) == (tuned.design, tuned.front, tuned.worth)
-        assert other.spent.simulations == tuned.spent.simulations
+    other = tune(trace, base=DEFAULT, name="made", asked=FEW._replace(jobs=2))
+    assert (other.design, other.front, other.worth) == (tuned.design, tuned.front, tuned.worth)
+    assert other.spent.simulations == tuned.spent.simulations
 
 
 def test_a_resumed_search_repeats_nothing_and_goes_on(trace: Path, tuned: Tuned) -> None:
