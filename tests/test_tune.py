@@ -67,7 +67,7 @@ BASES = {
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four threads, three of which come and go, that hold about 4,000 blocks of up to 3,000 bytes."""
     path = tmp_path_factory.mktemp("tune") / "random.hst"
-    return random_trace(path, 20_000, 4, threads=4, max_size=3000, cross_thread=0.2, live=4000)
+    return random_trace(path, 30_000, 4, threads=4, max_size=3000, cross_thread=0.2, live=4000)
 
 
 @pytest.fixture(scope="module")
