@@ -3,15 +3,20 @@
 import shutil
 
 import pytest
+from covering import soon
 
 from heapsmith.bench.gates.dispatch import cost
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
 
+ROWS = [("default", "stack", 2), ("sll", "table", 4)]
+"""Designs, their dispatch, and its jumps by class."""
+
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
-@pytest.mark.parametrize(("design", "dispatch", "jumps"), [("default", "stack", 2), ("sll", "table", 4)])
-def test_jumps_by_class_are_mispredicted_where_sizes_alternate(design: str, dispatch: str, jumps: int) -> None:
+@pytest.mark.parametrize("row", soon(ROWS, ROWS[:1]), ids=lambda row: row[0])
+def test_jumps_by_class_are_mispredicted_where_sizes_alternate(row: tuple[str, str, int]) -> None:
+    design, dispatch, jumps = row
     assert make_plan(load(design)).dispatch == dispatch
     alike, mixed = (cost(form, design, operations=1000) for form in ("pair-32", "mixed"))
     assert (alike.jumps, mixed.jumps) == (pytest.approx(jumps, abs=0.1), pytest.approx(jumps, abs=0.1))

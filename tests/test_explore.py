@@ -70,6 +70,7 @@ def test_a_small_space_is_solved(bench: Bench, monkeypatch: pytest.MonkeyPatch) 
     assert found >= 0.98 * hypervolume(everything, explorer.reference)
 
 
+@pytest.mark.big
 def test_the_search_ends_where_random_designs_promise_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random designs never run out; without a gain they are looked at in STILL_ROUNDS rounds."""
     explorer = explorer_of(bench)
