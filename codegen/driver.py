@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from heapsmith.codegen.difference import BYTES
 from heapsmith.codegen.generate import RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
-from heapsmith.model.constants import BENCHFAST
+from heapsmith.model.constants import BENCHFAST, NS_PER_MS
 from heapsmith.model.errors import Missing
 from heapsmith.model.trace.reader import Chunk
 
-FIELDS = {"op": "u1", "align_log2": "u1", "thread": "<u4", "block": "<u4", "bytes": "<i8"}
+FIELDS = {"op": "u1", "align_log2": "u1", "thread": "<u4", "block": "<u4", "bytes": "<i8", "time_ms": "<i8"}
 RECORD = np.dtype(list(FIELDS.items()), align=True)
 """One event on the driver's standard input: struct event of runtime/verify/driver.h."""
 
@@ -113,6 +113,7 @@ class Driver:
         events = records[1:]
         events["op"], events["thread"], events["block"] = chunk.op, chunk.thread, chunk.block
         events["bytes"], events["align_log2"] = chunk.size, chunk.align_log2
+        events["time_ms"] = chunk.time_ns // NS_PER_MS
         self._write(records)
 
     def reset(self, span_bytes: int = 1 << 62) -> None:

@@ -228,6 +228,14 @@ static bool give_pages_back(struct slab *slab, bool lazily)
     return true;
 }
 
+/* Under the pool lock. */
+static void release_slabs(void)
+{
+    uint32_t gone = 0;
+    for (struct slab *due = release_due(gone); due != NULL && give_pages_back(due, RELEASE_LAZILY); due = release_due(gone))
+        gone++;
+}
+
 void slabs_retire(struct heap *heap, struct slab *slab)
 {
     check(slab->freed == slab->carved, "a retired slab has all its blocks");
@@ -242,11 +250,18 @@ void slabs_retire(struct heap *heap, struct slab *slab)
     release_retired(slab);
     pool_push(heap, slab);
     unmapping_retired(heap, slab);
-    struct slab *due = release_due();
-    while (due != NULL && give_pages_back(due, RELEASE_LAZILY))
-        due = release_due();
+    release_slabs();
     pool_leave();
 }
+
+#ifdef RELEASE_DELAY_IN_MILLISECONDS
+void slabs_age(void)
+{
+    hs_lock_pool();
+    release_slabs();
+    hs_unlock_pool();
+}
+#endif
 
 /* An empty slab's pages go back now, whatever the policy says; those that went lazily before as well. */
 static size_t trim(struct slab *slab)

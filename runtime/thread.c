@@ -4,8 +4,10 @@
 #include "hardening/hardening.h"
 #include "locks.h"
 #include "os.h"
+#include "release/release.h"
 #include "remote/remote.h"
 #include "rows.h"
+#include "run_ages.h"
 #include "run_cache.h"
 #include "run_pages.h"
 #include "slabs.h"
@@ -37,6 +39,18 @@ void hs_flushed(struct heap *heap)
         return;
     heap->flushes = 0;
     remote_drain(heap);
+}
+#endif
+
+#ifdef RELEASE_DELAY_IN_MILLISECONDS
+void hs_look(void)
+{
+    if (!release_clock_moved())
+        return;
+    slabs_age();
+    hs_lock_large();
+    ages_release();
+    hs_unlock_large();
 }
 #endif
 

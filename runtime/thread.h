@@ -13,10 +13,20 @@ void hs_forget_heaps(void);         /* checked build: as if no thread had ever a
  * gets none: a thread that dies, or that lacks memory. */
 void hs_free_without_heap(unsigned class, void *block);
 
+/* A slow operation looks at the ages of what is empty, where time passes. Without a lock. */
+#ifdef RELEASE_DELAY_IN_MILLISECONDS
+void hs_look(void);
+#else
+static inline void hs_look(void)
+{
+}
+#endif
+
 /* Before a refill: frees by other threads come into the heap's fronts. May an empty front have blocks since it was looked at?
  * One of a heap that was just created may. */
 static inline bool hs_filled_meanwhile(struct heap *heap)
 {
+    hs_look();
     bool came = remote_drain(heap);
 #ifdef PREWARMS
     came = true;

@@ -78,6 +78,7 @@ DELAYS: tuple[dict[str, Any], ...] = (
     {"delay": 3, "most": 1},
     {"delay": 1, "most": 4, "advice": "free"},
     {"delay": 30_000, "unit": "bytes", "most": 2},
+    {"delay": 2, "unit": "milliseconds", "most": 1},
 )
 EVEN_STEPS = [32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048]
 """Block sizes with two steps per doubling, for a lookup that computes the class."""
@@ -223,7 +224,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         chosen["sizes"] = EVEN_STEPS
     numbers |= {"steps": 2, "granularity": chosen.get("grain", 16)}
     numbers["drain_interval"] = (1, 2, 5)[index // 2 % 3]
-    numbers |= DELAYS[turn % 3]
+    numbers |= DELAYS[(index + 1) % len(DELAYS)]
     numbers |= {"kept_bytes": (1 << 22, chosen["huge_bytes"] + 60_000)[index % 2], "slack_percent": (0, 50)[index % 2]}
     if chosen["block_index"] == "shift":
         chosen["sizes"] = [size for size in POWERS if size + 32 < chosen["slab_bytes"]]

@@ -79,6 +79,10 @@ class Loaded:
         if hasattr(handle, "heapsmith_background"):
             self.background = self._function(handle, "heapsmith_background", None, word)
             self.background(0)
+        self.clock: Callable[..., int | None] = lambda milliseconds: None
+        if hasattr(handle, "heapsmith_clock"):
+            self.clock = self._function(handle, "heapsmith_clock", None, ctypes.c_uint64)
+            self.clock(0)
         self._row = np.zeros(self._function(handle, "heapsmith_counter_count", word)(), np.int64)
 
     @staticmethod

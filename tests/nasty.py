@@ -8,6 +8,8 @@ from heapsmith.model.trace.reader import Chunk, Op
 LENT = 22
 """Blocks that the fronts of larger classes hold for a class, at most, in the designs here."""
 THREADS = 4
+EVENT_NS = 10_000
+"""From an event to the next: milliseconds pass between waves."""
 
 
 class _Writer:
@@ -23,6 +25,9 @@ class _Writer:
 
     def add(self, op: Op, thread: int, block: int = 0, size: int = 0, align_log2: int = 0) -> None:
         self.events.append((op, thread, block, size, align_log2))
+
+    def times(self) -> range:
+        return range(0, len(self.events) * EVENT_NS, EVENT_NS)
 
     def birth(self, thread: int, size: int, align_log2: int = 0) -> int:
         """A block by one of the three ways to get one."""
@@ -70,7 +75,7 @@ def nasty_trace(plan: Plan, seed: int = 1, waves: int = 60, crowd: int = 280) ->
     for block in writer.random.sample(writer.live, len(writer.live) * 3 // 4):
         writer.death(writer.random.randrange(THREADS), block)
     columns = list(zip(*writer.events, strict=True))
-    return Chunk.of(*columns, range(len(writer.events)))
+    return Chunk.of(*columns, writer.times())
 
 
 def exhausting_trace(plan: Plan, seed: int = 1) -> Chunk:
@@ -93,7 +98,7 @@ def exhausting_trace(plan: Plan, seed: int = 1) -> Chunk:
         _small_wave(writer, 0, 1)
         _at_the_end(writer, 1)
     columns = list(zip(*writer.events, strict=True))
-    return Chunk.of(*columns, range(len(writer.events)))
+    return Chunk.of(*columns, writer.times())
 
 
 def _small_wave(writer: _Writer, thread: int, other: int) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from heapsmith.model.constants import NS_PER_MS
 from heapsmith.model.design.choices import Front
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
@@ -19,7 +20,10 @@ plain_and_compiled = pytest.mark.parametrize("compiled", [False, True], ids=["pl
 
 
 class Program:
-    """A program on one simulator: blocks go by the names that the case gives them, allocations return addresses."""
+    """A program on one simulator: blocks go by the names that the case gives them, allocations return addresses.
+
+    ms: the time of the next events, which the case may set.
+    """
 
     def __init__(self, compiled: bool, sizes: list[int], front: Front = NONE, **fields: Any) -> None:
         design = Design("case", sizes, front=front, **{**SMALL, **fields})
@@ -27,29 +31,30 @@ class Program:
         self.simulator = Simulator(make_plan(design), compiled=compiled)
         self.live: dict[str, int] = {}
         self.spare = list(range(999, -1, -1))
+        self.ms = 0
 
     def malloc(self, names: str, size: int, thread: int = 0, op: Op = Op.MALLOC, align_log2: int = 0) -> Any:
         """Allocate one block per name (letters, or words apart); the address, or the list of them."""
         found = []
         for name in names.split() if " " in names else [names]:
             self.live[name] = self.spare.pop()
-            found.append(self.simulator.step(op, thread, self.live[name], size, align_log2))
+            found.append(self.simulator.step(op, thread, self.live[name], size, align_log2, self.ms * NS_PER_MS))
         return found if " " in names else found[0]
 
     def aligned(self, name: str, align_log2: int, size: int) -> Any:
         return self.malloc(name, size, op=Op.ALIGNED, align_log2=align_log2)
 
     def realloc(self, name: str, size: int, thread: int = 0) -> int:
-        return self.simulator.step(Op.REALLOC, thread, self.live[name], size)
+        return self.simulator.step(Op.REALLOC, thread, self.live[name], size, time_ns=self.ms * NS_PER_MS)
 
     def free(self, names: str, thread: int = 0) -> None:
         for name in names.split():
             block = self.live.pop(name)
-            assert self.simulator.step(Op.FREE, thread, block) == -1
+            assert self.simulator.step(Op.FREE, thread, block, time_ns=self.ms * NS_PER_MS) == -1
             self.spare.append(block)
 
     def exit(self, thread: int) -> None:
-        assert self.simulator.step(Op.THREAD_EXIT, thread, 0) == -1
+        assert self.simulator.step(Op.THREAD_EXIT, thread, 0, time_ns=self.ms * NS_PER_MS) == -1
 
     def counts(self, cls: int, *names: str) -> tuple[int, ...]:
         self.simulator.check()

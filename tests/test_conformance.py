@@ -10,6 +10,7 @@ from loaded import Loaded, RealThread, fast_library
 from numpy.typing import NDArray
 
 from heapsmith.codegen.difference import BYTES, byte_row, counter_names, counter_row, place
+from heapsmith.model.constants import NS_PER_MS
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import Simulator
@@ -52,6 +53,7 @@ class Conformance(RuleBasedStateMachine):
         self.address: dict[int, int] = {}
         self.dead: list[int] = []
         self.unused = 0
+        self.ms = 0
 
     def teardown(self) -> None:
         self.seen += self.library.counters()
@@ -64,11 +66,12 @@ class Conformance(RuleBasedStateMachine):
         if thread not in self.threads:
             self.threads[thread] = RealThread()
         library = self.library
+        library.clock(self.ms)
         before = self.address.get(block, 0)
         after = self.threads[thread].do(lambda: library.perform(op, before, size, align_log2))
         if op == Op.THREAD_EXIT:
             self.threads.pop(thread).join()
-        expected = self.simulator.step(op, thread, block, size, align_log2)
+        expected = self.simulator.step(op, thread, block, size, align_log2, self.ms * NS_PER_MS)
         library.background(self.simulator.state.events)
         got = library.locate(after) if after else -1
         assert got == expected, f"{place(self.plan, expected, size)} expected, got {place(self.plan, got, size)}"
@@ -210,6 +213,11 @@ class Conformance(RuleBasedStateMachine):
         for _ in range(count):
             self.birth(Op.MALLOC, thread, size)
         self.library.check()
+
+    @precondition(lambda self: "release_delay_in_milliseconds" in self.plan.numbers)
+    @rule(ms=st.integers(1, 3))
+    def time_passes(self, ms: int) -> None:
+        self.ms += ms
 
     @precondition(lambda self: self.threads)
     @rule(which=WHICH, really=st.integers(0, 3))

@@ -1,10 +1,16 @@
 """What is kept for a while before it goes back to the OS, against docs/machine.md sections 6 and 8, by hand."""
 
-from program import HUGE, RUN, Program, plain_and_compiled
+from typing import Any
 
+import pytest
+from program import HUGE, NONE, RUN, Program, plain_and_compiled
+
+from heapsmith.model.design.choices import Front
+from heapsmith.model.errors import BadInput
+from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.huge_cache import delayed as huge_cache_delayed
 from heapsmith.model.policy.release import delay as release_delay
-from heapsmith.model.trace.reader import Op
+from heapsmith.model.trace.reader import Chunk, Op
 
 pytestmark = plain_and_compiled
 PAGE = 4096
@@ -129,3 +135,84 @@ def test_a_realloc_lets_a_mapping_wait(compiled: bool) -> None:
     assert program.realloc("a", 2 * PAGE) == RUN  # moves
     assert program.malloc("c", 30 * PAGE) == HUGE
     assert program.totals("huge_remap", "huge_reuse", "committed") == (1, 1, (20 + 30 + 2) * PAGE)
+
+
+def in_milliseconds(compiled: bool, sizes: list[int], front: Front = NONE, **numbers: Any) -> Program:
+    release = release_delay.Params(unit="milliseconds", **numbers)
+    return Program(compiled, sizes, front, release=release, run_cache_bytes=0)
+
+
+def test_slabs_go_back_after_milliseconds(compiled: bool) -> None:
+    program = in_milliseconds(compiled, [4096], delay=10, most=8)
+    program.malloc("a b c d", PAGE)
+    program.ms = 5
+    program.free("a b")  # stamp 5
+    program.ms = 14
+    program.free("c")  # they are 9 old
+    assert program.totals("releases", "committed") == (0, 4 * PAGE)
+    program.ms = 15
+    program.free("d")
+    assert program.totals("releases", "released_bytes", "committed") == (2, 2 * PAGE, 2 * PAGE)
+
+
+def test_an_allocation_looks_once_a_millisecond(compiled: bool) -> None:
+    program = in_milliseconds(compiled, [4096], delay=10, most=2)
+    program.malloc("a b c d e f g", PAGE)
+    program.malloc("run", 2 * PAGE)
+    program.malloc("last", PAGE)
+    program.free("a b c d run")  # stamp 0
+    program.ms = 9
+    program.malloc("h", PAGE)  # d's, retired last
+    assert program.totals("releases", "committed") == (0, 10 * PAGE)
+    program.ms = 10
+    program.malloc("i", PAGE)  # a's and b's are due, then the run; c's serves
+    assert program.totals("releases", "released_bytes", "committed") == (3, 4 * PAGE, 6 * PAGE)
+    program.malloc("j", PAGE)  # b's, without a look
+    assert program.totals("releases", "committed") == (3, 7 * PAGE)
+
+
+def test_a_hit_does_not_look(compiled: bool) -> None:
+    stack = front_array_stack.Params(capacity=4, refill=2, flush=1)
+    program = in_milliseconds(compiled, [2048], stack, delay=1, most=8)
+    program.malloc("run", 2 * PAGE)
+    program.malloc("next", PAGE)
+    program.free("run")
+    program.ms = 10
+    program.malloc("a", 2048)  # a refill of two blocks
+    assert program.totals("releases") == (1,)
+    program.malloc("other", 2 * PAGE)
+    program.free("other")
+    program.ms = 20
+    program.malloc("b", 2048)  # a hit
+    assert program.totals("releases") == (1,)
+    program.malloc("c", 2048)
+    assert program.totals("releases") == (2,)
+
+
+def test_what_is_left_of_a_run_has_a_new_stamp_in_milliseconds(compiled: bool) -> None:
+    program = in_milliseconds(compiled, [16], delay=10, most=8)
+    program.malloc("a", 3 * PAGE)
+    program.malloc("b c", PAGE)
+    program.free("a")  # stamp 0
+    program.ms = 8
+    program.malloc("d", PAGE)  # the rest of a's has stamp 8
+    program.ms = 17
+    program.free("c")
+    assert program.totals("releases", "committed") == (0, 5 * PAGE)
+    program.ms = 18
+    program.malloc("e", 16)  # the rest of a's; c's is 1 old
+    assert program.totals("releases", "released_bytes") == (1, 2 * PAGE)
+
+
+def test_a_clock_counts_its_reads(compiled: bool) -> None:
+    program = in_milliseconds(compiled, [4096], delay=10, most=8)
+    program.malloc("a", PAGE)  # it looks
+    program.free("a")  # joins the queue, and is too young
+    assert program.simulator.statistics().work["clock_reads"] == 3
+
+
+def test_a_trace_without_times_is_refused(compiled: bool) -> None:
+    program = in_milliseconds(compiled, [4096], delay=10, most=8)
+    timeless = Chunk.of([0, 0], [0, 0], [0, 1], [8, 8], [0, 0], [0, 0])
+    with pytest.raises(BadInput, match=r"release\.unit: milliseconds .* no time stamps"):
+        program.simulator.feed(timeless)

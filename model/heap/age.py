@@ -1,4 +1,4 @@
-"""Age queues: FIFO lists through the records' own `older` and `newer`.
+"""The clock of a delay, and age queues: FIFO lists through the records' own `older` and `newer`.
 
 The ends of queue `queue`, -1 if it is empty, are ends[queue]["oldest"] and ends[queue]["newest"].
 """
@@ -9,9 +9,15 @@ from heapsmith.model.memory.state import State
 
 @kernel
 def tick(state: State, size: int) -> None:
-    """Count on the clock of a release policy with a delay: an event that frees `size` bytes."""
-    if state.release_delay > 0:
+    """Count on the clock of a delay, unless it is the time: an event that frees `size` bytes."""
+    if state.release_delay > 0 and state.release_delay_in_milliseconds == 0:
         state.clock += size if state.release_delay_in_bytes == 1 else 1
+
+
+@kernel
+def clock_is_read(state: State) -> None:
+    """Count a look at the clock, where this costs time."""
+    state.clock_reads += state.release_delay_in_milliseconds
 
 
 @kernel

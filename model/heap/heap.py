@@ -6,6 +6,7 @@ from heapsmith.model.heap.charge import any_class
 from heapsmith.model.heap.learn import FLUSHES, MISSES, learn
 from heapsmith.model.heap.lend import lent
 from heapsmith.model.heap.lines import alloc_lines, free_lines
+from heapsmith.model.heap.looks import look
 from heapsmith.model.heap.run_cache import empty_cache
 from heapsmith.model.heap.slabs import owner_lines
 from heapsmith.model.heap.store import give_batch, take
@@ -111,6 +112,8 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
     """Allocate with an empty level 0: drain, promote, or refill; NO_BLOCK: the span is full."""
     block = NO_BLOCK
     takes(state.listener, REFILL)
+    if state.release_delay_in_milliseconds > 0:
+        look(state)
     if state.owned == 1:
         look_lines(state, heap)
     if state.heaps[heap]["remote"] >= 0 or state.prewarm_end > 0:

@@ -47,7 +47,7 @@ RARE = _words("""
     rare_rows
     quarantine header_bytes live_map owned guard_slabs prewarm_end drain_interval populate_pages
     growth_first free_probes free_paged bias tail_bytes remote_code lookup_code
-    release_delay freed_code
+    release_delay release_delay_in_milliseconds freed_code
     counts_everything learn_window huge_kept_bytes
     head_slabs record_extra record_class_bytes pool_swaps pool_claims background_every own_superslabs
     charging unmap_from
@@ -84,6 +84,7 @@ WORK = (
     "lend_looks",  # fronts of larger classes that an empty front looks at
     "huge_looked_at",  # mappings in the huge cache that a search looks at
     "huge_moved",  # mappings that move down in it since an older mapping left
+    "clock_reads",  # of the system's clock
     "memory_calls",  # system calls that commit, advise on huge pages, or release the live map
 )
 """The library's work that costs instructions and that no counter tells, for the cost model. Work on
@@ -127,7 +128,8 @@ SCALARS = record_type(
     "abandoned",  # head of the LIFO list of abandoned heaps
     "oldest",  # ends of the age queues, in the rows SLAB_AGE and RUN_AGE alone
     "newest",
-    "clock",  # what was freed, as the delay of a release policy counts it
+    "clock",  # what was freed, as the delay of a release policy counts it, or the time
+    "looked",  # the clock at the last look at both age queues
     "kept_clock",  # huge blocks that were freed into the huge cache
     "kept_mappings",  # mappings and pages in it
     "kept_pages",

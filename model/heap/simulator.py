@@ -140,6 +140,8 @@ class Simulator:
         `kernel_ns` grows by the processor time of the kernels. It includes the compilation of new
         kernels but not the growth of arrays. Raises BadInput at an invalid event.
         """
+        if self.state.release_delay_in_milliseconds and not self.state.events and _is_timeless(chunk):
+            raise BadInput("release.unit: milliseconds need the time of each event; this trace has no time stamps")
         self.state.follow(chunk)
         self.state.addresses = NO_ADDRESSES if addresses is None else addresses
         if self.state.charging:
@@ -156,10 +158,10 @@ class Simulator:
                 self._refuse(chunk, start)
             self._make_room()
 
-    def step(self, op: int, thread: int, block: int, size: int = 0, align_log2: int = 0) -> int:
+    def step(self, op: int, thread: int, block: int, size: int = 0, align_log2: int = 0, time_ns: int = 0) -> int:
         """Do an event; return the address code of its block, or -1."""
         address = np.full(1, -1, np.int64)
-        self.feed(Chunk.of([op], [thread], [block], [size], [align_log2], [0]), address)
+        self.feed(Chunk.of([op], [thread], [block], [size], [align_log2], [time_ns]), address)
         return int(address[0])
 
     def counters(self) -> Counters:
@@ -240,6 +242,11 @@ class Simulator:
         event = self.state.events
         reason = FAULTS[self.state.fault].format(op=chunk.op[index], block=chunk.block[index], size=chunk.size[index])
         raise BadInput(f"event {event}: {reason}")
+
+
+def _is_timeless(chunk: Chunk) -> bool:
+    """Return whether the first events of a trace, more than one, all have the time 0."""
+    return len(chunk.op) > 1 and not chunk.time_ns.any()
 
 
 def _peak(event: int, live: int, block: int, committed: int) -> Peak:

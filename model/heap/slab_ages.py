@@ -1,7 +1,7 @@
 """The age queue of empty slabs, and the pages that leave it for the OS; docs/machine.md section 6."""
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.heap.age import join, leave
+from heapsmith.model.heap.age import clock_is_read, join, leave
 from heapsmith.model.heap.records import SLAB_AGE
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import slab_at
@@ -18,6 +18,7 @@ def slab_goes(state: State, went: int) -> bool:
     if state.release_delay > 0:
         oldest = int(state.scalars[SLAB_AGE]["oldest"])
         if oldest >= 0 and went < state.release_most:
+            clock_is_read(state)
             touch(state.listener, slab_at(state, oldest) + layout.SLAB_PREVIOUS, 0)
             stamp = int(state.slabs[oldest]["stamp"])
     return bool(release_goes(state, state.aged_slab_bytes, state.slab_budget_bytes, stamp, went))
@@ -33,6 +34,7 @@ def join_age_queue(state: State, slab: int) -> None:
         if newest >= 0:
             touch(state.listener, slab_at(state, newest) + layout.SLAB_NEWER, 1)
     if state.release_delay > 0:
+        clock_is_read(state)
         touch(state.listener, slab_at(state, slab) + layout.SLAB_PREVIOUS, 1)
         state.slabs[slab]["stamp"] = state.clock
     join(state.slabs, state.scalars, SLAB_AGE, slab)
@@ -68,3 +70,12 @@ def release_slab(state: State, slab: int) -> None:
     state.released_bytes += state.slabs[slab]["committed"]
     state.committed -= state.slabs[slab]["committed"]
     state.slabs[slab]["committed"] = 0
+
+
+@kernel
+def release_slabs(state: State) -> None:
+    """Release the oldest slabs of the age queue that are due."""
+    went = 0
+    while slab_goes(state, went):
+        release_slab(state, int(state.scalars[SLAB_AGE]["oldest"]))
+        went += 1

@@ -4,8 +4,7 @@ from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.age import tick
 from heapsmith.model.heap.pools import pool_for, pool_pop, pool_push, vacancy_lines
-from heapsmith.model.heap.records import SLAB_AGE
-from heapsmith.model.heap.slab_ages import join_age_queue, leave_age_queue, release_slab, slab_goes
+from heapsmith.model.heap.slab_ages import join_age_queue, leave_age_queue, release_slabs
 from heapsmith.model.heap.unmapping import mapped_again, slab_is_new, slab_joins_pool, slab_leaves_pool, superslab_lines
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at, count_at, record_at, slab_at
@@ -241,10 +240,7 @@ def retire(state: State, heap: int, slab: int, cls: int) -> None:
     pool_push(state, heap, pool, slab)
     if state.unmap_from > 0:
         slab_joins_pool(state, heap, pool, slab)
-    gone = 0
-    while slab_goes(state, gone):
-        release_slab(state, int(state.scalars[SLAB_AGE]["oldest"]))
-        gone += 1
+    release_slabs(state)
 
 
 @kernel

@@ -50,7 +50,6 @@ class _State(Columns):
     begins and ends: CALENDAR entries for each calendar, of which the first `used` are in use.
     """
 
-    times: Ints
     charges: Records
     runners: Records
     done: Records
@@ -304,7 +303,7 @@ def follow(state: _State) -> None:
         before = int(state.charges[event]["before"]) >> PARTS_SHIFT
         pool = int(state.charges[event]["pool"]) >> PARTS_SHIFT
         large = int(state.charges[event]["large"]) >> PARTS_SHIFT
-        now = arrive(state, thread, int(state.times[event]), own)
+        now = arrive(state, thread, int(state.time_ns[event]), own)
         if kind == REALLOC or ALIGNED < kind <= FREE_SIZED:
             now = take_over(state, thread, int(np.int64(state.block[event])), now)
         if state.alive > state.cores and own > 0:
@@ -368,7 +367,6 @@ class Clocks:
     def follow(self, chunk: Chunk, charges: Records) -> None:
         """Do the events of a chunk, with their charges (model/heap/charge.py)."""
         self.state.follow(chunk)
-        self.state.times = np.ascontiguousarray(chunk.time_ns)
         self.state.charges = charges
         run: Any = _compiled(follow)
         run(self.state)

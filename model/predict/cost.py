@@ -248,6 +248,7 @@ def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, flo
         "syscall": system_calls(simulation),
         "wake": totals["background_steps"],
         "atomic": _atomic(plan, simulation),
+        "clock": work["clock_reads"],
         "divide": work["given"] if plan.design.row("block_index").DIVIDES else 0,
         # Freeing pages takes longer.
         "release": totals["releases"] + totals["huge_unmap"] + totals["superslabs_unmapped"],

@@ -88,13 +88,14 @@ CHUNK_DTYPES: dict[str, str] = {
 
 
 class Columns(Arrays):
-    """The base of a kernel's state that follows events: an array per field except times."""
+    """The base of a kernel's state that follows events: an array per field."""
 
     op: Bytes
     thread: Numbers
     block: Numbers
     size: Ints
     align_log2: Bytes
+    time_ns: Ints
 
     def follow(self, chunk: Chunk) -> None:
         """Follow the events of a chunk next; columns of other types are copied."""

@@ -18,7 +18,7 @@ void release_retired(struct slab *slab)
         queue_join(slab);
 }
 
-struct slab *release_due(void)
+struct slab *release_due(uint32_t gone)
 {
     if (aging_bytes <= slab_budget)
         return NULL;

@@ -1,20 +1,11 @@
-/* Release "delay": the pages of a slab or a run that has been empty for RELEASE_DELAY events, or bytes, go back. */
+/* Release "delay": the pages of a slab or a run that has been empty for RELEASE_DELAY events, bytes or milliseconds go back. */
 #include "release/queue.h"
 #include "release/release.h"
-
-/* Slabs retired, runs freed and huge blocks unmapped, or their bytes. They come under different locks. */
-static uint64_t now;
-static uint32_t slabs_gone; /* since a slab was retired last; under the pool lock */
-
-uint64_t release_clock(void)
-{
-    return __atomic_load_n(&now, __ATOMIC_RELAXED);
-}
-
-void release_freed(size_t bytes)
-{
-    __atomic_fetch_add(&now, RELEASE_DELAY_IN_BYTES ? bytes : 1, __ATOMIC_RELAXED);
-}
+#ifdef RELEASE_DELAY_IN_MILLISECONDS
+#include "release/time.h"
+#else
+#include "release/ticks.h"
+#endif
 
 /* `gone` of this event went before. */
 static bool goes(uint64_t stamp, uint32_t gone)
@@ -25,19 +16,17 @@ static bool goes(uint64_t stamp, uint32_t gone)
 void release_retired(struct slab *slab)
 {
     release_freed(slab->committed);
-    slabs_gone = 0;
     if (slab->committed == 0)
         return;
     slab->emptied = release_clock();
     queue_join(slab);
 }
 
-struct slab *release_due(void)
+struct slab *release_due(uint32_t gone)
 {
     struct slab *due = oldest_slab;
-    if (due == NULL || !goes(due->emptied, slabs_gone))
+    if (due == NULL || !goes(due->emptied, gone))
         return NULL;
-    slabs_gone++;
     queue_leave(due);
     return due;
 }
@@ -68,4 +57,5 @@ void release_check(void)
 void release_reset(void)
 {
     queue_reset();
+    clock_reset();
 }

@@ -4,7 +4,8 @@
 #include "span.h"
 
 void release_retired(struct slab *slab); /* under the pool lock */
-struct slab *release_due(void);          /* the next slab whose pages should go back, or NULL; under the pool lock */
+struct slab *release_due(uint32_t gone); /* the next slab whose pages should go back after `gone` of this event, or NULL; under
+                                          * the pool lock */
 void release_reused(struct slab *slab);  /* it left the pool; under the pool lock */
 void release_needed_runs(size_t bytes);  /* of free runs whose pages had gone back; under the large lock */
 void release_check(void);                /* checked build */
@@ -17,6 +18,7 @@ bool release_run_goes(uint64_t stamp, size_t bytes, uint32_t gone);
 #ifdef RELEASE_DELAY
 void release_freed(size_t bytes); /* a run or a huge block; under the large lock */
 uint64_t release_clock(void);     /* the stamp of what joins an age queue now */
+bool release_clock_moved(void);   /* it is time for a look, which the caller makes now */
 #else
 static inline void release_freed(size_t bytes)
 {

@@ -50,6 +50,7 @@ static struct {
 
 static int64_t performed; /* events before this batch */
 static void (*background)(uint64_t events); /* does the steps of the library's helper; NULL: it has none */
+static void (*tell_time)(uint64_t milliseconds); /* to the library; NULL: it has no clock */
 static uint64_t happened; /* events since the heap was new */
 static int64_t check_every; /* events; 0: never */
 static unsigned timeout_s;
@@ -129,6 +130,8 @@ static void let_helper_work(void)
 
 static void perform_next(void)
 {
+    if (tell_time != NULL)
+        tell_time((uint64_t)batch.event[batch.next].time_ms);
     batch.address[batch.next] = perform(&batch.event[batch.next]);
     if (check_every > 0 && event_number() % check_every == 0)
         library.check();
@@ -284,6 +287,10 @@ static void load(const char *path)
     memcpy(&background, &helper, sizeof helper);
     if (background != NULL)
         background(0); /* from here on no thread does them */
+    void *clock = dlsym(handle, "heapsmith_clock");
+    memcpy(&tell_time, &clock, sizeof clock);
+    if (tell_time != NULL)
+        tell_time(0); /* from here on it does not ask the system */
 }
 
 static void watch_signals(void)

@@ -15,9 +15,10 @@ struct event {
     uint32_t block;
     uint32_t unused_too;
     int64_t bytes;
+    int64_t time_ms;
 };
 
-_Static_assert(sizeof(struct event) == 24, "the record that codegen/driver.py writes");
+_Static_assert(sizeof(struct event) == 32, "the record that codegen/driver.py writes");
 
 enum { MALLOC, CALLOC, REALLOC, ALIGNED, FREE, FREE_SIZED, THREAD_START, THREAD_EXIT, RESET = 254, BATCH = 255 };
 

@@ -1,6 +1,6 @@
 """Delay: empty slabs and free runs give pages back when they have stayed empty for a while.
 
-The clock counts what was freed since, in events or in bytes, not seconds.
+The clock counts what was freed since, in events or in bytes; or it is the time.
 """
 
 from typing import Any, Literal
@@ -15,20 +15,22 @@ NAME = "delay"
 RARE = True
 AGES = True
 BUDGETED = False
-NUMBERS = ("release_delay", "release_delay_in_bytes", "release_most")
+NUMBERS = ("release_delay", "release_delay_in_bytes", "release_most", "release_delay_in_milliseconds")
 MAX_DELAY = 1 << 44
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
     """Empty slabs and free runs give pages back to the OS after a delay.
 
-    delay: how long they stay empty; unit: events (slabs retired, runs freed, huge blocks unmapped)
-    or bytes of these; most: the most slabs, or runs, that one event releases; advice: as for
-    budget. No number bounds what is kept: a program that frees much and then nothing keeps all.
+    delay: how long they stay empty; unit: events (slabs retired, runs freed, huge blocks unmapped),
+    bytes of these, or milliseconds; most: the most slabs, or runs, that one event releases; advice:
+    as for budget. No number bounds what is kept: a program that frees much and then nothing keeps
+    all. In milliseconds a refill looks too, so a program that goes on to allocate keeps nothing for
+    long, and one that goes idle for good keeps all.
     """
 
     delay: int = 256
-    unit: Literal["events", "bytes"] = "events"
+    unit: Literal["events", "bytes", "milliseconds"] = "events"
     most: int = 2
     advice: Advice = "dontneed"
 
@@ -45,11 +47,12 @@ def why_not_valid(params: Params) -> str | None:
 def numbers(design: Any) -> dict[str, int]:
     """Return the delay, its unit, and the most releases of an event."""
     release = design.release
+    in_time = {"release_delay_in_milliseconds": 1} if release.unit == "milliseconds" else {}
     return {
         "release_delay": release.delay,
         "release_delay_in_bytes": int(release.unit == "bytes"),
         "release_most": release.most,
-    }
+    } | in_time
 
 
 @kernel

@@ -1,0 +1,22 @@
+/* The clock of a delay: it counts what was freed. */
+#pragma once
+
+#include "release/release.h"
+
+/* Slabs retired, runs freed and huge blocks unmapped, or their bytes. They come under different locks. */
+static uint64_t now;
+
+uint64_t release_clock(void)
+{
+    return __atomic_load_n(&now, __ATOMIC_RELAXED);
+}
+
+void release_freed(size_t bytes)
+{
+    __atomic_fetch_add(&now, RELEASE_DELAY_IN_BYTES ? bytes : 1, __ATOMIC_RELAXED);
+}
+
+static void clock_reset(void)
+{
+    now = 0;
+}
