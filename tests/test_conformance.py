@@ -194,6 +194,7 @@ class Conformance(RuleBasedStateMachine):
     @precondition(lambda self: self.address)
     @rule(thread=THREAD, which=WHICH, count=COUNT)
     def free(self, thread: int, which: int, count: int) -> None:
+        self.ms += which % 4  # time passes
         for _ in range(min(count, len(self.address))):
             self.death(Op.FREE, thread, self.any_block(which))
         self.compare_bytes()
@@ -213,11 +214,6 @@ class Conformance(RuleBasedStateMachine):
         for _ in range(count):
             self.birth(Op.MALLOC, thread, size)
         self.library.check()
-
-    @precondition(lambda self: "release_delay_in_milliseconds" in self.plan.numbers)
-    @rule(ms=st.integers(1, 3))
-    def time_passes(self, ms: int) -> None:
-        self.ms += ms
 
     @precondition(lambda self: self.threads)
     @rule(which=WHICH, really=st.integers(0, 3))
