@@ -32,7 +32,7 @@ PURPOSES = {
 }
 
 RUNTIME_ORDER = (
-    *("counting", "text", "object", "os", "lock", "locks", "check", "counters", "lookup"),
+    *("counting", "text", "check", "object", "os", "lock", "locks", "counters", "lookup"),
     *("api.h", "heap.h", "slab_record", "span", "rows"),
     *("populate", "growth", "block_index", "slab_numbers.h"),
     *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "ownership", "release"),

@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "check.h"
 #include "counting/counting.h"
 
 /* All zero: free. */
@@ -57,17 +58,19 @@ static inline void lock_acquire(struct lock *lock)
         hs_lock_wait(lock);
 }
 
-static inline void lock_release(struct lock *lock)
-{
-    uintptr_t word = __atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE);
-    if (__builtin_expect((word & LOCK_WAITERS) != 0, 0))
-        hs_lock_wake(lock);
-}
-
 /* Does the calling thread hold it? Certain at every instruction, in signal handlers too. */
 static inline bool lock_mine(const struct lock *lock)
 {
     return (__atomic_load_n(&lock->word, __ATOMIC_RELAXED) & ~LOCK_WAITERS) == lock_self();
+}
+
+static inline void lock_release(struct lock *lock)
+{
+    if (HEAPSMITH_CHECKED)
+        check(lock_mine(lock), "who releases a lock holds it");
+    uintptr_t word = __atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE);
+    if (__builtin_expect((word & LOCK_WAITERS) != 0, 0))
+        hs_lock_wake(lock);
 }
 
 /* In the child of fork: the holder stayed with the parent. */

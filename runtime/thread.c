@@ -155,8 +155,6 @@ struct heap *hs_heap_start(void)
 
 void hs_free_without_heap(unsigned class, void *block)
 {
-    if (remote_takes(class, block))
-        return;
     if (hs_heap_start() != &hs_no_heap) {
         hs_free_small(block);
         return;

@@ -60,7 +60,6 @@ def nasty_trace(plan: Plan, seed: int = 1, waves: int = 60, crowd: int = 280) ->
     _huge_crowd(writer, crowd)
     _every_entry(writer)
     _without_a_heap(writer)
-    _fill_fronts(writer)
     _fill_slabs(writer)
     _fill_run_cache(writer)
     _crowd_a_bin(writer)
@@ -74,6 +73,7 @@ def nasty_trace(plan: Plan, seed: int = 1, waves: int = 60, crowd: int = 280) ->
             writer.add(Op.THREAD_EXIT, writer.random.choice((thread, other)))
     for block in writer.random.sample(writer.live, len(writer.live) * 3 // 4):
         writer.death(writer.random.randrange(THREADS), block)
+    _fill_fronts(writer)  # last, so that batches wait in the transfer cache at the end
     columns = list(zip(*writer.events, strict=True))
     return Chunk.of(*columns, writer.times())
 
@@ -271,6 +271,9 @@ def _fill_slab_span(writer: _Writer) -> None:
     for row in rows:
         for count in range(slabs * row.blocks + 20):
             writer.birth(count // 40 % 2, row.usable)
+    for row in writer.plan.classes:  # what is left of their slabs
+        for _ in range(row.blocks + 20):
+            writer.birth(0, row.usable)
 
 
 def _fill_run_span(writer: _Writer) -> None:

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 from loaded import checked_library
-from preloaded import program, run, shim, start
+from preloaded import program, shim, start
 from program import Program, plain_and_compiled
 
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import make_plan
+from heapsmith.model.files import scratch
 from heapsmith.model.policy.background import refill as background_refill
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.remote import owner_list as remote_owner_list
@@ -105,27 +106,43 @@ def test_what_no_design_can_have(params: dict[str, int], other: dict[str, object
     assert str(design.why_not_valid()).startswith(why)
 
 
-@pytest.mark.parametrize("checked", [False, True], ids=["release", "checked"])
-@pytest.mark.parametrize("how", ["works", "forks", "leaves-main"])
-def test_helper_of_a_program(how: str, checked: bool, tmp_path: Path) -> None:
-    """It works in the parent and in a fork's child, and a process whose main thread has ended ends."""
-    design = load("background")
-    library = checked_library(design) if checked else library_of(design)
-    run([program("run_helper"), how], library, environment={"HEAPSMITH": f"stats={tmp_path}/%p"})
-    reports = [json.loads(path.read_text())["counters"] for path in tmp_path.iterdir()]
-    assert len(reports) == 1 + (how == "forks")
-    assert all(report["background_steps"] > 0 and report["background_blocks"] > 0 for report in reports)
+PROCESSES = {
+    "works": (1, 0),
+    "forks": (2, 0),
+    "leaves-main": (1, 0),
+    "without": (1, 1),
+    "checks": (1, 0),
+    "performs": (0, 1),
+}
+"""How many processes of tests/programs/run_helper.c have had a helper's steps, and how many not, by its argument."""
 
 
-def test_a_program_that_gets_no_helper_goes_on(tmp_path: Path) -> None:
-    done = start(
-        [program("run_helper"), "without"],
-        shim("shim_no_threads"),
-        library_of(load("background")),
-        environment={"HEAPSMITH": f"stats={tmp_path}/report"},
+def wrong_help(library: Path, how: str) -> str | None:
+    """What a program found wrong with the helper thread of a library, or its reports; None if nothing is."""
+    preloads = [shim("shim_no_threads"), library] if how == "without" else [library]
+    with scratch() as folder:
+        done = start(
+            [program("run_helper", "-rdynamic"), how], *preloads, environment={"HEAPSMITH": f"stats={folder}/%p"}
+        )
+        reports = [json.loads(path.read_text())["counters"] for path in folder.iterdir()]
+    steps = [report["background_steps"] for report in reports]
+    helped = sum(count > 0 for count in steps), steps.count(0)
+    if (done.returncode, done.stderr, helped) != (0, "", PROCESSES[how]):
+        return f"{how}: status {done.returncode}, {done.stderr!r}, {helped}"
+    blocks = [report["background_blocks"] for report in reports]
+    return (
+        None
+        if all((count > 0) == (some > 0) for count, some in zip(steps, blocks, strict=True))
+        else f"{how}: {blocks}"
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads((tmp_path / "report").read_text())["counters"]["background_steps"] == 0
+
+
+@pytest.mark.parametrize("checked", [False, True], ids=["release", "checked"])
+@pytest.mark.parametrize("how", PROCESSES)
+def test_helper_of_a_program(how: str, checked: bool) -> None:
+    """It works in the parent and in a fork's child, a process whose main thread has ended ends, and some have none."""
+    design = load("background")
+    assert wrong_help(checked_library(design) if checked else library_of(design), how) is None
 
 
 def test_library_has_no_helper_without_the_choice() -> None:

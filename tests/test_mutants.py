@@ -10,15 +10,14 @@ from typing import NamedTuple
 import msgspec
 import pytest
 import test_hardening
-from advice import wrong_advice
 from covering import FACTORS, rows_of, with_every_row
 from mutants import Mutant, mutants
-from workshop import BEHAVIOURS, MISUSE, NO_TRACE, OF_DESIGN, AgainstModel, ByPrograms, Judge, Workshop, by_misuse
+from workshop import BEHAVIOURS, MISUSE, NO_TRACE, OF_DESIGN, AgainstModel, ByPrograms, Workshop
 
 from heapsmith.codegen.audit import audit_emitted
 from heapsmith.codegen.generate import RUNTIME, runtime_sources
 from heapsmith.model import policy
-from heapsmith.model.design.design import Design, load
+from heapsmith.model.design.design import ClassFront, load
 from heapsmith.model.design.plan import make_plan
 
 DESIGNS = [msgspec.structs.replace(design, foreign="leak") for design in with_every_row()]
@@ -28,8 +27,10 @@ aborts.
 A mutant of a file that several share is tried on each until it is noticed.
 """
 
-PROGRAMS = test_hardening.design_of("full", listed=True)
-"""The design under which programs are judges: it has everything that level full has, and linked lists."""
+LISTED = test_hardening.design_of("full", listed=True)
+PROGRAMS = msgspec.structs.replace(LISTED, class_front=[ClassFront(LISTED.sizes[1::2], load("default").front)])
+"""The design under which programs are judges: all that level full has, and both linked lists and stacks with a transfer
+cache."""
 
 ELSEWHERE = {
     "lock.c": "test_interleave.py",
@@ -131,47 +132,6 @@ UNNOTICED: dict[tuple[str, str, str], str] = {
     ): "needs a signal handler that forks while the allocation that it interrupts holds the large lock",
 }
 """(file, line, changed line) of the mutants drawn that nothing here can notice, and why."""
-
-
-class Known(NamedTuple):
-    """A change of one line by hand: what stands instead of `before`, and how the judge's words about it begin."""
-
-    design: Design
-    judge: Judge
-    file: str
-    before: str
-    after: str
-    by: str
-
-
-UNMAPS = msgspec.structs.replace(
-    next(design for design in DESIGNS if design.unmapping and make_plan(design).slabs_per_superslab <= 4), name="unmaps"
-)
-AGAINST_MODEL = AgainstModel(UNMAPS)
-ON_HUGE_PAGES = msgspec.structs.replace(load("default"), name="on-huge-pages", thp="always")
-UNMAPPING = "unmapping/superslabs.c"
-SLACK = "(tail - canary(at)) * GATHER"
-ASKS = "counted_madvise(start, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);"
-
-
-def by_advice(library: Path, _: str | None) -> str | None:
-    """Judge of the pages that the library of ON_HUGE_PAGES asks for."""
-    return wrong_advice(library, make_plan(ON_HUGE_PAGES))
-
-
-def by_misuse_of_all(library: Path, _: str | None) -> str | None:
-    """Judge by every program that misuses its heap."""
-    return by_misuse(library)
-
-
-ONCE_UNNOTICED = [
-    Known(PROGRAMS, by_misuse_of_all, "hardening/full.c", SLACK, f"(uint32_t)({SLACK})", "underflow"),
-    Known(UNMAPS, AGAINST_MODEL, UNMAPPING, "    release_reused(slab);", ";", "heapsmith: this does not hold"),
-    Known(UNMAPS, AGAINST_MODEL, UNMAPPING, "empty_superslabs >= ", "empty_superslabs > ", "an address differs"),
-    Known(ON_HUGE_PAGES, by_advice, "os.c", ASKS, ";", "advice"),
-    Known(ON_HUGE_PAGES, by_advice, "os.c", ASKS, ASKS.replace("_HUGE", "_NOHUGE"), "advice"),
-]
-"""Mutants that nothing noticed for a while, or that few designs have."""
 
 
 class Job(NamedTuple):
@@ -278,29 +238,6 @@ def test_a_larger_sample_is_noticed_as_often_as_it_was(opened: list[Workshop]) -
     survivors, built = try_sample(opened, LARGE_SAMPLE)
     print("\n".join(map(str, survivors)))
     assert len(survivors) <= UNNOTICED_IN_LARGE_SAMPLE * built
-
-
-@pytest.fixture(scope="module")
-def sound_shops() -> dict[tuple[str, str], Workshop]:
-    """The shops of known mutants, by design and file: the judge finds the C as it is in order."""
-    return {}
-
-
-@pytest.mark.parametrize("known", ONCE_UNNOTICED, ids=lambda known: f"{known.file}-{known.by}")
-def test_what_was_once_unnoticed_is_noticed(
-    known: Known, sound_shops: dict[tuple[str, str], Workshop], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    key = known.design.name, known.file
-    if key not in sound_shops:
-        shop = Workshop(known.design, tmp_path_factory.mktemp("known") / "shop", known.judge).opened()
-        assert shop.judge(shop.pristine(), known.file) is None
-        sound_shops[key] = shop
-    shop = sound_shops[key]
-    lines = shop.texts()[known.file].split("\n")
-    (number,) = (number for number, line in enumerate(lines, 1) if known.before in line)
-    line = lines[number - 1]
-    mutant = Mutant(known.file, number, "", line, line.replace(known.before, known.after))
-    assert (shop.try_out(mutant, 1) or "unnoticed").startswith(known.by)
 
 
 def test_together_the_designs_have_every_policy() -> None:

@@ -6,11 +6,11 @@
 #define _GNU_SOURCE /* for all parts, before the first system header */
 #include "plan.c"
 #include "text.c"
+#include "check.c"
 #include "object.c"
 #include "os.c"
 #include "lock.c"
 #include "locks.c"
-#include "check.c"
 #include "counters.c"
 #include "span.c"
 #include "rows.c"

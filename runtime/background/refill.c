@@ -1,11 +1,11 @@
 /* Background "refill": a helper thread tops up the transfer cache of the classes that are wanted (docs/machine.md section 5).
  *
  * Protocol. The word `helper` is one of:
- * - OFF: no helper, now and later. The library is not loaded yet, or a thread could not be made, or who performs events does
- *   the helper's steps too (heapsmith_background), or the checked build looks at the whole heap.
- * - NONE: no thread; the next call makes one. CALLED: a step is due. BUSY: the thread looks for what to do. ASLEEP: it
- *   waits on the word. Its nap ends after NAP_NS without a call, and with it the thread: a process whose other threads have
- *   all ended must end too.
+ * - OFF: no helper, now and later. The library is not loaded yet, or who performs events does the helper's steps too
+ *   (heapsmith_background), or the checked build looks at the whole heap.
+ * - NONE: no thread, or one that ends; the next call makes one. CALLED: a step is due, for ever where no thread can be
+ *   made. BUSY: the thread looks for what to do. ASLEEP: it waits on the word. Its nap ends after NAP_NS without a call,
+ *   and with it the thread: a process whose other threads have all ended must end too.
  *
  * A call is a swap to CALLED with release, whatever the word was but OFF, behind the store to `wanted`. The thread swaps
  * CALLED for BUSY with acquire and then looks, so it sees what was wanted; and BUSY for ASLEEP only if nobody has called
@@ -58,26 +58,24 @@ static int futex_on_helper(int operation, uint32_t value, const struct timespec 
     return (int)syscall(SYS_futex, &helper, operation | FUTEX_PRIVATE_FLAG, value, nap, NULL, 0);
 }
 
-/* False: nobody called, and there is no thread any more. */
-static bool sleeps(void)
+static void take_nap(void)
 {
     const struct timespec nap = { .tv_nsec = NAP_NS };
     while (word_look(&helper) == ASLEEP)
-        if (futex_on_helper(FUTEX_WAIT, ASLEEP, &nap) != 0 && errno == ETIMEDOUT && becomes(ASLEEP, NONE))
-            return false;
-    return true;
+        if (futex_on_helper(FUTEX_WAIT, ASLEEP, &nap) != 0 && errno == ETIMEDOUT)
+            becomes(ASLEEP, NONE);
 }
 
 static void *help(void *unused)
 {
-    do {
-        if (!becomes(CALLED, BUSY))
-            break;
+    while (becomes(CALLED, BUSY)) {
         lock_acquire(&stepping);
         if (word_look(&helper) != OFF)
             step();
         lock_release(&stepping);
-    } while (!becomes(BUSY, ASLEEP) || sleeps());
+        if (becomes(BUSY, ASLEEP))
+            take_nap();
+    }
     return unused;
 }
 
@@ -93,8 +91,7 @@ static void make_helper(void)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, HELPER_STACK_BYTES);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&thread, &attributes, help, NULL) != 0)
-        __atomic_store_n(&helper, OFF, __ATOMIC_RELAXED);
+    pthread_create(&thread, &attributes, help, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     errno = saved;

@@ -55,8 +55,6 @@ void learner_missed(struct heap *heap, unsigned class)
 
 void learner_flushed(struct heap *heap, unsigned class)
 {
-    if (hs_resize[class] == NULL)
-        return;
     heap->learned[class].flushes++;
     happened(heap);
 }

@@ -43,12 +43,6 @@ bool remote_drain(struct heap *heap)
     return false;
 }
 
-/* There is no owner: the block goes into the front of whoever frees it. */
-bool remote_takes(unsigned class, void *block)
-{
-    return false;
-}
-
 void remote_reset(void)
 {
     store = (struct store){ 0 };

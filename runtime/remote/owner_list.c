@@ -34,9 +34,3 @@ bool remote_drain(struct heap *heap)
     drain_ends(heap);
     return true;
 }
-
-bool remote_takes(unsigned class, void *block)
-{
-    remote_free(owner_of(block), class, block);
-    return true;
-}

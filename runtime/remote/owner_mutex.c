@@ -44,12 +44,6 @@ bool remote_drain(struct heap *heap)
     return true;
 }
 
-bool remote_takes(unsigned class, void *block)
-{
-    remote_free(owner_of(block), class, block);
-    return true;
-}
-
 /* The holder stayed with the parent, unless the handler of a signal forked amid this thread's own push. */
 void remote_after_fork(struct heap *heap)
 {

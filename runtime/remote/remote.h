@@ -13,8 +13,7 @@ void remote_check_store(void); /* checked build: the caller has locked it */
 void remote_lock_pool(void); /* around pool work inside a store operation */
 void remote_unlock_pool(void);
 void remote_own(struct slab *slab, struct heap *heap);
-bool remote_drain(struct heap *heap);           /* true if blocks came */
-bool remote_takes(unsigned class, void *block); /* a thread without a heap frees it: does its owner have it now? */
+bool remote_drain(struct heap *heap); /* true if blocks came */
 void remote_reset(void);
 
 /* The checked build: who works under the pool lock has it. */

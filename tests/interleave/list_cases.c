@@ -244,7 +244,7 @@ static void recycle(int thread)
             retire();
     } else if (thread == 1 && __atomic_load_n(&handed, __ATOMIC_ACQUIRE) == 1) {
         expect(classifier_class(block_of(1)) == 0 && slab_of(block_of(1))->owner == &owner, "the slab changed under a block");
-        remote_takes(0, block_of(1));
+        remote_free(slab_of(block_of(1))->owner, 0, block_of(1));
     } else if (thread == 2) {
         remote_lock_pool();
         if (pool != NULL)

@@ -1,14 +1,47 @@
-/* Blocks of one class until the library's helper has had time to help; in a child too, or while the main thread is gone.
- * usage: run_helper works|forks|leaves-main|without */
+/* Blocks of one class until the library's helper has had time to help; in a child too, in a child alone, while the main
+ * thread is gone, or until the library is told to do without it.
+ * usage: run_helper works|forks|leaves-main|without|checks|performs */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+extern void heapsmith_background(uint64_t events) __attribute__((weak));
+extern void heapsmith_check(void) __attribute__((weak));
+
+static uint32_t *napped; /* the word that the helper sleeps on: for so long and no longer, as nobody else does */
+static int wakes;        /* of the helper */
+
+/* In front of the C library's, for the program is linked with -rdynamic. The library under test calls it for futex(2) alone. */
+long syscall(long number, ...)
+{
+    va_list words;
+    va_start(words, number);
+    uint32_t *word = va_arg(words, uint32_t *);
+    long operation = va_arg(words, int);
+    long value = va_arg(words, uint32_t);
+    register const void *time __asm__("r10") = va_arg(words, const void *);
+    va_end(words);
+    if ((operation & FUTEX_CMD_MASK) == FUTEX_WAIT && time != NULL)
+        napped = word;
+    else if ((operation & FUTEX_CMD_MASK) == FUTEX_WAKE && word == napped)
+        __atomic_add_fetch(&wakes, 1, __ATOMIC_RELAXED);
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(word), "S"(operation), "d"(value), "r"(time)
+                     : "rcx", "r11", "memory");
+    errno = result < 0 ? (int)-result : EAGAIN; /* also where nothing fails: the library leaves the program's alone */
+    return result < 0 ? -1 : result;
+}
 
 static int threads(void)
 {
@@ -20,13 +53,23 @@ static int threads(void)
     return count;
 }
 
+static void expect(int is_true, const char *what)
+{
+    if (!is_true) {
+        fprintf(stderr, "%s\n", what);
+        _exit(1);
+    }
+}
+
 static void allocate(int rounds)
 {
+    errno = 77;
     for (int round = 0; round < rounds; round++) {
         for (int block = 0; block < 1000; block++)
             *(volatile char *)malloc(64) = 1;
         usleep(1000);
     }
+    expect(errno == 77, "malloc changed errno");
 }
 
 static void *work(void *unused)
@@ -34,14 +77,6 @@ static void *work(void *unused)
     usleep(20000); /* the main thread has ended */
     allocate(20);
     return unused;
-}
-
-static void expect(int is_true, const char *what)
-{
-    if (!is_true) {
-        fprintf(stderr, "%s\n", what);
-        _exit(1);
-    }
 }
 
 /* A helper came, and what it needed is as it was; it rests, and comes back. */
@@ -56,15 +91,44 @@ static void helped(void)
     expect(threads() == 1, "a helper that nobody calls goes on");
     allocate(20);
     expect(threads() == 2, "no helper after a rest");
+    expect(wakes > 0, "a helper that sleeps is not called");
+}
+
+/* There is no helper any more, and there never will be. */
+static void not_helped(void)
+{
+    allocate(20);
+    usleep(200000);
+    allocate(20);
+    expect(threads() == 1, "a thread that was not to be");
+}
+
+/* The helper of a child, and how the child ended. */
+static void help_child(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        expect(threads() == 1, "a fork's child has a helper");
+        allocate(20);
+        expect(threads() == 2, "no helper in the child");
+        exit(0);
+    }
+    int status;
+    expect(waitpid(child, &status, 0) == child && status == 0, "the child failed");
 }
 
 int main(int count, char **argument)
 {
     alarm(20);
     const char *how = count > 1 ? argument[1] : "";
+    if (strcmp(how, "performs") == 0) {
+        heapsmith_background(0);
+        not_helped();
+        return 0;
+    }
     if (strcmp(how, "without") == 0) {
-        allocate(20);
-        expect(threads() == 1, "a thread where none can be made");
+        not_helped();
+        help_child();
         return 0;
     }
     if (strcmp(how, "leaves-main") == 0) {
@@ -73,16 +137,11 @@ int main(int count, char **argument)
         pthread_exit(NULL);
     }
     helped();
-    if (strcmp(how, "forks") == 0) {
-        pid_t child = fork();
-        if (child == 0) {
-            expect(threads() == 1, "a fork's child has a helper");
-            allocate(20);
-            expect(threads() == 2, "no helper in the child");
-            exit(0);
-        }
-        int status;
-        expect(waitpid(child, &status, 0) == child && status == 0, "the child failed");
+    if (strcmp(how, "forks") == 0)
+        help_child();
+    if (strcmp(how, "checks") == 0) {
+        heapsmith_check();
+        not_helped();
     }
     return 0;
 }

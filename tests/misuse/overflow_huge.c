@@ -1,0 +1,10 @@
+/* One byte is written behind what was asked for of a block that has a mapping of its own. */
+#include "misuse.h"
+
+int main(void)
+{
+    char *block = get(HUGE + 100);
+    name(block);
+    ((char *)hidden(block))[HUGE + 100] = 0;
+    free(block);
+}

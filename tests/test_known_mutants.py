@@ -1,0 +1,129 @@
+"""Mutants that nothing noticed for a while, or that few designs have: each is noticed by its own judge."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import pytest
+from advice import wrong_advice
+from covering import soon
+from mutants import Mutant
+from test_background import PROCESSES, wrong_help
+from test_mutants import DESIGNS, PROGRAMS
+from test_syscalls import GOES, GROWS, wrong_calls
+from workshop import AgainstModel, ByPrograms, Judge, Workshop, by_behaviours, by_misuse
+
+from heapsmith.model.design.design import Design, changed, load
+from heapsmith.model.design.plan import make_plan
+
+
+class Known(NamedTuple):
+    """A change of one line by hand: what stands instead of `before`, and how the judge's words about it begin."""
+
+    design: Design
+    judge: Judge
+    file: str
+    before: str
+    after: str
+    by: str
+
+
+UNMAPS = msgspec.structs.replace(
+    next(design for design in DESIGNS if design.unmapping and make_plan(design).slabs_per_superslab <= 4), name="unmaps"
+)
+AGAINST_MODEL = AgainstModel(UNMAPS)
+ON_HUGE_PAGES = msgspec.structs.replace(load("default"), name="on-huge-pages", thp="always")
+UNMAPPING = "unmapping/superslabs.c"
+SLACK = "(tail - canary(at)) * GATHER"
+ASKS = "counted_madvise(start, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);"
+
+
+def by_advice(library: Path, _: str | None) -> str | None:
+    """Judge of the pages that the library of ON_HUGE_PAGES asks for."""
+    return wrong_advice(library, make_plan(ON_HUGE_PAGES))
+
+
+BACKGROUND, GROWTH = load("background"), load("growth")
+KEEPS_HUGE = changed(load("huge-cache"), "keeps-huge", {"hardening": {"kind": "full"}})
+BUDGETED = next(design for design in DESIGNS if design.row("release").NAME == "budget")
+MODEL_OF_BUDGETED, BY_PROGRAMS = AgainstModel(BUDGETED), ByPrograms(PROGRAMS)
+DETACHES = "pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);"
+ADDS = "__atomic_add_fetch(&slabs_held[class], 1, __ATOMIC_RELAXED);"
+DOUBLES = "regions[region].step = twice < GROWTH_MOST ? twice : GROWTH_MOST;"
+POPULATES = "os_populate(start, bytes);"
+
+
+def by_calls(design: Design) -> Judge:
+    """Judge by the number of system calls, of a design's library."""
+    return lambda library, _: wrong_calls(library, design)
+
+
+OF_GROWS, OF_GOES, OF_GROWTH = map(by_calls, (GROWS, GOES, GROWTH))
+
+
+def by_help(library: Path, _: str | None) -> str | None:
+    """Judge by programs that have a helper thread, of the library of BACKGROUND."""
+    return next((found for how in PROCESSES if (found := wrong_help(library, how))), None)
+
+
+def by_deletes_and_trims(library: Path, _: str | None) -> str | None:
+    """Judge by the behaviours of operator delete and of malloc_trim."""
+    return by_behaviours(library, ("delete_", "malloc_trim"))
+
+
+def by_misuse_of_all(library: Path, _: str | None) -> str | None:
+    """Judge by every program that misuses its heap."""
+    return by_misuse(library)
+
+
+ONCE_UNNOTICED = [
+    Known(PROGRAMS, by_misuse_of_all, "hardening/full.c", SLACK, f"(uint32_t)({SLACK})", "underflow"),
+    Known(UNMAPS, AGAINST_MODEL, UNMAPPING, "    release_reused(slab);", ";", "heapsmith: this does not hold"),
+    Known(UNMAPS, AGAINST_MODEL, UNMAPPING, "empty_superslabs >= ", "empty_superslabs > ", "an address differs"),
+    Known(ON_HUGE_PAGES, by_advice, "os.c", ASKS, ";", "advice"),
+    Known(ON_HUGE_PAGES, by_advice, "os.c", ASKS, ASKS.replace("_HUGE", "_NOHUGE"), "advice"),
+    Known(PROGRAMS, by_misuse_of_all, "huge.c", "hardening_unseal(block, gone", "(void)(gone", "overflow_huge"),
+    Known(PROGRAMS, by_misuse_of_all, "huge.c", "hardening_unseal(block, old", "(void)(old", "overflow_resized"),
+    Known(BACKGROUND, by_help, "background/refill.c", "sigfillset(&all);", ";", "without"),
+    Known(BACKGROUND, by_help, "background/refill.c", DETACHES, ";", "without"),
+    Known(BACKGROUND, by_help, "background/refill.c", "background_reset();", ";", "without"),
+    Known(BACKGROUND, by_help, "background/refill.c", "futex_on_helper(FUTEX_WAKE, 1, NULL);", ";", "works"),
+    Known(BACKGROUND, by_help, "background/refill.c", "background_end();", ";", "performs"),
+    Known(GROWS, OF_GROWS, "populate/growing.c", ADDS, ";", "calls"),
+    Known(GROWS, OF_GROWS, "populate/growing.c", "return PAGE_BYTES;", ";", "calls"),
+    Known(GROWS, OF_GROWS, "populate/growing.c", POPULATES, ";", "calls"),
+    Known(GOES, OF_GOES, "populate/batches.c", POPULATES, ";", "calls"),
+    Known(GOES, OF_GOES, UNMAPPING, "hardening_released(slab_offset(slab));", ";", "calls"),
+    Known(GROWTH, OF_GROWTH, "growth/doubling.c", DOUBLES, ";", "calls"),
+    Known(BUDGETED, MODEL_OF_BUDGETED, "release/budget.c", "grow(&slab_budget, SLAB_BYTES);", ";", "a counter differs"),
+    Known(BUDGETED, MODEL_OF_BUDGETED, "release/budget.c", "grow(&run_budget, bytes);", ";", "a counter differs"),
+    Known(PROGRAMS, BY_PROGRAMS, "transfer.c", "empty(&hs_no_heap, class);", ";", "figures"),
+    Known(KEEPS_HUGE, by_deletes_and_trims, "huge.c", "block.mark = 0;", ";", "delete_unmarked"),
+    Known(KEEPS_HUGE, by_deletes_and_trims, "huge.c", "bytes += gone.pages * PAGE_BYTES;", ";", "malloc_trim_huge"),
+]
+"""The first are in the default suite."""
+
+
+@pytest.fixture(scope="module")
+def sound_shops() -> dict[tuple[str, Judge], Workshop]:
+    """The shops of known mutants, by design and judge: the judge finds the C as it is in order."""
+    return {}
+
+
+@pytest.mark.parametrize(
+    "known", soon(ONCE_UNNOTICED, ONCE_UNNOTICED[:7]), ids=lambda known: f"{known.file}-{known.by}"
+)
+def test_what_was_once_unnoticed_is_noticed(
+    known: Known, sound_shops: dict[tuple[str, Judge], Workshop], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    key = known.design.name, known.judge
+    if key not in sound_shops:
+        shop = Workshop(known.design, tmp_path_factory.mktemp("known") / "shop", known.judge).opened()
+        assert shop.judge(shop.pristine(), known.file) is None
+        sound_shops[key] = shop
+    shop = sound_shops[key]
+    lines = shop.texts()[known.file].split("\n")
+    (number,) = (number for number, line in enumerate(lines, 1) if known.before in line)
+    line = lines[number - 1]
+    mutant = Mutant(known.file, number, "", line, line.replace(known.before, known.after))
+    assert (shop.try_out(mutant, 1) or "unnoticed").startswith(known.by)
