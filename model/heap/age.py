@@ -4,6 +4,7 @@ The ends of queue `queue`, -1 if it is empty, are ends[queue]["oldest"] and ends
 """
 
 from heapsmith.model.compile.kernel import Records, kernel
+from heapsmith.model.constants import NS_PER_MS
 from heapsmith.model.memory.state import State
 
 
@@ -15,9 +16,11 @@ def tick(state: State, size: int) -> None:
 
 
 @kernel
-def clock_is_read(state: State) -> None:
-    """Count a look at the clock, where this costs time."""
-    state.clock_reads += state.release_delay_in_milliseconds
+def read_clock(state: State) -> None:
+    """Let the clock be the time of the event under way, where it is the time."""
+    if state.release_delay_in_milliseconds > 0:
+        state.clock = int(state.time_ns[state.events - state.fed]) // NS_PER_MS
+        state.clock_reads += 1
 
 
 @kernel

@@ -3,7 +3,7 @@
 import numpy as np
 
 from heapsmith.model.compile.kernel import hit_path, kernel
-from heapsmith.model.constants import NS_PER_MS, PAGE
+from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.background import step
 from heapsmith.model.heap.charge import charge, were_the_librarys, were_the_programs, were_the_replays
 from heapsmith.model.heap.heap import allocate_first, allocate_small, exit_thread, free_small
@@ -349,8 +349,6 @@ def run(state: State, start: int) -> int:
             state.fault = fault
             return event
         tally(state, kind)
-        if state.release_delay_in_milliseconds > 0:
-            state.clock = int(state.time_ns[event]) // NS_PER_MS
         acts(state.listener, who)
         old = NO_BLOCK
         if kind <= FREE_SIZED:

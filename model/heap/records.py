@@ -146,6 +146,7 @@ SCALARS = record_type(
     "node_room",
     "page_room",
     "events",
+    "fed",  # events before the chunk that is followed
     "live_bytes",  # bytes asked for
     "live_block_bytes",
     "live_blocks",

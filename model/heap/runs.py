@@ -10,7 +10,7 @@ link free runs in their bin. `older` and `newer` link runs in the age queue or i
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE, RUN_BEST_OF, RUN_BINS
-from heapsmith.model.heap.age import clock_is_read, join, leave, tick
+from heapsmith.model.heap.age import join, leave, read_clock, tick
 from heapsmith.model.heap.extents import huge_end, join_extents, release_extents, set_extent, take_extents
 from heapsmith.model.heap.records import RUN_AGE
 from heapsmith.model.heap.slabs import commit, commit_calls, populate
@@ -73,7 +73,7 @@ def push_run(state: State, first: int, pages: int, dirty: int) -> None:
         if newest >= 0:
             touch(state.listener, page_at(newest), 1)
         if state.release_delay > 0:
-            clock_is_read(state)
+            read_clock(state)
             touch(state.listener, layout.RUN_STAMPS + first * layout.WORD, 1)
             state.pages[first]["stamp"] = state.clock
         join(state.pages, state.scalars, RUN_AGE, first)
@@ -283,7 +283,7 @@ def run_goes(state: State, gone: int) -> bool:
     if state.release_delay > 0:
         oldest = int(state.scalars[RUN_AGE]["oldest"])
         if oldest >= 0 and gone < state.release_most:
-            clock_is_read(state)
+            read_clock(state)
             touch(state.listener, layout.RUN_STAMPS + oldest * layout.WORD, 0)
             stamp = int(state.pages[oldest]["stamp"])
     return bool(release_goes(state, state.aged_run_bytes, state.run_budget_bytes, stamp, gone))

@@ -143,6 +143,7 @@ class Simulator:
         if self.state.release_delay_in_milliseconds and not self.state.events and _is_timeless(chunk):
             raise BadInput("release.unit: milliseconds need the time of each event; this trace has no time stamps")
         self.state.follow(chunk)
+        self.state.fed = self.state.events
         self.state.addresses = NO_ADDRESSES if addresses is None else addresses
         if self.state.charging:
             self.state.charges = np.zeros(len(chunk.op), CHARGE)

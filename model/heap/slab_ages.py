@@ -1,7 +1,7 @@
 """The age queue of empty slabs, and the pages that leave it for the OS; docs/machine.md section 6."""
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.heap.age import clock_is_read, join, leave
+from heapsmith.model.heap.age import join, leave, read_clock
 from heapsmith.model.heap.records import SLAB_AGE
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import slab_at
@@ -18,7 +18,7 @@ def slab_goes(state: State, went: int) -> bool:
     if state.release_delay > 0:
         oldest = int(state.scalars[SLAB_AGE]["oldest"])
         if oldest >= 0 and went < state.release_most:
-            clock_is_read(state)
+            read_clock(state)
             touch(state.listener, slab_at(state, oldest) + layout.SLAB_PREVIOUS, 0)
             stamp = int(state.slabs[oldest]["stamp"])
     return bool(release_goes(state, state.aged_slab_bytes, state.slab_budget_bytes, stamp, went))
@@ -34,7 +34,7 @@ def join_age_queue(state: State, slab: int) -> None:
         if newest >= 0:
             touch(state.listener, slab_at(state, newest) + layout.SLAB_NEWER, 1)
     if state.release_delay > 0:
-        clock_is_read(state)
+        read_clock(state)
         touch(state.listener, slab_at(state, slab) + layout.SLAB_PREVIOUS, 1)
         state.slabs[slab]["stamp"] = state.clock
     join(state.slabs, state.scalars, SLAB_AGE, slab)
