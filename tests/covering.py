@@ -224,7 +224,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         chosen["sizes"] = EVEN_STEPS
     numbers |= {"steps": 2, "granularity": chosen.get("grain", 16)}
     numbers["drain_interval"] = (1, 2, 5)[index // 2 % 3]
-    numbers |= DELAYS[(index + 1) % len(DELAYS)]
+    numbers |= DELAYS[index // 3 % len(DELAYS)]
     numbers |= {"kept_bytes": (1 << 22, chosen["huge_bytes"] + 60_000)[index % 2], "slack_percent": (0, 50)[index % 2]}
     if chosen["block_index"] == "shift":
         chosen["sizes"] = [size for size in POWERS if size + 32 < chosen["slab_bytes"]]

@@ -36,6 +36,7 @@ ELSEWHERE = {
     "lock.c": "test_interleave.py",
     "lock.h": "test_interleave.py",
     "options.c": "test_options.py",
+    "release/time.h": "test_release_clock.py, test_conformance.py",
     "stats.c": "test_options.py, test_foreign.py",
     "stats.h": "test_options.py, test_foreign.py",
     "object.c": "test_foreign.py",

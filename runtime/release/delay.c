@@ -57,5 +57,4 @@ void release_check(void)
 void release_reset(void)
 {
     queue_reset();
-    clock_reset();
 }

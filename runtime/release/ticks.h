@@ -15,8 +15,3 @@ void release_freed(size_t bytes)
 {
     __atomic_fetch_add(&now, RELEASE_DELAY_IN_BYTES ? bytes : 1, __ATOMIC_RELAXED);
 }
-
-static void clock_reset(void)
-{
-    now = 0;
-}

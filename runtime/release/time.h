@@ -43,8 +43,3 @@ void heapsmith_clock(uint64_t milliseconds)
 {
     __atomic_store_n(&told, milliseconds, __ATOMIC_RELAXED);
 }
-
-static void clock_reset(void)
-{
-    looked = 0;
-}
