@@ -15,6 +15,9 @@ from heapsmith.model.constants import BENCHFAST
 
 os.environ |= BENCHFAST  # built-in designs that check no free() work in tests
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # what a shell starts with & inherits that; tests send it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 PROGRAM = [sys.executable, "-m", "heapsmith"]
 
 COMPILED_MODEL = (

@@ -162,10 +162,18 @@ def _rows(design: Design) -> set[tuple[str, str]]:
 def all_designs() -> list[Design]:
     """A design for every legal combination of the core's rows; the rows of the other fields take turns."""
     others = [rows for field, rows in FACTORS.items() if field not in CORE]
-    turns = list(product(*others))
     cores = product(*(FACTORS[field] for field in CORE))
-    designs = [_design((*core, *turns[7 * (index // 2) % len(turns)]), index) for index, core in enumerate(cores)]
+    designs = [_design((*core, *_turn(others, 7 * (index // 2))), index) for index, core in enumerate(cores)]
     return [design for design in designs if design.why_not_valid() is None]
+
+
+def _turn(fields: Sequence[Sequence[str]], number: int) -> tuple[str, ...]:
+    """Return the numbered element of `product(*fields)`, which has millions."""
+    rows: list[str] = []
+    for names in reversed(fields):
+        number, row = divmod(number, len(names))
+        rows.insert(0, names[row])
+    return tuple(rows)
 
 
 def not_learned(plan: Plan) -> set[str]:
@@ -278,5 +286,5 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
 
 def _with_numbers(row: ModuleType, numbers: dict[str, Any]) -> dict[str, Any]:
     """A policy's table as a design file has it, with those of the numbers that it knows."""
-    known = {field: value for field, value in numbers.items() if field in row.Params.__struct_fields__}
+    known = {field: numbers[field] for field in row.Params.__struct_fields__ if field in numbers}
     return {"kind": row.NAME, **known}

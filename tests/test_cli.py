@@ -97,7 +97,8 @@ def test_import(call: Call, tmp_path: Path) -> None:
 def test_design_commands(call: Call) -> None:
     names = [design["name"] for design in answer_json(call("designs", "--json"))]
     assert "default" in names
-    assert all(f"\n{name} " in call("designs").out for name in names)
+    shown = call("designs").out
+    assert all(f"\n{name} " in shown for name in names)
     plan = answer_json(call("design", "show", "default", "--json"))
     assert plan["classes"][0]["size"] == 16
     assert f"{plan['superslab_bytes']:,}" in call("design", "show", "default").out

@@ -103,7 +103,7 @@ def test_the_library_touches_the_lines_that_the_model_says(design: Design, tmp_p
     design = msgspec.structs.replace(design, slab_span_bytes=min(design.slab_span_bytes, SPAN_BYTES))
     library = build(design, tmp_path / "library.so")
     for seed, threads in ((1, 1), (2, 3)):
-        chunk = events(seed, 240, threads)
+        chunk = events(seed, 160, threads)
         assert differences(make_plan(design), library, chunk, tmp_path) == []
 
 

@@ -106,6 +106,7 @@ def test_commands_at_such_paths(library: Path, tmp_path: Path) -> None:
     assert library.name in table
 
 
+@pytest.mark.big
 def test_a_cache_at_such_a_path(tmp_path: Path) -> None:
     """The recorder and a library that the cache holds are preloaded."""
     odd = {"XDG_CACHE_HOME": str(tmp_path / "my cache: $ORIGIN"), "NUMBA_CACHE_DIR": str(cache_dir() / "numba")}

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 from heapsmith.model.errors import BadInput
 
+WAKE_SECONDS = 1.0
+
 
 def run_foreground(
     command: Sequence[str],
@@ -42,8 +44,29 @@ def run_foreground(
         started.append(process)
         for number in early:
             process.send_signal(number)
-        status = process.wait()
+        status = _wait(process)
     return process.pid, status if status >= 0 else 128 - status
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    """Wait for the process, pass on SIGTERM and SIGHUP, and return the process's status.
+
+    Popen.wait() may miss a signal: a handler runs between bytecodes, and a signal between the last
+    bytecode and the system call wakes nothing. sigtimedwait(2) takes signals that were blocked
+    before. Its limit is for SIGCHLD, which another thread may take.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return process.wait()
+    waited = {signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+    try:
+        while (status := process.poll()) is None:
+            arrived = signal.sigtimedwait(waited, WAKE_SECONDS)
+            if arrived and arrived.si_signo != signal.SIGCHLD:
+                process.send_signal(arrived.si_signo)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    return status
 
 
 @contextmanager
