@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from traces import random_trace
+from traces import random_trace, trace_of
 
 from heapsmith.bench.gates.default import Candidate, General, least_worst, regrets
 from heapsmith.bench.gates.search import compare
-from heapsmith.model.design.design import Design, load
+from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.search import MOST_CLASSES, explore
 from heapsmith.model.search.evaluate import Evaluator
@@ -119,3 +119,13 @@ def test_the_least_worst_regret_is_that_of_the_worst_trace() -> None:
 def test_the_gate_holds_on_a_random_trace(tmp_path: Path) -> None:
     found = compare(random_trace(tmp_path / "t.hst", 40_000, 3, threads=4, max_size=3000, live=4000), 100, 1)
     assert found.share() >= 0.98
+
+
+def test_a_delay_in_milliseconds_goes_by_the_time_of_the_events(tmp_path: Path) -> None:
+    """Of 2,000 blocks, freed in order, a free each 0.1 ms: after a delay of 1 ms the slabs go one by one."""
+    path = trace_of(tmp_path / "t.hst", [1000] * 2000, freed=True, event_ns=100_000)
+    explorer = explorer_of(Bench([Source(path)], load_hardware()))
+    release = {"kind": "delay", "unit": "milliseconds"}
+    designs = [changed(BASE, "x", {"release": release | {"delay": delay}}) for delay in (1, 1 << 40)]
+    early, never = (known.outcomes[0].committed_average for known in explorer.price(designs, "tested"))
+    assert early < 0.9 * never

@@ -16,7 +16,7 @@ from heapsmith.model.search.exact import BUDGETS, Exact
 from heapsmith.model.search.guess import Features, Guess
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.pareto import Floats, Volume, hypervolume, nondominated
-from heapsmith.model.search.space import FIXED, PAGES, crossed, drawn, joined, neighbours, tokens
+from heapsmith.model.search.space import FIXED, PAGES, crossed, drawn, joined, needs_time, neighbours, tokens
 
 BATCH = 8
 """Designs that are priced together, and then teach the guess; more where more workers would wait."""
@@ -81,6 +81,7 @@ class Explorer:
     known: those that were priced, by hash; the base is the first. p999_ns: of those that were timed,
     on each trace. limits: the largest ratios that the choice may have. reference: the ratios from
     which volumes are measured. batch: designs that are priced together. operations: of all traces.
+    timed: further traces, which the search does not see, have time stamps.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class Explorer:
         favour: Favour,
         huge_pages: bool,
         seed: int,
+        timed: bool = True,
         batch: int = BATCH,
         asked: Limits = NO_LIMITS,
     ) -> None:
@@ -106,6 +108,7 @@ class Explorer:
         self._looked: dict[str, Design] = {}
         self._parent: dict[str, str] = {}  # of designs one choice away from another
         self.base, self.sources = evaluator.base, evaluator.bench.sources
+        self._timed = timed and all(source.tells_time for source in self.sources)
         events = sum(source.events for source in self.sources)
         self.operations = sum(source.operations for source in self.sources)
         self._looks = max(FEWEST_LOOKS, min(LOOKS, LOOKED_EVENTS // events)) * batch // BATCH
@@ -138,8 +141,9 @@ class Explorer:
             self._evaluator.write()
 
     def _new(self, designs: Iterable[Design]) -> Iterator[Design]:
-        """Yield the designs that were not looked at."""
-        return (design for design in designs if design.hash() not in self._glances)
+        """Yield the designs that were not looked at and that every trace can be simulated with."""
+        new = (design for design in designs if design.hash() not in self._glances)
+        return (design for design in new if self._timed or not needs_time(design))
 
     def front(self) -> list[Known]:
         """Return the designs that no other dominates."""

@@ -14,14 +14,14 @@ from heapsmith.model.memory.application import TOUCHED_FROM, program_of
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 
 KEPT_EVENTS = 1 << 24
-"""Traces up to this length stay decoded in memory, without times: 18 bytes per event."""
+"""Traces up to this length stay decoded in memory: 26 bytes per event."""
 
 
 class Source:
     """A trace for the search. Reads it once, checks its rules, and keeps the chunks of a short trace.
 
     tells_touched: its samples tell which share of large blocks the program touches, for each of the
-    sizes that it asks for.
+    sizes that it asks for. tells_time: its events have time stamps.
     Raises BadInput if the trace is damaged, cannot be read or has no allocation.
     """
 
@@ -38,7 +38,7 @@ class Source:
             asked: set[int] = set()
             for chunk in reader:
                 if self.events <= KEPT_EVENTS:
-                    kept.append(chunk._replace(time_ns=np.broadcast_to(np.int64(0), len(chunk.op))))
+                    kept.append(chunk)
                 stamps.append(chunk.time_ns[-begin % self._step :: self._step].astype(np.int64))
                 self.operations += int((chunk.op < Op.THREAD_START).sum())
                 begin += len(chunk.op)
@@ -52,6 +52,7 @@ class Source:
         self._kept = kept
         self._stamps = np.concatenate([*stamps, np.array([last])])
         self.run_ns = int(last - self._stamps[0])
+        self.tells_time = last > 0
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the chunks of the trace."""

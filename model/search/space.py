@@ -124,6 +124,11 @@ def repaired(design: Design, kept: set[str], depth: int) -> Design | None:
 _REPAIRABLE = ({*policy.TABLES} - FIXED - PAGES - {"front"}) | {*free_numbers(huge_pages=False)}
 
 
+def needs_time(design: Design) -> bool:
+    """Say whether the design's heap reads the time, so that a trace needs time stamps."""
+    return getattr(design.release, "unit", None) == "milliseconds"
+
+
 def neighbours(design: Design, busy: Sequence[int], *, huge_pages: bool) -> Iterator[Design]:
     """Yield the legal designs that differ in one choice; busy: block sizes with most allocations."""
     for field in free_fields(huge_pages=huge_pages):

@@ -154,7 +154,7 @@ def tune(
     evaluator = evaluator_of(Bench(sources, machine))
     exact = Exact(sources, base, asked.max_classes, asked.max_overhead)
     with evaluator.workers:
-        explorer = _explorer(evaluator, exact, asked)
+        explorer = _explorer(evaluator, exact, asked, timed=all(one.tells_time for one in held))
         until = _until(begin, asked, sources)
         with _patience(asked) as searching:
             explorer.search(Budget(_share(begin, until), asked.simulations))
@@ -188,14 +188,23 @@ def tune(
     )
 
 
-def _explorer(evaluator: Evaluator, exact: Exact, asked: Asked) -> Explorer:
-    """Return the explorer with the limits; without `huge_pages` the traces must tell what the program touches."""
+def _explorer(evaluator: Evaluator, exact: Exact, asked: Asked, *, timed: bool) -> Explorer:
+    """Return the explorer with the limits; without `huge_pages` the traces must tell what the program touches.
+
+    timed: the traces that are held out have time stamps.
+    """
     sources = evaluator.bench.sources
     pages = asked.huge_pages or all(one.tells_touched for one in sources)
     # A number of simulations repeats exactly, whoever simulates.
     batch = BATCH if asked.simulations is not None else max(BATCH, evaluator.workers.jobs // len(sources))
     explorer = Explorer(
-        *(evaluator, exact), favour=asked.favour, huge_pages=pages, seed=asked.seed, batch=batch, asked=asked.limits
+        *(evaluator, exact),
+        favour=asked.favour,
+        huge_pages=pages,
+        seed=asked.seed,
+        batch=batch,
+        asked=asked.limits,
+        timed=timed,
     )
     known = explorer.known[evaluator.base.hash()].outcomes
     weights = [one.weight for one in sources]
