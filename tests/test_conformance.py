@@ -19,7 +19,7 @@ from heapsmith.model.trace.reader import Op
 THREAD = st.sampled_from([0, 0, 0, 0, 1, 1, 2, 3])
 COUNT = st.integers(1, 20)
 WHICH = st.integers(0, 1 << 16)
-SOON = of_each_row(4)
+SOON = of_each_row(3)
 """The covering designs of the default suite: together they have every row of the tables."""
 
 

@@ -26,7 +26,12 @@ SIMULATE = [b"simulate", b"--design", b"bare"]
 
 @pytest.mark.parametrize(
     ("encoding", "command"),
-    [("ascii", INFO), ("latin-1", INFO), ("utf-8", INFO), pytest.param("ascii", SIMULATE, marks=pytest.mark.big)],
+    [
+        ("ascii", INFO),
+        ("utf-8", INFO),
+        pytest.param("latin-1", INFO, marks=pytest.mark.big),
+        pytest.param("ascii", SIMULATE, marks=pytest.mark.big),
+    ],
 )
 def test_any_name_can_be_printed(trace: Path, tmp_path: Path, encoding: str, command: Sequence[bytes]) -> None:
     folder = os.fsencode(tmp_path) + b"/" + ODD

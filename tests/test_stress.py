@@ -186,7 +186,7 @@ THEIR_SUPERSLABS = {
 @pytest.mark.parametrize(
     "sanitizer", soon((THREAD, ADDRESS_UNDEFINED), (THREAD,)), ids=lambda sanitizer: sanitizer.name
 )
-@pytest.mark.parametrize("fields", [{}, THEIR_SUPERSLABS], ids=["shared", "owned"])
+@pytest.mark.parametrize("fields", [pytest.param({}, marks=pytest.mark.big), THEIR_SUPERSLABS], ids=["shared", "owned"])
 def test_superslabs_go_and_come_back_without_a_race(
     fields: dict[str, Any], sanitizer: Sanitizer, tmp_path: Path
 ) -> None:
