@@ -20,7 +20,7 @@ THREAD = st.sampled_from([0, 0, 0, 0, 1, 1, 2, 3])
 COUNT = st.integers(1, 20)
 WHICH = st.integers(0, 1 << 16)
 SOON = of_each_row(3)
-"""The covering designs of the default suite: together they have every row of the tables."""
+"""The covering designs of the default suite."""
 
 
 def interesting_sizes(plan: Plan) -> st.SearchStrategy[int]:
