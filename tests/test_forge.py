@@ -47,7 +47,11 @@ def test_forge(call: Call, tmp_path: Path) -> None:
     assert report["verified"]["ok"]
     assert json.loads(call("trace", "verify", out / "trace.hst", "--json").out)["events"] == report["trace"]["events"]
     assert call("generate", out / "design.toml", "-o", out / "c", "--check").status == 0
-    assert (out / "report.md").read_text().count("\n|") == 18  # four tables, ten rows
+    page = re.sub(r"\n## bytes on .*?(?=\n## )", "", (out / "report.md").read_text(), flags=re.DOTALL)
+    assert page.count("\n|") == 18  # four tables, ten rows, beside as many rows as there are items that differ
+    assert [one["peak"]["bytes"]["committed"] for one in report["tuned"]["traces"][0]["ledgers"]] == [
+        row["statistics"]["peak_committed"]["committed"] for row in report["simulated"]["rows"]
+    ]
     assert report["verdict"]["use"] is None  # two rounds
     assert report["verdict"]["why"][0] in (out / "report.md").read_text()
     assert 0 <= report["share"]["inside"] < report["share"]["samples"]

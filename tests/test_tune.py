@@ -12,6 +12,7 @@ import pytest
 from covering import soon
 from traces import random_trace, trace_of
 
+from heapsmith.bench.report.searched import saved
 from heapsmith.model.design.design import ClassFront, Design, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.design.toml import write_design
@@ -26,6 +27,7 @@ from heapsmith.model.policy.front import two_level as front_two_level
 from heapsmith.model.policy.hardening import full as hardening_full
 from heapsmith.model.policy.release import keep as release_keep
 from heapsmith.model.predict import times
+from heapsmith.model.predict.ledgers import with_ledgers
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.search import store
 from heapsmith.model.search.choice import SLACK, Limits, scores
@@ -142,6 +144,26 @@ def test_each_choice_is_worth_what_the_design_without_it_loses(trace: Path, tune
         assert not one.without or scores(np.array([[*one.without.values()]]), tuned.favour)[0] > 1
 
 
+def test_ledgers_are_those_of_simulate(trace: Path, tuned: Tuned) -> None:
+    designs = [DEFAULT, tuned.design]
+    found = with_ledgers(simulate(trace, designs), [make_plan(one) for one in designs], None, PROGRAM)
+    assert tuned.traces[0].ledgers == tuple(found.ledgers)
+
+
+def test_the_table_of_bytes_has_what_differs_and_adds_up(tuned: Tuned) -> None:
+    (table,) = saved(tuned)
+    assert tuned.traces[0].ledgers is not None
+    base, choice = (one.peak.bytes for one in tuned.traces[0].ledgers)
+    rows = {row[0]: [int(cell.replace(",", "")) for cell in row[1:]] for row in table.rows}
+    assert rows["committed"][:3] == [base.committed, choice.committed, base.committed - choice.committed]
+    assert "header and canary" not in rows
+    assert all(row[0] != row[1] or row[3] != row[4] for row in rows.values())
+    for column in (2, 5):
+        assert sum(row[column] for row in rows.values()) == 2 * rows["committed"][column] != 0
+    same = msgspec.structs.replace(tuned.traces[0], ledgers=(tuned.traces[0].ledgers[0],) * 2)
+    assert list(saved(msgspec.structs.replace(tuned, traces=[same]))) == []
+
+
 def test_the_number_of_simulations_decides_the_result(trace: Path, tuned: Tuned) -> None:
     other = tune(trace, base=DEFAULT, name="made", asked=FEW._replace(jobs=2))
     assert (other.design, other.front, other.worth) == (tuned.design, tuned.front, tuned.worth)
@@ -220,6 +242,10 @@ def test_several_traces_count_by_weight_and_held_out_ones_are_marked(trace: Path
         assert mine.ratios[name] == pytest.approx(mean)
     assert tuned.traces[2].ratios["peak"] < 1
     assert tuned.traces[2].regret is None
+    for one in tuned.traces:
+        assert one.ledgers is not None
+        peaks = [found.peak.bytes.committed for found in one.ledgers]
+        assert peaks == [one.before.committed_peak, one.after.committed_peak]
     assert all(one.regret is not None and one.regret >= 0 for one in tuned.traces[:2])
 
 
@@ -315,7 +341,8 @@ def test_nothing_to_tune_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stage", "after", "jobs"), [("pricing designs", 3, 2), ("what each choice is worth", 2, 1), ("held out", 1, 2)]
+    ("stage", "after", "jobs"),
+    [("pricing designs", 3, 2), ("what each choice is worth", 2, 2), ("counting bytes", 1, 1), ("held out", 1, 2)],
 )
 def test_ctrl_c_ends_a_patient_search_with_the_best_so_far(
     stage: str, after: int, jobs: int, trace: Path, capfd: pytest.CaptureFixture[str]
@@ -332,11 +359,12 @@ def test_ctrl_c_ends_a_patient_search_with_the_best_so_far(
                 os.kill(process.pid or 0, signal.SIGINT)
             os.kill(os.getpid(), signal.SIGINT)
 
-    asked = FEW._replace(patient=True, jobs=jobs)
+    asked = FEW._replace(patient=True, jobs=jobs, simulations=2 if stage == "counting bytes" else FEW.simulations)
     tuned = tune(trace, base=DEFAULT, name="made", asked=asked, hold_out=[trace], progress=press)
     assert tuned.interrupted
     assert tuned.design.why_not_valid() is None
     assert stage != "held out" or tuned.worth
+    assert (tuned.traces[0].ledgers is None) == (stage == "counting bytes")
     assert [one.held_out for one in tuned.traces] == ([False] if stage == "held out" else [False, True])
     if stage == "pricing designs":
         told = 0

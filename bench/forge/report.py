@@ -10,7 +10,7 @@ from heapsmith.bench.forge.share import Share
 from heapsmith.bench.forge.verdict import Verdict
 from heapsmith.bench.programs.measure import MeasureTable
 from heapsmith.bench.replay.replay import ReplayTable
-from heapsmith.bench.report import measurements, predictions
+from heapsmith.bench.report import measurements, predictions, searched
 from heapsmith.codegen.verify import VerifyReport
 from heapsmith.model.predict.simulate import SimulationTable
 from heapsmith.model.search.tune import Tuned
@@ -36,10 +36,11 @@ class ForgeReport(msgspec.Struct, frozen=True):
 
 
 def summary(report: ForgeReport) -> list[Words]:
-    """The tables that end a forge: proof, prediction, measurement, replay."""
+    """The tables that end a forge: proof, prediction, bytes saved, replay, measurement."""
     return [
         measurements.verified(report.verified),
         predictions.simulated(report.simulated),
+        *searched.saved(report.tuned),
         measurements.replayed(report.replayed),
         measurements.measured(report.measured),
     ]

@@ -13,6 +13,27 @@ def ledgers(table: LedgerTable) -> Iterator[Words]:
         yield _table(f"bytes of {row.design} on {table.simulated.trace}", found)
 
 
+def saved(trace: str, base: Ledgers, tuned: Ledgers) -> Words:
+    """What a design saves on a trace: a row for each item that differs, and their sum; none if none does."""
+    peaks = (base.peak.bytes, tuned.peak.bytes)
+    averages = (base.average, tuned.average)
+    rows = [
+        (name.replace("_", " "), *_difference(name, peaks), *_difference(name, averages))
+        for name in (*ITEMS, "committed")
+        if any(getattr(one, name) != getattr(other, name) for one, other in (peaks, averages))
+    ]
+    title = (
+        f"bytes on {trace} that the choice saves, predicted: at the peak of the committed bytes (after event "
+        f"{base.peak.event:,} of the base, {tuned.peak.event:,} of the choice), and on average over {base.stops} events"
+    )
+    return Words(title, ("item", "base, peak", "tuned", "saved", "base, average", "tuned", "saved"), rows)
+
+
+def _difference(name: str, both: tuple[Ledger, Ledger]) -> tuple[str, str, str]:
+    before, after = (getattr(one, name) for one in both)
+    return f"{before:,}", f"{after:,}", f"{before - after:,}"
+
+
 def _table(title: str, found: Ledgers) -> Words:
     at = {f"event {stop.event:,}": stop.bytes for stop in found.at}
     columns = {"peak": found.peak.bytes, "average": found.average, "end": found.end.bytes, **at}

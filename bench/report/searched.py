@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from heapsmith.bench.common.tables import Words
 from heapsmith.bench.common.units import amount, duration
+from heapsmith.bench.report import ledgers
 from heapsmith.model.search.outcome import OBJECTIVES
 from heapsmith.model.search.tune import Member, Tuned
 from heapsmith.model.search.worth import Worth
@@ -13,6 +14,7 @@ def tables(found: Tuned) -> Iterator[Words]:
     """All tables of a search."""
     yield front(found)
     yield on_traces(found)
+    yield from saved(found)
     if found.worth:
         yield worth(found.worth)
 
@@ -77,6 +79,13 @@ def on_traces(found: Tuned) -> Words:
         *("committed peak", "weight", "regret"),
     )
     return Words("the heap on each trace, predicted", columns, rows)
+
+
+def saved(found: Tuned) -> Iterator[Words]:
+    """For each trace on which their bytes differ, what the choice saves of the base's, item by item."""
+    for one in found.traces:
+        if one.ledgers is not None and (table := ledgers.saved(one.trace, *one.ledgers)).rows:
+            yield table
 
 
 def worth(choices: list[Worth]) -> Words:

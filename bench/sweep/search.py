@@ -9,10 +9,9 @@ from heapsmith.bench.sweep.cluster import Call, Cluster
 from heapsmith.model.errors import CheckFailed, HeapsmithError
 from heapsmith.model.files import scratch
 from heapsmith.model.memory.hardware import Hardware
-from heapsmith.model.search.outcome import Glance, Outcome
 from heapsmith.model.search.source import KEPT_EVENTS, Source
 from heapsmith.model.search.store import model_version
-from heapsmith.model.search.workers import Bench, Task, measured
+from heapsmith.model.search.workers import Bench, Result, Task, measured
 
 MOST_HELD = 8
 """Decoded traces that a worker keeps."""
@@ -38,7 +37,7 @@ class _Held:
     sources: dict[str, Source] = {}  # noqa: RUF012
 
 
-def measured_from_bytes(given: Given, content: bytes) -> Outcome | Glance | float:
+def measured_from_bytes(given: Given, content: bytes) -> Result:
     """Do a task of a search on the trace of these bytes.
 
     Raises CheckFailed if this process has another version of the model, and as `measured` does.
@@ -87,9 +86,9 @@ class ClusterRunner:
     def stop(self) -> None:
         """Do nothing: calls that nobody waits for end with their iterator."""
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome | Glance | float]:
+    def run(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """Yield the result of each task, in their order; raises as `Cluster.calls` does."""
-        early: dict[int, Outcome | Glance | float] = {}
+        early: dict[int, Result] = {}
         place = 0
         for number, found in self._cluster.calls([self._call(task) for task in tasks]):
             early[number] = found

@@ -1,6 +1,6 @@
 """Ledgers of a trace: what each design's bytes are for, at its peak, on average, at the end, after any event."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,7 +12,7 @@ from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Listener
-from heapsmith.model.predict.simulate import Progress, Simulation, SimulationTable, feed_chunks
+from heapsmith.model.predict.simulate import Progress, SimulationTable, feed_chunks
 from heapsmith.model.trace.reader import Chunk, TraceReader
 
 STOPS = 200
@@ -132,18 +132,33 @@ def with_ledgers(
     peaking = [_Peaking(simulator(plan)) for plan in plans]
     if hardware:
         _feed(table, peaking, "looking for the peak", progress)
-    even = {number * table.events // STOPS - 1 for number in range(1, STOPS + 1)} - {-1}
+    even = _even(table.events)
     followers = []
     for plan, row, one in zip(plans, table.rows, peaking, strict=True):
-        wanted = {*even, *at, last}
+        wanted = {*even, *at}
         if not hardware:
             wanted.add(row.statistics.peak_committed.event)
         watched = one.piece if hardware else range(0)
         followers.append(_Stopping(simulator(plan), wanted, watched, one.peak))
     _feed(table, followers, "counting bytes", progress)
-    return LedgerTable(
-        table, [_ledgers(row, one, sorted(even), at) for row, one in zip(table.rows, followers, strict=True)]
-    )
+    peaks = [one.peak_event for one in followers]
+    if not hardware:
+        peaks = [row.statistics.peak_committed.event for row in table.rows]
+    return LedgerTable(table, [_ledgers(one, peak, even, at) for one, peak in zip(followers, peaks, strict=True)])
+
+
+def ledgers_of(simulator: Simulator, chunks: Iterable[Chunk], events: int, peak_event: int) -> Ledgers:
+    """Return the ledgers of a new simulator on a trace of that many events, whose committed peak is known."""
+    even = _even(events)
+    stopping = _Stopping(simulator, {*even, peak_event}, range(0), 0)
+    for chunk in chunks:
+        stopping.feed(chunk)
+    return _ledgers(stopping, peak_event, even, [])
+
+
+def _even(events: int) -> list[int]:
+    """Return the evenly spaced events of which the average is taken; the last ends the trace."""
+    return sorted({number * events // STOPS - 1 for number in range(1, STOPS + 1)} - {-1})
 
 
 def _feed(
@@ -153,13 +168,11 @@ def _feed(
         feed_chunks(reader, followers, what, progress, table.events)
 
 
-def _ledgers(row: Simulation, one: _Stopping, even: Sequence[int], at: Sequence[int]) -> Ledgers:
-    event = one.peak_event if row.touches else row.statistics.peak_committed.event
-    last = max(one.found)
+def _ledgers(one: _Stopping, peak: int, even: Sequence[int], at: Sequence[int]) -> Ledgers:
     return Ledgers(
-        Stop(event, one.found[event]),
+        Stop(peak, one.found[peak]),
         mean([one.found[stop] for stop in even]),
         len(even),
-        Stop(last, one.found[last]),
+        Stop(even[-1], one.found[even[-1]]),
         [Stop(stop, one.found[stop]) for stop in at],
     )

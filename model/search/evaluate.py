@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from heapsmith.model.design.design import Design
+from heapsmith.model.predict.ledgers import Ledgers
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.search.outcome import Glance, Outcome, combined, ratios
 from heapsmith.model.search.pareto import Floats
@@ -19,6 +20,7 @@ class Spent(msgspec.Struct):
     simulations: int = 0  # whole traces with caches
     glances: int = 0  # whole traces without caches
     timed: int = 0  # whole traces with the time of each operation
+    followed: int = 0  # whole traces with their ledgers of bytes
     stored: int = 0
     seconds: float = 0.0
 
@@ -49,6 +51,10 @@ class Evaluator:
         """Return the p99.9 of each design, which must have been priced, on each trace."""
         return self._all(designs, "p999", stage)
 
+    def ledgers(self, designs: Sequence[Design], stage: str) -> list[list[Ledgers]]:
+        """Return the ledgers of each design, which must have been priced, on each trace."""
+        return self._all(designs, "bytes", stage)
+
     def ratios(self, outcomes: Sequence[Outcome | Glance], base: Sequence[Outcome | Glance]) -> Floats:
         """Return the ratios of OBJECTIVES on all traces together."""
         rows = [ratios(_figures(one), _figures(known)) for one, known in zip(outcomes, base, strict=True)]
@@ -66,8 +72,8 @@ class Evaluator:
         for design, name in zip(designs, hashes, strict=True):
             for number, known in enumerate(held):
                 if name not in known:
-                    priced = self._stores[number].held.outcomes[name].resident_peak if kind == "p999" else 0
-                    tasks.setdefault((name, number), Task(design, number, kind, priced))
+                    peak = getattr(self._stores[number].held.outcomes[name], _PEAK[kind]) if kind in _PEAK else 0
+                    tasks.setdefault((name, number), Task(design, number, kind, peak))
                 elif name + kind not in self._counted:
                     self.spent.stored += 1
             self._counted.add(name + kind)
@@ -82,9 +88,10 @@ class Evaluator:
         return [[known[name] for known in held] for name in hashes]
 
 
-_HELD: dict[Kind, str] = {"outcome": "outcomes", "glance": "glances", "p999": "p999_ns"}
-_SPENT: dict[Kind, str] = {"outcome": "simulations", "glance": "glances", "p999": "timed"}
-"""The fields of Stored and of Spent for each kind of task."""
+_HELD: dict[Kind, str] = {"outcome": "outcomes", "glance": "glances", "p999": "p999_ns", "bytes": "ledgers"}
+_SPENT: dict[Kind, str] = {"outcome": "simulations", "glance": "glances", "p999": "timed", "bytes": "followed"}
+_PEAK: dict[Kind, str] = {"p999": "resident_peak", "bytes": "committed_peak_event"}
+"""The fields of Stored, of Spent, and of the Outcome that it needs, for each kind of task."""
 
 
 def _figures(found: Outcome | Glance) -> tuple[float, ...]:

@@ -42,6 +42,7 @@ class Outcome(msgspec.Struct, frozen=True):
     resident_average: float
     resident_end: int
     committed_peak: int
+    committed_peak_event: int
     committed_average: float
     committed_end: int
     peak_live_bytes: int
@@ -82,6 +83,7 @@ def outcome_of(simulation: Simulation, source: Source, operations: int) -> Outco
         resident_average=average(statistics, 3, source),
         resident_end=simulation.touches.resident_bytes,
         committed_peak=simulation.committed_peak,
+        committed_peak_event=peak.event,
         committed_average=average(statistics, 2, source),
         committed_end=totals["committed"],
         peak_live_bytes=statistics.peak_live.live_bytes,

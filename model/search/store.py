@@ -12,6 +12,7 @@ import msgspec
 from heapsmith.model.errors import HeapsmithError, Missing
 from heapsmith.model.files import cache_dir, write_whole
 from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.predict.ledgers import Ledgers
 from heapsmith.model.search.outcome import Glance, Outcome
 from heapsmith.model.search.source import Source
 
@@ -20,19 +21,20 @@ MOST_FILES = 64
 
 
 class Stored(msgspec.Struct):
-    """The outcomes, glances and p99.9 (nanoseconds) of a trace by the design's hash."""
+    """The outcomes, glances, p99.9 (nanoseconds) and ledgers of a trace by the design's hash."""
 
     outcomes: dict[str, Outcome] = msgspec.field(default_factory=dict)
     glances: dict[str, Glance] = msgspec.field(default_factory=dict)
     p999_ns: dict[str, float] = msgspec.field(default_factory=dict)
+    ledgers: dict[str, Ledgers] = msgspec.field(default_factory=dict)
 
     def count(self) -> int:
         """Return how many results there are."""
-        return len(self.outcomes) + len(self.glances) + len(self.p999_ns)
+        return sum(len(getattr(self, name)) for name in self.__struct_fields__)
 
     def joined(self, other: "Stored") -> "Stored":
         """Return the results of both; of two for the same design, the other's."""
-        return Stored(self.outcomes | other.outcomes, self.glances | other.glances, self.p999_ns | other.p999_ns)
+        return Stored(*(getattr(self, name) | getattr(other, name) for name in self.__struct_fields__))
 
 
 class Store:

@@ -1,11 +1,11 @@
 """The search for the best design for traces: the front, the choice, and what each of its choices is worth."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -14,6 +14,7 @@ from heapsmith.model.design.design import MAX_CLASSES, Design
 from heapsmith.model.design.toml import Reason
 from heapsmith.model.errors import BadInput, CheckFailed, printable
 from heapsmith.model.memory.hardware import Hardware, load_hardware
+from heapsmith.model.predict.ledgers import Ledgers
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.predict.times import priced
 from heapsmith.model.search import MOST_CLASSES, reasons
@@ -24,7 +25,7 @@ from heapsmith.model.search.explore import BATCH, Budget, Explorer, Known
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome, ratios
 from heapsmith.model.search.pareto import Floats, spread
 from heapsmith.model.search.source import Source
-from heapsmith.model.search.workers import Bench, Hire, Workers
+from heapsmith.model.search.workers import Bench, Hire, Runner, Workers
 from heapsmith.model.search.worth import Worth, simplest
 
 SECONDS = 20.0
@@ -37,6 +38,8 @@ SEARCH_SHARE = 0.8
 
 MOST_SHOWN = 12
 """Designs of the front that stand for most of it."""
+
+Figure = TypeVar("Figure")
 
 
 class Asked(NamedTuple):
@@ -77,7 +80,7 @@ class OnTrace(msgspec.Struct, frozen=True):
 
     ratios: of OBJECTIVES to the base. regret: how much worse the choice's score is than that of the
     best known design for this trace alone, 0.02 for 2 %; None for a trace that was held out. p999_ns:
-    of the base and of the choice, where asked for.
+    of the base and of the choice, where asked for. ledgers: the same two; None if Ctrl-C came first.
     """
 
     trace: str
@@ -88,6 +91,7 @@ class OnTrace(msgspec.Struct, frozen=True):
     ratios: dict[str, float]
     regret: float | None
     p999_ns: tuple[float, float] | None = None
+    ledgers: tuple[Ledgers, Ledgers] | None = None
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -156,20 +160,19 @@ def tune(
     with evaluator.workers:
         explorer = _explorer(evaluator, exact, asked, timed=all(one.tells_time for one in held))
         until = _until(begin, asked, sources)
-        with _patience(asked) as searching:
+        with _patience(asked, evaluator.workers) as searching:
             explorer.search(Budget(_share(begin, until), asked.simulations))
-        if searching.interrupted:
-            evaluator.workers.stop()
-            until = time.monotonic()
+        until = time.monotonic() if searching.interrupted else until
         found, worth = _choice(explorer, asked), list[Worth]()
-        with _patience(asked) as weighing:
+        with _patience(asked, evaluator.workers) as weighing:
             for step in simplest(found, base, explorer, until):
                 found, worth = step
             if asked.timed():
                 explorer.time(_shown(explorer, found), "timing operations")
+        held_bytes = _held_bytes(evaluator, found.design, asked)
         evaluator.write()
     design = _titled(found.design, sources, base)
-    traces = list(_on_traces(explorer, found, asked))
+    traces = list(_on_traces(explorer, found, asked, held_bytes))
     with _patience(asked) as holding:
         traces += _held_out(evaluator_of(Bench(held, machine)), design, asked) if held else ()
     return Tuned(
@@ -184,7 +187,8 @@ def tune(
         front=_members(explorer, found, asked.favour),
         spent=evaluator.spent,
         seed=asked.seed,
-        interrupted=any(stage.interrupted for stage in (searching, weighing, holding)),
+        interrupted=any(stage.interrupted for stage in (searching, weighing, holding))
+        or any(one.ledgers is None for one in traces),
     )
 
 
@@ -219,8 +223,8 @@ class _Stage:
 
 
 @contextmanager
-def _patience(asked: Asked) -> Iterator[_Stage]:
-    """Let Ctrl-C end only this stage, if the caller is patient."""
+def _patience(asked: Asked, workers: Runner | None = None) -> Iterator[_Stage]:
+    """Let Ctrl-C end only this stage, and what its workers do, if the caller is patient."""
     stage = _Stage()
     try:
         yield stage
@@ -228,6 +232,8 @@ def _patience(asked: Asked) -> Iterator[_Stage]:
         if not asked.patient:
             raise
         stage.interrupted = True
+        if workers:
+            workers.stop()
 
 
 def _reasons(
@@ -303,7 +309,17 @@ def _named(points: Floats) -> dict[str, float]:
     return dict(zip(OBJECTIVES, points.tolist(), strict=True))
 
 
-def _on_traces(explorer: Explorer, found: Known, asked: Asked) -> Iterator[OnTrace]:
+def _held_bytes(evaluator: Evaluator, design: Design, asked: Asked) -> dict[str, list[Ledgers]]:
+    """Return the ledgers of the base and of the design on each trace, by their hashes; none after Ctrl-C."""
+    both = [evaluator.base, design]
+    with _patience(asked, evaluator.workers):
+        return dict(zip((one.hash() for one in both), evaluator.ledgers(both, "counting bytes"), strict=True))
+    return {}
+
+
+def _on_traces(
+    explorer: Explorer, found: Known, asked: Asked, held_bytes: dict[str, list[Ledgers]]
+) -> Iterator[OnTrace]:
     """Yield the choice on each trace, with its regret against the best known design for that trace."""
     base = explorer.known[explorer.base.hash()]
     for index, source in enumerate(explorer.sources):
@@ -321,6 +337,7 @@ def _on_traces(explorer: Explorer, found: Known, asked: Asked) -> Iterator[OnTra
         yield OnTrace(
             *(source.path.name, source.weight, False, base.outcomes[index], found.outcomes[index]),
             *(_named(here), regret, _both(explorer.p999_ns, explorer.base, found.design, index)),
+            _both(held_bytes, explorer.base, found.design, index),
         )
 
 
@@ -330,17 +347,20 @@ def _held_out(evaluator: Evaluator, design: Design, asked: Asked) -> Iterator[On
     with evaluator.workers:
         befores, afters = evaluator.priced([base, design], "held out")
         late = evaluator.p999_ns([base, design], "held out") if asked.timed() else []
+        held_bytes = _held_bytes(evaluator, design, asked)
     evaluator.write()
     timed = dict(zip((base.hash(), design.hash()), late, strict=False))
     for index, (source, before, after) in enumerate(zip(held, befores, afters, strict=True)):
         here = _named(ratios(after.figures(), before.figures()))
-        both = _both(timed, base, design, index)
-        yield OnTrace(source.path.name, source.weight, True, before, after, here, None, both)
+        both = _both(timed, base, design, index), _both(held_bytes, base, design, index)
+        yield OnTrace(source.path.name, source.weight, True, before, after, here, None, *both)
 
 
-def _both(p999_ns: dict[str, list[float]], base: Design, design: Design, trace: int) -> tuple[float, float] | None:
-    """Return p99.9 of the base and of the design on a trace, or None if one was not timed."""
-    before, after = p999_ns.get(base.hash()), p999_ns.get(design.hash())
+def _both(
+    by_hash: Mapping[str, Sequence[Figure]], base: Design, design: Design, trace: int
+) -> tuple[Figure, Figure] | None:
+    """Return what is known of the base and of the design on a trace, or None if one is not known."""
+    before, after = by_hash.get(base.hash()), by_hash.get(design.hash())
     return (before[trace], after[trace]) if before and after else None
 
 

@@ -10,6 +10,7 @@ from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Listener
+from heapsmith.model.predict.ledgers import Ledgers, ledgers_of
 from heapsmith.model.predict.pool import Pool
 from heapsmith.model.predict.simulate import simulation
 from heapsmith.model.predict.times import follower_of
@@ -21,17 +22,23 @@ FEW_EVENTS = 20_000
 """For traces that are shorter together, processes cost more than they save."""
 
 
-Kind = Literal["glance", "outcome", "p999"]
-"""Without caches; with caches and pages; and a second pass that times each operation."""
+Kind = Literal["glance", "outcome", "p999", "bytes"]
+"""Without caches; with caches and pages; and a second pass that times each operation, or tells its bytes."""
+
+Result = Outcome | Glance | float | Ledgers
+"""What a task of each kind finds."""
 
 
 class Task(NamedTuple):
-    """A design on the source of this number. resident_peak: that of its outcome, for `p999`."""
+    """A design on the source of this number.
+
+    peak: of its outcome, for `p999` the resident peak, for `bytes` the event of the committed peak.
+    """
 
     design: Design
     source: int
     kind: Kind
-    resident_peak: int = 0
+    peak: int = 0
 
 
 class Bench(NamedTuple):
@@ -55,7 +62,7 @@ class Runner(Protocol):
     def stop(self) -> None:
         """End what is under way."""
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome | Glance | float]:
+    def run(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """Yield the result of each task, in their order; Missing if a worker is lost for good."""
         ...
 
@@ -70,14 +77,16 @@ class _Job:
     bench: Bench
 
 
-def measured(bench: Bench, task: Task) -> Outcome | Glance | float:
+def measured(bench: Bench, task: Task) -> Result:
     """Simulate a design on a whole trace; BadInput as Simulator.feed."""
     source, plan = bench.sources[task.source], make_plan(task.design)
     if task.kind == "p999":
-        return _p999_ns(bench.hardware, source, plan, task.resident_peak)
+        return _p999_ns(bench.hardware, source, plan, task.peak)
     # One compiled loop serves all designs, with the rare choices: a search meets them soon.
     listener = Listener(bench.hardware) if task.kind == "outcome" else None
     simulator = Simulator(plan, listener=listener, application=source.application, rare=True)
+    if task.kind == "bytes":
+        return ledgers_of(simulator, source.chunks(), source.events, task.peak)
     for chunk in source.chunks():
         simulator.feed(chunk)
     found = simulation(simulator, source.operations, bench.hardware if task.kind == "outcome" else None)
@@ -99,7 +108,7 @@ def _begin(bench: Bench) -> None:
     _Job.bench = bench
 
 
-def _work(task: Task) -> Outcome | Glance | float:
+def _work(task: Task) -> Result:
     return measured(_Job.bench, task)
 
 
@@ -128,7 +137,7 @@ class Workers:
             self._pool.close()
             self._pool = None
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome | Glance | float]:
+    def run(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """Yield the result of each task, in their order; Missing if the system kills a process."""
         if self.jobs == 1:
             yield from (measured(self._bench, task) for task in tasks)

@@ -176,6 +176,8 @@ def tuned(found: "Tuned", path: Path) -> None:
 
     for table in searched.tables(found):
         draw(table)
+    if any(one.ledgers is None for one in found.traces):
+        show.prose("What the choice saves of the bytes was not counted: interrupted.")
     for reason in found.reasons:
         if reason.field in ("design", "sizes"):
             show.prose(f"{reason.field} = {reason.chosen}: {reason.why}")
