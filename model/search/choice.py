@@ -25,6 +25,9 @@ where a step along the front gains as much in one as it loses in the others.
 SLACK = 1.01
 """The most time, peak and average bytes of the choice, in parts of the base's, without a limit."""
 
+TIME_SLACK, RUN_SLACK = 1.02, 0.0005
+"""The time may be up to TIME_SLACK where the difference is at most this part of the program's run."""
+
 WORST = 1.2
 """Ratios from here on are of no interest: the corner from which volumes are measured."""
 
@@ -52,11 +55,12 @@ class Limits(msgspec.Struct, frozen=True):
         Bytes bound each trace (`allow_bytes`); no mean is larger than that of the bounds. A limit of the
         peak that is above the slack is the average's too.
         """
+        time = self.time if self.time is not None else _time_slack(base, weights)
         peak = self.rss if self.rss is not None else SLACK
         if self.rss_bytes is not None:
             bounds = [ratios([0.0, self.rss_bytes], [0.0, one.resident_peak]) for one in base]
             peak = float(combined(bounds, weights)[1])
-        return np.array([self.time if self.time is not None else SLACK, peak, max(SLACK, peak), np.inf])
+        return np.array([time, peak, max(SLACK, peak), np.inf])
 
     def allow_bytes(self, outcomes: Sequence[Outcome]) -> bool:
         """Say whether the bytes at the peak of each trace are within `rss_bytes`."""
@@ -68,6 +72,12 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 NO_LIMITS = Limits()
+
+
+def _time_slack(base: Sequence[Outcome], weights: Sequence[float]) -> float:
+    """Return the largest mean ratio of time without a limit: of the slacks of the traces."""
+    slacks = [min(TIME_SLACK, max(SLACK, 1 + RUN_SLACK / one.run_share())) for one in base]
+    return float(np.exp(np.average(np.log(slacks), weights=weights)))
 
 
 def parse_limits(max_time: str | None, max_rss: str | None, max_p999: str | None = None) -> Limits:
