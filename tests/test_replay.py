@@ -173,6 +173,28 @@ def test_rss_is_that_of_the_blocks(tmp_path: Path) -> None:
         assert json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["peak_rss_bytes"] < most
 
 
+def test_bytes_of_glibc_are_those_of_its_chunks(tmp_path: Path, call: Callable[..., Answer]) -> None:
+    """Of 300 chunks of 112 bytes five are freed, then a mapping of 74 pages makes the peak."""
+    events: list[Event] = [(Op.MALLOC, 0, name, 100) for name in range(1, 301)]
+    events += [(Op.FREE, 0, name, 0) for name in range(100, 105)]
+    trace = write_trace(tmp_path / "t.hst", [*events, (Op.MALLOC, 0, 301, 300_000), (Op.FREE, 0, 301, 0)])
+    command = ("replay", trace, "--lib", "glibc", "--rounds", 1, "--bytes")
+    found = msgspec.json.decode(call(*command, "--json").out, type=ReplayTable).glibc_bytes
+    assert found is not None
+    assert (found.asked, found.rounding) == (295 * 100 + 300_000, 295 * 12)
+    assert found.mapped_rounding == 74 * 4096 - 300_000
+    assert 5 * 112 <= found.thread_caches < 5 * 112 + 4096
+    *items, committed = msgspec.structs.astuple(found)
+    assert sum(items) == committed
+    assert f"{committed:,}" in call(*command).out
+
+
+def test_bytes_want_one_thread(tmp_path: Path) -> None:
+    trace = write_trace(tmp_path / "t.hst", [(Op.MALLOC, 0, 1, 8), (Op.MALLOC, 1, 2, 8)])
+    with pytest.raises(BadInput, match="the trace has 2 threads; expected one"):
+        replay(trace, ["glibc"], stop=Stop(1), count_bytes=True)
+
+
 def test_the_peak_of_rss_need_not_be_that_of_live_bytes(tmp_path: Path) -> None:
     """Blocks of 1,100 bytes at multiples of 4096 take a page each; glibc gives the pages back when all are free."""
     events: list[Event] = [(Op.MALLOC, 0, 1, 3_000_000), (Op.FREE, 0, 1, 0)]

@@ -10,7 +10,7 @@ import msgspec
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio, ratio
 from heapsmith.bench.common.rounds import UNRELIABLE, Ended, Figure, Progress, Stop, interleaved, quiet
-from heapsmith.bench.peers.peers import Library, find_libraries, preload, replay_driver, require_malloc_of
+from heapsmith.bench.peers.peers import GLIBC, Library, find_libraries, preload, replay_driver, require_malloc_of
 from heapsmith.bench.replay.script import write_script
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed
@@ -29,6 +29,22 @@ class Stamped(msgspec.Struct, frozen=True):
     worst: float
     stamp: float
     step: float
+
+
+class GlibcBytes(msgspec.Struct, frozen=True):
+    """What glibc's bytes are for at the trace's peak of live bytes, measured; `committed` is the sum.
+
+    rounding: of the chunks of live blocks, and their headers. thread_caches: whole blocks there, and
+    the caches themselves. bins: free chunks. top: free at the end of the heap.
+    """
+
+    asked: int
+    rounding: int
+    mapped_rounding: int
+    thread_caches: int
+    bins: int
+    top: int
+    committed: int
 
 
 class Replayed(msgspec.Struct, frozen=True):
@@ -53,6 +69,7 @@ class Replayed(msgspec.Struct, frozen=True):
     peak_live_rss_bytes: int
     end_rss_bytes: int
     latency_ns: Stamped | None = None
+    bytes: GlibcBytes | None = None
 
 
 class LatencyFigures(msgspec.Struct, frozen=True):
@@ -107,6 +124,7 @@ class ReplayTable(msgspec.Struct, frozen=True):
     rounds: int
     ended: Ended
     rows: list[ReplayRow]
+    glibc_bytes: GlibcBytes | None = None
 
 
 def replay_once(
@@ -115,6 +133,7 @@ def replay_once(
     *,
     check: bool = False,
     latency: bool = False,
+    count_bytes: bool = False,
     env: Mapping[str, str] | None = None,
     limit_s: float | None = None,
 ) -> Replayed:
@@ -123,12 +142,15 @@ def replay_once(
     `env` replaces the environment; LD_PRELOAD is never taken from it. `check` checks every block's
     contents and alignment. `latency` stamps each operation. Raises CheckFailed if the malloc fails,
     breaks a block, crashes or exceeds the limit, BadInput for a script that cannot be read.
+    `count_bytes` is for glibc and a script of one thread.
     """
     given = os.environ if env is None else env
     environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"} | BENCHFAST
     if library.path is not None:
         environment["LD_PRELOAD"] = preload(library, {})
-    command = [str(replay_driver()), str(script)] + ["--check"] * check + ["--latency"] * latency
+    command = (
+        [str(replay_driver()), str(script)] + ["--check"] * check + ["--latency"] * latency + ["--bytes"] * count_bytes
+    )
     done = run_limited(command, limit_s, env=environment)
     if done.returncode < 0:
         raise CheckFailed(f"{library.name}: the replay was killed by {signal.Signals(-done.returncode).name}")
@@ -198,6 +220,7 @@ def replay(
     stop: Stop,
     check: bool = False,
     latency: bool = False,
+    count_bytes: bool = False,
     progress: Progress = quiet,
 ) -> ReplayTable:
     """Replay `trace` at full speed under each library of `libs`, in interleaved rounds.
@@ -205,19 +228,22 @@ def replay(
     `libs`: see find_library. The replay writes a byte to each cache line of a new block. `check`:
     one more replay per library, before the rounds, checks alignment and contents of every block.
     `latency`: as many rounds again with a stamp around each operation, whose times are not those of
-    the row. A warm-up round is not counted. Without a number of rounds, `stop` also ends them once
-    the intervals of CPU time and peak RSS are narrow. Raises BadInput for unknown libraries and bad
-    traces, CheckFailed where a library breaks, Missing without a compiler or room for the script
-    (16 bytes per event, in the temporary directory).
+    the row. `count_bytes`: one more replay, under glibc, tells what its bytes are for. A warm-up
+    round is not counted. Without a number of rounds, `stop` also ends them once the intervals of CPU
+    time and peak RSS are narrow. Raises BadInput for unknown libraries, bad traces, and bytes of a
+    trace with several threads, CheckFailed where a library breaks, Missing without a compiler or
+    room for the script (16 bytes per event, in the temporary directory).
     """
     stop.check()
     libraries = find_libraries(libs)
-    require_malloc_of(*libraries)
+    glibc = Library(GLIBC, None)
+    require_malloc_of(*libraries, *[glibc] * count_bytes)
     with scratch() as folder:
         script = folder / "script"
         facts = write_script(trace, script, progress)
         for library in libraries if check else []:
             replay_once(script, library, check=True)
+        counted = replay_once(script, glibc, count_bytes=True).bytes if count_bytes else None
         names = [library.name for library in libraries]
         known = stop if stop.rounds is not None else stop._replace(enough=_is_known)
         runs, ended = interleaved("replay", names, known, lambda entry: replay_once(script, libraries[entry]), progress)
@@ -230,4 +256,4 @@ def replay(
             stamped = interleaved("stamp operations", names, Stop(len(runs[0])), stamp, progress).runs
     rows = [_row(*each, runs[0], check) for each in zip(libraries, runs, stamped, strict=True)]
     scale = (facts.operations, facts.threads, facts.peak_live_bytes)
-    return ReplayTable(str(trace), *scale, len(runs[0]), ended, rows)
+    return ReplayTable(str(trace), *scale, len(runs[0]), ended, rows, counted)

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 
+import msgspec
+
 from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio
 from heapsmith.bench.common.rounds import Ended, Figure
 from heapsmith.bench.common.tables import Words
 from heapsmith.bench.common.units import amount, duration
 from heapsmith.bench.programs.measure import MeasureTable, Ratios
-from heapsmith.bench.replay.replay import ReplayTable
+from heapsmith.bench.replay.replay import GlibcBytes, ReplayTable
 from heapsmith.codegen.verify import VerifyReport
 
 WHY: dict[Ended, str] = {
@@ -75,6 +77,15 @@ def stamped(table: ReplayTable) -> Words:
         if (of := row.latency_ns) is not None
     ]
     return Words("time of an operation: a call and the writes to its new block; medians of rounds", columns, rows)
+
+
+def glibc_bytes(found: GlibcBytes) -> Words:
+    """What glibc's bytes are for, item by item."""
+    rows = [
+        (name.replace("_", " "), f"{size:,}", f"{size / max(1, found.committed):.1%}")
+        for name, size in msgspec.structs.asdict(found).items()
+    ]
+    return Words("bytes of glibc at the peak of the live bytes, measured", ("item", "bytes", "%"), rows)
 
 
 def verified(report: VerifyReport) -> Words:

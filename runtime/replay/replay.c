@@ -1,5 +1,5 @@
-/* heapsmith-replay SCRIPT [--touch none|first|all] [--check | --latency] [--resident BYTES] [--unsampled]: replay a
- * script against the process's malloc; heapsmith-replay --malloc: print the file that this malloc comes from.
+/* heapsmith-replay SCRIPT [--touch none|first|all] [--check | --latency] [--bytes] [--resident BYTES]
+ * [--unsampled]: replay a script against the process's malloc; heapsmith-replay --malloc: print the file that this malloc comes from.
  *
  * Which malloc that is, LD_PRELOAD decides. A replay prints one JSON object to standard output. Needs nothing but
  * libc. Exit status: 0 replayed, 1 the malloc is wrong, 2 bad input. */
@@ -94,6 +94,8 @@ static void prepare(struct replay *r, const char *path)
     uint64_t least = h->streams == 1 ? LEAST_PERIOD_ALONE : LEAST_PERIOD_SHARED;
     if (r->sample_period != NEVER)
         r->sample_period = h->events / SAMPLES > least ? h->events / SAMPLES : least;
+    if (r->counts_bytes && h->streams != 1)
+        fail(2, "replay: bytes: the trace has %u threads; expected one", h->streams);
     r->table = reserve(r, h->slots * sizeof *r->table);
     r->workers = reserve(r, h->streams * sizeof *r->workers);
     for (uint32_t t = 0; t < h->streams; t++)
@@ -174,17 +176,18 @@ static void report(const struct replay *r, struct spent sum, uint64_t start, uin
     const struct script_header *h = r->script.header;
     uint64_t own = r->own_bytes, peak = r->rss_peak_bytes > end ? r->rss_peak_bytes : end;
     uint64_t average = (r->rss_sum_bytes + end) / (r->rss_samples + 1);
-    char text[1024], latency[256];
+    char text[1536], latency[256], bytes[512];
     latency_text(r, tick_ns, latency, sizeof latency);
+    bytes_text(&r->bytes, bytes, sizeof bytes);
     int n = snprintf(text, sizeof text,
                      "{\"operations\": %lu, \"threads\": %u, \"checked\": %s,\n"
                      " \"wall_ns\": %lu, \"cpu_ns\": %lu, \"minor_faults\": %lu, \"stalls\": %lu,\n"
                      " \"start_rss_bytes\": %lu, \"peak_rss_bytes\": %lu, \"average_rss_bytes\": %lu,\n"
                      " \"peak_live_rss_bytes\": %lu, \"end_rss_bytes\": %lu,\n"
-                     " \"latency_ns\": %s}\n",
+                     " \"latency_ns\": %s, \"bytes\": %s}\n",
                      h->operations, h->streams, r->checked ? "true" : "false", sum.wall_ns, sum.cpu_ns,
                      sum.minor_faults, stalls(r), start - own, peak - own, average - own,
-                     r->rss_peak_live_bytes - own, end - own, latency);
+                     r->rss_peak_live_bytes - own, end - own, latency, bytes);
     if (write(1, text, (size_t)n) != n)
         fail(2, "replay: standard output: %s", strerror(errno));
 }
@@ -206,6 +209,8 @@ static const char *parse(int argc, char **argv, struct replay *r)
             r->checked = true;
         else if (strcmp(argv[i], "--latency") == 0)
             r->stamped = true;
+        else if (strcmp(argv[i], "--bytes") == 0)
+            r->counts_bytes = true;
         else if (strcmp(argv[i], "--touch") == 0)
             r->touch = parse_touch(argv[++i]);
         else if (strcmp(argv[i], "--resident") == 0 && argv[i + 1] != NULL)
@@ -217,7 +222,7 @@ static const char *parse(int argc, char **argv, struct replay *r)
         else
             fail(2, "replay: unknown argument '%s'", argv[i]);
     if (path == NULL || (r->checked && r->stamped))
-        fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--check | --latency] [--resident BYTES] [--unsampled] "
+        fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--check | --latency] [--bytes] [--resident BYTES] [--unsampled] "
                 "| --malloc");
     return path;
 }

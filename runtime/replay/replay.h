@@ -42,6 +42,13 @@ struct worker {
     bool joined;
 };
 
+/* What glibc's bytes are for; the items between add up to `committed`. */
+struct bytes {
+    bool known;
+    uint64_t asked, rounding, mapped_rounding, thread_caches, bins, top;
+    uint64_t committed;
+};
+
 struct replay {
     struct script script;
     struct block *table;
@@ -49,6 +56,8 @@ struct replay {
     enum touch touch;
     bool checked;
     bool stamped;                    /* --latency */
+    bool counts_bytes;               /* --bytes */
+    struct bytes bytes;              /* at the trace's peak */
     struct stamp stamp;
     uint64_t resident_limit_bytes;   /* of the script */
     uint64_t sample_period;          /* events of a stream between two samples of RSS; NEVER: none is taken */
@@ -71,6 +80,12 @@ void *stream_replay(void *worker);
 
 /* Anonymous resident bytes of this process: file mappings, such as the script, are not among them. */
 uint64_t rss_anon_bytes(void);
+
+/* The bytes of glibc, whose live blocks these slots have, while no other thread allocates. */
+struct bytes bytes_count(const struct block *table, uint64_t slots);
+
+/* As a JSON object, or null if they are not known; the length of the text. */
+int bytes_text(const struct bytes *of, char *text, size_t room);
 
 /* By `who` of getrusage(2), whose CPU time is `clock` of clock_gettime(2). */
 struct spent spent_by(int who, int clock);

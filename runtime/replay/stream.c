@@ -253,8 +253,11 @@ static void sample_rss(struct worker *w)
     uint64_t peak = atomic_load_explicit(&w->replay->rss_peak_bytes, memory_order_relaxed);
     while (bytes > peak && !atomic_compare_exchange_weak(&w->replay->rss_peak_bytes, &peak, bytes))
         ;
-    if (at_peak_live(w))
+    if (at_peak_live(w)) {
         w->replay->rss_peak_live_bytes = bytes;
+        if (w->replay->counts_bytes)
+            w->replay->bytes = bytes_count(w->replay->table, w->replay->script.header->slots);
+    }
     if (w->position == w->next_sample) {
         atomic_fetch_add_explicit(&w->replay->rss_sum_bytes, bytes, memory_order_relaxed);
         atomic_fetch_add_explicit(&w->replay->rss_samples, 1, memory_order_relaxed);

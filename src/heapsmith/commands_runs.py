@@ -68,6 +68,9 @@ def replay(
     latency: Annotated[
         bool, typer.Option("--latency", help="Then stamp each operation: p50, p99, p99.9 and the worst.")
     ] = False,
+    bytes: Annotated[
+        bool, typer.Option("--bytes", help="Also what glibc's bytes are for at the peak (one thread).")
+    ] = False,
     json: take.Json = False,
 ) -> None:
     """Replay a trace with any malloc and measure it. Interleaved rounds: time per operation, peak RSS, their spread."""
@@ -75,7 +78,9 @@ def replay(
     from heapsmith.bench.replay.replay import replay as run_replay
 
     with show.progress() as progress:
-        found = run_replay(trace, lib, stop=Stop(rounds), check=check, latency=latency, progress=progress)
+        found = run_replay(
+            trace, lib, stop=Stop(rounds), check=check, latency=latency, count_bytes=bytes, progress=progress
+        )
     show.emit_json(found) if json else results.replayed(found)
 
 
