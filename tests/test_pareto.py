@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heapsmith.model.errors import BadInput
 from heapsmith.model.search.choice import WEIGHTS, Limits, chosen, parse_limits, scores
-from heapsmith.model.search.outcome import OBJECTIVES
+from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.pareto import Floats, Volume, hypervolume, nondominated, spread
 
 CELLS = 5
@@ -81,6 +81,13 @@ def test_limits_are_factors_or_bytes() -> None:
     assert Limits(p999_ns=2000).allow_p999([900, 2000])
     assert not Limits(p999_ns=2000).allow_p999([900, 2001])
     assert Limits(time=1.0).ratios([], [])[1] == 1.01
+
+
+@pytest.mark.parametrize(("share", "most"), [(0.1, 1.01), (0.04, 1.0125), (0.001, 1.02)])
+def test_time_may_grow_more_where_malloc_is_little_of_the_run(share: float, most: float) -> None:
+    known = {"design": "x", "hash": "", "allocator_ns_per_op": 10.0, "operations": 100, "run_ns": int(1000 / share)}
+    base = Outcome(**{field: 0 for field in Outcome.__struct_fields__} | known)
+    assert Limits().ratios([base], [1.0])[0] == pytest.approx(most)
 
 
 @pytest.mark.parametrize(

@@ -383,13 +383,6 @@ def test_a_killed_worker_is_one_line(trace: Path) -> None:
         tune(trace, base=DEFAULT, name="made", asked=FEW._replace(jobs=2), progress=kill)
 
 
-@pytest.mark.parametrize(("share", "most"), [(0.1, 1.01), (0.04, 1.0125), (0.001, 1.02)])
-def test_time_may_grow_more_where_malloc_is_little_of_the_run(tuned: Tuned, share: float, most: float) -> None:
-    run_ns = int(tuned.before.allocator_ns_per_op * tuned.before.operations / share)
-    base = msgspec.structs.replace(tuned.before, run_ns=run_ns)
-    assert Limits().ratios([base], [1.0])[0] == pytest.approx(most, abs=1e-4)
-
-
 def test_bytes_bound_every_trace_and_factors_their_mean(tuned: Tuned) -> None:
     """The second trace takes too much, although the mean over both is within the mean of the bounds."""
     base = [msgspec.structs.replace(tuned.before, resident_peak=peak) for peak in (200 << 20, 150 << 20)]
