@@ -159,8 +159,9 @@ static void *allocate_aligned(size_t alignment, size_t bytes)
     if (class == CLASS_COUNT)
         return hs_large_alloc(bytes, alignment, &zero);
     void *block = malloc(hs_class[class].usable);
-    if (in_slab_span(block))
-        reseal(block, hs_class[class].usable, bytes);
+    const struct class_plan *plan = small_plan(block); /* of a larger class, if that lent the block */
+    if (plan != NULL)
+        reseal(block, plan->usable, bytes);
     return block;
 }
 

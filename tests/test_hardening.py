@@ -9,6 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 from loaded import FAST_TO_BUILD
+from preloaded import program
+from preloaded import run as run_whole
 
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.built import library_of
@@ -17,6 +19,7 @@ from heapsmith.model import policy
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.front import none as front_none
+from heapsmith.model.policy.rounding import larger as rounding_larger
 
 LEVELS = policy.names("hardening")
 
@@ -127,6 +130,11 @@ def test_under_the_other_classifiers(name: str, classifier: str) -> None:
 def test_where_slabs_keep_lists(name: str, level: str) -> None:
     """The live map finds a second free, and the encoded links a write after the free."""
     holds(name, level, msgspec.structs.replace(design_of(level), front=front_none.Params(), freed_blocks="list"))
+
+
+def test_an_aligned_block_that_a_larger_class_lent_ends_where_its_own_does() -> None:
+    design = msgspec.structs.replace(design_of("full"), rounding=rounding_larger.Params())
+    run_whole([program("run_aligned_lent")], library_of(design, flags=FAST_TO_BUILD))
 
 
 def holds(name: str, level: str, design: Design) -> None:
