@@ -13,6 +13,7 @@ from traces import random_trace, trace_of
 from heapsmith.bench.gates.default import Candidate, General, least_worst, regrets
 from heapsmith.bench.gates.search import compare
 from heapsmith.model.design.design import Design, changed, load
+from heapsmith.model.errors import BadInput
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.search import MOST_CLASSES, explore
 from heapsmith.model.search.evaluate import Evaluator
@@ -21,7 +22,9 @@ from heapsmith.model.search.explore import STILL, STILL_ROUNDS, Budget, Explorer
 from heapsmith.model.search.pareto import hypervolume
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.space import drawn
+from heapsmith.model.search.tune import tune
 from heapsmith.model.search.workers import Bench, Workers
+from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
@@ -129,3 +132,22 @@ def test_a_delay_in_milliseconds_goes_by_the_time_of_the_events(tmp_path: Path) 
     designs = [changed(BASE, "x", {"release": release | {"delay": delay}}) for delay in (1, 1 << 40)]
     early, never = (known.outcomes[0].committed_average for known in explorer.price(designs, "tested"))
     assert early < 0.9 * never
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_tune_refuses_a_trace_without_times_before_it_searches(tmp_path: Path, held: bool) -> None:
+    base = changed(BASE, "x", {"release": {"kind": "delay", "unit": "milliseconds"}})
+    timely, timeless = (trace_of(tmp_path / f"{ns}.hst", [16] * 9, event_ns=ns) for ns in (1, 0))
+    seen, hold_out, told = timely if held else timeless, [timeless] if held else [], list[object]()
+    with pytest.raises(BadInput, match=r"0\.hst: no time stamps"):
+        tune(seen, base=base, name="made", hold_out=hold_out, progress=lambda *one: told.append(one))
+    assert told == []
+
+
+def test_nothing_to_tune_for(tmp_path: Path) -> None:
+    with TraceWriter(tmp_path / "t.hst", command=["test"], source="test") as writer:
+        writer.append(Chunk.of([Op.THREAD_START], [0], [0], [0], [0], [0]))
+    with pytest.raises(BadInput, match=r"t\.hst: no allocation to tune for"):
+        tune(tmp_path / "t.hst", base=BASE, name="made")
+    with pytest.raises(BadInput, match=r"absent\.hst"):
+        tune(tmp_path / "absent.hst", base=BASE, name="made")

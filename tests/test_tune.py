@@ -331,15 +331,6 @@ def test_bases_and_machines_that_serve_no_search(trace: Path) -> None:
         tune(trace, base=DEFAULT, name="made", hardware=bare)
 
 
-def test_nothing_to_tune_for(tmp_path: Path) -> None:
-    with TraceWriter(tmp_path / "t.hst", command=["test"], source="test") as writer:
-        writer.append(Chunk.of([Op.THREAD_START], [0], [0], [0], [0], [0]))
-    with pytest.raises(BadInput, match=r"t\.hst: no allocation to tune for"):
-        tune(tmp_path / "t.hst", base=DEFAULT, name="made")
-    with pytest.raises(BadInput, match=r"absent\.hst"):
-        tune(tmp_path / "absent.hst", base=DEFAULT, name="made")
-
-
 @pytest.mark.parametrize(
     ("stage", "after", "jobs"),
     [("pricing designs", 3, 2), ("what each choice is worth", 2, 2), ("counting bytes", 1, 1), ("held out", 1, 2)],

@@ -126,7 +126,7 @@ def trace_of(
     events += [(Op.FREE, block, 0) for block in range(len(sizes)) if freed]
     ops, blocks, asked = zip(*events, strict=True)
     zeros = [0] * len(events)
-    times = range(0, len(events) * event_ns, event_ns)
+    times = [index * event_ns for index in range(len(events))]
     with TraceWriter(path, command=["test"], source="test") as writer:
         writer.append(Chunk.of(ops, zeros, blocks, asked, zeros, times))
         writer.close({"samples": samples} if samples else None)

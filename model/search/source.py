@@ -1,16 +1,18 @@
 """Sources: a trace that many simulations read, with its identity and the times of its events."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from heapsmith.model.compile.kernel import Ints
+from heapsmith.model.design.design import Design
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.records import SAMPLES
 from heapsmith.model.memory.application import TOUCHED_FROM, program_of
+from heapsmith.model.search.space import needs_time
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 
 KEPT_EVENTS = 1 << 24
@@ -76,6 +78,17 @@ class Source:
         """Return 16 hex digits of the file's content."""
         with self.path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+def sources_for(
+    traces: Sequence[tuple[Path, float]], hold_out: Sequence[Path], base: Design
+) -> tuple[list[Source], list[Source]]:
+    """Return the traces of the search and those held out; BadInput for one without times if the base needs them."""
+    sources, held = [Source(*one) for one in traces], [Source(path) for path in hold_out]
+    for source in [*sources, *held]:
+        if needs_time(base) and not source.tells_time:
+            raise BadInput(f"{source.path}: no time stamps, which {base.name} needs (release.unit: milliseconds)")
+    return sources, held
 
 
 def _step_of(events: int) -> int:

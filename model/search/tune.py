@@ -24,7 +24,7 @@ from heapsmith.model.search.exact import Exact
 from heapsmith.model.search.explore import BATCH, Budget, Explorer, Known
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome, ratios
 from heapsmith.model.search.pareto import Floats, spread
-from heapsmith.model.search.source import Source
+from heapsmith.model.search.source import Source, sources_for
 from heapsmith.model.search.workers import Bench, Hire, Runner, Workers
 from heapsmith.model.search.worth import Worth, simplest
 
@@ -146,12 +146,12 @@ def tune(
     The objectives are time and resident bytes, priced on `hardware` (default: the built-in
     machine). `hire` says who simulates (default: `asked.jobs` processes of this machine). With
     `asked.simulations` the result depends only on the other arguments. Raises BadInput for arguments
-    out of range, hardware without costs, and a trace that is damaged or has no allocation.
+    out of range, hardware without costs, and a trace that is damaged, has no allocation, or lacks
+    time stamps that the base needs.
     """
     check_arguments(base, asked, name)
     begin, machine = time.monotonic(), priced(hardware or load_hardware())
-    sources = [Source(trace)] if isinstance(trace, Path) else [Source(*one) for one in trace]
-    held = [Source(path) for path in hold_out]
+    sources, held = sources_for([(trace, 1.0)] if isinstance(trace, Path) else trace, hold_out, base)
     base = msgspec.structs.replace(base, name=name)
     hire = hire or partial(Workers, jobs=asked.jobs)
     evaluator_of = partial(Evaluator, base=base, resume=asked.resume, hire=hire, progress=progress)
