@@ -25,8 +25,8 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     delay: how long they stay empty; unit: events (slabs retired, runs freed, huge blocks unmapped),
     bytes of these, or milliseconds; most: the most slabs, or runs, that one event releases; advice:
     as for budget. No number bounds what is kept: a program that frees much and then nothing keeps
-    all. In milliseconds a refill looks too, so a program that goes on to allocate keeps nothing for
-    long, and one that goes idle for good keeps all.
+    all. In milliseconds a refill looks too, once per step of the clock: a program that goes on to
+    refill gives back `most` slabs and runs per step, and one that goes idle for good keeps all.
     """
 
     delay: int = 256
