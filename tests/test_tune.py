@@ -144,23 +144,19 @@ def test_each_choice_is_worth_what_the_design_without_it_loses(trace: Path, tune
         assert not one.without or scores(np.array([[*one.without.values()]]), tuned.favour)[0] > 1
 
 
-def test_ledgers_are_those_of_simulate(trace: Path, tuned: Tuned) -> None:
+def test_ledgers_are_those_of_simulate_and_their_table_has_what_differs(trace: Path, tuned: Tuned) -> None:
     designs = [DEFAULT, tuned.design]
     found = with_ledgers(simulate(trace, designs), [make_plan(one) for one in designs], None, PROGRAM)
     assert tuned.traces[0].ledgers == tuple(found.ledgers)
-
-
-def test_the_table_of_bytes_has_what_differs_and_adds_up(tuned: Tuned) -> None:
     (table,) = saved(tuned)
-    assert tuned.traces[0].ledgers is not None
-    base, choice = (one.peak.bytes for one in tuned.traces[0].ledgers)
+    base, choice = (one.peak.bytes for one in found.ledgers)
     rows = {row[0]: [int(cell.replace(",", "")) for cell in row[1:]] for row in table.rows}
     assert rows["committed"][:3] == [base.committed, choice.committed, base.committed - choice.committed]
     assert "header and canary" not in rows
     assert all(row[0] != row[1] or row[3] != row[4] for row in rows.values())
     for column in (2, 5):
         assert sum(row[column] for row in rows.values()) == 2 * rows["committed"][column] != 0
-    same = msgspec.structs.replace(tuned.traces[0], ledgers=(tuned.traces[0].ledgers[0],) * 2)
+    same = msgspec.structs.replace(tuned.traces[0], ledgers=(found.ledgers[0],) * 2)
     assert list(saved(msgspec.structs.replace(tuned, traces=[same]))) == []
 
 
