@@ -48,6 +48,7 @@ def test_where_compiled_functions_are(tmp_path: Path, place: tuple[dict[str, str
     assert list((tmp_path / folder).glob("trace_*/codec._count-*.nbi"))
 
 
+@pytest.mark.big
 def test_a_cache_that_cannot_be_used_costs_only_time(tmp_path: Path) -> None:
     assert hits(XDG_CACHE_HOME=str(tmp_path)) == 0
     for file in tmp_path.glob("heapsmith/numba/*/codec._count-*"):

@@ -129,6 +129,7 @@ def test_lines_of_superslabs_that_go_and_come_back(fields: dict[str, Any], tmp_p
     assert differences(make_plan(design), library, chunk, tmp_path) == []
 
 
+@pytest.mark.big
 def test_a_wrong_statement_is_seen(tmp_path: Path) -> None:
     plan = make_plan(load("default"))
     library = build(plan.design, tmp_path / "library.so")

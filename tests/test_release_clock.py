@@ -23,5 +23,5 @@ def test_pages_of_a_program_go_back(base: str, checked: bool) -> None:
 
 
 def test_library_has_no_clock_without_the_choice() -> None:
-    assert b"heapsmith_clock" in library_of(decaying("owner")).read_bytes()
+    assert b"heapsmith_clock" in library_of(decaying("delay")).read_bytes()
     assert b"heapsmith_clock" not in library_of(load("delay")).read_bytes()

@@ -35,6 +35,7 @@ def tiny_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite_rows, "MICRO_SUITES", {"micro": list(TINY.values()), "threads": []})
 
 
+@pytest.mark.big
 @pytest.mark.usefixtures("tiny_rows")
 def test_rows_tuned_on_another_input(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "bench.json"
