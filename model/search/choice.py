@@ -77,7 +77,7 @@ NO_LIMITS = Limits()
 def _time_slack(base: Sequence[Outcome], weights: Sequence[float]) -> float:
     """Return the largest mean ratio of time without a limit: of the slacks of the traces."""
     slacks = [min(TIME_SLACK, max(SLACK, 1 + RUN_SLACK / one.run_share())) for one in base]
-    return float(np.exp(np.average(np.log(slacks), weights=weights)))
+    return float(combined([np.array([slack]) for slack in slacks], weights)[0])
 
 
 def parse_limits(max_time: str | None, max_rss: str | None, max_p999: str | None = None) -> Limits:
