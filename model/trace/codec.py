@@ -1,7 +1,7 @@
 """Chunks to the bytes of a frame and back: column codes, byte planes, zstd (docs/trace.md 4)."""
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from heapsmith.model.trace.events import (
     SIZED,
     WITH_ALIGNMENT,
     WITH_BLOCK,
+    WITH_SITE,
     Chunk,
     Op,
     op_mask,
@@ -27,6 +28,7 @@ _SECTION = struct.Struct("<BI")  # bytes per code, compressed bytes
 
 U8 = npt.NDArray[np.uint8]
 I32 = npt.NDArray[np.int32]
+U32 = npt.NDArray[np.uint32]
 I64 = npt.NDArray[np.int64]
 
 
@@ -55,6 +57,8 @@ COLUMNS = [
     _column("align_log2", WITH_ALIGNMENT, "plain"),
     _column("time_ns", frozenset(Op), "rise"),
 ]
+SITE = Column("site", "uint32", sorted(map(int, WITH_SITE)), "plain")
+"""The column of traces with stacks; other traces lack it."""
 _KIND = np.where(op_mask(BIRTHS), 0, np.where(op_mask(DEATHS), 1, 2)).astype(np.uint8)  # else: neither
 
 
@@ -134,16 +138,22 @@ _CODES: dict[str, tuple[Callable[[I64, U8, I32], I64], Callable[[I64, U8], I64]]
 }
 
 
-def encode(chunk: Chunk, slot: I32, zstd: zstandard.ZstdCompressor) -> bytes:
+def encode(chunk: Chunk, slot: I32, zstd: zstandard.ZstdCompressor, site: U32 | None = None) -> bytes:
     """Return the payload of a chunk's frame. `slot`: scratch with an entry per block number."""
     sections = []
-    for column in COLUMNS:
+    for column in COLUMNS if site is None else [*COLUMNS, SITE]:
         mask = op_mask(column.ops)
-        values = _gather(getattr(chunk, column.name).astype(np.int64), mask, chunk.op)
-        planes = _planes(_CODES[column.code][0](values, _gather(chunk.op, mask, chunk.op), slot))
-        data = zstd.compress(planes.tobytes())
-        sections.append(_SECTION.pack(planes.shape[0], len(data)) + data)
+        given: npt.NDArray[Any] = site if site is not None and column is SITE else getattr(chunk, column.name)
+        values = _gather(given.astype(np.int64), mask, chunk.op)
+        sections.append(section(_CODES[column.code][0](values, _gather(chunk.op, mask, chunk.op), slot), zstd))
     return b"".join(sections)
+
+
+def section(codes: I64, zstd: zstandard.ZstdCompressor) -> bytes:
+    """Return codes, none below 0, as width, length and compressed byte planes."""
+    planes = _planes(codes)
+    data = zstd.compress(planes.tobytes())
+    return _SECTION.pack(planes.shape[0], len(data)) + data
 
 
 def _planes(codes: I64) -> U8:
@@ -158,21 +168,50 @@ def decode(payload: bytes, events: int, columns: Sequence[Column], zstd: zstanda
     `columns`: the header's list, which begins with `op`. Raises Damage if the payload does not fit.
     """
     values: dict[str, npt.NDArray[Any]] = {}
+    for column, (width, data) in _sections(payload, columns):
+        if column in COLUMNS:
+            op = values["op"] if values else np.zeros(events, np.uint8)
+            values[column.name] = _column_values(column, width, data, op, zstd)
+    if values["op"].max(initial=0) >= len(Op):
+        raise Damage("an operation that does not exist")
+    return Chunk(**values)
+
+
+def decode_site(payload: bytes, op: U8, columns: Sequence[Column], zstd: zstandard.ZstdDecompressor) -> U32:
+    """Return the column `site` of a payload that `decode` takes; 0 for all events if there is none."""
+    for column, (width, data) in _sections(payload, columns):
+        if column == SITE:
+            return _column_values(column, width, data, op, zstd)
+    return np.zeros(op.size, np.uint32)
+
+
+def _sections(payload: bytes, columns: Sequence[Column]) -> Iterator[tuple[Column, tuple[int, bytes]]]:
+    """Yield each column with the width and the compressed bytes of its section."""
     at = 0
     for column in columns:
         if len(payload) < at + _SECTION.size:
             raise Damage(f"column {column.name} is missing")
         width, length = _SECTION.unpack_from(payload, at)
-        data = payload[at + _SECTION.size : at + _SECTION.size + length]
         at += _SECTION.size + length
-        if column in COLUMNS:
-            op = values["op"] if values else np.zeros(events, np.uint8)
-            values[column.name] = _column_values(column, width, data, op, zstd)
+        yield column, (width, payload[at - length : at])
     if at != len(payload):
         raise Damage(f"{len(payload)} bytes where the columns have {at}")
-    if values["op"].max(initial=0) >= len(Op):
-        raise Damage("an operation that does not exist")
-    return Chunk(**values)
+
+
+def open_section(name: str, data: bytes, count: int, zstd: zstandard.ZstdDecompressor) -> I64:
+    """Return the `count` codes of a section that stands alone; Damage names it."""
+    if len(data) < _SECTION.size:
+        raise Damage(f"{name} is missing")
+    return _codes(name, _SECTION.unpack_from(data)[0], data[_SECTION.size :], count, zstd)
+
+
+def _codes(name: str, width: int, data: bytes, count: int, zstd: zstandard.ZstdDecompressor) -> I64:
+    try:
+        if width > 8 or zstandard.get_frame_parameters(data).content_size != width * count:
+            raise Damage(f"{name} does not hold {count} values")
+        return _join_planes(np.frombuffer(zstd.decompress(data), np.uint8).reshape(width, count))
+    except zstandard.ZstdError as error:
+        raise Damage(f"{name}: {error}") from None
 
 
 def _column_values(
@@ -180,17 +219,11 @@ def _column_values(
 ) -> npt.NDArray[Any]:
     """Return a value per event of `op`, 0 if the event has no value."""
     mask = op_mask(column.ops)
-    count = _count(mask, op)
-    try:
-        if width > 8 or zstandard.get_frame_parameters(data).content_size != width * count:
-            raise Damage(f"column {column.name} does not hold {count} values")
-        planes = np.frombuffer(zstd.decompress(data), np.uint8).reshape(width, count)
-    except zstandard.ZstdError as error:
-        raise Damage(f"column {column.name}: {error}") from None
-    if count == op.size:
-        values = _CODES[column.code][1](_join_planes(planes), op)
+    codes = _codes(f"column {column.name}", width, data, _count(mask, op), zstd)
+    if codes.size == op.size:
+        values = _CODES[column.code][1](codes, op)
     else:
-        values = _spread(_CODES[column.code][1](_join_planes(planes), _gather(op, mask, op)), mask, op)
+        values = _spread(_CODES[column.code][1](codes, _gather(op, mask, op)), mask, op)
     return values.astype(column.dtype, copy=False)
 
 

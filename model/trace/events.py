@@ -32,6 +32,7 @@ DEATHS = frozenset({Op.FREE, Op.FREE_SIZED})
 SIZED = frozenset({Op.MALLOC, Op.CALLOC, Op.REALLOC, Op.ALIGNED, Op.FREE_SIZED})
 WITH_ALIGNMENT = frozenset({Op.ALIGNED, Op.FREE_SIZED})
 WITH_BLOCK = BIRTHS | DEATHS | {Op.REALLOC}
+WITH_SITE = BIRTHS | {Op.REALLOC}
 
 
 def op_mask(ops: Iterable[int]) -> npt.NDArray[np.bool_]:

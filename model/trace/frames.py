@@ -14,8 +14,9 @@ import msgspec
 import zstandard
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.trace.codec import COLUMNS, Column, Damage, decode
+from heapsmith.model.trace.codec import COLUMNS, SITE, U32, Column, Damage, decode, decode_site
 from heapsmith.model.trace.events import Chunk
+from heapsmith.model.trace.stacks import Stacks
 
 MAGIC = b"\x89HST\r\n\x1a\n"
 VERSION = 1
@@ -37,6 +38,11 @@ class Header(msgspec.Struct, frozen=True):
     source: str  # origin: "recorder", "rep", ...
     chunk_events: int  # events per frame; the last may have fewer
     columns: list[Column]
+
+    @property
+    def has_sites(self) -> bool:
+        """Whether the events have a column `site`."""
+        return SITE in self.columns
 
 
 class Touched(msgspec.Struct, frozen=True):
@@ -68,6 +74,7 @@ class Footer(msgspec.Struct, frozen=True):
     foreign_frees: Count = 0  # frees of blocks older than the recording; not events
     salvaged: str | None = None  # the damage that ended a recovered trace; its drops are unknown
     samples: Samples | None = None
+    stacks: Stacks | None = None  # of the column `site`
     extra: dict[str, Any] = {}  # the source's own figures, such as the recorder's cost
 
 
@@ -225,6 +232,13 @@ class TraceFile:
         """Return the events of a frame with CHUNK_TAG."""
         try:
             return decode(self._payload(frame), frame.events, self.header.columns, self._zstd)
+        except Damage as damage:
+            raise Damage(f"{frame.name}: {damage}") from None
+
+    def site(self, frame: Frame, chunk: Chunk) -> U32:
+        """Return the column `site` of a frame whose events are `chunk`; 0 where the trace has none."""
+        try:
+            return decode_site(self._payload(frame), chunk.op, self.header.columns, self._zstd)
         except Damage as damage:
             raise Damage(f"{frame.name}: {damage}") from None
 

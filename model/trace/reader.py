@@ -5,16 +5,17 @@ The module also exports Op, Chunk and TraceWriter.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TextIO
 
 import msgspec
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.trace.codec import Damage
+from heapsmith.model.trace.codec import U32, Damage
 from heapsmith.model.trace.events import CHUNK_EVENTS, SIZED, WITH_BLOCK, Chunk, Op, Rules
 from heapsmith.model.trace.frames import FOOTER_TAG, Footer, Frame, Header, TraceFile
+from heapsmith.model.trace.stacks import CallTree, Stacks, unpacked
 from heapsmith.model.trace.writer import TraceWriter
 
 __all__ = [
@@ -65,13 +66,29 @@ class TraceReader:
     def checked_by(self, rules: Rules) -> Iterator[Chunk]:
         """Yield the chunks in order, checked by the caller's own `rules`, which keep the state."""
         with self._naming_file():
-            for frame, chunk in _sound_chunks(self.file, rules):
-                if rules.blocks > self.footer.max_blocks or rules.threads > self.footer.threads:
-                    raise Damage(f"{frame.name}: more blocks or threads than the footer says")
+            for _, chunk in self._frames_checked_by(rules):
                 yield chunk
-            found = (rules.events, rules.blocks, rules.threads)
-            if found != (self.footer.events, self.footer.max_blocks, self.footer.threads):
-                raise Damage(f"footer: events, blocks and threads are {found}, which is not what it says")
+
+    def sited(self, rules: Rules | None = None) -> Iterator[tuple[Chunk, U32]]:
+        """Yield each chunk with its column `site`, checked too; all are 0 in a trace without stacks."""
+        with self._naming_file():
+            stacks = self.footer.stacks.stacks if self.footer.stacks else 0
+            for frame, chunk in self._frames_checked_by(rules or Rules()):
+                yield chunk, _sites(self.file, frame, chunk, stacks)
+
+    def stacks(self) -> CallTree | None:
+        """Return the stacks of the column `site`; None for a trace without them."""
+        with self._naming_file():
+            return unpacked(self.footer.stacks, self.footer.events) if self.footer.stacks else None
+
+    def _frames_checked_by(self, rules: Rules) -> Iterator[tuple[Frame, Chunk]]:
+        for frame, chunk in _sound_chunks(self.file, rules):
+            if rules.blocks > self.footer.max_blocks or rules.threads > self.footer.threads:
+                raise Damage(f"{frame.name}: more blocks or threads than the footer says")
+            yield frame, chunk
+        found = (rules.events, rules.blocks, rules.threads)
+        if found != (self.footer.events, self.footer.max_blocks, self.footer.threads):
+            raise Damage(f"footer: events, blocks and threads are {found}, which is not what it says")
 
     def part(self, first: int, stop: int) -> Iterator[Chunk]:
         """Yield events `first` to `stop - 1`, as far as there are any, from their chunks, without rules."""
@@ -114,6 +131,14 @@ def _sound_chunks(file: TraceFile, rules: Rules) -> Iterator[tuple[Frame, Chunk]
         yield frame, chunk
 
 
+def _sites(file: TraceFile, frame: Frame, chunk: Chunk, stacks: int) -> U32:
+    """Return the column `site` of a chunk; Damage if it names one of more than `stacks` stacks."""
+    site = file.site(frame, chunk)
+    if site.max(initial=0) > stacks:
+        raise Damage(f"{frame.name}: site {site.max()}; the footer has {stacks} stacks")
+    return site
+
+
 class VerifyReport(msgspec.Struct, frozen=True):
     """The content of a whole trace."""
 
@@ -130,8 +155,9 @@ def verify(path: str | Path) -> VerifyReport:
     """Check every checksum, rule and total of the trace; BadInput at the first fault."""
     rules = Rules()
     with TraceReader(path) as trace:
-        for _ in trace.checked_by(rules):
+        for _ in trace.sited(rules):
             pass
+        trace.stacks()
         return VerifyReport(
             str(path), rules.events, trace.footer.chunks, rules.threads, rules.blocks, rules.live, trace.file.size
         )
@@ -156,18 +182,33 @@ def salvage(path: str | Path, out: str | Path) -> SalvageReport:
     """
     with TraceFile(Path(path)) as file:
         head = file.header
-        with TraceWriter(out, command=head.command, source=head.source, chunk_events=head.chunk_events) as writer:
-            sound, damage, footer = _copy_sound_chunks(file, writer)
-            written = writer.close(_known(footer) | ({"salvaged": damage} if damage else {}))
+        stacks = _salvaged_stacks(file)
+        with TraceWriter(
+            out, command=head.command, source=head.source, chunk_events=head.chunk_events, sites=stacks is not None
+        ) as writer:
+            sound, damage, footer = _copy_sound_chunks(file, writer, stacks)
+            written = writer.close(_known(footer) | {"stacks": stacks} | ({"salvaged": damage} if damage else {}))
         return SalvageReport(str(path), str(out), written.events, written.chunks, file.size - sound, damage)
 
 
-def _copy_sound_chunks(file: TraceFile, writer: TraceWriter) -> tuple[int, str | None, Footer | None]:
+def _salvaged_stacks(file: TraceFile) -> Stacks | None:
+    """Return the stacks, if the footer is whole and a tree; without them the numbers of sites mean nothing."""
+    with suppress(Damage):
+        footer = file.footer(file.footer_frame())
+        if file.header.has_sites and footer.stacks:
+            unpacked(footer.stacks, footer.events)
+            return footer.stacks
+    return None
+
+
+def _copy_sound_chunks(
+    file: TraceFile, writer: TraceWriter, stacks: Stacks | None
+) -> tuple[int, str | None, Footer | None]:
     """Return (sound bytes of the file, the first damage, the footer if reached)."""
     sound, footer = file.first_frame, None
     try:
         for frame, chunk in _sound_chunks(file, Rules()):
-            writer.append(chunk)
+            writer.append(chunk, _sites(file, frame, chunk, stacks.stacks) if stacks else None)
             sound = frame.end
         frame = file.frame(sound, -1)
         footer = file.footer(frame)

@@ -9,11 +9,11 @@ import numpy as np
 import zstandard
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.trace.codec import COLUMNS, ZSTD_LEVEL, encode
+from heapsmith.model.trace.codec import COLUMNS, SITE, U32, ZSTD_LEVEL, encode
 from heapsmith.model.trace.events import CHUNK_EVENTS, Chunk, Rules, join
 from heapsmith.model.trace.frames import CHUNK_TAG, MAX_CHUNK_EVENTS, Footer, Header, epilogue, frame_bytes, prologue
 
-_FOOTER_FIELDS = {"drops", "foreign_frees", "salvaged", "samples"}
+_FOOTER_FIELDS = {"drops", "foreign_frees", "salvaged", "samples", "stacks"}
 
 
 class TraceWriter:
@@ -21,10 +21,19 @@ class TraceWriter:
 
     Leaving the context closes the trace. An exception removes the temporary file and leaves `path`
     as it was. The rules check every event, so that no invalid trace is ever written. Raises
-    BadInput if the file cannot be written or an event breaks a rule.
+    BadInput if the file cannot be written or an event breaks a rule. sites: the trace has the
+    column `site`; closing then takes the `stacks`.
     """
 
-    def __init__(self, path: str | Path, *, command: list[str], source: str, chunk_events: int = CHUNK_EVENTS) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        command: list[str],
+        source: str,
+        chunk_events: int = CHUNK_EVENTS,
+        sites: bool = False,
+    ) -> None:
         self.path = Path(path)
         if not 0 < chunk_events <= MAX_CHUNK_EVENTS:
             raise ValueError(f"chunk_events: expected 1 to {MAX_CHUNK_EVENTS}, got {chunk_events}")
@@ -32,6 +41,7 @@ class TraceWriter:
         self._chunk_events = chunk_events
         self._rules = Rules()
         self._pending: list[Chunk] = []
+        self._pending_sites: list[U32] | None = [] if sites else None
         self._pending_events = 0
         self._chunks = 0
         self._slot = np.zeros(0, np.int32)
@@ -42,7 +52,7 @@ class TraceWriter:
             self._file = self._temporary.open("wb")
         except OSError as error:
             raise self._cannot_write(error) from None
-        self._write(prologue(Header(command, source, chunk_events, COLUMNS)))
+        self._write(prologue(Header(command, source, chunk_events, [*COLUMNS, SITE] if sites else COLUMNS)))
 
     def __enter__(self) -> Self:
         return self
@@ -57,27 +67,39 @@ class TraceWriter:
                 self._abandon()
                 raise
 
-    def append(self, chunk: Chunk) -> None:
-        """Add any number of events; the writer gathers them into frames of `chunk_events`."""
+    def append(self, chunk: Chunk, site: U32 | None = None) -> None:
+        """Add any number of events; the writer gathers them into frames of `chunk_events`.
+
+        site: the column of these events, for a writer with `sites`.
+        """
         self._pending.append(chunk.checked())
         self._pending_events += chunk.op.size
+        if self._pending_sites is not None:
+            self._pending_sites.append(np.zeros(chunk.op.size, np.uint32) if site is None else site)
         if self._pending_events >= self._chunk_events:
-            events = join(self._pending)
-            whole = events.op.size - events.op.size % self._chunk_events
-            for first in range(0, whole, self._chunk_events):
-                self._write_chunk(events.part(first, first + self._chunk_events))
-            self._pending = [events.part(whole, events.op.size)]
-            self._pending_events = events.op.size - whole
+            whole = self._pending_events - self._pending_events % self._chunk_events
+            self._flush(whole)
+
+    def _flush(self, stop: int) -> None:
+        """Write the first `stop` of the pending events, frame by frame, and keep the others."""
+        events = join(self._pending)
+        sites = None if self._pending_sites is None else np.concatenate(self._pending_sites)
+        for first in range(0, stop, self._chunk_events):
+            last = min(first + self._chunk_events, stop)
+            self._write_chunk(events.part(first, last), None if sites is None else sites[first:last])
+        self._pending, self._pending_events = [events.part(stop, events.op.size)], events.op.size - stop
+        if sites is not None:
+            self._pending_sites = [sites[stop:]]
 
     def close(self, extra_footer: dict[str, Any] | None = None) -> Footer:
         """Complete the trace and give it its name; return the footer.
 
-        `extra_footer`: drops, foreign_frees, salvaged and samples become fields of the footer, all else its
+        `extra_footer`: drops, foreign_frees, salvaged, samples and stacks become fields of the footer, all else its
         `extra`.
         """
         try:
             if self._pending_events:
-                self._write_chunk(join(self._pending))
+                self._flush(self._pending_events)
             given, rules = extra_footer or {}, self._rules
             named = {name: given[name] for name in _FOOTER_FIELDS & given.keys()}
             extra = {name: value for name, value in given.items() if name not in _FOOTER_FIELDS}
@@ -89,13 +111,13 @@ class TraceWriter:
             raise self._cannot_write(error) from None
         return footer
 
-    def _write_chunk(self, chunk: Chunk) -> None:
+    def _write_chunk(self, chunk: Chunk, site: U32 | None) -> None:
         breach = self._rules.breach(chunk)
         if breach:
             raise BadInput(f"{self.path}: not written: chunk {self._chunks}: {breach}")
         if self._slot.size < self._rules.blocks:
             self._slot = np.zeros(2 * self._rules.blocks, np.int32)
-        self._write(frame_bytes(CHUNK_TAG, encode(chunk, self._slot, self._zstd), chunk.op.size))
+        self._write(frame_bytes(CHUNK_TAG, encode(chunk, self._slot, self._zstd, site), chunk.op.size))
         self._chunks += 1
 
     def _write(self, data: bytes) -> None:
