@@ -33,6 +33,7 @@ ORDER = {
         "suite",
         "experiments",
         "report",
+        "page",
         "forge",
         "gates",
     ],

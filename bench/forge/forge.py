@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from heapsmith.bench.common.rounds import Progress, Stop
+from heapsmith.bench.forge.page import forged
 from heapsmith.bench.forge.report import ForgeReport, markdown
 from heapsmith.bench.forge.share import malloc_share
 from heapsmith.bench.forge.verdict import verdict
+from heapsmith.bench.page.page import write_page
 from heapsmith.bench.peers.peers import GLIBC, Library, why_no_malloc
 from heapsmith.bench.programs.measure import measure
 from heapsmith.bench.record.record import RecordResult, record
@@ -54,7 +56,7 @@ def forge(
     """
     check_arguments(base, asked, name)
     trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
-    for stale in ("report.json", "report.md"):
+    for stale in ("report.json", "report.md", "report.html"):
         (out / stale).unlink(missing_ok=True)
 
     say(1, f"record {' '.join(command)}")
@@ -84,10 +86,11 @@ def forge(
     share = malloc_share(command, library_of(base), to_glibc, _part(stop, SHARE), progress)
     found = verdict(measured, kept_base=tuned.kept_base)
 
-    files = [trace, toml, emitted, library, out / "report.md", out / "report.json"]
+    files = [trace, toml, emitted, library, *(out / f"report.{kind}" for kind in ("md", "html", "json"))]
     results = (info, tuned, simulated, verified, measured, replayed, share, found, [str(file) for file in files])
     report = ForgeReport(command, recorded.exit_status, name, base.name, *results)
     write_text(out / "report.md", markdown(report))
+    write_page(out / "report.html", forged(report, progress=progress))
     write_json(out / "report.json", report)
     return report
 

@@ -3,10 +3,10 @@
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.age import tick
+from heapsmith.model.heap.committed import commit, uncommit
 from heapsmith.model.heap.kept import fitting, leave_kept, oldest_goes, put_kept
 from heapsmith.model.heap.run_cache import cache_run, cached_run
 from heapsmith.model.heap.runs import NO_RUN, allocate_run, extend_run, free_run
-from heapsmith.model.heap.slabs import commit
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import page_at
 from heapsmith.model.memory.paths import LARGE_BIRTH, LARGE_DEATH
@@ -113,7 +113,7 @@ def unmap_huge(state: State, block: int, pages: int) -> None:
     if state.live_map == 1:  # its pages go at once, the address space of an older mapping with it
         state.memory_calls += int(pages > 0) + int(state.huge_unmap >= HELD_BACK) - 1
     state.huge_unmap += 1
-    state.committed -= pages * PAGE
+    uncommit(state, pages * PAGE)
 
 
 @kernel

@@ -165,6 +165,8 @@ SCALARS = record_type(
     "commit_step",  # bytes by which the committed bytes of a slab and below the top rise
     "slack_bytes",  # what an event may touch for the first time besides its block
     "wanted_bytes",  # room in `listener` that the next event needs
+    "committed_low",  # the least committed bytes since a reader set this field, and the most
+    "committed_high",
     "samples",  # points of the time line
     "stride",  # events between two points
     "next_sample",

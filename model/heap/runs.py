@@ -11,9 +11,10 @@ link free runs in their bin. `older` and `newer` link runs in the age queue or i
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE, RUN_BEST_OF, RUN_BINS
 from heapsmith.model.heap.age import join, leave, read_clock, tick
+from heapsmith.model.heap.committed import commit, uncommit
 from heapsmith.model.heap.extents import huge_end, join_extents, release_extents, set_extent, take_extents
 from heapsmith.model.heap.records import RUN_AGE
-from heapsmith.model.heap.slabs import commit, commit_calls, populate
+from heapsmith.model.heap.slabs import commit_calls, populate
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import page_at
 from heapsmith.model.memory.state import State
@@ -299,7 +300,7 @@ def release_run(state: State, first: int) -> None:
     release_extents(state, first, int(state.pages[first]["run"]))
     state.pages[first]["dirty"] = 0
     state.released_bytes += size
-    state.committed -= size
+    uncommit(state, size)
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.heap.age import join, leave, read_clock
+from heapsmith.model.heap.committed import uncommit
 from heapsmith.model.heap.records import SLAB_AGE
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import slab_at
@@ -68,7 +69,7 @@ def release_slab(state: State, slab: int) -> None:
     map_is_released(state, int(state.slabs[slab]["place"]))
     state.releases += 1
     state.released_bytes += state.slabs[slab]["committed"]
-    state.committed -= state.slabs[slab]["committed"]
+    uncommit(state, int(state.slabs[slab]["committed"]))
     state.slabs[slab]["committed"] = 0
 
 

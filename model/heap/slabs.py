@@ -3,6 +3,7 @@
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.age import tick
+from heapsmith.model.heap.committed import commit
 from heapsmith.model.heap.pools import pool_for, pool_pop, pool_push, vacancy_lines
 from heapsmith.model.heap.slab_ages import join_age_queue, leave_age_queue, release_slabs
 from heapsmith.model.heap.unmapping import mapped_again, slab_is_new, slab_joins_pool, slab_leaves_pool, superslab_lines
@@ -15,17 +16,6 @@ from heapsmith.model.policy.classifier import slab_lines, superslab_place
 from heapsmith.model.policy.empties import retired_of
 from heapsmith.model.policy.freed_blocks import freed_begin, freed_end_lines
 from heapsmith.model.policy.release import release_grown
-
-
-@kernel
-def commit(state: State, size: int) -> None:
-    """Add `size` to the committed bytes."""
-    if size != 0:
-        touch(state.listener, layout.TOTAL_COMMITTED, 1)
-    committed = state.committed + size
-    state.committed = committed
-    if committed > state.committed_peak:
-        state.committed_peak = committed
 
 
 @hit_path

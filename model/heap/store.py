@@ -1,7 +1,8 @@
 """The store: slabs with free blocks, and blocks that leave and return; docs/machine.md 5."""
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
-from heapsmith.model.heap.slabs import acquire, commit, populate_carved, populate_step, retire
+from heapsmith.model.heap.committed import commit
+from heapsmith.model.heap.slabs import acquire, populate_carved, populate_step, retire
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at, count_at, slab_at
 from heapsmith.model.memory.state import State

@@ -1,6 +1,7 @@
 """Superslabs that are unmapped, and mapped again; docs/machine.md section 6."""
 
 from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.heap.committed import uncommit
 from heapsmith.model.heap.pools import pool_remove
 from heapsmith.model.heap.slab_ages import leave_age_queue
 from heapsmith.model.memory import layout
@@ -94,7 +95,7 @@ def unmap(state: State, heap: int, pool: int, first: int) -> None:
             touch(state.listener, layout.TOTAL_COMMITTED, 1)
             touch(state.listener, slab_at(state, slab), 1)
             map_is_released(state, int(state.slabs[slab]["place"]))
-            state.committed -= state.slabs[slab]["committed"]
+            uncommit(state, int(state.slabs[slab]["committed"]))
             state.slabs[slab]["committed"] = 0
         slab = int(state.slabs[slab]["beside"])
     gone(state.listener, layout.SPAN + place * state.slab_bytes, block_slabs(state) * state.slab_bytes)

@@ -106,7 +106,7 @@ def simulate(
     """
     plans = [make_plan(design) for design in designs]
     rare = any(map(has_rare_choices, plans))
-    simulators = [_warmed(plan, hardware, application, rare) for plan in plans]
+    simulators = [warmed_up(plan, hardware, application, rare) for plan in plans]
     with TraceReader(trace) as reader:
         extent = feed_all(reader, simulators, stage, progress)
     return SimulationTable(
@@ -159,11 +159,11 @@ def feed_chunks(
 
 def warmed(design: Design, hardware: Hardware) -> Simulator:
     """Return a new simulator that is one of several, with any choices."""
-    return _warmed(make_plan(design), hardware, PROGRAM, True)
+    return warmed_up(make_plan(design), hardware, PROGRAM, True)
 
 
-def _warmed(plan: Plan, hardware: Hardware | None, application: Application, rare: bool) -> Simulator:
-    """Return a new simulator after an event of another compiled or loaded its kernels."""
+def warmed_up(plan: Plan, hardware: Hardware | None, application: Application, rare: bool) -> Simulator:
+    """Return a new simulator, after an event of another one has compiled or loaded its kernels."""
 
     def simulator() -> Simulator:
         return Simulator(plan, listener=Listener(hardware) if hardware else None, application=application, rare=rare)

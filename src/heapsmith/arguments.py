@@ -234,6 +234,19 @@ Header = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Also write heapsmith.h to FILE: inlined malloc and free for programs."),
 ]
+Sources = Annotated[
+    list[Path],
+    typer.Argument(metavar="TRACE|DIR...", help="Traces (.hst), or the folder that a forge wrote.", show_default=False),
+]
+ReportDesigns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--design",
+        metavar="DESIGN",
+        help="A design to show; repeat it. Default: `default` and `lean`; of a forge: its base and its design.",
+        autocompletion=designs,
+    ),
+]
 OutFile = Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The file to write.", show_default=False)]
 OutFolder = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="The folder to fill.", show_default=False)]
 

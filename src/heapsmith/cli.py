@@ -23,7 +23,7 @@ from heapsmith import (
 app = typer.Typer(
     name="heapsmith",
     help="Make malloc for a workload: record, simulate, tune, generate C, prove it, preload it.",
-    epilog="Start with:  heapsmith forge -o out -- CMD...    (then see out/report.md)",
+    epilog="Start with:  heapsmith forge -o out -- CMD...    (then see out/report.html)",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

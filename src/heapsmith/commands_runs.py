@@ -1,4 +1,4 @@
-"""The commands that run programs and replays: run, replay, forge, bench, doctor."""
+"""The commands that run programs and replays, and report: run, replay, report, forge, bench, doctor."""
 
 import os
 from pathlib import Path
@@ -111,6 +111,33 @@ def compare(
         found = measure(words, lib, stop=stop, progress=progress)
     show.emit_json(found) if json else results.compared(found)
     return 1 if found.differing() else 0
+
+
+@app.command(
+    epilog=take.example(
+        "report py.hst --design default --design tuned.toml -o report.html", "report out/py -o report.html"
+    )
+)
+def report(
+    source: take.Sources,
+    out: take.OutFile,
+    design: take.ReportDesigns = None,
+    machine: take.Simulated = None,
+    json: take.Json = False,
+) -> None:
+    """Write one HTML page on traces, or on what a forge found: bytes over time, maps of addresses, sizes, the search.
+
+    The page needs no network. --machine adds resident bytes.
+    """
+    from heapsmith.bench.forge.page import write_report
+    from heapsmith.model.design.design import load
+    from heapsmith.model.memory.hardware import load_hardware
+
+    path = take.writable_file(out)
+    hardware = load_hardware(machine) if machine is not None else None
+    with show.progress() as progress:
+        found = write_report(path, source, [load(name) for name in design or []], hardware=hardware, progress=progress)
+    show.emit_json(found) if json else results.reported(found)
 
 
 @app.command(

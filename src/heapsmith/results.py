@@ -9,6 +9,7 @@ from heapsmith.bench.common.tables import draw
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
     from heapsmith.bench.calibrate.calibrate import Calibration
+    from heapsmith.bench.forge.page import Written
     from heapsmith.bench.forge.report import ForgeReport
     from heapsmith.bench.programs.measure import MeasureTable
     from heapsmith.bench.record.record import RecordResult
@@ -44,6 +45,14 @@ def recorded(result: "RecordResult") -> None:
         show.note(f"heapsmith: and {len(more)} smaller traces of other processes beside it, {events:,} events")
     for warning in result.warnings():
         show.note(f"heapsmith: warning: {warning}")
+
+
+def reported(written: "Written") -> None:
+    """The page that was written."""
+    from heapsmith.bench.common.units import amount
+
+    of = f"{', '.join(written.traces)} under {', '.join(written.designs)}"
+    show.note(f"heapsmith: {written.file}: {amount(written.bytes)}, {of}")
 
 
 def trace_info(info: "TraceInfo") -> None:

@@ -1,0 +1,97 @@
+"""The page of a forge, and of traces: what `heapsmith report` and the forge write as report.html."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from heapsmith.bench.forge.report import ForgeReport, conclusion
+from heapsmith.bench.page.collect import collect, predicted
+from heapsmith.bench.page.contents import Shown
+from heapsmith.bench.page.page import Page, write_page
+from heapsmith.bench.report import measurements, predictions
+from heapsmith.model.design.design import Design, load
+from heapsmith.model.errors import BadInput
+from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.predict.simulate import Progress
+
+DESIGNS = ("default", "lean")
+"""The designs of a page on traces where none are asked for."""
+
+
+class Written(msgspec.Struct, frozen=True):
+    """A page that was written: its file, bytes, and the traces and designs that it shows."""
+
+    file: str
+    bytes: int
+    traces: list[str]
+    designs: list[str]
+
+
+def write_report(
+    path: Path,
+    sources: Sequence[Path],
+    designs: Sequence[Design],
+    *,
+    hardware: Hardware | None = None,
+    progress: Progress | None = None,
+) -> Written:
+    """Write the page of traces, or of the folder of a forge.
+
+    Raises BadInput for a folder that holds no report of a forge, or that is not the only source.
+    """
+    folders = [source for source in sources if source.is_dir()]
+    if folders and len(sources) > 1:
+        raise BadInput(f"{folders[0]}: expected the folder of one forge, or traces")
+    if folders:
+        found = read_report(folders[0])
+        page = forged(found, designs, hardware=hardware, progress=progress)
+    else:
+        shown = [
+            collect(source, designs or [load(name) for name in DESIGNS], hardware=hardware, progress=progress)
+            for source in sources
+        ]
+        page = predicted(shown)
+    write_page(path, page)
+    names = [row.simulated.design for row in page.shown[0].found.rows]
+    return Written(str(path), path.stat().st_size, [str(one.trace) for one in page.shown], names)
+
+
+def read_report(folder: Path) -> ForgeReport:
+    """Return the report of a forge that wrote to this folder; BadInput if there is none."""
+    file = folder / "report.json"
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=ForgeReport)
+    except OSError as error:
+        raise BadInput(f"{file}: cannot read the report of a forge: {error.strerror}") from None
+    except msgspec.DecodeError as error:
+        raise BadInput(f"{file}: expected the report of this version's forge: {error}") from None
+
+
+def forged(
+    report: ForgeReport,
+    designs: Sequence[Design] = (),
+    *,
+    hardware: Hardware | None = None,
+    progress: Progress | None = None,
+) -> Page:
+    """Return the page of a forge: its base, its design and any others on its trace."""
+    trace = Path(report.trace.path)
+    every = [load(report.base), *([] if report.tuned.kept_base else [report.tuned.design]), *designs]
+    shown: list[Shown] = [collect(trace, every, hardware=hardware, progress=progress)]
+    library = next(file for file in report.files if file.endswith(".so"))
+    command = " ".join(report.command)
+    return Page(
+        f"{report.name}: an allocator for {command}",
+        conclusion(report),
+        [f"heapsmith run {library} -- {command}", f"LD_PRELOAD=$PWD/{library} {command}"],
+        [measurements.measured(report.measured)],
+        [
+            predictions.simulated(report.simulated),
+            measurements.replayed(report.replayed),
+            measurements.verified(report.verified),
+        ],
+        shown,
+        report.tuned,
+        report.measured,
+    )

@@ -1,0 +1,1 @@
+"""The page: a report of traces, designs and measurements as one HTML file."""

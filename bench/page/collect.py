@@ -1,0 +1,71 @@
+"""Collects what a page shows of traces: figures, histories of designs, misses by cache size."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from heapsmith.bench.common.tables import Words
+from heapsmith.bench.common.units import amount
+from heapsmith.bench.page.contents import Shown
+from heapsmith.bench.page.page import Page
+from heapsmith.model.design.design import Design
+from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.predict.history import histories
+from heapsmith.model.predict.reuse import reuse
+from heapsmith.model.predict.simulate import Progress
+from heapsmith.model.trace.stats import trace_info
+
+REUSE_EVENTS = 3_000_000
+"""The longest trace whose misses by cache size are counted: they take ten times as long as the rest."""
+
+
+def collect(
+    trace: Path, designs: Sequence[Design], *, hardware: Hardware | None = None, progress: Progress | None = None
+) -> Shown:
+    """Return what a page shows of a trace under these designs; `hardware` adds resident bytes.
+
+    Raises BadInput if the trace is empty or damaged.
+    """
+    info = trace_info(trace) if progress is None else trace_info(trace, progress=progress)
+    found = histories(trace, designs, hardware=hardware, progress=progress)
+    curves = reuse(trace, designs, progress=progress) if info.events <= REUSE_EVENTS else None
+    return Shown(trace, info, found, curves)
+
+
+def predicted(shown: list[Shown]) -> Page:
+    """Return the page of traces that nothing was measured on."""
+    first = shown[0]
+    names = ", ".join(one.trace.name for one in shown)
+    why = [sentence for one in shown for sentence in _sentences(one)]
+    command = " ".join(first.info.command) or "CMD"
+    forge = [f"heapsmith forge -o out -- {command}", f"heapsmith tune {first.trace} -o tuned.toml"]
+    return Page(f"{names}: where the bytes go", why, forge, [_table(one) for one in shown], [], shown)
+
+
+def _sentences(one: Shown) -> list[str]:
+    rows, live = one.found.rows, max(1, one.info.peak_live_bytes)
+    most = [(row.simulated.design, row.simulated.committed_peak) for row in rows]
+    best = min(most, key=lambda each: each[1])
+    asked = f"{one.trace.name}: the program has at most {amount(live)} at one time."
+    each = ", ".join(f"{name} needs {amount(peak)} for it ({peak / live:.2f}x)" for name, peak in most)
+    found = [f"{asked} Predicted: {each}."]
+    if len(most) > 1:
+        found.append(f"{best[0]} is the leanest of these designs at the peak. Times are not part of this report.")
+    return found
+
+
+def _table(one: Shown) -> Words:
+    rows = []
+    for row in one.found.rows:
+        committed = row.committed
+        mean = sum(committed.last) / len(committed.last)
+        rates = row.simulated.rates
+        rows.append(
+            (
+                row.simulated.design,
+                *(amount(number) for number in (row.simulated.committed_peak, mean, committed.last[-1])),
+                *((amount(max(row.resident)),) if row.resident else ("-",)),
+                f"{rates.hit0 + rates.hit1:.2%}",
+            )
+        )
+    columns = ("design", "committed peak", "average", "at the end", "resident peak", "hits of fronts")
+    return Words(f"{one.trace.name}, predicted: averages are over events", columns, rows)

@@ -1,0 +1,281 @@
+"""The report page: its data, its command, and its views in a real browser, which must name a planted pin."""
+
+import base64
+import json
+import os
+import shutil
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Answer
+
+from heapsmith.bench.page.payload import Payload
+from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+WAVE = 4000
+"""Blocks of 64 bytes that come and go in the planted trace; one in the middle of them stays."""
+PIN = WAVE // 2
+
+
+def planted(path: Path) -> Path:
+    """A trace whose one block PIN of 64 bytes pins a slab after all others of its wave died."""
+    births = [(Op.MALLOC, 0, block, 64) for block in range(WAVE)]
+    deaths = [(Op.FREE, 0, block, 0) for block in range(WAVE) if block != PIN]
+    events = births + deaths
+    columns = [list(column) for column in zip(*events, strict=True)]
+    zeros = [0] * len(events)
+    with TraceWriter(path, command=["planted", "pin"], source="test") as writer:
+        writer.append(Chunk.of(*columns, zeros, [index * 1000 for index in range(len(events))]))
+        writer.close()
+    return path
+
+
+def unpacked(page: str) -> tuple[dict[str, Any], bytes]:
+    """The JSON of a page, and its arrays."""
+    text = page.split('<script id="data" type="text/plain">')[1].split("</script>")[0]
+    raw = zlib.decompress(base64.b64decode(text))
+    (length,) = struct.unpack("<Q", raw[:8])
+    return json.loads(raw[8 : 8 + length]), raw[8 + length :]
+
+
+def numbers(value: dict[str, Any], arrays: bytes) -> list[float]:
+    """The numbers of an array that the JSON refers to."""
+    kind, offset, length = value["array"]
+    found: list[float] = np.frombuffer(arrays, f"<{kind}", length, offset).tolist()
+    return found
+
+
+def test_payload_clips_aligns_and_keeps_what_is_not_zero() -> None:
+    payload = Payload()
+    first, second = payload.array([1, 70_000, -5], "u2"), payload.shares(np.array([0, 1, 4096]), 4096)
+    third = payload.array([1 << 53], "f8")
+    found, arrays = unpacked(f'<script id="data" type="text/plain">{payload.text([first, second, third])}</script>')
+    assert [numbers(one, arrays) for one in found] == [[1, 65_535, 0], [0, 1, 255], [1 << 53]]  # type: ignore[arg-type]
+    assert all(one["array"][1] % 8 == 0 for one in found)  # type: ignore[index]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the planted trace, in a folder with a space in its name."""
+    from heapsmith.bench.forge.page import write_report
+
+    folder = tmp_path_factory.mktemp("with space")
+    write_report(folder / "report.html", [planted(folder / "pin.hst")], [])
+    return folder / "report.html"
+
+
+def test_page_holds_the_bytes_of_the_designs(page: Path) -> None:
+    text = page.read_text()
+    found, arrays = unpacked(text)
+    trace = found["traces"][0]
+    assert (trace["name"], trace["events"], trace["command"]) == ("pin.hst", 2 * WAVE - 1, "planted pin")
+    assert [design["name"] for design in trace["designs"]] == ["default", "lean"]
+    assert max(numbers(trace["time"]["asked"]["high"], arrays)) == 64 * WAVE
+    for design in trace["designs"]:
+        items = len(design["items"])
+        last = numbers(design["ledgers"], arrays)[-items:]
+        assert sum(last) == numbers(design["committed"]["last"], arrays)[-1]
+        assert last[design["items"].index("asked")] == 64
+    assert "https://" not in text
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_command_names_what_it_wrote(tmp_path: Path, call: Callable[..., Answer]) -> None:
+    trace = planted(tmp_path / "pin.hst")
+    answer = call("report", trace, "--design", "lean", "--machine", "default", "-o", tmp_path / "a.html", "--json")
+    found = json.loads(answer.out)
+    assert (found["file"], found["traces"], found["designs"]) == (str(tmp_path / "a.html"), [str(trace)], ["lean"])
+    assert found["bytes"] == (tmp_path / "a.html").stat().st_size
+    told, arrays = unpacked((tmp_path / "a.html").read_text())
+    resident = numbers(told["traces"][0]["designs"][0]["resident"], arrays)
+    assert max(resident) > 64 * WAVE
+
+
+@pytest.mark.parametrize(
+    ("sources", "said"),
+    [
+        (["absent.hst"], "absent.hst: cannot read the trace: No such file or directory"),
+        (["."], "report.json: cannot read the report of a forge: No such file or directory"),
+        ([".", "pin.hst"], "expected the folder of one forge, or traces"),
+    ],
+)
+def test_sources_are_refused(tmp_path: Path, call: Callable[..., Answer], sources: list[str], said: str) -> None:
+    planted(tmp_path / "pin.hst")
+    answer = call("report", *(tmp_path / source for source in sources), "-o", tmp_path / "a.html")
+    assert answer.status == 2
+    assert said in answer.err
+    assert answer.err.count("\n") == 1
+    assert not (tmp_path / "a.html").exists()
+
+
+def test_report_of_another_version_is_refused(tmp_path: Path, call: Callable[..., Answer]) -> None:
+    (tmp_path / "report.json").write_text("{}")
+    answer = call("report", tmp_path, "-o", tmp_path / "a.html")
+    assert answer.status == 2
+    assert "expected the report of this version's forge" in answer.err
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A headless browser of the distribution, driven by Playwright."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    if BROWSER is None:
+        pytest.skip("no Chromium (package chromium)")
+    with playwright.sync_playwright() as driver:
+        root = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = driver.chromium.launch(executable_path=BROWSER, args=root)
+        yield browser
+        browser.close()
+
+
+def opened(chromium: Any, page: Path) -> tuple[Any, list[str]]:
+    """A page in the browser, offline, and what it writes to the console."""
+    context = chromium.new_context(viewport={"width": 1100, "height": 900}, offline=True, accept_downloads=True)
+    tab, said = context.new_page(), list[str]()
+    tab.on("console", lambda message: said.append(message.text))
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.goto(page.as_uri())
+    tab.wait_for_selector("html[data-ready=yes]")
+    return tab, said
+
+
+@pytest.fixture
+def view(chromium: Any, page: Path) -> Iterator[Any]:
+    """The page, open and offline; it must have written nothing to the console when the test ends."""
+    tab, said = opened(chromium, page)
+    yield tab
+    assert said == []
+    tab.context.close()
+
+
+def colours(tab: Any, canvas: str) -> int:
+    """How many colours a canvas has."""
+    counted = (
+        "(c) => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
+    )
+    found: int = tab.eval_on_selector(canvas, counted)
+    return found
+
+
+def test_every_view_draws(view: Any) -> None:
+    assert colours(view, "#timeline canvas") > 5
+    assert view.locator("#map canvas").count() == 2
+    assert colours(view, "#map canvas") > 2
+    assert view.locator("#bytes svg").count() == 2
+    assert view.locator("#bytes rect").count() > 4
+    assert view.locator("#classes table").count() == 2
+    assert view.locator("#lives rect.cell").count() == 2  # all but one block live as long; the pin never dies
+    assert view.locator("#lives path.curve").count() == 2
+    assert "No search is part of this report" in view.inner_text("#search")
+
+
+def test_map_names_the_block_that_pins_a_slab(view: Any) -> None:
+    """At the end one block is live: the place on the map where it lies names it, a free place names none."""
+    view.locator("input[type=range]").focus()
+    view.keyboard.press("End")
+    wave = view.locator("#map canvas").nth(1)
+    box = wave.bounding_box()
+    columns = view.locator("#map h3").nth(1).inner_text()
+    assert columns.startswith("lean: ")
+    wave.click(position={"x": box["width"] - 1, "y": box["height"] * pinned_share(view, 1)})
+    told = view.inner_text("#map .told")
+    assert told.startswith("lean, slab span")
+    assert f"The oldest: block {PIN}, 64 B, born at event {PIN:,}, {2 * WAVE - 2 - PIN:,} events ago." in told
+    view.keyboard.press("PageUp")
+    assert "The oldest" not in view.inner_text("#map .told")
+
+
+def pinned_share(view: Any, design: int) -> float:
+    """Where on the map the pinning block lies, as a share of its height: from the page's own data."""
+    page = Path(view.evaluate("decodeURIComponent(location.pathname)"))
+    found, arrays = unpacked(page.read_text())
+    drawn = found["traces"][0]["designs"][design]["map"]
+    last = numbers(drawn["blocks"], arrays)[-drawn["columns"] :]
+    return (last.index(1) + 0.5) / len(last)
+
+
+def test_time_line_zooms_and_moves(view: Any) -> None:
+    chart = view.locator("#timeline canvas")
+    chart.focus()
+    before = view.inner_text("#timeline .told")
+    view.keyboard.press("ArrowLeft")
+    assert view.inner_text("#timeline .told") != before
+    whole = chart.evaluate("(canvas) => canvas.toDataURL()")
+    box = chart.bounding_box()
+    view.mouse.move(box["x"] + 300, box["y"] + 80)
+    view.mouse.down()
+    view.mouse.move(box["x"] + 500, box["y"] + 80)
+    view.mouse.up()
+    assert chart.evaluate("(canvas) => canvas.toDataURL()") != whole
+    view.get_by_role("button", name="Whole trace").click()
+    assert chart.evaluate("(canvas) => canvas.toDataURL()") == whole
+
+
+def test_tables_sort_by_a_click(view: Any) -> None:
+    sizes = "#classes table:first-of-type tbody tr td:first-child"
+    head = view.locator("#classes table").first.get_by_role("button", name="block")
+    head.click()
+    first = view.locator(sizes).first.inner_text()
+    head.click()
+    assert view.locator("#classes table").first.locator("th").first.get_attribute("aria-sort") == "ascending"
+    assert view.locator(sizes).first.inner_text() != first
+
+
+def test_views_have_names_and_fit_a_phone(view: Any) -> None:
+    """Every canvas, chart, button and field has a name for those who cannot see it; nothing is wider than 360 px."""
+    nameless = """() => [...document.querySelectorAll('canvas, svg, [role=img], [role=region], input, select, button')]
+        .filter((one) => !(one.getAttribute('aria-label') || one.textContent.trim())).length"""
+    assert view.evaluate(nameless) == 0
+    view.set_viewport_size({"width": 360, "height": 800})
+    assert view.evaluate("document.documentElement.scrollWidth") <= 360
+    view.emulate_media(color_scheme="dark")
+    assert view.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 24, 27)"
+
+
+def test_front_tells_its_designs_and_gives_their_toml(chromium: Any, page: Path, tmp_path: Path) -> None:
+    """A page with a front of two designs and with measured ratios: the data of the planted page, and these."""
+    text = page.read_text()
+    found, arrays = unpacked(text)
+    member = {"score": 0.9, "p999_ns": None, "classes": 12}
+    ratios = {"time": 0.9, "peak": 0.8, "average": 1.0, "end": 1.1}
+    found["search"] = {
+        "objectives": list(ratios),
+        "front": [
+            member | {"hash": "aaaa", "chosen": True, "ratios": ratios, "toml": 'name = "a"\n'},
+            member | {"hash": "bbbb", "chosen": False, "ratios": ratios | {"time": 0.7}, "toml": 'name = "b"\n'},
+        ],
+        "worth": [{"fields": ["empties"], "chosen": "fifo", "base": "lifo", "without": {"time": 1.25, "peak": 0.99}}],
+        "reasons": [{"field": "empties", "chosen": "fifo", "why": "because", "figures": {}}],
+    }
+    found["measured"] = {
+        "reference": "glibc",
+        "rounds": 9,
+        "rows": [
+            {"library": name, "ratios": {"CPU": [cpu, cpu - 0.01, cpu + 0.01], "peak RSS": [1.0, None, None]}}
+            for name, cpu in (("glibc", 1.0), ("tuned", 0.8))
+        ],
+    }
+    payload = Payload()
+    payload.array(np.frombuffer(arrays, np.uint8), "u1")
+    old = text.split('<script id="data" type="text/plain">')[1].split("</script>")[0]
+    (tmp_path / "front.html").write_text(text.replace(old, payload.text(found)))
+    tab, said = opened(chromium, tmp_path / "front.html")
+    assert tab.locator("#ratios circle.ratio").count() == 4
+    assert "0.80" in tab.locator("#ratios").text_content()
+    assert tab.locator("#search circle.member").count() == 2
+    other = tab.locator("#search circle.member").nth(1)
+    other.hover()
+    assert tab.inner_text("#search .told").startswith("bbbb: time 0.700, peak 0.800, average 1.000, end 1.100 of")
+    with tab.expect_download() as download:
+        other.click()
+    assert download.value.suggested_filename == "design-bbbb.toml"
+    assert Path(download.value.path()).read_text() == 'name = "b"\n'
+    assert "+25.0 %" in tab.inner_text("#search")
+    assert said == []
+    tab.context.close()
