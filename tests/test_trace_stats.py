@@ -85,6 +85,7 @@ def test_figures_of_a_trace_made_by_hand(tmp_path: Path) -> None:
         drops=0,
         foreign_frees=0,
         salvaged=None,
+        inexact=[],
         samples=None,
         bytes_on_disk=disk,
         bytes_per_event=disk / 11,

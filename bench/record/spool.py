@@ -14,6 +14,7 @@ from heapsmith.bench.record import spool_merge as m
 from heapsmith.model.compile.kernel import Ints, Records
 from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.addresses import grown_table, new_table
 from heapsmith.model.trace.frames import Samples, Touched
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Chunk
 
@@ -100,13 +101,13 @@ class Spool:
             processor=np.full((m.SAMPLED_THREADS, 4), -1, np.int64),
         )
         state.base = (self.header.start_stamp - _STAMP_SLACK) & m.STAMP_MASK
-        state.keys, state.blocks, state.spare = _table(max(_FIRST_TABLE, 4 * self._streams.size))
+        state.keys, state.blocks, state.spare = new_table(max(_FIRST_TABLE, 4 * self._streams.size))
         m.fast_start_heap(state)
         why, chunk = m.FULL, 0
         while why != m.DONE:
             why = m.fast_merge(state, ns_per_tick)
             if why == m.GROW:
-                _grow(state)
+                state.keys, state.blocks, state.spare = grown_table(state.keys, state.blocks, state.spare)
                 continue
             yield Chunk.of(*state.out[:, : state.events].copy())
             state.events = 0
@@ -180,17 +181,3 @@ def _order_windows(places: Ints, trailers: Ints) -> tuple[Ints, Records]:
     streams["word"] = places[starts] * m.UNIT_WORDS
     streams["held"] = -1
     return places * m.UNIT_WORDS, streams
-
-
-def _table(places: int) -> tuple[Ints, Ints, Ints]:
-    """An empty address table of at least `places` places, and the stack of spare numbers for it."""
-    size = 1 << (places - 1).bit_length()
-    return np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64)
-
-
-def _grow(state: m.Merge) -> None:
-    """Double the table and the stack."""
-    keys, blocks, spare = _table(2 * state.keys.size)
-    m.fast_rehash(state.keys, state.blocks, keys, blocks)
-    spare[: state.spare.size] = state.spare
-    state.keys, state.blocks, state.spare = keys, blocks, spare

@@ -7,6 +7,7 @@ the sign.
 import numpy as np
 
 from heapsmith.model.compile.kernel import Arrays, Ints, Records, compiled, hit_path, kernel, record_type
+from heapsmith.model.trace.addresses import find, remove
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Op
 
 # The layout of records in runtime/recorder/spool.h.
@@ -100,45 +101,6 @@ def count_records(words: Ints, windows: Ints) -> int:
                 count += 1
             at += 4 if words[at] & LONG else 2
     return count
-
-
-@hit_path
-def home(keys: Ints, address: int) -> int:
-    """The place where the search for `address` begins."""
-    return ((((address >> 4) ^ (address >> 35)) & 0x7FFFFFFF) * 0x9E3779B1 >> 31) & (keys.size - 1)
-
-
-@hit_path
-def find(keys: Ints, address: int) -> int:
-    """The place of `address`, or its empty place; linear probing (Knuth vol. 3, 6.4, L)."""
-    at = home(keys, address)
-    while keys[at] != 0 and keys[at] != address:
-        at = (at + 1) & (keys.size - 1)
-    return at
-
-
-@hit_path
-def remove(keys: Ints, blocks: Ints, gap: int) -> None:
-    """Empty place `gap` and close its probe sequence (Knuth vol. 3, 6.4, algorithm R)."""
-    mask = keys.size - 1
-    at = (gap + 1) & mask
-    while keys[at] != 0:
-        if ((at - home(keys, keys[at])) & mask) >= ((at - gap) & mask):
-            keys[gap] = keys[at]
-            blocks[gap] = blocks[at]
-            gap = at
-        at = (at + 1) & mask
-    keys[gap] = 0
-
-
-@kernel
-def rehash(keys: Ints, blocks: Ints, new_keys: Ints, new_blocks: Ints) -> None:
-    """Move a table's entries into a larger empty table; sizes are powers of two."""
-    for i in range(keys.size):
-        if keys[i] != 0:
-            at = find(new_keys, keys[i])
-            new_keys[at] = keys[i]
-            new_blocks[at] = blocks[i]
 
 
 @hit_path
@@ -385,6 +347,5 @@ def merge(state: Merge, ns_per_tick: float) -> int:
 
 
 fast_count_records = compiled(count_records)
-fast_rehash = compiled(rehash)
 fast_start_heap = compiled(start_heap)
 fast_merge = compiled(merge)

@@ -87,14 +87,32 @@ def trace_verify(
         raise CheckFailed(f"{trace}: no event lies before the damage: {salvage} is an empty trace")
 
 
-@trace_app.command("import", epilog=take.example("trace import realloc-bal.rep -o realloc.hst"))
+@trace_app.command(
+    "import",
+    epilog=take.example("trace import realloc-bal.rep -o realloc.hst", "trace import --from mtrace log.txt -o py.hst"),
+)
 def trace_import(
-    source: Annotated[Path, typer.Argument(metavar="FILE", help="CS:APP malloc-lab text (.rep).", show_default=False)],
+    source: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A file of another tool; - is standard input.", show_default=False)
+    ],
     out: take.OutFile,
+    format_name: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="FORMAT", help="Its format (docs/import.md). Default: as the file's first bytes say."
+        ),
+    ] = None,
+    salvage: Annotated[
+        bool, typer.Option("--salvage", help="Of a damaged file, keep the calls before the damage.")
+    ] = False,
     json: take.Json = False,
 ) -> None:
-    """Make a trace of a malloc-lab .rep file."""
-    from heapsmith.model.trace.imports import import_rep
+    """Make a trace of a file that another tool wrote.
 
-    found = import_rep(source, take.writable_file(out))
-    show.emit_json(found) if json else show.struct(found)
+    It prints what the format does not tell, and the trace keeps that.
+    """
+    from heapsmith.model.trace.imports.formats import import_trace
+
+    with show.progress() as progress:
+        found = import_trace(source, take.writable_file(out), format_name, salvage=salvage, progress=progress)
+    show.emit_json(found) if json else results.imported(found)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
     from heapsmith.model.search.guard import Guarded
     from heapsmith.model.search.policies import Policies
     from heapsmith.model.search.tune import Tuned
-    from heapsmith.model.trace.frames import Samples
+    from heapsmith.model.trace.frames import Footer, Samples
     from heapsmith.model.trace.stats import TraceInfo
 
 
@@ -82,6 +82,7 @@ def trace_info(info: "TraceInfo") -> None:
             ("lifetime, events", f"50 % under {events.p50:,}, 90 % {events.p90:,}, 99 % {events.p99:,}"),
             ("lost", f"{info.drops:,} events dropped, {info.foreign_frees:,} frees of blocks born before"),
             *([("salvaged", info.salvaged)] if info.salvaged else []),
+            *(("not exact", line) for line in info.inexact),
             *([("peak resident", amount(info.samples.resident_peak))] if info.samples else []),
             *([("processor time", _processor_text(info.samples))] if info.samples else []),
         ]
@@ -95,6 +96,17 @@ def trace_info(info: "TraceInfo") -> None:
             for row in info.samples.touched
         ]
         show.table("large blocks when they died", ("from", "blocks", "pages touched"), touched)
+
+
+def imported(footer: "Footer") -> None:
+    """The trace of another tool's file, and what is not exact in it."""
+    show.fields(
+        [
+            *((name, f"{getattr(footer, name):,}") for name in ("events", "threads", "max_blocks", "foreign_frees")),
+            *([("salvaged", footer.salvaged)] if footer.salvaged else []),
+            *(("not exact", line) for line in footer.extra["inexact"]),
+        ]
+    )
 
 
 def _processor_text(samples: "Samples") -> str:

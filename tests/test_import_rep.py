@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.trace.imports import import_rep
+from heapsmith.model.trace.imports.formats import import_trace
 from heapsmith.model.trace.reader import TraceReader, print_events, verify
 
 
 def imported(tmp_path: Path, text: str) -> list[str]:
     """The events that the text becomes, as print_events writes them."""
     (tmp_path / "t.rep").write_text(text)
-    import_rep(tmp_path / "t.rep", tmp_path / "t.hst")
+    import_trace(tmp_path / "t.rep", tmp_path / "t.hst", "rep")
     out = io.StringIO()
     print_events(tmp_path / "t.hst", out)
     return out.getvalue().splitlines()
@@ -38,7 +38,11 @@ def test_operations_become_events(tmp_path: Path) -> None:
     with TraceReader(tmp_path / "t.hst") as trace:
         assert (trace.header.source, trace.header.command) == ("rep", [])
         assert (trace.footer.events, trace.footer.max_blocks, trace.footer.threads) == (9, 3, 1)
-        assert trace.footer.extra == {"suggested_heap_bytes": 20000, "weight": 1}
+        assert trace.footer.extra == {
+            "suggested_heap_bytes": 20000,
+            "weight": 1,
+            "inexact": ["no times: all events are at time 0", "no threads: all events are by thread 0"],
+        }
     assert verify(tmp_path / "t.hst").live_at_end == 2
 
 
@@ -108,10 +112,10 @@ def test_what_is_wrong_is_named_by_line(tmp_path: Path, text: str, words: str) -
     path = tmp_path / "t.rep"
     path.write_text(text)
     with pytest.raises(BadInput, match="^" + re.escape(f"{path}: {words}")):
-        import_rep(path, tmp_path / "t.hst")
+        import_trace(path, tmp_path / "t.hst", "rep")
     assert os.listdir(tmp_path) == ["t.rep"]
 
 
 def test_no_such_file(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"t\.rep: cannot read the trace: No such file or directory"):
-        import_rep(tmp_path / "t.rep", tmp_path / "t.hst")
+    with pytest.raises(BadInput, match=r"t\.rep: cannot read the file: No such file or directory"):
+        import_trace(tmp_path / "t.rep", tmp_path / "t.hst", "rep")

@@ -1,0 +1,99 @@
+"""The table of formats, and the import of a file (docs/import.md)."""
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.events import Chunk
+from heapsmith.model.trace.frames import Footer
+from heapsmith.model.trace.imports import android, ltrace, malloc_bench, mtrace, rep, valgrind
+from heapsmith.model.trace.imports.aggregates import refuse_aggregate
+from heapsmith.model.trace.imports.builder import Builder, WrongCall
+from heapsmith.model.trace.imports.format import About, Format
+from heapsmith.model.trace.imports.source import Source
+from heapsmith.model.trace.writer import TraceWriter
+
+FORMATS: dict[str, Format] = {
+    one.FORMAT.name: one.FORMAT for one in (rep, malloc_bench, android, mtrace, valgrind, ltrace)
+}
+"""In the order in which a file is tried."""
+_NAMES = ", ".join(FORMATS)
+
+Progress = Callable[[str, int, int], None]
+
+
+def import_trace(
+    path: str | Path,
+    out: str | Path,
+    name: str | None = None,
+    *,
+    salvage: bool = False,
+    progress: Progress = lambda what, done, total: None,
+) -> Footer:
+    """Write the trace of a file of another tool to `out`; return its footer.
+
+    `name`: the format; None: as the file's first bytes say. Raises BadInput with the file and the
+    record if the file is damaged; with `salvage` the calls before the damage become a trace, whose
+    footer's `salvaged` names the damage. Memory grows with the live blocks only.
+    """
+    with Source(Path(path)) as source:
+        chosen, about = _chosen(source, name), About()
+        builder = Builder(strict=chosen.strict)
+        chunks = _chunks(source, chosen, builder, about)
+        if salvage:
+            chunks = _sound(chunks, about)
+        first = next(chunks, None)  # a file names its command before its first call
+        with TraceWriter(out, command=about.command, source=chosen.name) as writer:
+            for chunk in chain(() if first is None else (first,), chunks):
+                writer.append(chunk)
+                progress("bytes", source.done, source.size)
+            return writer.close(_figures(chosen, about, builder))
+
+
+def _chosen(source: Source, name: str | None) -> Format:
+    """Return the format of this name, or else the first one that recognises the file."""
+    if name is not None:
+        if name not in FORMATS:
+            raise BadInput(f"{name}: no such format; expected one of {_NAMES}")
+        return FORMATS[name]
+    refuse_aggregate(source)
+    found = next((one for one in FORMATS.values() if one.recognises(source.head)), None)
+    if found is None:
+        raise BadInput(f"{source.path}: the format is not known by its first bytes; say it with --from: {_NAMES}")
+    return found
+
+
+def _chunks(source: Source, chosen: Format, builder: Builder, about: About) -> Iterator[Chunk]:
+    """Yield the events of the file; BadInput names the record at which they end early."""
+    for calls in chosen.read(source, about):
+        try:
+            yield from builder.feed(calls)
+        except WrongCall as wrong:
+            source.bad(f"{chosen.record} {wrong.record}", str(wrong))
+
+
+def _sound(chunks: Iterator[Chunk], about: About) -> Iterator[Chunk]:
+    """Yield the chunks before the first damage, which `about` then names; BadInput if there are none."""
+    any_yet = False
+    try:
+        for chunk in chunks:
+            yield chunk
+            any_yet = True
+    except BadInput as damage:
+        if not any_yet:
+            raise
+        about.salvaged = str(damage)
+
+
+def _figures(chosen: Format, about: About, builder: Builder) -> dict[str, Any]:
+    """Return what the footer says of the import."""
+    inexact = [*chosen.inexact, *about.inexact]
+    if builder.lost:
+        inexact.append(f"{builder.lost:,} frees were missing: another block was born in the place of the block")
+    if builder.backsteps:
+        inexact.append(f"{builder.backsteps:,} times lay before that of the event before them, and were moved to it")
+    if builder.failed:
+        about.extra["failed_calls"] = builder.failed
+    return about.extra | {"inexact": inexact} | {"foreign_frees": builder.foreign, "salvaged": about.salvaged}

@@ -1,0 +1,148 @@
+"""Files of other formats: what they become, how they are recognised, and what damage to them does."""
+
+import gzip
+import io
+import os
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+from import_samples import ANDROID, MALLOC_BENCH, MTRACE, SAMPLES, Sample, zipped
+
+from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.imports.formats import FORMATS, import_trace
+from heapsmith.model.trace.reader import TraceReader, print_events, verify
+from heapsmith.model.trace.stats import trace_info
+
+each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+
+
+def events(trace: Path) -> list[str]:
+    out = io.StringIO()
+    print_events(trace, out)
+    return [line.partition(" ")[2] for line in out.getvalue().splitlines()]
+
+
+def test_every_format_has_a_sample_and_a_row_in_the_page() -> None:
+    assert {sample.name for sample in SAMPLES} == set(FORMATS)
+    page = (Path(__file__).parent.parent / "docs" / "import.md").read_text()
+    assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(FORMATS)
+
+
+@each_sample
+def test_a_file_is_recognised_and_becomes_events(tmp_path: Path, sample: Sample) -> None:
+    (tmp_path / "file").write_bytes(sample.content)
+    footer = import_trace(tmp_path / "file", tmp_path / "out.hst")
+    assert events(tmp_path / "out.hst") == sample.events
+    with TraceReader(tmp_path / "out.hst") as trace:
+        assert trace.header.source == sample.name
+        assert trace.footer == footer
+    assert trace_info(tmp_path / "out.hst").inexact == footer.extra["inexact"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress, zipped, bytes])
+def test_a_file_may_be_packed(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "file").write_bytes(pack(MTRACE))
+    assert import_trace(tmp_path / "file", tmp_path / "out.hst").events == 4
+
+
+def test_unknown_frees_and_missing_frees_and_late_times_are_counted(tmp_path: Path) -> None:
+    text = b"1: malloc 0xa0 8 50 60\n2: malloc 0xb0 8 40 70\n1: malloc 0xa0 9 80 90\n1: free 0xcc 90 91\n"
+    (tmp_path / "file").write_bytes(text)
+    footer = import_trace(tmp_path / "file", tmp_path / "out.hst")
+    assert events(tmp_path / "out.hst") == [
+        "0 0 malloc 0 8 -",
+        "0 1 malloc 1 8 -",
+        "30 0 free 0 - -",
+        "30 0 malloc 0 9 -",
+    ]
+    assert footer.foreign_frees == 1
+    assert footer.extra["inexact"] == [
+        "1 frees were missing: another block was born in the place of the block",
+        "1 times lay before that of the event before them, and were moved to it",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "the format is not known by its first bytes; say it with --from: rep, "),
+        (b"heap_v2/524288\n", "this is a jemalloc heap profile, which has sums over blocks"),
+        (b"heap profile:      1:  100 [ 2: 200] @ heapprofile\n", "this is a gperftools heap profile, which"),
+        (b'{"dhatFileVersion":2', "this is a DHAT profile, which"),
+        (b"desc: --massif-out-file=x\ncmd: ./x\n", "this is a massif profile, which"),
+        (gzip.compress(b"\x0a\x04\x08\x01\x10\x02\x0a\x04\x08\x03\x10\x04"), "this is a pprof profile, which"),
+        (zipped(ANDROID)[:-10], "cannot be unpacked: "),
+        (gzip.compress(MTRACE)[:-10], "cannot be unpacked: Compressed file ended"),
+        (zstandard.compress(MTRACE)[:-3], "cannot be unpacked: it ends within a zstd frame"),
+        (b"1: malloc 0xa0 8\n1: malloc 0xa0\n", "line 2: malloc: expected 2 fields"),
+        (b"1: malloc 0xa0 8\n1: calloc 0xb0 99999999999 99999999999\n", "line 2: expected at most "),
+        (b"1: malloc 0xa0 8\nx: free 0xa0\n", "line 2: thread: expected a whole number from 0 "),
+        (MTRACE[:-6] + b"@ x > 0x1 0x2\n", "line 10: expected a line of mtrace"),
+        (MALLOC_BENCH[:-3], "line 8: it ends within this line"),
+        (MALLOC_BENCH[:4] + b"\xff" + MALLOC_BENCH[5:], "lines after 0: not of malloc-bench's message: "),
+        (MALLOC_BENCH + MALLOC_BENCH, "line 10: allocation of id 1, which is live"),
+        (b"--7-- malloc(8) = 0xA0\n--8-- malloc(8) = 0xA0\n", "line 2: a second process; "),
+        (b"--7-- malloc(8) = 0xA0\n--7-- malloc(8) 0xA0\n", "line 2: expected a call as valgrind prints it"),
+        (b"1 malloc(8) = 0xa0\n1 calloc(8) = 0xa0\n", "line 2: calloc: expected 2 arguments, got '8'"),
+        (b"1 malloc(8 <unfinished ...>\n1 <... free resumed> ) = 2\n", "line 2: expected the end of malloc"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, content: bytes, words: str) -> None:
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(BadInput, match="^" + re.escape(f"{tmp_path / 'file'}: {words}")):
+        import_trace(tmp_path / "file", tmp_path / "out.hst")
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_salvage_keeps_what_lies_before_the_damage(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"1: malloc 0xa0 8\n1: malloc 0xb0 9\n1: what\n1: free 0xa0\n")
+    footer = import_trace(tmp_path / "file", tmp_path / "out.hst", salvage=True)
+    assert (footer.events, verify(tmp_path / "out.hst").live_at_end) == (2, 2)
+    assert str(footer.salvaged).startswith(f"{tmp_path / 'file'}: line 3: expected `thread: operation")
+    (tmp_path / "file").write_bytes(b"1: what\n")
+    with pytest.raises(BadInput, match="line 1: "):
+        import_trace(tmp_path / "file", tmp_path / "out.hst", "android", salvage=True)
+
+
+def damaged(content: bytes, rng: random.Random) -> bytes:
+    """The content cut off, with bytes or bits changed, or with a part twice or missing."""
+    data = bytearray(content)
+    kind, at = rng.randrange(4), rng.randrange(len(data))
+    if kind == 0:
+        return bytes(data[:at])
+    if kind == 1:
+        for _ in range(rng.randrange(1, 4)):
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    elif kind == 2:
+        data[at] = rng.randrange(256)
+    else:
+        end = min(len(data), at + rng.randrange(1, 30))
+        data[at:end] = data[at:end] * rng.choice([0, 2])
+    return bytes(data)
+
+
+@pytest.mark.parametrize("files", [24, pytest.param(500, marks=pytest.mark.big)])
+@each_sample
+def test_damage_ends_in_a_trace_or_in_one_line(tmp_path: Path, sample: Sample, files: int) -> None:
+    file, out = tmp_path / "file", tmp_path / "out.hst"
+    failed = 0
+    for seed in range(files):
+        file.write_bytes(damaged(sample.content, random.Random(f"{sample.name} {seed}")))
+        fault = None
+        try:
+            import_trace(file, out, sample.name)
+        except BadInput as error:
+            fault = str(error)
+        if fault is None:
+            verify(out)
+            out.unlink()
+        else:
+            failed += 1
+            assert fault.startswith(f"{file}: ")
+            assert "\n" not in fault
+        assert os.listdir(tmp_path) == ["file"]
+    assert failed
