@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean owner two-level
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev demo test bigcheck search default conformance soak hardening peers bench hot-paths check generated lint format clean distclean
+.PHONY: help venv dev demo test bigcheck search default conformance soak floor hardening peers bench hot-paths check generated lint format clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ conformance: dev ## library against model: every built-in design on real program
 
 soak: dev ## half an hour of mixed load: memory over time must not grow without bound
 	$(BIN)/python -m heapsmith.bench.gates.soak $(SOAK)
+
+floor: dev ## what a malloc of no cost and no waste would take in the programs of the benchmark
+	$(BIN)/python -m heapsmith.bench.gates.floor
 
 hardening: dev ## what each level of hardening costs: instructions per pair, time and memory
 	$(BIN)/python -m heapsmith.bench.gates.hardening

@@ -78,10 +78,11 @@ class Budget(NamedTuple):
 class Explorer:
     """The designs of a search.
 
-    known: those that were priced, by hash; the base is the first. p999_ns: of those that were timed,
-    on each trace. limits: the largest ratios that the choice may have. reference: the ratios from
-    which volumes are measured. batch: designs that are priced together. operations: of all traces.
-    timed: further traces, which the search does not see, have time stamps.
+    known: those that were priced, by hash; the base is the first. latency: p99.9 is an objective of the
+    front; p999_ns has it then of all known designs, on each trace. limits: the largest ratios that
+    the choice may have. reference: the ratios from which volumes are measured. batch: designs that
+    are priced together. operations: of all traces. timed: further traces, which the search does not
+    see, have time stamps.
     """
 
     def __init__(
@@ -95,9 +96,11 @@ class Explorer:
         timed: bool = True,
         batch: int = BATCH,
         asked: Limits = NO_LIMITS,
+        latency: bool = False,
     ) -> None:
         self._evaluator, self._exact, self._asked, self.batch = evaluator, exact, asked, batch
         self._favour: Favour = favour
+        self._latency = latency
         self._huge_pages, self._draw = huge_pages, random.Random(seed)
         self.known: dict[str, Known] = {}
         self.p999_ns: dict[str, list[float]] = {}
@@ -148,7 +151,10 @@ class Explorer:
     def front(self) -> list[Known]:
         """Return the designs that no other dominates."""
         every = list(self.known.values())
-        return [every[index] for index in nondominated(np.array([one.ratios for one in every]))]
+        points = np.array([one.ratios for one in every])
+        if self._latency:
+            points = np.column_stack([points, [max(self.p999_ns[name]) for name in self.known]])
+        return [every[index] for index in nondominated(points)]
 
     def volume(self) -> float:
         """Return the volume that the front dominates."""
@@ -158,11 +164,6 @@ class Explorer:
         """Simulate these designs; they count as known."""
         self._take(designs, self._evaluator.priced(designs, stage), stage)
         return [self.known[design.hash()] for design in designs]
-
-    def time(self, designs: Sequence[Design], stage: str) -> None:
-        """Time each operation of these designs, which must be known."""
-        found = self._evaluator.p999_ns(designs, stage)
-        self.p999_ns |= zip((design.hash() for design in designs), found, strict=True)
 
     def allowed(self, one: Known) -> bool:
         """Say whether a known design is within all limits: of means over the traces, and of each trace."""
@@ -299,8 +300,9 @@ class Explorer:
                 self._waiting[name] = design
 
     def _take(self, designs: Sequence[Design], outcomes: Sequence[list[Outcome]], stage: str) -> None:
-        if self._asked.p999_ns is not None:
-            self.time(designs, stage)
+        if self._latency:
+            timed = self._evaluator.p999_ns(designs, stage)
+            self.p999_ns |= zip((design.hash() for design in designs), timed, strict=True)
         for design, found in zip(designs, outcomes, strict=True):
             ratios = self._evaluator.ratios(found, self._base_outcomes)
             self.known[design.hash()] = Known(design, found, ratios)

@@ -49,9 +49,8 @@ class Asked(NamedTuple):
     max_overhead: the most bytes of idle blocks in fronts by the exact choice of capacities, as a
     fraction of the peak live bytes. huge_pages: the program touches all that it asks for, so that
     huge pages and populated pages are considered; they are too if each trace tells what was touched.
-    latency: also time the base, the choice and the shown designs of the front; a limit of p99.9
-    times all. patient: Ctrl-C ends the search with the best so far. resume: begin with the outcomes
-    of earlier searches.
+    latency: p99.9 is an objective of the front too, as with a limit of p99.9. patient: Ctrl-C ends
+    the search with the best so far. resume: begin with the outcomes of earlier searches.
     """
 
     favour: Favour = "balanced"
@@ -98,7 +97,7 @@ class Member(msgspec.Struct, frozen=True):
     """A design of the front: its ratios of OBJECTIVES to the base, and its score by the favour.
 
     shown: one of those that stand for most of the front, or the choice. p999_ns: the largest of the
-    traces, where it was timed.
+    traces, where it is an objective.
     """
 
     design: Design
@@ -167,8 +166,6 @@ def tune(
         with _patience(asked, evaluator.workers) as weighing:
             for step in simplest(found, base, explorer, until):
                 found, worth = step
-            if asked.timed():
-                explorer.time(_shown(explorer, found), "timing operations")
         held_bytes = _held_bytes(evaluator, found.design, asked)
         evaluator.write()
     design = _titled(found.design, sources, base)
@@ -209,6 +206,7 @@ def _explorer(evaluator: Evaluator, exact: Exact, asked: Asked, *, timed: bool) 
         batch=batch,
         asked=asked.limits,
         timed=timed,
+        latency=asked.timed(),
     )
     known = explorer.known[evaluator.base.hash()].outcomes
     weights = [one.weight for one in sources]
