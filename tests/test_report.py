@@ -11,11 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 from conftest import Answer
 
+from heapsmith.bench.page.contents import Shown
 from heapsmith.bench.page.payload import Payload
+from heapsmith.bench.page.series import write_series
+from heapsmith.model.design.design import load
+from heapsmith.model.predict.history import histories
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
+from heapsmith.model.trace.stats import trace_info
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 WAVE = 4000
@@ -88,13 +94,38 @@ def test_page_holds_the_bytes_of_the_designs(page: Path) -> None:
 
 def test_command_names_what_it_wrote(tmp_path: Path, call: Callable[..., Answer]) -> None:
     trace = planted(tmp_path / "pin.hst")
-    answer = call("report", trace, "--design", "lean", "--machine", "default", "-o", tmp_path / "a.html", "--json")
+    series = tmp_path / "lines.parquet"
+    asked = ["--design", "lean", "--machine", "default", "--series", series]
+    answer = call("report", trace, *asked, "-o", tmp_path / "a.html", "--json")
     found = json.loads(answer.out)
     assert (found["file"], found["traces"], found["designs"]) == (str(tmp_path / "a.html"), [str(trace)], ["lean"])
     assert found["bytes"] == (tmp_path / "a.html").stat().st_size
     told, arrays = unpacked((tmp_path / "a.html").read_text())
     resident = numbers(told["traces"][0]["designs"][0]["resident"], arrays)
     assert max(resident) > 64 * WAVE
+    lines = pyarrow.parquet.read_table(series).to_pydict()
+    assert lines["resident_last"] == resident
+    assert lines["committed_high"] == numbers(told["traces"][0]["designs"][0]["committed"]["high"], arrays)
+    assert set(lines["design"]) == {"lean"}
+    assert lines["event"][-1] == 2 * WAVE - 2
+
+
+def test_series_as_a_chrome_trace(tmp_path: Path) -> None:
+    trace = planted(tmp_path / "pin.hst")
+    found = histories(trace, [load("lean")])
+    write_series(tmp_path / "lines.json", [Shown(trace, trace_info(trace), found)])
+    name, *events = json.loads((tmp_path / "lines.json").read_text())["traceEvents"]
+    assert (name["ph"], name["pid"], name["args"]) == ("M", 1, {"name": "pin.hst"})
+    assert [event["ts"] * 1000 for event in events] == found.time_ns
+    assert [event["args"]["committed"] for event in events] == found.rows[0].committed.high
+    assert {(event["ph"], event["pid"], event["name"]) for event in events} == {("C", 1, "lean: bytes")}
+
+
+def test_series_of_no_known_format_are_refused(tmp_path: Path, call: Callable[..., Answer]) -> None:
+    answer = call("report", planted(tmp_path / "t.hst"), "-o", tmp_path / "a.html", "--series", tmp_path / "a.csv")
+    assert answer.status == 2
+    assert "a.csv: expected a name that ends in .json (Chrome trace) or .parquet" in answer.err
+    assert not (tmp_path / "a.html").exists()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from heapsmith.bench.forge.report import ForgeReport, conclusion
 from heapsmith.bench.page.collect import collect, predicted
 from heapsmith.bench.page.contents import Shown
 from heapsmith.bench.page.page import Page, write_page
+from heapsmith.bench.page.series import write_series
 from heapsmith.bench.report import measurements, predictions
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import BadInput
@@ -34,9 +35,10 @@ def write_report(
     designs: Sequence[Design],
     *,
     hardware: Hardware | None = None,
+    series: Path | None = None,
     progress: Progress | None = None,
 ) -> Written:
-    """Write the page of traces, or of the folder of a forge.
+    """Write the page of traces, or of the folder of a forge; and its time lines to `series`.
 
     Raises BadInput for a folder that holds no report of a forge, or that is not the only source.
     """
@@ -53,6 +55,8 @@ def write_report(
         ]
         page = predicted(shown)
     write_page(path, page)
+    if series is not None:
+        write_series(series, page.shown)
     names = [row.simulated.design for row in page.shown[0].found.rows]
     return Written(str(path), path.stat().st_size, [str(one.trace) for one in page.shown], names)
 

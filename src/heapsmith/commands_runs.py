@@ -123,6 +123,10 @@ def report(
     out: take.OutFile,
     design: take.ReportDesigns = None,
     machine: take.Simulated = None,
+    series: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also the time lines: .json (Chrome trace, for Perfetto) or .parquet."),
+    ] = None,
     json: take.Json = False,
 ) -> None:
     """Write one HTML page on traces, or on what a forge found: bytes over time, maps of addresses, sizes, the search.
@@ -130,13 +134,23 @@ def report(
     The page needs no network. --machine adds resident bytes.
     """
     from heapsmith.bench.forge.page import write_report
+    from heapsmith.bench.page.series import check_series
     from heapsmith.model.design.design import load
     from heapsmith.model.memory.hardware import load_hardware
 
     path = take.writable_file(out)
+    if series is not None:
+        check_series(take.writable_file(series))
     hardware = load_hardware(machine) if machine is not None else None
     with show.progress() as progress:
-        found = write_report(path, source, [load(name) for name in design or []], hardware=hardware, progress=progress)
+        found = write_report(
+            path,
+            source,
+            [load(name) for name in design or []],
+            hardware=hardware,
+            series=series,
+            progress=progress,
+        )
     show.emit_json(found) if json else results.reported(found)
 
 
