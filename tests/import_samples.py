@@ -1,9 +1,18 @@
-"""Small files made by hand, one of each format that can be imported, and the events that they become."""
+"""Small files made by hand of the formats that can be imported, the events that they become, and damage to them."""
 
 import gzip
+import importlib.util
 import io
+import json
+import os
+import random
 import zipfile
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.imports.formats import import_trace
+from heapsmith.model.trace.reader import verify
 
 
 class Sample(NamedTuple):
@@ -19,6 +28,25 @@ def zipped(content: bytes) -> bytes:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("one.txt", content)
     return out.getvalue()
+
+
+def _parquet() -> bytes:
+    if importlib.util.find_spec("pyarrow") is None:
+        return b""
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+
+    rows = [json.loads(line) for line in JSON_LINES.splitlines()]
+    for row in rows:
+        row["pointer"], row["old_pointer"] = int(str(row.get("pointer", 0)), 0), int(str(row.get("old_pointer", 0)), 0)
+    out = io.BytesIO()
+    write_table(pa.Table.from_pylist(rows, schema=_parquet_schema(pa)), out)
+    return out.getvalue()
+
+
+def _parquet_schema(pa: Any) -> Any:
+    names = {"op": pa.string(), "thread": pa.uint32(), "pointer": pa.uint64(), "old_pointer": pa.uint64()}
+    return pa.schema(names | {"size": pa.int32(), "alignment": pa.int32(), "time_ns": pa.int64()})
 
 
 def _line(kind: int, *fields: tuple[int, int]) -> bytes:
@@ -53,6 +81,74 @@ ANDROID = b"""\
 7: thread_done 0x0 5000
 7: malloc 0xe0 9 6000 6010
 """
+CSV = b"""\
+op,thread,pointer,old_pointer,size,alignment,time_ns,site
+thread_start,12,,,,,100,
+malloc,12,0xa0,,8,,100,main
+calloc,7,0xb0,,12,,200,
+thread_start,7,,,,,200,
+realloc,12,0xc0,0xa0,20,,300,
+aligned,7,208,,7,64,400,
+free,12,0xb0,,,,500,
+free_sized,12,208,,7,64,550,
+free,12,0xee,,,,600,
+thread_exit,7,,,,,700,
+"""
+JSON_LINES = b"""\
+{"op": "thread_start", "thread": 12, "time_ns": 100}
+{"op": "malloc", "thread": 12, "pointer": "0xa0", "size": 8, "time_ns": 100, "site": "main"}
+{"op": "calloc", "thread": 7, "pointer": "0xb0", "size": 12, "time_ns": 200}
+{"op": "thread_start", "thread": 7, "time_ns": 200}
+{"op": "realloc", "thread": 12, "pointer": "0xc0", "old_pointer": "0xa0", "size": 20, "time_ns": 300}
+{"op": "aligned", "thread": 7, "pointer": 208, "size": 7, "alignment": 64, "time_ns": 400}
+{"op": "free", "thread": 12, "pointer": "0xb0", "time_ns": 500}
+{"op": "free_sized", "thread": 12, "pointer": 208, "size": 7, "alignment": 64, "time_ns": 550}
+{"op": "free", "thread": 12, "pointer": "0xee", "time_ns": 600}
+{"op": "thread_exit", "thread": 7, "time_ns": 700}
+"""
+HEAPTRACK = b"""\
+v 10400 3
+x 3 /ab
+X ./ab 1
+I 1000 5e2990
+t 7fe46c96db9f 0
++ 8 1 a0
+c a
++ c 1 b0
+- a0
++ 14 2 c0
+- b0
+- ee
+R 20
+"""
+INTERPRETED = b"""\
+v 10400 3
+X ./ab 1
+s 4 main
+i 7f634e9ceb9f 1
+a 8 1
++ 0
+c a
+a c 1
++ 1
++ 0
+- 0
+a 14 2
++ 2
+- 1
+- 0
+# strings: 1
+"""
+TABLE_EVENTS = [
+    "0 0 thread_start - - -",
+    "0 0 malloc 0 8 -",
+    "100 1 calloc 1 12 -",
+    "200 0 realloc 0 20 -",
+    "300 1 aligned 2 7 64",
+    "400 0 free 1 - -",
+    "450 0 free_sized 2 7 64",
+    "600 1 thread_exit - - -",
+]
 MTRACE = b"""\
 = Start
 @ ./a b:[0x12] + 0xa0 0x8
@@ -129,6 +225,9 @@ SAMPLES = [
             "5000 2 malloc 1 9 -",
         ],
     ),
+    Sample("csv", CSV, TABLE_EVENTS),
+    Sample("jsonl", JSON_LINES, TABLE_EVENTS),
+    Sample("parquet", _parquet(), TABLE_EVENTS),
     Sample(
         "mtrace",
         MTRACE,
@@ -162,4 +261,67 @@ SAMPLES = [
             "13000 1 thread_exit - - -",
         ],
     ),
+    Sample(
+        "heaptrack",
+        HEAPTRACK,
+        [
+            "0 0 malloc 0 8 -",
+            "10000000 0 malloc 1 12 -",
+            "10000000 0 free 0 - -",
+            "10000000 0 malloc 0 20 -",
+            "10000000 0 free 1 - -",
+        ],
+    ),
+    Sample(
+        "heaptrack",
+        INTERPRETED,
+        [
+            "0 0 malloc 0 8 -",
+            "10000000 0 malloc 1 12 -",
+            "10000000 0 malloc 2 8 -",
+            "10000000 0 free 2 - -",
+            "10000000 0 malloc 2 20 -",
+            "10000000 0 free 1 - -",
+            "10000000 0 free 0 - -",
+        ],
+    ),
 ]
+
+
+def damaged(content: bytes, rng: random.Random) -> bytes:
+    """The content cut off, with bytes or bits changed, or with a part twice or missing."""
+    data = bytearray(content)
+    kind, at = rng.randrange(4), rng.randrange(len(data))
+    if kind == 0:
+        return bytes(data[:at])
+    if kind == 1:
+        for _ in range(rng.randrange(1, 4)):
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    elif kind == 2:
+        data[at] = rng.randrange(256)
+    else:
+        end = min(len(data), at + rng.randrange(1, 30))
+        data[at:end] = data[at:end] * rng.choice([0, 2])
+    return bytes(data)
+
+
+def hold_damage(folder: Path, name: str, content: bytes, files: int) -> None:
+    """Damage the content of a file in many ways: each becomes a trace, or one line that names the file."""
+    file, out = folder / "file", folder / "out.hst"
+    failed = 0
+    for seed in range(files):
+        file.write_bytes(damaged(content, random.Random(f"{name} {seed}")))
+        fault = None
+        try:
+            import_trace(file, out, name)
+        except BadInput as error:
+            fault = str(error)
+        if fault is None:
+            verify(out)
+            out.unlink()
+        else:
+            failed += 1
+            assert fault.startswith(f"{file}: ")
+            assert "\n" not in fault
+        assert os.listdir(folder) == ["file"]
+    assert failed

@@ -1,14 +1,19 @@
 """Files that other tools write of one program are held against our own recording of it."""
 
+import io
 import os
+import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from heapsmith.bench.record.record import record
+from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.imports.formats import import_trace
+from heapsmith.model.trace.reader import print_events
 from heapsmith.model.trace.stats import TraceInfo, trace_info
 
 PROGRAM = Path(__file__).parent / "programs" / "import_mixed.c"
@@ -38,25 +43,40 @@ def imported(file: Path, **settings: str) -> TraceInfo:
     return trace_info(file.with_suffix(".hst"))
 
 
-def same(found: TraceInfo, own: TraceInfo, *, births_alike: bool = False, reallocs: bool = True) -> None:
+def same(found: TraceInfo, own: TraceInfo, *, births_alike: bool = False) -> None:
     """The same counts, sizes and live bytes; `births_alike`: calloc and aligned are malloc in `found`."""
     ops, wanted = found.events_by_op.copy(), own.events_by_op.copy()
     if births_alike:
         wanted["malloc"] += wanted.pop("calloc") + wanted.pop("aligned")
         ops["malloc"] += ops.pop("calloc") + ops.pop("aligned")
-    if not reallocs:  # each is a free and a birth
-        wanted["free"] += wanted["realloc"]
-        wanted["malloc"] += wanted.pop("realloc")
-        ops["malloc"] += ops.pop("realloc")
     for one in (ops, wanted):
         del one["thread_start"], one["thread_exit"]
     assert ops == wanted
-    assert found.top_sizes == own.top_sizes
-    names = ["allocated_bytes"] if reallocs else []
-    names += ["peak_live_bytes", "peak_live_blocks", "live_bytes_at_end", "live_blocks_at_end", "distinct_sizes"]
-    for name in names:
+    names = ("allocated_bytes", "peak_live_bytes", "peak_live_blocks", "live_bytes_at_end", "live_blocks_at_end")
+    for name in (*names, "distinct_sizes", "top_sizes"):
         assert getattr(found, name) == getattr(own, name), name
     assert found.foreign_frees == 0
+
+
+LARGE = 1_000_000
+LARGEST = LARGE + 1000
+LIBSTDCXX = 70_000
+"""libstdc++, which heaptrack loads, allocates a larger block."""
+
+
+def events_of(trace: Path, least: int, most: int) -> list[list[str]]:
+    """The births and frees of blocks of `least` to `most` bytes; a realloc is a free and a birth."""
+    out = io.StringIO()
+    print_events(trace, out)
+    found: list[list[str]] = []
+    live: dict[str, str] = {}
+    for _, _, _, op, block, size, _ in map(str.split, out.getvalue().splitlines()):
+        if op in ("realloc", "free") and (old := live.pop(block, None)) is not None:
+            found.append(["free", old])
+        if op in ("malloc", "calloc", "aligned", "realloc") and least <= int(size) <= most:
+            live[block] = size
+            found.append(["birth", size])
+    return found
 
 
 @pytest.mark.skipif(not Path("/usr/lib/x86_64-linux-gnu/libc_malloc_debug.so.0").exists(), reason="no malloc_debug")
@@ -88,3 +108,45 @@ def test_ltrace(program: Path, own: TraceInfo, tmp_path: Path) -> None:
     same(found, own)
     assert found.source == "ltrace"
     assert found.duration_ns > 0
+
+
+@needs("heaptrack")
+@pytest.mark.parametrize("options", [["--raw"], []], ids=["raw", "interpreted"])
+def test_heaptrack(program: Path, own: TraceInfo, tmp_path: Path, options: list[str]) -> None:
+    subprocess.run(["heaptrack", *options, "-o", tmp_path / "log", program], check=True, stdout=subprocess.DEVNULL)
+    (file,) = tmp_path.glob("log*")
+    found = imported(file)
+    assert own.events > 1000
+    assert events_of(file.with_suffix(".hst"), 0, LIBSTDCXX) == events_of(Path(own.path), 0, LIBSTDCXX)
+    assert (found.source, found.command) == ("heaptrack", [str(program)])
+    assert (found.inexact[-1].endswith("of the same size and stack")) == (options == [])
+
+
+def test_memray(tmp_path: Path) -> None:
+    """The blocks that a library allocates for Python, which have sizes that Python itself asks for nowhere."""
+    pytest.importorskip("memray", reason="memray is not installed")
+    library, script, file = tmp_path / "mixed.so", tmp_path / "script.py", tmp_path / "log.bin"
+    options = ["-O0", "-fno-builtin", "-shared", "-fPIC", f"-DLEAST={LARGE}", "-Dmain=mixed"]
+    subprocess.run(["gcc", *options, "-o", library, PROGRAM], check=True)
+    script.write_text(f"import ctypes\nctypes.CDLL({str(library)!r}).mixed()\n")
+    command = [sys.executable, "-m", "memray", "run", "-q", "-o", str(file), str(script)]
+    subprocess.run(command, check=True)
+    import_trace(file, tmp_path / "found.hst")
+    record([sys.executable, str(script)], tmp_path / "own.hst")
+    found = events_of(tmp_path / "found.hst", LARGE, LARGEST)
+    assert len(found) > 1000
+    assert found == events_of(tmp_path / "own.hst", LARGE, LARGEST)
+    assert trace_info(tmp_path / "found.hst").source == "memray"
+    for damage in (file.read_bytes()[: file.stat().st_size // 2], b"memray\0" + bytes(100)):
+        file.write_bytes(damage)
+        with pytest.raises(BadInput, match=f"^{re.escape(str(file))}: "):
+            import_trace(file, tmp_path / "damaged.hst", "memray")
+    assert not (tmp_path / "damaged.hst").exists()
+
+
+def test_memray_with_sums_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("memray", reason="memray is not installed")
+    command = [sys.executable, "-m", "memray", "run", "-q", "--aggregate", "-o", str(tmp_path / "log.bin"), "-c", "1"]
+    subprocess.run(command, check=True)
+    with pytest.raises(BadInput, match=r"log\.bin: its header: a file of `memray run --aggregate` has sums"):
+        import_trace(tmp_path / "log.bin", tmp_path / "out.hst")

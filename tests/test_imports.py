@@ -3,14 +3,13 @@
 import gzip
 import io
 import os
-import random
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import zstandard
-from import_samples import ANDROID, MALLOC_BENCH, MTRACE, SAMPLES, Sample, zipped
+from import_samples import ANDROID, INTERPRETED, MALLOC_BENCH, MTRACE, SAMPLES, Sample, hold_damage, zipped
 
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.imports.formats import FORMATS, import_trace
@@ -27,8 +26,8 @@ def events(trace: Path) -> list[str]:
 
 
 def test_every_format_has_a_sample_and_a_row_in_the_page() -> None:
-    assert {sample.name for sample in SAMPLES} == set(FORMATS)
-    page = (Path(__file__).parent.parent / "docs" / "import.md").read_text()
+    assert {sample.name for sample in SAMPLES} == set(FORMATS) - {"memray"}  # test_import_tools.py makes that
+    page = (Path(__file__).parent.parent / "docs" / "import.md").read_text().partition("\n## 2")[0]
     assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(FORMATS)
 
 
@@ -66,6 +65,12 @@ def test_unknown_frees_and_missing_frees_and_late_times_are_counted(tmp_path: Pa
     ]
 
 
+def test_the_share_of_frees_that_may_be_of_another_block(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(INTERPRETED)
+    footer = import_trace(tmp_path / "file", tmp_path / "out.hst")
+    assert footer.extra["inexact"][-1] == "33.3% of the frees may be of another live block of the same size and stack"
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -79,12 +84,22 @@ def test_unknown_frees_and_missing_frees_and_late_times_are_counted(tmp_path: Pa
         (gzip.compress(MTRACE)[:-10], "cannot be unpacked: Compressed file ended"),
         (zstandard.compress(MTRACE)[:-3], "cannot be unpacked: it ends within a zstd frame"),
         (b"1: malloc 0xa0 8\n1: malloc 0xa0\n", "line 2: malloc: expected 2 fields"),
-        (b"1: malloc 0xa0 8\n1: calloc 0xb0 99999999999 99999999999\n", "line 2: expected at most "),
+        (b"1: malloc 0xa0 8\n1: calloc 0xb0 99999999999 99999999999\n", "line 2: expected a product of at most "),
         (b"1: malloc 0xa0 8\nx: free 0xa0\n", "line 2: thread: expected a whole number from 0 "),
         (MTRACE[:-6] + b"@ x > 0x1 0x2\n", "line 10: expected a line of mtrace"),
         (MALLOC_BENCH[:-3], "line 8: it ends within this line"),
         (MALLOC_BENCH[:4] + b"\xff" + MALLOC_BENCH[5:], "lines after 0: not of malloc-bench's message: "),
         (MALLOC_BENCH + MALLOC_BENCH, "line 10: allocation of id 1, which is live"),
+        (b"op,pointer,size\nmalloc,0xa0,8\nmalloc,0xb0,x\n", "row 3: In CSV column #2: CSV conversion error to int64"),
+        (b"op,pointer,size\nmalloc,0xa0,8\nnew,0xb0,8\n", "row 3: op: expected one of malloc, calloc, realloc, "),
+        (b"op,pointer,size\nmalloc,0xa0,8\nmalloc,0xb0,-8\n", "row 3: size: expected a number from 0 to "),
+        (b'{"op": "malloc", "pointer": 3}\n{"op": "malloc", "size": "x"}\n', "line 2: Expected `int`, got `str` - at"),
+        (b'{"op": "malloc", "pointer": 3}\n{"op": "new"}\n', "line 2: Invalid enum value 'new'"),
+        (b"PAR1 and no table PAR1", "the table: "),
+        (b"v 10400 4\n+ 8 1 a0\n", "line 1: expected a file of heaptrack of version 0 to 3"),
+        (b"v 10400 3\n+ 8 1\n", "line 2: expected 3 numbers, got 2"),
+        (b"v 10400 3\na 8 1\n+ 1\n", "line 3: pair 1: the file has 1 so far, from 0"),
+        (b"v 10400 3\na 8 1\n- 0\n", "line 3: expected a pair that has a live block, got '0'"),
         (b"--7-- malloc(8) = 0xA0\n--8-- malloc(8) = 0xA0\n", "line 2: a second process; "),
         (b"--7-- malloc(8) = 0xA0\n--7-- malloc(8) 0xA0\n", "line 2: expected a call as valgrind prints it"),
         (b"1 malloc(8) = 0xa0\n1 calloc(8) = 0xa0\n", "line 2: calloc: expected 2 arguments, got '8'"),
@@ -108,41 +123,7 @@ def test_salvage_keeps_what_lies_before_the_damage(tmp_path: Path) -> None:
         import_trace(tmp_path / "file", tmp_path / "out.hst", "android", salvage=True)
 
 
-def damaged(content: bytes, rng: random.Random) -> bytes:
-    """The content cut off, with bytes or bits changed, or with a part twice or missing."""
-    data = bytearray(content)
-    kind, at = rng.randrange(4), rng.randrange(len(data))
-    if kind == 0:
-        return bytes(data[:at])
-    if kind == 1:
-        for _ in range(rng.randrange(1, 4)):
-            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-    elif kind == 2:
-        data[at] = rng.randrange(256)
-    else:
-        end = min(len(data), at + rng.randrange(1, 30))
-        data[at:end] = data[at:end] * rng.choice([0, 2])
-    return bytes(data)
-
-
 @pytest.mark.parametrize("files", [24, pytest.param(500, marks=pytest.mark.big)])
 @each_sample
 def test_damage_ends_in_a_trace_or_in_one_line(tmp_path: Path, sample: Sample, files: int) -> None:
-    file, out = tmp_path / "file", tmp_path / "out.hst"
-    failed = 0
-    for seed in range(files):
-        file.write_bytes(damaged(sample.content, random.Random(f"{sample.name} {seed}")))
-        fault = None
-        try:
-            import_trace(file, out, sample.name)
-        except BadInput as error:
-            fault = str(error)
-        if fault is None:
-            verify(out)
-            out.unlink()
-        else:
-            failed += 1
-            assert fault.startswith(f"{file}: ")
-            assert "\n" not in fault
-        assert os.listdir(tmp_path) == ["file"]
-    assert failed
+    hold_damage(tmp_path, sample.name, sample.content, files)

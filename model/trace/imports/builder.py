@@ -21,6 +21,7 @@ _ODD = np.int64(0x1E3779B97F4A7C15)
 MALLOC, ALIGNED, REALLOC, FREE, FREE_SIZED = (
     int(op) for op in (Op.MALLOC, Op.ALIGNED, Op.REALLOC, Op.FREE, Op.FREE_SIZED)
 )
+THREAD_START = int(Op.THREAD_START)
 DONE, FULL, GROW, BORN_TWICE, NOT_LIVE = range(5)  # why `build` returned
 
 SCALARS = record_type(
@@ -257,6 +258,7 @@ class Builder:
         self._first_ns: int | None = None
         self._last_ns = 0
         self.backsteps = 0
+        self.late_starts = 0
 
     def feed(self, calls: Calls) -> Iterator[Chunk]:
         """Yield the events of the next calls. Raises WrongCall, after the events before it."""
@@ -293,9 +295,18 @@ class Builder:
     def _chunk(self) -> Chunk:
         """Return the events in `out`, which is empty then."""
         op, thread, block, size, align_log2, time_ns = self._state.out[:, : self._state.events].copy()
-        chunk = Chunk.of(op, self._numbered(thread), block, size, align_log2, self._monotone(time_ns))
         self._state.events = 0
-        return chunk
+        known = len(self._threads)
+        thread = self._numbered(thread)
+        chunk = Chunk.of(op, thread, block, size, align_log2, self._monotone(time_ns))
+        if (op != THREAD_START).all():
+            return chunk
+        begins = np.zeros(op.size, np.bool_)
+        begins[np.unique(thread, return_index=True)[1]] = True
+        kept = (op != THREAD_START) | (begins & (thread >= known))
+        self.late_starts += int(np.count_nonzero(~kept))
+        columns: list[Any] = [column[kept] for column in chunk]
+        return Chunk(*columns)
 
     def _numbered(self, threads: Ints) -> Ints:
         """Return our numbers of another tool's threads: 0, 1, ... in order of first event."""

@@ -8,16 +8,27 @@ from typing import Any
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.events import Chunk
 from heapsmith.model.trace.frames import Footer
-from heapsmith.model.trace.imports import android, ltrace, malloc_bench, mtrace, rep, valgrind
+from heapsmith.model.trace.imports import (
+    android,
+    csv_table,
+    heaptrack,
+    json_lines,
+    ltrace,
+    malloc_bench,
+    memray,
+    mtrace,
+    parquet,
+    rep,
+    valgrind,
+)
 from heapsmith.model.trace.imports.aggregates import refuse_aggregate
 from heapsmith.model.trace.imports.builder import Builder, WrongCall
 from heapsmith.model.trace.imports.format import About, Format
 from heapsmith.model.trace.imports.source import Source
 from heapsmith.model.trace.writer import TraceWriter
 
-FORMATS: dict[str, Format] = {
-    one.FORMAT.name: one.FORMAT for one in (rep, malloc_bench, android, mtrace, valgrind, ltrace)
-}
+_MODULES = (rep, malloc_bench, android, csv_table, json_lines, parquet, mtrace, valgrind, ltrace, memray, heaptrack)
+FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _MODULES}
 """In the order in which a file is tried."""
 _NAMES = ", ".join(FORMATS)
 
@@ -94,6 +105,8 @@ def _figures(chosen: Format, about: About, builder: Builder) -> dict[str, Any]:
         inexact.append(f"{builder.lost:,} frees were missing: another block was born in the place of the block")
     if builder.backsteps:
         inexact.append(f"{builder.backsteps:,} times lay before that of the event before them, and were moved to it")
+    if builder.late_starts:
+        inexact.append(f"{builder.late_starts:,} starts of threads were left out: their threads had events before")
     if builder.failed:
         about.extra["failed_calls"] = builder.failed
     return about.extra | {"inexact": inexact} | {"foreign_frees": builder.foreign, "salvaged": about.salvaged}

@@ -57,9 +57,9 @@ class Source:
         try:
             yield
         except _DAMAGE as error:
-            raise BadInput(f"{self.path}: cannot be unpacked: {error}") from None
+            raise BadInput(f"{self.path}: cannot be unpacked: {first_line(error)}") from None
         except OSError as error:
-            raise BadInput(f"{self.path}: cannot read the file: {error.strerror or error}") from None
+            raise BadInput(f"{self.path}: cannot read the file: {error.strerror or first_line(error)}") from None
 
     def read(self, count: int) -> bytes:
         """Return the next bytes; fewer only at the file's end."""
@@ -91,10 +91,15 @@ class Source:
         return value
 
     def product(self, line: int, count: int, size: int) -> int:
-        """Return the bytes that a calloc asks for, at most MAX."""
+        """Return the product of two numbers of a line, at most MAX."""
         if count * size > MAX:
-            self.bad(f"line {line}", f"expected at most {MAX} bytes, got {count} times {size}")
+            self.bad(f"line {line}", f"expected a product of at most {MAX}, got {count} times {size}")
         return count * size
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error says."""
+    return str(error).strip().partition("\n")[0]
 
 
 def shown(text: bytes) -> str:

@@ -1,0 +1,94 @@
+"""Tables of calls with named columns: the schema of CSV, JSON lines and Parquet (docs/import.md 5)."""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from heapsmith.model.errors import Missing
+from heapsmith.model.trace.events import BIRTHS, DEATHS, SIZED, WITH_ALIGNMENT, Op, op_mask
+from heapsmith.model.trace.imports.builder import MAX, Calls, align_log2
+from heapsmith.model.trace.imports.format import NO_THREADS, NO_TIMES, About
+from heapsmith.model.trace.imports.source import Source, first_line
+
+OPS = [op.name.lower() for op in Op]
+NUMBERS = ("thread", "pointer", "old_pointer", "size", "alignment", "time_ns")
+REQUIRED = {"op", "pointer"}
+_DEATH, _BIRTH, _SIZED, _ALIGNED = (op_mask(ops) for ops in (DEATHS, BIRTHS | {Op.REALLOC}, SIZED, WITH_ALIGNMENT))
+
+
+def arrow() -> Any:
+    """Return pyarrow; Missing without it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise Missing("tables of calls need the package pyarrow: pip install 'heapsmith[imports]'") from None
+    return pyarrow
+
+
+@contextmanager
+def naming_rows(source: Source) -> Iterator[None]:
+    """Make pyarrow's errors BadInput with the row that they name; other errors are those of the source."""
+    try:
+        with source.naming():
+            yield
+    except (arrow().ArrowException, ValueError) as error:
+        text = first_line(error)
+        row = re.search(r"Row #(\d+): ", text)
+        source.bad(f"row {row[1]}" if row else "the table", text.replace(row[0], "") if row else text)
+
+
+def check_columns(source: Source, names: Iterable[str], about: About) -> None:
+    """Note what the columns do not tell; BadInput without those that a trace needs."""
+    found = set(names)
+    if not found >= REQUIRED:
+        source.bad("columns", f"expected op and pointer among them, got {', '.join(sorted(found)) or 'none'}")
+    about.inexact += [what for name, what in (("time_ns", NO_TIMES), ("thread", NO_THREADS)) if name not in found]
+
+
+def calls_of(source: Source, batch: Any, first_row: int) -> Calls:
+    """Return the calls of a batch of rows; an absent or empty number is 0."""
+    pa = arrow()
+    import pyarrow.compute as pc
+
+    names = batch.column("op").cast(pa.string())
+    ops = pc.fill_null(pc.index_in(names, value_set=pa.array(OPS)), -1).to_numpy(zero_copy_only=False)
+    if (ops < 0).any():
+        row = int(np.argmax(ops < 0))
+        source.bad(f"row {first_row + row}", f"op: expected one of {', '.join(OPS)}, got {names[row].as_py()!r}")
+    columns = {name: np.zeros(len(ops), np.int64) for name in NUMBERS}
+    for name in columns.keys() & set(batch.schema.names):
+        values = pc.fill_null(batch.column(name).cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+        if (values < 0).any():
+            row = int(np.argmax(values < 0))
+            source.bad(f"row {first_row + row}", f"{name}: expected a number from 0 to {MAX}, got {values[row]}")
+        columns[name] = values
+    op = ops.astype(np.uint8)
+    alignments, which = np.unique(columns["alignment"], return_inverse=True)
+    log2 = np.array([align_log2(int(alignment)) for alignment in alignments], np.int64)[which]
+    old = np.where(_DEATH[op], columns["pointer"], np.where(op == Op.REALLOC, columns["old_pointer"], 0))
+    return Calls(
+        op,
+        columns["thread"],
+        old,
+        np.where(_BIRTH[op], columns["pointer"], 0),
+        np.where(_SIZED[op], columns["size"], 0),
+        np.where(_ALIGNED[op], log2, 0),
+        columns["time_ns"],
+        np.arange(first_row, first_row + len(ops)),
+    )
+
+
+def calls_of_batches(source: Source, batches: Iterator[Any], row: int) -> Iterator[Calls]:
+    """Yield the calls of batches, the first of which begins at `row`."""
+    while True:
+        with naming_rows(source):
+            batch = next(batches, None)
+            if batch is None:
+                return
+            calls = calls_of(source, batch, row)
+        if calls.op.size:
+            yield calls
+        row += calls.op.size

@@ -1,0 +1,38 @@
+"""Parquet with named columns (docs/import.md 5)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.events import CHUNK_EVENTS
+from heapsmith.model.trace.imports.builder import Calls
+from heapsmith.model.trace.imports.columns import NUMBERS, arrow, calls_of_batches, check_columns, naming_rows
+from heapsmith.model.trace.imports.format import About, Format
+from heapsmith.model.trace.imports.source import Source
+
+_MAGIC = b"PAR1"
+
+
+def read(source: Source, about: About) -> Iterator[Calls]:
+    """Yield the calls of the rows, counted from 1."""
+    if str(source.path) == "-":
+        raise BadInput("-: Parquet cannot be read from a pipe")
+    arrow()
+    from pyarrow.parquet import ParquetFile
+
+    with naming_rows(source):
+        file: Any = ParquetFile(source.path)
+        check_columns(source, file.schema_arrow.names, about)
+        wanted = [name for name in ("op", *NUMBERS) if name in file.schema_arrow.names]
+        batches = file.iter_batches(CHUNK_EVENTS, columns=wanted)
+    return calls_of_batches(source, batches, 1)
+
+
+FORMAT = Format(
+    name="parquet",
+    what="Parquet with named columns",
+    recognises=lambda head: head.startswith(_MAGIC),
+    read=read,
+    inexact=(),
+    record="row",
+)
