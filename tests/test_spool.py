@@ -143,13 +143,13 @@ def spool_of(heap: Heap, path: Path, cuts: int, seed: int) -> Spool:
 
 def header(start: int, magic: int = SPOOL_MAGIC, version: int = VERSION) -> bytes:
     argv = b"prog\0-x\0"
-    return struct.pack("<Q6I4Q", magic, version, 41, 40, 2, 1, len(argv), start, 5, 6, 7).ljust(64) + argv.ljust(
-        4032, b"\0"
+    return struct.pack("<Q6I6Q", magic, version, 41, 40, 2, 1, len(argv), start, 5, 6, 7, 8, 9).ljust(80) + argv.ljust(
+        4016, b"\0"
     )
 
 
 def events_of(spool: Spool) -> list[Event]:
-    columns = [(c.op, c.thread, c.block, c.size, c.align_log2) for c in spool.chunks(1.0)]
+    columns = [(c.op, c.thread, c.block, c.size, c.align_log2) for c, _ in spool.chunks(1.0)]
     return [event for chunk in columns for event in zip(*(column.tolist() for column in chunk), strict=True)]
 
 
@@ -188,10 +188,10 @@ def test_long_history_in_many_windows(tmp_path: Path) -> None:
         heap.free(int(rng.integers(0, 5)), m.FREE, 0x7000_0000_0000 + 48 * i, 0, 0)
     with spool_of(heap, tmp_path / "1.0.spool", 1, 1) as spool:
         assert spool.count_records() >= 80_005
-        sizes = [chunk.op.size for chunk in spool.chunks(0.5)]
+        sizes = [chunk.op.size for chunk, _ in spool.chunks(0.5)]
         assert sizes[0] == CHUNK_EVENTS
         assert events_of(spool) == heap.events
-        times = [chunk.time_ns for chunk in spool.chunks(0.5)]
+        times = [chunk.time_ns for chunk, _ in spool.chunks(0.5)]
         assert (int(times[0][0]), int(times[-1][-1])) == (0, (heap.stamp - 3) // 2)
 
 

@@ -1,10 +1,11 @@
-"""How the system starts a program: a script's interpreter, an ELF file's dynamic loader."""
+"""What ELF files say: how the system starts a program, and which build of it a file is."""
 
 import os
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection
 from elftools.elf.segments import InterpSegment
 
 
@@ -27,6 +28,17 @@ def loader(program: Path) -> str | None:
             return next((one.get_interp_name() for one in segments if isinstance(one, InterpSegment)), None)
         except (ELFError, ValueError):  # not a valid ELF file
             return ""
+
+
+def build_id(path: str) -> str | None:
+    """The build id in an ELF file's notes, in hexadecimal digits; None if the file has none or cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            sections = [one for one in ELFFile(file).iter_sections() if isinstance(one, NoteSection)]
+            notes = (note for section in sections for note in section.iter_notes())
+            return next((str(note["n_desc"]) for note in notes if note["n_type"] == "NT_GNU_BUILD_ID"), None)
+    except (OSError, ELFError, ValueError):
+        return None
 
 
 def why_not_preloaded(found: Path) -> str | None:

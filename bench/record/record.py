@@ -25,6 +25,7 @@ from heapsmith.model.trace.reader import TraceWriter
 SPOOL_VARIABLE = "HEAPSMITH_RECORD"  # names the directory for spools to the recorder
 HEADER_WORD = b"\0hs_heap_"
 _LIBRARY_FLAGS = ("-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-fno-builtin", "-lpthread")
+_OWN_UNWINDER = ("-static-libgcc", "-Wl,--exclude-libs,ALL")  # libgcc_s locks where programs register frames
 _NEEDED_CPU_FLAGS = ("constant_tsc", "rdtscp")
 
 
@@ -42,6 +43,9 @@ class RecordedTrace(msgspec.Struct, frozen=True):
     foreign_frees: int  # frees of blocks with no recorded allocation: a parent's blocks
     lost_frees: int  # blocks with no recorded free; freed when their address is reused
     nested: int  # calls inside another call of the same thread; they are not recorded
+    stacks: int  # distinct call stacks
+    sites_checked: int  # sites found without unwinding that were unwound as well
+    sites_wrong: int  # of these, where that found another stack
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -90,14 +94,16 @@ def _now(recorder: ctypes.CDLL) -> _Moment:
     return _Moment(*pair)
 
 
-def build_recorder() -> Path:
+def build_recorder(stacks: int = 0) -> Path:
     """Build the recorder's shared library from runtime/recorder in the tools' cache.
 
-    Raises Missing without gcc, or if the processor's TSC does not run at a constant rate.
+    stacks: the most frames of a call stack; 0: it records no stacks. Raises Missing without gcc, or
+    if the processor's TSC does not run at a constant rate.
     """
     _check_processor()
     sources = sorted(Path(str(files("heapsmith.runtime"))).joinpath("recorder").glob("*.c"))
-    return build_tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS))
+    flags = (*_OWN_UNWINDER, f"-DSTACK_DEPTH={stacks}") if stacks else ()
+    return build_tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS, *flags))
 
 
 def _check_processor() -> None:
@@ -114,6 +120,7 @@ def record(
     out: Path,
     *,
     all_processes: bool = True,
+    stacks: int = 0,
     stdin: int | None = None,
     stdout: int | None = None,
     stderr: int | None = None,
@@ -122,7 +129,8 @@ def record(
     """Run `command` under the recorder; the image with the most records becomes the trace `out`.
 
     With `all_processes`, the other images (of children, and before and after an exec) become
-    `<out's stem>.<pid>.<sequence>.hst` beside it. The command gets the standard streams (or
+    `<out's stem>.<pid>.<sequence>.hst` beside it. With `stacks`, each allocation has its call stack
+    of at most so many frames. The command gets the standard streams (or
     `stdin`, `stdout`, `stderr`, as for subprocess.Popen) and the signals. Background children are
     not waited for. Raises BadInput (no such command, `out` cannot be written), Missing (see
     build_recorder; the disk was full before the first event) or CheckFailed (the command never
@@ -133,7 +141,7 @@ def record(
         raise BadInput(f"{command[0] if command else 'CMD'}: no such command, or it is not executable")
     if out.is_dir():
         raise BadInput(f"{out}: cannot write the trace: it is a directory")
-    recorder = preloadable(build_recorder())
+    recorder = preloadable(build_recorder(stacks))
     spool = _make_spool(out)
     try:
         loaded = ctypes.CDLL(recorder)
@@ -244,14 +252,17 @@ def _count_records(directory: Path) -> tuple[dict[Path, int], list[int]]:
 
 
 def _convert(path: Path, to: Path, run: _Run, exit_status: int | None, advance: Callable[[int], None]) -> RecordedTrace:
-    with Spool(path) as spool, TraceWriter(to, command=spool.header.argv, source="recorder") as writer:
-        for chunk in spool.chunks(run.ns_per_tick):
-            writer.append(chunk)
-            advance(chunk.op.size)
-        extra = _extra(spool, run, exit_status)
-        footer = writer.close(extra)
-    own = {"path": str(to), "program": spool.header.argv, "events": footer.events, "max_blocks": footer.max_blocks}
-    return msgspec.convert(extra | own, RecordedTrace)
+    with Spool(path) as spool:
+        sites = spool.tree is not None
+        with TraceWriter(to, command=spool.header.argv, source="recorder", sites=sites) as writer:
+            for chunk, site in spool.chunks(run.ns_per_tick):
+                writer.append(chunk, site)
+                advance(chunk.op.size)
+            extra = _extra(spool, run, exit_status)
+            footer = writer.close(extra)
+        stacks = footer.stacks.stacks if footer.stacks else 0
+        own = {"path": str(to), "program": spool.header.argv, "events": footer.events, "max_blocks": footer.max_blocks}
+    return msgspec.convert(extra | own | {"stacks": stacks}, RecordedTrace)
 
 
 def _extra(spool: Spool, run: _Run, exit_status: int | None) -> dict[str, Any]:
@@ -272,5 +283,8 @@ def _extra(spool: Spool, run: _Run, exit_status: int | None) -> dict[str, Any]:
         "run_wall_ns": run.wall_ns,
         "exit_status": exit_status,
         "samples": spool.samples,
+        "stacks": spool.tree.packed() if spool.tree else None,
+        "sites_checked": head.checked,
+        "sites_wrong": head.wrong,
         "cost": {"record_ns": run.record_ns, "records": totals.records, "spool_ns": spool_ns},
     }

@@ -11,21 +11,24 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from heapsmith.bench.record import spool_merge as m
+from heapsmith.bench.record.spool_stacks import forest
 from heapsmith.model.compile.kernel import Ints, Records
 from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.addresses import grown_table, new_table
+from heapsmith.model.trace.codec import U32
 from heapsmith.model.trace.frames import Samples, Touched
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Chunk
 
-VERSION = 2
+VERSION = 3
 SPOOL_MAGIC = 0x314C4F4F50535348
 WINDOW_MAGIC = 0x574F444E49575348
-_HEADER = struct.Struct("<Q6I4Q")
+_HEADER = struct.Struct("<Q6I6Q")
 _HEADER_BYTES = 4096
 _UNIT_BYTES = 8 * m.UNIT_WORDS
 FIRST_BYTES = _HEADER_BYTES + _UNIT_BYTES
 """The least size of a spool that holds an event."""
+_STACK_STREAM = 0xFFFFFFFF  # the last one
 _STAMP_SLACK = 1 << 40  # ticks by which another core's first stamp may precede the image's start
 _FIRST_TABLE = 1 << 12
 _RELEASE_UNITS = 1024  # units to read before their pages are released
@@ -43,6 +46,8 @@ class SpoolHeader(NamedTuple):
     drops: int
     nested: int
     spool_ticks: int
+    checked: int  # sites that were remembered and unwound as well
+    wrong: int  # of these, where unwinding found another stack
     argv: list[str]
 
 
@@ -69,7 +74,13 @@ class Spool:
             self._map = mmap.mmap(file.fileno(), 0, mmap.MAP_SHARED, mmap.PROT_READ)
             written = _written_units(file.fileno(), len(self._map) // _UNIT_BYTES)
         self._words = np.frombuffer(self._map, "<i8", len(self._map) // _UNIT_BYTES * m.UNIT_WORDS)
-        self._windows, self._streams = _order_windows(written, self._read_trailers(written))
+        windows, streams, numbers = _order_windows(written, self._read_trailers(written))
+        of_stacks = streams[numbers == _STACK_STREAM]["window"]
+        first = int(of_stacks[0]) if of_stacks.size else windows.size
+        self._windows, self._streams = windows[:first], streams[numbers != _STACK_STREAM]
+        found = forest(self._words, windows[first:])
+        self._sites = found.sites if found else np.zeros(1, np.int64)
+        self.tree = found.tree if found else None
         self.totals = Totals(0, 0, 0, 0)
         self.samples: Samples | None = None
 
@@ -87,15 +98,16 @@ class Spool:
             self._release()
         return records
 
-    def chunks(self, ns_per_tick: float) -> Iterator[Chunk]:
-        """The events in order of time; sets `totals` and `samples` at the end."""
+    def chunks(self, ns_per_tick: float) -> Iterator[tuple[Chunk, U32]]:
+        """The events in order of time, each with its site; sets `totals` and `samples` at the end."""
         state = m.Merge(
             words=self._words,
             windows=self._windows,
             streams=self._streams.copy(),
             heap=np.zeros(self._streams.size + 1, np.int64),
             scalars=np.zeros(1, m.SCALARS),
-            out=np.zeros((len(Chunk._fields), CHUNK_EVENTS + m.EVENTS_PER_RECORD), np.int64),
+            out=np.zeros((len(Chunk._fields) + 1, CHUNK_EVENTS + m.EVENTS_PER_RECORD), np.int64),
+            sites=self._sites,
             touched=np.zeros((m.TOUCHED_SIZES, 3), np.int64),
             resident=np.zeros((m.RESIDENT_SAMPLES, 2), np.int64),
             processor=np.full((m.SAMPLED_THREADS, 4), -1, np.int64),
@@ -109,7 +121,8 @@ class Spool:
             if why == m.GROW:
                 state.keys, state.blocks, state.spare = grown_table(state.keys, state.blocks, state.spare)
                 continue
-            yield Chunk.of(*state.out[:, : state.events].copy())
+            *columns, site = state.out[:, : state.events].copy()
+            yield Chunk.of(*columns), site.astype(np.uint32)
             state.events = 0
             chunk += 1
             if chunk % _RELEASE_CHUNKS == 0:
@@ -148,8 +161,8 @@ def _parse_header(path: Path, page: bytes) -> SpoolHeader:
         raise BadInput(f"{path}: not a spool of version {VERSION}")
     arguments = page[_HEADER.size : _HEADER.size + argv_length].split(b"\0")
     argv = [argument.decode(errors="replace") for argument in arguments[: -1 if argv_length else 0]]
-    start, drops, nested, ticks = counts
-    return SpoolHeader(pid, parent, sequence, bool(forked), start, drops, nested, ticks, argv)
+    start, drops, nested, ticks, checked, wrong = counts
+    return SpoolHeader(pid, parent, sequence, bool(forked), start, drops, nested, ticks, checked, wrong, argv)
 
 
 def _written_units(file: int, units: int) -> Ints:
@@ -164,8 +177,8 @@ def _written_units(file: int, units: int) -> Ints:
     return np.flatnonzero(whole)
 
 
-def _order_windows(places: Ints, trailers: Ints) -> tuple[Ints, Records]:
-    """The indexes of all windows in order by stream, and the streams at their first windows."""
+def _order_windows(places: Ints, trailers: Ints) -> tuple[Ints, Records, Ints]:
+    """The indexes of all windows in order by stream, the streams at their first windows, and their numbers."""
     windows = trailers[:, -1] == WINDOW_MAGIC
     places, trailers = places[windows], trailers[windows]
     ordinal, stream, home = trailers[:, 0], trailers[:, 1] & 0xFFFFFFFF, trailers[:, 1] >> 32
@@ -180,4 +193,4 @@ def _order_windows(places: Ints, trailers: Ints) -> tuple[Ints, Records]:
     streams["windows_end"] = np.append(starts[1:], places.size)[: starts.size]
     streams["word"] = places[starts] * m.UNIT_WORDS
     streams["held"] = -1
-    return places * m.UNIT_WORDS, streams
+    return places * m.UNIT_WORDS, streams, stream[starts]

@@ -19,6 +19,7 @@ OPERATION_MASK, LONG = 15, 16
 STAMP_SHIFT, STAMP_MASK = 5, (1 << 59) - 1
 ADDRESS_BITS, ADDRESS_MASK, SIZE_MASK = 48, (1 << 48) - 1, (1 << 16) - 1
 ALIGN_BITS, ALIGN_MASK = 8, (1 << 8) - 1
+HIGH_MASK, SITE_SHIFT, SITE_MASK = (1 << 16) - 1, 32, (1 << 32) - 1
 
 TRACE_OP = np.array([0, Op.MALLOC, Op.CALLOC, Op.ALIGNED, Op.FREE, Op.FREE_SIZED])  # by operation
 T_MALLOC, T_REALLOC, T_FREE = int(Op.MALLOC), int(Op.REALLOC), int(Op.FREE)
@@ -58,6 +59,7 @@ SCALARS = record_type(
     "residents",  # samples of resident pages
     "resident_step",  # ns between two of them, at least
     "resident_peak",  # pages
+    "site",  # of the record
 )
 
 EVENTS_PER_RECORD = 3  # at most: a lost free, and a realloc to size 0 that returned another block
@@ -70,8 +72,9 @@ class Merge(Arrays):
     words: the spool. windows: the index of each window's first word, in order by stream. heap: the
     streams that have a record, the least stamp first. keys, blocks: a hash table from address to
     block number, by open addressing. spare: a stack of block numbers to use again, as long as the
-    table. out: a row per field of Chunk; CHUNK_EVENTS + EVENTS_PER_RECORD columns. touched: blocks,
-    pages and touched pages by size. resident: times (ns) and pages. processor: a row per thread of
+    table. out: a row per field of Chunk and one of sites; CHUNK_EVENTS + EVENTS_PER_RECORD
+    columns. sites: the site by the number of a stack. touched: blocks, pages and touched pages by
+    size. resident: times (ns) and pages. processor: a row per thread of
     time and processor time (ns) at the first and at the last sample.
     """
 
@@ -84,6 +87,7 @@ class Merge(Arrays):
     blocks: Ints
     spare: Ints
     out: Ints
+    sites: Ints
     touched: Ints
     resident: Ints
     processor: Ints
@@ -113,6 +117,7 @@ def emit(state: Merge, op: int, thread: int, block: int, size: int, align_log2: 
     state.out[3, i] = size
     state.out[4, i] = align_log2
     state.out[5, i] = state.now_ns
+    state.out[6, i] = state.site if op < T_FREE else 0
     state.events = i + 1
 
 
@@ -240,9 +245,12 @@ def apply(state: Merge, i: int) -> None:
     at, thread = int(state.streams[i]["word"]), int(state.streams[i]["thread"])
     operation, place = int(state.words[at]) & OPERATION_MASK, int(state.words[at + 1])
     address, size, align = place & ADDRESS_MASK, (place >> ADDRESS_BITS) & SIZE_MASK, 0
+    state.site = 0
     if state.words[at] & LONG:
         size, align = int(state.words[at + 2]), int(state.words[at + 3]) & ALIGN_MASK
-        address |= int(state.words[at + 3]) >> ALIGN_BITS << ADDRESS_BITS
+        address |= (int(state.words[at + 3]) >> ALIGN_BITS & HIGH_MASK) << ADDRESS_BITS
+        number = int(state.words[at + 3]) >> SITE_SHIFT & SITE_MASK
+        state.site = state.sites[number if number < state.sites.size else 0]
     if operation <= ALIGNED:
         bear(state, int(TRACE_OP[operation]), thread, address, size, align)
     elif operation <= FREE_SIZED:

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "writer.h"
+#include "sites.h"
 
 enum { PAGE_BYTES = 4096, NAME_BYTES = 64 };
 
@@ -148,6 +148,7 @@ bool image_begin(void)
     if (unwanted)
         return false;
     fill_header(header, pid, sequence, forked);
+    sites_reset();
     image->units = 1;
     __atomic_store_n(&image->number, ++images_begun, __ATOMIC_RELEASE);
     return true;
@@ -203,6 +204,12 @@ void count_nested(void)
 {
     if (header != NULL)
         __atomic_fetch_add(&header->nested, 1, __ATOMIC_RELAXED);
+}
+
+void count_check(bool is_right)
+{
+    __atomic_fetch_add(&header->checked, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->wrong, !is_right, __ATOMIC_RELAXED);
 }
 
 void count_spool_time(uint64_t ticks)

@@ -15,6 +15,9 @@ struct image {
     uint32_t threads;     /* numbers given out */
     uint32_t streams;     /* numbers given out */
     uint32_t units;       /* of the spool file, given out */
+    uint32_t stack_lock;  /* spin lock: stacks.c, modules.c */
+    uint32_t stacks;      /* numbers given out */
+    uint64_t epoch;       /* how often code has been unmapped */
     uint64_t sampled;     /* stamp of the last sample of resident pages */
     struct window *ended; /* LIFO list of windows to be taken over, under `lock` (see stream.c) */
 };
@@ -36,4 +39,5 @@ bool window_copy(struct window *window);
 
 void count_drop(void);
 void count_nested(void); /* a call inside a call */
+void count_check(bool is_right); /* of a remembered site */
 void count_spool_time(uint64_t ticks);

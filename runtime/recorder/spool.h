@@ -13,7 +13,12 @@
  *   slot 0, word 1   size (low 16 bits) << 48 | address (low 48 bits); for THREAD_START the thread's number; of a sample:
  *                    TOUCHED pages << 32 | touched pages, RESIDENT the process's pages, PROCESSOR the thread's ns
  *   slot 1, word 0   size, all of it (replaces that of slot 0)
- *   slot 1, word 1   address >> 48, << 8 | log2 of the alignment
+ *   slot 1, word 1   site << 32 | address >> 48, << 8 | log2 of the alignment
+ * The site is the number of a stack, 0 if there is none. The stream STACK_STREAM holds no such records but stacks and the
+ * executable mappings that their addresses lie in, as they were when the stack was new:
+ *   STACK_FRAMES     word 0: number << 32 | frames << 8 | 1; then a word per frame, innermost first: its return address,
+ *                    or 1 more than the address of an instruction that a signal interrupted
+ *   STACK_MAPPING    word 0: words << 8 | 2; then start, end, offset in the file, and the path, ended by a 0 byte
  * All words are little-endian. A record never crosses from one unit into the next. */
 #pragma once
 
@@ -39,13 +44,17 @@ enum {
     SPOOL_LONG = 16,
     SPOOL_STAMP_SHIFT = 5,
     SPOOL_ADDRESS_BITS = 48,
+    SPOOL_SITE_SHIFT = 32,
     SPOOL_SLOT_WORDS = 2,
-    SPOOL_VERSION = 2,
+    SPOOL_VERSION = 3,
     SPOOL_UNIT_BYTES = 64 * 1024,
     SPOOL_HEADER_BYTES = 4096,
-    SPOOL_ARGV_BYTES = SPOOL_HEADER_BYTES - 64,
+    SPOOL_ARGV_BYTES = SPOOL_HEADER_BYTES - 80,
     WINDOW_SLOTS = SPOOL_UNIT_BYTES / 16 - 3,
 };
+
+enum stack_record { STACK_FRAMES = 1, STACK_MAPPING = 2 };
+static const uint32_t STACK_STREAM = UINT32_MAX;
 
 static const uint64_t spool_magic = UINT64_C(0x314c4f4f50535348);  /* "HSSPOOL1" */
 static const uint64_t window_magic = UINT64_C(0x574f444e49575348); /* "HSWINDOW" */
@@ -62,6 +71,8 @@ struct spool_header {
     uint64_t drops;       /* events not recorded because the spool could not grow */
     uint64_t nested;      /* calls made while another call of the same thread was under way: not recorded */
     uint64_t spool_ticks; /* time spent in starting streams and copying windows */
+    uint64_t checked;     /* sites that were found and unwound as well */
+    uint64_t wrong;       /* of these, where unwinding found another stack */
     char argv[SPOOL_ARGV_BYTES];
 };
 _Static_assert(sizeof(struct spool_header) == SPOOL_HEADER_BYTES, "the header is one page");

@@ -12,6 +12,7 @@
 
 #include "real.h"
 #include "sample.h"
+#include "sites.h"
 
 enum {
     CALL_SLOTS = 9,      /* the most that one call records: a thread's start with two samples, two more, two long records */
@@ -38,6 +39,7 @@ static void unlock(struct image *held)
 static void enter_window(struct writer *w, struct window *window, uint64_t *cursor)
 {
     w->window = window;
+    w->sites = sites_of_stream(window->stream);
     w->cursor = cursor;
     w->limit = window->slots[WINDOW_SLOTS - CALL_SLOTS + 1];
 }

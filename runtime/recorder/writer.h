@@ -13,6 +13,7 @@ struct writer {
     uint32_t image; /* number of the image the window belongs to */
     uint32_t busy;  /* a recorded call is under way: calls made meanwhile are not recorded */
     struct window *window;
+    struct sites *sites; /* what the stream's threads remember of their stacks (sites.h) */
     uint32_t ended;    /* this thread has announced its end */
     uint32_t patience; /* events to drop before the spool is tried again */
 };
@@ -66,11 +67,12 @@ static inline void put_record(struct writer *w, uint64_t operation, uint64_t sta
     w->cursor = slot + SPOOL_SLOT_WORDS;
 }
 
+/* more: what the last word holds beside the address's high bits. */
 static inline void put_long_record(struct writer *w, uint64_t operation, uint64_t stamp, uint64_t address,
-                                   uint64_t bytes, uint64_t align_log2)
+                                   uint64_t bytes, uint64_t more)
 {
     w->cursor[2] = bytes;
-    w->cursor[3] = address >> SPOOL_ADDRESS_BITS << 8 | align_log2;
+    w->cursor[3] = address >> SPOOL_ADDRESS_BITS << 8 | more;
     put_record(w, operation | SPOOL_LONG, stamp, address & ((UINT64_C(1) << SPOOL_ADDRESS_BITS) - 1));
     w->cursor += SPOOL_SLOT_WORDS;
 }
@@ -84,4 +86,13 @@ static inline void put_event(struct writer *w, uint64_t operation, const void *b
         put_record(w, operation, stamp, bytes << SPOOL_ADDRESS_BITS | address);
     else
         put_long_record(w, operation, stamp, address, bytes, 0);
+}
+
+/* One event that gives the program a block, at a known site in two slots. */
+static inline void put_birth(struct writer *w, uint64_t operation, const void *block, uint64_t bytes, uint32_t site)
+{
+    if (site == 0)
+        put_event(w, operation, block, bytes);
+    else
+        put_long_record(w, operation, stamp_now(), (uint64_t)(uintptr_t)block, bytes, (uint64_t)site << SPOOL_SITE_SHIFT);
 }

@@ -20,6 +20,10 @@ def record(
     command: take.Cmd,
     out: take.OutFile,
     only: Annotated[bool, typer.Option("--only", help="Keep only the trace of the busiest process.")] = False,
+    stacks: Annotated[bool, typer.Option("--stacks", help="Record the call stack of each allocation.")] = False,
+    depth: Annotated[
+        int, typer.Option(metavar="FRAMES", help="The most frames of a stack, the innermost; up to 256.", min=1)
+    ] = 64,
     json: take.Json = False,
 ) -> int:
     """Run CMD and write a trace of its allocations.
@@ -28,12 +32,17 @@ def record(
     CMD. CMD has the standard streams; with --json its output goes to standard error.
     """
     from heapsmith.bench.record.record import record as run_recorded
+    from heapsmith.model.trace.stacks import MAX_DEPTH
+
+    if depth > MAX_DEPTH:
+        raise BadInput(f"--depth: expected 1 to {MAX_DEPTH} frames, got {depth}")
 
     with show.progress() as progress:
         found = run_recorded(
             take.command_words(command),
             take.writable_file(out),
             all_processes=not only,
+            stacks=depth if stacks else 0,
             stdout=sys.stderr.fileno() if json else None,
             progress=progress,
         )

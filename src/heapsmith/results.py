@@ -40,6 +40,9 @@ def recorded(result: "RecordResult") -> None:
     for trace in result.traces[:MOST_TRACES]:
         lost = f", {trace.drops:,} DROPPED" if trace.drops else ""
         show.note(f"heapsmith: {trace.path}: {trace.events:,} events{lost} of {' '.join(trace.program)}")
+        if trace.stacks:
+            checks = f"{trace.sites_checked:,} sites were unwound a second time, {trace.sites_wrong:,} were wrong"
+            show.note(f"heapsmith: {trace.path}: {trace.stacks:,} call stacks; {checks}")
     if more := result.traces[MOST_TRACES:]:
         events = sum(trace.events for trace in more)
         show.note(f"heapsmith: and {len(more)} smaller traces of other processes beside it, {events:,} events")

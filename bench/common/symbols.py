@@ -1,0 +1,175 @@
+"""Names of code: from an offset in a module's file to functions and lines, from symbol tables and DWARF."""
+
+import os
+import shutil
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+
+from heapsmith.bench.common.elf import build_id
+from heapsmith.codegen.toolchain import run_tool
+from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.trace.stacks import CallTree, Module
+
+_SYMBOL = np.dtype(
+    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
+)
+_FUNCTIONS = (2, 10)  # STT_FUNC and STT_GNU_IFUNC (elf(5))
+_DEBUG = Path("/usr/lib/debug/.build-id")
+
+
+class Place(NamedTuple):
+    """A place in code, as far as it is known."""
+
+    function: str  # demangled; module+offset where no symbol covers the place
+    line: str | None = None  # file:line
+
+
+class Named(NamedTuple):
+    """The places of one module."""
+
+    places: list[list[Place]]  # of each offset: the innermost inlined function first
+    why_not: str | None  # why places have no names
+
+
+class _Table(NamedTuple):
+    """The functions of a file by address."""
+
+    starts: list[int]
+    ends: list[int]
+    names: list[str]
+
+    def name(self, address: int) -> str | None:
+        """The function that covers an address."""
+        at = bisect_right(self.starts, address) - 1
+        return self.names[at] if at >= 0 and address < self.ends[at] else None
+
+
+def frame_names(tree: CallTree) -> tuple[list[list[Place]], list[str]]:
+    """The places of each frame of a tree, and why modules have no names."""
+    found = [[Place(f"{offset:#x}")] for offset in tree.offset.tolist()]
+    reasons = []
+    for number, module in enumerate(tree.modules):
+        frames = np.flatnonzero(tree.module == number).tolist()
+        offsets, index = np.unique(tree.offset[frames], return_inverse=True)
+        named = names(module, offsets.tolist())
+        reasons += [named.why_not] if named.why_not else []
+        for frame, at in zip(frames, index.tolist(), strict=True):
+            found[frame] = named.places[at]
+    return found, reasons
+
+
+def names(module: Module, offsets: Sequence[int]) -> Named:
+    """The functions and lines of offsets in a module's file; where they have none, module+offset."""
+    plain = [[Place(f"{Path(module.path).name or '?'}+{offset:#x}")] for offset in offsets]
+    try:
+        with open(module.path, "rb") as file:
+            if build_id(module.path) != module.build_id:
+                return Named(plain, f"{module.path}: is not the file that was recorded: it has another build id")
+            return _named(module, file, offsets, plain)
+    except OSError as error:
+        return Named(plain, f"{module.path or 'code without a file'}: cannot be read: {error.strerror}")
+    except (ELFError, ValueError) as error:
+        return Named(plain, f"{module.path}: no ELF file: {error}")
+
+
+def _named(module: Module, file: BinaryIO, offsets: Sequence[int], plain: list[list[Place]]) -> Named:
+    elf = ELFFile(file)
+    addresses = _addresses(elf, offsets)
+    debug = _debug_file(module)
+    table, lines = _table(elf), None
+    why_not = None if table.names else f"{module.path}: has no symbols"
+    if elf.has_dwarf_info(strict=True) or debug:
+        try:
+            lines = _lines(debug or module.path, addresses)
+        except (Missing, CheckFailed) as error:
+            why_not = str(error)
+    found = []
+    for i, address in enumerate(addresses):
+        known = [place for place in (lines[i] if lines else []) if place.function != "??"]
+        name = table.name(address)
+        found.append(known or ([Place(name)] if name else plain[i]))
+    return Named(_demangled(found), why_not)
+
+
+def _addresses(elf: ELFFile, offsets: Sequence[int]) -> list[int]:
+    """Link-time addresses of offsets in the file."""
+    segments = [one.header for one in elf.iter_segments("PT_LOAD")]
+    found = []
+    for offset in offsets:
+        inside = (one for one in segments if one.p_offset <= offset < one.p_offset + one.p_filesz)
+        found.append(next((offset - one.p_offset + one.p_vaddr for one in inside), offset))
+    return found
+
+
+def _debug_file(module: Module) -> str | None:
+    """The separate file with the module's DWARF, if it is installed."""
+    name = module.build_id or ""
+    file = _DEBUG / name[:2] / f"{name[2:]}.debug"
+    return str(file) if name and file.is_file() else None
+
+
+def _table(elf: ELFFile) -> _Table:
+    """The functions of .symtab, or of .dynsym in a stripped file."""
+    section = elf.get_section_by_name(".symtab") or elf.get_section_by_name(".dynsym")
+    if section is None or elf.elfclass != 64:
+        return _Table([], [], [])
+    symbols = np.frombuffer(section.data(), _SYMBOL)
+    symbols = symbols[np.isin(symbols["info"] & 15, _FUNCTIONS) & (symbols["size"] > 0) & (symbols["section"] > 0)]
+    symbols = symbols[np.argsort(symbols["value"], kind="stable")]
+    strings = elf.get_section(section["sh_link"]).data()
+    texts = [strings[at : strings.index(b"\0", at)].decode(errors="replace") for at in symbols["name"].tolist()]
+    starts = symbols["value"]
+    return _Table(starts.tolist(), (starts + symbols["size"]).tolist(), texts)
+
+
+def _lines(path: str, addresses: Sequence[int]) -> list[list[Place]]:
+    """What addr2line says of each address, inlined functions expanded. Missing if it is not installed."""
+    tool = shutil.which("addr2line")
+    if tool is None:
+        raise Missing("addr2line not found on PATH: no lines (Debian: apt install binutils)")
+    asked = "".join(f"{address:#x}\n" for address in addresses)
+    found: list[list[Place]] = []
+    function = None
+    for line in run_tool([tool, "-a", "-f", "-i", "-e", path], path, asked).splitlines():
+        if line.startswith("0x") and function is None:
+            found.append([])
+        elif function is None:
+            function = line
+        else:
+            where = line.partition(" (discriminator")[0]
+            found[-1].append(Place(function, None if where.startswith("??") else _short(where)))
+            function = None
+    return found
+
+
+def _short(where: str) -> str:
+    """file:line without folders."""
+    return os.path.basename(where).removesuffix(":?")
+
+
+def _demangled(places: list[list[Place]]) -> list[list[Place]]:
+    """The same with the names of C++ and Rust as in the source, if c++filt is there."""
+    mangled = sorted({one.function for every in places for one in every if one.function.startswith(("_Z", "_R"))})
+    tool = shutil.which("c++filt")
+    if not mangled or tool is None:
+        return places
+    shown = run_tool([tool], "names of functions", "\n".join(mangled)).splitlines()
+    plain = dict(zip(mangled, shown, strict=True))
+    return [[one._replace(function=plain.get(one.function, one.function)) for one in every] for every in places]
+
+
+ALLOCATORS = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign", "operator new")
+"""Functions that are no site: they allocate for their caller. By how their names begin."""
+
+
+@cache
+def allocates(function: str) -> bool:
+    """Whether a function only passes on what malloc returns."""
+    return function.partition("(")[0] in ALLOCATORS or function.startswith("operator new")

@@ -1,0 +1,198 @@
+/* Sites that are not known yet (sites.h): unwinding, and what a thread remembers of it. */
+#define _GNU_SOURCE
+#include "sites.h"
+
+#if STACK_DEPTH > 0
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unwind.h>
+
+enum {
+    MAX_STREAMS = 1 << 16, /* that remember: threads at one time */
+    FIRST_PAIRS = 1 << 10,
+    ROOM_BYTES = 1 << 16, /* for paths, taken from the kernel at a time */
+    CHECK_HITS = 4093,    /* from one hit that is unwound as well to the next, about */
+};
+
+struct walk {
+    struct caller caller;
+    uint32_t depth;
+    bool is_lasting; /* each return address lies on the stack where it was found */
+    uint64_t frames[STACK_DEPTH];
+    uint32_t slots[STACK_DEPTH];
+};
+
+static struct sites tables[MAX_STREAMS];
+static uint32_t tables_used;
+
+struct sites *sites_of_stream(uint32_t stream)
+{
+    static struct sites none; /* its pairs stay NULL */
+    if (stream >= MAX_STREAMS)
+        return &none;
+    if (stream >= __atomic_load_n(&tables_used, __ATOMIC_RELAXED))
+        __atomic_store_n(&tables_used, stream + 1, __ATOMIC_RELAXED);
+    return &tables[stream];
+}
+
+void sites_reset(void)
+{
+    memset(tables, 0, tables_used * sizeof *tables);
+    tables_used = 0;
+    stacks_reset();
+}
+
+/* Libgcc shows each frame with the stack pointer after the return to it: the return address lies one word below. */
+static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *to)
+{
+    struct walk *walk = to;
+    int is_interrupted = 0;
+    uint64_t place = _Unwind_GetIPInfo(context, &is_interrupted);
+    const uint64_t *top = (const uint64_t *)_Unwind_GetCFA(context);
+    if (walk->depth == 0 && (place != walk->caller.place || top != walk->caller.top))
+        return _URC_NO_REASON; /* the recorder's own */
+    if (place == 0)
+        return _URC_END_OF_STACK;
+    uint64_t slot = (uint64_t)(top - 1 - walk->caller.top);
+    walk->is_lasting = walk->is_lasting && !is_interrupted && (walk->depth == 0 || (slot < UINT32_MAX && top[-1] == place));
+    walk->frames[walk->depth] = place + (is_interrupted != 0);
+    walk->slots[walk->depth] = (uint32_t)slot;
+    return ++walk->depth == STACK_DEPTH ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+static const struct stack *unwind(struct walk *walk)
+{
+    _Unwind_Backtrace(visit, walk);
+    if (walk->depth == 0) { /* no unwind information: the caller alone */
+        walk->frames[0] = walk->caller.place;
+        walk->depth = 1;
+    }
+    return stack_of(walk->frames, walk->depth);
+}
+
+static bool resize(struct sites *sites, uint64_t places)
+{
+    struct sites old = *sites;
+    struct pair *pairs = map_memory(places * sizeof *pairs);
+    if (pairs == NULL)
+        return false;
+    sites->pairs = pairs;
+    sites->mask = places - 1;
+    for (uint64_t i = 0; old.pairs != NULL && i <= old.mask; i++)
+        if (old.pairs[i].place != 0)
+            *find_pair(sites, (struct caller){old.pairs[i].place, old.pairs[i].top}) = old.pairs[i];
+    if (old.pairs != NULL)
+        munmap(old.pairs, (old.mask + 1) * sizeof *pairs);
+    return true;
+}
+
+static struct path *make_path(struct sites *sites, const struct walk *walk)
+{
+    uint64_t bytes = (sizeof(struct path) + walk->depth * sizeof *walk->slots + 7) & ~UINT64_C(7);
+    if (sites->room == NULL || bytes > (uint64_t)(sites->room_end - sites->room)) {
+        sites->room = map_memory(ROOM_BYTES);
+        sites->room_end = sites->room + (sites->room == NULL ? 0 : ROOM_BYTES);
+    }
+    if (sites->room == NULL)
+        return NULL;
+    struct path *path = (struct path *)sites->room;
+    sites->room += bytes;
+    memcpy(path->slots, walk->slots, walk->depth * sizeof *walk->slots);
+    return path;
+}
+
+static void remember(struct sites *sites, const struct walk *walk, const struct stack *stack)
+{
+    if ((sites->pairs == NULL || 2 * sites->used > sites->mask) &&
+        !resize(sites, sites->pairs == NULL ? FIRST_PAIRS : 2 * (sites->mask + 1)))
+        return;
+    struct path *path = make_path(sites, walk);
+    if (path == NULL)
+        return;
+    struct pair *pair = find_pair(sites, walk->caller);
+    sites->used += pair->place == 0;
+    path->stack = stack;
+    path->next = pair->paths;
+    *pair = (struct pair){walk->caller.place, walk->caller.top, path};
+}
+
+/* The path of the pair that holds, moved to the front; NULL if none does. */
+static const struct path *find_path(const struct sites *sites, struct caller caller)
+{
+    if (sites->pairs == NULL)
+        return NULL;
+    struct pair *pair = find_pair(sites, caller);
+    for (struct path **link = &pair->paths; *link != NULL; link = &(*link)->next) {
+        struct path *path = *link;
+        if (!holds(path, caller.top))
+            continue;
+        *link = path->next;
+        path->next = pair->paths;
+        pair->paths = path;
+        return path;
+    }
+    return NULL;
+}
+
+static void forget(struct sites *sites)
+{
+    if (sites->pairs != NULL)
+        memset(sites->pairs, 0, (sites->mask + 1) * sizeof *sites->pairs);
+    sites->used = 0;
+    sites->epoch = image->epoch;
+}
+
+uint32_t site_slow(struct sites *sites, struct caller caller)
+{
+    int saved_errno = errno;
+    if (sites->epoch != image->epoch)
+        forget(sites);
+    bool is_check = sites->to_check <= 0;
+    const struct path *path = find_path(sites, caller);
+    const struct stack *stack = path == NULL ? NULL : path->stack;
+    if (path == NULL || is_check) {
+        struct walk walk = {.caller = caller, .is_lasting = true};
+        stack = unwind(&walk);
+        if (path == NULL && stack != NULL && walk.is_lasting)
+            remember(sites, &walk, stack);
+    }
+    if (is_check) {
+        sites->to_check = CHECK_HITS - (int64_t)(stamp_now() >> 3 & 255); /* no program beats in time with it */
+        if (path != NULL && stack != NULL)
+            count_check(path->stack == stack);
+    }
+    errno = saved_errno;
+    return stack == NULL ? 0 : stack->number;
+}
+
+#pragma GCC visibility push(default)
+
+/* Code that is unmapped may make room for other code at the same addresses. */
+int dlclose(void *library)
+{
+    static int (*real_dlclose)(void *);
+    if (real_dlclose == NULL)
+        *(void **)&real_dlclose = dlsym(RTLD_NEXT, "dlclose");
+    int status = real_dlclose(library);
+    __atomic_fetch_add(&image->epoch, 1, __ATOMIC_RELAXED);
+    return status;
+}
+
+#pragma GCC visibility pop
+
+#else
+
+struct sites *sites_of_stream(uint32_t stream)
+{
+    (void)stream;
+    return NULL;
+}
+
+void sites_reset(void)
+{
+}
+
+#endif

@@ -1,0 +1,104 @@
+"""Recorded call stacks against programs whose stacks are known: every path exact, in every kind of frame."""
+
+import shutil
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from heapsmith.bench.common.symbols import frame_names
+from heapsmith.bench.record.record import RecordedTrace, RecordResult, record
+from heapsmith.codegen.toolchain import compile_c
+from heapsmith.model.trace.reader import TraceReader, verify
+from heapsmith.model.trace.stacks import CallTree
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def paths_of(tree: CallTree) -> list[list[str]]:
+    """The functions of each site's stack, the innermost first; inlined ones too."""
+    text, _ = frame_names(tree)
+    sites = range(tree.innermost.size + 1)
+    return [[place.function for frame in tree.path(site) for place in text[frame]] for site in sites]
+
+
+def found(trace: RecordedTrace) -> dict[int, dict[str, int]]:
+    """Of each size asked for, the ways from the innermost function to main or the end, and how many took each."""
+    verify(trace.path)
+    ways: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    with TraceReader(trace.path) as reader:
+        tree = reader.stacks()
+        assert tree is not None
+        paths = paths_of(tree)
+        for chunk, site in reader.sited():
+            for size, number in zip(chunk.size.tolist(), site.tolist(), strict=True):
+                if 100 < size < 130:
+                    path = paths[number]
+                    path = path[: path.index("main") + 1] if "main" in path else path
+                    ways[size][" ".join(path)] += 1
+    return {size: dict(way) for size, way in ways.items()}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the program and its two libraries."""
+    folder = tmp_path_factory.mktemp("stacks")
+    flags = ("-O1", "-g", "-fno-builtin", "-pthread")
+    compile_c([PROGRAMS / "rec_stacks.c"], folder / "stacks", flags=flags)
+    for name in ("one", "two"):
+        library = ("-shared", "-fPIC", f"-DNAME=plugin_{name}")
+        compile_c([PROGRAMS / "rec_plugin.c"], folder / f"{name}.so", flags=(*flags, *library))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def recorded(built: Path, tmp_path_factory: pytest.TempPathFactory) -> RecordResult:
+    out = tmp_path_factory.mktemp("trace") / "t.hst"
+    return record([str(built / name) for name in ("stacks", "one.so", "two.so")], out, stacks=64)
+
+
+def test_every_path_is_exact(recorded: RecordResult) -> None:
+    parent, child = recorded.traces
+    assert (parent.drops, parent.nested, parent.sites_wrong) == (0, 0, 0)
+    ways = found(parent)
+    assert ways[101] == {"direct main": 1}
+    assert ways[102] == {"recurse " * 6 + "main": 1}
+    assert ways[103] == {"leaf left main": 1000}
+    assert ways[104] == {"leaf right main": 1000}
+    assert ways[110] == {"leaf wobble main": 50}
+    assert ways[111] == {"main": 1}
+    assert ways[112] == {"grow main": 1}
+    [(in_thread, count)] = ways[105].items()
+    assert count == 200
+    assert in_thread.startswith("leaf in_thread ")
+    [(handled, count)] = ways[107].items()
+    assert count == 3
+    assert handled.startswith("leaf handle ")
+    assert handled.endswith(" interrupted main")
+    assert found(child)[106] == {"leaf in_child main": 1}
+
+
+def test_libraries_at_one_address_are_told_apart(recorded: RecordResult) -> None:
+    ways = found(recorded.traces[0])
+    assert ways[108] == {"plugin_one allocate in_plugin main": 1}
+    assert ways[109] == {"plugin_two allocate in_plugin main": 1}
+
+
+def test_a_depth_keeps_the_innermost_frames(built: Path, tmp_path: Path) -> None:
+    command = [str(built / name) for name in ("stacks", "one.so", "two.so")]
+    ways = found(record(command, tmp_path / "t.hst", all_processes=False, stacks=3).traces[0])
+    assert ways[102] == {"recurse recurse recurse": 1}
+    assert ways[104] == {"leaf right main": 1000}
+
+
+def test_operator_new(tmp_path: Path) -> None:
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no g++")
+    subprocess.run([compiler, "-O1", "-g", "-o", tmp_path / "new", PROGRAMS / "rec_stacks.cc"], check=True)
+    [trace] = record([str(tmp_path / "new")], tmp_path / "t.hst", stacks=64).traces
+    ways = found(trace)
+    assert ways[120] == {"operator new(unsigned long) made::by_new(int) main": 1}
+    [way] = ways[121]
+    assert "void made::by_container<char>(unsigned int) main" in way
