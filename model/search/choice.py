@@ -41,13 +41,14 @@ TIMES = {"ns": 1, "us": 1e3, "ms": 1e6}
 class Limits(msgspec.Struct, frozen=True):
     """The most time and peak bytes of the choice: factors of the base's, on average over the traces by
     weight; or bytes of the heap on each trace. p999_ns: the most time on each trace that one
-    operation in a thousand may exceed.
+    operation in a thousand may exceed. follows_p999: p99.9 is an objective of the front.
     """
 
     time: float | None = None
     rss: float | None = None
     rss_bytes: int | None = None
     p999_ns: float | None = None
+    follows_p999: bool = False
 
     def ratios(self, base: Sequence[Outcome], weights: Sequence[float]) -> Floats:
         """Return the largest allowed mean ratio of each of OBJECTIVES, with SLACK where there is no limit.

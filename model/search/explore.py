@@ -78,8 +78,8 @@ class Budget(NamedTuple):
 class Explorer:
     """The designs of a search.
 
-    known: those that were priced, by hash; the base is the first. latency: p99.9 is an objective of the
-    front; p999_ns has it then of all known designs, on each trace. limits: the largest ratios that
+    known: those that were priced, by hash; the base is the first. p999_ns: of all known designs
+    on each trace, where p99.9 is an objective of the front. limits: the largest ratios that
     the choice may have. reference: the ratios from which volumes are measured. batch: designs that
     are priced together. operations: of all traces. timed: further traces, which the search does not
     see, have time stamps.
@@ -96,11 +96,9 @@ class Explorer:
         timed: bool = True,
         batch: int = BATCH,
         asked: Limits = NO_LIMITS,
-        latency: bool = False,
     ) -> None:
         self._evaluator, self._exact, self._asked, self.batch = evaluator, exact, asked, batch
         self._favour: Favour = favour
-        self._latency = latency
         self._huge_pages, self._draw = huge_pages, random.Random(seed)
         self.known: dict[str, Known] = {}
         self.p999_ns: dict[str, list[float]] = {}
@@ -152,7 +150,7 @@ class Explorer:
         """Return the designs that no other dominates."""
         every = list(self.known.values())
         points = np.array([one.ratios for one in every])
-        if self._latency:
+        if self._asked.follows_p999:
             points = np.column_stack([points, [max(self.p999_ns[name]) for name in self.known]])
         return [every[index] for index in nondominated(points)]
 
@@ -300,7 +298,7 @@ class Explorer:
                 self._waiting[name] = design
 
     def _take(self, designs: Sequence[Design], outcomes: Sequence[list[Outcome]], stage: str) -> None:
-        if self._latency:
+        if self._asked.follows_p999:
             timed = self._evaluator.p999_ns(designs, stage)
             self.p999_ns |= zip((design.hash() for design in designs), timed, strict=True)
         for design, found in zip(designs, outcomes, strict=True):

@@ -204,9 +204,8 @@ def _explorer(evaluator: Evaluator, exact: Exact, asked: Asked, *, timed: bool) 
         huge_pages=pages,
         seed=asked.seed,
         batch=batch,
-        asked=asked.limits,
+        asked=msgspec.structs.replace(asked.limits, follows_p999=asked.timed()),
         timed=timed,
-        latency=asked.timed(),
     )
     known = explorer.known[evaluator.base.hash()].outcomes
     weights = [one.weight for one in sources]
