@@ -45,7 +45,7 @@ def import_trace(
 ) -> Footer:
     """Write the trace of a file of another tool to `out`; return its footer.
 
-    `name`: the format; None: as the file's first bytes say. Raises BadInput with the file and the
+    `name`: the format; None: as the file's first bytes or its suffix say. Raises BadInput with the file and the
     record if the file is damaged; with `salvage` the calls before the damage become a trace, whose
     footer's `salvaged` names the damage. Memory grows with the live blocks only.
     """
@@ -64,13 +64,14 @@ def import_trace(
 
 
 def _chosen(source: Source, name: str | None) -> Format:
-    """Return the format of this name, or else the first one that recognises the file."""
+    """Return the format of this name, or else the first one that recognises the file, or that of its suffix."""
     if name is not None:
         if name not in FORMATS:
             raise BadInput(f"{name}: no such format; expected one of {_NAMES}")
         return FORMATS[name]
     refuse_aggregate(source)
     found = next((one for one in FORMATS.values() if one.recognises(source.head)), None)
+    found = found or FORMATS.get(Path(source.path).suffix.removeprefix("."))
     if found is None:
         raise BadInput(f"{source.path}: the format is not known by its first bytes; say it with --from: {_NAMES}")
     return found
