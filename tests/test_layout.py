@@ -25,6 +25,7 @@ ORDER = {
         "common",
         "peers",
         "record",
+        "sites",
         "programs",
         "replay",
         "calibrate",

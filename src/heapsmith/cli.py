@@ -16,6 +16,7 @@ from heapsmith import (
     commands_fleet,
     commands_model,
     commands_runs,
+    commands_sites,
     commands_traces,
     exits,
 )
@@ -28,7 +29,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (commands_traces, commands_designs, commands_model, commands_fleet, commands_runs, commands_experiments):
+GROUPS = (
+    commands_traces,
+    commands_sites,
+    commands_designs,
+    commands_model,
+    commands_fleet,
+    commands_runs,
+    commands_experiments,
+)
+for group in GROUPS:
     app.add_typer(group.app)
 
 

@@ -1,0 +1,88 @@
+"""The commands of call sites: which code the memory of a trace is for."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from heapsmith import arguments as take
+from heapsmith import results_sites as results
+from heapsmith import show
+
+if TYPE_CHECKING:
+    from heapsmith.bench.sites.grouping import Groups
+
+app = take.Commands(rich_markup_mode=None)
+
+By = Annotated[
+    Literal["site", "path", "function", "module"],
+    typer.Option(
+        "--by",
+        metavar="site|path|function|module",
+        help="What a row is: a place in the code, a whole call path, a function or a file of code.",
+    ),
+]
+Depth = Annotated[
+    int | None,
+    typer.Option(metavar="FRAMES", min=1, help="Frames that tell rows apart.", show_default="1, all of a path"),
+]
+Skip = Annotated[
+    list[str] | None,
+    typer.Option(metavar="REGEX", help="Functions that allocate for their caller, besides those known; repeat it."),
+]
+Top = Annotated[int, typer.Option(metavar="N", min=1, help="Rows to print; --json has all.")]
+Order = Annotated[
+    Literal["pinned", "peak", "allocated", "requests", "life"],
+    typer.Option("--sort", metavar="pinned|peak|allocated|requests|life", help="What the first rows have most of."),
+]
+SiteDesigns = Annotated[
+    list[str],
+    typer.Option(
+        "--design",
+        metavar="DESIGN",
+        help="A design whose pages are looked at; repeat it to compare designs.",
+        autocompletion=take.designs,
+    ),
+]
+At = Annotated[
+    list[int] | None,
+    typer.Option("--at", metavar="EVENT", min=0, help="Show the pages after this event, from 0; repeatable."),
+]
+
+
+def grouped(trace: take.Trace, by: By, depth: Depth, skip: Skip) -> "Groups":
+    """The sites of a trace in groups, as the options say."""
+    from heapsmith.bench.sites.grouping import group_sites
+
+    return group_sites(trace, by, depth or (0 if by == "path" else 1), skip or [])
+
+
+@app.command(
+    epilog=take.example(
+        "sites job.hst",
+        "sites job.hst --design default --design lean --sort peak",
+        "sites job.hst --by function --skip 'Py.*_New.*' --top 40",
+    )
+)
+def sites(
+    trace: take.Trace,
+    design: SiteDesigns = ["default"],  # noqa: B006
+    by: By = "site",
+    depth: Depth = None,
+    skip: Skip = None,
+    order: Order = "pinned",
+    top: Top = 20,
+    at: At = None,
+    json: take.Json = False,
+) -> None:
+    """Print which code the memory of a trace is for, and whose blocks keep the pages of each design.
+
+    The trace needs call stacks (record --stacks). Pinned are the pages that only this row's blocks keep, when live
+    blocks keep most in vain after the peak (docs/sites.md).
+    """
+    from heapsmith.bench.sites.sites import site_table
+    from heapsmith.model.design.design import load
+
+    designs = [load(name) for name in design]
+    with show.progress() as progress:
+        found = site_table(grouped(trace, by, depth, skip), designs, order=order, at=at or [], progress=progress)
+    show.emit_json(found) if json else results.sites(found, top)

@@ -1,0 +1,46 @@
+"""The results of the commands of call sites for people."""
+
+from typing import TYPE_CHECKING
+
+from heapsmith import show
+
+if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
+    from heapsmith.bench.sites.sites import KeptAll, SiteTable
+
+
+def sites(found: "SiteTable", top: int) -> None:
+    """The sites with most, and what the live blocks keep under each design."""
+    from heapsmith.bench.common.units import amount, duration
+
+    moments = [(f" after event {row.event:,}", number) for number, row in enumerate(found.designs[0].at)]
+    kept = [(row.design, number, *one) for number, row in enumerate(found.designs) for one in moments or [("", -1)]]
+    columns = ["site", *(f"pinned{said}, {design}" for design, _, said, _ in kept)]
+    columns += ["live at peak", "blocks", "requests", "allocated", "mean life"]
+    rows = [
+        (
+            one.name,
+            *(amount((one.after if at < 0 else one.at[at])[number].pinned) for _, number, _, at in kept),
+            *(amount(one.peak_bytes), f"{one.peak_blocks:,}", f"{one.requests:,}", amount(one.bytes)),
+            duration(one.life_ns),
+        )
+        for one in found.sites[:top]
+    ]
+    of = f"{found.events:,} events, {found.stacks:,} call stacks, {len(found.sites):,} rows by {found.by}"
+    peak = f"{amount(found.peak_bytes)} in {found.peak_blocks:,} blocks, after event {found.peak_event:,}"
+    show.prose(f"{found.trace}: {of}. Live bytes peak at {peak}.")
+    show.table("", columns, rows)
+    for row in found.designs:
+        for said, all_kept in (("peak", row.peak), ("after the peak", row.after), *(("then", one) for one in row.at)):
+            show.prose(f"{row.design}: {_kept_text(said, all_kept)}")
+    for reason in found.reasons:
+        show.note(f"heapsmith: {reason}")
+
+
+def _kept_text(said: str, kept: "KeptAll") -> str:
+    from heapsmith.bench.common.units import amount
+
+    return (
+        f"{said}, event {kept.event:,}: {amount(kept.committed)} committed for {amount(kept.asked)} asked: "
+        f"{amount(kept.pinned)} pinned by single rows, {amount(kept.shared)} by several together, "
+        f"{amount(kept.idle)} without live blocks."
+    )
