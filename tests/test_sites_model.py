@@ -116,6 +116,7 @@ def counted(simulator: Simulator, group_of_block: list[int]) -> Pins:
     members: dict[tuple[str, int], list[int]] = defaultdict(list)
     pages: dict[int, set[int]] = defaultdict(set)
     committed: dict[tuple[str, int], int] = {}
+    sums = {name: np.zeros(GROUPS, np.int64) for name in ("pinned", "blocks", "bytes", "live", "others", "alone")}
     for block, handle in enumerate(state.blocks["handle"].tolist()):
         if handle < 0:
             continue
@@ -134,12 +135,12 @@ def counted(simulator: Simulator, group_of_block: list[int]) -> Pins:
             (slab,) = np.flatnonzero(state.slabs["place"][: state.slabs_made] == place // slab_bytes)
             whole = int(state.slabs["committed"][slab])
         group = group_of_block[block]
+        sums["live"][group] += 1
         keepers[unit].add(group)
         members[unit].append(size)
         committed[unit] = whole
         for page in range(place // 4096, -(-(place + size) // 4096)):
             pages[page].add(group)
-    sums = {name: np.zeros(GROUPS, np.int64) for name in ("pinned", "blocks", "bytes", "others", "alone")}
     shared = 0
     for unit, groups in keepers.items():
         if len(groups) > 1:

@@ -22,8 +22,14 @@ class Kept(msgspec.Struct, frozen=True):
     pinned: int
     blocks: int  # that pin
     block_bytes: int  # of these
+    live: int  # all its live blocks
     with_others: int
     alone: int
+
+    @property
+    def waste(self) -> int:
+        """The bytes of pinned pages that are no block's."""
+        return self.pinned - self.block_bytes
 
 
 class KeptAll(msgspec.Struct, frozen=True):
@@ -120,13 +126,13 @@ def site_table(
     )
 
 
-def _pinned(site: Site) -> tuple[float, ...]:
-    """The most bytes that a site pins under any design, at the moments asked for or after the peak."""
-    return max((kept.pinned for row in site.at or [site.after] for kept in row), default=0), site.bytes
+def _in_vain(site: Site) -> tuple[float, ...]:
+    """The most bytes that a site pins and does not use under any design, at the moments asked for or after the peak."""
+    return max((kept.waste for row in site.at or [site.after] for kept in row), default=0), site.bytes
 
 
 ORDERS: dict[Order, Callable[[Site], tuple[float, ...]]] = {
-    "pinned": _pinned,
+    "pinned": _in_vain,
     "peak": lambda site: (site.peak_bytes, site.bytes),
     "allocated": lambda site: (site.bytes, site.requests),
     "requests": lambda site: (site.requests, site.bytes),

@@ -45,14 +45,14 @@ def apart(
     with TraceReader(grouped.trace) as reader:
         lives = SiteLives(reader.footer.max_blocks, grouped.group_of_site, grouped.groups)
         for part, site in pieces(reader, set(events)):
-            group, before = lives.feed(part, site)
+            step = lives.feed(part, site)
             now = lives.of_block[GROUP_OF]
             for number, own in enumerate(chosen):
                 pair = simulators[2 * number : 2 * number + 2]
                 is_own = np.isin(np.arange(grouped.groups), list(own))
                 for simulator, is_here in zip(pair, (is_own, ~is_own), strict=True):
-                    enters = (part.op < Op.FREE) & is_here[group]
-                    leaves = (before != NO_GROUP) & is_here[before]
+                    enters = (part.op < Op.FREE) & is_here[step.group]
+                    leaves = (step.before != NO_GROUP) & is_here[step.before]
                     simulator.feed(share(part, enters, leaves))
                 if lives.events - 1 in events:
                     found[number].append(_held([pins(one, now, grouped.groups) for one in pair], lives.events - 1))

@@ -43,18 +43,30 @@ class Moments(msgspec.Struct, frozen=True):
     at: list[Pins]
 
 
-def site_lives(grouped: Grouped, progress: Progress | None = None) -> SiteLives:
-    """Return the lives of a trace's blocks by group: one pass. BadInput if it is empty, damaged or without stacks."""
+def site_lives(grouped: Grouped, progress: Progress | None = None, last: int | None = None) -> SiteLives:
+    """Return the lives of a trace's blocks by group: one pass, up to event `last` or the end.
+
+    Raises BadInput if the trace is empty, damaged or without stacks, or ends before `last`.
+    """
     with TraceReader(grouped.trace) as reader:
         call_tree(reader)
+        events = reader.footer.events
+        if not events:
+            raise BadInput(f"{grouped.trace}: no events, so no sites to tell of")
+        _must_have(events, [] if last is None else [last])
         lives = SiteLives(reader.footer.max_blocks, grouped.group_of_site, grouped.groups)
-        for chunk, site in reader.sited():
-            lives.feed(chunk, site)
+        for part, site in pieces(reader, set() if last is None else {last}):
+            lives.feed(part, site)
             if progress:
-                progress("following blocks", lives.events, reader.footer.events)
-    if not lives.events:
-        raise BadInput(f"{grouped.trace}: no events, so no sites to tell of")
+                progress("following blocks", lives.events, events)
+            if lives.events - 1 == last:
+                break
     return lives
+
+
+def _must_have(events: int, at: Sequence[int]) -> None:
+    if beyond := [event for event in at if not 0 <= event < events]:
+        raise BadInput(f"event {beyond[0]}: expected an event of the trace, 0 to {events - 1}")
 
 
 def moments(
@@ -72,8 +84,7 @@ def moments(
     plans = [make_plan(design) for design in designs]
     with TraceReader(grouped.trace) as reader:
         last = reader.footer.events - 1
-        if beyond := [event for event in at if not 0 <= event <= last]:
-            raise BadInput(f"event {beyond[0]}: expected an event of the trace, 0 to {last}")
+        _must_have(last + 1, at)
         even = {peak_event + (last - peak_event) * number // (STOPS - 1) for number in range(STOPS)}
         simulators = fresh(plans)
         lives = SiteLives(reader.footer.max_blocks, grouped.group_of_site, grouped.groups)

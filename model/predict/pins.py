@@ -36,6 +36,7 @@ class Pins(msgspec.Struct, frozen=True):
     pinned: I64  # kept by live blocks of this group alone
     blocks: I64  # these blocks
     block_bytes: I64  # and their bytes, as whole blocks
+    live: I64  # all live blocks of this group
     with_others: I64  # kept by live blocks of this group and of others
     alone: I64  # pages on which live blocks of this group lie and of no other, in bytes
 
@@ -114,6 +115,7 @@ def pins(simulator: Simulator, group_of_block: I64, groups: int) -> Pins:
         _sum(owner, committed, groups) + _sum(large, large_bytes, groups),
         _sum(owner, blocks, groups) + _sum(large, np.ones_like(large), groups),
         _sum(owner, block_bytes, groups) + _sum(large, large_bytes, groups),
+        _sum(group_of_block[is_small | is_large], np.ones(int((is_small | is_large).sum()), np.int64), groups),
         with_others,
         _sum(of_page, np.full_like(of_page, PAGE), groups) + _sum(large, large_bytes, groups),
     )

@@ -1,6 +1,6 @@
 """The lives of a trace's blocks by groups of sites: requests, bytes, lifetimes, and what lives at the peak."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -86,6 +86,17 @@ def _follow(
     now.events += op.size
 
 
+class Step(NamedTuple):
+    """What a chunk's events do: the group that makes the request; of the block before the event group and bytes.
+
+    Events without such a block have NO_GROUP and any bytes.
+    """
+
+    group: I64
+    before: I64
+    bytes_before: I64
+
+
 class SiteLives:
     """The blocks of the chunks so far by group: 32 bytes per block number, 80 per group.
 
@@ -102,10 +113,8 @@ class SiteLives:
         self.lived_ns = np.zeros(groups)
         self._now = np.zeros(1, NOW)
 
-    def feed(self, chunk: Chunk, site: U32) -> tuple[I64, I64]:
-        """Follow the next chunk, whose events have these sites; return the group of each event's site, and of its
-        block before the event, or NO_GROUP.
-        """
+    def feed(self, chunk: Chunk, site: U32) -> Step:
+        """Follow the next chunk, whose events have these sites."""
         group = self.group_of_site[site]
         gone = np.empty((2, len(site)), np.int64)
         columns = (chunk.op, chunk.block, chunk.size, chunk.time_ns)
@@ -113,7 +122,7 @@ class SiteLives:
         peak = int(self._now[0]["peak_in_chunk"])
         if peak >= 0:
             self._note_peak(chunk.part(peak + 1, len(site)), group[peak + 1 :], gone[:, peak + 1 :])
-        return group, gone[0]
+        return Step(group, gone[0], gone[1])
 
     def _note_peak(self, after: Chunk, group: I64, gone: I64) -> None:
         """Note what was live before these events, the last ones so far."""

@@ -86,3 +86,28 @@ def sites(
     with show.progress() as progress:
         found = site_table(grouped(trace, by, depth, skip), designs, order=order, at=at or [], progress=progress)
     show.emit_json(found) if json else results.sites(found, top)
+
+
+@app.command(epilog=take.example("leaks job.hst", "leaks job.hst --by function --at 3000000"))
+def leaks(
+    trace: take.Trace,
+    by: By = "site",
+    depth: Depth = None,
+    skip: Skip = None,
+    top: Top = 20,
+    at: Annotated[
+        int | None,
+        typer.Option("--at", metavar="EVENT", min=0, help="Blocks live after this event, from 0. Default: the last."),
+    ] = None,
+    json: take.Json = False,
+) -> None:
+    """Print which code's blocks were never freed. First come those whose number grows through the whole trace.
+
+    The trace needs call stacks (record --stacks). A program that frees all at its end shows its leaks at an earlier
+    event (--at).
+    """
+    from heapsmith.bench.sites.leaks import leak_table
+
+    with show.progress() as progress:
+        found = leak_table(grouped(trace, by, depth, skip), at, progress)
+    show.emit_json(found) if json else results.leaks(found, top)

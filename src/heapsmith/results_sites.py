@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from heapsmith import show
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
-    from heapsmith.bench.sites.sites import KeptAll, SiteTable
+    from heapsmith.bench.sites.leaks import LeakTable
+    from heapsmith.bench.sites.sites import Kept, KeptAll, SiteTable
 
 
 def sites(found: "SiteTable", top: int) -> None:
@@ -14,12 +15,13 @@ def sites(found: "SiteTable", top: int) -> None:
 
     moments = [(f" after event {row.event:,}", number) for number, row in enumerate(found.designs[0].at)]
     kept = [(row.design, number, *one) for number, row in enumerate(found.designs) for one in moments or [("", -1)]]
-    columns = ["site", *(f"pinned{said}, {design}" for design, _, said, _ in kept)]
+    columns = ["site"]
+    columns += [f"{what}{said}, {design}" for design, _, said, _ in kept for what in ("pinned", "in use")]
     columns += ["live at peak", "blocks", "requests", "allocated", "mean life"]
     rows = [
         (
             one.name,
-            *(amount((one.after if at < 0 else one.at[at])[number].pinned) for _, number, _, at in kept),
+            *(cell for _, number, _, at in kept for cell in _pinned((one.after if at < 0 else one.at[at])[number])),
             *(amount(one.peak_bytes), f"{one.peak_blocks:,}", f"{one.requests:,}", amount(one.bytes)),
             duration(one.life_ns),
         )
@@ -36,6 +38,13 @@ def sites(found: "SiteTable", top: int) -> None:
         show.note(f"heapsmith: {reason}")
 
 
+def _pinned(kept: "Kept") -> tuple[str, str]:
+    """What is pinned, and how much of it the blocks use."""
+    from heapsmith.bench.common.units import amount
+
+    return amount(kept.pinned), f"{kept.block_bytes / kept.pinned:.1%}" if kept.pinned else "-"
+
+
 def _kept_text(said: str, kept: "KeptAll") -> str:
     from heapsmith.bench.common.units import amount
 
@@ -44,3 +53,24 @@ def _kept_text(said: str, kept: "KeptAll") -> str:
         f"{amount(kept.pinned)} pinned by single rows, {amount(kept.shared)} by several together, "
         f"{amount(kept.idle)} without live blocks."
     )
+
+
+def leaks(found: "LeakTable", top: int) -> None:
+    """The blocks that were never freed, by site."""
+    from heapsmith.bench.common.units import amount
+
+    show.prose(
+        f"{found.trace}: {amount(found.bytes)} in {found.blocks:,} blocks are live after event {found.event:,}, of "
+        f"{len(found.leaks):,} rows by {found.by}."
+    )
+    columns = ("site", "<kind", "bytes", "blocks", "of requests", "born in each tenth of the events, %")
+    rows = [
+        (
+            *(one.name, one.kind, amount(one.bytes), f"{one.blocks:,}", f"{one.blocks / one.requests:.1%}"),
+            " ".join(f"{share:.0f}" for share in (100 * count / one.blocks for count in one.born)),
+        )
+        for one in found.leaks[:top]
+    ]
+    show.table("", columns, rows)
+    for reason in found.reasons:
+        show.note(f"heapsmith: {reason}")
