@@ -42,7 +42,19 @@ COMPILED_MODEL = (
         "replay",
         "resident",
     ),
-    *("simulate", "size_classes", "spool", "sweep", "syscalls", "trace", "training", "tune", "validate", "verify"),
+    *(
+        "simulate",
+        "sites",
+        "size_classes",
+        "spool",
+        "sweep",
+        "syscalls",
+        "trace",
+        "training",
+        "tune",
+        "validate",
+        "verify",
+    ),
 )
 """Files of tests, by how their names begin, that run the compiled model: it takes half a minute to compile."""
 

@@ -8,7 +8,7 @@ import numpy as np
 from heapsmith.bench.sites.grouping import By, Groups, Spot
 from heapsmith.model.predict.moments import site_lives
 from heapsmith.model.predict.simulate import Progress
-from heapsmith.model.trace.site_lives import BYTES, EVENT, GROUP_OF, I64
+from heapsmith.model.trace.site_lives import BYTES, EVENT, GROUP_OF, I64, SiteLives
 
 PARTS = 10
 """Equal parts of the events in which births are counted."""
@@ -50,7 +50,11 @@ class LeakTable(msgspec.Struct, frozen=True):
 
 def leak_table(groups: Groups, at: int | None = None, progress: Progress | None = None) -> LeakTable:
     """Return the blocks that are live after event `at`, or at the end: one pass."""
-    lives = site_lives(groups.grouped, progress, at)
+    return leaks_of(groups, site_lives(groups.grouped, progress, at))
+
+
+def leaks_of(groups: Groups, lives: SiteLives) -> LeakTable:
+    """Return the blocks that are live after the events that were followed."""
     live = lives.of_block[:, lives.live()]
     order = np.argsort(live[GROUP_OF], kind="stable")
     live = live[:, order]

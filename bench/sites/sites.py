@@ -8,7 +8,7 @@ import numpy as np
 
 from heapsmith.bench.sites.grouping import By, Groups, Spot
 from heapsmith.model.design.design import Design
-from heapsmith.model.predict.moments import Moments, moments, site_lives
+from heapsmith.model.predict.moments import Moments, moments
 from heapsmith.model.predict.pins import Pins
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.site_lives import SiteLives
@@ -81,6 +81,21 @@ class DesignRow(msgspec.Struct, frozen=True):
     at: list[KeptAll]
 
 
+class Advice(msgspec.Struct, frozen=True):
+    """A piece of advice: pin, lasting (rows that last, together), burst or leak. bytes: what it is about.
+
+    design: of pins. freed: the bytes that live blocks keep no longer, if they had a region of their
+    own; of a burst what the peak of the live bytes falls by; of leaks none.
+    """
+
+    kind: str
+    names: list[str]
+    design: str | None
+    bytes: int
+    freed: int | None
+    text: str
+
+
 class SiteTable(msgspec.Struct, frozen=True):
     """The sites of a trace under designs, all of them, the first in the order first."""
 
@@ -94,18 +109,22 @@ class SiteTable(msgspec.Struct, frozen=True):
     designs: list[DesignRow]
     sites: list[Site]
     reasons: list[str]
+    advice: list[Advice] = []
 
 
 def site_table(
     groups: Groups,
+    lives: SiteLives,
     designs: Sequence[Design],
     *,
     order: Order = "pinned",
     at: Sequence[int] = (),
     progress: Progress | None = None,
 ) -> SiteTable:
-    """Return the sites of a trace under designs: two passes. BadInput for events of `at` beyond the trace."""
-    lives = site_lives(groups.grouped, progress)
+    """Return the sites of a trace under designs: one pass. BadInput for events of `at` beyond the trace.
+
+    lives: what `site_lives(groups.grouped)` returned.
+    """
     event, live_bytes, live_blocks = lives.peak()
     found = moments(groups.grouped, designs, event, at=at, progress=progress)
     sites = _sites(groups, lives, found)

@@ -72,6 +72,7 @@ def sites(
     order: Order = "pinned",
     top: Top = 20,
     at: At = None,
+    advice: Annotated[bool, typer.Option(help="Say what to do, with figures that are simulated.")] = True,
     json: take.Json = False,
 ) -> None:
     """Print which code the memory of a trace is for, and whose blocks keep the pages of each design.
@@ -79,12 +80,18 @@ def sites(
     The trace needs call stacks (record --stacks). Pinned are the pages that only this row's blocks keep, when live
     blocks keep most in vain after the peak (docs/sites.md).
     """
+    from heapsmith.bench.sites.advice import with_advice
     from heapsmith.bench.sites.sites import site_table
     from heapsmith.model.design.design import load
+    from heapsmith.model.predict.moments import site_lives
 
     designs = [load(name) for name in design]
     with show.progress() as progress:
-        found = site_table(grouped(trace, by, depth, skip), designs, order=order, at=at or [], progress=progress)
+        groups = grouped(trace, by, depth, skip)
+        lives = site_lives(groups.grouped, progress)
+        found = site_table(groups, lives, designs, order=order, at=at or [], progress=progress)
+        if advice:
+            found = with_advice(groups, lives, found, designs, progress)
     show.emit_json(found) if json else results.sites(found, top)
 
 

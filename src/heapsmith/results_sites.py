@@ -1,12 +1,13 @@
 """The results of the commands of call sites for people."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from heapsmith import show
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
     from heapsmith.bench.sites.leaks import LeakTable
-    from heapsmith.bench.sites.sites import Kept, KeptAll, SiteTable
+    from heapsmith.bench.sites.sites import DesignRow, Kept, SiteTable
 
 
 def sites(found: "SiteTable", top: int) -> None:
@@ -31,11 +32,25 @@ def sites(found: "SiteTable", top: int) -> None:
     peak = f"{amount(found.peak_bytes)} in {found.peak_blocks:,} blocks, after event {found.peak_event:,}"
     show.prose(f"{found.trace}: {of}. Live bytes peak at {peak}.")
     show.table("", columns, rows)
-    for row in found.designs:
-        for said, all_kept in (("peak", row.peak), ("after the peak", row.after), *(("then", one) for one in row.at)):
-            show.prose(f"{row.design}: {_kept_text(said, all_kept)}")
+    show.table("What live blocks keep", KEPT, [line for row in found.designs for line in _kept(row)])
+    for one in found.advice:
+        print()
+        show.prose(one.text)
     for reason in found.reasons:
         show.note(f"heapsmith: {reason}")
+
+
+KEPT = ("design", "<moment", "event", "committed", "asked", "pinned", "shared", "idle")
+
+
+def _kept(row: "DesignRow") -> Iterator[tuple[str, ...]]:
+    """What live blocks keep at the moments of a design."""
+    from heapsmith.bench.common.units import amount
+
+    moments = [("peak", row.peak), ("after it", row.after), *(("asked for", one) for one in row.at), ("end", row.end)]
+    for said, one in moments:
+        figures = (one.committed, one.asked, one.pinned, one.shared, one.idle)
+        yield (row.design, said, f"{one.event:,}", *map(amount, figures))
 
 
 def _pinned(kept: "Kept") -> tuple[str, str]:
@@ -43,16 +58,6 @@ def _pinned(kept: "Kept") -> tuple[str, str]:
     from heapsmith.bench.common.units import amount
 
     return amount(kept.pinned), f"{kept.block_bytes / kept.pinned:.1%}" if kept.pinned else "-"
-
-
-def _kept_text(said: str, kept: "KeptAll") -> str:
-    from heapsmith.bench.common.units import amount
-
-    return (
-        f"{said}, event {kept.event:,}: {amount(kept.committed)} committed for {amount(kept.asked)} asked: "
-        f"{amount(kept.pinned)} pinned by single rows, {amount(kept.shared)} by several together, "
-        f"{amount(kept.idle)} without live blocks."
-    )
 
 
 def leaks(found: "LeakTable", top: int) -> None:

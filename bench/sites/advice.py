@@ -1,0 +1,120 @@
+"""Advice on a trace's sites, in words with figures: pins that a region of their own would end, bursts, leaks."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from heapsmith.bench.common.units import amount, duration
+from heapsmith.bench.sites.grouping import Groups
+from heapsmith.bench.sites.leaks import LeakTable, leaks_of
+from heapsmith.bench.sites.sites import Advice, DesignRow, Kept, Site, SiteTable
+from heapsmith.model.design.design import Design
+from heapsmith.model.predict.apart import Held, apart
+from heapsmith.model.predict.simulate import Progress
+from heapsmith.model.predict.without import peaks_without
+from heapsmith.model.trace.site_lives import SiteLives
+
+MOST_PINS, MOST_BURSTS, MOST_LEAKS = 3, 2, 3
+"""The most pieces of advice of a kind; of pins under each design."""
+LEAST_SHARE, MOST_USED = 0.01, 0.5
+"""Pins are looked into if they waste this share of the committed bytes, and use at most this share of their pages."""
+LASTING = 0.5
+"""A row lasts if so many of the blocks that are live at the peak are live at the moment after it."""
+BURST_SHARE, BURST_LIFE = 0.2, 0.25
+"""A burst is a row with at least this share of the peak, whose blocks live at most this share of the run."""
+
+
+def with_advice(
+    groups: Groups,
+    lives: SiteLives,
+    table: SiteTable,
+    designs: Sequence[Design],
+    progress: Progress | None = None,
+) -> SiteTable:
+    """Return the table of these designs and lives with advice: a simulation of each pin, a pass for all bursts."""
+    found: list[Advice] = []
+    for number, design in enumerate(designs):
+        found += _pins(groups, table, number, design, progress)
+    found += [*_bursts(groups, table, progress), *_leaks(leaks_of(groups, lives))]
+    return msgspec.structs.replace(table, advice=found)
+
+
+def _pins(groups: Groups, table: SiteTable, number: int, design: Design, progress: Progress | None) -> Iterator[Advice]:
+    row = table.designs[number]
+    least = LEAST_SHARE * row.after.committed
+    pinning = [site for site in table.sites if _is_pin(site.after[number], least)]
+    pinning.sort(key=lambda site: -site.after[number].waste)
+    sets = [[site] for site in pinning[:MOST_PINS]]
+    lasting = [site for site in table.sites if site.after[number].live >= max(1, LASTING * site.peak[number].live)]
+    if row.after.shared >= least and 1 < len(lasting) < len(table.sites):
+        sets.append(lasting)
+    if not sets:
+        return
+    chosen = [frozenset(groups.number(site.path) for site in one) for one in sets]
+    simulated = apart(groups.grouped, design, chosen, [row.peak.event, row.after.event], progress)
+    for one, held in zip(sets, simulated, strict=True):
+        yield _pin(one, number, row, {item.event: item for item in held})
+
+
+def _is_pin(kept: Kept, least: float) -> bool:
+    return kept.waste >= max(1, least) and kept.block_bytes <= MOST_USED * kept.pinned
+
+
+def _pin(sites: list[Site], number: int, row: DesignRow, held: dict[int, Held]) -> Advice:
+    after, kept = held[row.after.event], row.after.committed - row.after.idle
+    freed, given_back = kept - after.kept, row.after.committed - after.committed
+    more = held[row.peak.event].committed - row.peak.committed
+    own = [site.after[number] for site in sites]
+    pinned, blocks = sum(one.pinned for one in own), sum(one.blocks for one in own)
+    share = f"{pinned / row.after.committed:.0%} of the committed bytes after the peak"
+    if len(sites) == 1:
+        used = f"use {own[0].block_bytes / pinned:.1%} of these pages"
+        which = f"{blocks:,} blocks of {sites[0].name}, which {used}"
+        said = f"{row.design}: {share}, {amount(pinned)}, are pinned by {which}"
+        who, kind = "a region of their own", "pin"
+    else:
+        live = sum(one.live for one in own)
+        said = f"{row.design}: the {live:,} blocks of the {len(sites):,} rows whose blocks last keep pages with others"
+        who, kind = "a region for all of them", "lasting"
+    text = f"{said}; {who} {_effect(freed, given_back, more)}."
+    return Advice(kind, [site.name for site in sites], row.design, pinned, freed, text)
+
+
+def _effect(freed: int, given_back: int, more: int) -> str:
+    """What a region would do: bytes kept no longer, those that go back, and those that the peak grows by."""
+    if freed <= 0:
+        return f"would free nothing (live blocks would keep {amount(-freed)} more): simulated"
+    back = "" if given_back >= freed else f", of which {amount(max(0, given_back))} go back to the system"
+    peak = f"; the peak grows by {amount(more)}" if more > 0 else f"; the peak falls by {amount(-more)}"
+    return f"would free {amount(freed)}{back}{peak if more else ''}: simulated"
+
+
+def _bursts(groups: Groups, table: SiteTable, progress: Progress | None) -> Iterator[Advice]:
+    bursts = [
+        site
+        for site in table.sites
+        if site.peak_bytes >= BURST_SHARE * table.peak_bytes and site.life_events <= BURST_LIFE * table.events
+    ]
+    bursts = sorted(bursts, key=lambda site: -site.peak_bytes)[:MOST_BURSTS]
+    if not bursts:
+        return
+    peaks = peaks_without(groups.grouped, [groups.number(site.path) for site in bursts], progress)
+    for site, peak in zip(bursts, peaks, strict=True):
+        freed = table.peak_bytes - peak
+        text = (
+            f"{site.peak_bytes / table.peak_bytes:.0%} of the live bytes at the peak, {amount(site.peak_bytes)}, are "
+            f"{site.peak_blocks:,} blocks of {site.name}, which live {duration(site.life_ns)} on average, "
+            f"{site.life_events / table.events:.1%} of the run's events; without them the peak would be "
+            f"{amount(peak)}, not {amount(table.peak_bytes)}: counted."
+        )
+        yield Advice("burst", [site.name], None, site.peak_bytes, freed, text)
+
+
+def _leaks(leaks: LeakTable) -> Iterator[Advice]:
+    for leak in [one for one in leaks.leaks if one.kind == "grows"][:MOST_LEAKS]:
+        text = (
+            f"{leak.name} never freed {leak.blocks:,} of its {leak.requests:,} blocks, {amount(leak.bytes)}; they were "
+            f"born all through the run, from event {leak.first_event:,} to {leak.last_event:,}: a leak, or a table "
+            "without a bound."
+        )
+        yield Advice("leak", [leak.name], None, leak.bytes, None, text)

@@ -1,0 +1,127 @@
+"""The commands of call sites on a recorded program with a planted pin, a planted leak and a planted burst."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Answer
+from preloaded import PROGRAMS
+from test_cli_mistakes import mistake
+from traces import trace_of
+
+from heapsmith.bench.record.record import record
+from heapsmith.codegen.toolchain import compile_c
+
+Call = Callable[..., Answer]
+
+CACHED, LEAKED, BURST = 120, 1667, 12_000
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The trace of the program, with call stacks."""
+    folder = tmp_path_factory.mktemp("planted")
+    flags = ("-O1", "-g", "-fno-builtin")
+    compile_c([PROGRAMS / "sites_planted.c"], folder / "planted", flags=flags)
+    [trace] = record([str(folder / "planted")], folder / "t.hst", stacks=64).traces
+    assert trace.sites_wrong == 0
+    return Path(trace.path)
+
+
+def answered(answer: Answer) -> Any:
+    """The JSON of an answer."""
+    assert answer.status == 0, answer.err
+    return json.loads(answer.out)
+
+
+def functions(rows: list[Any]) -> list[str]:
+    """The innermost function of each row."""
+    return [row["path"][0]["function"] for row in rows]
+
+
+def test_sites_names_the_pin_and_the_burst(call: Call, planted: Path) -> None:
+    found = answered(call("sites", planted, "--design", "default", "--design", "lean", "--json"))
+    assert functions(found["sites"])[0] == "cache_insert"
+    pin = found["sites"][0]
+    assert pin["name"] == "cache_insert (sites_planted.c:14)"
+    assert (pin["requests"], pin["bytes"], pin["peak_blocks"]) == (CACHED, CACHED * 120, CACHED)
+    assert [kept["blocks"] for kept in pin["after"]] == [CACHED, CACHED]
+    default, lean = found["designs"]
+    assert pin["after"][0]["pinned"] > 0.9 * 60_000 * 128  # nearly all slabs of the requests
+    assert pin["after"][1]["pinned"] == CACHED * 4096  # slabs of a page: each block has one of its own
+    assert pin["after"][0]["alone"] == CACHED * 4096
+    for design in (default, lean):
+        for moment in (design["peak"], design["after"], design["end"]):
+            assert moment["committed"] == moment["pinned"] + moment["shared"] + moment["idle"]
+    by_peak = answered(call("sites", planted, "--sort", "peak", "--no-advice", "--json"))
+    burst = by_peak["sites"][0]
+    assert burst["path"][0]["function"] == "load_all"
+    assert (burst["peak_blocks"], burst["peak_bytes"]) == (BURST, BURST * 1000)
+    assert by_peak["peak_event"] == burst["most_event"]
+    assert by_peak["advice"] == []
+
+
+def test_advice_names_pin_burst_and_leak(call: Call, planted: Path) -> None:
+    found = answered(call("sites", planted, "--json"))
+    pin, burst, leak = found["advice"]
+    assert [one["kind"] for one in (pin, burst, leak)] == ["pin", "burst", "leak"]
+    assert pin["names"] == ["cache_insert (sites_planted.c:14)"]
+    assert f"{CACHED} blocks of cache_insert" in pin["text"]
+    assert 0.9 * pin["bytes"] < pin["freed"] <= pin["bytes"]
+    assert burst["names"] == ["load_all (sites_planted.c:27)"]
+    assert burst["freed"] == found["peak_bytes"] - (60_000 * 120 + CACHED * 120 + 1000 * 40)
+    assert leak["names"] == ["leak_row (sites_planted.c:20)"]
+    assert f"{LEAKED:,} of its {LEAKED:,} blocks" in leak["text"]
+    shown = call("sites", planted, "--top", "2")
+    assert shown.status == 0
+    assert all(one["text"].split()[0] in shown.out for one in found["advice"])
+    assert "parse" not in shown.out
+
+
+def test_leaks_names_the_leak_first(call: Call, planted: Path) -> None:
+    found = answered(call("leaks", planted, "--json"))
+    assert functions(found["leaks"])[0] == "leak_row"
+    leak, *others = found["leaks"]
+    assert (leak["kind"], leak["blocks"], leak["bytes"], leak["requests"]) == ("grows", LEAKED, LEAKED * 40, LEAKED)
+    assert sum(leak["born"]) == LEAKED
+    assert {row["kind"] for row in others} <= {"once", "start"}
+    early = answered(call("leaks", planted, "--at", "1000", "--json"))
+    assert early["event"] == 1000
+    assert functions(early["leaks"])[:1] == ["parse"]
+    assert "leak_row (sites_planted.c:20) grows" in " ".join(call("leaks", planted).out.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "first"),
+    [
+        (("--by", "function"), "cache_insert"),
+        (("--by", "path"), "cache_insert (sites_planted.c:14) < main (sites_planted.c:51)"),
+        (("--by", "path", "--depth", "1"), "cache_insert (sites_planted.c:14)"),
+        (("--depth", "2"), "cache_insert (sites_planted.c:14) < main (sites_planted.c:51)"),
+        (("--by", "module"), "planted"),
+        (("--skip", "cache_ins.*"), "main (sites_planted.c:51)"),
+    ],
+)
+def test_rows_are_what_is_asked_for(call: Call, planted: Path, options: tuple[str, ...], first: str) -> None:
+    found = answered(call("sites", planted, "--no-advice", "--json", *options))
+    names = [row["name"] for row in found["sites"]]
+    whole = [name for name in names if name.startswith(first)]
+    assert whole[:1] == names[:1], names
+    assert whole[0] == first or "--by" in options
+
+
+def test_moments_that_are_asked_for(call: Call, planted: Path) -> None:
+    found = answered(call("sites", planted, "--no-advice", "--at", "5000", "--at", "200000", "--json"))
+    assert [one["event"] for one in found["designs"][0]["at"]] == [5000, 200_000]
+    text = " ".join(call("sites", planted, "--no-advice", "--at", "5000").out.split())
+    assert "asked for 5,000" in text
+
+
+def test_mistakes_about_sites(call: Call, planted: Path, tmp_path: Path) -> None:
+    plain = trace_of(tmp_path / "plain.hst", [16] * 9)
+    for command in ("sites", "leaks"):
+        mistake(call(command, plain), "plain.hst", "no call stacks", "record --stacks")
+        mistake(call(command, planted, "--skip", "("), "--skip (", "regular expression")
+        mistake(call(command, planted, "--at", "99999999"), "event 99999999", "0 to 285787")
