@@ -125,3 +125,34 @@ def test_mistakes_about_sites(call: Call, planted: Path, tmp_path: Path) -> None
         mistake(call(command, plain), "plain.hst", "no call stacks", "record --stacks")
         mistake(call(command, planted, "--skip", "("), "--skip (", "regular expression")
         mistake(call(command, planted, "--at", "99999999"), "event 99999999", "0 to 285787")
+
+
+def test_diff_names_what_changed(call: Call, planted: Path, tmp_path: Path) -> None:
+    """The program without its leak and with a burst of half the size."""
+    source = (PROGRAMS / "sites_planted.c").read_text()
+    changed = source.replace("BURST = 12000", "BURST = 6000").replace("LEAKED_EVERY == 0", "LEAKED_EVERY == -1")
+    (tmp_path / "sites_planted.c").write_text(changed)
+    compile_c([tmp_path / "sites_planted.c"], tmp_path / "planted", flags=("-O1", "-g", "-fno-builtin"))
+    [other] = record([str(tmp_path / "planted")], tmp_path / "t.hst", stacks=64).traces
+    found = answered(call("diff", planted, other.path, "--json"))
+    burst = next(row for row in found["sites"] if row["name"] == "load_all")
+    assert burst["first"]["requests"] == BURST
+    assert burst["second"]["requests"] == BURST // 2
+    leak = next(row for row in found["sites"] if row["name"] == "leak_row")
+    assert (leak["first"]["end_bytes"], leak["second"]["requests"]) == (LEAKED * 40, 0)
+    by_end = answered(call("diff", planted, other.path, "--sort", "end", "--json"))
+    assert by_end["sites"][0] == leak
+    assert found["sizes"][0] == {"size": 1000, "requests": [BURST, BURST // 2], "peak_blocks": [BURST, 0]}
+    first, second = found["totals"]
+    assert first["end_bytes"] - second["end_bytes"] == LEAKED * 40
+    same = answered(call("diff", planted, planted, "--by", "site", "--json"))
+    assert all(row["first"] == row["second"] for row in same["sites"])
+    assert f"{BURST:,} -> {BURST // 2:,}" in call("diff", planted, other.path, "--top", "3").out
+
+
+def test_diff_of_a_trace_without_stacks_tells_of_sizes(call: Call, planted: Path, tmp_path: Path) -> None:
+    plain = trace_of(tmp_path / "plain.hst", [16] * 9)
+    answer = call("diff", plain, planted)
+    assert answer.status == 0
+    assert "no call stacks" in answer.err
+    assert answered(call("diff", plain, planted, "--json"))["sites"] is None

@@ -261,8 +261,8 @@ def _info(trace: TraceReader, figures: Figures, top: int) -> TraceInfo:
         top_sizes=[SizeCount(size, count) for size, count, _, _ in requests],
         size_histogram=_histogram(by_size),
         top_sizes_at_peak=[SizeLive(size, live, size * live) for size, _, _, live in at_peak if size * live],
-        lifetime_bytes=_quantiles(figures.lifetimes[0]),
-        lifetime_events=_quantiles(figures.lifetimes[1]),
+        lifetime_bytes=quantiles(figures.lifetimes[0]),
+        lifetime_events=quantiles(figures.lifetimes[1]),
         alignments={1 << k: count for k, count in enumerate(figures.alignments.tolist()) if count},
         drops=trace.footer.drops,
         foreign_frees=trace.footer.foreign_frees,
@@ -291,7 +291,7 @@ def _histogram(by_size: I64) -> list[Bucket]:
     ]
 
 
-def _quantiles(buckets: I64) -> Quantiles:
+def quantiles(buckets: I64) -> Quantiles:
     """Return the bucket that reaches each share of the values."""
     reached = np.cumsum(buckets)
     return Quantiles(*((1 << int(np.searchsorted(reached, q * reached[-1]))) - 1 for q in (0.5, 0.9, 0.99)))

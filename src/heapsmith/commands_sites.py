@@ -118,3 +118,34 @@ def leaks(
     with show.progress() as progress:
         found = leak_table(grouped(trace, by, depth, skip), at, progress)
     show.emit_json(found) if json else results.leaks(found, top)
+
+
+@app.command(epilog=take.example("diff before.hst after.hst", "diff before.hst after.hst --by site --sort allocated"))
+def diff(
+    first: take.Trace,
+    second: take.Trace,
+    by: By = "function",
+    depth: Depth = None,
+    skip: Skip = None,
+    order: Annotated[
+        Literal["peak", "allocated", "requests", "life", "end"],
+        typer.Option("--sort", metavar="peak|allocated|requests|life|end", help="By what difference rows are sorted."),
+    ] = "peak",
+    top: Top = 20,
+    json: take.Json = False,
+) -> None:
+    """Print how two traces differ: peaks, lifetimes, sizes, and if both have call stacks, which code asks for more.
+
+    Rows of the two are the same site if their names are equal.
+    """
+    from heapsmith.bench.sites.diff import difference
+    from heapsmith.model.trace.reader import TraceReader
+
+    has_stacks = True
+    for trace in (first, second):
+        with TraceReader(trace) as reader:
+            has_stacks = has_stacks and reader.header.has_sites
+    with show.progress() as progress:
+        groups = (grouped(first, by, depth, skip), grouped(second, by, depth, skip)) if has_stacks else None
+        found = difference((first, second), groups, by, order=order, progress=progress)
+    show.emit_json(found) if json else results.difference(found, top)

@@ -1,11 +1,12 @@
 """The results of the commands of call sites for people."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from heapsmith import show
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
+    from heapsmith.bench.sites.diff import Difference, SitePair
     from heapsmith.bench.sites.leaks import LeakTable
     from heapsmith.bench.sites.sites import DesignRow, Kept, SiteTable
 
@@ -79,3 +80,45 @@ def leaks(found: "LeakTable", top: int) -> None:
     show.table("", columns, rows)
     for reason in found.reasons:
         show.note(f"heapsmith: {reason}")
+
+
+def difference(found: "Difference", top: int) -> None:
+    """Two traces in figures, and the sites and sizes that differ most."""
+    from heapsmith.bench.common.units import amount, duration
+
+    rows = [
+        *((name, "{:,}".format) for name in ("events", "threads", "requests", "peak_blocks", "end_blocks")),
+        *((name, amount) for name in ("allocated_bytes", "peak_bytes", "end_bytes")),
+        ("duration_ns", duration),
+    ]
+    cells = [
+        [name.removesuffix("_ns").replace("_", " "), *(shown(getattr(one, name)) for one in found.totals)]
+        for name, shown in rows
+    ]
+    cells += [
+        [f"lifetime, {name} under", *(amount(getattr(one.lifetimes, name)) for one in found.totals)]
+        for name in ("p50", "p90", "p99")
+    ]
+    show.table("", ("trace", *(one.trace for one in found.totals)), cells)
+    if found.sites is None:
+        show.note("heapsmith: no rows by site: a trace has no call stacks (record --stacks)")
+    else:
+        figures = {"peak_bytes": amount, "bytes": amount, "requests": "{:,}".format, "life_ns": duration}
+        lines = [(one.name, *(_both(one, *column) for column in figures.items())) for one in found.sites[:top]]
+        columns = ("site", "at peak", "allocated", "requests", "mean life")
+        show.table(f"By {found.by}: first what differs most", columns, lines)
+    sizes = [
+        (one.size, *(_change("{:,}".format, *both) for both in (one.requests, one.peak_blocks))) for one in found.sizes
+    ]
+    show.table("Sizes: first those whose requested bytes differ most", ("size", "requests", "at peak"), sizes[:top])
+    for reason in found.reasons:
+        show.note(f"heapsmith: {reason}")
+
+
+def _both(pair: "SitePair", name: str, shown: Callable[[float], str]) -> str:
+    """A figure of a site in both traces."""
+    return _change(shown, getattr(pair.first, name), getattr(pair.second, name))
+
+
+def _change(shown: Callable[[float], str], first: float, second: float) -> str:
+    return f"{shown(first)} -> {shown(second)}"
