@@ -12,6 +12,7 @@ import numpy as np
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
+from heapsmith.bench.common.debug_files import debug_file
 from heapsmith.bench.common.elf import build_id
 from heapsmith.codegen.toolchain import run_tool
 from heapsmith.model.errors import CheckFailed, Missing
@@ -21,7 +22,6 @@ _SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
 )
 _FUNCTIONS = (2, 10)  # STT_FUNC and STT_GNU_IFUNC (elf(5))
-_DEBUG = Path("/usr/lib/debug/.build-id")
 
 
 class Place(NamedTuple):
@@ -82,8 +82,11 @@ def names(module: Module, offsets: Sequence[int]) -> Named:
 def _named(module: Module, file: BinaryIO, offsets: Sequence[int], plain: list[list[Place]]) -> Named:
     elf = ELFFile(file)
     addresses = _addresses(elf, offsets)
-    debug = _debug_file(module)
+    debug = debug_file(module.path, module.build_id)
     table, lines = _table(elf), None
+    if debug and not elf.get_section_by_name(".symtab"):
+        with open(debug, "rb") as other:
+            table = _table(ELFFile(other)) if ELFFile(other).get_section_by_name(".symtab") else table
     why_not = None if table.names else f"{module.path}: has no symbols"
     if elf.has_dwarf_info(strict=True) or debug:
         try:
@@ -106,13 +109,6 @@ def _addresses(elf: ELFFile, offsets: Sequence[int]) -> list[int]:
         inside = (one for one in segments if one.p_offset <= offset < one.p_offset + one.p_filesz)
         found.append(next((offset - one.p_offset + one.p_vaddr for one in inside), offset))
     return found
-
-
-def _debug_file(module: Module) -> str | None:
-    """The separate file with the module's DWARF, if it is installed."""
-    name = module.build_id or ""
-    file = _DEBUG / name[:2] / f"{name[2:]}.debug"
-    return str(file) if name and file.is_file() else None
 
 
 def _table(elf: ELFFile) -> _Table:

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from heapsmith.bench.common.elf import why_not_preloaded
 from heapsmith.bench.common.foreground import run_foreground
+from heapsmith.bench.common.perf_map import generated_code
 from heapsmith.bench.common.preload import preload, preloadable
 from heapsmith.bench.common.rounds import Progress, quiet
 from heapsmith.bench.record.spool import FIRST_BYTES, Spool
@@ -287,4 +289,13 @@ def _extra(spool: Spool, run: _Run, exit_status: int | None) -> dict[str, Any]:
         "sites_checked": head.checked,
         "sites_wrong": head.wrong,
         "cost": {"record_ns": run.record_ns, "records": totals.records, "spool_ns": spool_ns},
-    }
+    } | _generated(spool)
+
+
+def _generated(spool: Spool) -> dict[str, Any]:
+    """What the process's map says of the generated code in its stacks."""
+    if spool.tree is None:
+        return {}
+    addresses = np.unique(spool.tree.offset[spool.tree.module < 0]).tolist()
+    found = generated_code(spool.header.pid, addresses) if addresses else []
+    return {"perf_map": found} if found else {}

@@ -90,7 +90,7 @@ def _place(batch: list[tuple[int, Ints]], mappings: list[_Mapping], places: dict
     numbers = np.zeros(addresses.size, np.int64)
     for i, (address, mapping) in enumerate(zip(addresses.tolist(), among.tolist(), strict=True)):
         found = ordered[mapping] if mapping >= 0 and address < ordered[mapping].end else None
-        place = ("", address) if found is None else (found.path, address - found.start + found.offset)
+        place = (found.path, address - found.start + found.offset) if found and found.path else ("", address)
         numbers[i] = places.setdefault(place, len(places))
     frames = np.full((lengths.size, lengths.max()), -1)
     row = np.repeat(np.arange(lengths.size), lengths)

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from heapsmith.bench.common.perf_map import Generated, covering, of_footer
 from heapsmith.bench.common.symbols import frame_names
 from heapsmith.bench.sites.functions import WRAPPERS, plain
 from heapsmith.model.errors import BadInput
@@ -31,6 +32,12 @@ class Spot(msgspec.Struct, frozen=True):
         """The spot for people."""
         return self.function if self.function == self.line else f"{self.function} ({self.line})"
 
+
+GENERATED = "generated code"
+"""The module of functions that a program generated."""
+
+PYTHON = "py::"
+"""How CPython's names begin."""
 
 UNKNOWN = Spot("unknown", "unknown", "")
 """The spot of events without a site."""
@@ -69,7 +76,8 @@ def group_sites(trace: Path, by: By = "site", depth: int = 1, skip: Sequence[str
     skipped = [WRAPPERS, *map(_pattern, skip)]
     with TraceReader(trace) as reader:
         tree = call_tree(reader)
-    spots, reasons = _spots(tree)
+        generated = of_footer(reader.footer.extra.get("perf_map", []))
+    spots, reasons = _spots(tree, generated)
     numbers: dict[tuple[Spot, ...], int] = {(UNKNOWN,): 0}
     group_of_site = np.zeros(tree.innermost.size + 1, np.int64)
     stacks = [0]
@@ -90,16 +98,26 @@ def _pattern(text: str) -> "re.Pattern[str]":
         raise BadInput(f"--skip {text}: no regular expression: {error}") from None
 
 
-def _spots(tree: CallTree) -> tuple[list[list[Spot]], list[str]]:
+def _spots(tree: CallTree, generated: list[Generated]) -> tuple[list[list[Spot]], list[str]]:
     """The spots of each frame, the innermost inlined function first; and why names are missing."""
     found, reasons = frame_names(tree)
     modules = [Path(one.path).name or "?" for one in tree.modules]
     spots = []
     for places, number, offset in zip(found, tree.module.tolist(), tree.offset.tolist(), strict=True):
+        made = covering(generated, offset) if number < 0 else None
+        if made:
+            spots.append([_generated_spot(made.name)])
+            continue
         module = modules[number] if number >= 0 else "?"
         line = f"{module}+{offset:#x}"
         spots.append([Spot(plain(one.function), one.line or line, module) for one in places])
     return spots, reasons
+
+
+def _generated_spot(name: str) -> Spot:
+    """The spot of a function of a map: py::NAME:FILE of CPython, or any other name."""
+    at = name.find(":", len(PYTHON)) if name.startswith(PYTHON) else -1
+    return Spot(name[:at], Path(name[at + 1 :]).name, GENERATED) if at > 0 else Spot(name, name, GENERATED)
 
 
 def _callers(path: list[Spot], skipped: Sequence["re.Pattern[str]"]) -> list[Spot]:
