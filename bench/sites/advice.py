@@ -16,8 +16,10 @@ from heapsmith.model.trace.site_lives import SiteLives
 
 MOST_PINS, MOST_BURSTS, MOST_LEAKS = 3, 2, 3
 """The most pieces of advice of a kind; of pins under each design."""
-LEAST_SHARE, MOST_USED = 0.01, 0.5
-"""Pins are looked into if they waste this share of the committed bytes, and use at most this share of their pages."""
+LEAST_SHARE, LEAST_BYTES, MOST_USED = 0.01, 65_536, 0.5
+"""Pins are looked into if they waste this share of the committed bytes and so many, and use at most this share of
+their pages.
+"""
 LASTING = 0.5
 """A row lasts if so many of the blocks that are live at the peak are live at the moment after it."""
 BURST_SHARE, BURST_LIFE = 0.2, 0.25
@@ -41,7 +43,7 @@ def with_advice(
 
 def _pins(groups: Groups, table: SiteTable, number: int, design: Design, progress: Progress | None) -> Iterator[Advice]:
     row = table.designs[number]
-    least = LEAST_SHARE * row.after.committed
+    least = max(LEAST_BYTES, LEAST_SHARE * row.after.committed)
     pinning = [site for site in table.sites if _is_pin(site.after[number], least)]
     pinning.sort(key=lambda site: -site.after[number].waste)
     sets = [[site] for site in pinning[:MOST_PINS]]
@@ -57,7 +59,7 @@ def _pins(groups: Groups, table: SiteTable, number: int, design: Design, progres
 
 
 def _is_pin(kept: Kept, least: float) -> bool:
-    return kept.waste >= max(1, least) and kept.block_bytes <= MOST_USED * kept.pinned
+    return kept.waste >= least and kept.block_bytes <= MOST_USED * kept.pinned
 
 
 def _pin(sites: list[Site], number: int, row: DesignRow, held: dict[int, Held]) -> Advice:
@@ -69,7 +71,7 @@ def _pin(sites: list[Site], number: int, row: DesignRow, held: dict[int, Held]) 
     share = f"{pinned / row.after.committed:.0%} of the committed bytes after the peak"
     if len(sites) == 1:
         used = f"use {own[0].block_bytes / pinned:.1%} of these pages"
-        which = f"{blocks:,} blocks of {sites[0].name}, which {used}"
+        which = f"{blocks:,} block{'s' * (blocks != 1)} of {sites[0].name}, which {used}"
         said = f"{row.design}: {share}, {amount(pinned)}, are pinned by {which}"
         who, kind = "a region of their own", "pin"
     else:
@@ -83,7 +85,8 @@ def _pin(sites: list[Site], number: int, row: DesignRow, held: dict[int, Held]) 
 def _effect(freed: int, given_back: int, more: int) -> str:
     """What a region would do: bytes kept no longer, those that go back, and those that the peak grows by."""
     if freed <= 0:
-        return f"would free nothing (live blocks would keep {amount(-freed)} more): simulated"
+        more_kept = f" (live blocks would keep {amount(-freed)} more)" if freed < 0 else ""
+        return f"would free nothing{more_kept}, as blocks of the same rows filled these pages: simulated"
     back = "" if given_back >= freed else f", of which {amount(max(0, given_back))} go back to the system"
     peak = f"; the peak grows by {amount(more)}" if more > 0 else f"; the peak falls by {amount(-more)}"
     return f"would free {amount(freed)}{back}{peak if more else ''}: simulated"

@@ -3,9 +3,9 @@
 import re
 from functools import cache
 
-_NAMED = r"(?i:(?:\w+::)*\w*(?:m|c|z|re|mem)alloc\w*)"
+_NAMED = r"(?i:(?:\w+::)*\w*(?:(?:m|c|z|re|mem)alloc\w*|alloc_?\d*))"
 _LIBC = r"operator new(?:\[\])?|_*(?:strn?dup|wcsdup|v?asprintf|getline|getdelim|aligned_alloc)(?:_chk)?"
-_PYTHON = r"_?PyObject_(?:GC_)?New(?:Var)?|gc_alloc|PyType_GenericAlloc|_PyType_AllocNoTrack"
+_PYTHON = r"_?PyObject_(?:GC_)?New(?:Var)?|_PyType_AllocNoTrack"
 _CPP = r"(?:std|__gnu_cxx)::.*"
 _RUST = r"(?:alloc|core|std|hashbrown)::.*|<[&*\[( ]*(?:mut |const )?(?:\w+ as )?(?:alloc|core|std|hashbrown)::.*"
 WRAPPERS = re.compile(rf"{_NAMED}|{_LIBC}|{_PYTHON}|{_CPP}|{_RUST}|__r(?:ust|dl|g)_\w+")
