@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from covering import covering_designs, of_each_row, soon
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from nasty import nasty_trace
 from traces import random_chunk
 
@@ -107,6 +109,33 @@ def test_lives_are_those_of_each_block() -> None:
         assert (found[group].most_bytes, found[group].most_event) == plain.most[group]
         assert events[group] == pytest.approx(plain.count["events"][group] / requests)
         assert ns[group] == pytest.approx(plain.count["ns"][group] / requests)
+
+
+REQUESTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 50), st.integers(0, SITES - 1)), max_size=60)
+
+
+@settings(deadline=None)
+@given(REQUESTS)
+def test_lives_of_any_requests(requests: list[tuple[int, int, int]]) -> None:
+    """Of ten blocks: a request bears one that is dead, and resizes one that is live, or frees it if of 0 bytes."""
+    live, rows, site = set[int](), [], []
+    number: dict[int, int] = {}
+    for at, (name, size, of) in enumerate(requests):
+        block = number.setdefault(name, len(number))
+        op = (Op.REALLOC if size else Op.FREE) if block in live else Op.MALLOC
+        live = live - {block} if op == Op.FREE else live | {block}
+        rows.append((op, 0, block, size if op != Op.FREE else 0, 0, at))
+        site.append(of if op != Op.FREE else 0)
+    lives, plain = SiteLives(10, GROUP_OF_SITE, GROUPS), Plain()
+    columns = list(zip(*rows, strict=True)) if rows else [[]] * 6
+    lives.feed(Chunk.of(*columns), np.array(site, np.uint32))
+    for event, ((op, _, block, size, _, time), of) in enumerate(zip(rows, site, strict=True)):
+        plain.step(event, op, block, size, time, int(GROUP_OF_SITE[of]))
+    assert lives.peak()[1:] == plain.peak[1:]
+    for group in range(GROUPS):
+        at_peak = [size for of, size in plain.at_peak if of == group]
+        assert (lives.groups[group].peak_blocks, lives.groups[group].peak_bytes) == (len(at_peak), sum(at_peak))
+        assert lives.groups[group].requests == plain.count["requests"][group]
 
 
 def counted(simulator: Simulator, group_of_block: list[int]) -> Pins:

@@ -119,6 +119,7 @@ def test_maps_of_others_are_not_read(tmp_path: Path) -> None:
     assert covering(both, 0x20) is None
 
 
+LAMBDA = "main::{lambda#1}::operator()::{lambda#1}::operator()"
 PLAIN: list[tuple[str, str, bool]] = [
     ("operator new(unsigned long)", "operator new", True),
     ("operator new[](unsigned long, std::nothrow_t const&)", "operator new[]", True),
@@ -127,6 +128,9 @@ PLAIN: list[tuple[str, str, bool]] = [
     ("(anonymous namespace)::Cache::insert(int)", "{anonymous}::Cache::insert", False),
     ("alloc::raw_vec::finish_grow::h0123456789abcdef", "alloc::raw_vec::finish_grow", True),
     ("<mine::Foo as core::clone::Clone>::clone", "<mine::Foo as core::clone::Clone>::clone", False),
+    ("<alloc[fdfd2bd8633a6659]::alloc::Global>::grow", "<alloc::alloc::Global>::grow", True),
+    ("mine[317d481089b8c8fe]::Cache::insert", "mine::Cache::insert", False),
+    ("main::{lambda(int)#1}::operator()(int) const::{lambda()#1}::operator()() const", LAMBDA, False),
     ("<alloc::vec::Vec<T> as Clone>::clone", "<alloc::vec::Vec<T> as Clone>::clone", True),
     ("foo(int)::{lambda(int)#1}::operator()(int) const", "foo::{lambda#1}::operator()", False),
     ("Foo::operator<(Foo const&) const", "Foo::operator<", False),

@@ -140,14 +140,10 @@ def _lines(path: str, addresses: Sequence[int]) -> list[list[Place]]:
             function = line
         else:
             where = line.partition(" (discriminator")[0]
-            found[-1].append(Place(function, None if where.startswith("??") else _short(where)))
+            has_line = where.rpartition(":")[2] not in ("?", "0")
+            found[-1].append(Place(function, os.path.basename(where) if has_line else None))
             function = None
     return found
-
-
-def _short(where: str) -> str:
-    """file:line without folders."""
-    return os.path.basename(where).removesuffix(":?")
 
 
 def _demangled(places: list[list[Place]]) -> list[list[Place]]:

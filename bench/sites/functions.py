@@ -11,7 +11,8 @@ _RUST = r"(?:alloc|core|std|hashbrown)::.*|<[&*\[( ]*(?:mut |const )?(?:\w+ as )
 WRAPPERS = re.compile(rf"{_NAMED}|{_LIBC}|{_PYTHON}|{_CPP}|{_RUST}|__r(?:ust|dl|g)_\w+")
 """Functions that are no site, by their plain names: docs/sites.md says which."""
 
-_RUST_HASH = re.compile(r"::h[0-9a-f]{16}$")
+_RUST_HASH = re.compile(r"::h[0-9a-f]{16}$|\[[0-9a-f]{8,16}\]")
+_CONST = re.compile(r"\bconst(?=::|$)")
 _COPY = re.compile(r"\.(?:part|isra|constprop|cold|lto_priv|llvm)\b[.\d]*|\[[^\]]*\]")
 _OPERATOR = re.compile(r"operator(?: (?=\w)|\(\)|\[\]|->\*?|[<>]=?>?=?)(?:(?:new|delete)\[\])?|->")
 _INSIDE = re.compile(r"<[^<>]*>|\([^()]*\)")
@@ -28,6 +29,6 @@ def plain(function: str) -> str:
     text, before = _COPY.sub("", text), ""
     while text != before:
         text, before = _INSIDE.sub("", text), text
-    words = [word for word in text.split() if word not in ("const", "&", "&&")]
+    words = [word for word in _CONST.sub("", text).replace(" ::", "::").split() if word not in ("const", "&", "&&")]
     shown = words[-1] if words else function
     return "".join(chr(ord(one) - _HIDDEN) if 0 <= ord(one) - _HIDDEN < 128 else one for one in shown)
