@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import Answer
 from preloaded import PROGRAMS
@@ -13,6 +14,8 @@ from traces import trace_of
 
 from heapsmith.bench.record.record import record
 from heapsmith.codegen.toolchain import compile_c
+from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
+from heapsmith.model.trace.stacks import CallTree, Module
 
 Call = Callable[..., Answer]
 
@@ -125,6 +128,25 @@ def test_mistakes_about_sites(call: Call, planted: Path, tmp_path: Path) -> None
         mistake(call(command, plain), "plain.hst", "no call stacks", "record --stacks")
         mistake(call(command, planted, "--skip", "("), "--skip (", "regular expression")
         mistake(call(command, planted, "--at", "99999999"), "event 99999999", "0 to 285787")
+
+
+def test_rows_that_share_pages_get_a_region_together(call: Call, tmp_path: Path) -> None:
+    """Of 6,000 blocks of 64 bytes all die but for every 50th, by two sites in turn: a slab has blocks of both."""
+    count, path = 6000, tmp_path / "t.hst"
+    site = np.where(np.arange(count) % 50 == 0, 2 + np.arange(count) // 50 % 2, 1)
+    born = [(Op.MALLOC, 0, block, 64, 0, block) for block in range(count)]
+    died = [(Op.FREE, 0, block, 0, 0, count) for block in range(count) if site[block] == 1]
+    with TraceWriter(path, command=["t"], source="test", sites=True) as writer:
+        sites = np.concatenate([site, np.zeros(len(died), np.int64)]).astype(np.uint32)
+        writer.append(Chunk.of(*zip(*born, *died, strict=True)), sites)
+        zeros, number = np.zeros(3, np.int64), np.arange(3)
+        writer.close({"stacks": CallTree([Module("/no/file", None)], zeros - 1, zeros, number, number).packed()})
+    answer = call("sites", path, "--json")
+    [advice] = answered(answer)["advice"]
+    assert (advice["kind"], sorted(advice["names"])) == ("lasting", ["file+0x1", "file+0x2"])
+    assert advice["freed"] > 0.9 * count * 64
+    assert "120 blocks of the 2 rows whose blocks last" in advice["text"]
+    assert "heapsmith: /no/file: cannot be read" in call("sites", path).err
 
 
 def test_diff_names_what_changed(call: Call, planted: Path, tmp_path: Path) -> None:
