@@ -57,13 +57,22 @@ def test_sites_names_the_pin_and_the_burst(call: Call, planted: Path) -> None:
     assert pin["after"][0]["alone"] == CACHED * 4096
     for design in (default, lean):
         for moment in (design["peak"], design["after"], design["end"]):
-            assert moment["committed"] == moment["pinned"] + moment["shared"] + moment["idle"]
+            assert moment["bytes"] == moment["pinned"] + moment["shared"] + moment["idle"]
     by_peak = answered(call("sites", planted, "--sort", "peak", "--no-advice", "--json"))
     burst = by_peak["sites"][0]
     assert burst["path"][0]["function"] == "load_all"
     assert (burst["peak_blocks"], burst["peak_bytes"]) == (BURST, BURST * 1000)
     assert by_peak["peak_event"] == burst["most_event"]
     assert by_peak["advice"] == []
+
+
+def test_resident_pages_are_pinned_too(call: Call, planted: Path) -> None:
+    found = answered(call("sites", planted, "--machine", "default", "--json"))
+    assert found["machine"] == "default"
+    assert functions(found["sites"])[0] == "cache_insert"
+    assert found["sites"][0]["after"][0]["pinned"] > 0.9 * 60_000 * 128
+    assert "of the resident bytes after the peak" in found["advice"][0]["text"]
+    assert "resident" in call("sites", planted, "--machine", "default", "--no-advice").out
 
 
 def test_advice_names_pin_burst_and_leak(call: Call, planted: Path) -> None:

@@ -18,8 +18,11 @@ from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.events import place_of
 from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE
+from heapsmith.model.heap.ledger import pages_for_blocks
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.hardware import load_hardware
+from heapsmith.model.memory.listener import Listener
 from heapsmith.model.predict import moments as looking
 from heapsmith.model.predict.apart import apart
 from heapsmith.model.predict.moments import Grouped, Moments, moments, site_lives
@@ -163,6 +166,9 @@ def counted(simulator: Simulator, group_of_block: list[int]) -> Pins:
             unit = ("slab", place // slab_bytes)
             (slab,) = np.flatnonzero(state.slabs["place"][: state.slabs_made] == place // slab_bytes)
             whole = int(state.slabs["committed"][slab])
+        if simulator.listener:
+            begin = place // slab_bytes * slab_bytes if unit[0] == "slab" else place
+            whole = simulator.listener.resident_between(begin, begin + (slab_bytes if unit[0] == "slab" else size))
         group = group_of_block[block]
         sums["live"][group] += 1
         keepers[unit].add(group)
@@ -181,11 +187,16 @@ def counted(simulator: Simulator, group_of_block: list[int]) -> Pins:
             sums["pinned"][group] += committed[unit]
             sums["blocks"][group] += len(members[unit])
             sums["bytes"][group] += sum(members[unit])
-    for groups in pages.values():
+    total = state.committed
+    if simulator.listener:
+        total = pages_for_blocks(state, simulator.plan, simulator.listener)
+    for page, groups in pages.items():
         if len(groups) == 1:
-            sums["alone"][min(groups)] += 4096
-    idle = state.committed - shared - int(sums["pinned"].sum())
-    return Pins(state.events - 1, state.live_bytes, state.committed, shared, idle, *sums.values())
+            at = page * 4096
+            there = simulator.listener.resident_between(at, at + 4096) if simulator.listener else 4096
+            sums["alone"][min(groups)] += there
+    idle = total - shared - int(sums["pinned"].sum())
+    return Pins(state.events - 1, state.live_bytes, total, shared, idle, *sums.values())
 
 
 def same(one: Pins, other: Pins) -> bool:
@@ -198,20 +209,23 @@ def designs() -> list[Design]:
     return [load(name) for name in ("default", "lean", "hardened")]
 
 
+@pytest.mark.parametrize("machine", [None, "default"])
 @pytest.mark.parametrize("design", soon(covering_designs(), SOON), ids=lambda design: design.name)
-def test_pins_are_those_of_each_block_and_page(design: Design) -> None:
+def test_pins_are_those_of_each_block_and_page(design: Design, machine: str | None) -> None:
+    """By committed bytes, and by the resident bytes of a machine."""
     plan = make_plan(design)
     chunk = nasty_trace(plan, seed=6).part(0, EVENTS)
     site = sites_of(chunk, 2)
-    simulator, lives = Simulator(plan), SiteLives(int(chunk.block.max()) + 1, GROUP_OF_SITE, GROUPS)
+    simulator = Simulator(plan, listener=Listener(load_hardware(machine)) if machine else None)
+    lives = SiteLives(int(chunk.block.max()) + 1, GROUP_OF_SITE, GROUPS)
     for first in range(0, EVENTS, 400):
         part = chunk.part(first, first + 400)
         simulator.feed(part)
         lives.feed(part, site[first : first + 400])
         found = pins(simulator, lives.of_block[GROUP_OF], GROUPS)
         assert same(found, counted(simulator, lives.of_block[GROUP_OF].tolist()))
-        assert found.committed == found.idle + found.shared + found.pinned.sum()
-        assert waste(simulator) == found.committed - found.idle - found.asked
+        assert found.bytes == found.idle + found.shared + found.pinned.sum()
+        assert waste(simulator) == found.bytes - found.idle - found.asked
 
 
 def prefixes(chunk: Chunk, site: npt.NDArray[np.uint32], design: Design) -> Iterator[Pins]:
@@ -235,7 +249,7 @@ def test_moments_are_those_of_each_event(tmp_path: Path, monkeypatch: pytest.Mon
         assert isinstance(found, Moments)
         every = list(prefixes(chunk, site, design))
         stops = {peak + (1199 - peak) * number // 16 for number in range(17)}
-        lost = {event: every[event].committed - every[event].idle - every[event].asked for event in stops}
+        lost = {event: every[event].bytes - every[event].idle - every[event].asked for event in stops}
         worst = min(event for event in stops if lost[event] == max(lost.values()))
         for one, event in ((found.peak, peak), (found.after, worst), (found.end, 1199), (found.at[0], 7)):
             assert same(one, every[event])
@@ -275,10 +289,10 @@ def test_regions_of_their_own_are_two_heaps(tmp_path: Path) -> None:
                 heaps[of[block]].step(op, thread, block, size if op != Op.FREE else 0, align, time)
             if event in (400, 1499):
                 expected.append((event, *(sum(one) for one in zip(*map(totals, heaps), strict=True))))
-        assert [(one.event, one.committed, one.kept) for one in found] == expected
+        assert [(one.event, one.bytes, one.kept) for one in found] == expected
 
 
 def totals(simulator: Simulator) -> tuple[int, int]:
     """Committed bytes, and of them those that live blocks keep."""
     found = counted(simulator, [0] * len(simulator.state.blocks))
-    return found.committed, found.committed - found.idle
+    return found.bytes, found.bytes - found.idle

@@ -7,8 +7,9 @@ import msgspec
 from heapsmith.bench.common.units import amount, duration
 from heapsmith.bench.sites.grouping import Groups
 from heapsmith.bench.sites.leaks import LeakTable, leaks_of
-from heapsmith.bench.sites.sites import Advice, DesignRow, Kept, Site, SiteTable
+from heapsmith.bench.sites.sites import Advice, Kept, Site, SiteTable
 from heapsmith.model.design.design import Design
+from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.apart import Held, apart
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.predict.without import peaks_without
@@ -31,19 +32,23 @@ def with_advice(
     lives: SiteLives,
     table: SiteTable,
     designs: Sequence[Design],
+    *,
+    hardware: Hardware | None = None,
     progress: Progress | None = None,
 ) -> SiteTable:
     """Return the table of these designs and lives with advice: a simulation of each pin, a pass for all bursts."""
     found: list[Advice] = []
     for number, design in enumerate(designs):
-        found += _pins(groups, table, number, design, progress)
+        found += _pins(groups, table, number, (design, hardware), progress)
     found += [*_bursts(groups, table, progress), *_leaks(leaks_of(groups, lives))]
     return msgspec.structs.replace(table, advice=found)
 
 
-def _pins(groups: Groups, table: SiteTable, number: int, design: Design, progress: Progress | None) -> Iterator[Advice]:
+def _pins(
+    groups: Groups, table: SiteTable, number: int, on: tuple[Design, Hardware | None], progress: Progress | None
+) -> Iterator[Advice]:
     row = table.designs[number]
-    least = max(LEAST_BYTES, LEAST_SHARE * row.after.committed)
+    least = max(LEAST_BYTES, LEAST_SHARE * row.after.bytes)
     pinning = [site for site in table.sites if _is_pin(site.after[number], least)]
     pinning.sort(key=lambda site: -site.after[number].waste)
     sets = [[site] for site in pinning[:MOST_PINS]]
@@ -53,22 +58,24 @@ def _pins(groups: Groups, table: SiteTable, number: int, design: Design, progres
     if not sets:
         return
     chosen = [frozenset(groups.number(site.path) for site in one) for one in sets]
-    simulated = apart(groups.grouped, design, chosen, [row.peak.event, row.after.event], progress)
+    events = [row.peak.event, row.after.event]
+    simulated = apart(groups.grouped, on[0], chosen, events, hardware=on[1], progress=progress)
     for one, held in zip(sets, simulated, strict=True):
-        yield _pin(one, number, row, {item.event: item for item in held})
+        yield _pin(one, number, table, {item.event: item for item in held})
 
 
 def _is_pin(kept: Kept, least: float) -> bool:
     return kept.waste >= least and kept.block_bytes <= MOST_USED * kept.pinned
 
 
-def _pin(sites: list[Site], number: int, row: DesignRow, held: dict[int, Held]) -> Advice:
-    after, kept = held[row.after.event], row.after.committed - row.after.idle
-    freed, given_back = kept - after.kept, row.after.committed - after.committed
-    more = held[row.peak.event].committed - row.peak.committed
+def _pin(sites: list[Site], number: int, table: SiteTable, held: dict[int, Held]) -> Advice:
+    row, pages = table.designs[number], "resident" if table.machine else "committed"
+    after, kept = held[row.after.event], row.after.bytes - row.after.idle
+    freed, given_back = kept - after.kept, row.after.bytes - after.bytes
+    more = held[row.peak.event].bytes - row.peak.bytes
     own = [site.after[number] for site in sites]
     pinned, blocks = sum(one.pinned for one in own), sum(one.blocks for one in own)
-    share = f"{pinned / row.after.committed:.0%} of the committed bytes after the peak"
+    share = f"{pinned / row.after.bytes:.0%} of the {pages} bytes after the peak"
     if len(sites) == 1:
         used = f"use {own[0].block_bytes / pinned:.1%} of these pages"
         which = f"{blocks:,} block{'s' * (blocks != 1)} of {sites[0].name}, which {used}"

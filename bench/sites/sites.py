@@ -8,6 +8,7 @@ import numpy as np
 
 from heapsmith.bench.sites.grouping import By, Groups, Spot
 from heapsmith.model.design.design import Design
+from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.moments import Moments, moments
 from heapsmith.model.predict.pins import Pins
 from heapsmith.model.predict.simulate import Progress
@@ -33,11 +34,11 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class KeptAll(msgspec.Struct, frozen=True):
-    """What all live blocks keep after an event: `committed` is kept by single groups, by several, or idle."""
+    """What all live blocks keep after an event: the `bytes` of pages are kept by single groups, by several, or idle."""
 
     event: int
     asked: int
-    committed: int
+    bytes: int
     pinned: int
     shared: int
     idle: int
@@ -97,12 +98,16 @@ class Advice(msgspec.Struct, frozen=True):
 
 
 class SiteTable(msgspec.Struct, frozen=True):
-    """The sites of a trace under designs, all of them, the first in the order first."""
+    """The sites of a trace under designs, all of them, the first in the order first.
+
+    machine: if there is one, pages count by their resident bytes, else by the committed ones.
+    """
 
     trace: str
     by: By
     events: int
     stacks: int
+    machine: str | None
     peak_event: int
     peak_bytes: int
     peak_blocks: int
@@ -117,6 +122,7 @@ def site_table(
     lives: SiteLives,
     designs: Sequence[Design],
     *,
+    hardware: Hardware | None = None,
     order: Order = "pinned",
     at: Sequence[int] = (),
     progress: Progress | None = None,
@@ -126,13 +132,14 @@ def site_table(
     lives: what `site_lives(groups.grouped)` returned.
     """
     event, live_bytes, live_blocks = lives.peak()
-    found = moments(groups.grouped, designs, event, at=at, progress=progress)
+    found = moments(groups.grouped, designs, event, hardware=hardware, at=at, progress=progress)
     sites = _sites(groups, lives, found)
     return SiteTable(
         str(groups.grouped.trace),
         groups.by,
         lives.events,
         sum(groups.stacks),
+        hardware.name if hardware else None,
         event,
         live_bytes,
         live_blocks,
@@ -195,4 +202,4 @@ def _kept(pins: Pins, group: int) -> Kept:
 
 
 def _all(pins: Pins) -> KeptAll:
-    return KeptAll(pins.event, pins.asked, pins.committed, int(pins.pinned.sum()), pins.shared, pins.idle)
+    return KeptAll(pins.event, pins.asked, pins.bytes, int(pins.pinned.sum()), pins.shared, pins.idle)

@@ -17,6 +17,8 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.memory.state import State
 
+_HUGE_END = layout.HUGE + HUGE_SLOTS * HUGE_SLOT_BYTES
+
 
 class Ledger(msgspec.Struct, frozen=True):
     """Bytes of a heap between two events. The items up to `huge_cache` add up to `committed`.
@@ -177,17 +179,24 @@ def _large(state: State, plan: Plan) -> dict[str, int]:
 
 def _with_resident(found: Ledger, state: State, plan: Plan, listener: Listener) -> Ledger:
     """Add what the page tables say: the pages of slabs, runs and mappings, and all other pages of the library."""
-    huge_end = layout.HUGE + HUGE_SLOTS * HUGE_SLOT_BYTES
-    blocks = listener.resident_between(layout.SPAN, huge_end)
-    heads = sum(
+    blocks = pages_for_blocks(state, plan, listener)
+    resident = listener.counts().resident_bytes
+    metadata = listener.resident_between(_HUGE_END, layout.END) + _heads(state, plan, listener)
+    equal("resident bytes in the ledger", blocks + metadata, resident)
+    return msgspec.structs.replace(found, untouched=found.committed - blocks, metadata=metadata, resident=resident)
+
+
+def pages_for_blocks(state: State, plan: Plan, listener: Listener) -> int:
+    """Return the resident bytes of slabs, runs and mappings."""
+    return listener.resident_between(layout.SPAN, _HUGE_END) - _heads(state, plan, listener)
+
+
+def _heads(state: State, plan: Plan, listener: Listener) -> int:
+    """Return the resident bytes of the records at the heads of superslabs."""
+    return sum(
         listener.resident_between(start, start + plan.numbers["head_slabs"] * plan.slab_bytes)
         for start in (_superslabs(state, plan) if "head_slabs" in plan.numbers else ())
     )
-    resident = listener.counts().resident_bytes
-    metadata = listener.resident_between(huge_end, layout.END) + heads
-    equal("resident bytes in the ledger", blocks - heads + metadata, resident)
-    untouched = found.committed - blocks + heads
-    return msgspec.structs.replace(found, untouched=untouched, metadata=metadata, resident=resident)
 
 
 def _superslabs(state: State, plan: Plan) -> list[int]:

@@ -85,6 +85,12 @@ class Listener:
         """Return the resident bytes of the whole pages in [begin, end), of sink CACHES."""
         return int(_compiled(resident.resident_between)(self.array, begin // PAGE, end // PAGE))
 
+    def resident_each(self, begin: Ints, size: Ints) -> Ints:
+        """Return the resident bytes of the whole pages in [begin, begin + size) for each of many, of sink CACHES."""
+        found = np.zeros(len(begin), np.int64)
+        _compiled(resident.resident_each)(self.array, begin // PAGE, (begin + size) // PAGE, found)
+        return found
+
     def log(self) -> list[tuple[int, int]]:
         """Return the entries of sink LOG in order: (address of the line, write flag)."""
         begin = int(self.array[words.LOG_AT])

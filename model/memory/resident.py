@@ -155,6 +155,13 @@ def resident_between(listener: Ints, first: int, end: int) -> int:
 
 
 @kernel
+def resident_each(listener: Ints, begin: Ints, end: Ints, found: Ints) -> None:
+    """Set found[i] to the resident bytes of pages begin[i] to end[i] - 1."""
+    for i in range(begin.size):
+        found[i] = resident_between(listener, int(begin[i]), int(end[i]))
+
+
+@kernel
 def resident_pages(listener: Ints, place: int, low: int, high: int) -> int:
     """Return how many of pages `low` to `high` - 1 are resident in the frame of the entry at `place`."""
     entry = int(listener[place])

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
+from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.moments import Grouped, fresh, pieces
 from heapsmith.model.predict.pins import Pins, pins
 from heapsmith.model.predict.simulate import Progress
@@ -20,10 +21,10 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Held(msgspec.Struct, frozen=True):
-    """Bytes of two heaps together after an event: committed, and of them kept by live blocks."""
+    """Bytes of two heaps' pages together after an event (as in Pins), and of them those kept by live blocks."""
 
     event: int
-    committed: int
+    bytes: int
     kept: int
 
 
@@ -32,6 +33,8 @@ def apart(
     design: Design,
     chosen: Sequence[frozenset[int]],
     events: Sequence[int],
+    *,
+    hardware: Hardware | None = None,
     progress: Progress | None = None,
 ) -> list[list[Held]]:
     """Return, for each set of groups, what two heaps hold after these events: one pass.
@@ -40,7 +43,7 @@ def apart(
     realloc that moves a block from one to the other is a malloc there and a free here.
     """
     plans = [make_plan(design)] * (2 * len(chosen))
-    simulators = fresh(plans)
+    simulators = fresh(plans, hardware)
     found: list[list[Held]] = [[] for _ in chosen]
     with TraceReader(grouped.trace) as reader:
         lives = SiteLives(reader.footer.max_blocks, grouped.group_of_site, grouped.groups)
@@ -73,4 +76,4 @@ def share(chunk: Chunk, enters: Flags, leaves: Flags) -> Chunk:
 
 
 def _held(pair: Sequence[Pins], event: int) -> Held:
-    return Held(event, sum(one.committed for one in pair), sum(one.committed - one.idle for one in pair))
+    return Held(event, sum(one.bytes for one in pair), sum(one.bytes - one.idle for one in pair))

@@ -10,6 +10,7 @@ from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.simulator import Simulator, has_rare_choices
 from heapsmith.model.memory.application import PROGRAM
+from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.pins import I64, Pins, pins, waste
 from heapsmith.model.predict.simulate import Progress, warmed_up
 from heapsmith.model.trace.codec import U32
@@ -74,19 +75,20 @@ def moments(
     designs: Sequence[Design],
     peak_event: int,
     *,
+    hardware: Hardware | None = None,
     at: Sequence[int] = (),
     progress: Progress | None = None,
 ) -> list[Moments]:
     """Return the moments of each design: one pass. `peak_event` is that of `site_lives(grouped).peak()`.
 
-    at: further events. Raises BadInput for an event beyond the trace.
+    hardware: count resident bytes. at: further events. Raises BadInput for an event beyond the trace.
     """
     plans = [make_plan(design) for design in designs]
     with TraceReader(grouped.trace) as reader:
         last = reader.footer.events - 1
         _must_have(last + 1, at)
         even = {peak_event + (last - peak_event) * number // (STOPS - 1) for number in range(STOPS)}
-        simulators = fresh(plans)
+        simulators = fresh(plans, hardware)
         lives = SiteLives(reader.footer.max_blocks, grouped.group_of_site, grouped.groups)
         found: list[dict[int, Pins]] = [{} for _ in plans]
         after: dict[int, tuple[int, Pins]] = {}
@@ -108,10 +110,10 @@ def moments(
     ]
 
 
-def fresh(plans: Sequence[Plan]) -> list[Simulator]:
+def fresh(plans: Sequence[Plan], hardware: Hardware | None) -> list[Simulator]:
     """Return new simulators of one pass."""
     rare = any(map(has_rare_choices, plans))
-    return [warmed_up(plan, None, PROGRAM, rare) for plan in plans]
+    return [warmed_up(plan, hardware, PROGRAM, rare) for plan in plans]
 
 
 def pieces(reader: TraceReader, stops: set[int]) -> Iterator[tuple[Chunk, U32]]:

@@ -7,14 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from heapsmith.model.compile.cache import cached_njit
-from heapsmith.model.compile.kernel import Records
 from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import CheckFailed
-from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE, pages_of
+from heapsmith.model.heap.large import RUN_CODE
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import SLAB_SHIFT
 from heapsmith.model.memory.state import State
+from heapsmith.model.predict.pages import page_bytes, slab_pages
 
 I64 = npt.NDArray[np.int64]
 
@@ -23,14 +23,15 @@ NOBODY, SEVERAL = -1, -2
 
 
 class Pins(msgspec.Struct, frozen=True):
-    """Committed bytes of a heap after an event by what keeps them; the arrays have an item per group.
+    """Pages of a heap after an event by what keeps them; the arrays have an item per group.
 
-    `committed` is the sum of `pinned`, `shared` and `idle`.
+    Pages count by their committed bytes, with hardware by the resident ones. `bytes` is the sum of
+    `pinned`, `shared` and `idle`.
     """
 
     event: int
     asked: int  # bytes that the live blocks asked for
-    committed: int
+    bytes: int
     shared: int  # kept by live blocks of several groups
     idle: int  # kept by no live block
     pinned: I64  # kept by live blocks of this group alone
@@ -63,8 +64,8 @@ def _mark_blocks(slab: I64, start: I64, stride: I64, group: I64, of_slab: I64, o
 
 
 @cached_njit
-def _mark_shared(slab: I64, group: I64, of_slab: I64, committed: I64, found: I64) -> None:
-    """Add the committed bytes of each slab that several groups keep to found[group] of each of them."""
+def _mark_shared(slab: I64, group: I64, of_slab: I64, slab_bytes: I64, found: I64) -> None:
+    """Add the bytes of each slab that several groups keep to found[group] of each of them."""
     end = np.cumsum(of_slab[1])
     by_slab = np.empty(slab.size, np.int64)
     for i in range(slab.size):
@@ -75,25 +76,25 @@ def _mark_shared(slab: I64, group: I64, of_slab: I64, committed: I64, found: I64
         at, own = slab[by_slab[place]], group[by_slab[place]]
         if of_slab[0, at] == -2 and last[own] != at:
             last[own] = at
-            found[own] += committed[at]
+            found[own] += slab_bytes[at]
 
 
 @cached_njit
-def _kept(handle: I64, committed: I64) -> Any:
-    """Return the committed bytes of the slabs with a live block."""
-    left = committed.copy()
+def _kept(handle: I64, slab_bytes: I64) -> Any:
+    """Return the bytes of the slabs with a live block."""
+    left = slab_bytes.copy()
     for one in handle:
         if 0 <= one < RUN_CODE:
             left[one >> SLAB_SHIFT] = 0
-    return committed.sum() - left.sum()
+    return slab_bytes.sum() - left.sum()
 
 
 def waste(simulator: Simulator) -> int:
     """Return the bytes that live blocks keep and did not ask for."""
     state = simulator.state
     handles = np.ascontiguousarray(state.blocks["handle"])
-    kept = int(_kept(handles, np.ascontiguousarray(state.slabs["committed"][: state.slabs_made])))
-    return kept + int(_large_bytes(state, state.blocks[handles >= RUN_CODE]).sum()) - state.live_bytes
+    found = page_bytes(simulator, state.blocks[handles >= RUN_CODE])
+    return int(_kept(handles, found.slabs)) + int(found.large.sum()) - state.live_bytes
 
 
 def pins(simulator: Simulator, group_of_block: I64, groups: int) -> Pins:
@@ -102,29 +103,30 @@ def pins(simulator: Simulator, group_of_block: I64, groups: int) -> Pins:
     handles = state.blocks["handle"][: len(group_of_block)]
     group_of_block = group_of_block[: len(handles)]
     is_small, is_large = (handles >= 0) & (handles < RUN_CODE), handles >= RUN_CODE
-    committed = np.ascontiguousarray(state.slabs["committed"][: state.slabs_made])
-    of_slab, of_page, with_others = _slabs(state, handles[is_small], group_of_block[is_small], committed, groups)
+    total, slabs, large_bytes = page_bytes(simulator, state.blocks[: len(handles)][is_large])
+    of_slab, of_page, with_others = _slabs(state, handles[is_small], group_of_block[is_small], slabs, groups)
     owner, blocks, block_bytes = of_slab
-    large, large_bytes = group_of_block[is_large], _large_bytes(state, state.blocks[: len(handles)][is_large])
+    large, live = group_of_block[is_large], group_of_block[is_small | is_large]
+    pages = np.flatnonzero(of_page >= 0)
     found = Pins(
         state.events - 1,
         state.live_bytes,
-        state.committed,
-        int(committed[owner == SEVERAL].sum()),
-        state.committed - int(committed[owner != NOBODY].sum()) - int(large_bytes.sum()),
-        _sum(owner, committed, groups) + _sum(large, large_bytes, groups),
+        total,
+        int(slabs[owner == SEVERAL].sum()),
+        total - int(slabs[owner != NOBODY].sum()) - int(large_bytes.sum()),
+        _sum(owner, slabs, groups) + _sum(large, large_bytes, groups),
         _sum(owner, blocks, groups) + _sum(large, np.ones_like(large), groups),
         _sum(owner, block_bytes, groups) + _sum(large, large_bytes, groups),
-        _sum(group_of_block[is_small | is_large], np.ones(int((is_small | is_large).sum()), np.int64), groups),
+        _sum(live, np.ones_like(live), groups),
         with_others,
-        _sum(of_page, np.full_like(of_page, PAGE), groups) + _sum(large, large_bytes, groups),
+        _sum(of_page[pages], slab_pages(simulator, pages), groups) + _sum(large, large_bytes, groups),
     )
-    if (group_of_block[is_small | is_large] < 0).any() or found.idle < 0:
+    if (live < 0).any() or found.idle < 0:
         raise CheckFailed("pins: the groups are not those of the simulator's live blocks")
     return found
 
 
-def _slabs(state: State, handles: I64, group: I64, committed: I64, groups: int) -> tuple[I64, I64, I64]:
+def _slabs(state: State, handles: I64, group: I64, slab_bytes: I64, groups: int) -> tuple[I64, I64, I64]:
     """Return what keeps each slab: group, live blocks, their bytes; the group on each page; what each group shares."""
     cls, slab = handles & layout.CLASS_MASK, handles >> layout.SLAB_SHIFT
     stride = state.classes["stride"][cls]
@@ -135,17 +137,8 @@ def _slabs(state: State, handles: I64, group: I64, committed: I64, groups: int) 
     with_others = np.zeros(groups, np.int64)
     if len(handles):
         _mark_blocks(slab, start, stride, group, of_slab, of_page)
-        _mark_shared(slab, group, of_slab, committed, with_others)
+        _mark_shared(slab, group, of_slab, slab_bytes, with_others)
     return of_slab, of_page, with_others
-
-
-def _large_bytes(state: State, blocks: Records) -> I64:
-    """Return the bytes of large blocks, in whole pages."""
-    runs = blocks["handle"] < HUGE_CODE
-    found = np.zeros(len(blocks), np.int64)
-    found[runs] = state.pages["run"][blocks["handle"][runs] - RUN_CODE] * PAGE
-    found[~runs] = [pages_of(state, asked) * PAGE for asked in blocks["asked"][~runs].tolist()]
-    return found
 
 
 def _sum(group: I64, amounts: I64, groups: int) -> I64:

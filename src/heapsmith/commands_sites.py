@@ -48,6 +48,13 @@ At = Annotated[
     typer.Option("--at", metavar="EVENT", min=0, help="Show the pages after this event, from 0; repeatable."),
 ]
 
+Machine = Annotated[
+    str | None,
+    typer.Option(
+        "--machine", metavar="MACHINE", help="Count resident pages, not committed ones: a built-in machine or a file."
+    ),
+]
+
 
 def grouped(trace: take.Trace, by: By, depth: Depth, skip: Skip) -> "Groups":
     """The sites of a trace in groups, as the options say."""
@@ -72,6 +79,7 @@ def sites(
     order: Order = "pinned",
     top: Top = 20,
     at: At = None,
+    machine: Machine = None,
     advice: Annotated[bool, typer.Option(help="Say what to do, with figures that are simulated.")] = True,
     json: take.Json = False,
 ) -> None:
@@ -83,15 +91,17 @@ def sites(
     from heapsmith.bench.sites.advice import with_advice
     from heapsmith.bench.sites.sites import site_table
     from heapsmith.model.design.design import load
+    from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.predict.moments import site_lives
 
+    hardware = load_hardware(machine) if machine is not None else None
     designs = [load(name) for name in design]
     with show.progress() as progress:
         groups = grouped(trace, by, depth, skip)
         lives = site_lives(groups.grouped, progress)
-        found = site_table(groups, lives, designs, order=order, at=at or [], progress=progress)
+        found = site_table(groups, lives, designs, hardware=hardware, order=order, at=at or [], progress=progress)
         if advice:
-            found = with_advice(groups, lives, found, designs, progress)
+            found = with_advice(groups, lives, found, designs, hardware=hardware, progress=progress)
     show.emit_json(found) if json else results.sites(found, top)
 
 

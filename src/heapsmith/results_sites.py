@@ -33,7 +33,12 @@ def sites(found: "SiteTable", top: int) -> None:
     peak = f"{amount(found.peak_bytes)} in {found.peak_blocks:,} blocks, after event {found.peak_event:,}"
     show.prose(f"{found.trace}: {of}. Live bytes peak at {peak}.")
     show.table("", columns, rows)
-    show.table("What live blocks keep", KEPT, [line for row in found.designs for line in _kept(row)])
+    pages = "resident" if found.machine else "committed"
+    show.table(
+        "What live blocks keep",
+        ("design", "<moment", "event", pages, *KEPT),
+        [line for row in found.designs for line in _kept(row)],
+    )
     for one in found.advice:
         print()
         show.prose(one.text)
@@ -41,7 +46,7 @@ def sites(found: "SiteTable", top: int) -> None:
         show.note(f"heapsmith: {reason}")
 
 
-KEPT = ("design", "<moment", "event", "committed", "asked", "pinned", "shared", "idle")
+KEPT = ("asked", "pinned", "shared", "idle")
 
 
 def _kept(row: "DesignRow") -> Iterator[tuple[str, ...]]:
@@ -50,7 +55,7 @@ def _kept(row: "DesignRow") -> Iterator[tuple[str, ...]]:
 
     moments = [("peak", row.peak), ("after it", row.after), *(("asked for", one) for one in row.at), ("end", row.end)]
     for said, one in moments:
-        figures = (one.committed, one.asked, one.pinned, one.shared, one.idle)
+        figures = (one.bytes, one.asked, one.pinned, one.shared, one.idle)
         yield (row.design, said, f"{one.event:,}", *map(amount, figures))
 
 
