@@ -57,7 +57,7 @@ def _pins(
         sets.append(lasting)
     if not sets:
         return
-    chosen = [frozenset(groups.number(site.path) for site in one) for one in sets]
+    chosen = [frozenset(site.group for site in one) for one in sets]
     events = [row.peak.event, row.after.event]
     simulated = apart(groups.grouped, on[0], chosen, events, hardware=on[1], progress=progress)
     for one, held in zip(sets, simulated, strict=True):
@@ -108,7 +108,7 @@ def _bursts(groups: Groups, table: SiteTable, progress: Progress | None) -> Iter
     bursts = sorted(bursts, key=lambda site: -site.peak_bytes)[:MOST_BURSTS]
     if not bursts:
         return
-    peaks = peaks_without(groups.grouped, [groups.number(site.path) for site in bursts], progress)
+    peaks = peaks_without(groups.grouped, [site.group for site in bursts], progress)
     for site, peak in zip(bursts, peaks, strict=True):
         freed = table.peak_bytes - peak
         text = (

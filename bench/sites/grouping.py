@@ -56,10 +56,6 @@ class Groups(msgspec.Struct, frozen=True):
         """The group for people."""
         return " < ".join(_shown(self.by, spot) for spot in self.paths[group])
 
-    def number(self, path: Sequence[Spot]) -> int:
-        """The group with this path."""
-        return self.paths.index(tuple(path))
-
 
 def _shown(by: By, spot: Spot) -> str:
     if spot == UNKNOWN:

@@ -51,6 +51,7 @@ class Site(msgspec.Struct, frozen=True):
     moment that was asked for; peak, end: at these.
     """
 
+    group: int
     name: str
     path: list[Spot]
     stacks: int
@@ -174,6 +175,7 @@ def _sites(groups: Groups, lives: SiteLives, found: Sequence[Moments]) -> list[S
         row = {name: int(of[group][name]) for name in of.dtype.names or ()}
         made.append(
             Site(
+                group,
                 groups.name(group),
                 list(groups.paths[group]),
                 groups.stacks[group],
