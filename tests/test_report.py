@@ -21,6 +21,7 @@ from heapsmith.bench.page.series import write_series
 from heapsmith.model.design.design import load
 from heapsmith.model.predict.history import histories
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
+from heapsmith.model.trace.stacks import CallTree, Module
 from heapsmith.model.trace.stats import trace_info
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -30,15 +31,19 @@ PIN = WAVE // 2
 
 
 def planted(path: Path) -> Path:
-    """A trace whose one block PIN of 64 bytes pins a slab after all others of its wave died."""
+    """A trace whose block PIN of 64 bytes pins a slab after all others of its wave died; it has a site of its own."""
     births = [(Op.MALLOC, 0, block, 64) for block in range(WAVE)]
     deaths = [(Op.FREE, 0, block, 0) for block in range(WAVE) if block != PIN]
     events = births + deaths
     columns = [list(column) for column in zip(*events, strict=True)]
     zeros = [0] * len(events)
-    with TraceWriter(path, command=["planted", "pin"], source="test") as writer:
-        writer.append(Chunk.of(*columns, zeros, [index * 1000 for index in range(len(events))]))
-        writer.close()
+    site = [1 + (block == PIN) if op == Op.MALLOC else 0 for op, _, block, _ in events]
+    parent, frames = np.full(2, -1), np.arange(2)
+    tree = CallTree([Module("/no/program", None)], parent, np.zeros(2, np.int64), frames, frames)
+    with TraceWriter(path, command=["planted", "pin"], source="test", sites=True) as writer:
+        chunk = Chunk.of(*columns, zeros, [index * 1000 for index in range(len(events))])
+        writer.append(chunk, np.array(site, np.uint32))
+        writer.close({"stacks": tree.packed()})
     return path
 
 
@@ -217,7 +222,10 @@ def test_map_names_the_block_that_pins_a_slab(view: Any) -> None:
     wave.click(position={"x": box["width"] - 1, "y": box["height"] * pinned_share(view, 1)})
     told = view.inner_text("#map .told")
     assert told.startswith("lean, slab span")
-    assert f"The oldest: block {PIN}, 64 B, born at event {PIN:,}, {2 * WAVE - 2 - PIN:,} events ago." in told
+    assert (
+        f"The oldest: block {PIN}, 64 B, born at event {PIN:,} by program+0x1, {2 * WAVE - 2 - PIN:,} events ago."
+        in told
+    )
     view.keyboard.press("PageUp")
     assert "The oldest" not in view.inner_text("#map .told")
 

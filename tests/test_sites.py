@@ -12,8 +12,10 @@ from preloaded import PROGRAMS
 from test_cli_mistakes import mistake
 from traces import trace_of
 
+from heapsmith.bench.page.collect import collect
 from heapsmith.bench.record.record import record
 from heapsmith.codegen.toolchain import compile_c
+from heapsmith.model.design.design import load
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 from heapsmith.model.trace.stacks import CallTree, Module
 
@@ -156,6 +158,17 @@ def test_rows_that_share_pages_get_a_region_together(call: Call, tmp_path: Path)
     assert advice["freed"] > 0.9 * count * 64
     assert "120 blocks of the 2 rows whose blocks last" in advice["text"]
     assert "heapsmith: /no/file: cannot be read" in call("sites", path).err
+
+
+def test_map_names_the_pin(planted: Path) -> None:
+    """At the end each slab of the requests has a block of `cache_insert` as its oldest."""
+    shown = collect(planted, [load("default")])
+    assert shown.births
+    maps = shown.found.rows[0].maps
+    pinned = (maps.blocks[-1] > 0) & (maps.size[-1] == 120)
+    assert pinned.sum() > 100
+    names = {shown.births.names[number] for number in shown.births.of(maps.born[-1][pinned]).tolist()}
+    assert names == {"cache_insert (sites_planted.c:14)"}
 
 
 def test_diff_names_what_changed(call: Call, planted: Path, tmp_path: Path) -> None:

@@ -28,7 +28,8 @@ from heapsmith.model.predict.apart import apart
 from heapsmith.model.predict.moments import Grouped, Moments, moments, site_lives
 from heapsmith.model.predict.pins import Pins, pins, waste
 from heapsmith.model.trace.events import WITH_SITE, Chunk, Op, op_mask
-from heapsmith.model.trace.site_lives import GROUP_OF, SiteLives
+from heapsmith.model.trace.reader import TraceReader
+from heapsmith.model.trace.site_lives import GROUP_OF, SiteLives, sites_at
 from heapsmith.model.trace.stacks import CallTree, Module
 from heapsmith.model.trace.writer import TraceWriter
 
@@ -254,6 +255,14 @@ def test_moments_are_those_of_each_event(tmp_path: Path, monkeypatch: pytest.Mon
         for one, event in ((found.peak, peak), (found.after, worst), (found.end, 1199), (found.at[0], 7)):
             assert same(one, every[event])
         assert same(found.at[1], every[700])
+
+
+def test_sites_of_events(tmp_path: Path) -> None:
+    chunk = random_chunk(1000, 9)
+    site = sites_of(chunk, 3)
+    events = np.random.default_rng(5).permutation(1000)[:70]
+    with TraceReader(trace_of(tmp_path / "t.hst", chunk, site).trace) as reader:
+        assert sites_at(reader, events).tolist() == site[events].tolist()
 
 
 def test_events_beyond_the_trace_are_refused(tmp_path: Path) -> None:

@@ -3,15 +3,20 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from heapsmith.bench.common.tables import Words
 from heapsmith.bench.common.units import amount
-from heapsmith.bench.page.contents import Shown
+from heapsmith.bench.page.contents import Births, Shown
 from heapsmith.bench.page.page import Page
+from heapsmith.bench.sites.grouping import group_sites
 from heapsmith.model.design.design import Design
 from heapsmith.model.memory.hardware import Hardware
-from heapsmith.model.predict.history import histories
+from heapsmith.model.predict.history import Histories, histories
 from heapsmith.model.predict.reuse import reuse
 from heapsmith.model.predict.simulate import Progress
+from heapsmith.model.trace.reader import TraceReader
+from heapsmith.model.trace.site_lives import sites_at
 from heapsmith.model.trace.stats import trace_info
 
 REUSE_EVENTS = 3_000_000
@@ -28,7 +33,20 @@ def collect(
     info = trace_info(trace) if progress is None else trace_info(trace, progress=progress)
     found = histories(trace, designs, hardware=hardware, progress=progress)
     curves = reuse(trace, designs, progress=progress) if info.events <= REUSE_EVENTS else None
-    return Shown(trace, info, found, curves)
+    return Shown(trace, info, found, curves, _births(trace, found))
+
+
+def _births(trace: Path, found: Histories) -> Births | None:
+    """Return where the blocks that the maps name were born; None for a trace without call stacks."""
+    events = np.unique(np.concatenate([row.maps.born.ravel() for row in found.rows]))
+    events = events[events >= 0]
+    with TraceReader(trace) as reader:
+        if not reader.header.has_sites or not len(events):
+            return None
+        sites = sites_at(reader, events)
+    groups = group_sites(trace)
+    numbers, index = np.unique(groups.grouped.group_of_site[sites], return_inverse=True)
+    return Births(events, index, [groups.name(number) for number in numbers.tolist()])
 
 
 def predicted(shown: list[Shown]) -> Page:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from heapsmith.bench.page.payload import Payload
 from heapsmith.bench.programs.measure import MeasureTable
@@ -17,13 +18,28 @@ from heapsmith.model.search.tune import Tuned
 from heapsmith.model.trace.stats import TraceInfo
 
 
+class Births(msgspec.Struct, frozen=True):
+    """The sites at which blocks of the maps were born: of each event, ascending, the number of its name."""
+
+    events: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int64]
+    names: list[str]
+
+    def of(self, events: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the numbers of the names of these events; of what is no such event, any number."""
+        at = np.minimum(np.searchsorted(self.events, events), len(self.events) - 1)
+        found: npt.NDArray[np.int64] = self.numbers[at]
+        return found
+
+
 class Shown(msgspec.Struct, frozen=True):
-    """A trace on the page: its figures, and the designs' histories on it."""
+    """A trace on the page: its figures, and the designs' histories on it. births: of a trace with call stacks."""
 
     trace: Path
     info: TraceInfo
     found: Histories
     reuse: ReuseTable | None = None
+    births: Births | None = None
 
 
 def contents(
@@ -57,7 +73,8 @@ def _trace(one: Shown, payload: Payload) -> dict[str, Any]:
         "threads": len(lives.passed),
         "all_threads": info.threads,
         "passed": payload.array(lives.passed, "f8"),
-        "designs": [_design(row, payload) for row in found.rows],
+        "sites": one.births.names if one.births else None,
+        "designs": [_design(row, one.births, payload) for row in found.rows],
         "reuse": _reuse(one.reuse) if one.reuse else None,
     }
 
@@ -66,7 +83,7 @@ def _band(band: Band, payload: Payload) -> dict[str, Any]:
     return {name: payload.array(getattr(band, name), "f8") for name in ("low", "high", "last")}
 
 
-def _design(row: History, payload: Payload) -> dict[str, Any]:
+def _design(row: History, births: Births | None, payload: Payload) -> dict[str, Any]:
     simulated, maps, counts = row.simulated, row.maps, row.simulated.counters.classes
     ledgers = np.array([[getattr(ledger, item) for item in ITEMS] for ledger in row.ledgers])
     return {
@@ -91,6 +108,7 @@ def _design(row: History, payload: Payload) -> dict[str, Any]:
             **{name: payload.shares(getattr(maps, name), maps.column_bytes) for name in ("live", "idle", "committed")},
             "blocks": payload.array(maps.blocks, "u2"),
             **{name: payload.array(getattr(maps, name), "u4") for name in ("born", "size", "block")},
+            "site": payload.array(births.of(maps.born), "u4") if births else None,
         },
     }
 

@@ -59,7 +59,8 @@ function addressMaps(host) {
     if (!map.blocks[at]) return map.live[at] ? `${what} No block begins here: one from before reaches in.` : `${what} No block pins it.`;
     const born = map.born[at];
     const now = state.trace.time.events[pixelOfStop(state.stop)];
-    return `${what} ${say.count(map.blocks[at])} block${map.blocks[at] === 1 ? "" : "s"} begin${map.blocks[at] === 1 ? "s" : ""} here. The oldest: block ${map.block[at]}, ${say.bytes(map.size[at])}, born at event ${say.count(born)}, ${say.count(now - born)} events ago.`;
+    const by = map.site ? ` by ${state.trace.sites[map.site[at]]}` : "";
+    return `${what} ${say.count(map.blocks[at])} block${map.blocks[at] === 1 ? "" : "s"} begin${map.blocks[at] === 1 ? "s" : ""} here. The oldest: block ${map.block[at]}, ${say.bytes(map.size[at])}, born at event ${say.count(born)}${by}, ${say.count(now - born)} events ago.`;
   }
   function show() {
     told.textContent = words();

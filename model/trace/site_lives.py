@@ -171,3 +171,15 @@ def call_tree(reader: TraceReader) -> CallTree:
     if tree is None:
         raise BadInput(f"{reader.path}: has no call stacks; expected a trace of `heapsmith record --stacks`")
     return tree
+
+
+def sites_at(reader: TraceReader, events: I64) -> I64:
+    """Return the site of each of these events, by number from 0: a pass over the trace."""
+    order = np.argsort(events)
+    found = np.zeros(len(events), np.int64)
+    done = 0
+    for chunk, site in reader.sited():
+        first, stop = np.searchsorted(events, [done, done + chunk.op.size], sorter=order)
+        found[order[first:stop]] = site[events[order[first:stop]] - done]
+        done += chunk.op.size
+    return found
