@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -111,10 +112,11 @@ def test_generated_code_has_the_names_of_its_map(tmp_path: Path) -> None:
 def test_maps_of_others_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "perf-7.map").write_text("10 8 one\n18 8 two words\nbad\n20 0 empty\n")
     both = [Generated(0x10, 8, "one"), Generated(0x18, 8, "two words")]
-    assert generated_code(7, [0x11, 0x1F, 0x20, 5], tmp_path) == both
-    assert generated_code(8, [0x11], tmp_path) == []
+    assert generated_code(7, [0x11, 0x1F, 0x20, 5], 0, tmp_path) == both
+    assert generated_code(7, [0x11], time.time() + 5, tmp_path) == []
+    assert generated_code(8, [0x11], 0, tmp_path) == []
     (tmp_path / "perf-9.map").symlink_to("/etc")
-    assert generated_code(9, [0x11], tmp_path) == []
+    assert generated_code(9, [0x11], 0, tmp_path) == []
     assert covering(both, 0x17) == both[0]
     assert covering(both, 0x20) is None
 

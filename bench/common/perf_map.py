@@ -20,15 +20,17 @@ class Generated(msgspec.Struct, frozen=True, array_like=True):
     name: str
 
 
-def generated_code(pid: int, addresses: Iterable[int], folder: Path = FOLDER) -> list[Generated]:
+def generated_code(pid: int, addresses: Iterable[int], since: float, folder: Path = FOLDER) -> list[Generated]:
     """The functions of the map of a process of this user that cover these addresses; none if it has no map.
 
-    Of several functions at an address the last one counts, because a map is only ever added to.
+    since: when the process began at the earliest; an older map is that of another process with its
+    number. Of several functions at an address the last one counts, because a map is only added to.
     """
     try:
         with open(folder / f"perf-{pid}.map", "rb") as file:
             about = os.fstat(file.fileno())
-            if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid():
+            is_own = stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid()
+            if not is_own or about.st_mtime < int(since):
                 return []
             latest = {one.start: one for one in _functions(file)}
     except OSError:

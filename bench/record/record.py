@@ -145,6 +145,7 @@ def record(
         raise BadInput(f"{out}: cannot write the trace: it is a directory")
     recorder = preloadable(build_recorder(stacks))
     spool = _make_spool(out)
+    started = spool.stat().st_mtime
     try:
         loaded = ctypes.CDLL(recorder)
         loaded.heapsmith_record_ticks.restype = ctypes.c_double
@@ -155,7 +156,8 @@ def record(
         ended = _now(loaded)
         wall_ns = ended.ns - began.ns
         ns_per_tick = wall_ns / (ended.stamp - began.stamp)
-        run = _Run(pid, status, began.stamp, wall_ns, ns_per_tick, round(record_ticks * ns_per_tick, 2))
+        record_ns = round(record_ticks * ns_per_tick, 2)
+        run = _Run(pid, status, began.stamp, wall_ns, ns_per_tick, record_ns, started)
         running = _still_running(spool)
         records, unwritten = _count_records(spool)
         traces = _convert_all(records, out, run, all_processes, progress)
@@ -179,7 +181,7 @@ def _inlines(program: Path) -> bool:
 
 
 class _Run(NamedTuple):
-    """The facts of the whole run."""
+    """The facts of the whole run. started: by the clock of files, in seconds."""
 
     pid: int
     status: int
@@ -187,6 +189,7 @@ class _Run(NamedTuple):
     wall_ns: int
     ns_per_tick: float
     record_ns: float
+    started: float
 
 
 def _make_spool(out: Path) -> Path:
@@ -289,13 +292,13 @@ def _extra(spool: Spool, run: _Run, exit_status: int | None) -> dict[str, Any]:
         "sites_checked": head.checked,
         "sites_wrong": head.wrong,
         "cost": {"record_ns": run.record_ns, "records": totals.records, "spool_ns": spool_ns},
-    } | _generated(spool)
+    } | _generated(spool, run)
 
 
-def _generated(spool: Spool) -> dict[str, Any]:
+def _generated(spool: Spool, run: _Run) -> dict[str, Any]:
     """What the process's map says of the generated code in its stacks."""
     if spool.tree is None:
         return {}
     addresses = np.unique(spool.tree.offset[spool.tree.module < 0]).tolist()
-    found = generated_code(spool.header.pid, addresses) if addresses else []
+    found = generated_code(spool.header.pid, addresses, run.started) if addresses else []
     return {"perf_map": found} if found else {}
