@@ -40,7 +40,7 @@ RUNTIME_ORDER = (
     *("rounding", "slabs", "store", "transfer"),
     *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache"),
     *("huge_cache", "huge", "prewarm", "thread", "large"),
-    *("background", "learner", "front", "stats", "foreign", "api", "glibc", "inspect", "options"),
+    *("background", "learner", "front", "stats", "foreign", "api", "glibc", "inspect", "view", "options"),
     *("deletes", "operators"),
 )
 """The runtime's folders of policies and its pairs of .h and .c (api has no pair).

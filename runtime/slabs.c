@@ -35,7 +35,7 @@ enum {
 struct vacancy hs_vacancy[CLASS_COUNT];
 #endif
 
-static struct slab *last_slab; /* the slab handed out last, under the pool lock */
+struct slab *hs_last_slab;
 static size_t mapped[REGIONS]; /* bytes of superslabs from a region's start on, under the pool lock */
 static size_t region_room = REGION_BYTES; /* in each region for superslabs */
 
@@ -154,11 +154,11 @@ static bool map_superslab(struct heap *heap, unsigned class, struct superslab *s
 static struct slab *next_slab(struct heap *heap, unsigned class)
 {
     struct superslab *superslab = &vacancy_of(heap, class)->superslab;
-    struct slab *slab = CLAIMS_ALONE ? superslab_claim(superslab, &last_slab) : NULL;
+    struct slab *slab = CLAIMS_ALONE ? superslab_claim(superslab, &hs_last_slab) : NULL;
     if (slab != NULL)
         return slab;
     pool_enter_map();
-    while ((slab = superslab_claim(superslab, &last_slab)) == NULL && map_superslab(heap, class, superslab))
+    while ((slab = superslab_claim(superslab, &hs_last_slab)) == NULL && map_superslab(heap, class, superslab))
         continue;
     pool_leave_map();
     return slab;
@@ -290,7 +290,7 @@ static size_t seal(struct slab *slab)
 static size_t to_pooled(size_t (*action)(struct slab *slab), size_t wanted)
 {
     hs_lock_pool();
-    size_t bytes = pool_act(action, wanted, __atomic_load_n(&last_slab, __ATOMIC_ACQUIRE));
+    size_t bytes = pool_act(action, wanted, __atomic_load_n(&hs_last_slab, __ATOMIC_ACQUIRE));
     hs_unlock_pool();
     return bytes;
 }
@@ -323,7 +323,7 @@ void slabs_census(size_t *slab_bytes, size_t *out_bytes)
     *out_bytes = 0;
     hs_lock_pool();
     *slab_bytes = committed_ahead();
-    for (const struct slab *slab = __atomic_load_n(&last_slab, __ATOMIC_ACQUIRE); slab != NULL; slab = slab->earlier) {
+    for (const struct slab *slab = __atomic_load_n(&hs_last_slab, __ATOMIC_ACQUIRE); slab != NULL; slab = slab->earlier) {
         *slab_bytes += word_look(&slab->committed);
         uint16_t class = __atomic_load_n(&slab->class, __ATOMIC_RELAXED);
         *out_bytes += (size_t)word_look(&slab->out) * hs_class[class].stride;
@@ -341,7 +341,7 @@ static void check_freed(const struct slab *slab)
 void slabs_check(void)
 {
     uint64_t handed_out = __atomic_load_n(&hs_count.slabs, __ATOMIC_RELAXED), listed = 0; /* a slab is listed, then counted */
-    for (const struct slab *slab = last_slab; slab != NULL; slab = slab->earlier) {
+    for (const struct slab *slab = hs_last_slab; slab != NULL; slab = slab->earlier) {
         check_freed(slab);
         listed++;
     }
@@ -352,7 +352,7 @@ void slabs_check(void)
 
 void slabs_reset(size_t span_bytes)
 {
-    last_slab = NULL;
+    hs_last_slab = NULL;
     struct os_part part[SPAN_PARTS];
     span_parts(0, SLAB_SPAN_BYTES, part);
     for (size_t index = 0; index < SPAN_PARTS; index++)

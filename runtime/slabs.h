@@ -3,6 +3,8 @@
 
 #include "span.h"
 
+extern struct slab *hs_last_slab; /* the slab handed out last, under the pool lock */
+
 size_t slabs_space(void); /* bytes of the slab span and its tables */
 void slabs_init(void);
 size_t slabs_vacate(void); /* what is only reserved is unmapped; bytes. Under the pool lock */

@@ -21,8 +21,8 @@ static bool heaps_usable; /* written under the pool lock */
 static bool has_exit_key;
 static pthread_key_t exit_key; /* its destructor runs at thread exit */
 static __thread uint8_t exits; /* how often it ran in this thread */
-static struct heap *abandoned; /* LIFO, under the pool lock */
 struct heap *hs_newest_heap;
+struct heap *hs_abandoned;
 
 void hs_drain_fronts(struct heap *heap)
 {
@@ -61,8 +61,8 @@ static void give_up(struct heap *heap)
     run_cache_empty(heap);
     hs_become(&hs_no_heap);
     hs_lock_pool();
-    heap->next = abandoned;
-    abandoned = heap;
+    heap->next = hs_abandoned;
+    hs_abandoned = heap;
     hs_unlock_pool();
 }
 
@@ -105,9 +105,9 @@ bool hs_started(void)
 
 static struct heap *adopt(void)
 {
-    struct heap *heap = abandoned;
+    struct heap *heap = hs_abandoned;
     if (heap != NULL) {
-        abandoned = heap->next;
+        hs_abandoned = heap->next;
         count_own(&hs_count.adoptions, 1);
     }
     return heap;
@@ -187,7 +187,7 @@ void hs_forget_heaps(void)
         earlier = heap->earlier;
         os_unmap(heap, sizeof *heap + SLOT_COUNT * sizeof heap->slot[0]);
     }
-    hs_newest_heap = abandoned = NULL;
+    hs_newest_heap = hs_abandoned = NULL;
     hs_become(&hs_no_heap);
     exits = 0;
     if (has_exit_key)

@@ -4,6 +4,8 @@
 #include "heap.h"
 #include "remote/remote.h"
 
+extern struct heap *hs_abandoned; /* LIFO, under the pool lock */
+
 bool hs_started(void); /* the spans exist, now if not before; false without address space */
 struct heap *hs_heap_start(void); /* the calling thread's heap, adopted or created; hs_no_heap without memory */
 void hs_drain_fronts(struct heap *heap); /* every block of its fronts goes to the store; by its own thread */

@@ -13,7 +13,7 @@ from heapsmith.model.toml_text import read_text
 GAUGES = ("committed", "committed_peak", "released_bytes")
 """Counters of bytes, which have no rate."""
 
-LARGE = ("run_hit", "run_reuse", "run_grow", "huge_map")
+LARGE = ("run_hit", "run_reuse", "run_grow", "huge_map", "huge_reuse")
 """The counters of the allocations of large blocks."""
 
 

@@ -38,6 +38,7 @@
 #include "api.c"
 #include "glibc.c"
 #include "inspect.c"
+#include "view.c"
 #include "options.c"
 #include "deletes/trusted.c"
 #ifndef HEAPSMITH_ARCHIVE

@@ -8,6 +8,7 @@ import typer
 
 from heapsmith import arguments as take
 from heapsmith import results, show
+from heapsmith.model.errors import BadInput
 
 app = take.Commands(rich_markup_mode=None)
 
@@ -55,6 +56,36 @@ def stats(
     else:
         for words in tables(found):
             draw(words)
+
+
+@app.command(
+    epilog=take.example("top 4711", "top --lib default -- python3 x.py", "top 4711 --once --json --interval 0.2s")
+)
+def top(
+    target: Annotated[
+        list[str], typer.Argument(metavar="PID | -- CMD", help="A process, or a command to start.", show_default=False)
+    ],
+    lib: Annotated[
+        str | None, typer.Option("--lib", metavar="LIB|DESIGN", help="Preload it to CMD.", autocompletion=take.designs)
+    ] = None,
+    interval: Annotated[str, typer.Option(metavar="TIME", help="Time between two looks: 0.5s, 2s.")] = "1s",
+    once: Annotated[bool, typer.Option("--once", help="Print one look, with the rates of one interval.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print each look as a line of JSON.")] = False,
+) -> int:
+    """Show what the heap of a running process does: rates, bytes by class, memory, threads.
+
+    The process, or one that descends from it, runs under a heapsmith library. It is read from outside and does not
+    stop. CMD reads nothing, and its outputs go to /dev/null. It ends with the view; Ctrl-C ends both. The exit status
+    is that of CMD if it ends first.
+    """
+    from heapsmith.bench.top.top import Shown, of_command, of_process
+
+    how = Shown(take.seconds("--interval", interval), once, json)
+    if len(target) == 1 and target[0].isdecimal():
+        if lib is not None:
+            raise BadInput("--lib: a library cannot be preloaded to a process that runs; expected -- CMD")
+        return of_process(int(target[0]), how)
+    return of_command(take.command_words(target), lib, how)
 
 
 @app.command(

@@ -1,0 +1,1 @@
+"""Looking at a running process under a generated library, from outside: `heapsmith top`."""
