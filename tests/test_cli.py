@@ -34,7 +34,7 @@ def leaves() -> list[tuple[str, ...]]:
 TABLE = [
     *("record", "trace info", "trace print", "trace verify", "trace import", "sites", "leaks", "diff", "designs"),
     *("design show", "design check", "design schema", "simulate", "reuse", "tune", "policies", "sweep", "guard"),
-    *("generate", "build", "verify", "run", "stats", "replay", "compare", "forge", "report", "bench", "doctor"),
+    *("generate", "build", "verify", "run", "stats", "top", "replay", "compare", "forge", "report", "bench", "doctor"),
     *("calibrate", "validate"),
     *("experiments list", "experiments show", "experiments run"),
 ]

@@ -27,6 +27,7 @@ ORDER = {
         "record",
         "sites",
         "programs",
+        "top",
         "replay",
         "calibrate",
         "validate",

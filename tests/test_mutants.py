@@ -43,6 +43,7 @@ ELSEWHERE = {
     "object.h": "test_foreign.py",
     "text.c": "test_options.py",
     "text.h": "test_options.py",
+    "view.c": "test_top.py",
 }
 """Files that no judge here looks at, and who does. Nor is foreign/next.c here: test_foreign.py looks at that."""
 

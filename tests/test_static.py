@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 from conftest import PROGRAM
+from test_top import Stepped
 
+from heapsmith.bench.top.watch import Watch
 from heapsmith.codegen.build import build
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import Missing
@@ -79,6 +81,18 @@ def symbols(library: Path, *flags: str) -> set[str]:
 def test_c_program(archive: Callable[[bool], Path], kind: str, checked: bool, tmp_path: Path) -> None:
     program = link(tmp_path / "program", "run_linked.c", archive(checked), *LINKS[kind])
     assert run([program]) == (0, f"{NAME} {checked:d} 0 1 1\n", "")
+
+
+@pytest.mark.parametrize("kind", LINKS)
+def test_top_sees_a_stripped_program(archive: Callable[[bool], Path], kind: str, tmp_path: Path) -> None:
+    program = link(tmp_path / "program", "run_top.c", "-s", "-Wl,--gc-sections", archive(False), *LINKS[kind])
+    run = Stepped([str(program), "2"])
+    with run.process:
+        run.step("w")
+        (found,) = Watch(run.pid).look()
+        assert found.design == NAME
+        assert found.bytes.small + found.bytes.runs == run.said[0]
+        run.process.kill()
 
 
 @pytest.mark.parametrize("kind", ["dynamic", "static"])
