@@ -20,10 +20,11 @@ GLIBC = Library("glibc", None)
 
 
 class Script(NamedTuple):
-    """A script read back: its header, and each stream's events."""
+    """A script read back: its header, each stream's events, and how many of them come before the peak or reach it."""
 
     header: np.void
     streams: list[list[tuple[int, ...]]]
+    peaks: list[int]
 
 
 def read_script(path: Path) -> Script:
@@ -32,12 +33,13 @@ def read_script(path: Path) -> Script:
     events = np.frombuffer(data, EVENT, int(header["events"]), HEADER.itemsize)
     at = HEADER.itemsize + events.nbytes
     first = np.frombuffer(data, "u8", int(header["streams"]) + 1, at)
-    segments = np.frombuffer(data, "u8", 2 * int(header["segments"]), at + first.nbytes).reshape(-1, 2)
+    peaks = np.frombuffer(data, "u8", int(header["streams"]), at + first.nbytes)
+    segments = np.frombuffer(data, "u8", 2 * int(header["segments"]), at + first.nbytes + peaks.nbytes).reshape(-1, 2)
     streams = []
     for s in range(int(header["streams"])):
         rows = segments[int(first[s]) : int(first[s + 1])].tolist()
         streams.append([event for begin, n in rows for event in events[begin : begin + n].tolist()])
-    return Script(header, streams)
+    return Script(header, streams, peaks.tolist())
 
 
 def play(script: Script, rng: random.Random) -> list[list[tuple[int, int, int]]]:
@@ -98,9 +100,12 @@ def test_any_order_the_script_allows_is_the_traces(
         held[name] = size
         live.append(sum(held.values()))
     assert facts.peak_live_bytes == int(script.header["peak_live_bytes"]) == max(live)
-    stream, position = int(script.header["peak_stream"]), int(script.header["peak_position"])
-    at_peak = script.streams[stream][position - 1]
+    stream = int(script.header["peak_stream"])
+    at_peak = script.streams[stream][script.peaks[stream] - 1]
     assert at_peak[2] == events[live.index(max(live))][3]
+    before = [stream[:peak] for stream, peak in zip(script.streams, script.peaks, strict=True)]
+    upto = play(script._replace(streams=before), random.Random(seed))
+    assert sum(now - then for made in upto for _, then, now in made) == max(live)
 
 
 def test_slots_freed_elsewhere_are_reused_and_bounded(tmp_path: Path) -> None:

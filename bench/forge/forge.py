@@ -81,7 +81,8 @@ def forge(
     say(9, "replay the trace under the same, and sample how much of the program's time malloc takes")
     # The command's malloc may need the command's libraries, which a replay lacks.
     own = [path for path in measured.own if not why_no_malloc(Library(path, Path(path)))]
-    replayed = replay(trace, [GLIBC, *own, *libraries[1:]], stop=_part(stop, REPLAYS), progress=progress)
+    beside = [GLIBC, *own, *libraries[1:]]
+    replayed = replay(trace, beside, stop=_part(stop, REPLAYS), count_bytes=True, progress=progress)
     to_glibc = measured.rows[-2].ratios.cpu
     share = malloc_share(command, library_of(base), to_glibc, _part(stop, SHARE), progress)
     found = verdict(measured, kept_base=tuned.kept_base)

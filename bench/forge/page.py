@@ -5,11 +5,13 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.forge.report import ForgeReport, conclusion
+from heapsmith.bench.common.tables import Words
+from heapsmith.bench.forge.report import ForgeReport, conclusion, measured_bytes
 from heapsmith.bench.page.collect import collect, predicted
 from heapsmith.bench.page.contents import Shown
 from heapsmith.bench.page.page import Page, write_page
 from heapsmith.bench.page.series import write_series
+from heapsmith.bench.replay.replay import glibc_bytes
 from heapsmith.bench.report import measurements, predictions
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import BadInput
@@ -36,11 +38,13 @@ def write_report(
     *,
     hardware: Hardware | None = None,
     series: Path | None = None,
+    glibc: bool = False,
     progress: Progress | None = None,
 ) -> Written:
     """Write the page of traces, or of the folder of a forge; and its time lines to `series`.
 
-    Raises BadInput for a folder that holds no report of a forge, or that is not the only source.
+    glibc: replay each trace under it, and show what its bytes are for. A forge has done so. Raises
+    BadInput for a folder that holds no report of a forge, or that is not the only source.
     """
     folders = [source for source in sources if source.is_dir()]
     if folders and len(sources) > 1:
@@ -53,12 +57,16 @@ def write_report(
             collect(source, designs or [load(name) for name in DESIGNS], hardware=hardware, progress=progress)
             for source in sources
         ]
-        page = predicted(shown)
+        page = predicted(shown, [_glibc_ledger(source) for source in sources] if glibc else [])
     write_page(path, page)
     if series is not None:
         write_series(series, page.shown)
     names = [row.simulated.design for row in page.shown[0].found.rows]
     return Written(str(path), path.stat().st_size, [str(one.trace) for one in page.shown], names)
+
+
+def _glibc_ledger(trace: Path) -> Words:
+    return measurements.glibc_bytes(str(trace), glibc_bytes(trace))
 
 
 def read_report(folder: Path) -> ForgeReport:
@@ -98,4 +106,5 @@ def forged(
         shown,
         report.tuned,
         report.measured,
+        measured_bytes(report.replayed),
     )

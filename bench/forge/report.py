@@ -36,14 +36,20 @@ class ForgeReport(msgspec.Struct, frozen=True):
 
 
 def summary(report: ForgeReport) -> list[Words]:
-    """The tables that end a forge: proof, prediction, bytes saved, replay, measurement."""
+    """The tables that end a forge: proof, prediction, bytes saved, bytes of glibc, replay, measurement."""
     return [
         measurements.verified(report.verified),
         predictions.simulated(report.simulated),
         *searched.saved(report.tuned),
+        *measured_bytes(report.replayed),
         measurements.replayed(report.replayed),
         measurements.measured(report.measured),
     ]
+
+
+def measured_bytes(table: ReplayTable) -> list[Words]:
+    """What glibc's bytes are for, if that was measured."""
+    return [measurements.glibc_bytes(table.trace, table.glibc_bytes)] if table.glibc_bytes else []
 
 
 def conclusion(report: ForgeReport) -> list[str]:

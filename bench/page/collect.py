@@ -49,14 +49,14 @@ def _births(trace: Path, found: Histories) -> Births | None:
     return Births(events, index, [groups.name(number) for number in numbers.tolist()])
 
 
-def predicted(shown: list[Shown]) -> Page:
-    """Return the page of traces that nothing was measured on."""
+def predicted(shown: list[Shown], ledgers: Sequence[Words] = ()) -> Page:
+    """Return the page of traces; nothing was measured on them but perhaps ledgers of another malloc."""
     first = shown[0]
     names = ", ".join(one.trace.name for one in shown)
     why = [sentence for one in shown for sentence in _sentences(one)]
     command = " ".join(first.info.command) or "CMD"
     forge = [f"heapsmith forge -o out -- {command}", f"heapsmith tune {first.trace} -o tuned.toml"]
-    return Page(f"{names}: where the bytes go", why, forge, [_table(one) for one in shown], [], shown)
+    return Page(f"{names}: where the bytes go", why, forge, [_table(one) for one in shown], [], shown, ledgers=ledgers)
 
 
 def _sentences(one: Shown) -> list[str]:

@@ -32,7 +32,7 @@ VIEWS = {
 class Page(msgspec.Struct, frozen=True):
     """What a page shows. why: the verdict in sentences, next: commands to type; verdict, proof: tables.
 
-    tuned, measured: of a forge.
+    tuned, measured: of a forge. ledgers: tables of what a malloc's bytes are for, measured.
     """
 
     title: str
@@ -43,6 +43,7 @@ class Page(msgspec.Struct, frozen=True):
     shown: list[Shown]
     tuned: Tuned | None = None
     measured: MeasureTable | None = None
+    ledgers: Sequence[Words] = ()
 
 
 def write_page(path: Path, page: Page) -> None:
@@ -64,6 +65,7 @@ def write_page(path: Path, page: Page) -> None:
         next=page.next,
         verdict=page.verdict,
         proof=page.proof,
+        ledgers=page.ledgers,
     )
     write_text(path, text)
 

@@ -170,7 +170,8 @@ def runtime_tool(name: str, *sources: str, flags: Sequence[str] = ()) -> Path:
 
 def replay_driver() -> Path:
     """The program heapsmith-replay (`runtime/replay/replay.c`)."""
-    return runtime_tool("heapsmith-replay", "replay.c", "stream.c", "check.c", "script.c", "latency.c", "bytes.c")
+    sources = ("replay", "stream", "check", "script", "latency", "peak", "bytes", "chunks")
+    return runtime_tool("heapsmith-replay", *(f"{name}.c" for name in sources))
 
 
 def is_c_library(path: str) -> bool:

@@ -34,17 +34,21 @@ class Stamped(msgspec.Struct, frozen=True):
 class GlibcBytes(msgspec.Struct, frozen=True):
     """What glibc's bytes are for at the trace's peak of live bytes, measured; `committed` is the sum.
 
-    rounding: of the chunks of live blocks, and their headers. thread_caches: whole blocks there, and
-    the caches themselves. bins: free chunks. top: free at the end of the heap.
+    rounding: of the chunks of live blocks, and their headers. thread_caches: whole blocks there, the
+    caches themselves, and what the C library has for its threads. arenas: the heads of the heaps of
+    arenas. bins: free chunks. top: free at the ends of heaps. resident: of each item, the bytes in
+    resident pages; None where glibc's chunks cannot be told apart.
     """
 
     asked: int
     rounding: int
     mapped_rounding: int
     thread_caches: int
+    arenas: int
     bins: int
     top: int
     committed: int
+    resident: dict[str, int] | None
 
 
 class Replayed(msgspec.Struct, frozen=True):
@@ -142,7 +146,7 @@ def replay_once(
     `env` replaces the environment; LD_PRELOAD is never taken from it. `check` checks every block's
     contents and alignment. `latency` stamps each operation. Raises CheckFailed if the malloc fails,
     breaks a block, crashes or exceeds the limit, BadInput for a script that cannot be read.
-    `count_bytes` is for glibc and a script of one thread.
+    `count_bytes` is for glibc.
     """
     given = os.environ if env is None else env
     environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"} | BENCHFAST
@@ -158,6 +162,21 @@ def replay_once(
         said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
         raise (BadInput if done.returncode == 2 else CheckFailed)(f"{library.name}: {said}")
     return msgspec.json.decode(done.stdout, type=Replayed)
+
+
+def glibc_bytes(trace: Path, progress: Progress = quiet) -> GlibcBytes:
+    """What the bytes of glibc are for at the trace's peak of live bytes, by one replay.
+
+    Raises as `replay` does; CheckFailed for a trace that asks for no bytes.
+    """
+    glibc = Library(GLIBC, None)
+    require_malloc_of(glibc)
+    with scratch() as folder:
+        write_script(trace, folder / "script", progress)
+        found = replay_once(folder / "script", glibc, count_bytes=True).bytes
+    if found is None:
+        raise CheckFailed(f"{trace}: has no live bytes to count")
+    return found
 
 
 def _row(
@@ -230,9 +249,9 @@ def replay(
     `latency`: as many rounds again with a stamp around each operation, whose times are not those of
     the row. `count_bytes`: one more replay, under glibc, tells what its bytes are for. A warm-up
     round is not counted. Without a number of rounds, `stop` also ends them once the intervals of CPU
-    time and peak RSS are narrow. Raises BadInput for unknown libraries, bad traces, and bytes of a
-    trace with several threads, CheckFailed where a library breaks, Missing without a compiler or
-    room for the script (16 bytes per event, in the temporary directory).
+    time and peak RSS are narrow. Raises BadInput for unknown libraries and bad traces, CheckFailed
+    where a library breaks, Missing without a compiler or room for the script (16 bytes per event, in
+    the temporary directory).
     """
     stop.check()
     libraries = find_libraries(libs)

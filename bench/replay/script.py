@@ -31,13 +31,13 @@ Array = npt.NDArray[Any]
 
 EVENT = np.dtype("u4,u4,u4,u2,u1,u1")
 EVENT.names = ("slot", "after", "size_low", "size_high", "align_log2", "op")
-HEADER = np.dtype("S8,u4,u4,u8,u8,u8,u8,u8,u8,u4,u4")
+HEADER = np.dtype("S8,u4,u4,u8,u8,u8,u8,u8,u4,u4")
 HEADER.names = (
     *("magic", "version", "streams", "events", "operations", "slots", "segments"),
-    *("peak_live_bytes", "peak_position", "peak_stream", "reserved"),
+    *("peak_live_bytes", "peak_stream", "reserved"),
 )
 SLOT = record_type("next", "since", "owner", "operations", "last")
-VERSION = 1
+VERSION = 2
 SPAWN, JOIN = 6, 7  # operations that only scripts have; 0 to 5 are the trace's
 
 REALLOC, FREE, THREAD_START, THREAD_EXIT = int(Op.REALLOC), int(Op.FREE), int(Op.THREAD_START), int(Op.THREAD_EXIT)
@@ -238,7 +238,8 @@ class _Writer:
         self.state.streams["free"] = -1
         self.lives = _Lives(self.threads)
         self.written = np.zeros(self.threads, dtype=np.int64)  # events per stream
-        self.peak = (0, 0)  # stream, number of its events up to the peak's event
+        self.peak_stream = 0  # of the event that reaches the peak
+        self.peak_positions = self.written.copy()  # events per stream up to and with that one
         self.segments: list[Array] = []  # rows of stream, first event, count
 
     def add(self, chunk: Chunk) -> None:
@@ -260,8 +261,8 @@ class _Writer:
             events, stream = events[kept], stream[kept]
         if self.state.peak_index >= 0:
             upto = int(np.flatnonzero(kept == self.state.peak_index)[0])
-            s = int(stream[upto])
-            self.peak = (s, int(self.written[s] + np.count_nonzero(stream[: upto + 1] == s)))
+            self.peak_stream = int(stream[upto])
+            self.peak_positions = self.written + np.bincount(stream[: upto + 1], minlength=self.threads)
         self._append(events, stream)
 
     def _events(self, chunk: Chunk, stream: Array) -> Array:
@@ -301,12 +302,13 @@ class _Writer:
         rows = np.concatenate([*self.segments, np.zeros((0, 3), dtype=np.int64)])
         rows = rows[np.argsort(rows[:, 0], kind="stable")]
         self._put(np.searchsorted(rows[:, 0], np.arange(self.threads + 1)).astype(np.uint64))
+        self._put(self.peak_positions.astype(np.uint64))
         self._put(rows[:, 1:].astype(np.uint64))
         peak_bytes, operations, slots = self.state.peak_bytes, self.state.operations, self.state.slots_used
         header = np.zeros(1, dtype=HEADER)
         header[0] = (
             *(b"HSREPLAY", VERSION, self.threads, self.written.sum(), operations, slots, len(rows)),
-            *(peak_bytes, self.peak[1], self.peak[0], 0),
+            *(peak_bytes, self.peak_stream, 0),
         )
         self.file.seek(0)
         self._put(header)

@@ -79,13 +79,22 @@ def stamped(table: ReplayTable) -> Words:
     return Words("time of an operation: a call and the writes to its new block; medians of rounds", columns, rows)
 
 
-def glibc_bytes(found: GlibcBytes) -> Words:
-    """What glibc's bytes are for, item by item."""
+def glibc_bytes(trace: str, found: GlibcBytes) -> Words:
+    """What glibc's bytes are for on a trace, item by item, and what is resident of them."""
+    sizes = {name: size for name, size in msgspec.structs.asdict(found).items() if name != "resident"}
+    columns = [(sizes, found.committed)]
+    if found.resident is not None:
+        whole = sum(found.resident.values())
+        columns.append((found.resident | {"committed": whole}, whole))
     rows = [
-        (name.replace("_", " "), f"{size:,}", f"{size / max(1, found.committed):.1%}")
-        for name, size in msgspec.structs.asdict(found).items()
+        (
+            name.replace("_", " "),
+            *(cell for of, whole in columns for cell in (f"{of[name]:,}", f"{of[name] / max(1, whole):.1%}")),
+        )
+        for name in sizes
     ]
-    return Words("bytes of glibc at the peak of the live bytes, measured", ("item", "bytes", "%"), rows)
+    heads = ("item", "bytes", "%", "resident", "%")[: 1 + 2 * len(columns)]
+    return Words(f"bytes of glibc on {trace} at the peak of the live bytes, measured", heads, rows)
 
 
 def verified(report: VerifyReport) -> Words:

@@ -94,8 +94,6 @@ static void prepare(struct replay *r, const char *path)
     uint64_t least = h->streams == 1 ? LEAST_PERIOD_ALONE : LEAST_PERIOD_SHARED;
     if (r->sample_period != NEVER)
         r->sample_period = h->events / SAMPLES > least ? h->events / SAMPLES : least;
-    if (r->counts_bytes && h->streams != 1)
-        fail(2, "replay: bytes: the trace has %u threads; expected one", h->streams);
     r->table = reserve(r, h->slots * sizeof *r->table);
     r->workers = reserve(r, h->streams * sizeof *r->workers);
     for (uint32_t t = 0; t < h->streams; t++)
@@ -113,8 +111,7 @@ static void replay_all(struct replay *r)
 {
     stream_replay(&r->workers[0]);
     for (uint32_t t = 1; t < r->script.header->streams; t++)
-        if (r->workers[t].created && !r->workers[t].joined)
-            pthread_join(r->workers[t].handle, NULL);
+        worker_join(&r->workers[t]);
 }
 
 /* What the replay spent without its pauses. */
@@ -176,7 +173,7 @@ static void report(const struct replay *r, struct spent sum, uint64_t start, uin
     const struct script_header *h = r->script.header;
     uint64_t own = r->own_bytes, peak = r->rss_peak_bytes > end ? r->rss_peak_bytes : end;
     uint64_t average = (r->rss_sum_bytes + end) / (r->rss_samples + 1);
-    char text[1536], latency[256], bytes[512];
+    char text[2048], latency[256], bytes[1024];
     latency_text(r, tick_ns, latency, sizeof latency);
     bytes_text(&r->bytes, bytes, sizeof bytes);
     int n = snprintf(text, sizeof text,

@@ -42,11 +42,18 @@ struct worker {
     bool joined;
 };
 
-/* What glibc's bytes are for; the items between add up to `committed`. */
+/* Of each item of `bytes`, the bytes that lie in resident pages. */
+struct resident_bytes {
+    uint64_t asked, rounding, mapped_rounding, thread_caches, arenas, bins, top;
+};
+
+/* What glibc's bytes are for; the items between add up to `committed`. by_chunk: the chunks were counted one by one, so that
+ * the free ends of all heaps are known, and what is resident. */
 struct bytes {
-    bool known;
-    uint64_t asked, rounding, mapped_rounding, thread_caches, bins, top;
+    bool known, by_chunk;
+    uint64_t asked, rounding, mapped_rounding, thread_caches, arenas, bins, top;
     uint64_t committed;
+    struct resident_bytes resident;
 };
 
 struct replay {
@@ -58,6 +65,8 @@ struct replay {
     bool stamped;                    /* --latency */
     bool counts_bytes;               /* --bytes */
     struct bytes bytes;              /* at the trace's peak */
+    _Atomic uint64_t at_peak;        /* --bytes: streams that have stopped there, or ended before */
+    _Atomic bool counted;            /* its release store lets them go on */
     struct stamp stamp;
     uint64_t resident_limit_bytes;   /* of the script */
     uint64_t sample_period;          /* events of a stream between two samples of RSS; NEVER: none is taken */
@@ -77,6 +86,9 @@ _Noreturn void fail_event(const struct worker *w, const struct event *event, con
 
 /* Replay w's whole stream: the start routine of every thread but the first, which calls it. */
 void *stream_replay(void *worker);
+
+/* Wait for the thread of another stream to be gone, if it was not waited for before; by stream 0 alone. */
+void worker_join(struct worker *w);
 
 /* Anonymous resident bytes of this process: file mappings, such as the script, are not among them. */
 uint64_t rss_anon_bytes(void);

@@ -33,7 +33,7 @@ static bool header_fits(const struct script_header *h, uint64_t bytes)
         return false;
     if (h->events > bytes / sizeof(struct event) || h->segments > bytes / sizeof(struct segment))
         return false;
-    return bytes == sizeof *h + h->events * sizeof(struct event) + (h->streams + 1ull) * sizeof(uint64_t)
+    return bytes == sizeof *h + h->events * sizeof(struct event) + (2ull * h->streams + 1) * sizeof(uint64_t)
                         + h->segments * sizeof(struct segment);
 }
 
@@ -58,7 +58,8 @@ struct script script_open(const char *path, uint64_t resident_limit_bytes)
         fail(2, "replay: %s: not a whole replay script of version %d", path, SCRIPT_VERSION);
     s.events = (const struct event *)(base + sizeof *s.header);
     s.first_segment = (const uint64_t *)(s.events + s.header->events);
-    s.segments = (const struct segment *)(s.first_segment + s.header->streams + 1);
+    s.peak_positions = s.first_segment + s.header->streams + 1;
+    s.segments = (const struct segment *)(s.peak_positions + s.header->streams);
     if (!segments_fit(&s))
         fail(2, "replay: %s: a segment lies outside the events", path);
     s.resident = bytes <= resident_limit_bytes;

@@ -1,7 +1,7 @@
 /* The replay script: a trace made flat, one stream of events per thread, written by bench/replay/script.py.
  *
- * File, in the machine's own byte order: a header, the events, then `streams + 1` first-segment numbers (u64) and the
- * segments. The segments first[t] .. first[t + 1] - 1 in that order are thread t's events. A block has a slot in the
+ * File, in the machine's own byte order: a header, the events, then `streams + 1` first-segment numbers (u64), `streams`
+ * positions of the peak (u64) and the segments. The segments first[t] .. first[t + 1] - 1 in that order are thread t's events. A block has a slot in the
  * replayer's table; slots are numbered anew per stream by the writer (see there), so they are not the trace's ids. */
 #pragma once
 
@@ -36,7 +36,7 @@ struct segment {
     uint64_t count;
 };
 
-enum { SCRIPT_VERSION = 1, PAGE_BYTES = 4096 };
+enum { SCRIPT_VERSION = 2, PAGE_BYTES = 4096 };
 
 struct script_header {
     char magic[8]; /* "HSREPLAY" */
@@ -47,18 +47,18 @@ struct script_header {
     uint64_t slots;
     uint64_t segments;
     uint64_t peak_live_bytes; /* of requested bytes, in the trace's order */
-    uint64_t peak_position;   /* events of the stream `peak_stream` up to and with the one that reaches the peak */
-    uint32_t peak_stream;
+    uint32_t peak_stream;     /* of the event that reaches the peak */
     uint32_t reserved;
 };
 
 _Static_assert(sizeof(struct event) == 16, "the writer's dtype has 16 bytes");
-_Static_assert(sizeof(struct script_header) == 72, "the writer's header has 72 bytes");
+_Static_assert(sizeof(struct script_header) == 64, "the writer's header has 64 bytes");
 
 struct script {
     const struct script_header *header;
     const struct event *events;
     const uint64_t *first_segment; /* streams + 1 numbers */
+    const uint64_t *peak_positions; /* by stream: its events up to and with the one that reaches the peak, in the trace's order */
     const struct segment *segments;
     bool resident; /* all pages are mapped before the clock starts; else they come and go window by window */
 };

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "replay.h"
+#include "peak.h"
 
 /* C23's sized frees: used if the malloc under test has them, else free(). */
 extern void free_sized(void *address, size_t bytes) __attribute__((weak));
@@ -155,6 +155,12 @@ static void spawn(struct worker *created)
     created->created = true;
 }
 
+void worker_join(struct worker *w)
+{
+    if (w->created && !w->joined)
+        w->joined = pthread_join(w->handle, NULL) == 0;
+}
+
 static inline __attribute__((always_inline)) void step(struct worker *w, const struct event *event, bool shared,
                                                        bool checked)
 {
@@ -163,7 +169,7 @@ static inline __attribute__((always_inline)) void step(struct worker *w, const s
         if (event->op == OP_SPAWN)
             spawn(other);
         else
-            other->joined = pthread_join(other->handle, NULL) == 0;
+            worker_join(other);
         return;
     }
     struct block *block = &w->replay->table[event->slot];
@@ -241,10 +247,15 @@ static void pause_end(struct worker *w, struct spent begun)
     w->paused.minor_faults += now.minor_faults - begun.minor_faults;
 }
 
+static uint64_t peak_position(const struct worker *w)
+{
+    return w->replay->script.peak_positions[w->stream];
+}
+
 static bool at_peak_live(const struct worker *w)
 {
-    const struct script_header *h = w->replay->script.header;
-    return w->replay->sample_period != NEVER && w->stream == h->peak_stream && w->position == h->peak_position;
+    const struct replay *r = w->replay;
+    return r->sample_period != NEVER && w->stream == r->script.header->peak_stream && w->position == peak_position(w);
 }
 
 static void sample_rss(struct worker *w)
@@ -253,11 +264,8 @@ static void sample_rss(struct worker *w)
     uint64_t peak = atomic_load_explicit(&w->replay->rss_peak_bytes, memory_order_relaxed);
     while (bytes > peak && !atomic_compare_exchange_weak(&w->replay->rss_peak_bytes, &peak, bytes))
         ;
-    if (at_peak_live(w)) {
+    if (at_peak_live(w))
         w->replay->rss_peak_live_bytes = bytes;
-        if (w->replay->counts_bytes)
-            w->replay->bytes = bytes_count(w->replay->table, w->replay->script.header->slots);
-    }
     if (w->position == w->next_sample) {
         atomic_fetch_add_explicit(&w->replay->rss_sum_bytes, bytes, memory_order_relaxed);
         atomic_fetch_add_explicit(&w->replay->rss_samples, 1, memory_order_relaxed);
@@ -267,12 +275,12 @@ static void sample_rss(struct worker *w)
 /* How many events may run before the next stop: a window, the next sample, the trace's peak. */
 static uint64_t events_to_stop(const struct worker *w, uint64_t left)
 {
-    const struct script_header *h = w->replay->script.header;
-    uint64_t n = left < WINDOW_EVENTS ? left : WINDOW_EVENTS;
+    bool stops_at_peak = w->replay->counts_bytes || w->stream == w->replay->script.header->peak_stream;
+    uint64_t n = left < WINDOW_EVENTS ? left : WINDOW_EVENTS, peak = peak_position(w);
     if (w->next_sample - w->position < n)
         n = w->next_sample - w->position;
-    if (w->stream == h->peak_stream && w->position < h->peak_position && h->peak_position - w->position < n)
-        n = h->peak_position - w->position;
+    if (stops_at_peak && w->position < peak && peak - w->position < n)
+        n = peak - w->position;
     return n;
 }
 
@@ -309,6 +317,8 @@ void *stream_replay(void *worker)
             run_window(w, events, n);
             events += n;
             left -= n;
+            if (w->replay->counts_bytes && w->position == peak_position(w))
+                peak_reached(w);
         }
     }
     return NULL;

@@ -100,7 +100,7 @@ def replay(
         bool, typer.Option("--latency", help="Then stamp each operation: p50, p99, p99.9 and the worst.")
     ] = False,
     bytes: Annotated[
-        bool, typer.Option("--bytes", help="Also what glibc's bytes are for at the peak (one thread).")
+        bool, typer.Option("--bytes", help="Also what glibc's bytes are for at the peak of the live bytes.")
     ] = False,
     json: take.Json = False,
 ) -> None:
@@ -158,6 +158,9 @@ def report(
         Path | None,
         typer.Option(metavar="FILE", help="Also the time lines: .json (Chrome trace, for Perfetto) or .parquet."),
     ] = None,
+    glibc: Annotated[
+        bool, typer.Option("--glibc", help="Also replay the traces under glibc, and show what its bytes are for.")
+    ] = False,
     json: take.Json = False,
 ) -> None:
     """Write one HTML page on traces, or on what a forge found: bytes over time, maps of addresses, sizes, the search.
@@ -180,6 +183,7 @@ def report(
             [load(name) for name in design or []],
             hardware=hardware,
             series=series,
+            glibc=glibc,
             progress=progress,
         )
     show.emit_json(found) if json else results.reported(found)

@@ -280,7 +280,7 @@ def replayed(table: "ReplayTable") -> None:
     if table.rows[0].latency_ns is not None:
         draw(measurements.stamped(table))
     if table.glibc_bytes is not None:
-        draw(measurements.glibc_bytes(table.glibc_bytes))
+        draw(measurements.glibc_bytes(table.trace, table.glibc_bytes))
     for warning in measurements.notes(table):
         show.prose(warning)
 
