@@ -77,7 +77,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from heapsmith.bench.forge.page import write_report
 
     folder = tmp_path_factory.mktemp("with space")
-    write_report(folder / "report.html", [planted(folder / "pin.hst")], [])
+    write_report(folder / "report.html", [planted(folder / "pin.hst")], [], glibc=True)
     return folder / "report.html"
 
 
@@ -93,6 +93,10 @@ def test_page_holds_the_bytes_of_the_designs(page: Path) -> None:
         last = numbers(design["ledgers"], arrays)[-items:]
         assert sum(last) == numbers(design["committed"]["last"], arrays)[-1]
         assert last[design["items"].index("asked")] == 64
+    measured = text.split('<section id="bytes">')[1].split("</section>")[0]
+    assert "pin.hst at the peak of the live bytes, measured" in measured
+    assert f'<td class="text">asked</td><td>{64 * WAVE:,}</td>' in measured
+    assert f'<td class="text">rounding</td><td>{16 * WAVE:,}</td>' in measured  # a chunk has 80 bytes
     assert "https://" not in text
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
 
