@@ -45,10 +45,10 @@ def facts(pid: int) -> Facts:
 def command(pid: int) -> list[str]:
     """The words of a process's command line; none of one that has ended."""
     try:
-        raw = Path(f"/proc/{pid}/cmdline").read_bytes()
+        raw = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0 ")  # servers write their state there
     except OSError:
         return []
-    return [word.decode(errors="replace") for word in raw.removesuffix(b"\0").split(b"\0")] if raw else []
+    return [word.decode(errors="replace") for word in raw.split(b"\0")] if raw else []
 
 
 def image(pid: int) -> bytes:

@@ -1,0 +1,67 @@
+"""docs/recipes.md: its shell blocks run as they stand, and do what the page says of them."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "recipes.md"
+TOOLS = ("systemd-analyze", "redis-server", "redis-cli", "unshare")
+
+
+def blocks() -> dict[str, list[str]]:
+    """The shell blocks of the page, by the title of their section."""
+    sections = re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)[1:]
+    return {text.partition("\n")[0]: re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S) for text in sections}
+
+
+def why_not() -> str:
+    """What this machine lacks for the blocks; empty if nothing."""
+    lacking = [tool for tool in TOOLS if shutil.which(tool) is None]
+    namespaces = ["unshare", "--map-root-user", "--mount", "--pid", "--fork", "true"]
+    if not lacking and subprocess.run(namespaces, capture_output=True, check=False).returncode != 0:
+        return "the system makes no user namespaces"
+    return f"not installed: {', '.join(lacking)}" if lacking else ""
+
+
+def test_the_shell_blocks_run(tmp_path: Path) -> None:
+    if reason := why_not():
+        pytest.skip(reason)
+    found = blocks()
+    heapsmith = tmp_path / "bin" / "heapsmith"
+    heapsmith.parent.mkdir()
+    heapsmith.write_text(f'#!/bin/sh\nexec {sys.executable} -m heapsmith "$@"\n')
+    heapsmith.chmod(0o755)
+    work = tmp_path / "work"
+    work.mkdir()
+    environment = os.environ | {"PATH": f"{heapsmith.parent}:{os.environ['PATH']}"}
+    said = {}
+    for title, texts in found.items():
+        for text in texts:
+            done = subprocess.run(
+                ["bash", "-eu", "-o", "pipefail", "-c", text],
+                cwd=work,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=300,
+                check=False,
+            )
+            assert (done.returncode, done.stderr) == (0, ""), title
+            said[title] = done.stdout
+    assert len(said) == 6
+    first, unit, container, machine, servers, environment_of_python = said.values()
+    assert first.splitlines()[:2] == ["libheap.so", "True"]
+    assert "sleep 5\ndefault " in first
+    assert unit == ""
+    assert "libheap.so" in container.splitlines()
+    assert "refills" in container
+    assert int(machine) > 0
+    assert "redis-server" in servers
+    assert "default " in servers
+    assert environment_of_python.strip() == str(work / "venv")
