@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 from conftest import Answer
+from traces import random_trace
 
 from heapsmith.bench.page.contents import Shown
 from heapsmith.bench.page.payload import Payload
@@ -99,6 +100,14 @@ def test_page_holds_the_bytes_of_the_designs(page: Path) -> None:
     assert f'<td class="text">rounding</td><td>{16 * WAVE:,}</td>' in measured  # a chunk has 80 bytes
     assert "https://" not in text
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+@pytest.mark.big
+def test_page_of_ten_million_events_is_small(tmp_path: Path) -> None:
+    from heapsmith.bench.forge.page import write_report
+
+    trace = random_trace(tmp_path / "t.hst", 10_000_000, 5, 8, cross_thread=0.2, max_size=4000)
+    assert write_report(tmp_path / "report.html", [trace], []).bytes < 3_000_000
 
 
 def test_command_names_what_it_wrote(tmp_path: Path, call: Callable[..., Answer]) -> None:
