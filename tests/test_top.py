@@ -38,7 +38,7 @@ class Stepped:
     """run_top under a library, in its steps; what it says behind each: bytes in use, blocks of 4,000 bytes."""
 
     def __init__(self, command: list[str], report: Path | None = None, preload: Path | None = None) -> None:
-        environment = dict(BENCHFAST)
+        environment = BENCHFAST | {"PYTHONMALLOC": os.environ.get("PYTHONMALLOC", "default")}
         if report is not None:
             environment["HEAPSMITH"] = f"stats={report},stats-on=USR1"
         if preload is not None:
@@ -48,9 +48,9 @@ class Stepped:
         )
         self.pid = self.process.pid
         self.report = report
-        self.said = self._line()
+        self.said = self.line()
 
-    def _line(self) -> tuple[int, int]:
+    def line(self) -> tuple[int, int]:
         assert self.process.stdout is not None
         used, large = map(int, self.process.stdout.readline().split())
         return used, large
@@ -59,7 +59,7 @@ class Stepped:
         assert self.process.stdin is not None
         self.process.stdin.write(step)
         self.process.stdin.flush()
-        self.said = self._line()
+        self.said = self.line()
         return self.said
 
     def reported(self) -> dict[str, Any]:
@@ -129,6 +129,50 @@ def test_blocks_of_a_class_and_rates(tmp_path: Path) -> None:
         assert now.rates["frees"] == 0
         into_fronts = rows[1].rates["refilled"] * now.elapsed_s - served * now.elapsed_s
         assert rows[1].front_blocks - rows[0].front_blocks == pytest.approx(into_fronts)
+
+
+PYTHON = """
+import sys, threading
+def work():
+    global kept
+    kept = [bytearray(size) for _ in range(5) for size in range(1, 50000, 50)]
+threads = [threading.Thread(target=work) for _ in range(3)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(0, 0, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_python_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONMALLOC", "malloc")
+    run = Stepped(["/usr/bin/python3", "-c", PYTHON], tmp_path / "r.json", library("counting", checked=False))
+    with run.process:
+        now, said = only(Watch(run.pid)), run.reported()
+        assert (now.counters, now.system) == (said["counters"], said["system"])
+        assert [row.counters["hit0"] for row in now.classes] == [row["hit0"] for row in said["classes"]]
+        assert now.heaps - now.idle_heaps == 1  # the main thread's
+        run.process.kill()
+
+
+def test_looks_at_busy_threads(tmp_path: Path) -> None:
+    """Counters never fall, blocks are never fewer than none, and the process is alive and well."""
+    with stepped("default", tmp_path) as run:
+        assert run.process.stdin is not None
+        watch = Watch(run.pid)
+        run.process.stdin.write("w" * 50)
+        run.process.stdin.flush()
+        before = only(watch)
+        for _ in range(50):
+            now = only(watch)
+            assert now.rates is not None
+            assert all(now.counters[name] >= count for name, count in before.counters.items() if name != "committed")
+            assert all(row.live_blocks >= 0 <= row.front_blocks for row in now.classes)
+            before = now
+        for _ in range(50):
+            used, _ = run.line()
+        now = only(watch)
+        assert now.bytes.small + now.bytes.runs == used
 
 
 def test_processes_of_a_family_and_a_new_program(tmp_path: Path) -> None:
