@@ -244,6 +244,16 @@ def test_a_process_of_another_user(call: Call, tmp_path: Path) -> None:
     assert "CAP_SYS_PTRACE" in answer.err
 
 
+def test_it_ends_with_the_process(call: Call) -> None:
+    environment = {"LD_PRELOAD": preloadable(library("default", checked=False))}
+    with subprocess.Popen(["sleep", "0.5"], env=environment) as process:
+        while not Watch(process.pid).look():
+            time.sleep(0.01)
+        answer = call("top", process.pid, "--json", "--interval", "0.1s")
+    assert (answer.status, answer.err) == (0, "")
+    assert {one["pid"] for line in answer.out.splitlines() for one in json.loads(line)} == {process.pid}
+
+
 def test_a_command_of_its_own(call: Call) -> None:
     """Its status is the command's; each line but the last is a look at what lives then."""
     words = ["sh", "-c", "sleep 0.6; exit 7"]

@@ -10,7 +10,7 @@ from heapsmith.bench.top.memory import Gone, Memory
 
 ENTRY = struct.Struct("<24sQ")
 MOST_ENTRIES = 256
-MOST_HEAPS = 1 << 16
+MOST_HEAPS, MOST_SLABS = 1 << 16, 1 << 24
 OF_HITS = ("hit0", "push")
 """Counters of the hit path, which stay 0 in a library that does not count it."""
 
@@ -186,7 +186,7 @@ class View:
     def _slab_records(self, memory: Memory) -> NDArray[np.uint8]:
         """The records of all slabs ever handed out. New ones stand before those known, which stay."""
         first = int(self._slabs[0]) if len(self._slabs) else 0
-        fresh = _chain(memory, memory.word(self._at["last_slab"]), self._at["slab.earlier"], 1 << 30, first)
+        fresh = _chain(memory, memory.word(self._at["last_slab"]), self._at["slab.earlier"], MOST_SLABS, first)
         self._slabs = np.concatenate([np.array(fresh, np.uint64), self._slabs])
         order = np.argsort(self._slabs)
         ordered, each = self._slabs[order], self._at["slab"]
