@@ -149,6 +149,7 @@ class Reference:
             core.modified.discard(line)
         if not core.caches[0].use(line):
             self.count["l1_misses"] += 1
+            self.count["l1_reads"] += 1 - write
             if len(core.caches) == 1 or not core.caches[1].use(line):
                 self.count["l2_misses"] += 1
                 self.fetch(line, write)
@@ -167,8 +168,11 @@ class Reference:
             self.count["transfers"] += 1
             self.count["awaited"] += 1 - write  # all lines are those of blocks
             owners[0].modified.discard(line)
-        elif not found:
+            return
+        self.count["l2_reads"] += 1 - write
+        if not found:
             self.count["llc_misses"] += 1
+            self.count["llc_reads"] += 1 - write
 
     def translate(self, page: int, write: int) -> None:
         frame = page // 512
@@ -196,6 +200,7 @@ class Reference:
             self.zero(frame * FRAME, FRAME)
         else:
             self.count["faults_4k"] += 2 - write
+            self.count["tables"] += not any(frame * 512 + index in self.pages for index in range(512))
             self.pages.add(page)
         self.zero(page * PAGE, PAGE)
         self.count["resident_bytes"] = len(self.pages) * PAGE + len(self.whole) * FRAME

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from traces import random_chunk
 
 from heapsmith.model.heap.charge import CHARGE, PATHS, UNIT
@@ -34,6 +36,7 @@ Event = tuple[int, int, int, int, int]
 def charges_of(own: Array, pool: Array, large: Array | int = 0) -> Array:
     charges = np.zeros(len(own), CHARGE)
     charges["own"], charges["pool"], charges["large"] = own * UNIT, pool * UNIT, large * UNIT
+    charges["alone"] = charges["own"]
     return charges
 
 
@@ -192,7 +195,27 @@ def test_quantiles_are_those_of_the_values() -> None:
     assert latency.mean == pytest.approx(values.mean())
     assert (latency.worst, latency.worst_path) == (values.max(), "odd")
     assert sum(latency.tail.values()) == pytest.approx(1)
-    assert latency_of(np.zeros((1, BUCKETS), np.int64), ("none",), 0, 0, 0).p999 == 0
+    assert sum(count for _, count in latency.buckets) == len(values)
+    nothing = latency_of(np.zeros((1, BUCKETS), np.int64), ("none",), 0, 0, 0)
+    assert (nothing.p999, nothing.as_stamped(0.5, 20, 10)) == (0, 0)
+
+
+@given(
+    st.lists(st.integers(1, 2000), min_size=1, max_size=30), st.sampled_from([1.0, 3.5, 10.0]), st.floats(0.01, 0.999)
+)
+@settings(max_examples=30)
+def test_what_a_clock_with_steps_shows(times: list[int], step: float, share: float) -> None:
+    """Against operations that begin at any place of a step."""
+    counts, cost = np.zeros((1, BUCKETS), np.int64), 23.0
+    for time in times:
+        counts[0, bucket_of(time * TICKS)] += 1
+    latency = latency_of(counts, ("any",), 0, 4000, 0)
+    places = (np.arange(4000) + 0.5) / 4000
+    shown = np.concatenate(
+        [np.repeat(np.floor((time + cost) / step + places), count) for time, count in latency.buckets]
+    )
+    quantile = np.sort(shown)[int(np.ceil(share * len(shown))) - 1] * step - cost
+    assert latency.as_stamped(share, cost, step) == pytest.approx(quantile, abs=0.51 * step + 0.01)
 
 
 def test_no_lock_is_held_twice_at_a_time() -> None:

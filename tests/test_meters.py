@@ -36,7 +36,9 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def hardware() -> Hardware:
-    return msgspec.structs.replace(load_hardware(), zeroing_caches=False)  # plain Python would zero huge pages
+    found = load_hardware()
+    alone = {kind: cost * (3 if kind.startswith("miss") else 2) for kind, cost in found.costs.items()}
+    return msgspec.structs.replace(found, alone=alone, zeroing_caches=False)  # plain Python would zero huge pages
 
 
 def charges_of(name: str, chunks: list[Chunk], hardware: Hardware, peak: int, *, everything: bool = False) -> Records:
@@ -64,6 +66,10 @@ def test_charges_add_up_to_the_price(name: str, trace: Path, hardware: Hardware)
     # A learner's price counts whole windows, an event its share of one.
     tolerance = 1e-3 if "learn_window" in make_plan(load(name)).numbers else 1e-6
     assert charges["own"].sum() / UNIT == pytest.approx(price.ns_per_op * table.operations, rel=tolerance)
+    by_itself = msgspec.structs.replace(hardware, costs=hardware.alone)
+    alone = simulate(trace, [load(name)], hardware=by_itself, application=ENDS).rows[0].price
+    assert alone is not None
+    assert charges["alone"].sum() / UNIT == pytest.approx(alone.ns_per_op * table.operations, rel=tolerance)
     assert (charges == charges_of(name, chunks, hardware, touches.resident_peak, everything=True)).all()
     for lock in ("pool", "large"):
         assert (charges[lock] <= charges["own"]).all()

@@ -5,12 +5,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from shutil import which
+from statistics import median
 
 import msgspec
 import tomlkit
 
 from heapsmith.bench.calibrate.bad_designs import bad_designs
-from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, time_cells
+from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, stamp_cells, time_cells
 from heapsmith.bench.calibrate.fit import Errors, Fit, fit
 from heapsmith.bench.calibrate.micro_traces import EVENTS, PROGRAMS, Program, write_programs
 from heapsmith.bench.common.limited import run_limited
@@ -25,6 +26,10 @@ from heapsmith.model.memory.hardware import SYSTEM, Hardware, detected, load_har
 from heapsmith.model.predict.cost import kinds
 
 ROUNDS = 5
+STAMPED = 3
+"""Rounds of replays that stamp each operation; the mean of a replay is steadier than its time."""
+LEAST_NS = 0.1
+"""A clock with coarse steps may show no time at all."""
 COUNTED = 4
 """Of this many pairs of a design and a micro-program, one has its instructions counted."""
 OF_A_KIND = 4
@@ -41,7 +46,7 @@ class Calibration(msgspec.Struct, frozen=True):
 
     counted: replays with counted instructions (0: no valgrind; the costs are the shipped ones).
     timed: timed replays in each round. The errors are those of these replays under the fitted
-    costs.
+    costs; alone_errors those of replays that stamp each operation.
     """
 
     hardware: Hardware
@@ -49,6 +54,7 @@ class Calibration(msgspec.Struct, frozen=True):
     timed: int
     instruction_errors: Errors | None
     time_errors: Errors
+    alone_errors: Errors
     seconds: float
 
 
@@ -90,23 +96,33 @@ def calibrate(
             sample = sampled(list(cells("counted", EVENTS)), len(chosen))
         counted = _counted(sample, progress) if sample else None
         instructions = counted.costs if counted else load_hardware().instructions
-        alone = [cell for cell in cells("timed", TIMED_EVENTS) if cell.facts.threads == 1]
+        single = [cell for cell in cells("timed", TIMED_EVENTS) if cell.facts.threads == 1]
         costs = load_hardware().costs  # any machine's costs will do for the shares of memory
-        timing = time_cells(alone, instructions, costs, folder, rounds, progress)
+        timing = time_cells(single, instructions, costs, folder, rounds, progress)
+        stamped = stamp_cells(single, min(rounds, STAMPED), progress)
     timed = fit(timing.spent, [one.ns.median for one in timing.timed])
+    means = [max(LEAST_NS, median(one.mean for one in stamps)) for stamps in stamped]
+    alone = fit(timing.spent, [mean * cell.facts.operations for mean, cell in zip(means, single, strict=True)])
     # If a transfer cannot be measured, its cost is that of a miss in the last level.
     streamed, followed = transfer or [timed.costs.get("miss.l2", 0.0)] * 2
-    costs = {**timed.costs, "miss.transfer": streamed, "miss.transfer.awaited": max(0.0, followed - streamed)}
+    moved = {"miss.transfer": streamed, "miss.transfer.awaited": max(0.0, followed - streamed)}
     residuals = {"core_yardstick_ns": timing.yards.core, "memory_yardstick_ns": timing.yards.memory}
-    for what, one in (("time", timed), ("instructions", counted)):
+    for what, one in (("time", timed), ("alone", alone), ("instructions", counted)):
         if one:
             residuals |= {f"{what}_median_error": one.errors.median, f"{what}_p90_error": one.errors.p90}
     return Calibration(
-        msgspec.structs.replace(hardware, costs=costs, instructions=instructions, fit=residuals),
+        msgspec.structs.replace(
+            hardware,
+            costs=timed.costs | moved,
+            alone=alone.costs | moved,
+            instructions=instructions,
+            fit=residuals,
+        ),
         len(sample),
-        len(alone),
+        len(single),
         counted.errors if counted else None,
         timed.errors,
+        alone.errors,
         time.perf_counter() - begin,
     )
 

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from heapsmith.bench.calibrate.weather import Replay, Timed, Yards, times, yardsticks
 from heapsmith.bench.common.parallel import in_parallel
-from heapsmith.bench.common.rounds import Progress, quiet
+from heapsmith.bench.common.rounds import Progress, Stop, interleaved, quiet
 from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.replay.replay import Stamped, replay_once
 from heapsmith.bench.replay.script import ScriptFacts, write_script
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design
@@ -84,3 +85,16 @@ def time_cells(
         for cell, share in zip(cells, shares, strict=True)
     ]
     return Timing(spent, shares, *times(replays, yardsticks(folder), rounds, progress))
+
+
+def stamp_cells(cells: Sequence[Cell], rounds: int, progress: Progress) -> list[list[Stamped]]:
+    """The times of each cell's single operations, in interleaved rounds of replays with stamps."""
+
+    def stamp(entry: int) -> Stamped:
+        cell = cells[entry]
+        found = replay_once(cell.script, Library(cell.plan.design.name, cell.library, ""), latency=True).latency_ns
+        assert found is not None
+        return found
+
+    names, scripts = [cell.plan.design.name for cell in cells], [cell.script for cell in cells]
+    return interleaved("stamp operations", names, Stop(rounds), stamp, progress, groups=scripts).runs

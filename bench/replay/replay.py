@@ -23,6 +23,7 @@ class Stamped(msgspec.Struct, frozen=True):
     stamp: what a stamp costs; it is subtracted from the others. step: the clock's step.
     """
 
+    mean: float
     p50: float
     p99: float
     p999: float
@@ -79,6 +80,7 @@ class Replayed(msgspec.Struct, frozen=True):
 class LatencyFigures(msgspec.Struct, frozen=True):
     """The distribution of single operations, in ns, over the rounds of a stamped replay."""
 
+    mean: Figure
     p50: Figure
     p99: Figure
     p999: Figure

@@ -119,3 +119,21 @@ def worst(found: Validation) -> Words:
         if cell.predicted != cell.measured
     ]
     return Words("furthest off", columns, rows)
+
+
+def signed(found: Validation) -> Words:
+    """Changes of a single field with a clear effect on a time: whether the predictions have its sign."""
+    clear = [one for one in found.signs if one.is_clear]
+    columns = ("<field", "<from", "<to", "<trace", "<quantity", "predicted", "measured", "<sign")
+    rows = [
+        (
+            *(one.field, one.base, one.design, one.trace, one.quantity),
+            f"{one.predicted - 1:+.1%}",
+            f"{one.measured - 1:+.1%}",
+            "right" if one.is_right else "WRONG",
+        )
+        for one in sorted(clear, key=lambda one: (one.field, one.base, one.design, one.trace))
+    ]
+    right, all_right = (sum(one.is_right for one in some) for some in (clear, found.signs))
+    title = f"signs of changes of one field, clear and over 3 %: {right} of {len(clear)} right"
+    return Words(f"{title} (within the spread too: {all_right} of {len(found.signs)})", columns, rows)

@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, time_cells
+from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, stamp_cells, time_cells
 from heapsmith.bench.calibrate.weather import Timed, Yards
 from heapsmith.bench.common.counts import read_report
 from heapsmith.bench.common.parallel import in_parallel
-from heapsmith.bench.common.rounds import Figure, Progress, Stop, interleaved, quiet
+from heapsmith.bench.common.rounds import Figure, Progress, quiet
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.bench.replay.callgrind import Caches, Counted, replay_counts
 from heapsmith.bench.replay.replay import Replayed, Stamped, replay_once
 from heapsmith.bench.replay.syscalls import memory_calls
-from heapsmith.bench.validate.quality import Comparison, Quality, qualities
+from heapsmith.bench.validate.quality import Comparison, Quality, Sign, qualities, signs
 from heapsmith.model.design.design import Design
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import scratch
@@ -40,6 +40,8 @@ STAMPED = 3
 OPERATIONS = 2000
 """With fewer allocations a program's time says nothing."""
 
+TIME, WALL = "ns per operation", "wall ns per operation of threads"
+
 HIT_PATH = ("hit0", "push")
 """Counters that libraries do not count (docs/machine.md section 10)."""
 
@@ -55,6 +57,7 @@ class Validation(msgspec.Struct, frozen=True):
     designs: list[str]
     notes: list[str]
     qualities: list[Quality]
+    signs: list[Sign]
     cells: list[Comparison]
 
 
@@ -91,7 +94,7 @@ def validate(
             yards.core / hardware.fit.get("core_yardstick_ns", yards.core),
             yards.memory / hardware.fit.get("memory_yardstick_ns", yards.memory),
         )
-        stamped = _stamped(own, rounds, progress)
+        stamped = stamp_cells(own, max(1, rounds // STAMPED), progress)
         speeds = [(1 - share) * speed.core + share * speed.memory for share in timing.shares]
         cells: list[Comparison] = []
         measured = zip(subjects, counted, calls, timing.timed, stamped, speeds, strict=True)
@@ -108,6 +111,7 @@ def validate(
         [design.name for design in designs],
         ([] if which("valgrind") else ["no valgrind: neither instructions nor misses were counted"]) + refused,
         qualities(cells),
+        list(signs(cells, designs, (TIME, WALL))),
         cells,
     )
 
@@ -231,19 +235,6 @@ def _compared(
     yield over_runs("page faults", touches.faults_4k + touches.faults_2m, lambda run: run.minor_faults)
 
 
-def _stamped(cells: Sequence[Cell], rounds: int, progress: Progress) -> list[list[Stamped]]:
-    """The latencies of each cell's operations in replays with stamps, in a third of the rounds."""
-
-    def stamp(entry: int) -> Stamped:
-        cell = cells[entry]
-        found = replay_once(cell.script, Library(cell.plan.design.name, cell.library, ""), latency=True).latency_ns
-        assert found is not None
-        return found
-
-    names = [cell.plan.design.name for cell in cells]
-    return interleaved("stamp operations", names, Stop(max(1, rounds // STAMPED)), stamp, progress).runs
-
-
 def _times(subject: Subject, timed: Timed, stamps: Sequence[Stamped], speed: float) -> Iterator[Comparison]:
     """Compare the times of a subject: `speed` is the present time of its work to the calibration's.
 
@@ -257,9 +248,11 @@ def _times(subject: Subject, timed: Timed, stamps: Sequence[Stamped], speed: flo
 
     per = 1 / facts.operations
     own = Figure(timed.ns.minimum * per, timed.ns.median * per, timed.ns.spread)
-    yield cell("ns per operation", timing.cpu_ns * per, own)
+    yield cell(TIME, timing.cpu_ns * per, own)
     if facts.threads > 1:
         wall = Figure.of([run.wall_ns * per for run in timed.runs])
-        yield cell("wall ns per operation of threads", timing.ns_per_op, wall)
-    yield cell("p99 of an operation", timing.latency.p99, Figure.of([stamp.p99 for stamp in stamps]))
-    yield cell("p99.9 of an operation", timing.latency.p999, Figure.of([stamp.p999 for stamp in stamps]))
+        yield cell(WALL, timing.ns_per_op, wall)
+    for name, field, share in (("p50", "p50", 0.5), ("p99", "p99", 0.99), ("p99.9", "p999", 0.999)):
+        # As the clock of this machine shows it; both are scaled, since the stamps' cost drifts like the rest.
+        shown = timing.latency.as_stamped(share, stamps[0].stamp, stamps[0].step)
+        yield cell(f"{name} of an operation", shown, Figure.of([getattr(stamp, field) for stamp in stamps]))

@@ -18,6 +18,7 @@ UNIT = 1 << 24
 METER = record_type(
     "word",  # the counter's place in its array
     "weight",  # price of one count
+    "alone",  # the same in an operation by itself
     "pool",  # of this, under the pool lock
     "large",  # under the large lock
     "shared",  # under whichever of the two the event holds
@@ -26,9 +27,9 @@ METER = record_type(
 )
 """The rows of a meter: scalars of the state, then words of the listener, two of growth, COUNTS of each class."""
 
-CHARGE = record_type("own", "pool", "large", "path", "before")
-"""The charge of an event: its price, how much of it under each lock, the path that makes up most of it, and how much
-of the price falls due before the operation begins.
+CHARGE = record_type("own", "pool", "large", "path", "alone")
+"""The charge of an event: its price among others and how much of it under each lock; the path that makes up most of
+its price by itself, and this price, without what falls due before the operation begins.
 """
 
 PATHS = (
@@ -68,12 +69,13 @@ def charge_row(state: State, row: int, now: int) -> None:
     change = now - int(state.meter[row]["seen"])
     if change != 0:
         state.meter[row]["seen"] = now
-        price = change * int(state.meter[row]["weight"])
-        state.charged += price
+        alone = change * int(state.meter[row]["alone"])
+        state.charged += change * int(state.meter[row]["weight"])
+        state.charged_alone += alone
         state.charged_pool += change * int(state.meter[row]["pool"])
         state.charged_large += change * int(state.meter[row]["large"])
         state.charged_shared += change * int(state.meter[row]["shared"])
-        state.paths[int(state.meter[row]["path"])] += price
+        state.paths[int(state.meter[row]["path"])] += alone
 
 
 @kernel
@@ -119,7 +121,9 @@ def largest(state: State) -> int:
 def were_the_replays(state: State) -> None:
     """Charge the touches so far to the replay, which reads its script and its table before the operation begins."""
     if SINK == CACHES and state.charging > 0:
-        state.charged_before = charge_touches(state)
+        before = state.charged_alone
+        charge_touches(state)
+        state.charged_before = state.charged_alone - before
         largest(state)
 
 
@@ -157,7 +161,8 @@ def charge(state: State, event: int, is_operation: int, old: int, new: int) -> N
     charge_classes(state, old, new)
     if is_operation == 1:
         state.charged += state.meter_operation
-        state.paths[0] += state.meter_operation
+        state.charged_alone += state.meter_operation_alone
+        state.paths[0] += state.meter_operation_alone
     pool, large = state.charged_pool, state.charged_large
     if pool > 0:
         pool += state.charged_shared + (1 - state.owned) * state.charged_missed
@@ -167,6 +172,6 @@ def charge(state: State, event: int, is_operation: int, old: int, new: int) -> N
     state.charges[event]["pool"] = max(0, min(pool, state.charged))
     state.charges[event]["large"] = max(0, min(large, state.charged))
     state.charges[event]["path"] = largest(state)
-    state.charges[event]["before"] = max(0, min(state.charged_before, state.charged))
+    state.charges[event]["alone"] = max(0, state.charged_alone - state.charged_before)
     state.charged = state.charged_pool = state.charged_large = state.charged_shared = state.charged_missed = 0
-    state.charged_before = 0
+    state.charged_alone = state.charged_before = 0

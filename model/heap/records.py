@@ -172,8 +172,9 @@ SCALARS = record_type(
     "next_sample",
     # The charge of the event under way, and places in the meter (model/heap/charge.py).
     "charging",  # 1: each event is charged
-    *_words("charged charged_pool charged_large charged_shared charged_missed charged_before charge_rest charge_all"),
-    *_words("meter_touches meter_growth meter_classes meter_operation"),
+    *_words("charged charged_alone charged_pool charged_large charged_shared charged_missed charged_before"),
+    *_words("charge_rest charge_all"),
+    *_words("meter_touches meter_growth meter_classes meter_operation meter_operation_alone"),
 )
 CLASS = record_type(
     *CLASS_NUMBERS,

@@ -72,7 +72,8 @@ class Meter(NamedTuple):
     """What one count of each counter costs (model/heap/charge.py), in 1 / UNIT nanoseconds.
 
     rows: METER records; from `touches` those of the listener, from `growth` the two of growing
-    processes, from `classes` those of each class. operation: each operation; start: the first event.
+    processes, from `classes` those of each class. operation: each operation; start: the first event;
+    `_alone`: in an operation by itself.
     """
 
     rows: Records
@@ -80,7 +81,9 @@ class Meter(NamedTuple):
     growth: int
     classes: int
     operation: int
+    operation_alone: int
     start: int
+    start_alone: int
 
 
 @functools.cache
@@ -198,6 +201,7 @@ class Simulator:
         state.meter = meter.rows.copy()
         state.meter_touches, state.meter_growth, state.meter_classes = meter.touches, meter.growth, meter.classes
         state.meter_operation, state.charged = meter.operation, meter.start
+        state.meter_operation_alone, state.charged_alone = meter.operation_alone, meter.start_alone
 
     def _name(self, thread: int, block: int) -> None:
         """Make room for threads and blocks of these numbers."""

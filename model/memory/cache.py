@@ -77,6 +77,7 @@ def access(listener: Ints, line: int, write: int) -> None:
     held = use(listener, first, int(listener[words.L1_WAYS]), line << 1 | 1)
     if held < 0:
         listener[words.L1_MISSES] += 1
+        listener[words.L1_READS] += 1 - write
         held = fetch(listener, line, write)
     elif write > held & 1:
         modify_behind(listener, line)
@@ -104,8 +105,11 @@ def fetch(listener: Ints, line: int, write: int) -> int:
     if transferred:
         listener[words.TRANSFERS] += 1
         listener[words.AWAITED] += is_awaited(listener, line, write)
-    elif not found:
+        return line << 1
+    listener[words.L2_READS] += 1 - write
+    if not found:
         listener[words.LLC_MISSES] += 1
+        listener[words.LLC_READS] += 1 - write
     return line << 1
 
 

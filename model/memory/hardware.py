@@ -65,6 +65,9 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         bool, _doc("the OS zeroes a page at its first touch, and its lines stay in the caches")
     ] = True
     costs: Annotated[dict[str, float], _doc("nanoseconds per kind of event")] = msgspec.field(default_factory=dict)
+    alone: Annotated[
+        dict[str, float], _doc("nanoseconds per kind of event in an operation by itself; empty: as in costs")
+    ] = msgspec.field(default_factory=dict)
     instructions: Annotated[dict[str, float], _doc("instructions per kind of event")] = msgspec.field(
         default_factory=dict
     )
@@ -79,6 +82,10 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if not 1 <= self.cores <= MAX_CORES:
             return f"cores: {self.cores}; expected 1 to {MAX_CORES}"
         return self._why_not_caches() or self._why_not_tlbs() or self._why_not_numbers()
+
+    def costs_alone(self) -> dict[str, float]:
+        """Return the costs of an operation by itself: one that no other overlaps."""
+        return self.alone or self.costs
 
     def levels(self) -> list[Level | TlbLevel]:
         """Return all caches and TLBs."""
@@ -119,7 +126,7 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return None
 
     def _why_not_numbers(self) -> str | None:
-        for table in ("costs", "instructions", "fit"):
+        for table in ("costs", "alone", "instructions", "fit"):
             for kind, number in getattr(self, table).items():
                 if not 0 <= number < math.inf:
                     return f"{table}.{kind}: {number}; expected a finite number, not below 0"

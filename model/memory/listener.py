@@ -26,6 +26,9 @@ class Touches(msgspec.Struct, frozen=True):
     l1_misses: int
     l2_misses: int  # accesses without a private level; without L2: all L1 misses
     llc_misses: int  # L2 misses that memory served
+    l1_reads: int  # of l1_misses, those of reads
+    l2_reads: int  # of l2_misses, the same without transfers
+    llc_reads: int  # of llc_misses, the same
     transfers: int  # L2 misses that another core with the modified line served
     awaited: int  # of transfers, those that the library waits for (model/memory/cache.py)
     tlb1_misses: int
@@ -36,6 +39,7 @@ class Touches(msgspec.Struct, frozen=True):
     mispredicted: int  # branches of malloc and free (model/memory/branches.py)
     mispredicted_loops: int  # ends of the program's loops over the lines of a block
     cold_calls: int  # slow paths that the core had not taken for long (model/memory/paths.py)
+    tables: int  # page tables that first touches of small pages took: one for 2 MiB
     resident_bytes: int  # bytes at the end
     resident_peak: int
     resident_average: float  # the average of the bytes resident after each event

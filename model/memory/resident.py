@@ -57,8 +57,10 @@ def page_is_huge(listener: Ints, page: int, write: int) -> bool:
         listener[words.WHOLE_FRAMES] += 1
         become_resident(listener, FRAME)
         return True
-    if entry >> 2 == 0 and not put_leaf(listener, page >> FRAME_SHIFT, place, 0):
-        return False
+    if entry >> 2 == 0:
+        listener[words.TABLES] += 1
+        if not put_leaf(listener, page >> FRAME_SHIFT, place, 0):
+            return False
     faults = 1 if write == 1 or page >= HEAPS >> PAGE_SHIFT else 2
     fault_small(listener, leaf_at(listener, place), page & (FRAME_PAGES - 1), faults)
     return False

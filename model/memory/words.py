@@ -71,6 +71,7 @@ ROOT_AT = 60
 NODES_AT, NODES_USED, NODES_FREE, NODES_LEFT = range(61, 65)
 LEAVES_AT, LEAVES_USED, LEAVES_FREE, LEAVES_LEFT = range(65, 69)
 WHOLE_FRAMES = 70  # resident frames of 2 MiB on a huge page
+TABLES = 71  # frames that got the first of their small pages: each takes a page table
 
 # Sink DISTANCES: model/memory/distances.py.
 TABLE_AT = 72
@@ -85,4 +86,7 @@ LAST_LINE = 80
 COLD = 81
 HISTOGRAM_AT = 82
 
-WORDS = 88
+# Counts again: of the misses of each level, those of reads.
+L1_READS, L2_READS, LLC_READS = 88, 89, 90
+
+WORDS = 91

@@ -280,8 +280,9 @@ def hold(state: _State, lock: int, now: int, length: int) -> int:
 
 
 @kernel
-def finish(state: _State, event: int, now: int, own: int, waited: int) -> None:
+def finish(state: _State, event: int, now: int, waited: int) -> None:
     """Note that an operation ended now."""
+    own = int(state.charges[event]["alone"]) >> PARTS_SHIFT
     block = int(np.int64(state.block[event]))
     state.done[block]["at"] = now
     state.done[block]["by"] = int(np.int64(state.thread[event]))
@@ -300,7 +301,6 @@ def follow(state: _State) -> None:
         kind = int(np.int64(state.op[event]))
         thread = int(np.int64(state.thread[event]))
         own = int(state.charges[event]["own"]) >> PARTS_SHIFT
-        before = int(state.charges[event]["before"]) >> PARTS_SHIFT
         pool = int(state.charges[event]["pool"]) >> PARTS_SHIFT
         large = int(state.charges[event]["large"]) >> PARTS_SHIFT
         now = arrive(state, thread, int(state.time_ns[event]), own)
@@ -317,7 +317,7 @@ def follow(state: _State) -> None:
         state.busy += own
         state.runners[thread]["clock"] = now
         if kind <= FREE_SIZED:
-            finish(state, event, now, own - before, now - begun - own)
+            finish(state, event, now, now - begun - own)
         elif kind == EXIT and state.runners[thread]["life"] == RUNS:
             state.runners[thread]["life"] = ENDED
             state.alive -= 1

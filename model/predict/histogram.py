@@ -19,7 +19,8 @@ class Latency(msgspec.Struct, frozen=True):
     """The distribution of operations in nanoseconds.
 
     worst_path: what makes up most of the longest. tail: by path, the share of the operations at
-    p99.9 and above of which it makes up most, the largest first.
+    p99.9 and above of which it makes up most, the largest first. buckets: the times, ascending, and how
+    many operations took each.
     """
 
     mean: float
@@ -29,6 +30,25 @@ class Latency(msgspec.Struct, frozen=True):
     worst: float
     worst_path: str
     tail: dict[str, float]
+    buckets: list[tuple[float, int]]
+
+    def as_stamped(self, share: float, cost: float, step: float) -> float:
+        """Return the quantile that stamps show which cost `cost` ns, of a clock that goes in steps of `step` ns.
+
+        An operation begins anywhere within a step, so the clock shows one of two numbers of steps. The
+        quantile lies evenly within the step that holds it, less the cost, as in runtime/replay/latency.c.
+        """
+        if not self.buckets:
+            return 0.0
+        times, counts = (np.array(each, np.float64) for each in zip(*self.buckets, strict=True))
+        steps = np.floor((times + cost) / step).astype(np.int64)
+        later = (times + cost) / step - steps
+        shown = np.bincount(steps, counts * (1 - later), int(steps[-1]) + 2)
+        shown += np.bincount(steps + 1, counts * later, len(shown))
+        below = np.cumsum(shown)
+        found = int(np.searchsorted(below, share * below[-1]))
+        inside = (share * below[-1] - below[found]) / shown[found] + 1
+        return max(0.0, float((found + inside - 0.5) * step - cost))
 
 
 @kernel
@@ -57,9 +77,10 @@ def latency_of(counts: Ints, paths: Sequence[str], sum_ns: float, worst_ns: floa
     together = counts.sum(axis=0)
     operations = int(together.sum())
     if operations == 0:
-        return Latency(0.0, 0.0, 0.0, 0.0, 0.0, paths[0], {})
+        return Latency(0.0, 0.0, 0.0, 0.0, 0.0, paths[0], {}, [])
     p50, p99, p999 = (quantile_bucket(together, share) for share in (0.5, 0.99, 0.999))
     above = counts[:, p999:].sum(axis=1)
     tail = {paths[path]: int(above[path]) / int(above.sum()) for path in np.argsort(-above) if above[path]}
     half, most, all_but_few = (min(middle_of(bucket), worst_ns) for bucket in (p50, p99, p999))
-    return Latency(sum_ns / operations, half, most, all_but_few, worst_ns, paths[worst_path], tail)
+    buckets = [(middle_of(bucket), int(together[bucket])) for bucket in np.flatnonzero(together).tolist()]
+    return Latency(sum_ns / operations, half, most, all_but_few, worst_ns, paths[worst_path], tail, buckets)

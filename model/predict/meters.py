@@ -40,7 +40,7 @@ _PATH_OF = {
     "run": "run_reuse run_grow run_extend run_free run_hit run_spill runs_looked_at runs_freed run_links run_extents",
     "huge mapping": "huge_map huge_unmap huge_remap huge_reuse large_resizes",
     "release": "releases released_bytes superslabs_unmapped clock_reads",
-    "page fault": "faults_4k faults_2m populated",
+    "page fault": "faults_4k faults_2m populated tables",
     "cache miss": "accesses l1_misses l2_misses llc_misses transfers awaited tlb1_misses tlb2_misses",
     "branch miss": "mispredicted mispredicted_loops",
     "cold code": "cold_calls",
@@ -78,6 +78,10 @@ def probe(plan: Plan, counts: Counts, cls: int = -1) -> Probe:
     return Probe(Counters(per_class, of(records.TOTALS)), statistics, Touches(**of(Touches.__struct_fields__)))
 
 
+WHOLE, ALONE = 0, 3
+"""Places in what _Prices.of returns."""
+
+
 class _Prices(NamedTuple):
     """Prices of probes of a plan on a machine, in nanoseconds."""
 
@@ -86,15 +90,16 @@ class _Prices(NamedTuple):
     pool: tuple[str, ...]  # groups of kinds under the pool lock
 
     def of(self, found: Probe, operations: int = 0) -> Floats:
-        """Return the price, and of this the instructions of kinds under the pool lock and the large lock."""
+        """Return the price, its instructions under the pool lock and the large lock, and the price alone."""
         instructions, costs = self.hardware.instructions, self.hardware.costs
-        whole = price(time_kinds(self.plan, found, instructions, operations), costs)
+        spent = time_kinds(self.plan, found, instructions, operations)
         happened = kinds(self.plan, found)
         under = (
             sum(count * instructions.get(name, 0.0) for name, count in happened.items() if _is_of(name, groups))
             for groups in (self.pool, LARGE)
         )
-        return np.array([whole, *(part * costs.get("instructions", 0.0) for part in under)])
+        locked = (part * costs.get("instructions", 0.0) for part in under)
+        return np.array([price(spent, costs), *locked, price(spent, self.hardware.costs_alone())])
 
 
 @functools.cache
@@ -122,22 +127,24 @@ def meter_of(plan: Plan, hardware: Hardware, resident_peak: int) -> Meter:
     growth = len(rows)
     far = min(1, resident_peak / FAR_BYTES)
     for name, kind, size in (("faults_4k", "fault.4k.far", PAGE), ("faults_2m", "fault.2m.far", HUGE_PAGE)):
-        rows.append(_row(name, 0, np.array([hardware.costs.get(kind, 0.0) * far * PAGE / size, 0, 0])))
+        own, alone = (of.get(kind, 0.0) * far * PAGE / size for of in (hardware.costs, hardware.costs_alone()))
+        rows.append(_row(name, 0, np.array([own, 0, 0, alone])))
     classes = len(rows)
     for row in plan.classes:
         rows += _class_rows(prices, row)
-    operation = (prices.of(probe(plan, {}), 1) - start)[0]
-    return Meter(_records(rows), touches, growth, classes, round(operation * UNIT), round(start[0] * UNIT))
+    operation = prices.of(probe(plan, {}), 1) - start
+    once = (round(one[place] * UNIT) for one in (operation, start) for place in (WHOLE, ALONE))
+    return Meter(_records(rows), touches, growth, classes, *once)
 
 
-Row = tuple[int, float, float, float, float, int]
-"""Word, price, its parts under the pool lock, the large lock and either, and path of a counter."""
+Row = tuple[int, float, float, float, float, float, int]
+"""Word, price, price alone, its parts under the pool lock, the large lock and either, and path of a counter."""
 
 
 def _row(name: str, word: int, parts: Floats) -> Row:
-    weight, pool, large = parts.tolist()
+    weight, pool, large, alone = parts.tolist()
     shared = weight - pool - large if name in LOCKED_CALLS else 0.0
-    return word, weight, pool, large, shared, PATHS.index(PATH_OF.get(name, PATHS[0]))
+    return word, weight, alone, pool, large, shared, PATHS.index(PATH_OF.get(name, PATHS[0]))
 
 
 def _class_rows(prices: _Prices, row: ClassPlan) -> list[Row]:
@@ -157,7 +164,7 @@ def _class_rows(prices: _Prices, row: ClassPlan) -> list[Row]:
 
 def _records(rows: list[Row]) -> Records:
     found = np.zeros(len(rows), METER)
-    for place, field in enumerate(("word", "weight", "pool", "large", "shared", "path")):
+    for place, field in enumerate(("word", "weight", "alone", "pool", "large", "shared", "path")):
         unit = 1 if field in ("word", "path") else UNIT
         found[field] = np.rint(np.array([row[place] for row in rows]) * unit)
     return found

@@ -35,6 +35,7 @@ void latency_merge(struct latency *to, const struct latency *from)
 {
     for (unsigned bucket = 0; bucket < LATENCY_BUCKETS; bucket++)
         to->count[bucket] += from->count[bucket];
+    to->sum += from->sum;
     if (from->worst > to->worst)
         to->worst = from->worst;
 }
@@ -48,11 +49,23 @@ static double middle_of(unsigned bucket)
     return (double)first + (double)((1ull << shift) - 1) / 2;
 }
 
-double latency_quantile(const struct latency *l, double share, double step)
+static uint64_t all_of(const struct latency *l)
 {
-    uint64_t all = 0, below = 0;
+    uint64_t all = 0;
     for (unsigned bucket = 0; bucket < LATENCY_BUCKETS; bucket++)
         all += l->count[bucket];
+    return all;
+}
+
+double latency_mean(const struct latency *l)
+{
+    uint64_t all = all_of(l);
+    return all > 0 ? (double)l->sum / (double)all : 0;
+}
+
+double latency_quantile(const struct latency *l, double share, double step)
+{
+    uint64_t all = all_of(l), below = 0;
     for (unsigned bucket = 0; bucket < LATENCY_BUCKETS; bucket++) {
         double inside = share * (double)all - (double)below;
         below += l->count[bucket];

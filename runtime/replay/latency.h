@@ -14,6 +14,7 @@ enum { LATENCY_STEPS_LOG2 = 6, LATENCY_STEPS = 1 << LATENCY_STEPS_LOG2, LATENCY_
 struct latency {
     uint64_t stamp; /* before the operation */
     uint64_t worst;
+    uint64_t sum;
     uint64_t count[LATENCY_BUCKETS];
 };
 
@@ -39,6 +40,7 @@ static inline void latency_add(struct latency *l)
 {
     uint64_t now = latency_now(), ticks = now - l->stamp;
     l->count[latency_bucket(ticks)]++;
+    l->sum += ticks;
     if (__builtin_expect(ticks > l->worst, 0))
         l->worst = ticks;
 }
@@ -55,3 +57,6 @@ void latency_merge(struct latency *to, const struct latency *from);
 
 /* The ticks under which `share` of the operations stayed; 0 if there is none. */
 double latency_quantile(const struct latency *l, double share, double step);
+
+/* The mean of all operations in ticks; 0 if there is none. */
+double latency_mean(const struct latency *l);

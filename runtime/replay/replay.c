@@ -156,14 +156,15 @@ static int latency_text(const struct replay *r, double tick_ns, char *text, size
     for (uint32_t t = 1; t < r->script.header->streams; t++)
         latency_merge(sum, r->workers[t].latency);
     const double share[] = {.5, .99, .999};
-    double own[4] = {[3] = (double)sum->worst};
+    double own[5] = {[3] = (double)sum->worst, [4] = latency_mean(sum)};
     for (int i = 0; i < 3; i++)
         own[i] = latency_quantile(sum, share[i], r->stamp.step);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         own[i] = own[i] > r->stamp.cost ? (own[i] - r->stamp.cost) * tick_ns : 0;
     return snprintf(text, room,
-                    "{\"p50\": %.2f, \"p99\": %.2f, \"p999\": %.2f, \"worst\": %.2f, \"stamp\": %.2f, \"step\": %.2f}",
-                    own[0], own[1], own[2], own[3], r->stamp.cost * tick_ns, r->stamp.step * tick_ns);
+                    "{\"mean\": %.3f, \"p50\": %.2f, \"p99\": %.2f, \"p999\": %.2f, \"worst\": %.2f, "
+                    "\"stamp\": %.2f, \"step\": %.2f}",
+                    own[4], own[0], own[1], own[2], own[3], r->stamp.cost * tick_ns, r->stamp.step * tick_ns);
 }
 
 /* RSS without the replayer's own tables, but with what the library took before the first event: it is paid for too. One

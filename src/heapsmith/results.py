@@ -341,24 +341,27 @@ def calibrated(found: "Calibration", path: Path) -> None:
     if found.instruction_errors is not None:
         errors = found.instruction_errors
         instructions = f"{found.counted} replays, median error {errors.median:.2%}, 90 % within {errors.p90:.2%}"
-    timed = found.time_errors
+    timed, alone = found.time_errors, found.alone_errors
     show.fields(
         [
             ("machine", path),
             ("instructions", instructions),
             ("time", f"{found.timed} replays, median error {timed.median:.1%}, 90 % within {timed.p90:.1%}"),
+            ("operations alone", f"median error {alone.median:.1%}, 90 % within {alone.p90:.1%}"),
             ("took", f"{found.seconds:.0f} s"),
         ]
     )
-    rows = [(name, f"{cost:,.2f}") for name, cost in found.hardware.costs.items()]
-    show.table("nanoseconds each", ("kind", "cost"), rows)
+    alone_ns = found.hardware.alone
+    rows = [(name, f"{cost:,.2f}", f"{alone_ns[name]:,.2f}") for name, cost in found.hardware.costs.items()]
+    show.table("nanoseconds each, among other operations and alone", ("kind", "cost", "alone"), rows)
 
 
 def validated(found: "Validation") -> None:
     """How wrong each quantity is, and the worst cases."""
-    from heapsmith.bench.report.predictions import predicted, worst
+    from heapsmith.bench.report.predictions import predicted, signed, worst
 
     for line in found.notes:
         show.note(f"heapsmith: {line}")
     draw(predicted(found))
     draw(worst(found))
+    draw(signed(found))
