@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     Background: TypeAlias = msgspec.Struct
     Ownership: TypeAlias = str
     Unmapping: TypeAlias = msgspec.Struct
+    Segregation: TypeAlias = msgspec.Struct
 else:
     globals().update({field.title().replace("_", ""): _choice_of(field) for field in policy.TABLES})
 

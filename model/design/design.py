@@ -1,7 +1,6 @@
 """The Design: the choices of a person or the search; typed, from TOML, checked and hashed."""
 
 import hashlib
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -31,6 +30,7 @@ from heapsmith.model.design.choices import (
     Release,
     Remote,
     Rounding,
+    Segregation,
     SizeLookup,
     SlabChoice,
     SlabRecord,
@@ -38,6 +38,7 @@ from heapsmith.model.design.choices import (
     derive_front,
     row_of,
 )
+from heapsmith.model.design.legal import why_not_name, why_not_powers
 from heapsmith.model.design.words import hint, in_words
 from heapsmith.model.errors import BadInput
 from heapsmith.model.policy.front.common import frees_alone_fill
@@ -170,6 +171,10 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Learner | None,
         _doc("capacities that follow each thread's misses and flushes: fewer of them, for more memory or for less"),
     ] = None
+    segregation: Annotated[
+        Segregation | None,
+        _doc("which calls get blocks from slabs of their own: less memory where one size lives long and short"),
+    ] = None
     compile_flags: Annotated[
         list[Literal["-O3", "-march=native", "-flto"]] | None,
         _doc("flags of gcc(1) behind -O2 and the others; with -march=native the library runs on this processor alone"),
@@ -186,8 +191,8 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def why_not_valid(self) -> str | None:
         """Return why this design cannot be built, with the field's path, or None."""
         return (
-            _why_not_name(self.name)
-            or _why_not_powers(self)
+            why_not_name(self.name)
+            or why_not_powers(self)
             or _why_not_sizes(self)
             or _why_not_geometry(self)
             or _why_not_fronts(self)
@@ -203,7 +208,12 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def region_bytes(self) -> int:
         """Return the address range of a class's region: a power of two that fits for all."""
-        return 1 << ((self.slab_span_bytes // len(self.sizes)).bit_length() - 1)
+        return 1 << ((self.slab_span_bytes // len(self.classes())).bit_length() - 1)
+
+    def classes(self) -> list[tuple[int, int]]:
+        """Return the block size of each class and its group of call sites: 0, then those of groups alone."""
+        sized = [(size, 0) for size in self.sizes]
+        return sized + (self.row("segregation").extra_classes(self.segregation) if self.segregation else [])
 
     def front_of(self, size: int) -> Front:
         """Return the front of the class of this block size."""
@@ -248,15 +258,9 @@ def _why_not_numbers(design: Design) -> str | None:
     return next(filter(None, reasons), None)
 
 
-def _why_not_name(name: str) -> str | None:
-    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
-        return None
-    return f"name: {name!r} cannot name files; expected letters, digits, '-' and '_'"
-
-
 def _why_not_sizes(design: Design) -> str | None:
-    if not 1 <= len(design.sizes) <= MAX_CLASSES:
-        return f"sizes: {len(design.sizes)} classes; expected 1 to {MAX_CLASSES}"
+    if not 1 <= len(design.classes()) <= MAX_CLASSES:
+        return f"sizes: {len(design.classes())} classes; expected 1 to {MAX_CLASSES}"
     bias = header_bytes(design) + tail_bytes(design)
     smallest = 16 * (bias // 16 + 1)
     has_tiny = design.grain == 8 and not bias
@@ -277,20 +281,6 @@ def _why_not_sizes(design: Design) -> str | None:
     header = header_bytes(design)
     if design.sizes[-1] + first_bytes(header) - header > design.slab_bytes:
         return f"sizes[{len(design.sizes) - 1}]: {design.sizes[-1]} does not fit a slab of {design.slab_bytes} bytes"
-    return None
-
-
-def _why_not_powers(design: Design) -> str | None:
-    bounds = {
-        "slab_bytes": (PAGE, 1 << 21),
-        "superslab_bytes": (design.slab_bytes, 1 << 26),
-        "slab_span_bytes": (max(1 << 28, design.superslab_bytes), 1 << 44),
-        "run_span_bytes": (1 << 28, 1 << 42),
-    }
-    for field, (low, high) in bounds.items():
-        value = getattr(design, field)
-        if not low <= value <= high or value & (value - 1):
-            return f"{field}: {value} is not usable; expected a power of two, {low} to {high}"
     return None
 
 

@@ -41,6 +41,12 @@ class ClassPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     transfer: int
     transfer_base: int
     numbers: dict[str, int] = {}  # of the rows that the design chose (model/policy)
+    group: int = 0  # of call sites; its class has the blocks of this group alone
+
+    @property
+    def name(self) -> str:
+        """The name in the emitted C: the size, and the group of a further class."""
+        return f"{self.size}_{self.group}" if self.group else str(self.size)
 
     @property
     def room(self) -> int:
@@ -125,10 +131,22 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return self.slabs_per_superslab - self.guard_slabs - self.numbers.get("head_slabs", 0)
 
     @property
+    def sized(self) -> list[ClassPlan]:
+        """The classes of the sizes alone; the further classes of groups of call sites follow them."""
+        return [row for row in self.classes if not row.group]
+
+    @property
+    def group_classes(self) -> list[list[int]]:
+        """By group of call sites and class of a size, the class of the group's blocks of that size."""
+        own = {(row.size, row.group): row.index for row in self.classes}
+        groups = range(1 + self.numbers.get("site_groups", 0))
+        return [[own.get((row.size, group), row.index) for row in self.sized] for group in groups]
+
+    @property
     def size_table(self) -> list[int]:
         """The library's table of classes, by the step of the design's size lookup; empty: no table."""
         step = self.design.row("size_lookup").table_step(self.design)
-        return _size_class(self.classes, step, self.bias) if step else []
+        return _size_class(self.sized, step, self.bias) if step else []
 
 
 def make_plan(design: Design) -> Plan:
@@ -136,13 +154,14 @@ def make_plan(design: Design) -> Plan:
     header, tail = header_bytes(design), tail_bytes(design)
     bias = header + tail
     classes = _classes(design, header, tail)
+    sized = classes[: len(design.sizes)]
     options, numbers = _options(design), _numbers(design)
     transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
     dispatch = "stack" if any(row.stack for row in classes) else "table"
     inlines = dispatch == "stack" and not design.row("hardening").LIVE_MAP
-    inlines = inlines and not design.row("counting").COUNTS_HITS
+    inlines = inlines and not design.row("counting").COUNTS_HITS and not design.segregation
     per_byte = dispatch == "stack" and design.row("size_lookup").PER_BYTE
-    direct_limit = min(classes[-1].usable, MAX_DIRECT_LIMIT) if per_byte else 0
+    direct_limit = min(sized[-1].usable, MAX_DIRECT_LIMIT) if per_byte else 0
     slots_per_heap = classes[-1].list_base + classes[-1].front.list_capacity
     return Plan(
         design=design,
@@ -151,10 +170,10 @@ def make_plan(design: Design) -> Plan:
         bias=bias,
         header_bytes=header,
         tail_bytes=tail,
-        small_limit=classes[-1].usable,
+        small_limit=sized[-1].usable,
         direct_limit=direct_limit,
-        has_above=0 < direct_limit < classes[-1].usable,
-        size_class=_size_class(classes, design.grain, bias),
+        has_above=0 < direct_limit < sized[-1].usable,
+        size_class=_size_class(sized, design.grain, bias),
         classes=classes,
         class_count=len(classes),
         slots_per_heap=slots_per_heap,
@@ -208,16 +227,21 @@ def _numbers(design: Design) -> dict[str, int]:
 def _class_numbers(design: Design) -> list[dict[str, int]]:
     """Return by class the numbers of the rows that the design chose, by name."""
     rows = [row for row in map(design.row, policy.TABLES) if hasattr(row, "CLASS_NUMBERS")]
-    by_row = [row.class_numbers(design) for row in rows]
+    by_row = [(row.class_numbers(design), getattr(row, "SIZES_ALONE", False)) for row in rows]
     return [
-        {name: number for row in by_row for name, number in row[index].items()} for index in range(len(design.sizes))
+        {
+            name: 0 if alone and group else number
+            for of_sizes, alone in by_row
+            for name, number in of_sizes[design.sizes.index(size)].items()
+        }
+        for size, group in design.classes()
     ]
 
 
 def _slab_span(design: Design) -> dict[str, int]:
     """Return the plan's numbers of the slab span: its regions, and the map of its slabs' classes."""
     classifier = design.row("classifier")
-    regions = len(design.sizes) if classifier.REGIONS else 1
+    regions = len(design.classes()) if classifier.REGIONS else 1
     region = design.region_bytes() if classifier.REGIONS else design.slab_span_bytes
     span_slabs = regions * region // design.slab_bytes
     map_bytes = _numbers(design).get("map_pages", 1)
@@ -265,12 +289,13 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
     rows: list[ClassPlan] = []
     slots = transfer_slots = 0
     numbers, has_marks = _class_numbers(design), design.row("freed_blocks").MARKS
-    for index, size in enumerate(design.sizes):
+    for index, (size, group) in enumerate(design.classes()):
         first = first_bytes(header)
         room = design.slab_bytes - first + header
         blocks = room // size
         # A hardened block of no bytes is a guard alone (docs/machine.md section 11).
-        smallest = rows[-1].usable + 1 if rows else int(design.row("hardening").LIVE_MAP)
+        smaller = design.sizes.index(size) - 1
+        smallest = rows[smaller].usable + 1 if smaller >= 0 else int(design.row("hardening").LIVE_MAP)
         front = derive_front(design.front_of(size), size)
         most = max(front.capacity, numbers[index].get("learn_most", 0))
         rows.append(
@@ -293,6 +318,7 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 transfer=design.transfer_batches(size),
                 transfer_base=transfer_slots,
                 numbers=numbers[index],
+                group=group,
             )
         )
         transfer_slots += rows[-1].transfer * front.flush

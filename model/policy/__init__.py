@@ -9,7 +9,8 @@ why a design cannot combine this policy with its others, or None. A row whose C 
 numbers than the Plan has gives NUMBERS, their names, and `numbers(design)`, a dict: each is an
 enumerator in plan.h (in capitals) and an attribute of the state. CLASS_NUMBERS and
 `class_numbers(design)`, a list by class, are the same per size class: in C a table `hs_<name>`, in
-the model a field of the class. Rows of one room may share such a name. A row with RARE is left out of
+the model a field of the class. Rows of one room may share such a name. A further class of a group
+of call sites has the numbers of the class of its size; with SIZES_ALONE it has 0. A row with RARE is left out of
 the event loop that simulates designs without any rare choice. The place of a row in its table is its
 code in the state.
 """
@@ -39,6 +40,7 @@ from heapsmith.model.policy import (
     release,
     remote,
     rounding,
+    segregation,
     slab_record,
     unmapping,
 )
@@ -69,6 +71,7 @@ TABLES: dict[str, Table] = {
     "background": background.ROWS,
     "ownership": ownership.ROWS,
     "unmapping": unmapping.ROWS,
+    "segregation": segregation.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 

@@ -10,6 +10,7 @@ NUMBERS = ("prewarm_end",)
 """1 + the last class that is prepared."""
 CLASS_NUMBERS = ("prewarm_blocks", "prewarm_slabs")
 """Blocks that each new heap prepares, and slabs that the first heap prepares."""
+SIZES_ALONE = True
 MOST_BLOCKS, MOST_SLABS = 65_536, 4_096
 
 

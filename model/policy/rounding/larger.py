@@ -9,6 +9,7 @@ from heapsmith.model.constants import PAGE
 
 NAME = "larger"
 CLASS_NUMBERS = ("lend_end", "lend_mask")
+SIZES_ALONE = True
 MOST_FACTOR = 64
 STEPS = 1000
 """A factor counts in thousandths, so that no size depends on how a computer rounds."""

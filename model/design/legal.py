@@ -1,0 +1,28 @@
+"""Rules for the name of a design and for its powers of two; model/design/design.py has the others."""
+
+import re
+from typing import Any
+
+from heapsmith.model.constants import PAGE
+
+
+def why_not_name(name: str) -> str | None:
+    """Return why a design cannot have this name, or None."""
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+        return None
+    return f"name: {name!r} cannot name files; expected letters, digits, '-' and '_'"
+
+
+def why_not_powers(design: Any) -> str | None:
+    """Return why a span or slab of the design cannot have its size, or None."""
+    bounds = {
+        "slab_bytes": (PAGE, 1 << 21),
+        "superslab_bytes": (design.slab_bytes, 1 << 26),
+        "slab_span_bytes": (max(1 << 28, design.superslab_bytes), 1 << 44),
+        "run_span_bytes": (1 << 28, 1 << 42),
+    }
+    for field, (low, high) in bounds.items():
+        value = getattr(design, field)
+        if not low <= value <= high or value & (value - 1):
+            return f"{field}: {value} is not usable; expected a power of two, {low} to {high}"
+    return None

@@ -1,0 +1,148 @@
+"""Segregation by site: the instruction that calls malloc tells the class, for some sizes."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from heapsmith.model.policy import front
+from heapsmith.model.trace.stacks import CallTree
+
+NAME = "sites"
+NUMBERS = ("site_groups", "sized_classes", "site_count", "site_slots")
+CLASS_NUMBERS = ("apart",)
+"""1: the class of a size for which some group has a class of its own."""
+SIZES_ALONE = True
+MOST_GROUPS = 15
+MOST_SITES = 4096
+LEAST_SLOTS = 512
+"""Words of the library's table of calls that it has seen: a page, at least four for each site."""
+NO_SITES = ("libstdc++.so", "libc++.so", "libc++abi.so")
+"""Files whose calls of malloc the library does not see, because it has operator new itself."""
+
+
+class Site(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An instruction that calls malloc or its kin.
+
+    module: the name of its file, for people; build_id: the file's build id, in hexadecimal digits;
+    offset: of the last byte of the call in the file, as in the column `site` of a trace.
+    """
+
+    module: str
+    build_id: str
+    offset: int
+
+
+class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Sites whose blocks are apart from those of all others, in slabs of their own.
+
+    sizes: of the classes that are apart; sites: the calls.
+    """
+
+    sizes: list[int]
+    sites: list[Site]
+
+
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
+    """Blocks of one size that live long lie apart from those that die soon, so that slabs empty.
+
+    groups: of call sites, numbered from 1; group 0 are all others. The names hold for one build of
+    each file. A malloc of a size that is apart looks up its caller; each group and size has slabs
+    of its own, which a small heap does not fill.
+    """
+
+    groups: list[Group]
+
+
+def why_not_valid(params: Params) -> str | None:
+    """Return why there are no such groups, or None."""
+    if not 1 <= len(params.groups) <= MOST_GROUPS:
+        return f"groups: {len(params.groups)} groups; expected 1 to {MOST_GROUPS}"
+    for index, group in enumerate(params.groups):
+        path = f"groups[{index}]"
+        if not group.sizes or sorted(set(group.sizes)) != group.sizes:
+            return f"{path}.sizes: {group.sizes}; expected block sizes, ascending"
+        if not group.sites:
+            return f"{path}.sites: no site; expected at least one"
+        for number, site in enumerate(group.sites):
+            if reason := _why_not_site(site):
+                return f"{path}.sites[{number}].{reason}"
+    sites = Counter((site.build_id, site.offset) for site in _sites(params))
+    if sites.total() > MOST_SITES:
+        return f"groups: {sites.total()} sites; expected at most {MOST_SITES}"
+    twice = next((site for site, count in sites.items() if count > 1), None)
+    return f"groups: the site {twice[0]}+{twice[1]} is named twice" if twice else None
+
+
+def _why_not_site(site: Site) -> str | None:
+    digits = site.build_id
+    if not digits or len(digits) % 2 or len(digits) > 128 or set(digits) - set("0123456789abcdef"):
+        return f"build_id: {digits!r}; expected pairs of hexadecimal digits, as `file` prints"
+    if not 0 <= site.offset < 1 << 47:
+        return f"offset: {site.offset}; expected 0 to {(1 << 47) - 1}"
+    if not site.module or not site.module.isprintable() or "/" in site.module:
+        return f"module: {site.module!r}; expected the name of a file"
+    if site.module.startswith(NO_SITES):
+        return f"module: '{site.module}': the library has operator new itself and sees no call from there"
+    return None
+
+
+def _sites(params: Params) -> Iterator[Site]:
+    return (site for group in params.groups for site in group.sites)
+
+
+def why_not_with(design: Any) -> str | None:
+    """Return why the groups do not fit the design's sizes and fronts, or None."""
+    if why_not_valid(design.segregation):
+        return None
+    for index, group in enumerate(design.segregation.groups):
+        strange = next((size for size in group.sizes if size not in design.sizes), None)
+        if strange:
+            return f"segregation.groups[{index}].sizes: {strange} is none of the design's sizes"
+    if not any(_is_stack(design, size) for size in design.sizes):
+        able = " or ".join(f"'{row.NAME}'" for row in front.ROWS if row.IS_STACK)
+        return f"segregation: no class has a front with a stack; expected {able} for one of them"
+    return None
+
+
+def _is_stack(design: Any, size: int) -> bool:
+    own = design.front_of(size)
+    row = next(row for row in front.ROWS if row.Params is type(own))
+    return bool(row.IS_STACK and row.derive(own, size).capacity > 0)
+
+
+def extra_classes(params: Params) -> list[tuple[int, int]]:
+    """Return the size and the group of each further class."""
+    return [(size, number) for number, group in enumerate(params.groups, 1) for size in group.sizes]
+
+
+def numbers(design: Any) -> dict[str, int]:
+    """Return the groups, the classes of the sizes alone, the sites, and the words of the table of calls."""
+    sites = sum(len(group.sites) for group in design.segregation.groups)
+    slots = max(LEAST_SLOTS, 1 << (4 * sites - 1).bit_length())
+    return {
+        "site_groups": len(design.segregation.groups),
+        "sized_classes": len(design.sizes),
+        "site_count": sites,
+        "site_slots": slots,
+    }
+
+
+def class_numbers(design: Any) -> list[dict[str, int]]:
+    """Return by class of a size whether some group has a class of its own for it."""
+    apart = {size for group in design.segregation.groups for size in group.sizes}
+    return [{"apart": int(size in apart)} for size in design.sizes]
+
+
+def groups_of(params: Params, tree: CallTree) -> npt.NDArray[np.uint8]:
+    """Return the group of each site of a trace: its innermost frame decides. Site 0, unknown, is in group 0."""
+    groups = np.zeros(1 + tree.innermost.size, np.uint8)
+    module, offset = tree.module[tree.innermost], tree.offset[tree.innermost]
+    for number, group in enumerate(params.groups, 1):
+        for site in group.sites:
+            of_file = [index for index, file in enumerate(tree.modules) if file.build_id == site.build_id]
+            groups[1:][np.isin(module, of_file) & (offset == site.offset)] = number
+    return groups
