@@ -24,7 +24,7 @@ from heapsmith.codegen.difference import (
 )
 from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.generate import generate
-from heapsmith.model.design.design import Design
+from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import scratch
@@ -172,7 +172,7 @@ class _Side:
 def replay(plan: Plan, libraries: list[Library], trace: Path, tell: Progress) -> list[Run]:
     """Run one trace on the model and on several libraries: a row per library."""
     begin = time.perf_counter()
-    with TraceReader(trace) as reader:
+    with TraceReader(trace, sited=ask_sites([plan.design])) as reader:
         threads, events = reader.footer.threads, reader.footer.events
         sides = _side_by_side(plan, libraries, iter(reader), lambda done: tell(trace.name, done, events))
     seconds = time.perf_counter() - begin
@@ -230,7 +230,7 @@ def _first_event(plan: Plan, side: _Side, trace: Path) -> Difference | None:
     The bytes, a walk of the whole heap for each event, are looked at only if they differ.
     """
     with_bytes = side.difference is not None and side.difference.what in BYTES
-    with TraceReader(trace) as reader:
+    with TraceReader(trace, sited=ask_sites([plan.design])) as reader:
         chunks = _last_chunk_split(reader, side.events)
         again = _side_by_side(plan, [side.library], chunks, lambda done: None, with_bytes=with_bytes)
     return again[0].difference

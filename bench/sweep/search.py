@@ -54,7 +54,7 @@ def measured_from_bytes(given: Given, content: bytes) -> Result:
         path = folder / f"{given.digest}.hst"
         path.write_bytes(content)
         try:
-            source = Source(path)
+            source = Source(path, sited=True)
             if source.events <= KEPT_EVENTS:
                 _hold(given.digest, source)
             return measured(Bench([source], given.hardware), task)

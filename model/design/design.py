@@ -1,7 +1,7 @@
 """The Design: the choices of a person or the search; typed, from TOML, checked and hashed."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, Literal, get_args
@@ -233,6 +233,11 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return 12 hex digits of the content: equal for designs of a heap under any name."""
         content = msgspec.structs.replace(self, name="", about="")
         return hashlib.sha256(msgspec.json.encode(stated(content))).hexdigest()[:12]
+
+
+def ask_sites(designs: Iterable[Design]) -> bool:
+    """Return whether one of the designs asks for the call sites of a trace."""
+    return any(design.segregation is not None for design in designs)
 
 
 def stated(design: Design) -> dict[str, Any]:

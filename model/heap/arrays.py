@@ -44,6 +44,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["abandoned"] = scalars["free_node"] = scalars["oldest"] = scalars["newest"] = -1
     for field in records.HEAP_OFFSETS:
         scalars[f"heap_{field}"] = getattr(plan.layout, field)
+    scalars["sized_classes"] = len(plan.sized)
     scalars["heap_bytes"] = plan.layout.heap_bytes
     scalars["by_row"] = plan.dispatch == "stack"
     scalars["births"] = PARTS.index(application.births)
@@ -94,7 +95,10 @@ def fresh_state(plan: Plan, application: Application) -> State:
     state.listener = state.threads = state.slots = state.marks = np.empty(0, np.int64)
     state.scalars = scalars_of(plan, application)
     state.classes = class_records(plan)
-    state.lookup = np.array(plan.size_class, np.int64)
+    # Behind the classes of sizes those of groups of call sites, by group and class of a size.
+    tables = (plan.size_class, *(plan.group_classes if plan.design.segregation else ()))
+    state.lookup = np.concatenate([np.array(table, np.int64) for table in tables])
+    state.groups = np.empty(0, np.uint8)
     state.heaps, state.nodes = np.zeros(0, records.HEAP), np.zeros(0, records.NODE)
     state.fronts, state.stores = np.zeros(0, records.FRONT), np.zeros(0, records.STORE)
     state.slabs = np.zeros(0, records.SLAB)

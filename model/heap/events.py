@@ -17,7 +17,7 @@ from heapsmith.model.heap.large import (
     large_bytes,
     resize_large,
 )
-from heapsmith.model.heap.lines import aligned_lines
+from heapsmith.model.heap.lines import aligned_lines, class_of_stride
 from heapsmith.model.heap.prewarm import started_heap
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
@@ -71,13 +71,20 @@ def class_for(state: State, size: int, align: int) -> int:
             return -1
         bias = state.bias
         least = ((size + bias + align - 1) & -align) - bias
-        while cls < state.class_count:
+        while cls < state.sized_classes:
             state.aligned_steps += state.classes[cls]["usable"] >= least
             if (int(state.classes[cls]["stride"]) | int(state.classes[cls]["first"])) & (align - 1) == 0:
                 return cls
             cls += 1
         return -1
     return cls
+
+
+@kernel
+def class_of_group(state: State, cls: int) -> int:
+    """Return the class that serves the event's group of call sites, for the class of a size."""
+    entries = ((state.small_limit + state.bias + state.grain - 1) >> state.grain_shift) + 1
+    return int(state.lookup[entries + state.group * state.sized_classes + cls])
 
 
 @hit_path
@@ -90,6 +97,8 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
         return allocate_large(state, int(state.threads[thread]), size, align)
     if SINK != NONE:
         state.above += size > state.direct_limit
+    if state.site_groups > 0:
+        cls = class_of_group(state, cls)
     if align > state.grain:
         size = int(state.classes[cls]["usable"])
     heap = int(state.threads[thread])
@@ -135,7 +144,8 @@ def fits_in_place(state: State, block: int, asked: int, size: int, align: int) -
     touch(state.listener, class_at(cls), 0)
     if size <= state.small_limit:
         size_lines(state, size)
-    fits = class_for(state, size, align) == cls or (size <= usable and 2 * size >= usable)
+    own = class_of_stride(state, cls) if state.site_groups > 0 else cls
+    fits = class_for(state, size, align) == own or (size <= usable and 2 * size >= usable)
     if fits:
         resealed_lines(state, block, asked, size)
     return fits
@@ -332,6 +342,8 @@ def run(state: State, start: int) -> int:
     tell = len(state.addresses) > 0
     for event in range(start, len(state.op)):
         kind = int(np.int64(state.op[event]))
+        if state.site_groups > 0:
+            state.group = int(np.int64(state.groups[event]))
         who = int(np.int64(state.thread[event]))
         name = int(np.int64(state.block[event]))
         bytes_asked = int(state.size[event])

@@ -12,6 +12,10 @@ from heapsmith.model.policy.front.common import capacity_of, row_pop_lines, stac
 from heapsmith.model.policy.lookup import size_lines
 
 
+LINE = 64
+"""Bytes of a cache line."""
+
+
 @hit_path
 def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new: bool) -> None:
     """Touch what an allocation touches up to and in its front, and follow its branches.
@@ -23,6 +27,8 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
             touch(state.listener, heap_at(state, heap) + state.heap_row_of + size, 0)
         else:
             size_lines(state, size)
+        if state.site_groups > 0 and is_apart(state, cls):
+            site_lines(state, heap, cls, size)
         held = int(state.fronts[front]["held"]) if state.classes[cls]["stack"] > 0 else 0
         row_pop_lines(state, front, held)
         branch(state.listener, ALLOC_BY_ROW, int(held > 0))
@@ -33,6 +39,33 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
     touch(state.listener, layout.ALLOC_OF + layout.WORD * cls, 0)
     if not is_new and state.classes[cls]["stack"] == 0:
         front_pop_lines(state, front, cls)
+
+
+@kernel
+def class_of_stride(state: State, cls: int) -> int:
+    """Return the class of a class's size alone."""
+    return int(state.lookup[(int(state.classes[cls]["stride"]) + state.grain - 1) >> state.grain_shift])
+
+
+@kernel
+def is_apart(state: State, cls: int) -> bool:
+    """Return whether the call's site decides about the class, and not its size alone."""
+    return cls >= state.sized_classes or int(state.classes[cls]["apart"]) == 1
+
+
+@kernel
+def site_lines(state: State, heap: int, cls: int, size: int) -> None:
+    """Touch what tells the group of a call, once the row of its size, which no class has, is empty.
+
+    The model does not know where in the table the call's address lies: each group has a line of it.
+    """
+    state.site_looks += 1
+    touch(state.listener, heap_at(state, heap), 0)
+    branch(state.listener, ALLOC_BY_ROW, 0)
+    size_lines(state, size)
+    touch(state.listener, layout.APART + layout.CLASS_FLAG_BYTES * class_of_stride(state, cls), 0)
+    touch(state.listener, layout.SITES_SEEN + LINE * state.group, 0)
+    touch(state.listener, layout.GROUP_CLASS + state.group * state.sized_classes, 0)
 
 
 @hit_path
@@ -63,7 +96,7 @@ def aligned_lines(state: State, cls: int, size: int, align: int) -> None:
     if least > state.small_limit or align > PAGE or (size == 0 and state.live_map == 1):
         return
     size_lines(state, least)
-    last = cls if cls >= 0 else state.class_count - 1
+    last = cls if cls >= 0 else state.sized_classes - 1
     for row in range(last + 1):
         if state.classes[row]["usable"] >= least:
             touch(state.listener, class_at(row) + layout.CLASS_STRIDE, 0)

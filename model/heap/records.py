@@ -50,7 +50,7 @@ RARE = _words("""
     release_delay release_delay_in_milliseconds freed_code
     counts_everything learn_window huge_kept_bytes
     head_slabs record_extra record_class_bytes pool_swaps pool_claims background_every own_superslabs
-    charging unmap_from
+    charging unmap_from site_groups
 """)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 
@@ -85,6 +85,7 @@ WORK = (
     "huge_looked_at",  # mappings in the huge cache that a search looks at
     "huge_moved",  # mappings that move down in it since an older mapping left
     "clock_reads",  # of the system's clock
+    "site_looks",  # at the call of an allocation, for its group
     "memory_calls",  # system calls that commit, advise on huge pages, or release the live map
 )
 """The library's work that costs instructions and that no counter tells, for the cost model. Work on
@@ -120,6 +121,7 @@ SCALARS = record_type(
     "rare_rows",  # 1: the design has a row with RARE (model/compile/dispatch.py)
     "owned",  # 1: blocks go back to the heap that acquired their slab; each heap has a store
     "aging",  # 1: the library keeps the age queues
+    "group",  # of the call sites of the event under way
     "by_row",  # 1: malloc and free try the row of the class before the class's own functions
     "slab_words",  # words of `marks` per slab (model/policy/freed_blocks)
     "heap_slots",  # slots of a heap: its fronts, its quarantine, and the blocks of a class that it prepares

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.compile import kernel
-from heapsmith.model.compile.kernel import Ints, Records
+from heapsmith.model.compile.kernel import Bytes, Ints, Records
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput
@@ -18,6 +18,7 @@ from heapsmith.model.heap.events import ALREADY_LIVE, DEAD, NEGATIVE_SIZE, NO_SU
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.trace.reader import Chunk
+from heapsmith.model.trace.stacks import CallTree, SitedChunk
 
 FAULTS = {
     ALREADY_LIVE: "block {block} is born a second time: it is live",
@@ -123,6 +124,8 @@ class Simulator:
         self.plan = plan
         self.listener = listener
         self.kernel_ns = 0
+        self._tree: CallTree | None = None
+        self._group_of: Bytes = np.zeros(1, np.uint8)
         self.state = arrays.fresh_state(plan, application)
         # Two compiled loops serve all designs: with the rare choices, and without any of them.
         absent = () if rare or meter or has_rare_choices(plan) else records.RARE
@@ -146,6 +149,8 @@ class Simulator:
         if self.state.release_delay_in_milliseconds and not self.state.events and _is_timeless(chunk):
             raise BadInput("release.unit: milliseconds need the time of each event; this trace has no time stamps")
         self.state.follow(chunk)
+        if self.state.site_groups:
+            self.state.groups = self._groups(chunk)
         self.state.fed = self.state.events
         self.state.addresses = NO_ADDRESSES if addresses is None else addresses
         if self.state.charging:
@@ -202,6 +207,16 @@ class Simulator:
         state.meter_touches, state.meter_growth, state.meter_classes = meter.touches, meter.growth, meter.classes
         state.meter_operation, state.charged = meter.operation, meter.start
         state.meter_operation_alone, state.charged_alone = meter.operation_alone, meter.start_alone
+
+    def _groups(self, chunk: Chunk) -> Bytes:
+        """Return the group of call sites of each event; 0 where the chunk has no sites."""
+        if not isinstance(chunk, SitedChunk):
+            return np.zeros(len(chunk.op), np.uint8)
+        if chunk.tree is not self._tree:
+            design = self.plan.design
+            self._tree = chunk.tree
+            self._group_of = design.row("segregation").groups_of(design.segregation, chunk.tree)
+        return self._group_of[chunk.site]
 
     def _name(self, thread: int, block: int) -> None:
         """Make room for threads and blocks of these numbers."""

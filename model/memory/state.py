@@ -1,6 +1,6 @@
 """The arrays that a kernel of the simulator takes, by name (model/heap/records.py)."""
 
-from heapsmith.model.compile.kernel import Ints, Records
+from heapsmith.model.compile.kernel import Bytes, Ints, Records
 from heapsmith.model.trace.events import Columns
 
 
@@ -8,6 +8,7 @@ class State(Columns):
     """The state of a simulator, its listener's array, and the columns of the chunk that it follows.
 
     addresses: empty, or the address code of the block that each event of the chunk returned, or -1.
+    groups: empty, or the group of call sites of each event of the chunk.
     meter, paths, charges, scalar_words and class_words (the words of scalars and classes) are for
     model/heap/charge.py, and empty where no event is charged. A field of the single record of
     `scalars` is an attribute too: `state.live_bytes += asked`.
@@ -31,6 +32,7 @@ class State(Columns):
     blocks: Records
     moved: Ints
     addresses: Ints
+    groups: Bytes
     timeline: Records
     meter: Records
     paths: Ints

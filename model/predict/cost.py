@@ -95,6 +95,7 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
         missed += 0 if row.stack else allocs + frees
     if plan.dispatch == "stack":
         yield "dispatch.missed", missed
+        yield "alloc.site", simulation.statistics.work["site_looks"]
         yield "alloc.above", simulation.statistics.work["above"] if plan.direct_limit else 0
     yield f"alloc.{plan.dispatch}", allocated
     if design.size_lookup is not None:

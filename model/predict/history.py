@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from heapsmith.model.design.design import Design
+from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.events import DEAD
@@ -177,7 +177,7 @@ def histories(
     """
     plans = [make_plan(design) for design in designs]
     rare = any(map(has_rare_choices, plans))
-    with TraceReader(trace) as reader:
+    with TraceReader(trace, sited=ask_sites(designs)) as reader:
         events, blocks, threads = reader.footer.events, reader.footer.max_blocks, reader.footer.threads
         if not events:
             raise BadInput(f"{trace}: no events, so there is nothing to show")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from heapsmith.model.design.design import ask_sites
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.ledger import Ledger, ledger, mean
@@ -164,7 +165,8 @@ def _even(events: int) -> list[int]:
 def _feed(
     table: SimulationTable, followers: Sequence[_Peaking] | Sequence[_Stopping], what: str, progress: Progress | None
 ) -> None:
-    with TraceReader(Path(table.trace)) as reader:
+    asked = ask_sites(one.simulator.plan.design for one in followers)
+    with TraceReader(Path(table.trace), sited=asked) as reader:
         feed_chunks(reader, followers, what, progress, table.events)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.model.design.design import Design
+from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.heap.simulator import Simulator, has_rare_choices
 from heapsmith.model.memory.application import PROGRAM, Application
@@ -67,7 +67,7 @@ def reuse(
     simulators = [
         Simulator(plan, listener=Listener(hardware, DISTANCES), application=application, rare=rare) for plan in plans
     ]
-    with TraceReader(trace) as reader:
+    with TraceReader(trace, sited=ask_sites(designs)) as reader:
         extent = feed_all(reader, simulators, "measuring distances", progress)
     return ReuseTable(
         str(trace),

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from heapsmith.model.design.design import Design
+from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import Counters, Simulator, Statistics, has_rare_choices
 from heapsmith.model.memory.application import PROGRAM, Application
@@ -107,7 +107,7 @@ def simulate(
     plans = [make_plan(design) for design in designs]
     rare = any(map(has_rare_choices, plans))
     simulators = [warmed_up(plan, hardware, application, rare) for plan in plans]
-    with TraceReader(trace) as reader:
+    with TraceReader(trace, sited=ask_sites(designs)) as reader:
         extent = feed_all(reader, simulators, stage, progress)
     return SimulationTable(
         str(trace),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from heapsmith.model.design.design import ask_sites
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.simulator import Simulator
@@ -88,7 +89,7 @@ def timed(
         if number < 1:
             raise BadInput(f"cores: {number}; expected at least 1")
     counted = cores or [hardware.cores]
-    with TraceReader(Path(table.trace)) as reader:
+    with TraceReader(Path(table.trace), sited=ask_sites(plan.design for plan in plans)) as reader:
         footer, operations = reader.footer, Operations()
         peaks = [row.touches.resident_peak if row.touches else 0 for row in table.rows]
         followers = [

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from heapsmith.model.design.design import Design, changed
+from heapsmith.model.design.design import Design, ask_sites, changed
 from heapsmith.model.design.toml import Reason
 from heapsmith.model.errors import BadInput, printable
 from heapsmith.model.memory.hardware import Hardware
@@ -120,7 +120,7 @@ def choose_policies(
     running = [Arm(design, fields, hardware) for design, fields in drawn]
     every = {arm.design.name: arm.fields for arm in running}
     pulls: list[Pull] = []
-    with TraceReader(trace) as reader:
+    with TraceReader(trace, sited=ask_sites([base])) as reader:
         operations = Operations()
         for number, (first, end) in enumerate(slices(reader.footer.events, len(running))):
             followers: list[Follower] = [operations, *(arm.simulator for arm in (reference, *running))]

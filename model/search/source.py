@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heapsmith.model.compile.kernel import Ints
-from heapsmith.model.design.design import Design
+from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.records import SAMPLES
 from heapsmith.model.memory.application import TOUCHED_FROM, program_of
@@ -23,14 +23,15 @@ class Source:
     """A trace for the search. Reads it once, checks its rules, and keeps the chunks of a short trace.
 
     tells_touched: its samples tell which share of large blocks the program touches, for each of the
-    sizes that it asks for. tells_time: its events have time stamps.
+    sizes that it asks for. tells_time: its events have time stamps. sited: the chunks have the call
+    sites of the trace.
     Raises BadInput if the trace is damaged, cannot be read or has no allocation.
     """
 
-    def __init__(self, path: Path, weight: float = 1.0) -> None:
-        self.path, self.weight = path, weight
+    def __init__(self, path: Path, weight: float = 1.0, *, sited: bool = False) -> None:
+        self.path, self.weight, self._sited = path, weight, sited
         self.application = program_of(path)
-        with TraceReader(path) as reader:
+        with TraceReader(path, sited=sited) as reader:
             self.footer = reader.footer
             self.events = self.footer.events
             self._step = _step_of(self.events)
@@ -61,7 +62,7 @@ class Source:
         if self._kept:
             yield from self._kept
             return
-        with TraceReader(self.path) as reader:
+        with TraceReader(self.path, sited=self._sited) as reader:
             yield from reader
 
     def spans(self, events: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
@@ -84,7 +85,9 @@ def sources_for(
     traces: Sequence[tuple[Path, float]], hold_out: Sequence[Path], base: Design
 ) -> tuple[list[Source], list[Source]]:
     """Return the traces of the search and those held out; BadInput for one without times if the base needs them."""
-    sources, held = [Source(*one) for one in traces], [Source(path) for path in hold_out]
+    sited = ask_sites([base])
+    sources = [Source(*one, sited=sited) for one in traces]
+    held = [Source(path, sited=sited) for path in hold_out]
     for source in [*sources, *held]:
         if needs_time(base) and not source.tells_time:
             raise BadInput(f"{source.path}: no time stamps, which {base.name} needs (release.unit: milliseconds)")

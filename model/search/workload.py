@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from heapsmith.model.design.design import Design
+from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import write_json
@@ -77,7 +77,7 @@ def observe(design: Design, traces: Sequence[Path], progress: Progress) -> Obser
     parts: list[Workload] = []
     histograms: list[Histogram] = []
     for path in traces:
-        with TraceReader(path) as reader:
+        with TraceReader(path, sited=ask_sites([design])) as reader:
             footer = reader.footer
             simulator = Simulator(plan)
             demand = Demand(Rules.of(design), largest_block(design), footer.threads, footer.max_blocks)
@@ -93,7 +93,7 @@ def observe(design: Design, traces: Sequence[Path], progress: Progress) -> Obser
 def _by_size(plan: Plan, figures: Figures) -> list[int]:
     """Return requests by the classes of a plan and, above them, by powers of two."""
     size, requests = figures.by_size()[:, :2].T
-    usable = np.array([row.usable for row in plan.classes], np.int64)
+    usable = np.array([row.usable for row in plan.sized], np.int64)
     place = np.searchsorted(usable, size)
     above = place == len(usable)
     place[above] += np.frexp(size[above].astype(np.float64))[1]

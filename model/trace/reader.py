@@ -15,7 +15,7 @@ from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.codec import U32, Damage
 from heapsmith.model.trace.events import CHUNK_EVENTS, SIZED, WITH_BLOCK, Chunk, Op, Rules
 from heapsmith.model.trace.frames import FOOTER_TAG, Footer, Frame, Header, TraceFile
-from heapsmith.model.trace.stacks import CallTree, Stacks, unpacked
+from heapsmith.model.trace.stacks import CallTree, SitedChunk, Stacks, unpacked
 from heapsmith.model.trace.writer import TraceWriter
 
 __all__ = [
@@ -40,11 +40,13 @@ class TraceReader:
     Memory is a chunk and a byte per block number, for any number of events. The chunks obey the
     rules of docs/trace.md: block numbers are below footer.max_blocks, threads are below
     footer.threads, and only live blocks are freed. Opening or iterating raises BadInput with the
-    file and the chunk if the trace is damaged.
+    file and the chunk if the trace is damaged. sited: the chunks of a trace with stacks have their
+    sites (SitedChunk).
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, sited: bool = False) -> None:
         self.path = Path(path)
+        self.is_sited = sited
         self.file = TraceFile(self.path)
         self.header = self.file.header
         try:
@@ -61,7 +63,10 @@ class TraceReader:
         self.file.close()
 
     def __iter__(self) -> Iterator[Chunk]:
-        return self.checked_by(Rules())
+        tree = self.stacks() if self.is_sited else None
+        if tree is None:
+            return self.checked_by(Rules())
+        return (SitedChunk.with_sites(chunk, site, tree) for chunk, site in self.sited())
 
     def checked_by(self, rules: Rules) -> Iterator[Chunk]:
         """Yield the chunks in order, checked by the caller's own `rules`, which keep the state."""
@@ -93,11 +98,15 @@ class TraceReader:
     def part(self, first: int, stop: int) -> Iterator[Chunk]:
         """Yield events `first` to `stop - 1`, as far as there are any, from their chunks, without rules."""
         begin, stop = 0, min(stop, self.footer.events)
+        tree = self.stacks() if self.is_sited else None
         with self._naming_file():
             for frame in self.file.frames():
                 end = begin + frame.events
                 if first < end and begin < stop:
-                    yield self.file.chunk(frame).part(max(first - begin, 0), stop - begin)
+                    chunk = self.file.chunk(frame)
+                    if tree:
+                        chunk = SitedChunk.with_sites(chunk, _sites(self.file, frame, chunk, len(tree.innermost)), tree)
+                    yield chunk.part(max(first - begin, 0), stop - begin)
                 begin = end
 
     @contextmanager

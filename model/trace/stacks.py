@@ -1,13 +1,14 @@
 """The stacks of a trace: a tree of frames in modules, as the footer stores it (docs/trace.md 3)."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Self
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 import zstandard
 
-from heapsmith.model.trace.codec import ZSTD_LEVEL, Damage, open_section, section
+from heapsmith.model.trace.codec import U32, ZSTD_LEVEL, Damage, open_section, section
+from heapsmith.model.trace.events import Chunk
 
 I64 = npt.NDArray[np.int64]
 MAX_DEPTH = 256
@@ -61,6 +62,24 @@ class CallTree(NamedTuple):
         zstd = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
         codes = (np.arange(self.parent.size) - self.parent, self.module + 1, self.offset, self.innermost)
         return Stacks(self.modules, self.parent.size, self.innermost.size, *(section(code, zstd) for code in codes))
+
+
+class SitedChunk(Chunk):
+    """A chunk that has the site of each event beside its columns, and the stacks that the sites number."""
+
+    site: U32
+    tree: CallTree
+
+    @classmethod
+    def with_sites(cls, chunk: Chunk, site: U32, tree: CallTree) -> Self:
+        """Return the chunk with these sites."""
+        made = cls(*chunk)
+        made.site, made.tree = site, tree
+        return made
+
+    def part(self, first: int, stop: int) -> Self:
+        """Return events `first` to `stop - 1` of the chunk, as views."""
+        return self.with_sites(Chunk(*self).part(first, stop), self.site[first:stop], self.tree)
 
 
 def unpacked(stacks: Stacks, events: int) -> CallTree:
