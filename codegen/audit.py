@@ -29,7 +29,7 @@ MAX_COLUMNS = 120
 MAX_LINES = 14
 """Lines of a hot function's body; lines with only a brace do not count."""
 
-INLINED = ("pop", "push", "free_small")
+INLINED = ("pop", "push", "free_small", "malloc_from")
 """Parts of malloc and free that the compiler must inline into them."""
 
 COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"

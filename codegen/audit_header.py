@@ -35,7 +35,7 @@ def audit_header(plan: Plan, text: str, emitted: Path, gcc: Compiler) -> list[Ro
 
 def _numbers(plan: Plan, text: str) -> Row:
     """The header's row for every size, and the number of its stacks."""
-    wanted = [(row.usable, row.index + 1 if row.stack else 0) for row in plan.classes] if plan.inline_alloc else []
+    wanted = [(row.usable, row.index + 1 if row.stack else 0) for row in plan.sized] if plan.inline_alloc else []
     found = [(int(usable), int(row)) for usable, row in re.findall(r"bytes <= (\d+) \? (\d+)\n", text)]
     lengths = {int(length) for length in re.findall(r"void \*\*(?:top|end)\[1 \+ (\d+)\];", text)}
     ok = found == wanted and lengths == ({plan.class_count} if plan.inline_alloc else set())

@@ -35,6 +35,12 @@ HEADER_WRITE = Hit(0, 1, 0)
 MALLOC_TEST = Hit(0, 0, 1)
 """Compares the request with the function's limit (SMALL_LIMIT or DIRECT_LIMIT)."""
 
+CALLER = Hit(1, 0, 0)
+"""The compiler reads the return address before malloc misses, where a miss may ask for the call's site."""
+
+SIZED_ROW = Hit(1, 0, 0)
+"""The row of a class by its size alone, where sites may tell it."""
+
 COUNTER = Hit(1, 1, 0)
 """Adds to the counter of a hit or a push."""
 
@@ -55,7 +61,7 @@ def functions(plan: Plan) -> dict[str, tuple[ClassPlan, Function]]:
     found: dict[str, tuple[ClassPlan, Function]] = {}
     for row in plan.classes:
         front = policy.row("front", row.front.kind).CODE
-        found |= {f"alloc_{row.size}": (row, front.allocate), f"free_{row.size}": (row, front.free)}
+        found |= {f"alloc_{row.name}": (row, front.allocate), f"free_{row.name}": (row, front.free)}
     return found
 
 
@@ -82,7 +88,7 @@ def _with_count(plan: Plan, path: Hit) -> Hit:
 def sentences(plan: Plan) -> dict[int, str]:
     """By class, the sentence about the hit paths in the comment above alloc and free."""
     return {
-        row.index: f"Hit path: alloc {both[0]}; free {both[1]}." if counted(plan, f"alloc_{row.size}") else UNCOUNTED
+        row.index: f"Hit path: alloc {both[0]}; free {both[1]}." if counted(plan, f"alloc_{row.name}") else UNCOUNTED
         for row in plan.classes
         if (both := hits(plan, row))
     }
@@ -115,9 +121,13 @@ def dispatches(plan: Plan) -> dict[str, str]:
         return dict.fromkeys(("malloc", "malloc_above", "free"), UNCOUNTED)
     lookup = plan.design.row("size_lookup").CODE
     if plan.dispatch == "stack":
-        malloc = f"Hit path: {total(MALLOC_TEST, lookup, _with_header(plan, STACK[0]))}."
+        above = total(MALLOC_TEST, lookup, _with_header(plan, STACK[0]))
+        malloc = f"Hit path: {above}."
+        if plan.design.segregation:
+            by_row = above if plan.direct_limit else total(above, SIZED_ROW)
+            malloc, above = f"Hit path: {total(by_row, CALLER)}.", total(above, SIZED_ROW)
         free = f"Hit path: {_free_with(plan, _with_count(plan, STACK[1]))}." if counted(plan, "free") else PROBED
-        return {"malloc": malloc, "malloc_above": malloc, "free": free}
+        return {"malloc": malloc, "malloc_above": f"Hit path: {above}.", "free": free}
     malloc = f"Hit path: {total(MALLOC_TEST, lookup, FUNCTION)}, then the class."
     free = f"Hit path: {total(_leave(plan), FUNCTION)}, then the class."
     if plan.class_count == 1:
@@ -181,6 +191,8 @@ def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
         table["malloc_above"] = ("hs_malloc_large",)
     if plan.dispatch == "stack":
         table |= {"pop": ("malloc_miss",), "push": ("free_miss",)}
+    if plan.design.segregation:
+        table |= {"malloc_from": table["malloc"]}
     return table | {name: (function.leaves,) for name, (_, function) in functions(plan).items()}
 
 

@@ -69,12 +69,12 @@ def place(plan: Plan, code: int, size: int) -> str:
         return words
     row = plan.classes[plan.size_class[(size + plan.bias + plan.grain - 1) // plan.grain]]
     index, rest = divmod(offset - row.first, row.stride)
-    return f"{words} (block {index} of class {row.size})" if rest == 0 and index >= 0 else words
+    return f"{words} (block {index} of class {row.name})" if rest == 0 and index >= 0 else words
 
 
 def counter_names(plan: Plan) -> list[str]:
     """The names of a library's counters, in its order: totals, then the counters by class."""
-    return [*TOTALS, *(f"{name} of class {row.size}" for row in plan.classes for name in COUNTS)]
+    return [*TOTALS, *(f"{name} of class {row.name}" for row in plan.classes for name in COUNTS)]
 
 
 def counter_row(counters: Counters) -> NDArray[np.int64]:

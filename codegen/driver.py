@@ -21,7 +21,7 @@ from heapsmith.model.constants import BENCHFAST, NS_PER_MS
 from heapsmith.model.errors import Missing
 from heapsmith.model.trace.reader import Chunk
 
-FIELDS = {"op": "u1", "align_log2": "u1", "thread": "<u4", "block": "<u4", "bytes": "<i8", "time_ms": "<i8"}
+FIELDS = {"op": "u1", "align_log2": "u1", "group": "<u2", "thread": "<u4", "block": "<u4", "bytes": "<i8", "time_ms": "<i8"}
 RECORD = np.dtype(list(FIELDS.items()), align=True)
 """One event on the driver's standard input: struct event of runtime/verify/driver.h."""
 
@@ -43,7 +43,7 @@ class DriverFailed(Exception):
 def driver_tool() -> Path:
     """The driver's executable. Raises Missing without gcc."""
     folder = RUNTIME / "verify"
-    sources = [folder / name for name in ("driver.c", "perform.c", "facts.c", "storm.c", "refusals.c")]
+    sources = [folder / name for name in ("driver.c", "perform.c", "callers.c", "facts.c", "storm.c", "refusals.c")]
     return build_tool("driver", sources, [*TOOL_FLAGS, "-pthread", "-rdynamic", "-ldl"])
 
 
@@ -107,12 +107,16 @@ class Driver:
         with suppress(BrokenPipeError):  # the buffered input has no reader any more
             self._in.close()
 
-    def send(self, chunk: Chunk) -> None:
-        """Send the events of a chunk; `receive` returns the answer. Raises DriverFailed."""
+    def send(self, chunk: Chunk, groups: NDArray[np.uint8] | None = None) -> None:
+        """Send the events of a chunk; `receive` returns the answer. Raises DriverFailed.
+
+        groups: of call sites, by event.
+        """
         records = _head(BATCH, len(chunk.op), len(chunk.op))
         events = records[1:]
         events["op"], events["thread"], events["block"] = chunk.op, chunk.thread, chunk.block
         events["bytes"], events["align_log2"] = chunk.size, chunk.align_log2
+        events["group"] = 0 if groups is None else groups
         events["time_ms"] = chunk.time_ns // NS_PER_MS
         self._write(records)
 

@@ -70,8 +70,8 @@ def _enumerators(plan: Plan) -> Numbers:
     if plan.size_table:
         table["SIZE_CLASS_COUNT"] = len(plan.size_table)
     table |= {name.upper(): number for name, number in plan.numbers.items()}
-    table |= {f"CLASS_{row.size}": row.index for row in plan.classes}
-    return table | {f"SLOT_{row.size}": row.slot_base for row in plan.classes}
+    table |= {f"CLASS_{row.name}": row.index for row in plan.classes}
+    return table | {f"SLOT_{row.name}": row.slot_base for row in plan.classes}
 
 
 def _tables(plan: Plan) -> dict[str, Any]:
@@ -84,13 +84,26 @@ def _tables(plan: Plan) -> dict[str, Any]:
         **({"hs_lend": {row.index: _function(row, "lend") for row in rows}} if plan.design.rounding else {}),
         **({"hs_resize": {row.index: _function(row, "resize") for row in rows}} if plan.design.learner else {}),
         **({"hs_size_class": dict(enumerate(plan.size_table))} if plan.size_table else {}),
+        **(_sites(plan) if plan.design.segregation else {}),
         "hs_no_heap": {
             "top": dict.fromkeys(range(1 + len(rows)), "nothing + 1"),
             "end": dict.fromkeys(range(1 + len(rows)), "nothing + 1"),
             "front": {row.index: {"held": row.front.capacity + 1} for row in rows},
         },
-        "alloc_of": {row.index: f"alloc_{row.size}" for row in rows},
-        "free_of": {0: "hs_free_large"} | {1 + row.index: f"free_{row.size}" for row in rows},
+        "alloc_of": {row.index: f"alloc_{row.name}" for row in rows},
+        "free_of": {0: "hs_free_large"} | {1 + row.index: f"free_{row.name}" for row in rows},
+    }
+
+
+def _sites(plan: Plan) -> dict[str, Any]:
+    """The tables of groups of call sites."""
+    row, groups = plan.design.row("segregation"), plan.design.segregation
+    ids = [bytes.fromhex(module) for module in row.modules(groups)]
+    written = [{0: len(one), 1: "".join(f"\\x{byte:02x}" for byte in one)} for one in ids]
+    return {
+        "hs_group_class": {number: dict(enumerate(row)) for number, row in enumerate(plan.group_classes)},
+        "hs_module": dict(enumerate(written)),
+        "hs_site": {number: dict(enumerate(place)) for number, place in enumerate(row.places(groups))},
     }
 
 

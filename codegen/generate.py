@@ -5,6 +5,7 @@ import re
 from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -33,7 +34,7 @@ PURPOSES = {
 
 RUNTIME_ORDER = (
     *("counting", "text", "check", "object", "os", "lock", "locks", "counters", "lookup"),
-    *("api.h", "heap.h", "slab_record", "span", "rows"),
+    *("api.h", "heap.h", "segregation", "slab_record", "span", "rows"),
     *("populate", "growth", "block_index", "slab_numbers.h"),
     *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "ownership", "release"),
     *("remote", "pool", "unmapping"),
@@ -91,8 +92,20 @@ def _kinds(plan: Plan) -> dict[str, list[str]]:
     kinds = {field: [plan.design.row(field).NAME] if getattr(plan.design, field) else [] for field in policy.TABLES}
     kinds["foreign"] += getattr(plan.design.row("foreign"), "WITH", ())
     kinds |= {"lookup": [plan.design.row("size_lookup").NAME], "ownership": [plan.design.row("ownership").NAME]}
+    kinds["segregation"] = [plan.design.row("segregation").NAME]
     kinds["deletes"] = ["judged" if plan.live_map else "trusted"]
     return kinds | {"choice": [plan.design.slab_choice], "front": sorted({row.front.kind for row in plan.classes})}
+
+
+def _sites(plan: Plan) -> dict[str, Any]:
+    """The sites of the design's groups, and the files that they are in, as plan.c lists them."""
+    groups = plan.design.segregation
+    if groups is None:
+        return {}
+    row = plan.design.row("segregation")
+    ids = [bytes.fromhex(module) for module in row.modules(groups)]
+    found = [{"bytes": len(one), "text": "".join(f"\\x{byte:02x}" for byte in one)} for one in ids]
+    return {"site_modules": found, "site_places": row.places(groups)}
 
 
 def render(plan: Plan) -> dict[str, str]:
@@ -100,7 +113,7 @@ def render(plan: Plan) -> dict[str, str]:
     sources = runtime_sources(plan)
     kind_headers = [source.with_suffix(".h") for source in sources if source.parent != RUNTIME]
     kinds = _kinds(plan)
-    rooms = ("classifier", "remote", "ownership", "hardening", "lookup", "foreign")
+    rooms = ("classifier", "remote", "ownership", "hardening", "lookup", "foreign", "segregation")
     includes = {room: f"{room}/{kinds[room][0]}.j2" for room in rooms}
     fronts = {kind: f"front/{kind}.j2" for kind in kinds["front"]}
     values = {
@@ -113,6 +126,7 @@ def render(plan: Plan) -> dict[str, str]:
         "fronts": kinds["front"],
         "dispatches": dispatches(plan),
         "header_sentence": header_sentence(plan),
+        **_sites(plan),
         "struct_fields": struct_fields(plan),
         "struct_bytes": struct_bytes(plan),
         "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},

@@ -15,11 +15,13 @@ from heapsmith.model.policy.emitted import Function
 HELPERS = frozenset(
     {"count_checked", "size_to_class", "slab_of", "owner_of", "in_slab_span", "hs_stack_popped", "hs_stack_pushed"}
     | {"hs_write_header", "link_set", "link_next", "link_decoded", "link_take", "hs_born", "hs_dies", "hs_is_live"}
-    | {"count_own", "word_set", "word_subtract", "word_add", "hs_slab_pop", "hs_slab_push"}
+    | {"hs_row_of_size", "hs_row_of_call", "count_own", "word_set", "word_subtract", "word_add", "hs_slab_pop", "hs_slab_push"}
 )
 """Inline functions that hot functions may call. They have no loop and call only each other."""
 
 LAST_WORDS = frozenset({"hs_misuse", "hs_not_live"})
+SITES = frozenset({"hs_group_of"})
+"""What tells the group of a call site; it may ask the dynamic linker."""
 NO_CALL = frozenset({"__atomic_store_n", "__builtin_clzl"})
 """Calls that compile to one instruction."""
 
@@ -73,7 +75,8 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
         table["malloc"] = _plain(leaves["malloc"], (small,), by_table)
         return table | {"push": _plain(("free_of[]",), ())}
     popped = {"count_checked", "hs_stack_popped", *guard.born, *header_calls(plan)}
-    limit, looks = (direct, {"pop"}) if plan.direct_limit else (small, {"pop", "size_to_class"})
+    sized = {"hs_row_of_size"} if plan.design.segregation else set()
+    limit, looks = (direct, {"pop"}) if plan.direct_limit else (small, {"pop", "size_to_class", *sized})
     table |= {
         "malloc": _plain(leaves["malloc"], (limit,), looks),
         "malloc_miss": _plain(by_table, ()),
@@ -82,8 +85,19 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
         "push": _plain(leaves["push"], ("== heap->end[row]",), {"count_checked", "hs_stack_pushed"}),
     }
     if plan.has_above:
-        table["malloc_above"] = _plain(leaves["malloc_above"], (small,), {"pop", "size_to_class"})
-    return table
+        table["malloc_above"] = _plain(leaves["malloc_above"], (small,), {"pop", "size_to_class", *sized})
+    return table | (_of_sites(table, popped) if plan.design.segregation else {})
+
+
+def _of_sites(table: dict[str, Expected], popped: set[str]) -> dict[str, Expected]:
+    """malloc where sites may tell the class: a miss looks at the caller, and pops the stack of the row."""
+    finds = {"hs_row_of_call", "size_to_class"}
+    return {
+        "malloc": _plain(("malloc_from", "__builtin_return_address"), ()),
+        "malloc_from": table["malloc"],
+        "hs_malloc_from": _plain(("malloc_from",), ()),
+        "malloc_miss": _plain(("alloc_of[]",), ("== NULL",), popped | finds),
+    }
 
 
 def header_calls(plan: Plan) -> set[str]:
@@ -93,12 +107,12 @@ def header_calls(plan: Plan) -> set[str]:
 
 def _of_class(plan: Plan, name: str, row: ClassPlan, function: Function) -> Expected:
     """The expected content of a class's function: its own class and slot, its own capacity."""
-    own = frozenset({f"CLASS_{row.size}"})
+    own = frozenset({f"CLASS_{row.name}"})
     if function.test is None:
         return Expected((function.leaves,), (), frozenset(), own, frozenset())
     calls = function.calls | (header_calls(plan) if name.startswith("alloc_") else set())
-    names = own | ({f"SLOT_{row.size}"} if policy.row("front", row.front.kind).CODE.has_slots else set())
-    learned = f"heap->front[CLASS_{row.size}].capacity" if row.numbers.get("learn_most") else row.front.capacity
+    names = own | ({f"SLOT_{row.name}"} if policy.row("front", row.front.kind).CODE.has_slots else set())
+    learned = f"heap->front[CLASS_{row.name}].capacity" if row.numbers.get("learn_most") else row.front.capacity
     test = function.test.format(capacity=learned)
     return Expected((function.leaves,), (test,), calls, names, frozenset({0, 1, row.front.capacity, row.blocks}))
 
@@ -129,7 +143,7 @@ def _helpers(unit: Unit) -> Row:
         if function := unit.functions.get(name) or unit.inline.get(name):
             facts = Facts(function.body)
             faults += [
-                f"{name} holds {what}" for what in (*facts.jumps, *(set(facts.calls) - HELPERS - LAST_WORDS - NO_CALL))
+                f"{name} holds {what}" for what in (*facts.jumps, *(set(facts.calls) - HELPERS - LAST_WORDS - NO_CALL - SITES))
             ]
     return judged("shape", "inline helpers", "no loop, no call but of each other", faults)
 

@@ -5,6 +5,7 @@
 #include "foreign/foreign.h"
 #include "hardening/hardening.h"
 #include "large.h"
+#include "segregation/segregation.h"
 #include "span.h"
 #include "stats.h"
 
@@ -53,7 +54,7 @@ void *calloc(size_t count, size_t bytes)
         void *block = hs_large_alloc(total, GRAIN, &zero);
         return block == NULL || zero ? block : memset(block, 0, total);
     }
-    void *block = malloc(total);
+    void *block = hs_malloc_from(total, __builtin_return_address(0));
     return block == NULL ? NULL : memset(block, 0, total);
 }
 
@@ -75,7 +76,7 @@ static void *resize_in_place(void *block, const struct class_plan *plan, size_t 
 {
     if (plan == NULL)
         return hs_large_resize(block, bytes);
-    bool same_class = bytes <= SMALL_LIMIT && plan == &hs_class[size_to_class(bytes)];
+    bool same_class = bytes <= SMALL_LIMIT && hs_sized_plan(plan) == &hs_class[size_to_class(bytes)];
     bool fits_well = bytes <= plan->usable && 2 * bytes >= plan->usable;
     if (!same_class && !fits_well)
         return NULL;
@@ -84,14 +85,14 @@ static void *resize_in_place(void *block, const struct class_plan *plan, size_t 
 }
 
 /* A block of ours of `old_bytes`. */
-static void *resize(void *block, const struct class_plan *plan, size_t old_bytes, size_t bytes)
+static void *resize(void *block, const struct class_plan *plan, size_t old_bytes, size_t bytes, const void *caller)
 {
     void *resized = resize_in_place(block, plan, bytes);
     if (resized != NULL) {
         count_shared(&hs_count.realloc_in_place, 1);
         return resized;
     }
-    void *moved = malloc(bytes);
+    void *moved = hs_malloc_from(bytes, caller);
     if (moved == NULL)
         return NULL;
     memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
@@ -103,7 +104,7 @@ static void *resize(void *block, const struct class_plan *plan, size_t old_bytes
 static void *reallocate(void *block, size_t bytes, const void *caller)
 {
     if (block == NULL)
-        return malloc(bytes);
+        return hs_malloc_from(bytes, caller);
     const struct class_plan *plan = small_plan(block);
     size_t old_bytes = usable(block, plan);
     bool ours = old_bytes > 0 || hs_large_empty(block);
@@ -114,7 +115,7 @@ static void *reallocate(void *block, size_t bytes, const void *caller)
         return NULL;
     }
     if (ours)
-        return resize(block, plan, old_bytes, bytes);
+        return resize(block, plan, old_bytes, bytes, caller);
     errno = ENOMEM; /* in one of our spans, but no block: there is nothing to copy */
     return NULL;
 }
@@ -134,31 +135,31 @@ void *reallocarray(void *block, size_t count, size_t bytes)
     return reallocate(block, total, __builtin_return_address(0));
 }
 
-/* The first class from that of `bytes` upward whose blocks all have the alignment; CLASS_COUNT if there is none. Strides
+/* The first class from that of `bytes` upward whose blocks all have the alignment; SIZED_CLASSES if there is none. Strides
  * below the next multiple of the alignment have it not, so that the search begins there. */
 static unsigned aligned_class(size_t alignment, size_t bytes)
 {
     if (bytes > SMALL_LIMIT || (LIVE_MAP && bytes == 0) || alignment > PAGE_BYTES)
-        return CLASS_COUNT;
+        return SIZED_CLASSES;
     size_t least = ((bytes + SIZE_BIAS + alignment - 1) & -alignment) - SIZE_BIAS;
     if (least > SMALL_LIMIT)
-        return CLASS_COUNT;
+        return SIZED_CLASSES;
     unsigned class = size_to_class(least);
-    while (class < CLASS_COUNT && ((hs_class[class].stride | hs_class[class].first) & (alignment - 1)) != 0)
+    while (class < SIZED_CLASSES && ((hs_class[class].stride | hs_class[class].first) & (alignment - 1)) != 0)
         class++;
     return class;
 }
 
 /* alignment: a power of two. */
-static void *allocate_aligned(size_t alignment, size_t bytes)
+static void *allocate_aligned(size_t alignment, size_t bytes, const void *caller)
 {
     if (alignment <= GRAIN)
-        return malloc(bytes);
+        return hs_malloc_from(bytes, caller);
     unsigned class = aligned_class(alignment, bytes);
     bool zero;
-    if (class == CLASS_COUNT)
+    if (class == SIZED_CLASSES)
         return hs_large_alloc(bytes, alignment, &zero);
-    void *block = malloc(hs_class[class].usable);
+    void *block = hs_malloc_from(hs_class[class].usable, caller);
     const struct class_plan *plan = small_plan(block); /* of a larger class, if that lent the block */
     if (plan != NULL)
         reseal(block, plan->usable, bytes);
@@ -175,7 +176,7 @@ int posix_memalign(void **block, size_t alignment, size_t bytes)
     if (!power_of_two(alignment) || alignment % sizeof(void *) != 0)
         return EINVAL;
     int saved = errno;
-    void *allocated = allocate_aligned(alignment, bytes);
+    void *allocated = allocate_aligned(alignment, bytes, __builtin_return_address(0));
     errno = saved;
     if (allocated == NULL)
         return ENOMEM;
@@ -189,7 +190,7 @@ void *aligned_alloc(size_t alignment, size_t bytes)
         errno = EINVAL;
         return NULL;
     }
-    return allocate_aligned(alignment, bytes);
+    return allocate_aligned(alignment, bytes, __builtin_return_address(0));
 }
 
 /* As glibc: an alignment that is no power of two is rounded up to one. */
@@ -202,12 +203,12 @@ void *memalign(size_t alignment, size_t bytes)
     size_t rounded = GRAIN;
     while (rounded < alignment)
         rounded *= 2;
-    return allocate_aligned(rounded, bytes);
+    return allocate_aligned(rounded, bytes, __builtin_return_address(0));
 }
 
 void *valloc(size_t bytes)
 {
-    return allocate_aligned(PAGE_BYTES, bytes);
+    return allocate_aligned(PAGE_BYTES, bytes, __builtin_return_address(0));
 }
 
 void *pvalloc(size_t bytes)
@@ -216,7 +217,7 @@ void *pvalloc(size_t bytes)
         errno = ENOMEM;
         return NULL;
     }
-    return allocate_aligned(PAGE_BYTES, (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1));
+    return allocate_aligned(PAGE_BYTES, (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1), __builtin_return_address(0));
 }
 
 size_t malloc_usable_size(void *block)

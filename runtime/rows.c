@@ -1,6 +1,7 @@
 /* The rows of a new heap: its stacks, empty, where their blocks lie, and the class of each request looked up by its bytes. */
 #include "rows.h"
 
+#include "segregation/segregation.h"
 #include "span.h"
 
 void hs_rows_init(struct heap *heap)
@@ -16,5 +17,5 @@ void hs_rows_init(struct heap *heap)
     heap->span = hs_span;
     heap->span_bytes = hs_span_bytes;
     for (size_t bytes = 0; bytes <= DIRECT_LIMIT; bytes++)
-        heap->row_of[bytes] = (uint8_t)(1 + size_to_class(bytes));
+        heap->row_of[bytes] = (uint8_t)hs_row_of_size(size_to_class(bytes));
 }

@@ -49,6 +49,13 @@ class ClassPlan(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.size}_{self.group}" if self.group else str(self.size)
 
     @property
+    def callers(self) -> str:
+        """Whose blocks these are, as a sentence; empty: everybody's."""
+        if self.group:
+            return f"For the call sites of group {self.group} alone."
+        return "For all call sites but those of a group with this size." if self.numbers.get("sized_row") == 0 else ""
+
+    @property
     def room(self) -> int:
         """The slots of level 0 in each heap: the most blocks that its capacity may come to."""
         return self.list_base - self.slot_base

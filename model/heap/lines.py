@@ -50,7 +50,7 @@ def class_of_stride(state: State, cls: int) -> int:
 @kernel
 def is_apart(state: State, cls: int) -> bool:
     """Return whether the call's site decides about the class, and not its size alone."""
-    return cls >= state.sized_classes or int(state.classes[cls]["apart"]) == 1
+    return int(state.classes[cls]["sized_row"]) == 0
 
 
 @kernel
@@ -63,7 +63,7 @@ def site_lines(state: State, heap: int, cls: int, size: int) -> None:
     touch(state.listener, heap_at(state, heap), 0)
     branch(state.listener, ALLOC_BY_ROW, 0)
     size_lines(state, size)
-    touch(state.listener, layout.APART + layout.CLASS_FLAG_BYTES * class_of_stride(state, cls), 0)
+    touch(state.listener, layout.SIZED_ROW + layout.SIZED_ROW_BYTES * class_of_stride(state, cls), 0)
     touch(state.listener, layout.SITES_SEEN + LINE * state.group, 0)
     touch(state.listener, layout.GROUP_CLASS + state.group * state.sized_classes, 0)
 

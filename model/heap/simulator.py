@@ -150,7 +150,7 @@ class Simulator:
             raise BadInput("release.unit: milliseconds need the time of each event; this trace has no time stamps")
         self.state.follow(chunk)
         if self.state.site_groups:
-            self.state.groups = self._groups(chunk)
+            self.state.groups = self.groups(chunk)
         self.state.fed = self.state.events
         self.state.addresses = NO_ADDRESSES if addresses is None else addresses
         if self.state.charging:
@@ -166,6 +166,16 @@ class Simulator:
             if self.state.fault:
                 self._refuse(chunk, start)
             self._make_room()
+
+    def groups(self, chunk: Chunk) -> Bytes:
+        """Return the group of call sites of each event; 0 where design or chunk has no sites."""
+        if not isinstance(chunk, SitedChunk) or not self.state.site_groups:
+            return np.zeros(len(chunk.op), np.uint8)
+        if chunk.tree is not self._tree:
+            design = self.plan.design
+            self._tree = chunk.tree
+            self._group_of = design.row("segregation").groups_of(design.segregation, chunk.tree)
+        return self._group_of[chunk.site]
 
     def step(self, op: int, thread: int, block: int, size: int = 0, align_log2: int = 0, time_ns: int = 0) -> int:
         """Do an event; return the address code of its block, or -1."""
@@ -207,16 +217,6 @@ class Simulator:
         state.meter_touches, state.meter_growth, state.meter_classes = meter.touches, meter.growth, meter.classes
         state.meter_operation, state.charged = meter.operation, meter.start
         state.meter_operation_alone, state.charged_alone = meter.operation_alone, meter.start_alone
-
-    def _groups(self, chunk: Chunk) -> Bytes:
-        """Return the group of call sites of each event; 0 where the chunk has no sites."""
-        if not isinstance(chunk, SitedChunk):
-            return np.zeros(len(chunk.op), np.uint8)
-        if chunk.tree is not self._tree:
-            design = self.plan.design
-            self._tree = chunk.tree
-            self._group_of = design.row("segregation").groups_of(design.segregation, chunk.tree)
-        return self._group_of[chunk.site]
 
     def _name(self, thread: int, block: int) -> None:
         """Make room for threads and blocks of these numbers."""

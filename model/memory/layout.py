@@ -48,7 +48,7 @@ WANTED = 57 * (REGION + STAGGER)  # the classes that the helper is to top up, 4 
 BACKGROUND_LOW = 58 * (REGION + STAGGER)  # hs_background_low and hs_background_full: 4 bytes per class
 BACKGROUND_FULL = 59 * (REGION + STAGGER)
 SLABS_HELD = 60 * (REGION + STAGGER)  # the slabs that a class has where populate asks, 4 bytes each
-APART = 61 * (REGION + STAGGER)  # hs_apart: 4 bytes per class
+SIZED_ROW = 61 * (REGION + STAGGER)  # hs_sized_row: 4 bytes per class
 SITES_SEEN = 62 * (REGION + STAGGER)  # the calls whose group the library has found: a word each
 GROUP_CLASS = 63 * (REGION + STAGGER)  # hs_group_class: a byte by group and class of a size
 END = 64 * REGION
@@ -60,7 +60,7 @@ SLAB_SHIFT = 26
 """A small block's handle: slab << 26 | index << 8 | class; slabs are numbered as created."""
 
 WORD = 8
-CLASS_FLAG_BYTES = 4
+SIZED_ROW_BYTES = 4
 SLAB_BYTES = 80
 SLAB_OUT = 8
 SLAB_NEXT, SLAB_PREVIOUS, SLAB_CHILD, SLAB_NEWER, SLAB_OLDER, SLAB_OWNER, SLAB_EARLIER, SLAB_CLASS_NUMBER = range(

@@ -8,6 +8,7 @@
 #include "hardening/hardening.h"
 #include "hardening/live.h"
 #include "huge.h"
+#include "segregation/segregation.h"
 
 #include <dlfcn.h>
 
@@ -81,7 +82,7 @@ static bool may_hold(const void *block, size_t bytes)
 #ifdef FRONTS_LEND
     return bytes <= usable;
 #else
-    return bytes <= usable && (small ? &hs_class[size_to_class(bytes)] == &hs_class[slab_of(block)->class]
+    return bytes <= usable && (small ? &hs_class[size_to_class(bytes)] == hs_sized_plan(&hs_class[slab_of(block)->class])
                                      : usable - bytes < PAGE_BYTES);
 #endif
 }

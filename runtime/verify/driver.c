@@ -287,6 +287,8 @@ static void load(const char *path)
     memcpy(&background, &helper, sizeof helper);
     if (background != NULL)
         background(0); /* from here on no thread does them */
+    void *site = dlsym(handle, "heapsmith_site");
+    memcpy(&tell_site, &site, sizeof site);
     void *clock = dlsym(handle, "heapsmith_clock");
     memcpy(&tell_time, &clock, sizeof clock);
     if (tell_time != NULL)

@@ -10,7 +10,7 @@
 struct event {
     uint8_t op;
     uint8_t align_log2;
-    uint16_t unused;
+    uint16_t group; /* of call sites */
     uint32_t thread;
     uint32_t block;
     uint32_t unused_too;
@@ -66,6 +66,15 @@ void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)
 
 /* The table with room for more than `most` items, the new ones zero. Ends the process with status 3 without memory. */
 void *widened(void *table, size_t *room, size_t most, size_t item_bytes);
+
+/* A function of the library's that takes up to two arguments and returns a block. */
+typedef void *called(size_t first, size_t second);
+
+/* callers.c: calls the function from the call site of a group, 0 to 15; group 0 has no site. */
+void *call_from(unsigned group, called *function, size_t first, size_t second);
+
+/* Tells the library that calls which return there are of the group; NULL: it has no groups. */
+extern void (*tell_site)(const void *caller, unsigned group);
 
 /* perform.c: one event; the address code of the block it allocated or resized, else -1. */
 int64_t perform(const struct event *event);

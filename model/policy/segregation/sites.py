@@ -12,9 +12,9 @@ from heapsmith.model.policy import front
 from heapsmith.model.trace.stacks import CallTree
 
 NAME = "sites"
-NUMBERS = ("site_groups", "sized_classes", "site_count", "site_slots")
-CLASS_NUMBERS = ("apart",)
-"""1: the class of a size for which some group has a class of its own."""
+NUMBERS = ("site_groups", "sized_classes", "site_count", "site_modules", "site_slots")
+CLASS_NUMBERS = ("sized_row",)
+"""1 + the class, in which malloc looks by the size alone; 0, no class: the call's site tells the class."""
 SIZES_ALONE = True
 MOST_GROUPS = 15
 MOST_SITES = 4096
@@ -120,21 +120,37 @@ def extra_classes(params: Params) -> list[tuple[int, int]]:
 
 
 def numbers(design: Any) -> dict[str, int]:
-    """Return the groups, the classes of the sizes alone, the sites, and the words of the table of calls."""
+    """Return the groups, the classes of the sizes alone, sites, modules, and the words of the table of calls."""
     sites = sum(len(group.sites) for group in design.segregation.groups)
     slots = max(LEAST_SLOTS, 1 << (4 * sites - 1).bit_length())
     return {
         "site_groups": len(design.segregation.groups),
         "sized_classes": len(design.sizes),
         "site_count": sites,
+        "site_modules": len(modules(design.segregation)),
         "site_slots": slots,
     }
 
 
 def class_numbers(design: Any) -> list[dict[str, int]]:
-    """Return by class of a size whether some group has a class of its own for it."""
+    """Return by class of a size where malloc looks: nowhere, if some group has a class of its own for the size."""
     apart = {size for group in design.segregation.groups for size in group.sizes}
-    return [{"apart": int(size in apart)} for size in design.sizes]
+    return [{"sized_row": 0 if size in apart else 1 + index} for index, size in enumerate(design.sizes)]
+
+
+def modules(params: Params) -> list[str]:
+    """Return the build ids of the files in which there are sites."""
+    return list(dict.fromkeys(site.build_id for site in _sites(params)))
+
+
+def places(params: Params) -> list[tuple[int, int, int]]:
+    """Return the offset, the module and the group of each site, numbered as in `modules`."""
+    number = {build_id: index for index, build_id in enumerate(modules(params))}
+    return [
+        (site.offset, number[site.build_id], group)
+        for group, one in enumerate(params.groups, 1)
+        for site in one.sites
+    ]
 
 
 def groups_of(params: Params, tree: CallTree) -> npt.NDArray[np.uint8]:
