@@ -21,7 +21,8 @@ from heapsmith.model.constants import BENCHFAST, NS_PER_MS
 from heapsmith.model.errors import Missing
 from heapsmith.model.trace.reader import Chunk
 
-FIELDS = {"op": "u1", "align_log2": "u1", "group": "<u2", "thread": "<u4", "block": "<u4", "bytes": "<i8", "time_ms": "<i8"}
+FIELDS = {"op": "u1", "align_log2": "u1", "group": "<u2", "thread": "<u4", "block": "<u4"}
+FIELDS |= {"bytes": "<i8", "time_ms": "<i8"}
 RECORD = np.dtype(list(FIELDS.items()), align=True)
 """One event on the driver's standard input: struct event of runtime/verify/driver.h."""
 

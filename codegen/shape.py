@@ -15,13 +15,11 @@ from heapsmith.model.policy.emitted import Function
 HELPERS = frozenset(
     {"count_checked", "size_to_class", "slab_of", "owner_of", "in_slab_span", "hs_stack_popped", "hs_stack_pushed"}
     | {"hs_write_header", "link_set", "link_next", "link_decoded", "link_take", "hs_born", "hs_dies", "hs_is_live"}
-    | {"hs_row_of_size", "hs_row_of_call", "count_own", "word_set", "word_subtract", "word_add", "hs_slab_pop", "hs_slab_push"}
+    | {"hs_row_of_size", "count_own", "word_set", "word_subtract", "word_add", "hs_slab_pop", "hs_slab_push"}
 )
 """Inline functions that hot functions may call. They have no loop and call only each other."""
 
 LAST_WORDS = frozenset({"hs_misuse", "hs_not_live"})
-SITES = frozenset({"hs_group_of"})
-"""What tells the group of a call site; it may ask the dynamic linker."""
 NO_CALL = frozenset({"__atomic_store_n", "__builtin_clzl"})
 """Calls that compile to one instruction."""
 
@@ -143,7 +141,7 @@ def _helpers(unit: Unit) -> Row:
         if function := unit.functions.get(name) or unit.inline.get(name):
             facts = Facts(function.body)
             faults += [
-                f"{name} holds {what}" for what in (*facts.jumps, *(set(facts.calls) - HELPERS - LAST_WORDS - NO_CALL - SITES))
+                f"{name} holds {what}" for what in (*facts.jumps, *(set(facts.calls) - HELPERS - LAST_WORDS - NO_CALL))
             ]
     return judged("shape", "inline helpers", "no loop, no call but of each other", faults)
 

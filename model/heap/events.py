@@ -17,7 +17,7 @@ from heapsmith.model.heap.large import (
     large_bytes,
     resize_large,
 )
-from heapsmith.model.heap.lines import aligned_lines, class_of_stride
+from heapsmith.model.heap.lines import LINE, aligned_lines, class_of_stride
 from heapsmith.model.heap.prewarm import started_heap
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
@@ -55,9 +55,6 @@ DEAD = -2
 
 ALREADY_LIVE, NOT_LIVE, NO_SUCH_OPERATION, NEGATIVE_SIZE, TOO_LARGE = range(1, 6)
 """Faults: why an event is invalid."""
-
-LINE = 64
-"""Bytes of a cache line."""
 
 
 @hit_path

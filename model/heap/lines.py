@@ -11,7 +11,6 @@ from heapsmith.model.policy.front import front_overflow_lines, front_pop_lines, 
 from heapsmith.model.policy.front.common import capacity_of, row_pop_lines, stack_push_lines
 from heapsmith.model.policy.lookup import size_lines
 
-
 LINE = 64
 """Bytes of a cache line."""
 

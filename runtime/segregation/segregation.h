@@ -26,18 +26,12 @@ extern const struct site hs_site[SITE_COUNT];
 extern const struct module hs_module[];
 void *hs_malloc_from(size_t bytes, const void *caller); /* malloc as called from there */
 
-unsigned hs_group_of(const void *caller); /* the group of the call that returns there */
+size_t hs_row_of_call(unsigned class, const void *caller); /* of a class of a size; the call returns there */
 
 /* The row of a class of a size: 0, the empty row, where the size is apart. */
 static inline size_t hs_row_of_size(unsigned class)
 {
     return hs_sized_row[class];
-}
-
-static inline size_t hs_row_of_call(unsigned class, const void *caller)
-{
-    size_t row = hs_sized_row[class];
-    return row != 0 ? row : 1 + (size_t)hs_group_class[hs_group_of(caller)][class];
 }
 
 /* The plan of the class of a class's size alone. */

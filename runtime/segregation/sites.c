@@ -91,7 +91,7 @@ static __attribute__((noinline, cold)) unsigned find_group(uintptr_t address)
     return group;
 }
 
-unsigned hs_group_of(const void *caller)
+static unsigned group_of(const void *caller)
 {
     uintptr_t address = (uintptr_t)caller;
     uintptr_t *first = seen_of(address);
@@ -99,6 +99,12 @@ unsigned hs_group_of(const void *caller)
     if (word >> GROUP_BITS != address)
         word = __atomic_load_n(neighbour(first), __ATOMIC_RELAXED);
     return word >> GROUP_BITS == address ? word & ((1 << GROUP_BITS) - 1) : find_group(address);
+}
+
+size_t hs_row_of_call(unsigned class, const void *caller)
+{
+    size_t row = hs_row_of_size(class);
+    return row != 0 ? row : 1 + (size_t)hs_group_class[group_of(caller)][class];
 }
 
 /* For who performs events in one order: calls that return there are of this group, whatever file they are in. */

@@ -147,9 +147,7 @@ def places(params: Params) -> list[tuple[int, int, int]]:
     """Return the offset, the module and the group of each site, numbered as in `modules`."""
     number = {build_id: index for index, build_id in enumerate(modules(params))}
     return [
-        (site.offset, number[site.build_id], group)
-        for group, one in enumerate(params.groups, 1)
-        for site in one.sites
+        (site.offset, number[site.build_id], group) for group, one in enumerate(params.groups, 1) for site in one.sites
     ]
 
 
