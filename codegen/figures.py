@@ -98,11 +98,9 @@ def _tables(plan: Plan) -> dict[str, Any]:
 def _sites(plan: Plan) -> dict[str, Any]:
     """The tables of groups of call sites."""
     row, groups = plan.design.row("segregation"), plan.design.segregation
-    ids = [bytes.fromhex(module) for module in row.modules(groups)]
-    written = [{0: len(one), 1: "".join(f"\\x{byte:02x}" for byte in one)} for one in ids]
     return {
-        "hs_group_class": {number: dict(enumerate(row)) for number, row in enumerate(plan.group_classes)},
-        "hs_module": dict(enumerate(written)),
+        "hs_group_class": {number: dict(enumerate(classes)) for number, classes in enumerate(plan.group_classes)},
+        "hs_module": dict(enumerate(row.modules(groups))),
         "hs_site": {number: dict(enumerate(place)) for number, place in enumerate(row.places(groups))},
     }
 

@@ -103,9 +103,7 @@ def _sites(plan: Plan) -> dict[str, Any]:
     if groups is None:
         return {}
     row = plan.design.row("segregation")
-    ids = [bytes.fromhex(module) for module in row.modules(groups)]
-    found = [{"bytes": len(one), "text": "".join(f"\\x{byte:02x}" for byte in one)} for one in ids]
-    return {"site_modules": found, "site_places": row.places(groups)}
+    return {"site_modules": row.modules(groups), "site_places": row.places(groups)}
 
 
 def render(plan: Plan) -> dict[str, str]:

@@ -14,16 +14,11 @@ struct site {
     uint32_t group;
 };
 
-struct module {
-    uint32_t bytes; /* of the build id */
-    const char *build_id;
-};
-
 /* Emitted. */
 extern const uint32_t hs_sized_row[CLASS_COUNT]; /* the row by class of a size; 0: apart */
 extern const uint8_t hs_group_class[1 + SITE_GROUPS][SIZED_CLASSES]; /* the class by group and class of a size */
 extern const struct site hs_site[SITE_COUNT];
-extern const struct module hs_module[];
+extern const char *const hs_module[SITE_MODULES]; /* build ids, in hexadecimal digits */
 void *hs_malloc_from(size_t bytes, const void *caller); /* malloc as called from there */
 
 size_t hs_row_of_call(unsigned class, const void *caller); /* of a class of a size; the call returns there */

@@ -30,6 +30,15 @@ static uintptr_t *neighbour(uintptr_t *word)
     return &calls_seen[(size_t)(word - calls_seen) ^ 1];
 }
 
+static bool is_build_id(const char *digits, const uint8_t *bytes, size_t count)
+{
+    static const char digit[] = "0123456789abcdef";
+    for (size_t index = 0; index < count; index++)
+        if (digits[2 * index] != digit[bytes[index] >> 4] || digits[2 * index + 1] != digit[bytes[index] & 15])
+            return false;
+    return digits[2 * count] == '\0';
+}
+
 /* The number of the module with the build id of the file that is loaded there; SITE_MODULES if there is none. */
 static uint32_t module_noted(const ElfW(Phdr) *segment, const char *base)
 {
@@ -37,12 +46,12 @@ static uint32_t module_noted(const ElfW(Phdr) *segment, const char *base)
     while (at + sizeof(ElfW(Nhdr)) <= end) {
         const ElfW(Nhdr) *note = (const void *)at;
         const char *name = at + sizeof *note;
-        const char *content = name + ((note->n_namesz + 3) & ~3U);
+        const uint8_t *content = (const uint8_t *)name + ((note->n_namesz + 3) & ~3U);
         if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0)
             for (uint32_t module = 0; module < SITE_MODULES; module++)
-                if (hs_module[module].bytes == note->n_descsz && memcmp(hs_module[module].build_id, content, note->n_descsz) == 0)
+                if (is_build_id(hs_module[module], content, note->n_descsz))
                     return module;
-        at = content + ((note->n_descsz + 3) & ~3U);
+        at = (const char *)content + ((note->n_descsz + 3) & ~3U);
     }
     return SITE_MODULES;
 }

@@ -18,6 +18,7 @@ CLASS_NUMBERS = ("sized_row",)
 SIZES_ALONE = True
 MOST_GROUPS = 15
 MOST_SITES = 4096
+MOST_DIGITS = 80
 LEAST_SLOTS = 512
 """Words of the library's table of calls that it has seen: a page, at least four for each site."""
 NO_SITES = ("libstdc++.so", "libc++.so", "libc++abi.so")
@@ -79,7 +80,7 @@ def why_not_valid(params: Params) -> str | None:
 
 def _why_not_site(site: Site) -> str | None:
     digits = site.build_id
-    if not digits or len(digits) % 2 or len(digits) > 128 or set(digits) - set("0123456789abcdef"):
+    if not digits or len(digits) % 2 or len(digits) > MOST_DIGITS or set(digits) - set("0123456789abcdef"):
         return f"build_id: {digits!r}; expected pairs of hexadecimal digits, as `file` prints"
     if not 0 <= site.offset < 1 << 47:
         return f"offset: {site.offset}; expected 0 to {(1 << 47) - 1}"
