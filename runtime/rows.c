@@ -6,7 +6,7 @@
 
 void hs_rows_init(struct heap *heap)
 {
-    heap->top[0] = heap->end[0] = heap->slot;
+    heap->top[0] = heap->end[0] = heap->slot + 1; /* above the slot of no class, which stays NULL */
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
         stack_hold(heap, class, 0);
         heap->end[1 + class] = heap->top[1 + class] + hs_class[class].stack;
