@@ -41,6 +41,9 @@ CALLER = Hit(1, 0, 0)
 SIZED_ROW = Hit(1, 0, 0)
 """The row of a class by its size alone, where sites may tell it."""
 
+APART_TEST = Hit(0, 0, 1)
+"""Is it none? Where malloc goes by rows, the empty row answers."""
+
 COUNTER = Hit(1, 1, 0)
 """Adds to the counter of a hit or a push."""
 
@@ -128,7 +131,10 @@ def dispatches(plan: Plan) -> dict[str, str]:
             malloc, above = f"Hit path: {total(by_row, CALLER)}.", total(above, SIZED_ROW)
         free = f"Hit path: {_free_with(plan, _with_count(plan, STACK[1]))}." if counted(plan, "free") else PROBED
         return {"malloc": malloc, "malloc_above": f"Hit path: {above}.", "free": free}
-    malloc = f"Hit path: {total(MALLOC_TEST, lookup, FUNCTION)}, then the class."
+    jumps = total(MALLOC_TEST, lookup, FUNCTION)
+    if plan.design.segregation:
+        jumps = total(jumps, SIZED_ROW, APART_TEST, CALLER)
+    malloc = f"Hit path: {jumps}, then the class."
     free = f"Hit path: {total(_leave(plan), FUNCTION)}, then the class."
     if plan.class_count == 1:
         own = hits(plan, plan.classes[0])
@@ -192,7 +198,7 @@ def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
     if plan.dispatch == "stack":
         table |= {"pop": ("malloc_miss",), "push": ("free_miss",)}
     if plan.design.segregation:
-        table |= {"malloc_from": table["malloc"]}
+        table |= {"malloc_from": (*table["malloc"], *(() if plan.dispatch == "stack" else ("malloc_apart",)))}
     return table | {name: (function.leaves,) for name, (_, function) in functions(plan).items()}
 
 

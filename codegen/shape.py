@@ -70,8 +70,12 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
         "free_small": _plain(leaves["free_small"] or ("push",), own, {"push"} | finds),
     }
     if plan.dispatch == "table":
-        table["malloc"] = _plain(leaves["malloc"], (small,), by_table)
-        return table | {"push": _plain(("free_of[]",), ())}
+        table |= {"push": _plain(("free_of[]",), ()), "malloc": _plain(leaves["malloc"], (small,), by_table)}
+        if plan.design.segregation:
+            table["malloc"] = _plain(leaves["malloc_from"], (small, "== 0"), {*by_table, "hs_row_of_size"})
+            apart = _plain((*by_table, "hs_row_of_call"), ())
+            table |= {**_of_sites(table), "malloc_apart": apart}
+        return table
     popped = {"count_checked", "hs_stack_popped", *guard.born, *header_calls(plan)}
     sized = {"hs_row_of_size"} if plan.design.segregation else set()
     limit, looks = (direct, {"pop"}) if plan.direct_limit else (small, {"pop", "size_to_class", *sized})
@@ -84,17 +88,18 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
     }
     if plan.has_above:
         table["malloc_above"] = _plain(leaves["malloc_above"], (small,), {"pop", "size_to_class", *sized})
-    return table | (_of_sites(table, popped) if plan.design.segregation else {})
+    if plan.design.segregation:
+        finds = popped | {"hs_row_of_call", "size_to_class"}
+        table |= {**_of_sites(table), "malloc_miss": _plain(("alloc_of[]",), ("== NULL",), finds)}
+    return table
 
 
-def _of_sites(table: dict[str, Expected], popped: set[str]) -> dict[str, Expected]:
-    """malloc where sites may tell the class: a miss looks at the caller, and pops the stack of the row."""
-    finds = {"hs_row_of_call", "size_to_class"}
+def _of_sites(table: dict[str, Expected]) -> dict[str, Expected]:
+    """malloc where sites may tell the class: its caller's address goes with the request."""
     return {
         "malloc": _plain(("malloc_from", "__builtin_return_address"), ()),
         "malloc_from": table["malloc"],
         "hs_malloc_from": _plain(("malloc_from",), ()),
-        "malloc_miss": _plain(("alloc_of[]",), ("== NULL",), popped | finds),
     }
 
 

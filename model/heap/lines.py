@@ -21,18 +21,23 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
 
     is_new: the heap is new to the thread, so the thread has not looked into the heap's rows.
     """
+    apart = state.site_groups > 0 and is_apart(state, cls)
     if state.by_row == 1 and not is_new:
         if 0 < state.direct_limit >= size:
             touch(state.listener, heap_at(state, heap) + state.heap_row_of + size, 0)
         else:
             size_lines(state, size)
-        if state.site_groups > 0 and is_apart(state, cls):
-            site_lines(state, heap, cls, size)
+        if apart:
+            touch(state.listener, heap_at(state, heap), 0)
+            branch(state.listener, ALLOC_BY_ROW, 0)
+            site_lines(state, cls, size)
         held = int(state.fronts[front]["held"]) if state.classes[cls]["stack"] > 0 else 0
         row_pop_lines(state, front, held)
         branch(state.listener, ALLOC_BY_ROW, int(held > 0))
         if held > 0:
             return
+    elif apart:
+        site_lines(state, cls, size)
     branch(state.listener, CLASS_OF_ALLOC, cls)
     size_lines(state, size)
     touch(state.listener, layout.ALLOC_OF + layout.WORD * cls, 0)
@@ -53,14 +58,12 @@ def is_apart(state: State, cls: int) -> bool:
 
 
 @kernel
-def site_lines(state: State, heap: int, cls: int, size: int) -> None:
-    """Touch what tells the group of a call, once the row of its size, which no class has, is empty.
+def site_lines(state: State, cls: int, size: int) -> None:
+    """Touch what tells the group of a call, once the row of its size is none.
 
     The model does not know where in the table the call's address lies: each group has a line of it.
     """
     state.site_looks += 1
-    touch(state.listener, heap_at(state, heap), 0)
-    branch(state.listener, ALLOC_BY_ROW, 0)
     size_lines(state, size)
     touch(state.listener, layout.SIZED_ROW + layout.SIZED_ROW_BYTES * class_of_stride(state, cls), 0)
     touch(state.listener, layout.SITES_SEEN + LINE * state.group, 0)

@@ -95,9 +95,9 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
         missed += 0 if row.stack else allocs + frees
     if plan.dispatch == "stack":
         yield "dispatch.missed", missed
-        yield "alloc.site", simulation.statistics.work["site_looks"]
         yield "alloc.above", simulation.statistics.work["above"] if plan.direct_limit else 0
     yield f"alloc.{plan.dispatch}", allocated
+    yield "alloc.site", simulation.statistics.work["site_looks"]
     if design.size_lookup is not None:
         yield f"lookup.{plan.dispatch}.{design.row('size_lookup').NAME}", allocated
     yield f"free.{plan.dispatch}", freed

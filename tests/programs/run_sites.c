@@ -1,7 +1,7 @@
 /* Blocks of one size: some call sites keep theirs, others free theirs soon, so that kept blocks lie among short-lived ones.
  *
- * usage: run_sites BLOCKS EVERY ROUNDS [PLUGIN]
- * Each round makes BLOCKS blocks, of which one in EVERY is kept, frees the others, and then works in little memory. */
+ * usage: run_sites BLOCKS EVERY ROUNDS CALLS [PLUGIN]
+ * Each round makes BLOCKS blocks and keeps one for EVERY of them, frees the others, and then makes CALLS short-lived ones. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ APART static void *pass(void)
 
 static void *(*const keepers[])(void) = { keep_malloc, keep_calloc, keep_realloc, keep_aligned };
 
-static void go_round(size_t blocks, size_t every, void *(*plugin)(size_t), void **short_lived)
+static void go_round(size_t blocks, size_t every, size_t calls, void *(*plugin)(size_t), void **short_lived)
 {
     for (size_t index = 0; index < blocks; index++) {
         if (index % every == 0)
@@ -58,17 +58,18 @@ static void go_round(size_t blocks, size_t every, void *(*plugin)(size_t), void 
     }
     for (size_t index = 0; index < blocks; index++)
         free(short_lived[index]);
-    for (size_t index = 0; index < 20 * blocks; index++)
+    for (size_t index = 0; index < calls; index++)
         free(pass());
 }
 
 int main(int count, char **argument)
 {
     size_t blocks = strtoul(argument[1], NULL, 10), every = strtoul(argument[2], NULL, 10);
-    void *library = count > 4 ? dlopen(argument[4], RTLD_NOW) : NULL;
+    size_t calls = strtoul(argument[4], NULL, 10);
+    void *library = count > 5 ? dlopen(argument[5], RTLD_NOW) : NULL;
     void *(*plugin)(size_t) = library == NULL ? NULL : (void *(*)(size_t))dlsym(library, "plugin_keep");
     void **short_lived = malloc(blocks * sizeof *short_lived);
     for (unsigned long round = strtoul(argument[3], NULL, 10); round > 0; round--)
-        go_round(blocks, every, plugin, short_lived);
-    return count > 4 && plugin == NULL;
+        go_round(blocks, every, calls, plugin, short_lived);
+    return count > 5 && plugin == NULL;
 }

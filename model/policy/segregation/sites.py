@@ -8,7 +8,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from heapsmith.model.policy import front
 from heapsmith.model.trace.stacks import CallTree
 
 NAME = "sites"
@@ -96,23 +95,14 @@ def _sites(params: Params) -> Iterator[Site]:
 
 
 def why_not_with(design: Any) -> str | None:
-    """Return why the groups do not fit the design's sizes and fronts, or None."""
+    """Return why the groups do not fit the design's sizes, or None."""
     if why_not_valid(design.segregation):
         return None
     for index, group in enumerate(design.segregation.groups):
         strange = next((size for size in group.sizes if size not in design.sizes), None)
         if strange:
             return f"segregation.groups[{index}].sizes: {strange} is none of the design's sizes"
-    if not any(_is_stack(design, size) for size in design.sizes):
-        able = " or ".join(f"'{row.NAME}'" for row in front.ROWS if row.IS_STACK)
-        return f"segregation: no class has a front with a stack; expected {able} for one of them"
     return None
-
-
-def _is_stack(design: Any, size: int) -> bool:
-    own = design.front_of(size)
-    row = next(row for row in front.ROWS if row.Params is type(own))
-    return bool(row.IS_STACK and row.derive(own, size).capacity > 0)
 
 
 def extra_classes(params: Params) -> list[tuple[int, int]]:
