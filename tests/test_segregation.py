@@ -224,7 +224,8 @@ def sites_in(tree: CallTree, functions: tuple[str, ...]) -> Iterator[dict[str, A
 
 def test_a_programs_own_calls_are_of_the_groups_that_the_model_says(tmp_path: Path) -> None:
     """By their return addresses, in the program and in a library that it loads late: every counter of the classes."""
-    command = [program("run_sites", "-Wl,--build-id", "-ldl"), 2000, 20, 2, 5000, shim("run_sites_plugin", "-Wl,--build-id")]
+    plugin = shim("run_sites_plugin", "-Wl,--build-id")
+    command = [program("run_sites", "-Wl,--build-id", "-ldl"), 2000, 20, 2, 5000, plugin]
     [recorded] = record([str(word) for word in command], tmp_path / "t.hst", stacks=4).traces
     with TraceReader(recorded.path) as reader:
         tree = reader.stacks()

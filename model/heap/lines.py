@@ -3,7 +3,7 @@
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.branches import ALLOC_BY_ROW, CLASS_OF_ALLOC, CLASS_OF_FREE, FREE_BY_ROW
+from heapsmith.model.memory.branches import ALLOC_BY_ROW, ALLOC_SERVED, CLASS_OF_ALLOC, CLASS_OF_FREE, FREE_BY_ROW
 from heapsmith.model.memory.layout import class_at, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, touch
@@ -33,7 +33,7 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
             site_lines(state, cls, size)
         held = int(state.fronts[front]["held"]) if state.classes[cls]["stack"] > 0 else 0
         row_pop_lines(state, front, held)
-        branch(state.listener, ALLOC_BY_ROW, int(held > 0))
+        branch(state.listener, ALLOC_SERVED if apart else ALLOC_BY_ROW, int(held > 0))
         if held > 0:
             return
     elif apart:

@@ -138,4 +138,3 @@ def _sizes(pins: Pins, chosen: set[Site]) -> Iterator[list[int]]:
             kept.append(order[len(kept)])
         if kept:
             yield sorted(kept)
-

@@ -67,12 +67,12 @@ def why_classes(design: Design, base: Design, exact: Exact, max_classes: int) ->
     plan, histogram = make_plan(design), exact.demand(Rules.of(design))
     found = exact.found_sizes(design)
     figures: Figures = {}
-    why = f"These {plan.class_count} block sizes are those of a built-in design, or the best under other policies."
+    why = f"These {len(plan.sized)} block sizes are those of a built-in design, or the best under other policies."
     if design.sizes == base.sizes:
-        why = f"These {plan.class_count} block sizes are those of the base."
+        why = f"These {len(plan.sized)} block sizes are those of the base."
     elif found:
         why = (
-            f"These {plan.class_count} block sizes commit the fewest bytes for the blocks live at the peak. The last "
+            f"These {len(plan.sized)} block sizes commit the fewest bytes for the blocks live at the peak. The last "
             f"class saves {found.last_saves:,.0f} bytes there, one more class would save {found.next_saves:,.0f}, and "
             f"a class costs {found.class_bytes:,}: half a page of its slab and of each heap's refill. The limit is "
             f"{max_classes} classes. No size, in the trace or not, loses over a quarter of its block beyond the "
@@ -83,7 +83,7 @@ def why_classes(design: Design, base: Design, exact: Exact, max_classes: int) ->
             "next_saves": found.next_saves,
             "class_bytes": found.class_bytes,
         }
-    yield Reason("sizes", f"{plan.class_count} classes", why, figures)
+    yield Reason("sizes", f"{len(plan.sized)} classes", why, figures)
     yield from _each_class(design, histogram)
 
 
@@ -92,7 +92,7 @@ def _each_class(design: Design, histogram: Histogram) -> Iterator[Reason]:
     of_class = np.array(plan.size_class)
     seen = [counts[: len(of_class)] for counts in (histogram.live, histogram.asked, histogram.allocations)]
     of_class = of_class[: len(seen[0])]
-    for row in plan.classes:
+    for row in plan.sized:
         live, asked, allocations = (int(counts[of_class == row.index].sum()) for counts in seen)
         why = f"{row.smallest_request} to {row.usable}: "
         why += f"{allocations:,} allocations" if allocations else "no allocations"
@@ -105,7 +105,7 @@ def _each_class(design: Design, histogram: Histogram) -> Iterator[Reason]:
 def why_fronts(design: Design, exact: Exact) -> Iterator[Reason]:
     """Explain each row of fronts by the slow operations of its classes."""
     plan, (curves, _) = make_plan(design), exact.curves(design)
-    of_size = {row.size: row for row in plan.classes}
+    of_size = {row.size: row for row in plan.sized}
     for index, row in enumerate(design.class_front):
         words, slow = [], 0.0
         for size in row.sizes:

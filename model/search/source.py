@@ -85,7 +85,7 @@ def sources_for(
     traces: Sequence[tuple[Path, float]], hold_out: Sequence[Path], base: Design
 ) -> tuple[list[Source], list[Source]]:
     """Return the traces of the search and those held out; BadInput for one without times if the base needs them."""
-    sited = ask_sites([base])
+    sited = ask_sites([base]) or bool(hold_out)  # what is held out may confirm groups of call sites
     sources = [Source(*one, sited=sited) for one in traces]
     held = [Source(path, sited=sited) for path in hold_out]
     for source in [*sources, *held]:

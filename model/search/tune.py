@@ -24,6 +24,7 @@ from heapsmith.model.search.exact import Exact
 from heapsmith.model.search.explore import BATCH, Budget, Explorer, Known
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome, ratios
 from heapsmith.model.search.pareto import Floats, spread
+from heapsmith.model.search.segregate import Segregated, reason_of, segregated, why_not_tried
 from heapsmith.model.search.source import Source, sources_for
 from heapsmith.model.search.workers import Bench, Hire, Runner, Workers
 from heapsmith.model.search.worth import Worth, simplest
@@ -112,7 +113,7 @@ class Tuned(msgspec.Struct, frozen=True):
     """The choice and the front, the best score first; before and after: on the first trace.
 
     The choice is in the front, although a design with a choice that is worth next to nothing may
-    be better by so little. interrupted: Ctrl-C ended the search.
+    be better by so little. interrupted: Ctrl-C ended the search. segregated: what came of trying it, where it was.
     """
 
     design: Design
@@ -127,6 +128,7 @@ class Tuned(msgspec.Struct, frozen=True):
     spent: Spent
     seed: int
     interrupted: bool
+    segregated: Segregated | None
 
 
 def tune(
@@ -166,6 +168,11 @@ def tune(
         with _patience(asked, evaluator.workers) as weighing:
             for step in simplest(found, base, explorer, until):
                 found, worth = step
+            tried = None
+            if why_not_tried(base, sources, held) is None:
+                tried = segregated(found, explorer, evaluator_of(Bench(held, machine)), asked.favour)
+            if tried:
+                found = tried.found
         held_bytes = _held_bytes(evaluator, found.design, asked)
         evaluator.write()
     design = _titled(found.design, sources, base)
@@ -176,8 +183,9 @@ def tune(
         design=design,
         kept_base=design.hash() == base.hash(),
         favour=asked.favour,
-        reasons=_reasons(explorer, exact, design, asked, found, worth),
-        worth=worth,
+        reasons=_reasons(explorer, exact, design, asked, found, worth)
+        + ([reason_of(tried.segregated)] if tried and tried.segregated.kept else []),
+        worth=[*worth, *(tried.worth if tried else ())],
         before=explorer.known[base.hash()].outcomes[0],
         after=found.outcomes[0],
         traces=traces,
@@ -186,6 +194,7 @@ def tune(
         seed=asked.seed,
         interrupted=any(stage.interrupted for stage in (searching, weighing, holding))
         or any(one.ledgers is None for one in traces),
+        segregated=tried.segregated if tried else None,
     )
 
 

@@ -197,13 +197,16 @@ def reused(found: "ReuseTable") -> None:
 def tuned(found: "Tuned", path: Path) -> None:
     """The front, the choice on each trace, what its choices are worth, and the reasons for classes."""
     from heapsmith.bench.report import searched
+    from heapsmith.model.search.segregate import why_segregated
 
     for table in searched.tables(found):
         draw(table)
     if any(one.ledgers is None for one in found.traces):
         show.prose("What the choice saves of the bytes was not counted: interrupted.")
+    if found.segregated and not found.segregated.kept:
+        show.prose(f"segregation = off: {why_segregated(found.segregated)}.")
     for reason in found.reasons:
-        if reason.field in ("design", "sizes"):
+        if reason.field in ("design", "sizes", "segregation"):
             show.prose(f"{reason.field} = {reason.chosen}: {reason.why}")
     print(path)
 
