@@ -1,6 +1,6 @@
 """Segregation of the call sites that pin the most bytes: tried on the choice, kept if traces held out confirm it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -15,7 +15,7 @@ from heapsmith.model.search.outcome import OBJECTIVES
 from heapsmith.model.search.pareto import Floats
 from heapsmith.model.search.pins import groups_to_try, pins_of
 from heapsmith.model.search.source import Source
-from heapsmith.model.search.worth import MARGIN, Worth
+from heapsmith.model.search.worth import MARGIN, Worth, simplest
 
 STAGE = "call sites"
 MEMORY = slice(1, 3)
@@ -41,7 +41,9 @@ class Segregated(msgspec.Struct, frozen=True):
 class Judge(Protocol):
     """What prices designs, and says which are allowed and how good they are: an Explorer."""
 
+    batch: int
     operations: int
+    base: Design
     sources: Sequence[Source]
     known: dict[str, Known]
 
@@ -53,49 +55,60 @@ class Judge(Protocol):
 
 
 class Tried(NamedTuple):
-    """The choice, and what is to be said of it: worth is empty where nothing is kept."""
+    """What is to be said of it: None where nothing was tried, empty where nothing is kept."""
 
-    found: Known
-    segregated: Segregated
+    segregated: Segregated | None
     worth: list[Worth]
+    reasons: list[Reason]
 
 
-def why_not_tried(base: Design, sources: Sequence[Source], held: Sequence[Source]) -> str | None:
-    """Return why no segregation is to be tried, or None."""
-    if base.segregation is not None:
-        return "the base has its own"
-    if not held:
-        return "no trace is held out to confirm it"
-    lacking = next((one for one in (*sources, *held) if one.footer.stacks is None), None)
-    return f"{lacking.path.name} has no call stacks" if lacking else None
+NOT_TRIED = Tried(None, [], [])
 
 
-def segregated(found: Known, judge: Judge, held: Evaluator, favour: Favour) -> Tried | None:
-    """Return the choice with the best segregation, or as it is; None if no call site pins anything.
+def weighed(
+    found: Known, explorer: Judge, until: float | None, held: Evaluator, favour: Favour
+) -> Iterator[tuple[Known, list[Worth], Tried]]:
+    """Yield the choice as it becomes simpler, what its choices are worth, and at last what call sites gain."""
+    worth: list[Worth] = []
+    for step in simplest(found, explorer.base, explorer, until):
+        found, worth = step
+        yield found, worth, NOT_TRIED
+    found, tried = segregated(found, explorer, held, favour)
+    yield found, [*worth, *tried.worth], tried
+
+
+def segregated(found: Known, judge: Judge, held: Evaluator, favour: Favour) -> tuple[Known, Tried]:
+    """Return the choice with the best segregation, or as it is, and what to say of it.
 
     It must gain more than the margin in the score and in peak or average bytes on the traces of the
     search, and the same in peak or average on the traces held out, where the score must not be worse.
+    None is tried without call stacks, without a trace held out, and where the choice has its own.
     """
+    traces = [*judge.sources, *held.bench.sources]
+    asked = held.bench.sources and all(one.footer.stacks for one in traces) and found.design.segregation is None
     tried = [
         design
-        for params in groups_to_try(pins_of(found.design, judge.sources))
+        for params in (groups_to_try(pins_of(found.design, judge.sources)) if asked else ())
         if (design := msgspec.structs.replace(found.design, segregation=params)).why_not_valid() is None
     ]
     if not tried:
-        return None
-    priced = judge.price(tried, STAGE)
-    gaining = [one for one in priced if judge.allowed(one) and _gains(one.ratios / found.ratios, judge.operations)]
-    best = min(gaining or priced, key=judge.score)
-    here, there = best.ratios / found.ratios, np.empty(0)
-    kept = False
-    if gaining and judge.score(best) < judge.score(found) * (1 - _margin(judge.operations)):
-        there = _held_out(held, found.design, best.design)
-        operations = sum(source.operations for source in held.bench.sources)
-        kept = _gains(there, operations) and bool(scores(there[None], favour)[0] <= 1)
-    for one in priced:  # what no held-out trace has confirmed is no result of the search
-        if not kept or one is not best:
-            judge.known.pop(one.design.hash(), None)
-    return Tried(best if kept else found, _said(best.design, len(tried), here, there, kept), _worth(best, here, kept))
+        return found, NOT_TRIED
+    kept: Known | None = None
+    try:
+        priced = judge.price(tried, STAGE)
+        gaining = [one for one in priced if judge.allowed(one) and _gains(one.ratios / found.ratios, judge.operations)]
+        best = min(gaining or priced, key=judge.score)
+        here, there = best.ratios / found.ratios, np.empty(0)
+        if gaining and judge.score(best) < judge.score(found) * (1 - _margin(judge.operations)):
+            there = _held_out(held, found.design, best.design)
+            operations = sum(source.operations for source in held.bench.sources)
+            kept = best if _gains(there, operations) and scores(there[None], favour)[0] <= 1 else None
+    finally:  # what no held-out trace has confirmed is no result of the search
+        for design in tried:
+            if kept is None or design is not kept.design:
+                judge.known.pop(design.hash(), None)
+    said = _said(best.design, len(tried), here, there, kept is not None)
+    return (kept, Tried(said, [_worth(kept, here)], [reason_of(said)])) if kept else (found, Tried(said, [], []))
 
 
 def _margin(operations: int) -> float:
@@ -123,11 +136,9 @@ def _said(design: Design, tried: int, here: Floats, there: Floats, kept: bool) -
     return Segregated(tried, len(group.sites), group.sizes, _named(here), _named(there), kept)
 
 
-def _worth(best: Known, here: Floats, kept: bool) -> list[Worth]:
-    if not kept:
-        return []
+def _worth(best: Known, here: Floats) -> Worth:
     (group,) = best.design.segregation.groups  # type: ignore[union-attr]
-    return [Worth(["segregation"], f"{len(group.sites)} sites, {len(group.sizes)} sizes", "off", _named(1 / here))]
+    return Worth(["segregation"], f"{len(group.sites)} sites, {len(group.sizes)} sizes", "off", _named(1 / here))
 
 
 def why_segregated(said: Segregated) -> str:

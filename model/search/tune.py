@@ -24,10 +24,10 @@ from heapsmith.model.search.exact import Exact
 from heapsmith.model.search.explore import BATCH, Budget, Explorer, Known
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome, ratios
 from heapsmith.model.search.pareto import Floats, spread
-from heapsmith.model.search.segregate import Segregated, reason_of, segregated, why_not_tried
+from heapsmith.model.search.segregate import NOT_TRIED, Segregated, weighed
 from heapsmith.model.search.source import Source, sources_for
 from heapsmith.model.search.workers import Bench, Hire, Runner, Workers
-from heapsmith.model.search.worth import Worth, simplest
+from heapsmith.model.search.worth import Worth
 
 SECONDS = 20.0
 """The default budget for a trace of a million events; it grows with the root of their number."""
@@ -164,37 +164,28 @@ def tune(
         with _patience(asked, evaluator.workers) as searching:
             explorer.search(Budget(_share(begin, until), asked.simulations))
         until = time.monotonic() if searching.interrupted else until
-        found, worth = _choice(explorer, asked), list[Worth]()
+        found, worth, tried = _choice(explorer, asked), list[Worth](), NOT_TRIED
         with _patience(asked, evaluator.workers) as weighing:
-            for step in simplest(found, base, explorer, until):
-                found, worth = step
-            tried = None
-            if why_not_tried(base, sources, held) is None:
-                tried = segregated(found, explorer, evaluator_of(Bench(held, machine)), asked.favour)
-            if tried:
-                found = tried.found
+            for step in weighed(found, explorer, until, evaluator_of(Bench(held, machine)), asked.favour):
+                found, worth, tried = step
         held_bytes = _held_bytes(evaluator, found.design, asked)
         evaluator.write()
     design = _titled(found.design, sources, base)
-    traces = list(_on_traces(explorer, found, asked, held_bytes))
-    with _patience(asked) as holding:
-        traces += _held_out(evaluator_of(Bench(held, machine)), design, asked) if held else ()
+    traces, ended = _everywhere(explorer, found, asked, held_bytes, evaluator_of(Bench(held, machine)))
     return Tuned(
         design=design,
         kept_base=design.hash() == base.hash(),
         favour=asked.favour,
-        reasons=_reasons(explorer, exact, design, asked, found, worth)
-        + ([reason_of(tried.segregated)] if tried and tried.segregated.kept else []),
-        worth=[*worth, *(tried.worth if tried else ())],
+        reasons=[*_reasons(explorer, exact, design, asked, found, worth), *tried.reasons],
+        worth=worth,
         before=explorer.known[base.hash()].outcomes[0],
         after=found.outcomes[0],
         traces=traces,
         front=_members(explorer, found, asked.favour),
         spent=evaluator.spent,
         seed=asked.seed,
-        interrupted=any(stage.interrupted for stage in (searching, weighing, holding))
-        or any(one.ledgers is None for one in traces),
-        segregated=tried.segregated if tried else None,
+        interrupted=searching.interrupted or weighing.interrupted or ended,
+        segregated=tried.segregated,
     )
 
 
@@ -347,9 +338,21 @@ def _on_traces(
         )
 
 
+def _everywhere(
+    explorer: Explorer, found: Known, asked: Asked, held_bytes: dict[str, list[Ledgers]], held: Evaluator
+) -> tuple[list[OnTrace], bool]:
+    """Return the choice on all traces, and whether Ctrl-C ended that."""
+    traces = list(_on_traces(explorer, found, asked, held_bytes))
+    with _patience(asked) as holding:
+        traces += _held_out(held, found.design, asked)
+    return traces, holding.interrupted or any(one.ledgers is None for one in traces)
+
+
 def _held_out(evaluator: Evaluator, design: Design, asked: Asked) -> Iterator[OnTrace]:
     """Yield the choice on traces that the search did not see."""
     base, held = evaluator.base, evaluator.bench.sources
+    if not held:
+        return
     with evaluator.workers:
         befores, afters = evaluator.priced([base, design], "held out")
         late = evaluator.p999_ns([base, design], "held out") if asked.timed() else []
