@@ -1,6 +1,6 @@
 """Segregation of the call sites that pin the most bytes: tried on the choice, kept if traces held out confirm it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -27,7 +27,7 @@ class Segregated(msgspec.Struct, frozen=True):
 
     sites, sizes: how many call sites are apart for blocks of these sizes. ratios: of OBJECTIVES to
     the design without, on the traces of the search; held_out: on those held out, empty where the
-    traces of the search saw no gain. kept: the design has it.
+    traces of the search refuse it already. why_not: None where the design has it.
     """
 
     tried: int
@@ -35,7 +35,7 @@ class Segregated(msgspec.Struct, frozen=True):
     sizes: list[int]
     ratios: dict[str, float]
     held_out: dict[str, float]
-    kept: bool
+    why_not: str | None
 
 
 class Judge(Protocol):
@@ -74,7 +74,7 @@ def weighed(
         found, worth = step
         yield found, worth, NOT_TRIED
     found, tried = segregated(found, explorer, held, favour)
-    yield found, [*worth, *tried.worth], tried
+    yield found, worth, tried
 
 
 def segregated(found: Known, judge: Judge, held: Evaluator, favour: Favour) -> tuple[Known, Tried]:
@@ -96,19 +96,30 @@ def segregated(found: Known, judge: Judge, held: Evaluator, favour: Favour) -> t
     kept: Known | None = None
     try:
         priced = judge.price(tried, STAGE)
-        gaining = [one for one in priced if judge.allowed(one) and _gains(one.ratios / found.ratios, judge.operations)]
-        best = min(gaining or priced, key=judge.score)
+        best = min(priced, key=lambda one: (not judge.allowed(one), judge.score(one)))
         here, there = best.ratios / found.ratios, np.empty(0)
-        if gaining and judge.score(best) < judge.score(found) * (1 - _margin(judge.operations)):
+        why_not = _why_not(best, found, judge)
+        if why_not is None:
             there = _held_out(held, found.design, best.design)
             operations = sum(source.operations for source in held.bench.sources)
-            kept = best if _gains(there, operations) and scores(there[None], favour)[0] <= 1 else None
+            confirmed = _gains(there, operations) and scores(there[None], favour)[0] <= 1
+            kept, why_not = (best, None) if confirmed else (None, "the traces held out do not confirm it")
     finally:  # what no held-out trace has confirmed is no result of the search
         for design in tried:
             if kept is None or design is not kept.design:
                 judge.known.pop(design.hash(), None)
-    said = _said(best.design, len(tried), here, there, kept is not None)
+    said = _said(best.design, len(tried), here, there, why_not)
     return (kept, Tried(said, [_worth(kept, here)], [reason_of(said)])) if kept else (found, Tried(said, [], []))
+
+
+def _why_not(best: Known, found: Known, judge: Judge) -> str | None:
+    """Return why the traces of the search refuse it, or None."""
+    if not _gains(best.ratios / found.ratios, judge.operations):
+        return "no gain beyond the margin"
+    if not judge.allowed(best):
+        return "beyond the limits of time or memory"
+    gains = judge.score(best) < judge.score(found) * (1 - _margin(judge.operations))
+    return None if gains else "not worth its time"
 
 
 def _margin(operations: int) -> float:
@@ -131,9 +142,9 @@ def _named(ratios: Floats) -> dict[str, float]:
     return dict(zip(OBJECTIVES, ratios.tolist(), strict=True)) if len(ratios) else {}
 
 
-def _said(design: Design, tried: int, here: Floats, there: Floats, kept: bool) -> Segregated:
+def _said(design: Design, tried: int, here: Floats, there: Floats, why_not: str | None) -> Segregated:
     (group,) = design.segregation.groups  # type: ignore[union-attr]
-    return Segregated(tried, len(group.sites), group.sizes, _named(here), _named(there), kept)
+    return Segregated(tried, len(group.sites), group.sizes, _named(here), _named(there), why_not)
 
 
 def _worth(best: Known, here: Floats) -> Worth:
@@ -145,12 +156,15 @@ def why_segregated(said: Segregated) -> str:
     """Return in words what the segregation is worth, or why there is none."""
     sizes = ", ".join(map(str, said.sizes))
     what = f"{said.sites} call sites apart for blocks of {sizes} bytes"
-    gains = f"peak {said.ratios['peak'] - 1:+.1%}, average {said.ratios['average'] - 1:+.1%}"
-    if said.kept:
-        held = f"peak {said.held_out['peak'] - 1:+.1%}, average {said.held_out['average'] - 1:+.1%}"
-        return f"{what}: {gains}, and on what was held out {held}. The sites are those of these builds of the files."
-    refuted = "the traces held out do not confirm it" if said.held_out else "that is no gain"
-    return f"Of {said.tried} tried, the best keeps {what}: {gains}; {refuted}"
+    here = _gains_in_words(said.ratios)
+    if said.why_not is None:
+        there = _gains_in_words(said.held_out)
+        return f"{what}: {here}; on what was held out {there}. The sites are those of these builds of the files."
+    return f"of {said.tried} tried, the best has {what}: {here}; {said.why_not}"
+
+
+def _gains_in_words(ratios: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {ratios[name] - 1:+.1%}" for name in ("time", "peak", "average"))
 
 
 def reason_of(said: Segregated) -> Reason:

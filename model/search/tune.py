@@ -177,7 +177,7 @@ def tune(
         kept_base=design.hash() == base.hash(),
         favour=asked.favour,
         reasons=[*_reasons(explorer, exact, design, asked, found, worth), *tried.reasons],
-        worth=worth,
+        worth=[*worth, *tried.worth],
         before=explorer.known[base.hash()].outcomes[0],
         after=found.outcomes[0],
         traces=traces,

@@ -203,7 +203,7 @@ def tuned(found: "Tuned", path: Path) -> None:
         draw(table)
     if any(one.ledgers is None for one in found.traces):
         show.prose("What the choice saves of the bytes was not counted: interrupted.")
-    if found.segregated and not found.segregated.kept:
+    if found.segregated and found.segregated.why_not:
         show.prose(f"segregation = off: {why_segregated(found.segregated)}.")
     for reason in found.reasons:
         if reason.field in ("design", "sizes", "segregation"):
