@@ -29,7 +29,7 @@ from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import scratch
 from heapsmith.model.heap.simulator import Simulator
-from heapsmith.model.predict.simulate import Progress
+from heapsmith.model.predict.simulate import Progress, site_notes
 from heapsmith.model.trace.reader import Chunk, TraceReader
 
 CHECK_EVERY = 4096
@@ -62,6 +62,7 @@ class VerifyReport(msgspec.Struct, frozen=True):
     ok: bool
     audit: AuditReport | None
     runs: list[Run]
+    notes: list[str] = []  # about traces that do not have the call sites that the design asks for
 
 
 class Library(NamedTuple):
@@ -95,9 +96,10 @@ def verify(
     """
     tell = progress or (lambda what, done, total: None)
     plan = make_plan(design)
+    notes: list[str] = []
     for trace in traces:
-        with TraceReader(trace):
-            pass  # report a missing or foreign file before the builds
+        with TraceReader(trace) as reader:  # reports a missing or foreign file before the builds
+            notes += (f"{trace.name}: {note}" for note in site_notes(reader, [design]))
     with scratch() as folder:
         emitted = folder / "emitted"
         generate(design, emitted)
@@ -112,7 +114,7 @@ def verify(
         audited = audit_emitted(design, emitted, library=claimed) if audit else None
         runs = [run for trace in traces for run in replay(plan, libraries, trace, tell)]
     ok = all(run.difference is None for run in runs) and (audited is None or audited.ok)
-    return VerifyReport(design.name, design.hash(), ok, audited, runs)
+    return VerifyReport(design.name, design.hash(), ok, audited, runs, notes)
 
 
 class _Side:

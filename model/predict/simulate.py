@@ -78,6 +78,7 @@ class SimulationTable(msgspec.Struct, frozen=True):
     application: Application | None
     measured_as: str
     rows: list[Simulation]
+    notes: list[str] = []  # about designs that ask for call sites which the trace does not have
 
 
 class Extent(NamedTuple):
@@ -109,6 +110,7 @@ def simulate(
     simulators = [warmed_up(plan, hardware, application, rare) for plan in plans]
     with TraceReader(trace, sited=ask_sites(designs)) as reader:
         extent = feed_all(reader, simulators, stage, progress)
+        notes = site_notes(reader, designs)
     return SimulationTable(
         str(trace),
         *extent,
@@ -116,7 +118,20 @@ def simulate(
         application if hardware else None,
         MEASURED_AS,
         [simulation(simulator, extent.operations, hardware) for simulator in simulators],
+        notes,
     )
+
+
+def site_notes(reader: TraceReader, designs: Sequence[Design]) -> list[str]:
+    """Return a line for each design with groups of call sites of which the trace shows nothing."""
+    notes = []
+    for design in designs:
+        tree = reader.stacks() if design.segregation else None
+        if design.segregation and tree is None:
+            notes.append(f"{design.name}: the trace has no call stacks (record --stacks), so all calls are in group 0")
+        elif tree and not design.row("segregation").groups_of(design.segregation, tree).any():
+            notes.append(f"{design.name}: none of its call sites is in the trace; they are those of other builds")
+    return notes
 
 
 class Follower(Protocol):

@@ -162,6 +162,8 @@ def verified(report: "VerifyReport") -> None:
         print(f"audit: {claims - len(failed)} of {claims} claims hold ({report.audit.compiler})")
     if report.runs:
         draw(measurements.verified(report))
+    for note in report.notes:
+        show.prose(f"{note}.")
     print("ok" if report.ok else "NOT ok")
 
 
@@ -177,6 +179,8 @@ def simulated(found: "SimulationTable", *, latency: bool = False, scaling: bool 
     if scaling:
         draw(timings.scaling(found))
     draw(predictions.counters(found))
+    for note in found.notes:
+        show.prose(f"{note}.")
 
 
 def ledgers(found: "LedgerTable") -> None:
