@@ -248,6 +248,20 @@ def test_a_programs_own_calls_are_of_the_groups_that_the_model_says(tmp_path: Pa
     assert (of_group["hit0"] + of_group["refill"], of_group["retire"]) == (2 * 2000 // 20 * 2, 0)
 
 
+def test_a_trace_that_shows_nothing_of_the_sites_is_named(trace: Path, tmp_path: Path) -> None:
+    design = segregated(load("default"))
+    assert design is not None
+    assert simulate(trace, [load("default"), design]).notes == []
+    plain = tmp_path / "plain.hst"
+    with TraceWriter(plain, command=[], source="test") as writer:
+        writer.append(random_chunk(100, 3))
+    [note] = simulate(plain, [design]).notes
+    assert note == "default: the trace has no call stacks (record --stacks), so all calls are in group 0"
+    others = Params([Group([64], [Site("one", "0f", 5)])])
+    [note] = simulate(trace, [msgspec.structs.replace(design, segregation=others)]).notes
+    assert note == "default: none of its call sites is in the trace; they are those of other builds"
+
+
 def test_verify_takes_the_sites_of_a_trace(trace: Path) -> None:
     design = segregated(load("default"))
     assert design is not None
