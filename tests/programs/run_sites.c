@@ -1,6 +1,7 @@
 /* Blocks of one size: some call sites keep theirs, others free theirs soon, so that kept blocks lie among short-lived ones.
  *
  * usage: run_sites BLOCKS EVERY ROUNDS CALLS [PLUGIN]
+ * With PLUGIN, that keeps blocks too, and each round calls malloc from many sites.
  * Each round makes BLOCKS blocks and keeps one for EVERY of them, frees the others, and then makes CALLS short-lived ones. */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -45,6 +46,15 @@ APART static void *pass(void)
     return made(malloc(BYTES));
 }
 
+#define FOUR(statements) statements statements statements statements
+
+/* 1,024 call sites: more than the library remembers. */
+APART static void many(void)
+{
+    void *volatile block;
+    FOUR(FOUR(FOUR(FOUR(FOUR(block = malloc(2 * BYTES); free(block);)))))
+}
+
 static void *(*const keepers[])(void) = { keep_malloc, keep_calloc, keep_realloc, keep_aligned };
 
 static void go_round(size_t blocks, size_t every, size_t calls, void *(*plugin)(size_t), void **short_lived)
@@ -69,7 +79,10 @@ int main(int count, char **argument)
     void *library = count > 5 ? dlopen(argument[5], RTLD_NOW) : NULL;
     void *(*plugin)(size_t) = library == NULL ? NULL : (void *(*)(size_t))dlsym(library, "plugin_keep");
     void **short_lived = malloc(blocks * sizeof *short_lived);
-    for (unsigned long round = strtoul(argument[3], NULL, 10); round > 0; round--)
+    for (unsigned long round = strtoul(argument[3], NULL, 10); round > 0; round--) {
         go_round(blocks, every, calls, plugin, short_lived);
+        if (plugin != NULL)
+            many();
+    }
     return count > 5 && plugin == NULL;
 }
