@@ -95,7 +95,7 @@ struct heap {
     void **end[1 + CLASS_COUNT];
     uintptr_t span;    /* hs_span and hs_span_bytes for heapsmith.h; 0 in hs_no_heap */
     size_t span_bytes;
-    uint8_t row_of[DIRECT_LIMIT + 1]; /* the row of a request's class, by its bytes; 0: the call's site tells it; all 0 in hs_no_heap */
+    uint8_t row_of[DIRECT_LIMIT + 1]; /* by a request's bytes the row of its class; 0: the site tells it; all 0 in hs_no_heap */
     struct front front[CLASS_COUNT];
 #ifdef OWN_SUPERSLABS
     struct vacancy vacancy[CLASS_COUNT]; /* by empties_place */
