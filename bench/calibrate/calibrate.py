@@ -11,13 +11,14 @@ import msgspec
 import tomlkit
 
 from heapsmith.bench.calibrate.bad_designs import bad_designs
-from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, stamp_cells, time_cells
+from heapsmith.bench.calibrate.cells import Cell, Timing, cells_of, libraries_of, stamp_cells, time_cells
 from heapsmith.bench.calibrate.fit import Errors, Fit, fit
 from heapsmith.bench.calibrate.micro_traces import EVENTS, PROGRAMS, Program, write_programs
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.parallel import in_parallel
 from heapsmith.bench.common.rounds import Progress, quiet
 from heapsmith.bench.replay.callgrind import replay_counts
+from heapsmith.bench.replay.replay import Stamped
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.errors import CheckFailed, Missing
@@ -100,24 +101,14 @@ def calibrate(
         costs = load_hardware().costs  # any machine's costs will do for the shares of memory
         timing = time_cells(single, instructions, costs, folder, rounds, progress)
         stamped = stamp_cells(single, min(rounds, STAMPED), progress)
-    timed = fit(timing.spent, [one.ns.median for one in timing.timed])
-    means = [max(LEAST_NS, median(one.mean for one in stamps)) for stamps in stamped]
-    alone = fit(timing.spent, [mean * cell.facts.operations for mean, cell in zip(means, single, strict=True)])
-    # If a transfer cannot be measured, its cost is that of a miss in the last level.
-    streamed, followed = transfer or [timed.costs.get("miss.l2", 0.0)] * 2
-    moved = {"miss.transfer": streamed, "miss.transfer.awaited": max(0.0, followed - streamed)}
+    timed, alone = _timed(timing, stamped, single, transfer)
     residuals = {"core_yardstick_ns": timing.yards.core, "memory_yardstick_ns": timing.yards.memory}
     for what, one in (("time", timed), ("alone", alone), ("instructions", counted)):
         if one:
             residuals |= {f"{what}_median_error": one.errors.median, f"{what}_p90_error": one.errors.p90}
+    fitted = {"costs": timed.costs, "alone": alone.costs, "instructions": instructions, "fit": residuals}
     return Calibration(
-        msgspec.structs.replace(
-            hardware,
-            costs=timed.costs | moved,
-            alone=alone.costs | moved,
-            instructions=instructions,
-            fit=residuals,
-        ),
+        msgspec.structs.replace(hardware, **fitted),
         len(sample),
         len(single),
         counted.errors if counted else None,
@@ -125,6 +116,19 @@ def calibrate(
         alone.errors,
         time.perf_counter() - begin,
     )
+
+
+def _timed(
+    timing: Timing, stamped: Sequence[Sequence[Stamped]], cells: Sequence[Cell], transfer: Sequence[float] | None
+) -> tuple[Fit, Fit]:
+    """Fit the costs of operations among others, and of operations alone, whose totals follow from their means."""
+    among = fit(timing.spent, [one.ns.median for one in timing.timed])
+    means = [max(LEAST_NS, median(one.mean for one in stamps)) for stamps in stamped]
+    alone = fit(timing.spent, [mean * cell.facts.operations for mean, cell in zip(means, cells, strict=True)])
+    # If a transfer cannot be measured, its cost is that of a miss in the last level.
+    streamed, followed = transfer or [among.costs.get("miss.l2", 0.0)] * 2
+    moved = {"miss.transfer": streamed, "miss.transfer.awaited": max(0.0, followed - streamed)}
+    return Fit(among.costs | moved, among.errors), Fit(alone.costs | moved, alone.errors)
 
 
 def hardware_here() -> Hardware:
