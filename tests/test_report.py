@@ -252,6 +252,45 @@ def pinned_share(view: Any, design: int) -> float:
     return (last.index(1) + 0.5) / len(last)
 
 
+def test_flame_graph_shows_paths_zooms_and_finds(view: Any) -> None:
+    """At the peak the wave has all but 64 of the bytes; at the end the pin has all, and keeps a slab."""
+    frames = view.locator("#sites .flame button")
+    names = [one.get_attribute("aria-label") for one in frames.all()]
+    whole = 64 * WAVE // 1024
+    assert names == [f"all: {whole} KiB, 100.0 %", f"program+0x0: {whole} KiB, 100.0 %"]  # the pin is too narrow
+    assert view.locator("#sites table").first.locator("tbody tr").count() == 2
+    view.locator("input[type=range]").focus()
+    view.keyboard.press("End")
+    assert [one.get_attribute("aria-label") for one in frames.all()] == [
+        "all: 64 B, 100.0 %",
+        "program+0x1: 64 B, 100.0 %",
+    ]
+    frames.nth(1).click()
+    assert "zoomed" in frames.nth(1).get_attribute("class")
+    view.get_by_label("search for functions").fill("X0")
+    assert 'Paths with "X0": 0 B, 0.0 %.' in view.inner_text("#sites .told")
+    frames.nth(0).click()
+    view.get_by_label("bytes:").select_option("allocated in the whole trace, recorded")
+    assert view.locator("#sites .flame button.found").count() == 1
+    share = f"{100 * (WAVE - 1) / WAVE:.1f} %"
+    assert f'Paths with "X0": {whole} KiB, {share}.' in view.inner_text("#sites .told")
+    view.get_by_label("bytes:").select_option("pinned under lean at the end, predicted")
+    slab = view.locator("#sites .flame button").nth(1).get_attribute("aria-label")
+    assert slab.startswith("program+0x1: ")
+    assert slab.endswith("KiB, 100.0 %")  # of the slab, which one block of 64 bytes keeps
+    view.get_by_text("As a tree").click()
+    assert view.locator("#sites details .leaf").inner_text() == slab
+    leaks = view.locator("#sites table").nth(1)
+    assert leaks.locator("tbody td").all_inner_texts() == [
+        "program+0x1",
+        "came once",
+        "1",
+        "64 B",
+        f"{PIN:,}",
+        f"{PIN:,}",
+    ]
+
+
 def test_time_line_zooms_and_moves(view: Any) -> None:
     chart = view.locator("#timeline canvas")
     chart.focus()

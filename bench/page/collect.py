@@ -9,6 +9,7 @@ from heapsmith.bench.common.tables import Words
 from heapsmith.bench.common.units import amount
 from heapsmith.bench.page.contents import Births, Shown
 from heapsmith.bench.page.page import Page
+from heapsmith.bench.page.paths import paths_of
 from heapsmith.bench.sites.grouping import group_sites
 from heapsmith.model.design.design import Design
 from heapsmith.model.memory.hardware import Hardware
@@ -33,7 +34,10 @@ def collect(
     info = trace_info(trace) if progress is None else trace_info(trace, progress=progress)
     found = histories(trace, designs, hardware=hardware, progress=progress)
     curves = reuse(trace, designs, progress=progress) if info.events <= REUSE_EVENTS else None
-    return Shown(trace, info, found, curves, _births(trace, found))
+    births = _births(trace, found)
+    stops = [found.events[pixel] for pixel in found.stops]
+    paths = paths_of(trace, stops, designs, hardware=hardware, progress=progress) if births else None
+    return Shown(trace, info, found, curves, births, paths)
 
 
 def _births(trace: Path, found: Histories) -> Births | None:

@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from heapsmith.bench.page.paths import Paths, paths_data
 from heapsmith.bench.page.payload import Payload
 from heapsmith.bench.programs.measure import MeasureTable
 from heapsmith.model.design.toml import design_text
@@ -33,13 +34,17 @@ class Births(msgspec.Struct, frozen=True):
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """A trace on the page: its figures, and the designs' histories on it. births: of a trace with call stacks."""
+    """A trace on the page: its figures, and the designs' histories on it.
+
+    births, paths: of a trace with call stacks.
+    """
 
     trace: Path
     info: TraceInfo
     found: Histories
     reuse: ReuseTable | None = None
     births: Births | None = None
+    paths: Paths | None = None
 
 
 def contents(
@@ -74,6 +79,7 @@ def _trace(one: Shown, payload: Payload) -> dict[str, Any]:
         "all_threads": info.threads,
         "passed": payload.array(lives.passed, "f8"),
         "sites": one.births.names if one.births else None,
+        "paths": paths_data(one.paths, payload) if one.paths else None,
         "designs": [_design(row, one.births, payload) for row in found.rows],
         "reuse": _reuse(one.reuse) if one.reuse else None,
     }

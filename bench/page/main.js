@@ -18,6 +18,7 @@ async function main() {
   addressMaps(part("map"));
   bytesView(part("bytes"));
   classesView(part("classes"));
+  sitesView(part("sites"));
   livesView(part("lives"));
   ratiosView(document.getElementById("ratios"), state.data.measured);
   searchView(part("search"), state.data.search);

@@ -16,13 +16,14 @@ from heapsmith.bench.programs.measure import MeasureTable
 from heapsmith.model.files import write_text
 from heapsmith.model.search.tune import Tuned
 
-SCRIPTS = ("core", "timeline", "map", "tables", "lives", "search", "main")
+SCRIPTS = ("core", "timeline", "map", "tables", "lives", "sites", "search", "main")
 VIEWS = {
     "verdict": "Verdict",
     "timeline": "Bytes over the trace",
     "map": "Address map",
     "bytes": "What the bytes are for",
     "classes": "Size classes",
+    "sites": "Call sites",
     "lives": "Sizes and lifetimes",
     "search": "Search",
     "proof": "Model against measurement",
