@@ -49,12 +49,13 @@ def test_forge(call: Call, tmp_path: Path) -> None:
     assert json.loads(call("trace", "verify", out / "trace.hst", "--json").out)["events"] == report["trace"]["events"]
     assert call("generate", out / "design.toml", "-o", out / "c", "--check").status == 0
     page = re.sub(r"\n## bytes on .*?(?=\n## )", "", (out / "report.md").read_text(), flags=re.DOTALL)
-    assert page.count("\n|") == 28  # five tables, eighteen rows, beside as many rows as there are items that differ
+    assert page.count("\n|") == 33  # six tables, twenty-one rows, beside as many rows as there are items that differ
     assert [one["peak"]["bytes"]["committed"] for one in report["tuned"]["traces"][0]["ledgers"]] == [
         row["statistics"]["peak_committed"]["committed"] for row in report["simulated"]["rows"]
     ]
     assert report["replayed"]["glibc_bytes"]["asked"] == report["trace"]["peak_live_bytes"]
     assert "at the peak of the live bytes, measured" in (out / "report.html").read_text()
+    assert "time of an operation, measured" in (out / "report.html").read_text()
     assert report["verdict"]["use"] is None  # two rounds
     assert read_report(out).tuned.design.name == "my-job"
     assert f'<p class="lead">{report["verdict"]["why"][0]}</p>' in (out / "report.html").read_text()

@@ -82,7 +82,7 @@ def forge(
     # The command's malloc may need the command's libraries, which a replay lacks.
     own = [path for path in measured.own if not why_no_malloc(Library(path, Path(path)))]
     beside = [GLIBC, *own, *libraries[1:]]
-    replayed = replay(trace, beside, stop=_part(stop, REPLAYS), count_bytes=True, progress=progress)
+    replayed = replay(trace, beside, stop=_part(stop, REPLAYS), latency=True, count_bytes=True, progress=progress)
     to_glibc = measured.rows[-2].ratios.cpu
     share = malloc_share(command, library_of(base), to_glibc, _part(stop, SHARE), progress)
     found = verdict(measured, kept_base=tuned.kept_base)

@@ -97,7 +97,7 @@ def forged(
         f"{report.name}: an allocator for {command}",
         conclusion(report),
         [f"heapsmith run {library} -- {command}", f"LD_PRELOAD=$PWD/{library} {command}"],
-        [measurements.measured(report.measured)],
+        [measurements.measured(report.measured), measurements.stamped(report.replayed)],
         [
             predictions.simulated(report.simulated),
             measurements.replayed(report.replayed),

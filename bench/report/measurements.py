@@ -72,11 +72,16 @@ def stamped(table: ReplayTable) -> Words:
     """The distribution of single operations, where they were stamped."""
     columns = ("library", "p50", "p99", "p99.9", "worst")
     rows = [
-        (row.library, *(duration(figure.median) for figure in (of.p50, of.p99, of.p999, of.worst)))
+        (
+            row.library,
+            *(f"{duration(figure.median)} ({figure.spread:.0%})" for figure in (of.p50, of.p99, of.p999)),
+            duration(of.worst.median),
+        )
         for row in table.rows
         if (of := row.latency_ns) is not None
     ]
-    return Words("time of an operation: a call and the writes to its new block; medians of rounds", columns, rows)
+    what = "time of an operation, measured: a call and the writes to its new block"
+    return Words(f"{what}; medians of rounds (distance of the quartiles)", columns, rows)
 
 
 def glibc_bytes(trace: str, found: GlibcBytes) -> Words:
