@@ -43,6 +43,7 @@ COMPILED_MODEL = (
         "resident",
     ),
     *(
+        "segregat",
         "simulate",
         "sites",
         "size_classes",
