@@ -99,8 +99,8 @@ UNNOTICED: dict[tuple[str, str, str], str] = {
     ): "equivalent: a wider table gives the same answers",
     (
         "api.c",
-        "bool same_class = bytes <= SMALL_LIMIT && plan == &hs_class[size_to_class(bytes)];",
-        "bool same_class = bytes < SMALL_LIMIT && plan == &hs_class[size_to_class(bytes)];",
+        "bool same_class = bytes <= SMALL_LIMIT && hs_sized_plan(plan) == &hs_class[size_to_class(bytes)];",
+        "bool same_class = bytes < SMALL_LIMIT && hs_sized_plan(plan) == &hs_class[size_to_class(bytes)];",
     ): "equivalent: SMALL_LIMIT is the last class's usable size, so such a request fits well too",
     (
         "inspect.c",
