@@ -254,6 +254,15 @@ def test_it_ends_with_the_process(call: Call) -> None:
     assert {one["pid"] for line in answer.out.splitlines() for one in json.loads(line)} == {process.pid}
 
 
+def test_a_look_is_printed_once(call: Call) -> None:
+    """Also where the process has begun a program without a library."""
+    words = ["sh", "-c", "sleep 0.4; exec env -u LD_PRELOAD sleep 0.5"]
+    answer = call("top", "--lib", library("default", checked=False), "--json", "--interval", "0.1s", "--", *words)
+    lines = answer.out.splitlines()
+    assert lines
+    assert len(set(lines)) == len(lines)
+
+
 def test_a_command_of_its_own(call: Call) -> None:
     """Its status is the command's; each line but the last is a look at what lives then."""
     words = ["sh", "-c", "sleep 0.6; exit 7"]

@@ -102,8 +102,9 @@ def _show(watch: Watch, how: Shown, last: list[Sight], process: subprocess.Popen
     try:
         with Live(screen, screen=True) if live else nullcontext() as view:
             while _wait(how.interval_s if screen.sights else STEP_S, process) and watch.lives():
-                screen.sights = watch.look() or screen.sights
-                rated = [one for one in screen.sights if one.rates is not None]
+                found = watch.look()
+                screen.sights = found or screen.sights
+                rated = [one for one in found if one.rates is not None]
                 if view is not None:
                     view.refresh()
                 elif rated:
