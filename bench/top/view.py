@@ -167,11 +167,12 @@ class View:
         blocks = ring[(oldest + np.arange(held)) % slots]
         span = np.uint64(memory.word(at["span"]))
         numbers = (blocks - span) // np.uint64(at["SLAB_BYTES"])
+        records = self._slab_records(memory)  # before their numbers: it may find more slabs, which stand in front
         known = self._slab_numbers(memory)
         order = np.argsort(known)
         found = order[np.minimum(np.searchsorted(known, numbers, sorter=order), len(order) - 1)]
-        records = self._slab_records(memory)[found[known[found] == numbers]]
-        classes = _column(records, at["slab.class"], "<u2").astype(np.int64)
+        ours = records[found[known[found] == numbers]]
+        classes = _column(ours, at["slab.class"], "<u2").astype(np.int64)
         return self._by_class(classes, np.ones(len(classes), np.int64))
 
     def _slab_numbers(self, memory: Memory) -> Words:
