@@ -34,11 +34,11 @@ def test_the_shell_blocks_run(tmp_path: Path) -> None:
     found = blocks()
     heapsmith = tmp_path / "bin" / "heapsmith"
     heapsmith.parent.mkdir()
-    heapsmith.write_text(f'#!/bin/sh\nexec {sys.executable} -m heapsmith "$@"\n')
+    heapsmith.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m heapsmith "$@"\n')
     heapsmith.chmod(0o755)
     work = tmp_path / "work"
     work.mkdir()
-    environment = os.environ | {"PATH": f"{heapsmith.parent}:{os.environ['PATH']}"}
+    environment = os.environ | {"PATH": f"{heapsmith.parent}:{os.environ['PATH']}:/usr/sbin:/sbin"}
     said = {}
     for title, texts in found.items():
         for text in texts:

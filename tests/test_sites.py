@@ -94,7 +94,8 @@ def test_advice_names_pin_burst_and_leak(call: Call, planted: Path) -> None:
     assert "parse" not in shown.out
 
 
-def test_leaks_names_the_leak_first(call: Call, planted: Path) -> None:
+def test_leaks_names_the_leak_first(call: Call, planted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
     found = answered(call("leaks", planted, "--json"))
     assert functions(found["leaks"])[0] == "leak_row"
     leak, *others = found["leaks"]
@@ -126,7 +127,8 @@ def test_rows_are_what_is_asked_for(call: Call, planted: Path, options: tuple[st
     assert whole[0] == first or "--by" in options
 
 
-def test_moments_that_are_asked_for(call: Call, planted: Path) -> None:
+def test_moments_that_are_asked_for(call: Call, planted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
     found = answered(call("sites", planted, "--no-advice", "--at", "5000", "--at", "200000", "--json"))
     assert [one["event"] for one in found["designs"][0]["at"]] == [5000, 200_000]
     text = " ".join(call("sites", planted, "--no-advice", "--at", "5000").out.split())

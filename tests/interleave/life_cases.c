@@ -95,7 +95,7 @@ static void setup_unstarted(void)
     share("heaps_usable", &heaps_usable, sizeof heaps_usable);
     share("has_exit_key", &has_exit_key, sizeof has_exit_key);
     share("exit_key", &exit_key, sizeof exit_key);
-    share("abandoned", &abandoned, sizeof abandoned);
+    share("hs_abandoned", &hs_abandoned, sizeof hs_abandoned);
     share("hs_newest_heap", &hs_newest_heap, sizeof hs_newest_heap);
     share("heap 0 held", &heaps[0].front[0].held, sizeof heaps[0].front[0].held);
     share("heap 1 held", &heaps[1].front[0].held, sizeof heaps[1].front[0].held);
@@ -157,7 +157,7 @@ static void live(int thread)
 static uint64_t heaps_in_peace(void)
 {
     uint64_t lives = 0, listed = 0;
-    for (struct heap *heap = abandoned; heap != NULL; heap = heap->next)
+    for (struct heap *heap = hs_abandoned; heap != NULL; heap = heap->next)
         listed++;
     for (uint64_t heap = 0; heap < made; heap++)
         lives += heaps[heap].front[0].held;
