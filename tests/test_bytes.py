@@ -194,7 +194,7 @@ def test_resident_ledgers(trace: Path) -> None:
 
 
 def test_event_beyond_the_trace(trace: Path) -> None:
-    with pytest.raises(BadInput, match="event 3000: expected an event of the trace, 0 to 2999"):
+    with pytest.raises(BadInput, match=r"\.hst: has no event 3000; expected an event of the trace, 0 to 2999"):
         told(trace, ["lean"], None, [3000])
 
 

@@ -140,7 +140,10 @@ def test_mistakes_about_sites(call: Call, planted: Path, tmp_path: Path) -> None
     for command in ("sites", "leaks"):
         mistake(call(command, plain), "plain.hst", "no call stacks", "record --stacks")
         mistake(call(command, planted, "--skip", "("), "--skip (", "regular expression")
-        mistake(call(command, planted, "--at", "99999999"), "event 99999999", "0 to 285787")
+        mistake(call(command, planted, "--at", "99999999"), "t.hst: has no event 99999999", "0 to 285787")
+        wrong = call(command, planted, "--by", "nonsense")
+        mistake(wrong, "--by", "'nonsense' is not one of 'site'")
+        assert "Value error" not in wrong.err
 
 
 def test_rows_that_share_pages_get_a_region_together(call: Call, tmp_path: Path) -> None:

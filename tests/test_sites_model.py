@@ -268,7 +268,7 @@ def test_sites_of_events(tmp_path: Path) -> None:
 def test_events_beyond_the_trace_are_refused(tmp_path: Path) -> None:
     chunk = random_chunk(100, 9)
     grouped = trace_of(tmp_path / "t.hst", chunk, sites_of(chunk, 3))
-    with pytest.raises(BadInput, match="event 100: expected an event of the trace, 0 to 99"):
+    with pytest.raises(BadInput, match="has no event 100; expected an event of the trace, 0 to 99"):
         moments(grouped, designs(), 5, at=[100])
 
 

@@ -14,7 +14,7 @@ from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.predict.simulate import Progress, SimulationTable, feed_chunks
-from heapsmith.model.trace.reader import Chunk, TraceReader
+from heapsmith.model.trace.reader import Chunk, TraceReader, require_events
 
 STOPS = 200
 """Ledgers of which the average is taken."""
@@ -124,8 +124,7 @@ def with_ledgers(
     last = table.events - 1
     if last < 0:
         raise BadInput(f"{table.trace}: no events, so no bytes to tell of")
-    if beyond := [event for event in at if not 0 <= event <= last]:
-        raise BadInput(f"event {beyond[0]}: expected an event of the trace, 0 to {last}")
+    require_events(table.trace, table.events, at)
 
     def simulator(plan: Plan) -> Simulator:
         return Simulator(plan, listener=Listener(hardware) if hardware else None, application=application)

@@ -15,7 +15,7 @@ from heapsmith.model.predict.pins import I64, Pins, pins, waste
 from heapsmith.model.predict.simulate import Progress, warmed_up
 from heapsmith.model.trace.codec import U32
 from heapsmith.model.trace.events import Chunk
-from heapsmith.model.trace.reader import TraceReader
+from heapsmith.model.trace.reader import TraceReader, require_events
 from heapsmith.model.trace.site_lives import GROUP_OF, SiteLives, call_tree
 
 STOPS = 200
@@ -54,7 +54,7 @@ def site_lives(grouped: Grouped, progress: Progress | None = None, last: int | N
         events = reader.footer.events
         if not events:
             raise BadInput(f"{grouped.trace}: no events, so no sites to tell of")
-        _must_have(events, [] if last is None else [last])
+        require_events(grouped.trace, events, [] if last is None else [last])
         lives = SiteLives(reader.footer.max_blocks, grouped.group_of_site, grouped.groups)
         for part, site in pieces(reader, set() if last is None else {last}):
             lives.feed(part, site)
@@ -63,11 +63,6 @@ def site_lives(grouped: Grouped, progress: Progress | None = None, last: int | N
             if lives.events - 1 == last:
                 break
     return lives
-
-
-def _must_have(events: int, at: Sequence[int]) -> None:
-    if beyond := [event for event in at if not 0 <= event < events]:
-        raise BadInput(f"event {beyond[0]}: expected an event of the trace, 0 to {events - 1}")
 
 
 def moments(
@@ -86,7 +81,7 @@ def moments(
     plans = [make_plan(design) for design in designs]
     with TraceReader(grouped.trace) as reader:
         last = reader.footer.events - 1
-        _must_have(last + 1, at)
+        require_events(grouped.trace, last + 1, at)
         even = {peak_event + (last - peak_event) * number // (STOPS - 1) for number in range(STOPS)}
         simulators = fresh(plans, hardware)
         lives = SiteLives(reader.footer.max_blocks, grouped.group_of_site, grouped.groups)

@@ -4,7 +4,7 @@
 The module also exports Op, Chunk and TraceWriter.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TextIO
@@ -258,3 +258,9 @@ def _lines(chunk: Chunk, number: int) -> Iterator[str]:
         bytes_asked = size if which in SIZED else "-"
         alignment = 1 << align_log2 if align_log2 else "-"
         yield f"{number + i} {time_ns} {thread} {which.name.lower()} {about_block} {bytes_asked} {alignment}\n"
+
+
+def require_events(trace: Path | str, events: int, asked: Sequence[int]) -> None:
+    """Raise BadInput if a trace of this many events lacks one of those asked for."""
+    if beyond := [event for event in asked if not 0 <= event < events]:
+        raise BadInput(f"{trace}: has no event {beyond[0]}; expected an event of the trace, 0 to {events - 1}")

@@ -26,7 +26,8 @@ def status(app: typer.Typer, arguments: list[str]) -> int:
         _complain(str(error))
         return error.exit_code
     except typer.TyperException as error:
-        _complain(f"{' '.join(error.format_message().split())} (see heapsmith --help)")
+        message = " ".join(error.format_message().split()).replace(": Value error, ", ": ")  # the library's own words
+        _complain(f"{message} (see heapsmith --help)")
         return BadInput.exit_code
     except BrokenPipeError:
         return _reader_gone()
