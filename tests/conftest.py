@@ -31,6 +31,7 @@ COMPILED_MODEL = (
         "extents",
         "forge",
         "guard",
+        "history",
         "huge_pages",
         "outcome",
         "kernel",
@@ -40,6 +41,7 @@ COMPILED_MODEL = (
         "real_programs",
         "record",
         "replay",
+        "report",
         "resident",
     ),
     *(

@@ -99,6 +99,7 @@ def test_time_beyond_the_limits_is_not_spent(trace: Path) -> None:
     assert found.design.segregation is None
 
 
+@pytest.mark.big
 def test_nothing_is_tried_without_stacks(tmp_path: Path, trace: Path) -> None:
     assert searched(trace, [pinning(tmp_path / "t.hst", 1, stacks=False)]).segregated is None
 
