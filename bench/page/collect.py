@@ -10,7 +10,7 @@ from heapsmith.bench.common.units import amount
 from heapsmith.bench.page.contents import Births, Shown
 from heapsmith.bench.page.page import Page
 from heapsmith.bench.page.paths import paths_of
-from heapsmith.bench.sites.grouping import group_sites
+from heapsmith.bench.sites.grouping import Groups, group_sites
 from heapsmith.model.design.design import Design
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.history import Histories, histories
@@ -34,21 +34,23 @@ def collect(
     info = trace_info(trace) if progress is None else trace_info(trace, progress=progress)
     found = histories(trace, designs, hardware=hardware, progress=progress)
     curves = reuse(trace, designs, progress=progress) if info.events <= REUSE_EVENTS else None
-    births = _births(trace, found)
+    with TraceReader(trace) as reader:
+        if not reader.header.has_sites:
+            return Shown(trace, info, found, curves)
+    sites = group_sites(trace)
     stops = [found.events[pixel] for pixel in found.stops]
-    paths = paths_of(trace, stops, designs, hardware=hardware, progress=progress) if births else None
-    return Shown(trace, info, found, curves, births, paths)
+    paths = paths_of(sites, stops, designs, hardware=hardware, progress=progress)
+    return Shown(trace, info, found, curves, _births(sites, found), paths)
 
 
-def _births(trace: Path, found: Histories) -> Births | None:
-    """Return where the blocks that the maps name were born; None for a trace without call stacks."""
+def _births(groups: Groups, found: Histories) -> Births | None:
+    """Return where the blocks that the maps name were born; None if they name none."""
     events = np.unique(np.concatenate([row.maps.born.ravel() for row in found.rows]))
     events = events[events >= 0]
-    with TraceReader(trace) as reader:
-        if not reader.header.has_sites or not len(events):
-            return None
+    if not len(events):
+        return None
+    with TraceReader(groups.grouped.trace) as reader:
         sites = sites_at(reader, events)
-    groups = group_sites(trace)
     numbers, index = np.unique(groups.grouped.group_of_site[sites], return_inverse=True)
     return Births(events, index, [groups.name(number) for number in numbers.tolist()])
 

@@ -1,7 +1,6 @@
 """The call paths of a page: live bytes at each stop, bytes allocated, bytes pinned under each design, and leaks."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -48,15 +47,15 @@ class Paths(msgspec.Struct, frozen=True):
 
 
 def paths_of(
-    trace: Path,
+    sites: Groups,
     stops: Sequence[int],
     designs: Sequence[Design],
     *,
     hardware: Hardware | None = None,
     progress: Progress | None = None,
 ) -> Paths:
-    """Return the paths of a trace with call stacks; `stops` are events, ascending."""
-    groups = group_sites(trace, "path", depth=0)
+    """Return the paths of a trace, and the leaks of its sites; `stops` are events, ascending."""
+    groups = group_sites(sites.grouped.trace, "path", depth=0)
     live, lives = _live_at(groups, stops, progress)
     found = moments(groups.grouped, designs, lives.peak()[0], hardware=hardware, progress=progress)
     pinned = np.array([[getattr(one, name).pinned for name in MOMENTS] for one in found], np.int64)
@@ -81,7 +80,7 @@ def paths_of(
     numbers: dict[str, int] = {}
     paths = [[numbers.setdefault(name, len(numbers)) for name in path] for path in rows]
     cut = sum(short != path for short, path in zip(shown, named, strict=True))
-    leaks = leak_table(group_sites(trace), progress=progress)
+    leaks = leak_table(sites, progress=progress)
     sums = (summed(live), summed(allocated), summed(requests), summed(pinned))
     return Paths(list(numbers), paths, *sums, cut, least, leaks, groups.reasons)
 
@@ -124,6 +123,7 @@ def paths_data(paths: Paths, payload: Payload) -> dict[str, Any]:
     return {
         "names": paths.names,
         "paths": paths.paths,
+        "moments": MOMENTS,
         "least": paths.least,
         "cut": paths.cut,
         **{name: payload.array(getattr(paths, name), "f8") for name in ("live", "allocated", "requests", "pinned")},

@@ -14,11 +14,11 @@ function sitesView(host) {
   function measures() {
     const { paths: of, designs } = state.trace;
     const count = of.paths.length;
-    const moments = ["at the peak of the live bytes", "at the worst moment after it", "at the end"];
+    const when = { peak: "at the peak of the live bytes", after: "at the worst moment after it", end: "at the end" };
     return [
       { words: "live at the chosen moment, recorded", bytes: (path) => of.live[state.stop * count + path] },
       { words: "allocated in the whole trace, recorded", bytes: (path) => of.allocated[path] },
-      ...designs.flatMap((design, d) => moments.map((when, m) => ({ words: `pinned under ${design.name} ${when}, predicted`, bytes: (path) => of.pinned[(d * moments.length + m) * count + path] }))),
+      ...designs.flatMap((design, d) => of.moments.map((moment, m) => ({ words: `pinned under ${design.name} ${when[moment]}, predicted`, bytes: (path) => of.pinned[(d * of.moments.length + m) * count + path] }))),
     ];
   }
   const now = () => measures()[Number(measure.value) || 0];
@@ -82,7 +82,7 @@ function sitesView(host) {
     const { names, paths } = state.trace.paths;
     let found = 0;
     paths.forEach((path, index) => (found += path.some((spot) => matches(names[spot])) ? now().bytes(index) : 0));
-    const whole = `${say.bytes(root.bytes)} ${now().words}${now() && Number(measure.value || 0) === 0 ? ` (${momentWords()})` : ""}.`;
+    const whole = `${say.bytes(root.bytes)} ${now().words}${Number(measure.value) === 0 ? ` (${momentWords()})` : ""}.`;
     said.textContent = search.value ? `${whole} Paths with "${search.value}": ${say.bytes(found)}, ${say.share(found, root.bytes)}.` : whole;
     if (tree.open) drawTree();
     drawSites();
@@ -100,7 +100,7 @@ function sitesView(host) {
   }
 
   function drawSites() {
-    const { names, paths, live, allocated, requests, pinned } = state.trace.paths;
+    const { names, paths, live, allocated, requests, pinned, moments } = state.trace.paths;
     const count = paths.length;
     const rows = new Map();
     paths.forEach((path, index) => {
@@ -110,7 +110,7 @@ function sitesView(host) {
       row.live += live[state.stop * count + index];
       row.allocated += allocated[index];
       row.requests += requests[index];
-      state.trace.designs.forEach((_, d) => (row.pinned[d] += pinned[(3 * d + 1) * count + index]));
+      state.trace.designs.forEach((_, d) => (row.pinned[d] += pinned[(d * moments.length + moments.indexOf("after")) * count + index]));
     });
     const columns = [
       { name: "site", text: true, value: (row) => row.name },

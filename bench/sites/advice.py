@@ -18,11 +18,11 @@ from heapsmith.model.trace.site_lives import SiteLives
 MOST_PINS, MOST_BURSTS, MOST_LEAKS = 3, 2, 3
 """The most pieces of advice of a kind; of pins under each design."""
 LEAST_SHARE, LEAST_BYTES, MOST_USED = 0.01, 65_536, 0.5
-"""Pins are looked into if they waste this share of the committed bytes and so many, and use at most this share of
-their pages.
+"""A pin is simulated if it wastes at least this share of the committed bytes and at least this number of bytes, and
+if its blocks fill at most this share of their pages.
 """
 LASTING = 0.5
-"""A row lasts if so many of the blocks that are live at the peak are live at the moment after it."""
+"""A row lasts if, at the moment after the peak, it has at least this share of its live blocks at the peak."""
 BURST_SHARE, BURST_LIFE = 0.2, 0.25
 """A burst is a row with at least this share of the peak, whose blocks live at most this share of the run."""
 

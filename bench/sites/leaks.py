@@ -14,8 +14,9 @@ PARTS = 10
 """Equal parts of the events in which births are counted."""
 
 LEAST_IN_PART, GROWING_PARTS, MOST_IN_ONE, EARLY = 0.025, 5, 0.5, 0.9
-"""A row grows if of its live blocks a least share was born in so many parts, the last part among them, and no more
-than a share in one part. It is of the start if the last of these shares was born in the first part.
+"""A part counts if at least LEAST_IN_PART of the row's live blocks were born in it. A row grows if GROWING_PARTS parts
+count, the last part among them, and no part has more than MOST_IN_ONE of the blocks. A row is of the start if the first
+part has at least EARLY of them.
 """
 
 Kind = Literal["grows", "start", "once"]
