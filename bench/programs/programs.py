@@ -38,6 +38,7 @@ class Program(NamedTuple):
 
 def programs(folder: Path, *, scale: float = 1, seed: int = 1) -> list[Program]:
     """The programs over inputs in `folder`; `scale` sets the inputs' size, `seed` varies them."""
+    folder = folder.resolve()  # redis-server leaves the folder it was started in
     folder.mkdir(parents=True, exist_ok=True)
 
     def size(full: int) -> int:
