@@ -139,8 +139,13 @@ def _changes(design: Design, base: Design) -> str:
     """Return the fields in which a design differs from the base."""
     names = [name for name in Design.__struct_fields__ if name not in ("name", "about")]
     changed = [name for name in names if getattr(design, name) != getattr(base, name)]
-    values = (msgspec.json.encode(getattr(design, name)).decode() for name in changed if name != "sizes")
-    return ", ".join(f"{name} {value}" for name, value in zip(changed, values, strict=False)) or "nothing"
+    return ", ".join(f"{name} {_said(design, name)}" for name in changed) or "nothing"
+
+
+def _said(design: Design, name: str) -> str:
+    if name == "sizes":
+        return f"up to {design.sizes[-1]}"
+    return msgspec.json.encode(getattr(design, name)).decode()
 
 
 def main(
