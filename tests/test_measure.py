@@ -174,8 +174,7 @@ def test_output_is_compared_byte_for_byte(built: Path, script: str, same: tuple[
 def test_the_environment_given_is_the_programs(built: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.so"
     compile_c([built / "forward.c"], other, flags=["-shared", "-fPIC", "-fno-builtin"])
-    wanted = f"{preloadable(built / 'forward.so')}:{preloadable(other)} blue"
-    script = f'test "$LD_PRELOAD $COLOUR" = "{wanted}"'
+    script = f'case "$LD_PRELOAD $COLOUR" in */forward.so:{preloadable(other)}" blue") ;; *) exit 1 ;; esac'
     env = {"PATH": os.environ["PATH"], "LD_PRELOAD": preloadable(other), "COLOUR": "blue", "LOG": str(tmp_path / "log")}
     (row,) = measure(["sh", "-c", script], [str(built / "forward.so")], stop=Stop(1), env=env).rows
     assert row.exit_status == 0

@@ -12,7 +12,15 @@ from heapsmith.bench.peers import builds as peer_builds
 from heapsmith.bench.peers import peers
 from heapsmith.bench.peers.builds import BUILDS, Build, Crate, main
 from heapsmith.bench.peers.older_glibc import bind_to_older
-from heapsmith.bench.peers.peers import PEERS, Library, find_libraries, find_library, require_malloc_of, version_of
+from heapsmith.bench.peers.peers import (
+    PEERS,
+    Library,
+    find_libraries,
+    find_library,
+    placed_anew,
+    require_malloc_of,
+    version_of,
+)
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput
 
@@ -188,3 +196,22 @@ def test_what_is_built_here_runs_a_program() -> None:
         environment = os.environ | {"LD_PRELOAD": peers.preload(library, {})}
         run = subprocess.run(["sh", "-c", script], env=environment, capture_output=True, check=True)
         assert run.stdout == b"abc", library
+
+
+def test_each_run_has_the_library_in_a_new_place(tmp_path: Path) -> None:
+    source = tmp_path / "made.c"
+    source.write_text("int made;\n")
+    plain, tied = tmp_path / "plain.so", tmp_path / "tied.so"
+    subprocess.run(["gcc", "-shared", "-o", plain, source], check=True)
+    subprocess.run(["gcc", "-shared", "-Wl,-rpath,$ORIGIN", "-o", tied, source], check=True)
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    with placed_anew(Library("plain", plain), folder) as one, placed_anew(Library("plain", plain), folder) as other:
+        assert one.path is not None
+        assert other.path is not None
+        assert not one.path.samefile(other.path)
+        assert one.path.read_bytes() == other.path.read_bytes() == plain.read_bytes()
+    assert not list(folder.iterdir())
+    with placed_anew(Library("tied", tied), folder) as one, placed_anew(Library("glibc", None), folder) as other:
+        assert one.path == tied
+        assert other.path is None

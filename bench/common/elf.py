@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection
 from elftools.elf.segments import InterpSegment
@@ -39,6 +40,18 @@ def build_id(path: str) -> str | None:
             return next((str(note["n_desc"]) for note in notes if note["n_type"] == "NT_GNU_BUILD_ID"), None)
     except (OSError, ELFError, ValueError):
         return None
+
+
+def is_tied_to_its_place(library: Path) -> bool:
+    """Whether a shared object looks for others beside itself ($ORIGIN, ld.so(8)), so that a copy may not find them."""
+    with library.open("rb") as file:
+        try:
+            segments = [one for one in ELFFile(file).iter_segments() if isinstance(one, DynamicSegment)]
+            tags = [tag for segment in segments for tag in segment.iter_tags()]
+        except (ELFError, ValueError):  # not a valid ELF file
+            return True
+    paths = [getattr(tag, "rpath", "") or getattr(tag, "runpath", "") for tag in tags]
+    return any("ORIGIN" in path for path in paths)
 
 
 def why_not_preloaded(found: Path) -> str | None:

@@ -4,17 +4,21 @@ import difflib
 import os
 import platform
 import re
+import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
+from heapsmith.bench.common.elf import is_tied_to_its_place
 from heapsmith.bench.common.limited import run_limited
+from heapsmith.bench.common.preload import SPECIAL, preloadable
 from heapsmith.bench.common.preload import preload as preload_names
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
@@ -160,6 +164,23 @@ def preload(library: Library, environment: Mapping[str, str]) -> str:
     """The LD_PRELOAD for `library`, in front of the environment's LD_PRELOAD."""
     names = [preloadable(library.path)] if library.path is not None else list(library.standard)
     return preload_names(names, environment)
+
+
+@contextmanager
+def placed_anew(library: Library, folder: Path) -> Iterator[Library]:
+    """Give the library as a new file in `folder`, for one run.
+
+    The pages of a file stay at the same places of memory for as long as the system keeps the file, and some places
+    make a library slower by a quarter, in all rounds. A library that looks for others beside itself keeps its place.
+    """
+    if library.path is None or SPECIAL.search(str(folder)) or _is_tied(library.path):
+        yield library
+        return
+    with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as anew:
+        yield msgspec.structs.replace(library, path=Path(shutil.copy(library.path, anew)))
+
+
+_is_tied = cache(is_tied_to_its_place)
 
 
 def runtime_tool(name: str, *sources: str, flags: Sequence[str] = ()) -> Path:

@@ -15,7 +15,15 @@ from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio, ratio
 from heapsmith.bench.common.rounds import Ended, Figure, Progress, Stop, interleaved, quiet
-from heapsmith.bench.peers.peers import Library, find_libraries, find_library, preload, require_malloc_of, runtime_tool
+from heapsmith.bench.peers.peers import (
+    Library,
+    find_libraries,
+    find_library,
+    placed_anew,
+    preload,
+    require_malloc_of,
+    runtime_tool,
+)
 from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
@@ -159,8 +167,12 @@ def run_once(
     """
     outside = {name: value for name, value in env.items() if name != "LD_PRELOAD"} | BENCHFAST
     report, output = folder / "report", folder / "output"
-    launch = [str(launcher()), str(report), preload(library, env), str(PERIOD_US), program, *command]
-    with output.open("wb") as stdout, (folder / "errors").open("wb") as stderr:
+    with (
+        placed_anew(library, folder) as placed,
+        output.open("wb") as stdout,
+        (folder / "errors").open("wb") as stderr,
+    ):
+        launch = [str(launcher()), str(report), preload(placed, env), str(PERIOD_US), program, *command]
         done = run_limited(launch, limit_s, env=outside, stdout=stdout, stderr=stderr)
     if done.returncode != 0:
         said = (folder / "errors").read_text(errors="replace").strip()

@@ -10,7 +10,15 @@ import msgspec
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio, ratio
 from heapsmith.bench.common.rounds import UNRELIABLE, Ended, Figure, Progress, Stop, interleaved, quiet
-from heapsmith.bench.peers.peers import GLIBC, Library, find_libraries, preload, replay_driver, require_malloc_of
+from heapsmith.bench.peers.peers import (
+    GLIBC,
+    Library,
+    find_libraries,
+    placed_anew,
+    preload,
+    replay_driver,
+    require_malloc_of,
+)
 from heapsmith.bench.replay.script import write_script
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed
@@ -152,12 +160,13 @@ def replay_once(
     """
     given = os.environ if env is None else env
     environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"} | BENCHFAST
-    if library.path is not None:
-        environment["LD_PRELOAD"] = preload(library, {})
     command = (
         [str(replay_driver()), str(script)] + ["--check"] * check + ["--latency"] * latency + ["--bytes"] * count_bytes
     )
-    done = run_limited(command, limit_s, env=environment)
+    with placed_anew(library, script.parent) as placed:
+        if placed.path is not None:
+            environment["LD_PRELOAD"] = preload(placed, {})
+        done = run_limited(command, limit_s, env=environment)
     if done.returncode < 0:
         raise CheckFailed(f"{library.name}: the replay was killed by {signal.Signals(-done.returncode).name}")
     if done.returncode != 0:
