@@ -90,7 +90,7 @@ class Timing(msgspec.Struct, frozen=True):
     """A trace on a number of cores, in nanoseconds.
 
     wall_ns: from the first event to the last of the last thread. cpu_ns: of all threads, with what
-    they spend on waiting. handover_wait_ns: waits for another thread's event on the same block.
+    they spend on waiting for locks. handover_wait_ns: waits for another thread's event on the same block.
     core_wait_ns: waits for a core. latency: of operations with their waits for locks.
     """
 
@@ -385,7 +385,7 @@ class Clocks:
             for name, lock in zip(LOCKS, state.locks, strict=True)
         }
         wall = int(state.runners["clock"].max(initial=0)) / PARTS
-        cpu = (state.busy + (0 if state.paced else state.handover)) / PARTS
+        cpu = state.busy / PARTS
         counts = state.counts.reshape(len(WAIT_PATHS), BUCKETS)
         latency = latency_of(counts, WAIT_PATHS, state.sum / PARTS, state.worst / PARTS, state.worst_path)
         waits = (state.handover / PARTS, state.core_wait / PARTS)

@@ -114,7 +114,7 @@ static void replay_all(struct replay *r)
         worker_join(&r->workers[t]);
 }
 
-/* What the replay spent without its pauses. */
+/* What the replay spent without its pauses, but with the ticks that it waited. */
 static struct spent measure(struct replay *r)
 {
     struct spent before = spent_by(RUSAGE_SELF, CLOCK_PROCESS_CPUTIME_ID);
@@ -137,6 +137,14 @@ static uint64_t stalls(const struct replay *r)
     uint64_t sum = 0;
     for (uint32_t t = 0; t < r->script.header->streams; t++)
         sum += r->workers[t].stalls;
+    return sum;
+}
+
+static uint64_t waited_ticks(const struct replay *r)
+{
+    uint64_t sum = 0;
+    for (uint32_t t = 0; t < r->script.header->streams; t++)
+        sum += r->workers[t].waited_ticks;
     return sum;
 }
 
@@ -235,6 +243,7 @@ int main(int argc, char **argv)
     uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC), begun = latency_now();
     struct spent sum = measure(&r);
     double tick_ns = (double)(clock_ns(CLOCK_MONOTONIC) - begun_ns) / (double)(latency_now() - begun);
+    sum.cpu_ns -= (uint64_t)((double)waited_ticks(&r) * tick_ns);
     report(&r, sum, start, rss_anon_bytes(), tick_ns);
     return 0;
 }

@@ -35,7 +35,8 @@ struct worker {
     const struct event *begin; /* of the run of events under way */
     uint64_t next_sample;      /* position at which RSS is sampled next */
     uint64_t stalls;           /* events that had to wait for another thread */
-    struct spent paused;       /* what must not count: script pages, RSS samples */
+    uint64_t waited_ticks;     /* by the time-stamp counter, at the beginning of these waits */
+    struct spent paused;       /* what else must not count: script pages, RSS samples, longer waits */
     struct latency *latency;   /* with --latency */
     pthread_t handle; /* this and the next two: written and read by stream 0 */
     bool created;

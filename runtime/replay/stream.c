@@ -19,6 +19,21 @@ enum {
     SPINS_BEFORE_YIELD = 256
 };
 
+/* ---- pauses: work and waits of the replayer's own, taken out of what is reported ---- */
+
+static struct spent pause_begin(void)
+{
+    return spent_by(RUSAGE_THREAD, CLOCK_THREAD_CPUTIME_ID);
+}
+
+static void pause_end(struct worker *w, struct spent begun)
+{
+    struct spent now = pause_begin();
+    w->paused.wall_ns += now.wall_ns - begun.wall_ns;
+    w->paused.cpu_ns += now.cpu_ns - begun.cpu_ns;
+    w->paused.minor_faults += now.minor_faults - begun.minor_faults;
+}
+
 /* ---- touching: what a program does to memory it has asked for, under the policy of --touch ---- */
 
 static inline void touch_ends(char *address, uint64_t bytes)
@@ -130,21 +145,42 @@ static inline __attribute__((always_inline)) void death(struct worker *w, const 
     block->bytes = 0;
 }
 
+static inline bool is_done(const struct block *block, uint32_t done)
+{
+    return atomic_load_explicit(&block->done, memory_order_acquire) == done;
+}
+
+/* Spin until `done` operations are complete on the slot, but not for long; returns whether they are. */
+static bool spin(const struct block *block, uint32_t done)
+{
+    for (int spins = 0; spins < SPINS_BEFORE_YIELD; spins++) {
+        if (is_done(block, done))
+            return true;
+        __builtin_ia32_pause();
+    }
+    return false;
+}
+
 /* Wait until `done` operations are complete on the slot. Every event waits only for earlier ones of the trace's
- * order, so the earliest unfinished event can always go on. */
+ * order, so the earliest unfinished event can always go on. A system call would take longer than most waits, so the
+ * first spins are timed in ticks. */
 static void await(struct worker *w, const struct block *block, uint32_t done)
 {
-    uint32_t spins = 0;
-    if (atomic_load_explicit(&block->done, memory_order_acquire) == done)
+    if (is_done(block, done))
         return;
     w->stalls++;
-    while (atomic_load_explicit(&block->done, memory_order_acquire) != done)
-        if (++spins % SPINS_BEFORE_YIELD != 0)
-            __builtin_ia32_pause();
-        else
+    uint64_t begun = latency_now();
+    bool over = spin(block, done);
+    w->waited_ticks += latency_now() - begun;
+    if (!over) {
+        struct spent yielded = pause_begin();
+        do
             sched_yield();
+        while (!spin(block, done));
+        pause_end(w, yielded);
+    }
     if (w->latency != NULL)
-        w->latency->stamp = latency_now(); /* the wait was the replay's, not the malloc's */
+        w->latency->stamp = latency_now();
 }
 
 static void spawn(struct worker *created)
@@ -230,21 +266,6 @@ static void run(struct worker *w, const struct event *events, uint64_t n)
     else
         run_all(w, events, n, true, false);
     w->position += n;
-}
-
-/* ---- pauses: work of the replayer's own, taken out of what is reported ---- */
-
-static struct spent pause_begin(void)
-{
-    return spent_by(RUSAGE_THREAD, CLOCK_THREAD_CPUTIME_ID);
-}
-
-static void pause_end(struct worker *w, struct spent begun)
-{
-    struct spent now = pause_begin();
-    w->paused.wall_ns += now.wall_ns - begun.wall_ns;
-    w->paused.cpu_ns += now.cpu_ns - begun.cpu_ns;
-    w->paused.minor_faults += now.minor_faults - begun.minor_faults;
 }
 
 static uint64_t peak_position(const struct worker *w)
