@@ -215,8 +215,10 @@ class Reference:
 
     def gone(self, address: int, size: int) -> None:
         low, high = -(-address // PAGE), (address + size) // PAGE
+        at_once = 0
         for frame in sorted(self.whole):
             if max(frame * 512, low) < min((frame + 1) * 512, high):
+                at_once += 512 * (low <= frame * 512 and (frame + 1) * 512 <= high)
                 self.whole.remove(frame)
                 self.pages |= set(range(frame * 512, (frame + 1) * 512))
                 for core in self.cores:
@@ -225,6 +227,7 @@ class Reference:
                         row[:] = [entry for entry in row if entry != (frame, True)]
         dropped = {page for page in self.pages if low <= page < high}
         self.pages -= dropped
+        self.count["dropped"] += len(dropped) - at_once
         for core in self.cores:
             for page in dropped:
                 core.small.drop(page)

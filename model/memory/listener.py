@@ -40,6 +40,7 @@ class Touches(msgspec.Struct, frozen=True):
     mispredicted_loops: int  # ends of the program's loops over the lines of a block
     cold_calls: int  # slow paths that the core had not taken for long (model/memory/paths.py)
     tables: int  # page tables that first touches of small pages took: one for 2 MiB
+    dropped: int  # resident small pages that were given back
     resident_bytes: int  # bytes at the end
     resident_peak: int
     resident_average: float  # the average of the bytes resident after each event

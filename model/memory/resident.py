@@ -135,6 +135,7 @@ def drop_pages(listener: Ints, frame: int, place: int, low: int, high: int) -> N
             listener[word] -= bit
             listener[leaf + LEAF_WORDS - 1] -= 1
             listener[words.RESIDENT_BYTES] -= PAGE
+            listener[words.DROPPED] += 1
     if listener[leaf + LEAF_WORDS - 1] == 0:
         give_item(listener, words.LEAVES_AT, (int(listener[place]) >> 2) - 1, LEAF_WORDS)
         set_entry(listener, frame, place, int(listener[place]) & HUGE)

@@ -88,5 +88,6 @@ HISTOGRAM_AT = 82
 
 # Counts again: of the misses of each level, those of reads.
 L1_READS, L2_READS, LLC_READS = 88, 89, 90
+DROPPED = 91  # small pages that were resident and were given back
 
-WORDS = 91
+WORDS = 92

@@ -30,6 +30,7 @@ MEMORY = (
     "fault.2m.far",
     "syscall",
     "release",
+    "release.4k",
     "miss.llc",
     "miss.tlb2",
 )
@@ -283,6 +284,7 @@ def _misses(simulation: Simulated) -> Kinds:
         "populate.4k": touches.populated,
         "fault.4k.far": min(touches.faults_4k, peak / PAGE) * far,
         "fault.table": touches.tables,
+        "release.4k": touches.dropped,
         "fault.2m": touches.faults_2m,
         "fault.2m.far": min(touches.faults_2m, peak / HUGE_PAGE) * far,
     }

@@ -39,7 +39,7 @@ _PATH_OF = {
     "superslab map": "superslabs memory_calls",
     "run": "run_reuse run_grow run_extend run_free run_hit run_spill runs_looked_at runs_freed run_links run_extents",
     "huge mapping": "huge_map huge_unmap huge_remap huge_reuse large_resizes",
-    "release": "releases released_bytes superslabs_unmapped clock_reads",
+    "release": "releases released_bytes superslabs_unmapped clock_reads dropped",
     "page fault": "faults_4k faults_2m populated tables",
     "cache miss": "accesses l1_misses l2_misses llc_misses transfers awaited tlb1_misses tlb2_misses",
     "branch miss": "mispredicted mispredicted_loops",
