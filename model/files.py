@@ -12,6 +12,9 @@ import msgspec
 
 from heapsmith.model.errors import BadInput, HeapsmithError, Missing
 
+STANDARD = "-"
+"""The name of standard input and output."""
+
 
 @contextmanager
 def staged(out: Path, failure: type[HeapsmithError] = BadInput) -> Iterator[Path]:

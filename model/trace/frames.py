@@ -77,6 +77,17 @@ class Footer(msgspec.Struct, frozen=True):
     stacks: Stacks | None = None  # of the column `site`
     extra: dict[str, Any] = {}  # the source's own figures, such as the recorder's cost
 
+    def lines(self, name: str) -> list[str]:
+        """Return the lines of a field of `extra`, which any program may have written."""
+        value = self.extra.get(name)
+        return [str(line) for line in value] if isinstance(value, list) else []
+
+    @property
+    def sample_rate(self) -> float:
+        """The share of the program's blocks that the trace has, by its field of `extra`: 1 of most traces."""
+        rate = self.extra.get("sample_rate")
+        return float(rate) if isinstance(rate, int | float) and 0 < rate <= 1 else 1.0
+
 
 class Frame(NamedTuple):
     """A frame's head and place; offsets and lengths in bytes."""
@@ -161,13 +172,14 @@ class TraceFile:
         """Close the file; no method can read it any more."""
         self._file.close()
 
-    def _read(self, offset: int, length: int) -> bytes:
+    def read(self, offset: int, length: int) -> bytes:
+        """Return the bytes from `offset` on, fewer than `length` only at the end."""
         self._file.seek(offset)
         return self._file.read(length)
 
     def _read_header(self) -> tuple[Header, int]:
         """Return the header and the offset of the first frame."""
-        head = self._read(0, _PROLOGUE.size)
+        head = self.read(0, _PROLOGUE.size)
         if not head.startswith(MAGIC):
             raise BadInput(f"{self.path}: not a heapsmith trace: it does not begin with the magic bytes")
         if len(head) < _PROLOGUE.size:
@@ -175,7 +187,7 @@ class TraceFile:
         _, version, length, crc = _PROLOGUE.unpack(head)
         if version != VERSION:
             raise BadInput(f"{self.path}: a trace of version {version}; expected version {VERSION}")
-        text = self._read(_PROLOGUE.size, min(length, self.size))
+        text = self.read(_PROLOGUE.size, min(length, self.size))
         if len(text) < length:
             raise BadInput(f"{self.path}: truncated in the header")
         if zlib.crc32(text) != crc:
@@ -198,7 +210,7 @@ class TraceFile:
 
     def frame(self, offset: int, number: int) -> Frame:
         """Return the frame at `offset`, which lies wholly in the file; `number` as in Frame."""
-        head = self._read(offset, _FRAME.size)
+        head = self.read(offset, _FRAME.size)
         if len(head) < _FRAME.size:
             raise Damage(f"chunk {number}: truncated")
         tag, length, events, crc = _FRAME.unpack(head)
@@ -223,7 +235,7 @@ class TraceFile:
             offset = frame.end
 
     def _payload(self, frame: Frame) -> bytes:
-        payload = self._read(frame.offset + _FRAME.size, frame.length)
+        payload = self.read(frame.offset + _FRAME.size, frame.length)
         if zlib.crc32(payload) != frame.crc:
             raise Damage("checksum mismatch")
         return payload
@@ -258,7 +270,7 @@ class TraceFile:
 
     def footer_frame(self) -> Frame:
         """Return the footer's frame, as the trailer gives it; its number is unknown."""
-        trailer = self._read(max(0, self.size - _TRAILER.size), _TRAILER.size)
+        trailer = self.read(max(0, self.size - _TRAILER.size), _TRAILER.size)
         if len(trailer) < _TRAILER.size or not trailer.endswith(_TRAILER_TAG):
             raise Damage("trailer: missing")
         offset, crc, _ = _TRAILER.unpack(trailer)

@@ -81,6 +81,8 @@ class TraceInfo(msgspec.Struct, frozen=True):
     foreign_frees: int
     salvaged: str | None
     inexact: list[str]  # what a trace of another tool's file does not tell, or tells wrongly
+    edits: list[str]  # the tools that made it of other traces (docs/trace-tools.md), the first one first
+    sample_rate: float  # the share of the program's blocks that it has, by `trace sample`
     samples: Samples | None  # what the recorder saw of large blocks, resident bytes and processor time
     bytes_on_disk: int
     bytes_per_event: float
@@ -267,17 +269,14 @@ def _info(trace: TraceReader, figures: Figures, top: int) -> TraceInfo:
         drops=trace.footer.drops,
         foreign_frees=trace.footer.foreign_frees,
         salvaged=trace.footer.salvaged,
-        inexact=_lines(trace.footer.extra.get("inexact")),
+        inexact=trace.footer.lines("inexact"),
+        edits=trace.footer.lines("edits"),
+        sample_rate=trace.footer.sample_rate,
         samples=trace.footer.samples,
         bytes_on_disk=trace.file.size,
         bytes_per_event=trace.file.size / max(1, trace.footer.events),
         **dict(zip(_TOTALS, figures.totals.tolist(), strict=True)),
     )
-
-
-def _lines(value: object) -> list[str]:
-    """Return the lines of a value of a footer's extra, which any program may have written."""
-    return [str(line) for line in value] if isinstance(value, list) else []
 
 
 def _histogram(by_size: I64) -> list[Bucket]:

@@ -9,6 +9,7 @@ import numpy as np
 import zstandard
 
 from heapsmith.model.errors import BadInput
+from heapsmith.model.files import STANDARD
 from heapsmith.model.trace.codec import COLUMNS, SITE, U32, ZSTD_LEVEL, encode
 from heapsmith.model.trace.events import CHUNK_EVENTS, Chunk, Rules, join
 from heapsmith.model.trace.frames import CHUNK_TAG, MAX_CHUNK_EVENTS, Footer, Header, epilogue, frame_bytes, prologue
@@ -19,6 +20,8 @@ _FOOTER_FIELDS = {"drops", "foreign_frees", "salvaged", "samples", "stacks"}
 class TraceWriter:
     """Writes a trace under a temporary name beside `path`; closing renames it. Context manager.
 
+    The path `-` is standard output, where the trace grows as it is written: a reader knows by the trailer that
+    it is whole.
     Leaving the context closes the trace. An exception removes the temporary file and leaves `path`
     as it was. The rules check every event, so that no invalid trace is ever written. Raises
     BadInput if the file cannot be written or an event breaks a rule. sites: the trace has the
@@ -37,7 +40,9 @@ class TraceWriter:
         self.path = Path(path)
         if not 0 < chunk_events <= MAX_CHUNK_EVENTS:
             raise ValueError(f"chunk_events: expected 1 to {MAX_CHUNK_EVENTS}, got {chunk_events}")
-        self._temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        is_stream = str(path) == STANDARD
+        self._temporary = None if is_stream else self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        self._bytes = 0
         self._chunk_events = chunk_events
         self._rules = Rules()
         self._pending: list[Chunk] = []
@@ -46,10 +51,10 @@ class TraceWriter:
         self._chunks = 0
         self._slot = np.zeros(0, np.int32)
         self._zstd = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
-        if self.path.is_dir():
+        if self._temporary and self.path.is_dir():
             raise BadInput(f"{path}: cannot write the trace: it is a directory")
         try:
-            self._file = self._temporary.open("wb")
+            self._file = self._temporary.open("wb") if self._temporary else os.fdopen(os.dup(1), "wb")
         except OSError as error:
             raise self._cannot_write(error) from None
         self._write(prologue(Header(command, source, chunk_events, [*COLUMNS, SITE] if sites else COLUMNS)))
@@ -104,9 +109,12 @@ class TraceWriter:
             named = {name: given[name] for name in _FOOTER_FIELDS & given.keys()}
             extra = {name: value for name, value in given.items() if name not in _FOOTER_FIELDS}
             footer = Footer(rules.events, self._chunks, rules.threads, rules.blocks, **named, extra=extra)
-            self._write(epilogue(footer, self._file.tell()))
+            self._write(epilogue(footer, self._bytes))
             self._file.close()
-            self._temporary.replace(self.path)
+            if self._temporary:
+                self._temporary.replace(self.path)
+        except BrokenPipeError:
+            raise
         except OSError as error:
             raise self._cannot_write(error) from None
         return footer
@@ -123,6 +131,9 @@ class TraceWriter:
     def _write(self, data: bytes) -> None:
         try:
             self._file.write(data)
+            self._bytes += len(data)
+        except BrokenPipeError:  # the reader of standard output has enough
+            raise
         except OSError as error:
             raise self._cannot_write(error) from None
 
@@ -132,4 +143,5 @@ class TraceWriter:
     def _abandon(self) -> None:
         with suppress(OSError):  # a full disk: buffered bytes cannot be written either
             self._file.close()
-        self._temporary.unlink(missing_ok=True)
+        if self._temporary:
+            self._temporary.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand
 from typer.models import CommandFunctionType
 
+from heapsmith import standard
 from heapsmith.model.errors import BadInput
 
 if TYPE_CHECKING:  # needs numpy, which a command imports only when it runs
@@ -63,7 +64,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Cmd = Annotated[
     list[str], typer.Argument(metavar="CMD", help="The program and its arguments, after --.", show_default=False)
 ]
-Trace = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace (.hst).", show_default=False)]
+Trace = Annotated[
+    Path, typer.Argument(metavar="TRACE", help=standard.TRACE, show_default=False, callback=standard.of_input)
+]
 WeightedTraces = Annotated[
     list[str],
     typer.Argument(

@@ -17,6 +17,7 @@ from heapsmith import (
     commands_model,
     commands_runs,
     commands_sites,
+    commands_trace_tools,
     commands_traces,
     exits,
 )
@@ -38,6 +39,7 @@ GROUPS = (
     commands_runs,
     commands_experiments,
 )
+commands_traces.trace_app.add_typer(commands_trace_tools.app)
 for group in GROUPS:
     app.add_typer(group.app)
 

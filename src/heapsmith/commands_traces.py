@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from heapsmith import arguments as take
-from heapsmith import results, show
+from heapsmith import results, results_traces, show, standard
 from heapsmith.model.errors import BadInput, CheckFailed
 
 app = take.Commands(rich_markup_mode=None)
@@ -50,14 +50,22 @@ def record(
     return found.exit_status
 
 
-@trace_app.command("info", epilog=take.example("trace info py.hst"))
-def trace_info(trace: take.Trace, json: take.Json = False) -> None:
-    """Print a trace in figures. They are events, threads, sizes, lifetimes, peak live bytes and cross-thread frees."""
+@trace_app.command("info", epilog=take.example("trace info py.hst", "trace info *.hst"))
+def trace_info(traces: standard.ManyTraces, json: take.Json = False) -> None:
+    """Print a trace in figures. They are events, threads, sizes, lifetimes, peak live bytes and cross-thread frees.
+
+    Several traces are a table, and with --json a list.
+    """
     from heapsmith.model.trace.stats import trace_info as look
 
     with show.progress() as progress:
-        found = look(trace, progress=progress)
-    show.emit_json(found) if json else results.trace_info(found)
+        found = [look(trace, progress=progress) for trace in traces]
+    if json:
+        show.emit_json(found if len(found) > 1 else found[0])
+    elif len(found) > 1:
+        results_traces.trace_table(found)
+    else:
+        results_traces.trace_info(found[0])
 
 
 @trace_app.command("print", epilog=take.example("trace print py.hst --first 1000 --count 20"))
@@ -124,4 +132,4 @@ def trace_import(
 
     with show.progress() as progress:
         found = import_trace(source, take.writable_file(out), format_name, salvage=salvage, progress=progress)
-    show.emit_json(found) if json else results.imported(found)
+    show.emit_json(found) if json else results_traces.imported(found)

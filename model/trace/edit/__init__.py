@@ -1,0 +1,1 @@
+"""Tools that make traces of traces: each lets events through, and one place numbers and writes them."""

@@ -1,0 +1,261 @@
+"""The commands that make traces of traces: filter, slice, merge, cat, sample, scale, repair; and trace diff."""
+
+import fnmatch
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heapsmith import arguments as take
+from heapsmith import commands_sites, ranges, results_traces, show, standard
+from heapsmith.model.errors import BadInput, CheckFailed
+
+if TYPE_CHECKING:
+    import msgspec
+
+app = take.Commands(rich_markup_mode=None)
+
+Time = Annotated[
+    str | None,
+    typer.Option("--time", metavar="FIRST:LAST", help="Milliseconds since the first event, or shares: 10%:50%."),
+]
+MS = 1_000_000
+MOST_COPIES = 1024
+
+
+def _done(found: "msgspec.Struct", out: Path, json: bool) -> None:
+    """Print what a tool made."""
+    with standard.result(out):
+        show.emit_json(found) if json else show.struct(found)
+
+
+def _duration_ns(trace: Path) -> int:
+    """The time of a trace's last event."""
+    from heapsmith.model.trace.reader import TraceReader
+
+    with TraceReader(trace) as reader:
+        last = reader.footer.events
+        return max((int(chunk.time_ns[-1]) for chunk in reader.part(last - 1, last)), default=0)
+
+
+def _time(text: str, trace: Path) -> tuple[int, int]:
+    return ranges.span("--time", text, MS, lambda: _duration_ns(trace))
+
+
+def _sites(trace: Path, wanted: list[str], by: commands_sites.By) -> frozenset[int]:
+    """The numbers of the sites that have these names, or are these numbers; BadInput for a name without sites."""
+    numbers = {int(name) for name in wanted if name.isdecimal()}
+    names = [name for name in wanted if not name.isdecimal()]
+    if names:
+        groups = commands_sites.grouped(trace, by, None, [])
+        known = [groups.name(group) for group in range(groups.grouped.groups)]
+        for name in names:
+            pattern = re.compile("".join(".*" if part == "*" else re.escape(part) for part in re.split(r"(\*)", name)))
+            found = {group for group, one in enumerate(known) if pattern.fullmatch(one)}
+            if not found:
+                near = "; ".join(one for one in known if fnmatch.fnmatch(one, f"*{name}*")) or "see `heapsmith sites`"
+                raise BadInput(f"--site {name}: {trace} has no such site ({near})")
+            numbers |= {site for site, group in enumerate(groups.grouped.group_of_site.tolist()) if group in found}
+    return frozenset(numbers)
+
+
+@app.command(
+    "filter",
+    epilog=take.example(
+        "trace filter job.hst -o small.hst --sizes :1024",
+        "trace filter job.hst -o two.hst --threads 0,3-5 --time 10%:50%",
+        "trace filter job.hst -o cache.hst --site 'cache_insert*'",
+    ),
+)
+def trace_filter(
+    trace: take.Trace,
+    out: standard.OutTrace,
+    threads: Annotated[
+        str | None, typer.Option(metavar="N,N-N", help="Blocks that these threads allocated; the threads alone start.")
+    ] = None,
+    sizes: Annotated[
+        str | None, typer.Option(metavar="MIN:MAX", help="Blocks that were born with MIN to MAX bytes.")
+    ] = None,
+    site: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|NUMBER",
+            help="Blocks of a site, by its name in `sites` (* matches all) or its number; repeat it.",
+        ),
+    ] = None,
+    by: commands_sites.By = "site",
+    time: Time = None,
+    json: take.Json = False,
+) -> None:
+    """Write the blocks that were born as the options say, each with its whole life.
+
+    All options must hold. A block's size, thread, site and time are those of its birth.
+    """
+    from heapsmith.model.trace.edit.selection import Criteria, filter_trace
+
+    criteria = Criteria(
+        threads=None if threads is None else ranges.members("--threads", threads),
+        sizes=(0, ranges.MAX) if sizes is None else ranges.span("--sizes", sizes),
+        sites=None if not site else _sites(trace, site, by),
+        time_ns=(0, ranges.MAX) if time is None else _time(time, trace),
+    )
+    with show.progress() as progress:
+        found = filter_trace(trace, standard.for_output(out), criteria, progress)
+    _done(found, out, json)
+
+
+@app.command(
+    "slice",
+    epilog=take.example(
+        "trace slice job.hst -o part.hst --events 1000000:2000000",
+        "trace slice job.hst -o start.hst --time :20%",
+        "trace slice job.hst -o peak.hst --peak 100000",
+    ),
+)
+def trace_slice(
+    trace: take.Trace,
+    out: standard.OutTrace,
+    events: Annotated[
+        str | None,
+        typer.Option(metavar="FIRST:LAST", help="From event FIRST to before LAST, from 0, or shares: 10%:50%."),
+    ] = None,
+    time: Time = None,
+    peak: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="N events through the one after which live bytes are most, and N more."),
+    ] = None,
+    json: take.Json = False,
+) -> None:
+    """Write a part of a trace. Blocks and threads that are alive at its begin are born there."""
+    from heapsmith.model.trace.edit.window import Window, peak_event, slice_trace
+    from heapsmith.model.trace.reader import TraceReader
+
+    if [events, time, peak].count(None) != 2:
+        raise BadInput("expected one of --events, --time and --peak")
+    with show.progress() as progress:
+        if events is not None:
+            with TraceReader(trace) as reader:
+                count = reader.footer.events
+            window = Window(events=ranges.span("--events", events, 1, lambda: count))
+        elif time is not None:
+            window = Window(time_ns=_time(time, trace))
+        else:
+            after = peak_event(trace, progress) + 1
+            window = Window(events=(max(0, after - (peak or 0)), after + (peak or 0)))
+        found = slice_trace(trace, standard.for_output(out), window, progress)
+    _done(found, out, json)
+
+
+@app.command(
+    "merge",
+    epilog=take.example("trace merge a.hst b.hst -o both.hst", "trace merge a.hst b.hst -o both.hst --begin 0,250"),
+)
+def trace_merge(
+    traces: standard.ManyTraces,
+    out: standard.OutTrace,
+    begin: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MS,MS",
+            help="When each trace begins, in milliseconds. Default: as in their recording, else together.",
+        ),
+    ] = None,
+    json: take.Json = False,
+) -> None:
+    """Write several traces as one, side by side by time. Threads and blocks of each are its own; sites stay."""
+    from heapsmith.model.trace.edit.together import merge_traces
+
+    begins = None if begin is None else [_milliseconds("--begin", text) for text in begin.split(",")]
+    if begins is not None and len(begins) != len(traces):
+        raise BadInput(f"--begin {begin}: expected a time for each of {len(traces)} traces")
+    with show.progress() as progress:
+        found = merge_traces(traces, standard.for_output(out), begins, progress)
+    _done(found, out, json)
+
+
+def _milliseconds(option: str, text: str) -> int:
+    """The nanoseconds of a number of milliseconds; BadInput for any other text."""
+    if not re.fullmatch(r"[0-9]{1,12}(\.[0-9]+)?", text):
+        raise BadInput(f"{option} {text}: expected milliseconds such as 250 or 0.5")
+    return round(float(text) * MS)
+
+
+@app.command("cat", epilog=take.example("trace cat a.hst b.hst -o both.hst --free"))
+def trace_cat(
+    traces: standard.ManyTraces,
+    out: standard.OutTrace,
+    free: Annotated[
+        bool, typer.Option("--free", help="What is alive at the end of a trace dies there, but for the last trace.")
+    ] = False,
+    gap: Annotated[str, typer.Option(metavar="MS", help="Milliseconds between two traces.")] = "0",
+    json: take.Json = False,
+) -> None:
+    """Write several traces as one, one after the other. Blocks that are alive at an end stay alive, or see --free."""
+    from heapsmith.model.trace.edit.together import concatenate
+
+    gap_ns = _milliseconds("--gap", gap)
+    with show.progress() as progress:
+        found = concatenate(traces, standard.for_output(out), gap_ns=gap_ns, free=free, progress=progress)
+    _done(found, out, json)
+
+
+@app.command("sample", epilog=take.example("trace sample job.hst -o tenth.hst --rate 0.1 --seed 7"))
+def trace_sample(
+    trace: take.Trace,
+    out: standard.OutTrace,
+    rate: Annotated[str, typer.Option(metavar="SHARE", help="The share of blocks: 0.1 or 10%.", show_default=False)],
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Another seed chooses other blocks.")] = 0,
+    json: take.Json = False,
+) -> None:
+    """Write a random share of the blocks, each with its whole life, and all threads. `trace info` shows the rate."""
+    from heapsmith.model.trace.edit.selection import sample_trace
+
+    share = take.share("--rate", rate)
+    if not 0 < share <= 1:
+        raise BadInput(f"--rate {rate}: expected a share above 0 and at most 1")
+    with show.progress() as progress:
+        found = sample_trace(trace, standard.for_output(out), share, seed, progress)
+    _done(found, out, json)
+
+
+@app.command("scale", epilog=take.example("trace scale job.hst -o four.hst -n 4 --stagger 50"))
+def trace_scale(
+    trace: take.Trace,
+    out: standard.OutTrace,
+    copies: Annotated[int, typer.Option("-n", metavar="N", min=1, help="Copies, up to 1,024.", show_default=False)],
+    stagger: Annotated[
+        str, typer.Option(metavar="MS", help="Milliseconds by which each copy begins after the one before.")
+    ] = "0",
+    json: take.Json = False,
+) -> None:
+    """Write N copies of a trace side by side by time, each with threads and blocks of its own."""
+    from heapsmith.model.trace.edit.together import scale_trace
+
+    stagger_ns = _milliseconds("--stagger", stagger)
+    if copies > MOST_COPIES:
+        raise BadInput(f"-n {copies}: expected 1 to {MOST_COPIES} copies")
+    with show.progress() as progress:
+        found = scale_trace(trace, standard.for_output(out), copies, stagger_ns, progress)
+    _done(found, out, json)
+
+
+@app.command("repair", epilog=take.example("trace repair broken.hst -o whole.hst"))
+def trace_repair(trace: take.Trace, out: standard.OutTrace, json: take.Json = False) -> None:
+    """Write a whole trace of what is sound in a damaged one, wherever the damage is, and print what is lost.
+
+    Chunks with damage are left out. Events that break rules are dropped, or what was not seen is put in.
+    """
+    from heapsmith.model.trace.edit.repair import repair
+
+    if out.exists() and out.samefile(trace):
+        raise BadInput(f"{out}: this is the trace to repair; expected another file")
+    with show.progress() as progress:
+        found = repair(trace, standard.for_output(out), progress)
+    with standard.result(out):
+        show.emit_json(found) if json else results_traces.repaired(found)
+    if found.events == 0 and found.damage:
+        raise CheckFailed(f"{trace}: no event is sound: {out} is an empty trace")
+
+
+app.command("diff", epilog=take.example("trace diff before.hst after.hst"))(commands_sites.diff)
