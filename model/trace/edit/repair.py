@@ -59,9 +59,8 @@ class _Survey:
                 self.damage.append(f"{last.damage}; {last.end - last.offset} bytes from byte {last.offset} on are lost")
             elif last.tag != FOOTER_TAG:
                 self._look_at(file, last)
-        self.footer = footer_of(file, last)
-        if self.footer is None:
-            self.damage.append("the footer is lost")
+        self.footer, wrong = footer_of(file, last)
+        self.damage += [wrong] if wrong else []
 
     def _look_at(self, file: TraceFile, frame: Frame) -> None:
         try:

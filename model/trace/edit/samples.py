@@ -40,6 +40,8 @@ def carried(
     for trace, thread in threads[:MOST_THREADS]:
         one = samples[trace]
         processor.append(one.processor[thread] if one and thread < len(one.processor) else (0, 0))
+    while processor and processor[-1] == (0, 0):  # of these threads nothing is known
+        processor.pop()
     return Samples(_touched(given), resident, peak, processor)
 
 

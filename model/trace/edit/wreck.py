@@ -82,10 +82,13 @@ def _tags(file: TraceFile, start: int) -> Iterator[int]:
             yield first + at
 
 
-def footer_of(file: TraceFile, last: Frame | Gap | None) -> Footer | None:
-    """Return the footer, by the trailer or as the last frame; None if it cannot be read."""
+def footer_of(file: TraceFile, last: Frame | Gap | None) -> tuple[Footer | None, str | None]:
+    """Return the footer, by the trailer or as the last frame, and what is wrong with the end of the file."""
+    try:
+        return file.footer(file.footer_frame()), None
+    except Damage as damage:
+        wrong = str(damage)
     with suppress(Damage):
-        return file.footer(file.footer_frame())
-    with suppress(Damage):
-        return file.footer(last) if isinstance(last, Frame) and last.tag == FOOTER_TAG else None
-    return None
+        if isinstance(last, Frame) and last.tag == FOOTER_TAG:
+            return file.footer(last), wrong
+    return None, f"{wrong}; the footer is lost"
