@@ -86,6 +86,8 @@ def test_figures_of_a_trace_made_by_hand(tmp_path: Path) -> None:
         foreign_frees=0,
         salvaged=None,
         inexact=[],
+        edits=[],
+        sample_rate=1.0,
         samples=None,
         bytes_on_disk=disk,
         bytes_per_event=disk / 11,
