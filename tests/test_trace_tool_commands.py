@@ -211,3 +211,8 @@ def test_a_merge_begins_as_the_recording_says(call: Call, tmp_path: Path) -> Non
     with TraceReader(tmp_path / "out.hst") as trace:
         assert trace.header.command == ["5000.hst", "&", "1000.hst"]
         assert "pid" not in trace.footer.extra
+    for path in paths:  # parts keep their places
+        assert call("trace", "slice", path, "-o", path, "--events", "10:20").status == 0
+    assert call("trace", "merge", *paths, "-o", tmp_path / "out.hst").status == 0
+    times = read(tmp_path / "out.hst").chunk.time_ns
+    assert sorted(set(times.tolist())) == [*range(10), *range(4000, 4010)]

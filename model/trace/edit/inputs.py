@@ -127,7 +127,7 @@ class Inputs:
         moved = [place._replace(begin_ns=place.begin_ns - first) for place in places]
         samples = carried([one.samples for one in footers], moved, self._origins(numbering), whole=whole)
         damage = [one.salvaged for one in footers if one.salvaged]
-        return _joined_extra(footers) | {
+        return begun_later(_joined_extra(footers), first) | {
             "drops": sum(one.drops for one in footers),
             "foreign_frees": sum(one.foreign_frees for one in footers),
             "salvaged": "; ".join(dict.fromkeys(damage)) or None,
@@ -148,6 +148,12 @@ def _starts(paths: Sequence[Path], what: str, counts: Sequence[int]) -> list[int
     if starts[-1] > _MOST:
         raise BadInput(f"{paths[-1]}: {starts[-1]:,} {what} with the traces before it; expected at most {_MOST:,}")
     return starts
+
+
+def begun_later(extra: dict[str, Any], first_ns: int) -> dict[str, Any]:
+    """Return a recorder's figures for a trace whose time 0 is `first_ns` later: start_ns, when it began in its run."""
+    start = extra.get("start_ns")
+    return extra | ({"start_ns": start + first_ns} if isinstance(start, int) else {})
 
 
 def _joined_extra(footers: Sequence[Footer]) -> dict[str, Any]:

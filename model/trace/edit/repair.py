@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from heapsmith.model.trace.codec import Damage
-from heapsmith.model.trace.edit.inputs import Events, Progress, no_progress
+from heapsmith.model.trace.edit.inputs import Events, Progress, begun_later, no_progress
 from heapsmith.model.trace.edit.mending import Mending
 from heapsmith.model.trace.edit.numbering import Numbering
 from heapsmith.model.trace.edit.samples import Place, carried
@@ -138,10 +138,11 @@ def _known(survey: _Survey, numbering: Numbering) -> dict[str, object]:
     what = f"{survey.lost_events} events in {survey.lost_chunks} chunks and {survey.lost_bytes} bytes lost"
     damage = [*([footer.salvaged] if footer.salvaged else []), *survey.damage[:1]]
     threads = [(0, thread) for thread in numbering.threads().tolist()]
-    return footer.extra | {
+    first = numbering.first_ns or 0
+    return begun_later(footer.extra, first) | {
         "drops": footer.drops + survey.lost_events,
         "foreign_frees": footer.foreign_frees,
         "salvaged": "; ".join(damage) or None,
-        "samples": carried([footer.samples], [Place(-(numbering.first_ns or 0))], threads, whole=True),
+        "samples": carried([footer.samples], [Place(-first)], threads, whole=True),
         "edits": [*footer.lines("edits"), f"repair: {what}"],
     }
