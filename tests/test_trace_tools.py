@@ -86,6 +86,15 @@ def test_a_filter_by_threads_keeps_their_blocks_and_their_starts(folder: Path, o
     assert found.op[with_block].tolist() == whole.chunk.op[kept].tolist()
     assert found.size[with_block].tolist() == whole.chunk.size[kept].tolist()
     assert (found.op == Op.THREAD_START).sum() == ((whole.chunk.op == Op.THREAD_START) & mine).sum()
+    first_of = {
+        thread: event for event, thread in reversed(list(enumerate(whole.chunk.thread.tolist()))) if kept[event]
+    }
+    exits = np.flatnonzero(whole.chunk.op == Op.THREAD_EXIT)
+    seen = [
+        thread in threads or first_of.get(thread, exit) < exit
+        for thread, exit in zip(whole.chunk.thread[exits].tolist(), exits.tolist(), strict=True)
+    ]
+    assert (found.op == Op.THREAD_EXIT).sum() == sum(seen)
 
 
 def test_a_filter_by_sites_keeps_the_blocks_born_there(folder: Path) -> None:
@@ -205,6 +214,8 @@ def test_copies_are_a_merge_of_the_trace_with_itself(folder: Path, of: Made, cop
     with TraceReader(folder / "scaled.hst") as trace:
         assert trace.footer.samples is not None
         assert trace.footer.samples.touched[0].pages == copies * SAMPLES.touched[0].pages
+        known = SAMPLES.processor[: of.chunk.thread.max() + 1]
+        assert sorted(found for found in trace.footer.samples.processor if any(found)) == sorted(copies * known)
 
 
 @FEW
@@ -242,6 +253,15 @@ def test_samples_are_unbiased_over_seeds(folder: Path) -> None:
     assert np.abs(deviations).max() < 5.5
     total, blocks = count[birth].sum(), int(birth.sum()) * seeds
     assert abs(total - blocks * rate) < 4.5 * np.sqrt(blocks * rate * (1 - rate))
+
+
+def test_a_sample_does_not_depend_on_chunks(folder: Path) -> None:
+    found = []
+    for chunk_events in (13, 400):
+        path = write(folder / "a.hst", Made(random_chunk(400, 5, 2), None, chunk_events))
+        sample_trace(path, folder / "out.hst", 0.4, 2)
+        found.append(rows(read(folder / "out.hst")))
+    assert found[0] == found[1]
 
 
 def test_rates_of_samples_multiply(folder: Path) -> None:

@@ -102,8 +102,8 @@ class Inputs:
         new = self._sites[trace]
         for chunk, site in self._read(reader):
             own = chunk
-            if block or thread:
-                own = chunk._replace(block=chunk.block + block * (chunk.op < 6), thread=chunk.thread + thread)
+            if block or thread:  # the block of a thread's start, which is none, becomes 0 again when it is numbered
+                own = chunk._replace(block=chunk.block + block, thread=chunk.thread + thread)
             yield Events(own, site if site is None or new is None else new[site])
             self._read_events += chunk.op.size
             self._progress("events", self._read_events, self.events)
