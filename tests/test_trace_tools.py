@@ -16,7 +16,7 @@ from heapsmith.model.trace.edit.window import Window, peak_event, slice_trace
 from heapsmith.model.trace.events import Chunk, Op
 from heapsmith.model.trace.reader import TraceReader
 
-FEW = settings(max_examples=12, deadline=None)
+FEW = settings(max_examples=10, deadline=None)
 
 
 @pytest.fixture(scope="module")
