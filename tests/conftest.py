@@ -35,6 +35,7 @@ COMPILED_MODEL = (
         "huge_pages",
         "outcome",
         "kernel",
+        "knobs",
         "machine_check",
         "meters",
         "policies",

@@ -24,6 +24,7 @@ from heapsmith.model.search.capacities import (
     CapacityPass,
     Curve,
     Option,
+    Shape,
     allot,
     lower_hull,
     options,
@@ -56,7 +57,7 @@ def busy(events: int, seed: int = 11, cross_thread: float = 0.3, live: int = 150
 
 def followed(plan: Plan, chunk: Chunk, *, plain: bool = False) -> list[Curve]:
     """The curves of a chunk, fed in two parts."""
-    one = CapacityPass(plan, THREADS, THREADS, len(chunk.op))
+    one = CapacityPass(Shape.of(plan), THREADS, THREADS, len(chunk.op))
     middle = len(chunk.op) // 2
     one.feed(chunk.part(0, middle), plain=plain)
     one.feed(chunk.part(middle, len(chunk.op)), plain=plain)
@@ -140,7 +141,7 @@ def test_large_capacities_one_at_a_time(story: list[tuple[int, int]]) -> None:
     zeros, blocks = [0] * len(events), [block for _, block in events]
     sizes = [0 if op else 16 for op, _ in events]
     chunk = Chunk.of([op for op, _ in events], zeros, blocks, sizes, zeros, range(len(events)))
-    one = CapacityPass(make_plan(made()), 1, 1, len(events))
+    one = CapacityPass(Shape.of(make_plan(made())), 1, 1, len(events))
     one.feed(chunk)
     curve = one.curves()[0]
     born_first = sum(times for is_free, times in story if is_free)

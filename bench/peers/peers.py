@@ -52,7 +52,7 @@ class Library(msgspec.Struct, frozen=True):
 
     `version` is a design's hash, and empty for a file that a user names. `standard`: for glibc, the names of the
     system's libraries to preload, so that a program linked to another malloc uses the C library's. `is_own`: whatever
-    malloc the program has, with nothing preloaded.
+    malloc the program has, with nothing preloaded. `settings`: variables of the environment that it runs with.
     """
 
     name: str
@@ -60,6 +60,7 @@ class Library(msgspec.Struct, frozen=True):
     version: str = ""
     standard: tuple[str, ...] = ()
     is_own: bool = False
+    settings: dict[str, str] = {}
 
 
 def built_folder() -> Path:

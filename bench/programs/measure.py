@@ -4,7 +4,7 @@ import hashlib
 import os
 import shutil
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -165,7 +165,7 @@ def run_once(
     Raises BadInput if the system cannot execute `program`, Missing if the launcher cannot run,
     CheckFailed for a run that exceeds `limit_s`, which is killed.
     """
-    outside = {name: value for name, value in env.items() if name != "LD_PRELOAD"} | BENCHFAST
+    outside = {name: value for name, value in env.items() if name != "LD_PRELOAD"} | BENCHFAST | library.settings
     report, output = folder / "report", folder / "output"
     with (
         placed_anew(library, folder) as placed,
@@ -245,6 +245,21 @@ def measured_row(
     )
 
 
+Variants = Callable[[Library], list[Library]]
+"""The rows that a library becomes: itself, and itself with settings."""
+
+
+def as_it_is(library: Library) -> list[Library]:
+    """The library alone."""
+    return [library]
+
+
+def _rows_of(library: Library, own: OwnMalloc, variants: Variants) -> list[Library]:
+    """The rows of a library of `measure`."""
+    found = own.baselines() if library.path is None else [library]
+    return [row for one in found for row in ([one] if one.is_own else variants(one))]
+
+
 def measure(
     command: list[str],
     libs: list[str],
@@ -252,6 +267,7 @@ def measure(
     stop: Stop,
     pivot: int = 0,
     env: Mapping[str, str] | None = None,
+    variants: Variants = as_it_is,
     progress: Progress = quiet,
 ) -> MeasureTable:
     """Run `command` under each library in interleaved rounds, after a warm-up round.
@@ -259,10 +275,11 @@ def measure(
     `libs`: see find_library. Without a number of rounds, `stop` also ends them once the intervals
     of CPU time and peak RSS to the library `pivot` are narrow (is_known). Standard input is
     /dev/null; standard output and error do not reach the terminal. `env` replaces the environment;
-    its LD_PRELOAD stays, behind the library. Wall time is from fork to the command's end, with
-    loading. For `glibc`, one more run finds the command's own malloc. If this is not the C
-    library's, `glibc` is the C library's malloc preloaded, and another row `own (...)`, with
-    nothing preloaded, stands behind it. Raises BadInput for a missing command or library, or a
+    its LD_PRELOAD stays, behind the library. `variants` makes the rows of a library of `libs`: by
+    default it alone. Wall time is from fork to the command's end, with loading. For `glibc`, one
+    more run finds the command's own malloc. If this is not the C library's, `glibc` is the C
+    library's malloc preloaded, and another row `own (...)`, with nothing preloaded, stands behind
+    it. Raises BadInput for a missing command or library, or a
     command that LD_PRELOAD does not reach, and CheckFailed for a run that takes far longer than the
     first.
     """
@@ -276,7 +293,7 @@ def measure(
         if any(library.path is None for library in libraries):
             progress(f"{command[0]}: whose malloc it uses", 0, 1)
             own = own_malloc(program, command, environment, folder)
-        libraries = [one for each in libraries for one in (own.baselines() if each.path is None else [each])]
+        libraries = [row for each in libraries for row in _rows_of(each, own, variants)]
         limit_s: float | None = None
 
         def run(entry: int) -> Run:

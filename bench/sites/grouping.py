@@ -8,14 +8,13 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from heapsmith.bench.common.perf_map import Generated, covering, of_footer
+from heapsmith.bench.common.perf_map import covering, of_footer
 from heapsmith.bench.common.symbols import frame_names
 from heapsmith.bench.sites.functions import WRAPPERS, plain
 from heapsmith.model.errors import BadInput
 from heapsmith.model.predict.moments import Grouped
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.site_lives import call_tree
-from heapsmith.model.trace.stacks import CallTree
 
 By = Literal["site", "path", "function", "module"]
 
@@ -72,14 +71,13 @@ def group_sites(trace: Path, by: By = "site", depth: int = 1, skip: Sequence[str
     skipped = [WRAPPERS, *map(_pattern, skip)]
     with TraceReader(trace) as reader:
         tree = call_tree(reader)
-        generated = of_footer(reader.footer.extra.get("perf_map", []))
-    spots, reasons = _spots(tree, generated)
+    spots, reasons = spots_of(trace)
     numbers: dict[tuple[Spot, ...], int] = {(UNKNOWN,): 0}
     group_of_site = np.zeros(tree.innermost.size + 1, np.int64)
     stacks = [0]
     for site in range(1, tree.innermost.size + 1):
         path = [spot for frame in tree.path(site) for spot in spots[frame]]
-        key = tuple(_key(by, spot) for spot in _callers(path, skipped)[: depth or None])
+        key = tuple(_key(by, spot) for spot in callers(path, skipped)[: depth or None])
         group = numbers.setdefault(key or (UNKNOWN,), len(numbers))
         stacks += [0] * (group == len(stacks))
         stacks[group] += 1
@@ -94,8 +92,14 @@ def _pattern(text: str) -> "re.Pattern[str]":
         raise BadInput(f"--skip {text}: no regular expression: {error}") from None
 
 
-def _spots(tree: CallTree, generated: list[Generated]) -> tuple[list[list[Spot]], list[str]]:
-    """The spots of each frame, the innermost inlined function first; and why names are missing."""
+def spots_of(trace: Path) -> tuple[list[list[Spot]], list[str]]:
+    """The spots of each frame of a trace, the innermost inlined function first; and why names are missing.
+
+    Raises BadInput if the trace has no stacks.
+    """
+    with TraceReader(trace) as reader:
+        tree = call_tree(reader)
+        generated = of_footer(reader.footer.extra.get("perf_map", []))
     found, reasons = frame_names(tree)
     modules = [Path(one.path).name or "?" for one in tree.modules]
     spots = []
@@ -116,7 +120,7 @@ def _generated_spot(name: str) -> Spot:
     return Spot(name[:at], Path(name[at + 1 :]).name, GENERATED) if at > 0 else Spot(name, name, GENERATED)
 
 
-def _callers(path: list[Spot], skipped: Sequence["re.Pattern[str]"]) -> list[Spot]:
+def callers(path: list[Spot], skipped: Sequence["re.Pattern[str]"]) -> list[Spot]:
     """The path without the innermost functions that allocate for their caller; the outermost one stays."""
     first = 0
     while first < len(path) - 1 and any(one.fullmatch(path[first].function) for one in skipped):

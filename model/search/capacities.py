@@ -191,27 +191,57 @@ class Curve(NamedTuple):
     most: Ints
 
 
-class CapacityPass:
-    """Follows a trace through a plan's classes, for all front capacities and up to `heaps` heaps.
+class Shape(NamedTuple):
+    """The classes of a malloc, and where a freed block goes.
 
-    A block that another thread frees goes where the plan's remote policy sends it. A block for its
+    size_class: the class of a request of n bytes at (n + bias + grain - 1) / grain. classes: of each
+    the stride, the first address modulo the page, and the usable bytes. small_limit: the largest
+    request of a class. owned: a block goes back to the heap of its birth, not to the thread that
+    frees it.
+    """
+
+    size_class: Ints
+    classes: Sequence[tuple[int, int, int]]
+    grain: int
+    bias: int
+    small_limit: int
+    owned: bool
+
+    @staticmethod
+    def of(plan: Plan) -> "Shape":
+        """Return the shape of a plan."""
+        return Shape(
+            np.array(plan.size_class, np.int64),
+            [(row.stride, row.first, row.usable) for row in plan.classes],
+            plan.grain,
+            plan.bias,
+            plan.small_limit,
+            bool(plan.design.row("remote").OWNED),
+        )
+
+
+class CapacityPass:
+    """Follows a trace through a malloc's classes, for all front capacities and up to `heaps` heaps.
+
+    A block that another thread frees goes where the shape says. A block for its
     owner arrives at once, although the real owner drains its list only on a miss. All other policies
     are exact. Memory: 152 bytes per heap and class, 8 per block number.
     """
 
-    def __init__(self, plan: Plan, heaps: int, threads: int, max_blocks: int) -> None:
-        classes = [(row.stride, row.first, row.usable) for row in plan.classes]
+    def __init__(self, shape: Shape, heaps: int, threads: int, max_blocks: int) -> None:
+        classes = len(shape.classes)
         self._state = _State(
-            size_class=np.array(plan.size_class, np.int64),
-            classes=np.array(classes, record_type("stride", "first", "usable")),
-            counts=np.zeros((2, plan.class_count, LEVELS + 1), np.int64),
-            fronts=np.zeros((heaps * plan.class_count, WORDS + 3), np.int64),
+            size_class=shape.size_class,
+            classes=np.array(shape.classes, record_type("stride", "first", "usable")),
+            counts=np.zeros((2, classes, LEVELS + 1), np.int64),
+            fronts=np.zeros((heaps * classes, WORDS + 3), np.int64),
             blocks=np.full(max_blocks, NO_HEAP, np.int64),
             heap_of=np.full(threads, NO_HEAP, np.int64),
             idle=np.zeros(heaps, np.int64),
             scalars=one_record(
-                **{name: getattr(plan, name) for name in ("grain", "bias", "small_limit", "class_count")},
-                owned=plan.design.row("remote").OWNED,
+                **{name: getattr(shape, name) for name in ("grain", "bias", "small_limit")},
+                class_count=classes,
+                owned=int(shape.owned),
                 heaps=0,  # heaps created
                 idle_heaps=0,
             ),

@@ -8,7 +8,7 @@ from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.search.capacities import CapacityPass, Curve, Known, Share
+from heapsmith.model.search.capacities import CapacityPass, Curve, Known, Shape, Share
 from heapsmith.model.search.draft import (
     SLAB_BYTES,
     SMALL_LIMITS,
@@ -120,7 +120,7 @@ class Exact:
         return demand.histogram()
 
     def _followed(self, source: Source, plan: Plan, heaps: int) -> list[Curve]:
-        one = CapacityPass(plan, heaps, source.footer.threads, source.footer.max_blocks)
+        one = CapacityPass(Shape.of(plan), heaps, source.footer.threads, source.footer.max_blocks)
         for chunk in source.chunks():
             one.feed(chunk)
         return one.curves()

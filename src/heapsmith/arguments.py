@@ -37,12 +37,28 @@ class _Command(TyperCommand):
                     formatter.write_dl([(name.partition(" <")[0], said) for name, said in records])
 
 
+class WithProgram(_Command):
+    """A command whose words behind -- are a program, apart from its arguments; `program` has them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Keep the words behind the first --, and parse those before it."""
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta[WithProgram.__name__] = args[at + 1 :]
+        return super().parse_args(ctx, args[:at])
+
+
+def program(ctx: typer.Context) -> list[str]:
+    """The words behind the -- of a WithProgram; none without it."""
+    found: list[str] = ctx.meta[WithProgram.__name__]
+    return found
+
+
 class Commands(typer.Typer):
-    """A group of commands, each a _Command."""
+    """A group of commands, each a _Command unless it names another class."""
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[CommandFunctionType], CommandFunctionType]:
         """Register a command, as typer.Typer does."""
-        return super().command(name, cls=_Command, **settings)
+        return super().command(name, **{"cls": _Command} | settings)
 
 
 def designs(incomplete: str) -> list[str]:

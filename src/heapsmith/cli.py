@@ -13,7 +13,9 @@ import heapsmith
 from heapsmith import (
     commands_designs,
     commands_experiments,
+    commands_export,
     commands_fleet,
+    commands_knobs,
     commands_model,
     commands_runs,
     commands_sites,
@@ -32,11 +34,13 @@ app = typer.Typer(
 )
 GROUPS = (
     commands_traces,
+    commands_export,
     commands_sites,
     commands_designs,
     commands_model,
     commands_fleet,
     commands_runs,
+    commands_knobs,
     commands_experiments,
 )
 commands_traces.trace_app.add_typer(commands_trace_tools.app)

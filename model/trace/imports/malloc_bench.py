@@ -26,7 +26,7 @@ _OPS = {"malloc": Op.MALLOC, "realloc": Op.REALLOC, "calloc": Op.CALLOC}
 
 
 @cache
-def _tracefile() -> Any:
+def tracefile() -> Any:
     """Return the class of the message; Missing without the package protobuf."""
     try:
         from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -61,10 +61,10 @@ def read(source: Source, about: About) -> Iterator[Calls]:
 def _rows(source: Source, about: About) -> Iterator[tuple[int, ...]]:
     from google.protobuf.message import DecodeError
 
-    tracefile, number = _tracefile(), 0
+    make, number = tracefile(), 0
     for piece, bad in _pieces(source):
         try:
-            message = tracefile.FromString(piece)
+            message = make.FromString(piece)
         except DecodeError as error:
             source.bad(f"lines after {number}", f"not of malloc-bench's message: {error}")
         if message.HasField("max_simultaneous_allocs"):

@@ -1,0 +1,1 @@
+"""Traces as files of other tools: a module per format (docs/export.md)."""

@@ -1,0 +1,68 @@
+"""The table of formats of `trace export`, and the export of events and lives (docs/export.md)."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.exports import malloc_bench, perfetto, rep
+from heapsmith.model.trace.exports.format import Exported, Followed, Progress, Target, opened
+from heapsmith.model.trace.exports.rows import Rows, event_rows, life_rows
+from heapsmith.model.trace.exports.tables import TABLES, write_table
+from heapsmith.model.trace.reader import TraceReader
+
+TARGETS: dict[str, Target] = {module.TARGET.name: module.TARGET for module in (rep, malloc_bench, perfetto)}
+NAMES = (*TABLES, *TARGETS)
+_SUFFIXES = {f".{name}": name for name in TABLES} | {
+    suffix: one.name for one in TARGETS.values() for suffix in one.suffixes
+}
+_BATCHES: dict[str, Callable[[Followed], Iterator[Any]]] = {"events": event_rows, "lives": life_rows}
+
+
+def format_of(out: Path, name: str | None, rows: Rows) -> str:
+    """Return the format of this name, or that of the name of the file; BadInput if there is none for such rows."""
+    suffix = "".join(out.suffixes[-2:]) if out.suffix == ".gz" else out.suffix
+    found = name or _SUFFIXES.get(suffix) or _SUFFIXES.get(suffix.removesuffix(".gz"))
+    if found is None:
+        raise BadInput(f"{out}: its name tells no format; say it with --to: {', '.join(NAMES)}")
+    if found not in NAMES:
+        raise BadInput(f"--to {found}: no such format; expected one of {', '.join(NAMES)}")
+    if rows != "events" and found not in TABLES:
+        raise BadInput(f"--rows {rows}: {found} has no rows; expected one of {', '.join(TABLES)}")
+    return found
+
+
+def export_trace(
+    trace: str | Path,
+    out: Path,
+    name: str | None = None,
+    rows: Rows = "events",
+    *,
+    progress: Progress = lambda what, done, total: None,
+) -> Exported:
+    """Write the events or the lives of a trace to `out` in the format of this name, or that of the file's name.
+
+    Memory is a chunk and at most 88 bytes per block that lives. Raises BadInput for a damaged trace and for a file
+    that cannot be written, which then does not appear, Missing without the package that a format needs.
+    """
+    chosen = format_of(out, name, rows)
+    with TraceReader(trace, sited=True) as reader:
+        source = Followed(reader, progress)
+        if chosen in TABLES:
+            count = write_table(out, chosen, _BATCHES[rows](source))
+            lacks = _lacks_of_table(source, rows)
+        else:
+            with opened(out) as file:
+                count, lacks = TARGETS[chosen].write(source, file)
+    return Exported(str(trace), str(out), chosen, rows, count, lacks)
+
+
+def _lacks_of_table(source: Followed, rows: Rows) -> list[str]:
+    reader = source.reader
+    found = [
+        *(["frames of call stacks, which --rows sites has"] if reader.header.has_sites else []),
+        *source.metadata(),
+    ]
+    if rows == "lives":
+        found = ["sizes between the first and the last of a block, starts and ends of threads", *found]
+    return found

@@ -1,0 +1,74 @@
+"""The command that writes a trace as a file of another tool."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from heapsmith import arguments as take
+from heapsmith import show
+from heapsmith.commands_traces import trace_app
+from heapsmith.model.errors import BadInput
+
+app = take.Commands(rich_markup_mode=None)
+
+Rows = Annotated[
+    Literal["events", "lives", "sites"],
+    typer.Option(
+        "--rows",
+        metavar="events|lives|sites",
+        help="What a row of a table is: an event, the life of a block, or a call stack.",
+    ),
+]
+
+
+_UNITS = {"rep": "operations", "malloc-bench": "lines", "perfetto": "packets"}
+"""What of a format is counted that has no rows."""
+
+
+@trace_app.command(
+    "export",
+    epilog=take.example(
+        "trace export py.hst -o py.parquet",
+        "trace export py.hst --rows lives -o lives.parquet",
+        "trace export py.hst --to perfetto -o py.pftrace",
+    ),
+)
+def trace_export(
+    trace: take.Trace,
+    out: take.OutFile,
+    format_name: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            help="parquet, csv, jsonl, rep, malloc-bench or perfetto. Default: as the name of the file says.",
+        ),
+    ] = None,
+    rows: Rows = "events",
+    json: take.Json = False,
+) -> None:
+    """Write a trace as a file that other tools read (docs/export.md).
+
+    A name that ends in .gz makes the file gzip. What the format does not hold is said on standard error.
+    """
+    from heapsmith.bench.sites.export import export_sites
+    from heapsmith.model.trace.exports.formats import export_trace
+
+    path = take.writable_file(out)
+    if path.exists() and path.samefile(trace):
+        raise BadInput(f"{out}: this is the trace to export; expected another file")
+    with show.progress() as progress:
+        if rows == "sites":
+            found = export_sites(trace, path, format_name, progress=progress)
+        else:
+            found = export_trace(trace, path, format_name, rows, progress=progress)
+    if found.lacks:
+        show.note(f"heapsmith: {found.path} does not hold: {'; '.join(found.lacks)}")
+    for note in found.notes:
+        show.note(f"heapsmith: {note}")
+    if json:
+        show.emit_json(found)
+    else:
+        show.fields(
+            [("file", found.path), ("format", found.format), (_UNITS.get(found.format, found.rows), f"{found.count:,}")]
+        )

@@ -1,0 +1,113 @@
+"""The command that advises settings of other mallocs for a workload."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heapsmith import arguments as take
+from heapsmith import results_knobs, show
+from heapsmith.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from heapsmith.bench.knobs.measure import Measured
+
+app = take.Commands(rich_markup_mode=None)
+
+LIBS = ("glibc", "jemalloc", "mimalloc3", "tcmalloc")
+"""Those that are advised without --lib."""
+
+
+@app.command(
+    cls=take.WithProgram,
+    epilog=take.example(
+        "knobs job.hst",
+        "knobs job.hst --lib glibc --favour memory",
+        "knobs job.hst --lib glibc --lib jemalloc --measure -- ./job",
+        "knobs job.hst --classes > size_classes.inc",
+    ),
+)
+def knobs(
+    context: typer.Context,
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TRACE...|DESIGN",
+            help="Traces (.hst); or a design, with --classes.",
+            show_default=False,
+        ),
+    ],
+    lib: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--lib",
+            metavar="LIB",
+            help="glibc, jemalloc, mimalloc2, mimalloc3 or tcmalloc; repeat it. Default: all but mimalloc2.",
+        ),
+    ] = None,
+    favour: take.Favour = "balanced",
+    machine: take.Machine = "default",
+    classes: Annotated[
+        bool, typer.Option("--classes", help="Print instead the table of size classes for Google's TCMalloc.")
+    ] = False,
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="Run the command behind -- under each malloc with its settings and without."),
+    ] = False,
+    each: Annotated[bool, typer.Option("--each", help="Also measure each setting alone.")] = False,
+    rounds: take.CountedRounds = None,
+    time: take.Time = None,
+    json: take.Json = False,
+) -> None:
+    """Print settings of other mallocs for a workload, each with its reason, and the lines for a shell.
+
+    For those who cannot replace their malloc, but can set its environment (docs/knobs.md).
+    """
+    from heapsmith.bench.knobs.advice import advise
+
+    command = take.program(context)
+    if measure != bool(command):
+        raise BadInput("--measure: expected -- CMD [ARG]... behind it, and no CMD without it")
+    if classes:
+        print_classes(sources, json)
+        return
+    if designs := [one for one in sources if is_design(one)]:
+        raise BadInput(f"{designs[0]}: a design has size classes (--classes); settings need traces (.hst)")
+    words, stop = take.command_words(command) if command else [], take.stop(rounds, time, 60.0)
+    with show.progress() as progress:
+        found = advise([Path(one) for one in sources], lib or LIBS, favour, machine, progress)
+        measured: Measured | None = None
+        if measure and any(one.knobs for one in found.advice):
+            from heapsmith.bench.knobs.measure import measure_settings
+
+            measured = measure_settings(words, found.advice, each=each, stop=stop, progress=progress)
+    if json:
+        show.emit_json({"advised": found, "measured": measured})
+        return
+    results_knobs.advised(found)
+    if measured:
+        results_knobs.measured(measured)
+
+
+def is_design(source: str) -> bool:
+    """Whether this names a design, not a trace."""
+    from heapsmith.model.design.design import builtin_names
+
+    return source.endswith(".toml") or source in builtin_names()
+
+
+def print_classes(inputs: list[str], json: bool) -> None:
+    """The table of a design, or of traces."""
+    from heapsmith.bench.knobs.tcmalloc_classes import of_design, of_traces, source
+    from heapsmith.model.design.design import load
+
+    of_one = len(inputs) == 1 and is_design(inputs[0])
+    with show.progress() as progress:
+        table = of_design(load(inputs[0])) if of_one else of_traces([Path(one) for one in inputs], progress)
+    if json:
+        show.emit_json(table.classes)
+        return
+    print(source(table.classes, ", ".join(Path(one).name for one in inputs)))
+    if not of_one:
+        count = len(table.classes)
+        show.note(f"heapsmith: {count} classes; a request's class is {table.lost:.1f} bytes too large on average")

@@ -1,0 +1,41 @@
+"""Do the examples of docs/export.md run as they stand there?"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from heapsmith.bench.record.record import record
+from heapsmith.bench.sites.export import export_sites
+from heapsmith.model.trace.exports.formats import export_trace
+
+pytest.importorskip("pyarrow", reason="the examples read Parquet")
+PAGE = (Path(__file__).resolve().parent.parent / "docs" / "export.md").read_text()
+EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that the examples read."""
+    folder = tmp_path_factory.mktemp("tables")
+    trace = folder / "py.hst"
+    record(["ls", "-lR", str(Path(__file__).parent)], trace, all_processes=False, stacks=16, stdout=2)
+    export_trace(trace, folder / "events.parquet")
+    export_trace(trace, folder / "lives.parquet", rows="lives")
+    export_sites(trace, folder / "sites.parquet", None, progress=lambda what, done, total: None)
+    return folder
+
+
+@pytest.mark.parametrize("code", EXAMPLES, ids=lambda code: code.splitlines()[0].removeprefix("import "))
+def test_the_example_runs(tables: Path, code: str) -> None:
+    package = code.split()[1]
+    pytest.importorskip(package, reason=f"the example needs {package}")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert any(character.isdigit() for character in done.stdout)
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) == 4
