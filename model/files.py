@@ -6,7 +6,7 @@ import pwd
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
 import msgspec
 
@@ -41,6 +41,26 @@ def scratch() -> Iterator[Path]:
         raise Missing(f"no temporary directory: {error.strerror}") from error
     with folder as name:
         yield Path(name)
+
+
+def writable_folder(path: Path) -> Path:
+    """`path` as a directory, made if it is absent; BadInput if no file can be written in it."""
+    try:
+        if path.exists() and not path.is_dir():
+            raise BadInput(f"{path}: cannot be written to: it is not a directory")
+        path.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=path):
+            return path
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def writable_file(path: Path) -> Path:
+    """`path` as a file to write; BadInput if it cannot be written."""
+    writable_folder(path.parent)
+    if path.exists() and not path.is_file():
+        raise BadInput(f"{path}: cannot be written: it exists and is not a plain file")
+    return path
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -39,6 +39,7 @@ COMPILED_MODEL = (
         "machine_check",
         "meters",
         "policies",
+        "python",
         "real_programs",
         "record",
         "replay",

@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,6 +24,9 @@ from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import cache_dir
+
+if TYPE_CHECKING:
+    from heapsmith.model.design.design import Design
 
 GLIBC = "glibc"
 
@@ -113,14 +117,16 @@ def did_you_mean(word: str, known: Sequence[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def find_library(spec: str) -> Library:
-    """`glibc`, a built or installed peer (PEERS), a design to build, or a shared object's path.
+def find_library(spec: "str | Design") -> Library:
+    """`glibc`, a built or installed peer (PEERS), a design to build (or its name or file), or a shared object's path.
 
     Raises BadInput, with the places of the search, if it does not exist, and the errors of builds.
     """
     from heapsmith.codegen.built import library_of  # imported here: doctor must not need it
     from heapsmith.model.design.design import builtin_names, load
 
+    if not isinstance(spec, str):
+        return Library(spec.name, library_of(spec), spec.hash())
     if spec == GLIBC:
         return Library(GLIBC, None, platform.libc_ver()[1])
     if spec in PEERS:
@@ -132,8 +138,7 @@ def find_library(spec: str) -> Library:
             f"and `make peers` has built none in {built_folder()}"
         )
     if spec in builtin_names() or Path(spec).suffix == ".toml":
-        design = load(spec)
-        return Library(design.name, library_of(design), design.hash())
+        return find_library(load(spec))
     path = Path(spec).absolute()
     if path.is_file():
         return Library(path.name, path)
@@ -143,7 +148,7 @@ def find_library(spec: str) -> Library:
     raise BadInput(f"{spec}: neither a library's path nor one of {', '.join(known)}{did_you_mean(spec, known)}")
 
 
-def find_libraries(specs: list[str]) -> list[Library]:
+def find_libraries(specs: "Sequence[str | Design]") -> list[Library]:
     """Like find_library for each, with distinct names: files with equal names get their whole path.
 
     Raises BadInput also without specs, or if two are equal.
@@ -153,7 +158,7 @@ def find_libraries(specs: list[str]) -> list[Library]:
         raise BadInput("no library named: expected at least one, such as glibc")
     for i, library in enumerate(found):
         if library.path in [other.path for other in found[:i]]:
-            raise BadInput(f"{specs[i]}: named twice")
+            raise BadInput(f"{getattr(specs[i], 'name', specs[i])}: named twice")
     names = [library.name for library in found]
     return [
         library if names.count(library.name) == 1 else msgspec.structs.replace(library, name=str(library.path))

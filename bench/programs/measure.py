@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -28,6 +29,9 @@ from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import scratch
+
+if TYPE_CHECKING:
+    from heapsmith.model.design.design import Design
 
 KEPT_ERRORS = 4096
 """Bytes of standard error to keep of a run."""
@@ -262,7 +266,7 @@ def _rows_of(library: Library, own: OwnMalloc, variants: Variants) -> list[Libra
 
 def measure(
     command: list[str],
-    libs: list[str],
+    libs: "Sequence[str | Design]",
     *,
     stop: Stop,
     pivot: int = 0,

@@ -365,12 +365,16 @@ def _legal(design: Design, source: str) -> Design:
 
 def changed(base: Design, name: str, fields: Mapping[str, Any]) -> Design:
     """Return `base` with another name, these fields and no remark; BadInput if it is invalid."""
-    content: dict[str, Any] = {**msgspec.to_builtins(base), "about": "", **fields, "name": name}
+    return made({**msgspec.to_builtins(base), "about": "", **fields, "name": name}, name)
+
+
+def made(content: Mapping[str, Any], source: str) -> Design:
+    """Return the design of these fields; BadInput names `source`, field and expectation."""
     try:
         design = msgspec.convert(content, Design)
     except msgspec.ValidationError as error:
-        raise BadInput(f"{name}: {_in_words(str(error))}") from None
-    return _legal(design, name)
+        raise BadInput(f"{source}: {_in_words(str(error))}") from None
+    return _legal(design, source)
 
 
 def load(spec: str) -> Design:

@@ -3,7 +3,6 @@
 import math
 import re
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -14,6 +13,8 @@ from typer.models import CommandFunctionType
 
 from heapsmith import standard
 from heapsmith.model.errors import BadInput
+from heapsmith.model.files import writable_file as writable_file
+from heapsmith.model.files import writable_folder as writable_folder
 
 if TYPE_CHECKING:  # needs numpy, which a command imports only when it runs
     from heapsmith.bench.common.rounds import Stop
@@ -337,17 +338,19 @@ def command_words(words: list[str]) -> list[str]:
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-def stop(rounds: int | None, time: str | None, default_s: float) -> "Stop":
-    """When rounds end, from --rounds and --time; BadInput for both, or for no time."""
-    from heapsmith.bench.common.rounds import Stop
-
+def round_seconds(rounds: int | None, time: str | None) -> float | None:
+    """The seconds of --time, None without it; BadInput for --rounds too, or for no time."""
     if rounds is not None and time is not None:
         raise BadInput("--rounds and --time: expected one of them, not both")
-    if rounds is not None:
-        return Stop(rounds)
-    if time is None:
-        return Stop(limit_s=default_s)
-    return Stop(limit_s=seconds("--time", time))
+    return None if time is None else seconds("--time", time)
+
+
+def stop(rounds: int | None, time: str | None, default_s: float) -> "Stop":
+    """When rounds end, from --rounds and --time; BadInput as round_seconds."""
+    from heapsmith.bench.common.rounds import Stop
+
+    limit_s = round_seconds(rounds, time)
+    return Stop(rounds) if rounds is not None else Stop(limit_s=default_s if limit_s is None else limit_s)
 
 
 def trace_files(paths: list[Path]) -> list[Path]:
@@ -377,23 +380,3 @@ def with_stats(options: str, file: str) -> str:
         raise BadInput(f"{file}: HEAPSMITH takes no file with a comma in its name")
     path = writable_file(Path(file).absolute())
     return ",".join([*filter(None, [options]), f"stats={path}"])
-
-
-def writable_folder(path: Path) -> Path:
-    """`path` as a directory, made if it is absent; BadInput if no file can be written in it."""
-    try:
-        if path.exists() and not path.is_dir():
-            raise BadInput(f"{path}: cannot be written to: it is not a directory")
-        path.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path):
-            return path
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
-
-
-def writable_file(path: Path) -> Path:
-    """`path` as a file to write; BadInput if it cannot be written."""
-    writable_folder(path.parent)
-    if path.exists() and not path.is_file():
-        raise BadInput(f"{path}: cannot be written: it exists and is not a plain file")
-    return path

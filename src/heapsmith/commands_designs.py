@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+import heapsmith
 from heapsmith import arguments as take
 from heapsmith import results, show
 
@@ -58,10 +59,7 @@ def generate(
     json: take.Json = False,
 ) -> None:
     """Write the C of a design. heapsmith.h for programs, plan.json and a MANIFEST of hashes stand beside it."""
-    from heapsmith.codegen.generate import generate as emit
-    from heapsmith.model.design.design import load
-
-    found = emit(load(design), out if check else take.writable_folder(out), check=check)
+    found = heapsmith.generate(design, out, check=check).details
     said = f"{found.folder}: {'identical' if check else 'written'}: {', '.join(found.files)}"
     show.emit_json(found) if json else print(said)
 
@@ -76,16 +74,9 @@ def build(
     json: take.Json = False,
 ) -> None:
     """Compile the library of a design with GCC. Preload it, link it with -l, or with --static make an archive."""
-    from heapsmith.codegen import generate as emitted
-    from heapsmith.codegen.build import build as compile_library
-    from heapsmith.model.design.design import load
-    from heapsmith.model.files import write_whole
-
-    found = load(design)
-    if header is not None:
-        write_whole(take.writable_file(header), emitted.contents(found)[emitted.HEADER])
-    built = compile_library(found, take.writable_file(out), checked=checked, static=static)
-    show.emit_json({"design": found.name, "hash": found.hash(), "library": str(built)}) if json else print(built)
+    found = heapsmith.Design.load(design)
+    built = heapsmith.build(found, out, checked=checked, static=static, header=header)
+    show.emit_json({"design": found.name, "hash": found.hash, "library": str(built)}) if json else print(built)
 
 
 @app.command(epilog=take.example("verify default", "verify out/py/design.toml out/py/trace.hst"))
@@ -99,10 +90,7 @@ def verify(
     Library and model perform each trace. Every counter and every address must agree; the exit status is 1 if one
     differs.
     """
-    from heapsmith.codegen.verify import verify as compare
-    from heapsmith.model.design.design import load
-
     with show.progress() as progress:
-        found = compare(load(design), traces or [], progress=progress)
-    show.emit_json(found) if json else results.verified(found)
+        found = heapsmith.verify(design, traces or [], progress=progress)
+    show.emit_json(found.details) if json else found.show()
     return 0 if found.ok else 1

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+import heapsmith
 from heapsmith import arguments as take
 from heapsmith import results, show
 from heapsmith.model.errors import BadInput
@@ -47,13 +48,6 @@ def simulate(
     bytes, and time if the machine file has costs. --latency and --cores follow the time of each operation. --bytes
     shows a ledger of each design's bytes, to the byte: of the committed ones, with --machine of the resident ones.
     """
-    from heapsmith.model.design.design import builtin_names, load
-    from heapsmith.model.design.plan import make_plan
-    from heapsmith.model.memory.hardware import load_hardware
-    from heapsmith.model.predict.ledgers import with_ledgers
-    from heapsmith.model.predict.simulate import simulate as run_model
-    from heapsmith.model.predict.times import priced, timed
-
     if at and not bytes:
         raise BadInput("--at: expected --bytes too")
     if bytes and (latency or cores or recorded_times):
@@ -61,32 +55,28 @@ def simulate(
     if machine is None and (births or deaths):
         raise BadInput("--births and --deaths: expected --machine too, whose caches they fill")
     counts = take.core_counts(cores)
-    if machine is None and (latency or counts or recorded_times):
+    times: Literal["dense", "recorded"] | None = (
+        "recorded" if recorded_times else "dense" if latency or counts else None
+    )
+    if machine is None and times:
         raise BadInput("--latency, --cores and --recorded-times: expected --machine too, whose costs they use")
-    hardware = load_hardware(machine) if machine is not None else None
-    designs = [load(name) for name in design or builtin_names()]
-    application = take.application(trace, births, deaths)
-    if hardware is not None and (latency or counts or recorded_times):
-        priced(hardware)
     with show.progress() as progress:
-        found = run_model(trace, designs, hardware=hardware, application=application, progress=progress)
-        if hardware is not None and (latency or counts or recorded_times):
-            found = timed(
-                found,
-                [make_plan(one) for one in designs],
-                hardware,
-                application,
-                cores=counts,
-                paced=recorded_times,
-                progress=progress,
-            )
+        found = heapsmith.simulate(
+            trace,
+            design or None,
+            machine=machine,
+            births=births,
+            deaths=deaths,
+            times=times,
+            cores=counts,
+            progress=progress,
+        )
         if bytes:
-            ledgers = with_ledgers(
-                found, [make_plan(one) for one in designs], hardware, application, at=at or [], progress=progress
-            )
+            ledgers = found.bytes(at or [], progress=progress).details
             show.emit_json(ledgers) if json else results.ledgers(ledgers)
             return
-    show.emit_json(found) if json else results.simulated(found, latency=latency, scaling=bool(counts or recorded_times))
+    scaling = bool(counts or recorded_times)
+    show.emit_json(found.details) if json else results.simulated(found.details, latency=latency, scaling=scaling)
 
 
 @app.command(epilog=take.example("reuse py.hst --design default --design lean", "reuse py.hst --deaths all --json"))

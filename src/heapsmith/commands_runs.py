@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+import heapsmith
 from heapsmith import arguments as take
 from heapsmith import results, show
 from heapsmith.model.errors import BadInput
@@ -135,13 +136,11 @@ def compare(
     under each malloc, in shuffled order, with /dev/null as its input. Ratios are to the first malloc. The exit status
     is 1 if the output or the exit status of CMD is another than under the first.
     """
-    from heapsmith.bench.programs.measure import measure
-
-    words, stop = take.command_words(command), take.stop(rounds, time, 60.0)
+    words, seconds = take.command_words(command), take.round_seconds(rounds, time)
     with show.progress() as progress:
-        found = measure(words, lib, stop=stop, progress=progress)
-    show.emit_json(found) if json else results.compared(found)
-    return 1 if found.differing() else 0
+        found = heapsmith.compare(words, lib, rounds=rounds, seconds=seconds, progress=progress)
+    show.emit_json(found.details) if json else found.show()
+    return 0 if found.same_output else 1
 
 
 @app.command(
@@ -167,26 +166,11 @@ def report(
 
     The page needs no network. --machine adds resident bytes.
     """
-    from heapsmith.bench.forge.page import write_report
-    from heapsmith.bench.page.series import check_series
-    from heapsmith.model.design.design import load
-    from heapsmith.model.memory.hardware import load_hardware
-
-    path = take.writable_file(out)
-    if series is not None:
-        check_series(take.writable_file(series))
-    hardware = load_hardware(machine) if machine is not None else None
     with show.progress() as progress:
-        found = write_report(
-            path,
-            source,
-            [load(name) for name in design or []],
-            hardware=hardware,
-            series=series,
-            glibc=glibc,
-            progress=progress,
+        found = heapsmith.report(
+            source, out, designs=design or [], machine=machine, series=series, glibc=glibc, progress=progress
         )
-    show.emit_json(found) if json else results.reported(found)
+    show.emit_json(found.details) if json else found.show()
 
 
 @app.command(

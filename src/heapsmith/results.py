@@ -135,7 +135,7 @@ def reused(found: "ReuseTable") -> None:
     draw(predictions.reused(found))
 
 
-def tuned(found: "Tuned", path: Path) -> None:
+def tuned(found: "Tuned", path: Path | None = None) -> None:
     """The front, the choice on each trace, what its choices are worth, and the reasons for classes."""
     from heapsmith.bench.report import searched
     from heapsmith.model.search.segregate import why_segregated
@@ -149,7 +149,8 @@ def tuned(found: "Tuned", path: Path) -> None:
     for reason in found.reasons:
         if reason.field in ("design", "sizes", "segregation"):
             show.prose(f"{reason.field} = {reason.chosen}: {reason.why}")
-    print(path)
+    if path is not None:
+        print(path)
 
 
 def policies(found: "Policies", path: Path) -> None:

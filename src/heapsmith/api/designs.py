@@ -1,0 +1,266 @@
+"""Designs in Python: load, make, change and save them; their C, their libraries and the proof."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import msgspec
+
+from heapsmith.api.results import Progress, Result
+from heapsmith.api.traces import Trace, TraceLike
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from heapsmith.codegen.generate import Generated as GeneratedFiles
+    from heapsmith.codegen.verify import VerifyReport
+    from heapsmith.model.design import design as model
+    from heapsmith.model.design.toml import Reason
+
+DesignLike: TypeAlias = "Design | str | os.PathLike[str]"
+"""A design, the name of a built-in design, or the path of a design file."""
+
+
+class Design:
+    """An allocator: block sizes, and a choice for each policy. It never changes.
+
+    Two designs are equal if their names, remarks and choices are. Raises BadInput for an illegal
+    design, with the path of the field.
+
+    >>> design = Design("tiny", [16, 32, 64], slab_bytes=16384)
+    >>> design.changed("wide", sizes=[16, 64, 256]).sizes
+    array([ 16,  64, 256])
+    >>> design.changed("odd", slab_bytes=5000)
+    Traceback (most recent call last):
+    heapsmith.model.errors.BadInput: odd: slab_bytes: 5000 is not usable; expected a power of two, 4096 to 2097152
+    """
+
+    __slots__ = ("_model", "_reasons")
+    _model: model.Design
+    _reasons: Sequence[Reason]
+
+    def __init__(self, name: str, sizes: npt.ArrayLike, **fields: Any) -> None:
+        """Make a design of block sizes in bytes; `fields`: the other choices, as a design file has them."""
+        from heapsmith.model.design.design import made
+
+        self._model = made(_plain({**fields, "name": name, "sizes": sizes}), name)
+        self._reasons = ()
+
+    @classmethod
+    def load(cls, spec: str | os.PathLike[str]) -> Self:
+        """Return the built-in design of a name, or the design of a file. Raises BadInput if there is none."""
+        from heapsmith.model.design.design import load
+
+        return cls._of(load(os.fspath(spec)))
+
+    @classmethod
+    def _of(cls, model: model.Design, reasons: Sequence[Reason] = ()) -> Self:
+        design = cls.__new__(cls)
+        design._model, design._reasons = model, reasons
+        return design
+
+    @staticmethod
+    def builtin() -> list[str]:
+        """Return the names of the built-in designs."""
+        from heapsmith.model.design.design import builtin_names
+
+        return builtin_names()
+
+    @staticmethod
+    def schema() -> dict[str, Any]:
+        """Return the JSON Schema of a design file, which describes each field."""
+        from heapsmith.model.design.design import schema
+
+        return schema()
+
+    @property
+    def name(self) -> str:
+        """The name: letters, digits, '-' and '_'."""
+        return self._model.name
+
+    @property
+    def about(self) -> str:
+        """A remark for people."""
+        return self._model.about
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """The block sizes of the size classes in bytes, ascending."""
+        import numpy as np
+
+        return np.array(self._model.sizes, np.int64)
+
+    @property
+    def hash(self) -> str:
+        """12 hexadecimal digits of all choices: equal for designs that differ in name and remark alone."""
+        return self._model.hash()
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """All choices as plain values, as a design file has them; mechanisms that it does not use are absent."""
+        from heapsmith.model.design.design import stated
+
+        plain: dict[str, Any] = msgspec.to_builtins(stated(self._model))
+        return plain
+
+    @property
+    def model(self) -> model.Design:
+        """The design as the other parts of heapsmith have it; not part of the stable interface."""
+        return self._model
+
+    def changed(self, name: str, **fields: Any) -> Self:
+        """Return this design under another name and with other choices, without its remark."""
+        from heapsmith.model.design.design import changed
+
+        return self._of(changed(self._model, name, _plain(fields)))
+
+    def plan(self) -> dict[str, Any]:
+        """Return every number that follows from the design: what `heapsmith design show --json` prints."""
+        from heapsmith.model.design.plan import make_plan
+
+        plan: dict[str, Any] = msgspec.to_builtins(make_plan(self._model))
+        return plan
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write a design file (TOML), with the reasons of `tune` as comments; return its path.
+
+        Raises BadInput if it cannot be written.
+        """
+        from heapsmith.model.design.toml import write_design
+
+        write_design(Path(path), self._model, self._reasons)
+        return Path(path)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Design) and self._model == other._model
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.hash))
+
+    def __repr__(self) -> str:
+        return f"<heapsmith Design {self.name}: {len(self._model.sizes)} size classes, {self.hash}>"
+
+
+def _plain(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return fields with lists in place of arrays."""
+    return {name: value.tolist() if hasattr(value, "tolist") else value for name, value in fields.items()}
+
+
+def model_of(design: DesignLike) -> model.Design:
+    """Return the model's design."""
+    return (design if isinstance(design, Design) else Design.load(design)).model
+
+
+def models_of(designs: DesignLike | Iterable[DesignLike]) -> list[model.Design]:
+    """Return the model's designs of one design or several."""
+    return [model_of(one) for one in ([designs] if isinstance(designs, Design | str | os.PathLike) else designs)]
+
+
+def paths_of(traces: TraceLike | Iterable[TraceLike]) -> list[Path]:
+    """Return the paths of one trace or several."""
+    return [Path(one) for one in ([traces] if isinstance(traces, Trace | str | os.PathLike) else traces)]
+
+
+class Generated(Result):
+    """The C of a design in a folder."""
+
+    details: GeneratedFiles
+
+    @property
+    def folder(self) -> Path:
+        """The folder."""
+        return Path(self.details.folder)
+
+    @property
+    def files(self) -> list[str]:
+        """The names of the files: `MANIFEST` has the hash of each and of the runtime's sources."""
+        return self.details.files
+
+    def show(self) -> None:
+        """Print the folder and its files."""
+        print(f"{self.details.folder}: {', '.join(self.details.files)}")
+
+
+def generate(design: DesignLike, folder: str | os.PathLike[str], *, check: bool = False) -> Generated:
+    """Write the C of a design to a folder, with heapsmith.h for programs, plan.json and a MANIFEST of hashes.
+
+    check: write nothing, and raise CheckFailed for the first file there that differs. Raises BadInput
+    for an illegal design and a folder that cannot be written.
+
+    >>> generate("lean", "lean-c").files
+    ['MANIFEST', 'design.toml', 'fast.c', 'heap.c', 'heapsmith.h', 'plan.c', 'plan.h', 'plan.json']
+    """
+    from heapsmith.codegen.generate import generate as emit
+    from heapsmith.model.files import writable_folder
+
+    out = Path(folder)
+    return Generated(emit(model_of(design), out if check else writable_folder(out), check=check))
+
+
+def build(
+    design: DesignLike,
+    out: str | os.PathLike[str],
+    *,
+    checked: bool = False,
+    static: bool = False,
+    header: str | os.PathLike[str] | None = None,
+) -> Path:
+    """Compile the library of a design with GCC to the file `out`; return its path.
+
+    checked: it asserts the machine's equations at run time. static: make an archive (.a), not a shared
+    library (.so). header: also write heapsmith.h there, whose malloc programs inline. Raises BadInput
+    for an illegal design and a file that cannot be written, Missing without gcc, CheckFailed with the
+    compiler's first error.
+
+    >>> build("lean", "liblean.so").name
+    'liblean.so'
+    """
+    from heapsmith.codegen import generate as emitted
+    from heapsmith.codegen.build import build as compile_library
+    from heapsmith.model.files import writable_file, write_whole
+
+    found = model_of(design)
+    if header is not None:
+        write_whole(writable_file(Path(header)), emitted.contents(found)[emitted.HEADER])
+    return compile_library(found, writable_file(Path(out)), checked=checked, static=static)
+
+
+class Verified(Result):
+    """What the audit of the C and the comparison of library and model found: a row for each trace and build."""
+
+    details: VerifyReport
+
+    @property
+    def ok(self) -> bool:
+        """Whether every claim of the audit holds, and every counter and every address agree."""
+        return self.details.ok
+
+    def rows(self) -> Iterable[Any]:
+        """Return the runs."""
+        return self.details.runs
+
+    def show(self) -> None:
+        """Print the claims that do not hold, and the runs, as `heapsmith verify` does."""
+        from heapsmith import results
+
+        results.verified(self.details)
+
+
+def verify(
+    design: DesignLike, traces: TraceLike | Iterable[TraceLike] = (), *, progress: Progress | None = None
+) -> Verified:
+    """Audit the C of a design, and compare its library with the model on traces, event by event.
+
+    A difference is no error: see `ok` of the result. Raises BadInput for an illegal design and a
+    damaged trace, Missing without gcc or objdump, CheckFailed if the C does not compile.
+
+    >>> verify("lean").ok
+    True
+    """
+    from heapsmith.codegen.verify import verify as compare
+
+    return Verified(compare(model_of(design), paths_of(traces), progress=progress))

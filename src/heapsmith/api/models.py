@@ -1,0 +1,311 @@
+"""The model in Python: simulate designs on a trace, and search for the best design."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
+
+from heapsmith.api.designs import Design, DesignLike, model_of, models_of, paths_of
+from heapsmith.api.results import Progress, Result
+from heapsmith.api.traces import Trace, TraceLike
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from heapsmith.model.design import design as model
+    from heapsmith.model.memory.application import Application, Part
+    from heapsmith.model.memory.hardware import Hardware
+    from heapsmith.model.predict.ledgers import LedgerTable
+    from heapsmith.model.predict.simulate import Simulation, SimulationTable
+    from heapsmith.model.search.tune import Tuned as Choice
+
+MachineLike = str | os.PathLike[str]
+"""A built-in machine, a file that `heapsmith calibrate` wrote, or "here": this machine's caches, without costs."""
+
+
+class Simulated:
+    """One design on a trace. Sizes are in bytes."""
+
+    def __init__(self, details: Simulation) -> None:
+        self.details = details
+        self.design: str = details.design
+        """The design's name."""
+        self.committed_peak: int = details.committed_peak
+        """The most bytes committed."""
+        self.peak_ratio: float = details.peak_ratio
+        """committed_peak over the most live bytes asked for."""
+
+    def __repr__(self) -> str:
+        return f"<heapsmith Simulated {self.design}: {self.committed_peak:,} bytes committed at the peak>"
+
+    @property
+    def resident_peak(self) -> int | None:
+        """The most bytes resident; None without a machine."""
+        return self.details.touches.resident_peak if self.details.touches else None
+
+    @property
+    def ns_per_op(self) -> float | None:
+        """Predicted nanoseconds per operation of a replay; None without a machine that has costs."""
+        return self.details.price.ns_per_op if self.details.price else None
+
+    @property
+    def block_sizes(self) -> npt.NDArray[np.int64]:
+        """The block size of each class, in the order of `counters`."""
+        import numpy as np
+
+        return np.array(self.details.block_sizes, np.int64)
+
+    @property
+    def counters(self) -> dict[str, npt.NDArray[np.int64]]:
+        """The counters of docs/machine.md section 10 that are kept by size class: a number for each class."""
+        import numpy as np
+
+        return {name: np.array(counts, np.int64) for name, counts in self.details.counters.classes.items()}
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """The other counters of docs/machine.md section 10."""
+        return self.details.counters.totals
+
+    @property
+    def timeline(self) -> dict[str, npt.NDArray[np.int64]]:
+        """Up to 1,024 moments: event, and the live, committed and resident bytes then (0 without a machine)."""
+        import numpy as np
+
+        names = ("event", "live_bytes", "committed_bytes", "resident_bytes")
+        moments = np.array(self.details.statistics.timeline, np.int64).reshape(-1, len(names))
+        return dict(zip(names, moments.T, strict=True))
+
+
+class Ledgers(Result):
+    """What the bytes of each design are for: at the peak, on average, at the end (docs/bytes.md)."""
+
+    details: LedgerTable
+
+    def rows(self) -> Iterable[Any]:
+        """Return a row for each design."""
+        return self.details.ledgers
+
+    def show(self) -> None:
+        """Print the ledgers as `heapsmith simulate --bytes` does."""
+        from heapsmith import results
+
+        results.ledgers(self.details)
+
+
+class _Pass(NamedTuple):
+    """What a simulation was of."""
+
+    designs: list[model.Design]
+    hardware: Hardware | None
+    application: Application
+
+
+class Simulations(Result):
+    """Designs side by side on a trace: a row for each design, by its name or its place."""
+
+    details: SimulationTable
+
+    def __init__(self, details: SimulationTable, of: _Pass) -> None:
+        super().__init__(details)
+        self._of = of
+
+    def __getitem__(self, design: str | int) -> Simulated:
+        if isinstance(design, int):
+            return Simulated(self.details.rows[design])
+        for row in self.details.rows:
+            if row.design == design:
+                return Simulated(row)
+        raise KeyError(design)
+
+    def __iter__(self) -> Iterator[Simulated]:
+        return map(Simulated, self.details.rows)
+
+    def __len__(self) -> int:
+        return len(self.details.rows)
+
+    def rows(self) -> Iterable[Any]:
+        """Return a row for each design."""
+        return self.details.rows
+
+    def bytes(self, at: Sequence[int] = (), *, progress: Progress | None = None) -> Ledgers:
+        """Return what the bytes of each design are for: a second pass over the trace, with a machine a third.
+
+        at: numbers of events, after which a ledger is wanted too. Raises BadInput for one beyond the trace.
+        """
+        from heapsmith.model.design.plan import make_plan
+        from heapsmith.model.predict.ledgers import with_ledgers
+
+        designs, hardware, application = self._of
+        plans = [make_plan(one) for one in designs]
+        return Ledgers(with_ledgers(self.details, plans, hardware, application, at=at, progress=progress))
+
+    def show(self) -> None:
+        """Print the tables of `heapsmith simulate`."""
+        from heapsmith import results
+
+        results.simulated(self.details)
+
+
+def simulate(
+    trace: TraceLike,
+    designs: DesignLike | Iterable[DesignLike] | None = None,
+    *,
+    machine: MachineLike | None = None,
+    births: Part | None = None,
+    deaths: Part | None = None,
+    times: Literal["dense", "recorded"] | None = None,
+    cores: Sequence[int] = (),
+    progress: Progress | None = None,
+) -> Simulations:
+    """Simulate designs on a trace, side by side; by default all built-in designs.
+
+    machine: also simulate its caches, TLBs and pages, for the touches of heap and program. births: what
+    the program writes of a new block, by default "all" (else "none", "ends" or "pages"); deaths: what it
+    reads of a block before it frees it, by default "ends". times: also follow the time of each operation,
+    for each number of `cores` (default: those of the machine). Between its events a thread spends no time
+    ("dense"), or what the trace tells ("recorded"). Memory does not grow with the trace. Raises BadInput
+    for a damaged trace and an illegal design, and for times without a machine that has costs.
+
+    >>> trace = Trace.from_arrays("a.hst", op=["malloc", "free"], block=[1, 1], size=[24, 0])
+    >>> found = simulate(trace, ["lean", "bare"])
+    >>> [row.design for row in found]
+    ['lean', 'bare']
+    >>> found["lean"].counters["refill"].sum()
+    np.int64(1)
+    """
+    from heapsmith.model.design.design import builtin_names
+    from heapsmith.model.design.plan import make_plan
+    from heapsmith.model.errors import BadInput
+    from heapsmith.model.memory.application import PROGRAM, program_of
+    from heapsmith.model.memory.hardware import load_hardware
+    from heapsmith.model.predict.simulate import simulate as run_model
+    from heapsmith.model.predict.times import priced, timed
+
+    if machine is None and (times or cores or births or deaths):
+        raise BadInput("times, cores, births, deaths: expected a machine too, whose caches and costs they use")
+    hardware = load_hardware(os.fspath(machine)) if machine is not None else None
+    chosen, path = models_of(builtin_names() if designs is None else designs), Path(trace)
+    application = program_of(path, births or PROGRAM.births, deaths or PROGRAM.deaths)
+    wanted = hardware if times or cores else None
+    if wanted:
+        priced(wanted)
+    found = run_model(path, chosen, hardware=hardware, application=application, progress=progress)
+    if wanted:
+        plans, paced = [make_plan(one) for one in chosen], times == "recorded"
+        found = timed(found, plans, wanted, application, cores=cores, paced=paced, progress=progress)
+    return Simulations(found, _Pass(chosen, hardware, application))
+
+
+class Tuned(Result):
+    """The design that `tune` chose, and the front: designs that no other beats in all objectives."""
+
+    details: Choice
+
+    @property
+    def design(self) -> Design:
+        """The choice. Its file has the reason beside each choice as a comment."""
+        return Design._of(self.details.design, self.details.reasons)
+
+    @property
+    def kept_base(self) -> bool:
+        """Whether no design was better than the base."""
+        return self.details.kept_base
+
+    @property
+    def ratios(self) -> dict[str, float]:
+        """Time and bytes of the choice on the first trace, in parts of those of the base."""
+        return self.details.traces[0].ratios
+
+    @property
+    def front(self) -> list[Design]:
+        """The designs of the front, the best first."""
+        return [Design._of(member.design) for member in self.details.front]
+
+    def rows(self) -> Iterable[Any]:
+        """Return the members of the front."""
+        return self.details.front
+
+    def show(self) -> None:
+        """Print the front, the choice on each trace, and what its choices are worth, as `heapsmith tune` does."""
+        from heapsmith import results
+
+        results.tuned(self.details)
+
+
+class TuneOptions(TypedDict, total=False):
+    """The options of `tune`, which are those of `heapsmith tune`."""
+
+    name: str
+    """The design's name. Default: "tuned"."""
+    favour: Literal["balanced", "time", "memory"]
+    """What counts most among designs that none beats in all."""
+    max_time: str
+    """The most time in the allocator, of the base's: "1.05x"."""
+    max_rss: str
+    """The most bytes of the heap resident at the peak ("200M"), or a factor of the base's ("0.9x")."""
+    max_p999: str
+    """The most time that one operation in a thousand may exceed: "2us"."""
+    latency: bool
+    """Make p99.9 an objective of the front."""
+    hold_out: Sequence[TraceLike]
+    """Traces that the search does not see: the result has the choice's figures for them."""
+    seed: int
+    """Which designs the search mixes."""
+    resume: bool
+    """Take up the simulations of earlier searches on these traces."""
+    max_overhead: float
+    """The most bytes idle in fronts, as a fraction of the peak live bytes."""
+    max_classes: int
+    """The most size classes."""
+    huge_pages: bool
+    """The program touches all bytes that it requests: consider huge pages without samples in the trace."""
+    machine: MachineLike
+    """The machine whose costs count. Default: "default"."""
+
+
+def tune(
+    traces: TraceLike | Iterable[TraceLike | tuple[TraceLike, float]],
+    base: DesignLike = "default",
+    *,
+    budget: float | None = None,
+    simulations: int | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[TuneOptions],
+) -> Tuned:
+    """Search for the best design for traces, each of which may have a weight: `[(trace, 3), other]`.
+
+    base: the design to start from. budget: seconds of the search; by default 20 for a million events, a
+    minute for ten million. simulations: designs to simulate with caches, in place of a time: the result
+    then repeats exactly. options: see TuneOptions. Raises BadInput for a damaged trace, one without
+    allocations, and options out of range. KeyboardInterrupt ends the search without a result.
+
+    >>> trace = Trace.from_arrays("a.hst", op=["malloc", "free"] * 50, block=[1] * 100, size=[24, 0] * 50)
+    >>> tune(trace, simulations=2, name="mine").design.name
+    'mine'
+    """
+    from heapsmith.model.memory.hardware import load_hardware
+    from heapsmith.model.search import tune as search
+    from heapsmith.model.search.choice import parse_limits
+
+    if unknown := options.keys() - TuneOptions.__annotations__:
+        raise TypeError(f"tune() got an unexpected keyword argument {min(unknown)!r}")
+    given = dict[str, Any](options)
+    name, held, machine = given.pop("name", "tuned"), given.pop("hold_out", ()), given.pop("machine", "default")
+    limits = parse_limits(*(given.pop(limit, None) for limit in ("max_time", "max_rss", "max_p999")))
+    asked = search.Asked(limits=limits, seconds=budget, simulations=simulations, **given)
+    several = [traces] if isinstance(traces, Trace | str | os.PathLike) else traces
+    weighted = [one if isinstance(one, tuple) else (one, 1.0) for one in several]
+    found = search.tune(
+        [(Path(trace), float(weight)) for trace, weight in weighted],
+        base=model_of(base),
+        name=name,
+        asked=asked,
+        hold_out=paths_of(held),
+        hardware=load_hardware(os.fspath(machine)),
+        progress=progress,
+    )
+    return Tuned(found)

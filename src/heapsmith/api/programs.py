@@ -1,0 +1,155 @@
+"""Programs and pages in Python: a command under several mallocs, and the report on traces."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heapsmith.api.designs import Design, DesignLike, models_of, paths_of
+from heapsmith.api.models import MachineLike
+from heapsmith.api.results import Progress, Result
+from heapsmith.api.traces import TraceLike
+
+if TYPE_CHECKING:
+    from heapsmith.bench.forge.page import Written
+    from heapsmith.bench.programs.measure import MeasureTable
+
+    pass
+
+SECONDS = 60.0
+"""The longest comparison if nothing else is said."""
+
+
+class Compared(Result):
+    """A command under several mallocs, a row for each: medians over the rounds, and ratios to the first."""
+
+    details: MeasureTable
+
+    @property
+    def libraries(self) -> list[str]:
+        """The names of the mallocs, in order."""
+        return [row.library for row in self.details.rows]
+
+    @property
+    def rounds(self) -> int:
+        """The counted rounds."""
+        return self.details.rounds
+
+    @property
+    def same_output(self) -> bool:
+        """Whether no malloc changes the command's output or exit status."""
+        return not self.details.differing()
+
+    def ratios(self, library: str) -> dict[str, float]:
+        """Return CPU time, wall time, peak and average RSS under a malloc, in parts of those under the first.
+
+        Intervals are in `details` and in the frame. Raises KeyError for a name that is none of `libraries`.
+        """
+        for row in self.details.rows:
+            if row.library == library:
+                return {name: getattr(row.ratios, name).median for name in row.ratios.__struct_fields__}
+        raise KeyError(library)
+
+    def rows(self) -> Iterable[Any]:
+        """Return the rows."""
+        return self.details.rows
+
+    def show(self) -> None:
+        """Print the tables of `heapsmith compare`."""
+        from heapsmith import results
+
+        results.compared(self.details)
+
+
+def compare(
+    command: Sequence[str],
+    libraries: Iterable[DesignLike],
+    *,
+    rounds: int | None = None,
+    seconds: float | None = None,
+    env: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Compared:
+    """Run a command under several mallocs in turn, and compare CPU and wall time, RSS, and output.
+
+    libraries: "glibc", the name of a peer (docs/peers.md), a shared library's path, or a design. rounds:
+    how often each runs; without it the rounds go on until the intervals are narrow, for `seconds` at most
+    (60). The command reads /dev/null, and its output is compared, not shown. env: its environment. Raises
+    BadInput for an unknown command or library, a command that LD_PRELOAD does not reach, and both rounds
+    and seconds; CheckFailed for a run that takes far longer than the first.
+
+    >>> measured = compare(["ls", "/"], ["glibc", "default"], rounds=1)
+    >>> measured.libraries, measured.same_output
+    (['glibc', 'default'], True)
+    """
+    from heapsmith.bench.common.rounds import Stop, quiet
+    from heapsmith.bench.programs.measure import measure
+    from heapsmith.model.errors import BadInput
+
+    if rounds is not None and seconds is not None:
+        raise BadInput("rounds and seconds: expected one of them, not both")
+    stop = Stop(rounds) if rounds is not None else Stop(limit_s=SECONDS if seconds is None else seconds)
+    specs = [one.model if isinstance(one, Design) else os.fspath(one) for one in libraries]
+    return Compared(measure(list(command), specs, stop=stop, env=env, progress=progress or quiet))
+
+
+class Report(Result):
+    """A page that was written."""
+
+    details: Written
+
+    @property
+    def file(self) -> Path:
+        """The page's file."""
+        return Path(self.details.file)
+
+    def show(self) -> None:
+        """Print the page's file, its bytes, and what it shows."""
+        from heapsmith import results
+
+        results.reported(self.details)
+
+
+def report(
+    sources: TraceLike | Iterable[TraceLike],
+    out: str | os.PathLike[str],
+    *,
+    designs: DesignLike | Iterable[DesignLike] = (),
+    machine: MachineLike | None = None,
+    series: str | os.PathLike[str] | None = None,
+    glibc: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Write one HTML page on traces, or on the folder that `heapsmith forge` wrote, to `out`.
+
+    designs: those to show, by default `default` and `lean`, of a forge its base and its design. machine:
+    also resident bytes. series: also write the time lines to this file, .json or .parquet. glibc: also
+    replay the traces under glibc, and show what its bytes are for. Raises BadInput for a damaged trace, a
+    folder that is not the only source or has no forge, and a file that cannot be written.
+
+    >>> from heapsmith import Trace
+    >>> trace = Trace.from_arrays("a.hst", op=["malloc", "free"], block=[1, 1], size=[24, 0])
+    >>> report(trace, "a.html", designs="lean").file.name
+    'a.html'
+    """
+    from heapsmith.bench.forge.page import write_report
+    from heapsmith.bench.page.series import check_series
+    from heapsmith.model.files import writable_file
+    from heapsmith.model.memory.hardware import load_hardware
+
+    path, lines = writable_file(Path(out)), Path(series) if series is not None else None
+    if lines is not None:
+        check_series(writable_file(lines))
+    hardware = load_hardware(os.fspath(machine)) if machine is not None else None
+    written = write_report(
+        path,
+        paths_of(sources),
+        models_of(designs),
+        hardware=hardware,
+        series=lines,
+        glibc=glibc,
+        progress=progress,
+    )
+    return Report(written)
