@@ -71,8 +71,9 @@ check: lint ## lint, types, import law, and generated/ byte for byte
 	$(BIN)/python -m heapsmith.bench.experiments.mechanisms --check
 	$(BIN)/python -m pytest -q tests/test_layout.py
 
-generated: venv ## write the committed designs and their C anew
+generated: venv ## write the committed designs, their C and the JSON Schemas anew
 	@set -e; for name in $(GENERATED); do $(BIN)/python -m heapsmith generate $$name -o generated/$$name; done
+	$(BIN)/python -m heapsmith.schemas
 
 lint: dev ## ruff and mypy --strict
 	$(BIN)/ruff check .

@@ -11,6 +11,19 @@ from heapsmith.model.errors import BadInput
 
 Stated = TypeVar("Stated")
 
+SCHEMA_KINDS = ("design", "machine", "grid")
+"""The kinds of TOML files that have a JSON Schema in the package."""
+
+
+def schema_file(kind: str) -> Path:
+    """Return the file of the JSON Schema of a kind of TOML files, in this installation."""
+    return Path(__file__).resolve().parent / "schemas" / f"{kind}.schema.json"
+
+
+def schema_line(kind: str) -> str:
+    """Return the first line of a TOML file by which editors find its schema (taplo's `#:schema` directive)."""
+    return f"#:schema {schema_file(kind).as_uri()}\n"
+
 
 def read_text(path: Path, source: str) -> str:
     """Return the text of a file; BadInput names `source` if it is unreadable or not UTF-8."""

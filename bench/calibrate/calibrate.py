@@ -25,6 +25,7 @@ from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.files import scratch, write_text
 from heapsmith.model.memory.hardware import SYSTEM, Hardware, detected, load_hardware
 from heapsmith.model.predict.cost import kinds
+from heapsmith.model.toml_text import schema_line
 
 ROUNDS = 5
 STAMPED = 3
@@ -183,4 +184,4 @@ def write_machine(path: Path, hardware: Hardware) -> None:
     hardware = msgspec.structs.replace(hardware, name=path.stem)
     fields = {name: value for name, value in msgspec.to_builtins(hardware).items() if value is not None}
     head = "# A machine: its caches, and what each kind of event costs on it. Written by heapsmith calibrate.\n"
-    write_text(path, head + tomlkit.dumps(fields))
+    write_text(path, schema_line("machine") + head + tomlkit.dumps(fields))

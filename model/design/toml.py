@@ -13,6 +13,7 @@ from tomlkit.items import Array, Item, Table
 from heapsmith.model.design.design import Design
 from heapsmith.model.errors import printable
 from heapsmith.model.files import write_text
+from heapsmith.model.toml_text import schema_line
 
 COMMENT_WIDTH = 110
 
@@ -61,8 +62,8 @@ def design_text(design: Design, reasons: Sequence[Reason] = ()) -> str:
 
 
 def write_design(path: Path, design: Design, reasons: Sequence[Reason] = ()) -> None:
-    """Write `design_text` to the file `path`; BadInput if it cannot be written."""
-    write_text(path, design_text(design, reasons))
+    """Write `design_text` to the file `path`, below the line of its schema; BadInput if it cannot be written."""
+    write_text(path, schema_line("design") + design_text(design, reasons))
 
 
 def _is_table(value: Any) -> bool:

@@ -1,7 +1,7 @@
 """The commands of designs: show them, emit and build their C, verify it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -43,12 +43,22 @@ def design_check(design: take.Name, json: take.Json = False) -> None:
     show.emit_json(checked) if json else show.fields(checked.items())
 
 
-@design_app.command("schema", epilog=take.example("design schema > design.schema.json"))
-def design_schema() -> None:
-    """Print the JSON Schema of a design file, for editors."""
-    from heapsmith.model.design.design import schema
+@app.command(epilog=take.example("schema design > design.schema.json", "schema grid --line"))
+def schema(
+    kind: Annotated[
+        Literal["design", "machine", "grid"],
+        typer.Argument(metavar="KIND", help="design, machine (of calibrate) or grid (of sweep).", show_default=False),
+    ],
+    line: Annotated[bool, typer.Option("--line", help="Print the first line of a file that names its schema.")] = False,
+) -> None:
+    """Print the JSON Schema of a kind of TOML file, for editors and linters.
 
-    show.emit_json(schema())
+    Files that heapsmith writes for people to change begin with a line that names the schema of this installation.
+    Taplo and editors that use it read the line.
+    """
+    from heapsmith.model.toml_text import schema_file, schema_line
+
+    print(schema_line(kind) if line else schema_file(kind).read_text(), end="")
 
 
 @app.command(epilog=take.example("generate default -o out/c", "generate out/py/design.toml -o out/py/c --check"))
