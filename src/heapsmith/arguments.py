@@ -3,7 +3,7 @@
 import math
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -25,17 +25,23 @@ Part = Literal["none", "ends", "pages", "all"]
 PARTS = "none|ends|pages|all"
 
 
+def parameter_records(command: Any, ctx: Any) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield the title of the arguments, then of the options of a command, if it has any, with their names and help."""
+    for title, kind in (("Arguments", "argument"), ("Options", "option")):
+        parameters = [parameter for parameter in command.get_params(ctx) if parameter.param_type_name == kind]
+        records = [record for parameter in parameters if (record := parameter.get_help_record(ctx))]
+        if records:
+            yield title, [(name.partition(" <")[0], said) for name, said in records]
+
+
 class _Command(TyperCommand):
     """A command whose help names arguments by their metavar alone; typer adds the name of the type in Python."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options."""
-        for title, kind in (("Arguments", "argument"), ("Options", "option")):
-            parameters = [parameter for parameter in self.get_params(ctx) if parameter.param_type_name == kind]
-            records = [record for parameter in parameters if (record := parameter.get_help_record(ctx))]
-            if records:
-                with formatter.section(title):
-                    formatter.write_dl([(name.partition(" <")[0], said) for name, said in records])
+        for title, records in parameter_records(self, ctx):
+            with formatter.section(title):
+                formatter.write_dl(records)
 
 
 class WithProgram(_Command):
