@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean owner two-level
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev demo test bigcheck search default conformance soak floor hardening peers bench hot-paths check man generated lint format clean distclean
+.PHONY: help venv dev demo test bigcheck search default conformance soak floor hardening peers bench hot-paths check site man generated lint format clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ check: lint ## lint, types, import law, and generated/ byte for byte
 	@set -e; for name in $(GENERATED); do $(BIN)/python -m heapsmith generate $$name -o generated/$$name --check; done
 	$(BIN)/python -m heapsmith.bench.experiments.mechanisms --check
 	$(BIN)/python -m pytest -q tests/test_layout.py
+
+site: dev ## the pages and the Python reference as a web site in out/site (NOTEBOOK=force: run the notebook for it)
+	$(BIN)/python -m sphinx -q -b html -W --keep-going docs out/site
 
 man: venv ## write the manual pages to out/man, from the help of the commands
 	$(BIN)/python -m heapsmith.man out/man

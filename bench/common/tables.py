@@ -153,5 +153,6 @@ def _drawn(folded: list[_Column]) -> str:
     for row in (rule, *zip(*(column.cells for column in folded), strict=True)):
         table.add_row(*map(Text, row))
     drawn = StringIO()
-    Console(file=drawn, width=2 * sum(map(len, rule)) + GAP * len(rule), color_system=None).print(table)
+    width = 2 * sum(map(len, rule)) + GAP * len(rule)
+    Console(file=drawn, width=width, color_system=None, force_jupyter=False).print(table)
     return "\n".join(line.replace(TIED, " ").rstrip() for line in drawn.getvalue().splitlines())

@@ -239,7 +239,7 @@ class Verified(Result):
         """Whether every claim of the audit holds, and every counter and every address agree."""
         return self.details.ok
 
-    def rows(self) -> Iterable[Any]:
+    def _rows(self) -> Iterable[Any]:
         """Return the runs."""
         return self.details.runs
 

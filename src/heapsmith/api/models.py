@@ -85,7 +85,7 @@ class Ledgers(Result):
 
     details: LedgerTable
 
-    def rows(self) -> Iterable[Any]:
+    def _rows(self) -> Iterable[Any]:
         """Return a row for each design."""
         return self.details.ledgers
 
@@ -127,7 +127,7 @@ class Simulations(Result):
     def __len__(self) -> int:
         return len(self.details.rows)
 
-    def rows(self) -> Iterable[Any]:
+    def _rows(self) -> Iterable[Any]:
         """Return a row for each design."""
         return self.details.rows
 
@@ -225,7 +225,7 @@ class Tuned(Result):
         """The designs of the front, the best first."""
         return [Design._of(member.design) for member in self.details.front]
 
-    def rows(self) -> Iterable[Any]:
+    def _rows(self) -> Iterable[Any]:
         """Return the members of the front."""
         return self.details.front
 

@@ -52,7 +52,7 @@ class Compared(Result):
                 return {name: getattr(row.ratios, name).median for name in row.ratios.__struct_fields__}
         raise KeyError(library)
 
-    def rows(self) -> Iterable[Any]:
+    def _rows(self) -> Iterable[Any]:
         """Return the rows."""
         return self.details.rows
 

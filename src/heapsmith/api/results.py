@@ -35,7 +35,7 @@ class Result:
         """Print the result as the command of the same name does."""
         raise NotImplementedError
 
-    def rows(self) -> Iterable[Any]:
+    def _rows(self) -> Iterable[Any]:
         """Return the structs that are the rows of `to_frame`."""
         return [self.details]
 
@@ -61,7 +61,7 @@ class Result:
         the names of nested fields, and lists are left out. Raises Missing without the library, and
         BadInput for the name of another.
         """
-        return frame([dict(flat(msgspec.to_builtins(row, str_keys=True))) for row in self.rows()], library)
+        return frame([dict(flat(msgspec.to_builtins(row, str_keys=True))) for row in self._rows()], library)
 
 
 def flat(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
