@@ -9,11 +9,14 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import heapsmith
 from heapsmith.api.models import TuneOptions
@@ -25,6 +28,43 @@ ROOT = Path(__file__).resolve().parent.parent
 NAMES = {"record", "Trace", "Design", "simulate", "tune", "generate", "build", "verify", "compare", "report"}
 MODULES = ("traces", "designs", "models", "programs")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+
+
+INTERFACE = Path(__file__).with_name("python_interface.txt")
+"""What is promised: a line for each public name, with its parameters."""
+
+
+def promised() -> list[str]:
+    """The names, the members of their classes and of the results, with the names of their parameters."""
+    lines = []
+    for module in (*MODULES, "results"):
+        found = importlib.import_module(f"heapsmith.api.{module}")
+        classes = [one for one in vars(found).values() if inspect.isclass(one) and one.__module__ == found.__name__]
+        for one in filter(lambda one: not one.__name__.startswith("_"), classes):
+            own = {**vars(one), **getattr(one, "__annotations__", {})}
+            members = [
+                name for name in own if not name.startswith("_") or (name == "__init__" and one.__name__ in NAMES)
+            ]
+            lines += [f"{one.__name__}.{name}{parameters(vars(one).get(name))}" for name in members]
+    functions = [name for name in NAMES if inspect.isfunction(getattr(heapsmith, name))]
+    return sorted(lines + [f"{name}{parameters(getattr(heapsmith, name))}" for name in functions])
+
+
+def parameters(member: object) -> str:
+    """The parameters of a function: the name, whether it has a default, and the star before those that are named."""
+    function = getattr(member, "__func__", member)
+    if not inspect.isfunction(function):
+        return ""
+    told = []
+    for one in inspect.signature(function).parameters.values():
+        star = {one.VAR_KEYWORD: "**", one.KEYWORD_ONLY: "*, " * ("*, " not in "".join(told))}.get(one.kind, "")
+        told.append(f"{star}{one.name}{'' if one.default is one.empty else '='}")
+    return f"({', '.join(told)})"
+
+
+def test_what_is_promised_is_kept() -> None:
+    """A line that goes or changes breaks programs: from 1.0 on, only a major version may do so."""
+    assert promised() == INTERFACE.read_text().splitlines()
 
 
 def python_says(code: str) -> str:
@@ -66,7 +106,7 @@ def test_every_parameter_and_result_has_a_type(module: str) -> None:
                 assert parameters <= hints.keys(), function
 
 
-LONG = {"build", "verify"}
+LONG = {"build", "compare", "verify"}
 """Functions whose examples take seconds: they compile C."""
 EXAMPLES = {
     test.name.removeprefix("heapsmith.api."): test
@@ -161,6 +201,36 @@ def test_arrays_that_are_no_trace(tmp_path: Path, columns: dict[str, Any], messa
     with pytest.raises(BadInput, match=f"{re.escape(str(out))}: not written: {message}"):
         heapsmith.Trace.from_arrays(out, **{"op": [0, 4], "block": [1, 1], "size": [8, 0]} | columns)
     assert list(tmp_path.iterdir()) == []
+
+
+CALLS = st.lists(st.tuples(st.sampled_from([0, 2, 4]), st.integers(0, 3), st.integers(1, 99)), max_size=30)
+
+
+@settings(max_examples=60, deadline=None)
+@given(CALLS)
+def test_any_arrays_are_a_trace_or_refused(calls: list[tuple[int, int, int]]) -> None:
+    """By a dictionary of the live blocks: the live bytes after the last event, or the first event that cannot be."""
+    live: dict[int, int] = {}
+    wrong = None
+    for event, (op, block, size) in enumerate(calls):
+        if (op == 0) == (block in live):
+            wrong = event
+            break
+        if op == 4:
+            del live[block]
+        else:
+            live[block] = size
+    op, block, size = ([call[column] for call in calls] for column in range(3))
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "a.hst"
+        if wrong is not None:
+            with pytest.raises(BadInput, match=f"event {wrong}: "):
+                heapsmith.Trace.from_arrays(out, op=op, block=block, size=size)
+            assert not out.exists()
+            return
+        trace = heapsmith.Trace.from_arrays(out, op=op, block=block, size=size)
+        assert trace.columns()["op"].tolist() == op
+        assert trace.figures().live_bytes_at_end == sum(live.values())
 
 
 def tiny(folder: Path) -> heapsmith.Trace:

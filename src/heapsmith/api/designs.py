@@ -107,11 +107,6 @@ class Design:
         plain: dict[str, Any] = msgspec.to_builtins(stated(self._model))
         return plain
 
-    @property
-    def model(self) -> model.Design:
-        """The design as the other parts of heapsmith have it; not part of the stable interface."""
-        return self._model
-
     def changed(self, name: str, **fields: Any) -> Self:
         """Return this design under another name and with other choices, without its remark."""
         from heapsmith.model.design.design import changed
@@ -152,7 +147,7 @@ def _plain(fields: dict[str, Any]) -> dict[str, Any]:
 
 def model_of(design: DesignLike) -> model.Design:
     """Return the model's design."""
-    return (design if isinstance(design, Design) else Design.load(design)).model
+    return (design if isinstance(design, Design) else Design.load(design))._model
 
 
 def models_of(designs: DesignLike | Iterable[DesignLike]) -> list[model.Design]:

@@ -29,14 +29,17 @@ MachineLike = str | os.PathLike[str]
 class Simulated:
     """One design on a trace. Sizes are in bytes."""
 
+    details: Simulation
+    design: str
+    """The design's name."""
+    committed_peak: int
+    """The most bytes committed."""
+    peak_ratio: float
+    """committed_peak over the most live bytes asked for."""
+
     def __init__(self, details: Simulation) -> None:
-        self.details = details
-        self.design: str = details.design
-        """The design's name."""
-        self.committed_peak: int = details.committed_peak
-        """The most bytes committed."""
-        self.peak_ratio: float = details.peak_ratio
-        """committed_peak over the most live bytes asked for."""
+        self.details, self.design = details, details.design
+        self.committed_peak, self.peak_ratio = details.committed_peak, details.peak_ratio
 
     def __repr__(self) -> str:
         return f"<heapsmith Simulated {self.design}: {self.committed_peak:,} bytes committed at the peak>"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heapsmith.api.designs import Design, DesignLike, models_of, paths_of
+from heapsmith.api.designs import Design, DesignLike, model_of, models_of, paths_of
 from heapsmith.api.models import MachineLike
 from heapsmith.api.results import Progress, Result
 from heapsmith.api.traces import TraceLike
@@ -91,7 +91,7 @@ def compare(
     if rounds is not None and seconds is not None:
         raise BadInput("rounds and seconds: expected one of them, not both")
     stop = Stop(rounds) if rounds is not None else Stop(limit_s=SECONDS if seconds is None else seconds)
-    specs = [one.model if isinstance(one, Design) else os.fspath(one) for one in libraries]
+    specs = [model_of(one) if isinstance(one, Design) else os.fspath(one) for one in libraries]
     return Compared(measure(list(command), specs, stop=stop, env=env, progress=progress or quiet))
 
 

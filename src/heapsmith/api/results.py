@@ -23,7 +23,10 @@ FRAMES = ("pandas", "polars")
 
 
 class Result:
-    """What a function found. `details` has all of it as typed structs, with the fields of `to_dict`."""
+    """What a function found."""
+
+    details: Any
+    """All of it as typed structs, with the fields of `to_dict`."""
 
     def __init__(self, details: Any) -> None:
         self.details = details

@@ -75,6 +75,21 @@ class Trace:
     )
     """The names of the operations: the column `op` has places in this tuple."""
 
+    path: Path
+    """The file."""
+    command: list[str]
+    """The recorded program and its arguments, if any."""
+    source: str
+    """Where the trace is from: "recorder", or the tool whose file was imported."""
+    has_stacks: bool
+    """Whether each allocation has its call stack."""
+    events: int
+    """The number of events."""
+    threads: int
+    """The number of threads."""
+    blocks: int
+    """The most blocks that were live at once: their numbers are from 0 to one less."""
+
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open a trace: read its header and its totals. Raises BadInput if the file is no whole trace."""
         from heapsmith.model.trace.reader import TraceReader
@@ -82,18 +97,8 @@ class Trace:
         self.path = Path(path)
         with TraceReader(self.path) as reader:
             header, footer = reader.header, reader.footer
-        self.command: list[str] = header.command
-        """The recorded program and its arguments, if any."""
-        self.source: str = header.source
-        """Where the trace is from: "recorder", or the tool whose file was imported."""
-        self.has_stacks: bool = header.has_sites
-        """Whether each allocation has its call stack."""
-        self.events: int = footer.events
-        """The number of events."""
-        self.threads: int = footer.threads
-        """The number of threads."""
-        self.blocks: int = footer.max_blocks
-        """The most blocks that were live at once: their numbers are from 0 to one less."""
+        self.command, self.source, self.has_stacks = header.command, header.source, header.has_sites
+        self.events, self.threads, self.blocks = footer.events, footer.threads, footer.max_blocks
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r})"
@@ -191,13 +196,16 @@ class Trace:
 class Recording(Trace):
     """The trace of a run under the recorder, and what else the run left."""
 
+    details: RecordResult
+    exit_status: int
+    """That of the command; 128 + n after a death by signal n."""
+    warnings: list[str]
+    """A line for each part of the run that no trace has."""
+
     def __init__(self, path: str | os.PathLike[str], details: RecordResult) -> None:
         super().__init__(path)
         self.details = details
-        self.exit_status: int = details.exit_status
-        """That of the command; 128 + n after a death by signal n."""
-        self.warnings: list[str] = details.warnings()
-        """A line for each part of the run that no trace has."""
+        self.exit_status, self.warnings = details.exit_status, details.warnings()
 
     def others(self) -> list[Trace]:
         """Return the traces of the other processes of the run, the longest first."""
