@@ -14,7 +14,7 @@ default_role = "literal"  # docstrings have `names` in single backticks
 
 myst_heading_anchors = 4  # headings get the names that code hosts give them
 nb_execution_mode = os.environ.get("NOTEBOOK", "off")  # "force": run the notebook, and show what it prints
-nb_execution_timeout = 600
+nb_execution_timeout = -1  # none
 nb_execution_raise_on_error = True
 
 autodoc_member_order = "bysource"
