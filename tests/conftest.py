@@ -47,6 +47,7 @@ COMPILED_MODEL = (
         "resident",
     ),
     *(
+        "samplers",
         "segregat",
         "simulate",
         "sites",

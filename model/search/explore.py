@@ -122,7 +122,7 @@ class Explorer:
 
     def search(self, budget: Budget) -> None:
         """Look for better designs until the budget is spent or nothing better is to be expected."""
-        fresh: Iterator[Design] = chain(self._shaped_base(), self._others())
+        fresh = self.starts()
         self._screen(islice(self._new(fresh), self._looks))
         still = 0
         # The first batch is free: a busy machine may spend the time before it.
@@ -140,6 +140,10 @@ class Explorer:
             still = 0 if near or gain >= STILL else still + 1
             self._screen([*random, *near])
             self._evaluator.write()
+
+    def starts(self) -> Iterator[Design]:
+        """Yield the designs with which the search begins; the same design may come twice."""
+        return chain(self._shaped_base(), self._others())
 
     def _new(self, designs: Iterable[Design]) -> Iterator[Design]:
         """Yield the designs that were not looked at and that every trace can be simulated with."""
@@ -177,12 +181,14 @@ class Explorer:
     def _others(self) -> Iterator[Design]:
         """Yield the built-in designs, as they are and with classes and capacities for the traces."""
         largest = max(limit for _, limit in self._exact.shapes())
-        for name in builtin_names():
-            design = self._as_base(load(name))
-            if design is not None:
-                yield design
-                shapes = [(design.slab_bytes, largest), (min(16_384, self.base.slab_bytes), 2048)]
-                yield from self._retuned(design, BUDGETS[:2], shapes)
+        for design in self.built_ins():
+            yield design
+            shapes = [(design.slab_bytes, largest), (min(16_384, self.base.slab_bytes), 2048)]
+            yield from self._retuned(design, BUDGETS[:2], shapes)
+
+    def built_ins(self) -> Iterator[Design]:
+        """Yield the built-in designs with the base's values of what the search may not change, where they are legal."""
+        return filter(None, (self._as_base(load(name)) for name in builtin_names()))
 
     def _as_base(self, design: Design) -> Design | None:
         """Return a design with the base's values of what the search may not change, or None."""

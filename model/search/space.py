@@ -146,14 +146,15 @@ def _rows(design: Design, field: str) -> Iterator[Design]:
     """Yield the design with each other row of a field, and with other numbers of its own row."""
     now = getattr(design, field)
     for value in choices(field):
-        if not _same_row(now, value) and (found := legal(design, **{field: value})):
+        if not same_row(now, value) and (found := legal(design, **{field: value})):
             yield found
     for other in numbers_of(now):
         if found := legal(design, **{field: other}):
             yield found
 
 
-def _same_row(one: Any, other: Any) -> bool:
+def same_row(one: Any, other: Any) -> bool:
+    """Say whether two values of a field name the same row, whatever their numbers."""
     return one == other or (isinstance(one, msgspec.Struct) and type(one) is type(other))
 
 

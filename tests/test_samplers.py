@@ -1,0 +1,79 @@
+"""The space that samplers get: the starts and moves of the search are in it, and the runs keep their budget."""
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+from traces import random_trace
+
+from heapsmith.bench.gates import samplers
+from heapsmith.bench.gates.parameters import Parameters
+from heapsmith.bench.gates.samplers import Run, explorer_of, sampled
+from heapsmith.model.errors import BadInput, Missing
+from heapsmith.model.memory.hardware import load_hardware
+from heapsmith.model.search.source import Source
+from heapsmith.model.search.space import SHAPE, neighbours
+from heapsmith.model.search.workers import Bench
+
+pytestmark = pytest.mark.usefixtures("own_outcomes")
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    path = random_trace(tmp_path_factory.mktemp("samplers") / "t.hst", 2_000, 9, threads=2, max_size=9000, live=300)
+    return Bench([Source(path)], load_hardware())
+
+
+@pytest.fixture(scope="module")
+def parameters(bench: Bench) -> Parameters:
+    _, exact, explorer = explorer_of(bench, 1)
+    return Parameters(explorer, exact)
+
+
+def test_moves_of_the_search_are_designs_of_parameters(parameters: Parameters) -> None:
+    """Each neighbour of the base that keeps its classes and fronts has parameters, and these make it again."""
+    base = parameters.base
+    near = [
+        one
+        for one in neighbours(base, [], huge_pages=False)
+        if all(getattr(one, name) == getattr(base, name) for name in SHAPE)
+    ]
+    assert len(near) > 40
+    for one in near:
+        picks = parameters.picks(one)
+        assert picks is not None, one
+        assert parameters.design(lambda name, *_, picks=picks: picks[name]).hash() == one.hash()
+
+
+def test_starts_of_the_search_are_designs_of_parameters(bench: Bench) -> None:
+    _, exact, explorer = explorer_of(bench, 1)
+    parameters = Parameters(explorer, exact)
+    starts = list({one.hash(): one for one in explorer.starts()}.values())
+    assert sum(parameters.picks(one) is not None for one in starts[::4]) >= 0.95 * len(starts[::4])
+
+
+def test_random_parameters_make_legal_designs(parameters: Parameters) -> None:
+    draw, drawn = random.Random(1), set()
+    for _ in range(40):
+        design = parameters.design(lambda name, count, ordered: draw.randrange(count))
+        assert design.why_not_valid() is None
+        drawn.add(design.hash())
+    assert len(drawn) == 40
+
+
+@pytest.mark.parametrize("name", ["tpe", "nsga2"])
+def test_a_sampler_keeps_the_cost_of_the_search(bench: Bench, name: str) -> None:
+    """10 simulations and 200 looks of a tenth: the sampler looks at the starts and simulates the rest."""
+    own = Run(simulations=10, looks=200, volume=0.0, seconds=1e9, early=0.0)
+    found = sampled(bench, samplers.samplers()[name](1), own, 0.1)
+    assert found.simulations == round(10 + 0.1 * (200 - found.looks)) > 10
+    assert found.volume == found.early > 0
+
+
+def test_mistakes_are_said_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadInput, match="--sampler: 'best'; expected one of tpe, "):
+        samplers.main([Path("missing.hst")], ["best"])
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(Missing, match="no package optuna"):
+        samplers.main([Path("missing.hst")])
