@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.gates.parameters import Parameters
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import BadInput, Missing
+from heapsmith.model.files import write_json
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.search import MOST_CLASSES
 from heapsmith.model.search.choice import WORST
@@ -27,6 +28,7 @@ from heapsmith.model.search.outcome import OBJECTIVES
 from heapsmith.model.search.pareto import spread
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.space import needs_time
+from heapsmith.model.search.store import model_version
 from heapsmith.model.search.workers import Bench, Workers
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 OWN = "search"
 
-SIMULATIONS = 67
+SIMULATIONS = 49
 """Of the search; the samplers get these and as many more as its looks cost."""
 
 STARTS = 24
@@ -51,7 +53,7 @@ MOST_TRIALS = 10
 """For each simulation: trials that come to a known design again cost nothing, so they have their own bound."""
 
 
-class Run(NamedTuple):
+class Run(msgspec.Struct, frozen=True):
     """What a search reached with a seed; seconds: of the processor, those of its own thinking included.
 
     early: the volume at the moment when it had taken as many seconds as the search with the same seed.
@@ -62,6 +64,13 @@ class Run(NamedTuple):
     volume: float
     seconds: float
     early: float
+
+
+class Log(msgspec.Struct):
+    """The runs that are done, and what a look costs on a trace, by what decides them; written after each."""
+
+    looks: dict[str, float] = msgspec.field(default_factory=dict)
+    runs: dict[str, Run] = msgspec.field(default_factory=dict)
 
 
 def samplers() -> dict[str, Callable[[int], "BaseSampler"]]:
@@ -167,30 +176,49 @@ def _starts(evaluator: Evaluator, explorer: Explorer) -> list[Design]:
     return [explorer.base, *(starts[index] for index in spread(points, explorer.reference, STARTS))]
 
 
-def compared(trace: Path, names: Sequence[str], seeds: int, simulations: int) -> dict[str, list[Run]]:
-    """Return the runs of the search and of each sampler on a trace, by name: one for each seed."""
-    bench, made = Bench([Source(trace)], load_hardware()), samplers()
-    look = look_cost(bench)
-    found = {OWN: [searched(bench, seed, simulations) for seed in range(1, seeds + 1)]}
-    for name in names:
-        found[name] = [sampled(bench, made[name](seed), own, look) for seed, own in enumerate(found[OWN], 1)]
+def compared(trace: Path, names: Sequence[str], seeds: int, simulations: int, file: Path) -> dict[str, list[Run]]:
+    """Return the runs of the search and of each sampler on a trace, by name: one for each seed.
+
+    Those in the log `file` by the same model are not run again.
+    """
+    bench, made, log = Bench([Source(trace)], load_hardware()), samplers(), read(file)
+    key = f"{trace.name} {bench.sources[0].identity()} {model_version(search=True)}"
+    if key not in log.looks:
+        log.looks[key] = look_cost(bench)
+    look = log.looks[key]
+    found: dict[str, list[Run]] = {}
+    for name in (OWN, *names):
+        found[name] = []
+        for seed in range(1, seeds + 1):
+            done = f"{key} {simulations} {name} {seed}"
+            if done not in log.runs:
+                own = found[OWN][seed - 1] if name != OWN else None
+                run = sampled(bench, made[name](seed), own, look) if own else searched(bench, seed, simulations)
+                log.runs[done] = run
+                write_json(file, msgspec.to_builtins(log))
+            found[name].append(log.runs[done])
     return found
+
+
+def read(file: Path) -> Log:
+    """Return the log; an empty one if there is no file. Raises BadInput if the file holds something else."""
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Log) if file.exists() else Log()
+    except (OSError, msgspec.DecodeError) as error:
+        raise BadInput(f"{file}: no log of runs: {error}") from None
 
 
 def row(trace: str, name: str, runs: Sequence[Run]) -> list[str]:
     """Return the table's row of a trace and a search: medians over the seeds, and the range of the volume."""
     volumes = [run.volume for run in runs]
-    middles: list[Any] = [median(part) for part in zip(*runs, strict=True)]
     return [
         trace,
         name,
-        f"{middles[0]:.0f}",
-        f"{middles[1]:.0f}",
-        f"{median(volumes):.5f}",
-        f"{min(volumes):.5f}",
-        f"{max(volumes):.5f}",
-        f"{middles[3]:.1f}",
-        f"{middles[4]:.5f}",
+        f"{median(run.simulations for run in runs):.0f}",
+        f"{median(run.looks for run in runs):.0f}",
+        *(f"{volume:.5f}" for volume in (median(volumes), min(volumes), max(volumes))),
+        f"{median(run.seconds for run in runs):.1f}",
+        f"{median(run.early for run in runs):.5f}",
     ]
 
 
@@ -204,6 +232,7 @@ def main(
     ] = None,
     seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each.")] = 5,
     simulations: Annotated[int, typer.Option(metavar="N", min=2, help="Of the search.")] = SIMULATIONS,
+    log: Annotated[Path, typer.Option(metavar="FILE", help="Runs that are done.")] = Path("out/samplers.json"),
 ) -> int:
     """Print a table per trace; 1 if the median volume of a sampler is above that of the search on one."""
     known = samplers()
@@ -214,7 +243,7 @@ def main(
     warnings.filterwarnings("ignore", module="optuna")
     failed = False
     for trace in traces:
-        found = compared(trace, names, seeds, simulations)
+        found = compared(trace, names, seeds, simulations, log)
         draw(Words("", COLUMNS, [row(trace.name, name, runs) for name, runs in found.items()]))
         volumes = {name: median(run.volume for run in runs) for name, runs in found.items()}
         failed |= max(volumes.values()) > volumes[OWN]
