@@ -98,6 +98,18 @@ def test_a_row_has_medians_and_the_range_of_the_volume() -> None:
     assert row("x.hst", "tpe", runs) == ["x.hst", "tpe", "67", "900", "0.02000", "0.01000", "0.03000", "3.0", "0.01000"]
 
 
+@pytest.mark.parametrize(("best", "status"), [(["x"], 0), (["x", "y"], 1)])
+def test_the_gate_fails_where_a_sampler_wins_on_most_traces(
+    best: list[str], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(trace: Path, names: list[str], *_: object) -> dict[str, list[Run]]:
+        volumes = {"search": 0.5, "tpe": 0.6 if trace.stem in best else 0.4, "random": 0.5}
+        return {name: [Run(1, 1, volumes[name], 1.0, 0.1)] for name in ("search", *names)}
+
+    monkeypatch.setattr(samplers, "compared", found)
+    assert samplers.main([Path("x.hst"), Path("y.hst"), Path("z.hst")], ["tpe", "random"]) == status
+
+
 def test_mistakes_are_said_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadInput, match="--sampler: 'best'; expected one of tpe, "):
         samplers.main([Path("missing.hst")], ["best"])
