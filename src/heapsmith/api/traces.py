@@ -54,9 +54,9 @@ class Figures(Result):
 
     def show(self) -> None:
         """Print the figures as `heapsmith trace info` does."""
-        from heapsmith import results
+        from heapsmith import results_traces
 
-        results.trace_info(self.details)
+        results_traces.trace_info(self.details)
 
 
 class Trace:
