@@ -19,6 +19,7 @@ from heapsmith import (
     commands_model,
     commands_runs,
     commands_sites,
+    commands_trace_synth,
     commands_trace_tools,
     commands_traces,
     exits,
@@ -46,6 +47,7 @@ GROUPS = (
 commands_traces.trace_app.add_typer(commands_trace_tools.app)
 for group in GROUPS:
     app.add_typer(group.app)
+commands_traces.trace_app.add_typer(commands_trace_synth.app)
 
 
 def _version(wanted: bool) -> None:

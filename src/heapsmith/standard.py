@@ -2,8 +2,8 @@
 
 import shutil
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, TypeVar
@@ -11,7 +11,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from heapsmith.model.errors import BadInput, Missing
-from heapsmith.model.files import STANDARD
+from heapsmith.model.files import STANDARD, scratch
 
 Named = TypeVar("Named", Path, str)
 _TAKEN = "heapsmith.standard_input"
@@ -61,6 +61,20 @@ def for_output(path: Path) -> Path:
     if sys.stdout.isatty():
         raise BadInput("-: standard output is a terminal; expected a file or a pipe")
     return path
+
+
+@contextmanager
+def whole(out: Path) -> Iterator[Path]:
+    """The path itself, or for `-` that of a file, which goes to standard output when the trace in it is whole."""
+    if str(out) != STANDARD:
+        yield out
+        return
+    with scratch() as folder:
+        file = folder / "standard-output.hst"
+        yield file
+        with file.open("rb") as trace:
+            shutil.copyfileobj(trace, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
 
 
 def result(out: Path) -> AbstractContextManager[object]:

@@ -6,18 +6,32 @@ from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.imports.source import Source
 
 _WHY = "has sums over blocks, not single allocations and frees in their order: no trace can be made of it"
+_INSTEAD = "; `heapsmith trace synth --like` draws one from it"
+JEMALLOC, GPERFTOOLS, DHAT, MASSIF, PPROF = (
+    "a jemalloc heap profile",
+    "a gperftools heap profile",
+    "a DHAT profile",
+    "a massif profile",
+    "a pprof profile",
+)
 _PROFILES = {
-    "a jemalloc heap profile": rb"heap_v2/",
-    "a gperftools heap profile": rb"heap profile: +\d+: +\d+ \[",
-    "a DHAT profile": rb'\s*\{\s*"dhatFileVersion"',
-    "a massif profile": rb"desc: .*\ncmd: ",
-    "a pprof profile": rb"\x0a[\x02-\x06]\x08[\x01-\x7f](?:\x10[\x01-\x7f]|\x0a)",
+    JEMALLOC: rb"heap_v2/",
+    GPERFTOOLS: rb"heap profile: +\d+: +\d+ \[",
+    DHAT: rb'\s*\{\s*"dhatFileVersion"',
+    MASSIF: rb"desc: .*\ncmd: ",
+    PPROF: rb"(?:Z[\x02-\x06]\x08[\x01-\x7f](?:\x10[\x01-\x7f])?)?(?:`[\x80-\xff]*[\x00-\x7f])?"  # Go: first the period
+    rb"\x0a[\x02-\x06]\x08[\x01-\x7f](?:\x10[\x01-\x7f]|\x0a)",
 }
 """What the first bytes of each kind of profile match."""
 
 
+def profile_of(head: bytes) -> str | None:
+    """Return the kind of heap profile that begins with these bytes, in words, or None."""
+    return next((what for what, begins in _PROFILES.items() if re.match(begins, head)), None)
+
+
 def refuse_aggregate(source: Source) -> None:
     """Raise BadInput if the file is a heap profile."""
-    for what, begins in _PROFILES.items():
-        if re.match(begins, source.head):
-            raise BadInput(f"{source.path}: this is {what}, which {_WHY}")
+    what = profile_of(source.head)
+    if what is not None:
+        raise BadInput(f"{source.path}: this is {what}, which {_WHY}{'' if what == MASSIF else _INSTEAD}")

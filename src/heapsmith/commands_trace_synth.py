@@ -1,0 +1,96 @@
+"""The commands that make a trace which may be given away: anonymise, synth."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heapsmith import arguments as take
+from heapsmith import results_synth, show, standard
+
+app = take.Commands(rich_markup_mode=None)
+
+
+@app.command(
+    "anonymise",
+    epilog=take.example("trace anonymise py.hst -o anon.hst", "trace anonymise py.hst -o anon.hst --round-sizes"),
+)
+def trace_anonymise(
+    trace: take.Trace,
+    out: standard.OutTrace,
+    round_sizes: Annotated[
+        bool, typer.Option("--round-sizes", help="Round sizes to the largest that no design tells from them.")
+    ] = False,
+    no_sites: Annotated[bool, typer.Option("--no-sites", help="Leave the call stacks out.")] = False,
+    json: take.Json = False,
+) -> None:
+    """Make a trace without names: no command line, paths, functions, places in code, or environment.
+
+    Operations, threads, blocks, sizes and times stay, and call stacks as numbers. So every figure of a simulation is
+    that of the trace. With --round-sizes all counters are, and committed bytes.
+    """
+    from heapsmith.model.trace.anonymise import anonymise
+
+    target = standard.for_output(out)
+    with show.progress() as progress:
+        found = anonymise(trace, target, sites=not no_sites, round_sizes=round_sizes, progress=progress)
+    with standard.result(out):
+        show.emit_json(found) if json else show.struct(found)
+
+
+@app.command(
+    "synth",
+    epilog=take.example(
+        "trace synth --like py.hst -o like-py.hst",
+        "trace synth --like py.hst -o long.hst --events 10000000 --save-fit py.json",
+        "trace synth --like lesson.toml -o lesson.hst --seed 7",
+        "trace synth --like dhat.out.1234 -o guess.hst",
+    ),
+)
+def trace_synth(
+    like: Annotated[
+        Path,
+        typer.Option(
+            "--like",
+            metavar="TRACE|PROFILE|FIT",
+            help="A trace, a heap profile of jemalloc, gperftools, DHAT or pprof, or a fit (JSON or TOML).",
+            show_default=False,
+            callback=standard.of_input,
+        ),
+    ],
+    out: standard.OutTrace,
+    events: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The number of events. Default: that of the original.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Which trace is drawn.")] = 1,
+    save_fit: Annotated[
+        Path | None, typer.Option("--save-fit", metavar="FIT", help="Write the fit: TOML if it ends so, else JSON.")
+    ] = None,
+    design: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--design",
+            metavar="DESIGN",
+            help="A design to compare the traces by; repeat it. Default: default, lean, owner and two-level.",
+            autocompletion=take.designs,
+        ),
+    ] = None,
+    no_check: Annotated[bool, typer.Option("--no-check", help="Do not simulate designs on both traces.")] = False,
+    json: take.Json = False,
+) -> None:
+    """Draw a trace that designs cannot tell from the original: sizes, lifetimes, threads and phases are like its own.
+
+    Of a trace it prints by how much simulated figures differ; the designs are `default`, `lean`, `owner` and
+    `two-level`, or those of --design. Of a profile it prints what it assumed.
+    """
+    from heapsmith.model.design.design import load
+    from heapsmith.model.predict.likeness import checked_synth
+
+    target = standard.for_output(out)
+    designs = [] if no_check else [load(name) for name in design or ("default", "lean", "owner", "two-level")]
+    with show.progress() as progress, standard.whole(target) as written:
+        found = checked_synth(
+            like, written, designs=designs, events=events, seed=seed, save_fit=save_fit, progress=progress
+        )
+    with standard.result(out):
+        show.emit_json(found) if json else results_synth.synthesised(found)
