@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean owner two-level
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev demo test bigcheck search samplers default conformance soak floor hardening peers bench hot-paths check site man generated lint format clean distclean
+.PHONY: help venv dev demo test bigcheck search samplers default conformance compilers imports soak floor hardening peers bench hot-paths check site man generated lint format dist clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ default: dev ## search for a default over real programs: make default FOUND=cand
 conformance: dev ## library against model: every built-in design on real programs
 	$(BIN)/python -m heapsmith.bench.gates.conformance
 
+compilers: dev ## all C with every gcc and clang here, warnings as errors, its libraries against the model
+	$(BIN)/python -m heapsmith.bench.gates.compilers $(DESIGNS)
+
 soak: dev ## half an hour of mixed load: memory over time must not grow without bound
 	$(BIN)/python -m heapsmith.bench.gates.soak $(SOAK)
 
@@ -92,6 +95,10 @@ lint: dev ## ruff and mypy --strict
 format: dev ## let ruff rewrite the sources
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+dist: dev ## build sdist and wheel and try them under every Python here: make dist PYTHONS="python3.11 /opt/python3.13/bin/python3"
+	$(BIN)/python -m pip install --quiet -e '.[dist]'
+	$(BIN)/python -m heapsmith.bench.gates.packages $(PYTHONS)
 
 clean: ## remove what was built, not the virtual environment
 	rm -rf out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info

@@ -26,6 +26,7 @@ COMPILE = [
     "-Werror=implicit",  # a function that is renamed in only one source must not compile
     *WARNINGS,
     "-Wno-unused-parameter",  # a kind of policy may need less than its room hands over
+    "-Wno-type-limits",  # a constant of a plan may be 0
 ]
 
 FLAGS = [
@@ -61,14 +62,21 @@ def build(
 
 
 def build_emitted(
-    emitted: Path, out: Path, *, checked: bool = False, flags: list[str] | None = None, own: Sequence[str] | None = None
+    emitted: Path,
+    out: Path,
+    *,
+    checked: bool = False,
+    flags: list[str] | None = None,
+    own: Sequence[str] | None = None,
+    compiler: str | None = None,
 ) -> Path:
     """Build the shared library of the C in `emitted`; its SONAME is the name of `out`.
 
-    own: the design's flags, behind `flags`.
+    own: the design's flags, behind `flags`. compiler: see `compile_c`.
     """
     chosen = [*(FLAGS if flags is None else flags), *(own or ()), *(CHECKED if checked else [])]
-    return compile_c(_sources(emitted), out, flags=[*chosen, *_soname(out)], include=[emitted, RUNTIME])
+    options = [*chosen, *_soname(out)]
+    return compile_c(_sources(emitted), out, flags=options, include=[emitted, RUNTIME], compiler=compiler)
 
 
 def build_layouts(design: Design, layouts: Mapping[Path, str]) -> None:

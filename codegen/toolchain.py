@@ -46,6 +46,12 @@ def find_gcc() -> Compiler:
     return Compiler(path, _version(path))
 
 
+def find_compiler(name: str) -> Compiler:
+    """A compiler on PATH that takes gcc's options. Raises Missing if there is none."""
+    path = find_tool(name, "it", name)
+    return Compiler(path, _version(path))
+
+
 def _first_diagnostic(stderr: str) -> str:
     """The first error line of a tool, else its first line of any kind."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not line.startswith("collect2:")]
@@ -81,13 +87,21 @@ def complaints(compiler: Sequence[str], text: str, what: str, language: str = "c
     return []
 
 
-def compile_c(sources: Sequence[Path], out: Path, *, flags: Sequence[str] = (), include: Sequence[Path] = ()) -> Path:
+def compile_c(
+    sources: Sequence[Path],
+    out: Path,
+    *,
+    flags: Sequence[str] = (),
+    include: Sequence[Path] = (),
+    compiler: str | None = None,
+) -> Path:
     """Compile and link `sources` into `out`, which appears whole or not at all; returns `out`.
 
-    Libraries (`-l...`) go behind the sources, as the linker requires; other flags go before. Raises
-    Missing without gcc or where `out` cannot be written, CheckFailed with gcc's first diagnostic.
+    Libraries (`-l...`) go behind the sources, as the linker requires; other flags go before.
+    compiler: a program that takes gcc's options; by default the gcc on PATH. Raises Missing without
+    it or where `out` cannot be written, CheckFailed with its first diagnostic.
     """
-    gcc = find_gcc().path
+    gcc = compiler or find_gcc().path
     before = [flag for flag in flags if not flag.startswith("-l")]
     libraries = [flag for flag in flags if flag.startswith("-l")]
     paths = [f"-I{path}" for path in include] + [str(source.absolute()) for source in sources]

@@ -182,7 +182,7 @@ void *huge_alloc(size_t pages, size_t alignment, bool *zero)
     start = hardening_map(pages * PAGE_BYTES, alignment, &narrow);
     if (start == NULL)
         return NULL;
-    if (!enter((struct huge){ start, pages, NEW, narrow })) {
+    if (!enter((struct huge){ start, pages, NEW, narrow, 0 })) {
         hardening_unmap(start, pages * PAGE_BYTES, narrow);
         return NULL;
     }

@@ -16,7 +16,7 @@ enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE, which the headers of older
 
 bool os_reserving = true;
 __thread bool os_refused;
-static char *arena, *unplaced, *unplaced_end; /* the arena, and what of it is no range yet */
+static char *arena_start, *unplaced, *unplaced_end; /* the arena, and what of it is no range yet */
 
 /* The calls of the system, each with its count. */
 
@@ -92,16 +92,16 @@ bool os_arena(size_t bytes)
     if (seen == NULL)
         return false;
     os_unmap(seen, OS_PAGE);
-    arena = (uintptr_t)seen > LOW ? (char *)seen - FAR - bytes : (char *)seen + FAR;
-    arena = round_up(arena, STEP);
+    arena_start = (uintptr_t)seen > LOW ? (char *)seen - FAR - bytes : (char *)seen + FAR;
+    arena_start = round_up(arena_start, STEP);
     os_reserving = !os_limited();
-    if (os_reserving && !map_at(arena, bytes, PROT_NONE, MAP_NORESERVE)) {
+    if (os_reserving && !map_at(arena_start, bytes, PROT_NONE, MAP_NORESERVE)) {
         char *elsewhere = map_aligned(bytes, OS_PAGE, PROT_NONE, RESERVED);
         os_reserving = elsewhere != NULL;
-        arena = os_reserving ? elsewhere : arena;
+        arena_start = os_reserving ? elsewhere : arena_start;
     }
-    unplaced = arena;
-    unplaced_end = arena + bytes;
+    unplaced = arena_start;
+    unplaced_end = arena_start + bytes;
     return true;
 }
 
@@ -186,7 +186,7 @@ size_t os_unmap_all(const struct os_part *part, size_t parts)
 
 void os_hold(size_t bytes)
 {
-    map_at(arena - bytes, bytes, PROT_NONE, MAP_NORESERVE);
+    map_at(arena_start - bytes, bytes, PROT_NONE, MAP_NORESERVE);
 }
 
 void *os_map(size_t bytes, size_t alignment)

@@ -32,6 +32,12 @@ Records = NDArray[np.void]
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
+def _item(array: Any) -> Any:
+    """Return the item of NDArray[item], which since numpy 2.5 is no longer ndarray[shape, dtype[item]]."""
+    arguments = get_args(array)
+    return arguments[0] if len(arguments) == 1 else get_args(arguments[1])[0]
+
+
 class Arrays:
     """Base of a record of named arrays that a kernel takes as its first parameter, `state`.
 
@@ -46,7 +52,7 @@ class Arrays:
 
     def __init_subclass__(cls) -> None:
         own = inspect.get_annotations(cls)
-        cls.ITEMS = cls.ITEMS | {name: get_args(get_args(kind)[1])[0] for name, kind in own.items()}
+        cls.ITEMS = cls.ITEMS | {name: _item(kind) for name, kind in own.items()}
 
     def __init__(self, **arrays: Any) -> None:
         for name, array in arrays.items():

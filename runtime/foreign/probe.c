@@ -15,7 +15,7 @@ bool foreign_ours(const void *block)
     int saved = errno;
     unsigned char resident;
     count_system(COUNT_MINCORE);
-    bool mapped = mincore((void *)((uintptr_t)block & -(uintptr_t)PAGE_BYTES), PAGE_BYTES, &resident) == 0;
+    bool is_mapped = mincore((void *)((uintptr_t)block & -(uintptr_t)PAGE_BYTES), PAGE_BYTES, &resident) == 0;
     errno = saved;
-    return mapped && in_slab_span(block);
+    return is_mapped && in_slab_span(block);
 }

@@ -29,7 +29,7 @@ static uintptr_t canary(const void *at)
  * thread may look at it (check_before), but where a header lies between. */
 static void tail_set(char *at, uint64_t tail)
 {
-    if (SIZE_BIAS > TAIL_BYTES)
+    if ((size_t)SIZE_BIAS > TAIL_BYTES)
         memcpy(at, &tail, TAIL_BYTES);
     else
         __atomic_store_n((uint64_t *)at, tail, __ATOMIC_RELAXED);
@@ -38,7 +38,7 @@ static void tail_set(char *at, uint64_t tail)
 static uint64_t tail_of(const char *at)
 {
     uint64_t tail;
-    if (SIZE_BIAS > TAIL_BYTES)
+    if ((size_t)SIZE_BIAS > TAIL_BYTES)
         memcpy(&tail, at, TAIL_BYTES);
     else
         tail = __atomic_load_n((const uint64_t *)at, __ATOMIC_RELAXED);
@@ -85,7 +85,7 @@ void hardening_unseal(const void *block, size_t usable)
  * block has none before it, and a header may lie between. */
 static void check_before(const void *block, size_t usable)
 {
-    if (SIZE_BIAS > TAIL_BYTES || ((uintptr_t)block - hs_span) % SLAB_BYTES == 0)
+    if ((size_t)SIZE_BIAS > TAIL_BYTES || ((uintptr_t)block - hs_span) % SLAB_BYTES == 0)
         return;
     const char *at = (const char *)block - TAIL_BYTES;
     uint64_t tail = tail_of(at); /* once: its thread may free that block meanwhile */

@@ -91,3 +91,8 @@ struct window {
     uint64_t magic;
 };
 _Static_assert(sizeof(struct window) == SPOOL_UNIT_BYTES, "a window is one unit");
+
+static inline uint64_t *window_end(struct window *window)
+{
+    return (uint64_t *)(window->slots + WINDOW_SLOTS);
+}

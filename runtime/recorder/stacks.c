@@ -45,7 +45,7 @@ uint64_t *stack_room(uint32_t words)
     }
     if (window == NULL)
         return NULL;
-    if ((uint64_t)(window->slots[WINDOW_SLOTS] - cursor) < words) {
+    if ((uint64_t)(window_end(window) - cursor) < words) {
         if (!window_copy(window))
             return NULL;
         cursor = window->slots[0];

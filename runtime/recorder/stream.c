@@ -48,7 +48,7 @@ static void enter_window(struct writer *w, struct window *window, uint64_t *curs
 static uint64_t *last_cursor(struct window *window)
 {
     uint64_t *slot = window->ended_cursor;
-    while (slot < window->slots[WINDOW_SLOTS] && *slot != 0)
+    while (slot < window_end(window) && *slot != 0)
         slot += *slot & SPOOL_LONG ? 2 * SPOOL_SLOT_WORDS : SPOOL_SLOT_WORDS;
     return slot;
 }

@@ -4,14 +4,14 @@
 #include "release/release.h"
 
 /* Slabs retired, runs freed and huge blocks unmapped, or their bytes. They come under different locks. */
-static uint64_t now;
+static uint64_t ticks;
 
 uint64_t release_clock(void)
 {
-    return __atomic_load_n(&now, __ATOMIC_RELAXED);
+    return __atomic_load_n(&ticks, __ATOMIC_RELAXED);
 }
 
 void release_freed(size_t bytes)
 {
-    __atomic_fetch_add(&now, RELEASE_DELAY_IN_BYTES ? bytes : 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&ticks, RELEASE_DELAY_IN_BYTES ? bytes : 1, __ATOMIC_RELAXED);
 }

@@ -4,6 +4,7 @@
 #include "heap.h"
 #include "locks.h"
 #include "ownership/ownership.h"
+#include "remote/remote.h"
 
 struct store *remote_store(struct heap *heap)
 {

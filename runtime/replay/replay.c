@@ -239,7 +239,9 @@ int main(int argc, char **argv)
         return dprintf(1, "%s\n", malloc_file()) < 0;
     struct replay r = {.touch = TOUCH_ALL, .resident_limit_bytes = 1ull << 30};
     prepare(&r, parse(argc, argv, &r));
-    uint64_t start = r.rss_peak_live_bytes = r.rss_peak_bytes = rss_anon_bytes();
+    uint64_t start = rss_anon_bytes();
+    r.rss_peak_bytes = start;
+    r.rss_peak_live_bytes = start;
     uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC), begun = latency_now();
     struct spent sum = measure(&r);
     double tick_ns = (double)(clock_ns(CLOCK_MONOTONIC) - begun_ns) / (double)(latency_now() - begun);

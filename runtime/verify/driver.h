@@ -67,11 +67,12 @@ void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)
 /* The table with room for more than `most` items, the new ones zero. Ends the process with status 3 without memory. */
 void *widened(void *table, size_t *room, size_t most, size_t item_bytes);
 
-/* A function of the library's that takes up to two arguments and returns a block. */
+/* A function of the library's that takes up to two arguments, pointers or sizes, and returns a block. */
 typedef void *called(size_t first, size_t second);
+typedef void function(void); /* any: compilers warn of a cast between two others */
 
 /* callers.c: calls the function from the call site of a group, 0 to 15; group 0 has no site. */
-void *call_from(unsigned group, called *function, size_t first, size_t second);
+void *call_from(unsigned group, function *any, size_t first, size_t second);
 
 /* Tells the library that calls which return there are of the group; NULL: it has no groups. */
 extern void (*tell_site)(const void *caller, unsigned group);

@@ -130,7 +130,7 @@ static int64_t resize(const struct event *event)
     if (old.start != NULL)
         watch(&old);
     errno = 0;
-    void *start = call_from(event->group, (called *)library.realloc, (size_t)old.start, bytes);
+    void *start = call_from(event->group, (function *)library.realloc, (size_t)old.start, bytes);
     if (bytes == 0 && old.start != NULL) {
         *block = (struct born){ 0 };
         return -1;
@@ -171,10 +171,10 @@ static int64_t allocate(const struct event *event)
     void *start;
     errno = 0;
     if (event->op == ALIGNED)
-        start = call_from(event->group, (called *)library.aligned_alloc, alignment, bytes);
+        start = call_from(event->group, (function *)library.aligned_alloc, alignment, bytes);
     else
-        start = event->op == MALLOC ? call_from(event->group, (called *)library.malloc, bytes, 0)
-                                    : call_from(event->group, (called *)library.calloc, 1, bytes);
+        start = event->op == MALLOC ? call_from(event->group, (function *)library.malloc, bytes, 0)
+                                    : call_from(event->group, (function *)library.calloc, 1, bytes);
     if (event->op == CALLOC && start != NULL)
         watch_calloc(start, bytes);
     size_t least = least_alignment(bytes);

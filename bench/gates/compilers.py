@@ -1,0 +1,136 @@
+"""All C under other compilers: warnings are errors, and the libraries must do what the model does.
+
+python -m heapsmith.bench.gates.compilers [--compiler NAME]... [--json] [DESIGN]..., or make compilers
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.tables import Words, draw
+from heapsmith.bench.programs.programs import programs, trace_of
+from heapsmith.codegen.build import FLAGS, build_emitted
+from heapsmith.codegen.difference import counted
+from heapsmith.codegen.generate import RUNTIME, generate
+from heapsmith.codegen.toolchain import TOOL_FLAGS, Compiler, complaints, find_compiler, run_tool
+from heapsmith.codegen.verify import Library, replay
+from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.files import scratch
+
+NAMES = [*(f"gcc-{version}" for version in range(11, 16)), *(f"clang-{version}" for version in range(13, 23))]
+"""Debian's names; a compiler that is not on PATH is left out."""
+TOOLS = ("recorder", "replay", "verify")
+"""The folders of the runtime whose files are programs of their own."""
+PROGRAM = "python"
+SCALE = 0.05  # of its usual input
+
+
+class Outcome(msgspec.Struct, kw_only=True):
+    """What one compiler did; `faults`: a line per file or library that it complains of or that differs."""
+
+    compiler: str
+    version: str
+    files: int = 0  # of the tools
+    libraries: int = 0
+    events: int = 0  # compared with the model, over all libraries
+    addresses: int = 0
+    faults: list[str] = []
+
+
+def tools(outcome: Outcome, compiler: Compiler) -> None:
+    """Compile the recorder, the replayer and the driver of verify, file by file."""
+    for folder in TOOLS:
+        for source in sorted((RUNTIME / folder).glob("*.c")):
+            try:
+                run_tool([compiler.path, *TOOL_FLAGS, "-Werror", "-S", "-o", os.devnull, str(source)], source.name)
+            except CheckFailed as error:
+                outcome.faults.append(str(error))
+            outcome.files += 1
+
+
+def libraries(design: Design, emitted: Path, compilers: dict[str, Compiler], outcomes: dict[str, Outcome]) -> None:
+    """Compile the header and the library of a design with every compiler."""
+    for name, compiler in compilers.items():
+        header = [compiler.path, "-Wall", "-Wextra", f"-I{emitted}"]
+        faults = complaints(header, '#include "heapsmith.h"\n', f"heapsmith.h of {design.name}")
+        try:
+            flags, own = [*FLAGS, "-Werror"], design.compile_flags
+            build_emitted(emitted, emitted / f"{name}.so", flags=flags, own=own, compiler=compiler.path)
+        except CheckFailed as error:
+            faults.append(f"{design.name}: {error}")
+        outcomes[name].faults += faults
+        outcomes[name].libraries += 1
+
+
+def compare(design: Design, emitted: Path, trace: Path, outcomes: dict[str, Outcome]) -> None:
+    """Compare all libraries of a design with the model: every address, and the counters outside the hit path."""
+    plan = make_plan(design)
+    built = {name: path for name in outcomes if (path := emitted / f"{name}.so").exists()}
+    sides = [Library(name, path, 0, counted(plan, checked=False)) for name, path in built.items()]
+    for run in replay(plan, sides, trace, lambda what, done, total: None):
+        outcome = outcomes[run.build]
+        outcome.events += run.events
+        outcome.addresses += run.addresses
+        if run.difference is not None:
+            outcome.faults.append(f"{design.name}: {run.difference}")
+
+
+def examine(designs: Sequence[Design], compilers: dict[str, Compiler]) -> list[Outcome]:
+    """All C of the runtime and of the designs under every compiler. Raises what `record` and `replay` raise."""
+    outcomes = {name: Outcome(compiler=name, version=one.version) for name, one in compilers.items()}
+    with scratch() as folder:
+        program = next(row for row in programs(folder / "inputs", scale=SCALE) if row.name == PROGRAM)
+        trace = trace_of(program, folder / "recorded")
+        for name, compiler in compilers.items():
+            tools(outcomes[name], compiler)
+        for design in designs:
+            emitted = folder / design.name
+            generate(design, emitted)
+            libraries(design, emitted, compilers, outcomes)
+            compare(design, emitted, trace, outcomes)
+            shutil.rmtree(emitted)
+            print(f"{design.name}: {sum(len(one.faults) for one in outcomes.values())} faults so far", file=sys.stderr)
+    return list(outcomes.values())
+
+
+def main(
+    designs: Annotated[list[str] | None, typer.Argument(help="Default: every built-in design.")] = None,
+    compiler: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Default: all that are here.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> int:
+    """Compile and compare; 1 if a compiler complains or a library differs from the model."""
+    names = compiler or [name for name in NAMES if shutil.which(name)]
+    if not names:
+        raise Missing("compilers: none of gcc-11 ... clang-22 on PATH (Debian: apt install clang-16)")
+    outcomes = examine(
+        [load(name) for name in designs or builtin_names()], {name: find_compiler(name) for name in names}
+    )
+    if json:
+        print(msgspec.json.encode(outcomes).decode())
+    else:
+        columns = ("compiler", "<version", "files", "libraries", "events", "addresses", "faults")
+        rows = [
+            [
+                one.compiler,
+                one.version,
+                *(f"{count:,}" for count in (one.files, one.libraries, one.events, one.addresses, len(one.faults))),
+            ]
+            for one in outcomes
+        ]
+        draw(Words("", columns, rows))
+        for one in outcomes:
+            print("".join(f"{one.compiler}: {fault}\n" for fault in one.faults), file=sys.stderr, end="")
+    return int(any(one.faults for one in outcomes))
+
+
+if __name__ == "__main__":
+    exit_with(main)
