@@ -40,10 +40,21 @@ def find_tool(name: str, what: str = "binutils", packages: str = "binutils") -> 
     return path
 
 
+@lru_cache(maxsize=8)
+def _target(path: str) -> str:
+    """The system that a compiler makes programs for, such as x86_64-linux-gnu; empty if it does not say."""
+    return subprocess.run([path, "-dumpmachine"], capture_output=True, text=True, check=False).stdout.strip()
+
+
 def find_gcc() -> Compiler:
-    """The gcc on PATH. Raises Missing if there is none."""
+    """The gcc on PATH. Raises Missing if there is none, or if it makes programs for musl."""
     path = find_tool("gcc", "it and the C library's headers", "gcc libc6-dev")
-    return Compiler(path, _version(path))
+    found = Compiler(path, _version(path))
+    if "musl" in _target(path):
+        raise Missing(
+            f"{path} makes programs for musl ({_target(path)}), which is not supported: heapsmith needs glibc"
+        )
+    return found
 
 
 def find_compiler(name: str) -> Compiler:

@@ -5,12 +5,28 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from heapsmith import results
 from heapsmith.bench.report import doctor as examination
 from heapsmith.bench.report.doctor import DoctorReport, doctor
 
-ESSENTIAL = {"kernel", "python", "gcc", "cache directory", "numpy", "numba", "msgspec", "tomlkit", "Jinja2", "typer"}
+ESSENTIAL = {
+    "kernel",
+    "C library",
+    "python",
+    "gcc",
+    "cache directory",
+    "numpy",
+    "numba",
+    "msgspec",
+    "tomlkit",
+    "Jinja2",
+    "typer",
+}
 OTHER = {
     "objdump",
+    "objcopy",
+    "addr2line",
+    "clang",
     "strace",
     "valgrind",
     "invariant TSC",
@@ -21,6 +37,8 @@ OTHER = {
     "peers",
     "pyarrow",
     "dask",
+    "memray",
+    "protobuf",
 }
 
 
@@ -41,13 +59,19 @@ def test_a_machine_that_runs_the_tests_lacks_nothing() -> None:
     assert msgspec.json.decode(msgspec.json.encode(report), type=DoctorReport) == report
 
 
-def test_tools_that_are_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_tools_that_are_not_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     report = doctor()
     assert report.lacking == ["gcc"]
     assert "gcc not found on PATH" in found(report, "gcc").found
     assert found(report, "objdump").found == "not found on PATH"
     assert not found(report, "valgrind").ok
+    results.doctor(report)
+    words = capsys.readouterr().out.partition("to install what is not there:\n")[2].split("\n")
+    commands = ["gcc libc6-dev", "binutils", "clang", "valgrind", "strace"]
+    assert words == [*(f"  apt install {packages}" for packages in commands), ""]
 
 
 def test_a_compiler_without_headers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -60,6 +84,17 @@ def test_a_compiler_without_headers(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     report = doctor()
     assert report.lacking == ["gcc"]
     assert "pthread.h: none" in found(report, "gcc").found
+
+
+def test_a_system_of_musl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = "#!/bin/sh\n[ $1 = --version ] && echo gcc 14 && exit\necho x86_64-alpine-linux-musl\n"
+    (tmp_path / "gcc").write_text(script)
+    (tmp_path / "gcc").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(examination.os, "confstr", lambda name: None)
+    report = doctor()
+    assert report.lacking == ["C library", "gcc"]
+    assert "makes programs for musl (x86_64-alpine-linux-musl), which is not supported" in found(report, "gcc").found
 
 
 def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,8 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection
 from elftools.elf.segments import InterpSegment
 
+from heapsmith.model.errors import Missing
+
 
 def interpreter(program: Path) -> Path:
     """The file that decides whether LD_PRELOAD works: the program, or a script's interpreter."""
@@ -29,6 +31,17 @@ def loader(program: Path) -> str | None:
             return next((one.get_interp_name() for one in segments if isinstance(one, InterpSegment)), None)
         except (ELFError, ValueError):  # not a valid ELF file
             return ""
+
+
+def refuse_musl(found: Path) -> None:
+    """Raise Missing for a program that musl's loader starts: what heapsmith preloads calls functions of glibc."""
+    try:
+        program = interpreter(found)
+        name = Path(loader(program) or "").name
+    except OSError:
+        return  # executable but not readable: the loader decides
+    if name.startswith("ld-musl"):
+        raise Missing(f"{program}: linked with musl ({name}), which is not supported: heapsmith needs glibc")
 
 
 def build_id(path: str) -> str | None:

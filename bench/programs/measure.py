@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from heapsmith.bench.common.elf import why_not_preloaded
+from heapsmith.bench.common.elf import refuse_musl, why_not_preloaded
 from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio, ratio
@@ -138,7 +138,7 @@ def find_program(command: list[str], env: Mapping[str, str] | None = None) -> st
     """The path of the command's program; LD_PRELOAD must affect it (ld.so(8)).
 
     Raises BadInput without a command, for an unknown program, and for a static or set-user-ID
-    program.
+    program; Missing for a program of musl.
     """
     if not command:
         raise BadInput("no command: expected -- CMD [ARG]...")
@@ -147,6 +147,7 @@ def find_program(command: list[str], env: Mapping[str, str] | None = None) -> st
         raise BadInput(f"{command[0]}: no such command")
     if reason := why_not_preloaded(Path(found)):
         raise BadInput(reason)
+    refuse_musl(Path(found))
     return found
 
 

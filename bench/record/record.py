@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from heapsmith.bench.common.elf import why_not_preloaded
+from heapsmith.bench.common.elf import refuse_musl, why_not_preloaded
 from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.perf_map import generated_code
 from heapsmith.bench.common.preload import preload, preloadable
@@ -134,13 +134,14 @@ def record(
     `<out's stem>.<pid>.<sequence>.hst` beside it. With `stacks`, each allocation has its call stack
     of at most so many frames. The command gets the standard streams (or
     `stdin`, `stdout`, `stderr`, as for subprocess.Popen) and the signals. Background children are
-    not waited for. Raises BadInput (no such command, `out` cannot be written), Missing (see
-    build_recorder; the disk was full before the first event) or CheckFailed (the command never
+    not waited for. Raises BadInput (no such command, `out` cannot be written), Missing (a
+    program of musl; see build_recorder; the disk was full before the first event) or CheckFailed (the command never
     loaded the recorder).
     """
     program = shutil.which(command[0]) if command else None
     if program is None:
         raise BadInput(f"{command[0] if command else 'CMD'}: no such command, or it is not executable")
+    refuse_musl(Path(program))
     if out.is_dir():
         raise BadInput(f"{out}: cannot write the trace: it is a directory")
     recorder = preloadable(build_recorder(stacks))

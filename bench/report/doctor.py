@@ -21,6 +21,8 @@ from heapsmith.model.files import cache_dir, scratch
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")
 OVERCOMMIT_MODES = {"0": "0 (heuristic)", "1": "1 (always)", "2": "2 (never: large reservations may fail)"}
+EXTRAS = {"sweep": "sweep: Parquet files and clusters", "imports": "trace import: tables, memray, malloc-bench"}
+"""What the extras of the package are needed for."""
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
@@ -36,6 +38,7 @@ class Finding(msgspec.Struct, frozen=True):
     needed_for: str
     ok: bool = True
     essential: bool = False
+    install: str = ""  # the command that brings it, where one does
 
 
 class DoctorReport(msgspec.Struct, frozen=True):
@@ -53,32 +56,37 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _tool(name: str, needed_for: str) -> Finding:
-    """A program on PATH, with the first line of its --version."""
+def _tool(name: str, needed_for: str, package: str = "") -> Finding:
+    """A program on PATH, with the first line of its --version; `package`: Debian's, if of another name."""
+    install = f"apt install {package or name}"
     path = shutil.which(name)
     if path is None:
-        return Finding(name, "not found on PATH", needed_for, ok=False)
+        return Finding(name, "not found on PATH", needed_for, ok=False, install=install)
     shown = subprocess.run([path, "--version"], check=False, capture_output=True, text=True).stdout.splitlines()
-    return Finding(name, shown[0] if shown else path, needed_for)
+    return Finding(name, shown[0] if shown else path, needed_for, install=install)
 
 
 def _gcc() -> Finding:
     """gcc, tested by compiling and linking a program that includes the C library's headers."""
     needed_for = "build, and the recorder, replayer and launcher"
+    install = "apt install gcc libc6-dev"
     with scratch() as folder:
         source = folder / "probe.c"
         source.write_text("#include <pthread.h>\n#include <stdlib.h>\nint main(void) { return pthread_self() == 0; }\n")
         try:
             compile_c([source], folder / "probe")
-            return Finding("gcc", find_gcc().version, needed_for, essential=True)
+            return Finding("gcc", find_gcc().version, needed_for, essential=True, install=install)
         except HeapsmithError as error:
-            return Finding("gcc", str(error), needed_for, ok=False, essential=True)
+            return Finding("gcc", str(error), needed_for, ok=False, essential=True, install=install)
 
 
 def _platform() -> Iterator[Finding]:
     system = f"{platform.system()} {platform.release()} on {platform.machine()}"
     ok = platform.system() == "Linux" and platform.machine() == "x86_64"
     yield Finding("kernel", system, "everything: Linux on x86-64 (LD_PRELOAD, mmap, rdtsc)", ok, essential=True)
+
+    library = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else None
+    yield Finding("C library", library or "not glibc", "everything: glibc; musl is not supported", bool(library), True)
 
     python = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
     yield Finding("python", python, "everything: 3.11 or later", sys.version_info >= (3, 11), essential=True)
@@ -113,14 +121,25 @@ def _packages(extra: str = "") -> list[str]:
     return [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line, _, of in required if of.strip(" \"'") == extra]
 
 
-def _package(name: str, needed_for: str = "") -> Finding:
-    """A package: one that everything needs, or else what it is needed for."""
+def _package(name: str, needed_for: str = "", extra: str = "") -> Finding:
+    """A package: one that everything needs, or else what it is needed for, and the extra that brings it."""
+    install = f"pip install 'heapsmith[{extra}]'" if extra else f"pip install {name}"
     try:
         found, ok = version(name), True
     except PackageNotFoundError:
         found, ok = "not installed", False
     why = needed_for or "everything: a dependency of the package"
-    return Finding(name, found, why, ok, essential=not needed_for)
+    return Finding(name, found, why, ok, not needed_for, install)
+
+
+def _extras() -> Iterator[Finding]:
+    """The packages of the extras, each once, with all that it is needed for."""
+    uses: dict[str, list[str]] = {}
+    for extra in EXTRAS:
+        for name in _packages(extra):
+            uses.setdefault(name, []).append(extra)
+    for name, extras in uses.items():
+        yield _package(name, "; ".join(EXTRAS[extra] for extra in extras), extras[0])
 
 
 def _peers() -> Finding:
@@ -146,8 +165,11 @@ def doctor() -> DoctorReport:
     """Examine the machine; a missing item is a finding, never an error."""
     findings = [
         *(*_platform(), *map(_package, _packages()), _gcc(), _cache_directory()),
-        *(_package(name, "sweep: Parquet files and clusters") for name in _packages("sweep")),
-        _tool("objdump", "verify: the audit of the emitted machine code"),
+        *_extras(),
+        _tool("objdump", "verify: the audit of the emitted machine code", "binutils"),
+        _tool("objcopy", "build --static", "binutils"),
+        _tool("addr2line", "sites, leaks, diff, report: lines of the source", "binutils"),
+        _tool("clang", "verify: its warnings too, in the audit"),
         _tool("valgrind", "bench, calibrate, validate: instruction counts that repeat exactly"),
         _tool("strace", "validate: system calls"),
         *_processor_and_kernel(),

@@ -276,6 +276,9 @@ def doctor(report: "DoctorReport") -> None:
     marks = {(True, True): "ok", (True, False): "ok", (False, True): "LACKING", (False, False): "absent"}
     rows = [(one.name, marks[one.ok, one.essential], one.found, one.needed_for) for one in report.findings]
     show.table("", ("what", "<", "<found", "<needed for"), rows)
+    commands = dict.fromkeys(one.install for one in report.findings if one.install and not one.ok)
+    if commands:
+        print("\nto install what is not there:", *commands, sep="\n  ")
     if report.lacking:
         print(f"heapsmith: lacking: {', '.join(report.lacking)}", file=sys.stderr)
 
