@@ -26,8 +26,8 @@ from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.files import scratch
 
-NAMES = [*(f"gcc-{version}" for version in range(11, 16)), *(f"clang-{version}" for version in range(13, 23))]
-"""Debian's names; a compiler that is not on PATH is left out."""
+NAMES = [*(f"gcc-{version}" for version in range(11, 16)), *(f"clang-{version}" for version in range(14, 23))]
+"""Debian's names; a compiler that is not on PATH is left out. clang 13 has no __builtin_thread_pointer for x86."""
 TOOLS = ("recorder", "replay", "verify")
 """The folders of the runtime whose files are programs of their own."""
 PROGRAM = "python"
