@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from import_samples import hold_damage
 
 from heapsmith.bench.record.record import record
 from heapsmith.model.errors import BadInput
@@ -142,6 +143,16 @@ def test_memray(tmp_path: Path) -> None:
         with pytest.raises(BadInput, match=f"^{re.escape(str(file))}: "):
             import_trace(file, tmp_path / "damaged.hst", "memray")
     assert not (tmp_path / "damaged.hst").exists()
+
+
+@pytest.mark.big
+def test_damaged_files_of_memray(tmp_path: Path) -> None:
+    pytest.importorskip("memray", reason="memray is not installed")
+    log, folder = tmp_path / "log.bin", tmp_path / "damaged"
+    command = [sys.executable, "-m", "memray", "run", "-q", "-o", str(log), "-c", "[bytearray(n) for n in range(2000)]"]
+    subprocess.run(command, check=True)
+    folder.mkdir()
+    hold_damage(folder, "memray", log.read_bytes(), 500)
 
 
 def test_memray_with_sums_is_refused(tmp_path: Path) -> None:

@@ -1,7 +1,12 @@
 """memray's files with all allocations, read by memray itself."""
 
+import pickle
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from os import SEEK_END
 from typing import Any
 
@@ -9,7 +14,7 @@ from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.trace.events import Op
 from heapsmith.model.trace.imports.builder import Calls, batches
 from heapsmith.model.trace.imports.format import NO_TIMES, About, Format
-from heapsmith.model.trace.imports.source import Source
+from heapsmith.model.trace.imports.source import Source, first_line
 
 _LZ4 = b"\x04\x22\x4d\x18"
 _OPS = {
@@ -20,47 +25,86 @@ _OPS = {
 
 
 def read(source: Source, about: About) -> Iterator[Calls]:
-    """Yield the calls of the file; memray opens it by its path."""
-    try:
-        import memray
-    except ImportError:
-        raise Missing("memray's files need the package memray: pip install 'heapsmith[imports]'") from None
+    """Yield the calls of the file; memray opens it by its path, in a process of its own, which damage may end."""
+    if find_spec("memray") is None:
+        raise Missing("memray's files need the package memray: pip install 'heapsmith[imports]'")
     if str(source.path) == "-":
         raise BadInput("-: memray's files cannot be read from a pipe")
-    with _naming(source):
-        reader = memray.FileReader(source.path)
-        if reader.metadata.file_format != memray.FileFormat.ALL_ALLOCATIONS:
-            source.bad("its header", "a file of `memray run --aggregate` has sums, not single allocations")
-        about.command = reader.metadata.command_line.split()
-    return batches(_rows(source, about, memray, reader))
+    command = [sys.executable, "-c", f"from {__name__} import send; send()", str(source.path.absolute())]
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    ours = child.stdout
+    try:
+        about.command = _received(source, ours)
+        while (message := _received(source, ours)) is not None:
+            yield message
+        records, passed = _received(source, ours)
+    finally:
+        child.kill()
+        child.communicate()
+    if _cut_off(source):
+        source.bad(f"record {records + 1}", "expected the end of the compressed records, the file is cut off")
+    if passed:
+        about.inexact.append(f"{passed:,} records of mmap and of Python's own allocator were passed over")
+
+
+def _received(source: Source, ours: Any) -> Any:
+    """Return what the child sends next. Raises BadInput if that is an error, or if memray has ended the child."""
+    try:
+        message = pickle.load(ours)
+    except (EOFError, pickle.UnpicklingError):
+        message = BadInput("it is damaged, and memray's reader crashed")
+    if isinstance(message, BadInput):
+        raise BadInput(f"{source.path}: {message}")
+    return message
+
+
+def send() -> None:
+    """Write the command, the calls, None, and the numbers of records and of those passed over; or a BadInput."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+    import memray
+
+    counts = [0, 0]
+    try:
+        with _naming():
+            reader = memray.FileReader(sys.argv[1])
+            if reader.metadata.file_format != memray.FileFormat.ALL_ALLOCATIONS:
+                sums = "a file of `memray run --aggregate` has sums, not single allocations"
+                raise BadInput(f"its header: {sums}")
+            _put(reader.metadata.command_line.split())
+        for calls in batches(_rows(memray, reader, counts)):
+            _put(calls)
+        _put(None)
+        _put(counts)
+    except BadInput as error:
+        _put(error)
+
+
+def _put(message: Any) -> None:
+    pickle.dump(message, sys.stdout.buffer)
+    sys.stdout.buffer.flush()
 
 
 @contextmanager
-def _naming(source: Source) -> Iterator[None]:
+def _naming() -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError, ValueError, TypeError) as error:
-        raise BadInput(
-            f"{source.path}: memray cannot read the file: {str(error).strip().partition(chr(10))[0]}"
-        ) from None
+        raise BadInput(f"memray cannot read the file: {first_line(error)}") from None
 
 
-def _rows(source: Source, about: About, memray: Any, reader: Any) -> Iterator[tuple[int, ...]]:
+def _rows(memray: Any, reader: Any, counts: list[int]) -> Iterator[tuple[int, ...]]:
+    """Yield the calls; `counts` becomes the number of records and of those passed over."""
     ops = {kind.value: _OPS.get(kind.name) for kind in memray.AllocatorType}
-    number, passed = 0, 0
-    with _naming(source):
+    with _naming():
         for number, record in enumerate(reader.get_allocation_records(), 1):
+            counts[0] = number
             op = ops.get(record.allocator)
             if op is None:
-                passed += 1
+                counts[1] += 1
             elif op is Op.FREE:
                 yield op, record.tid, record.address, 0, 0, 0, 0, number
             else:
                 yield op, record.tid, 0, record.address, record.size, 0, 0, number
-    if _cut_off(source):
-        source.bad(f"record {number + 1}", "expected the end of the compressed records, the file is cut off")
-    if passed:
-        about.inexact.append(f"{passed:,} records of mmap and of Python's own allocator were passed over")
 
 
 def _cut_off(source: Source) -> bool:

@@ -1,0 +1,205 @@
+"""The speed and the memory of imports: a file of each format, of a given size, made for it.
+
+python -m heapsmith.bench.gates.imports [--bytes N] [--json] [FORMAT]..., or make imports
+"""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import msgspec
+import typer
+
+from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.tables import Words, draw
+from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.files import scratch
+from heapsmith.model.trace.frames import Footer
+
+CALLS = 200_000
+"""Of a part, at whose end no block is live; a file repeats it."""
+LIVE = 20_000  # blocks at most
+SIZES = (16, 24, 32, 48, 64, 100, 200, 1000, 5000)
+
+
+class Call(NamedTuple):
+    """A malloc of `size` bytes, or a free (size 0)."""
+
+    block: int
+    size: int
+    thread: int
+    time_ns: int
+
+    @property
+    def pointer(self) -> int:
+        """Where the block lies."""
+        return 0x7F0000000000 + self.block * 8192
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """One import: of the file, and what it took; seconds are of the processor, the start included."""
+
+    format: str
+    file_bytes: int
+    events: int
+    cpu_seconds: float
+    wall_seconds: float
+    peak_rss_bytes: int
+
+
+def calls() -> Iterator[Call]:
+    """Yield a part of a program: most blocks die young, and all before its end."""
+    choice, spare = random.Random(1), list(range(LIVE))[::-1]
+    live: list[int] = []
+    for number in range(CALLS):
+        left = CALLS - number
+        if spare and left > len(live) and (len(live) < 1000 or choice.random() < 0.5):
+            block, size = spare.pop(), choice.choice(SIZES)
+            live.append(block)
+        elif live:
+            block, size = live.pop(choice.randrange(max(0, len(live) - 2000), len(live))), 0
+            spare.append(block)
+        else:
+            return
+        yield Call(block, size, number // 100 % 4, number * 150)
+
+
+def _csv(call: Call) -> bytes:
+    words = ("malloc", call.size) if call.size else ("free", "")
+    return f"{words[0]},{call.thread},{call.pointer:#x},{words[1]},{call.time_ns}\n".encode()
+
+
+def _json_lines(call: Call) -> bytes:
+    row = {"op": "malloc" if call.size else "free", "thread": call.thread, "pointer": call.pointer, "size": call.size}
+    return msgspec.json.encode(row) + b"\n"
+
+
+def _android(call: Call) -> bytes:
+    size, name = (f" {call.size}", "malloc") if call.size else ("", "free")
+    return f"{call.thread}: {name} {call.pointer:#x}{size} {call.time_ns} {call.time_ns + 50}\n".encode()
+
+
+def _heaptrack(call: Call) -> bytes:
+    return (f"+ {call.size:x} 1 {call.pointer:x}\n" if call.size else f"- {call.pointer:x}\n").encode()
+
+
+def _mtrace(call: Call) -> bytes:
+    size, sign = (f" {call.size:#x}", "+") if call.size else ("", "-")
+    return f"@ ./program:[0x12] {sign} {call.pointer:#x}{size}\n".encode()
+
+
+def _varint(number: int) -> bytes:
+    low = [number >> shift & 127 for shift in range(0, max(1, number.bit_length()), 7)]
+    return bytes([*(part | 128 for part in low[:-1]), low[-1]])
+
+
+def _malloc_bench(call: Call) -> bytes:
+    fields = b"\x08" + _varint(call.block) + (b"\x10" + _varint(call.size) if call.size else b"")
+    line = bytes([10 if call.size else 18, len(fields)]) + fields
+    return bytes([10, len(line)]) + line
+
+
+TEXTS: dict[str, tuple[bytes, Callable[[Call], bytes]]] = {
+    "csv": (b"op,thread,pointer,size,time_ns\n", _csv),
+    "jsonl": (b"", _json_lines),
+    "android": (b"", _android),
+    "heaptrack": (b"v 10400 3\nX ./program\n", _heaptrack),
+    "mtrace": (b"= Start\n", _mtrace),
+    "malloc-bench": (b"", _malloc_bench),
+}
+"""What each file begins with, and how it writes a call."""
+
+
+def write(name: str, file: Path, least: int) -> None:
+    """Write a file of a format with at least so many bytes."""
+    if name == "parquet":
+        return _write_parquet(file, least)
+    head, of = TEXTS[name]
+    part = b"".join(map(of, calls()))
+    with file.open("wb") as out:
+        out.write(head)
+        while out.tell() < least:
+            out.write(part)
+    return None
+
+
+def _write_parquet(file: Path, least: int) -> None:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    names = ("op", "pointer", "size", "thread", "time_ns")
+    rows = [["malloc" if one.size else "free", one.pointer, one.size, one.thread, one.time_ns] for one in calls()]
+    table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    with file.open("wb") as out, ParquetWriter(out, table.schema) as writer:
+        while out.tell() < least:
+            writer.write_table(table)
+
+
+def measured(name: str, folder: Path, least: int) -> Imported:
+    """Import a new file of a format in a process of its own. Raises CheckFailed if it fails."""
+    file, trace = folder / "file", folder / "file.hst"
+    write(name, file, least)
+    command = [
+        sys.executable,
+        "-m",
+        "heapsmith",
+        "trace",
+        "import",
+        "--json",
+        "--from",
+        name,
+        str(file),
+        "-o",
+        str(trace),
+    ]
+    begin = time.monotonic()
+    with (folder / "said").open("w+") as said:
+        process = subprocess.Popen(command, stdout=said)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise CheckFailed(f"{name}: the import ended with status {process.returncode}")
+        said.seek(0)
+        events = msgspec.json.decode(said.read(), type=Footer, strict=False).events
+    wall = time.monotonic() - begin
+    row = Imported(name, file.stat().st_size, events, used.ru_utime + used.ru_stime, wall, used.ru_maxrss << 10)
+    file.unlink()
+    trace.unlink()
+    return row
+
+
+def main(
+    formats: Annotated[list[str] | None, typer.Argument(help="Default: all that it can write.")] = None,
+    size: Annotated[int, typer.Option("--bytes", min=1, metavar="N", help="Bytes of a file, at least.")] = 1 << 30,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> int:
+    """Import a file of each format and say how fast, and in how much memory."""
+    known = [*TEXTS, "parquet"]
+    if unknown := set(formats or ()) - set(known):
+        raise BadInput(f"imports: {', '.join(sorted(unknown))}: expected formats among {', '.join(known)}")
+    with scratch() as folder:
+        rows = [measured(name, folder, size) for name in formats or known]
+    if json:
+        print(msgspec.json.encode(rows).decode())
+        return 0
+    cells = [
+        [
+            row.format,
+            f"{row.file_bytes / 1e6:,.0f} MB",
+            f"{row.events:,}",
+            f"{row.events / row.cpu_seconds / 1e6:.2f} M",
+            f"{row.peak_rss_bytes / (1 << 20):,.0f} MiB",
+        ]
+        for row in rows
+    ]
+    draw(Words("", ("format", "file", "events", "events per CPU second", "peak RSS"), cells))
+    return 0
+
+
+if __name__ == "__main__":
+    exit_with(main)
