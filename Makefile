@@ -99,7 +99,7 @@ format: dev ## let ruff rewrite the sources
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-dist: dev ## build sdist and wheel and try them under every Python here: make dist PYTHONS="python3.11 /opt/python3.13/bin/python3"
+dist: dev man ## build sdist and wheel and try them under every Python here: make dist PYTHONS="python3.11 /opt/python3.13/bin/python3"
 	$(BIN)/python -m pip install --quiet -e '.[dist]'
 	$(BIN)/python -m heapsmith.bench.gates.packages $(PYTHONS)
 

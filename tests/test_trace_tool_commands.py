@@ -157,6 +157,7 @@ def test_sites_are_chosen_by_name_and_by_number(call: Call, path: Path, tmp_path
 
 def test_info_of_many_traces_is_a_table_or_a_list(call: Call, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)
+    monkeypatch.setenv("COLUMNS", "200")
     tenth = "tenth.hst"
     assert call("trace", "sample", path, "-o", tenth, "--rate", "10%", "--seed", "3").status == 0
     found = json.loads(call("trace", "info", path, tenth, "--json").out)

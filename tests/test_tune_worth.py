@@ -19,7 +19,7 @@ from heapsmith.model.search.workers import Bench, Task, measured
 from heapsmith.model.search.worth import put_back, simplest
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
-DEFAULT = load("default")
+DEFAULT = msgspec.structs.replace(load("default"), run_cache_bytes=1 << 18)
 
 
 def base_with(**fields: object) -> Design:

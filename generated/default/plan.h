@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 391b4d7c20e6.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash fc22c187bdd1.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
@@ -31,7 +31,7 @@ enum {
     RUN_BINS = 128,
     RUN_BEST_OF = 32, /* free runs of a bin, from its head */
     RUN_CACHE_SLOTS = 16,
-    RUN_CACHE_BYTES = 262144, /* per thread */
+    RUN_CACHE_BYTES = 0, /* per thread */
 };
 
 /* Pages back to the OS; transparent huge pages. */
