@@ -28,7 +28,14 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("code", EXAMPLES, ids=lambda code: code.splitlines()[0].removeprefix("import "))
+first, *rest = EXAMPLES
+
+
+@pytest.mark.parametrize(
+    "code",
+    [first, *(pytest.param(code, marks=pytest.mark.big) for code in rest)],
+    ids=lambda code: code.splitlines()[0].removeprefix("import "),
+)
 def test_the_example_runs(tables: Path, code: str) -> None:
     package = code.split()[1]
     pytest.importorskip(package, reason=f"the example needs {package}")

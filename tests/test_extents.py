@@ -5,7 +5,6 @@ from typing import get_args
 
 import msgspec
 import pytest
-from covering import soon
 from program import RUN, Program, plain_and_compiled
 from traces import random_trace
 
@@ -71,7 +70,8 @@ def test_a_run_takes_its_extents_from_the_low_end(compiled: bool) -> None:
     assert released_pages(case) == (1, 600)
 
 
-@pytest.mark.parametrize("advice", soon(get_args(Advice), get_args(Advice)[:1]))
+@pytest.mark.big
+@pytest.mark.parametrize("advice", get_args(Advice))
 def test_the_library_agrees_on_long_runs(advice: Advice, tmp_path: Path) -> None:
     release = release_budget.Params(run_budget_bytes=1 << 22, most_budget_bytes=0, advice=advice)
     design = msgspec.structs.replace(load("default"), release=release, run_cache_bytes=0, thp_runs_from_bytes=1 << 23)

@@ -102,7 +102,11 @@ def test_forge_compares_with_the_malloc_that_the_command_has(call: Call, tmp_pat
 
 @pytest.mark.parametrize(
     ("step", "number"),
-    [(1, signal.SIGINT), (3, signal.SIGTERM), pytest.param(7, signal.SIGINT, marks=pytest.mark.big)],
+    [
+        (1, signal.SIGINT),
+        pytest.param(3, signal.SIGTERM, marks=pytest.mark.big),
+        pytest.param(7, signal.SIGINT, marks=pytest.mark.big),
+    ],
 )
 def test_an_interrupted_forge_leaves_no_half_written_file(tmp_path: Path, step: int, number: int) -> None:
     out = tmp_path / "job"

@@ -106,8 +106,8 @@ def test_every_parameter_and_result_has_a_type(module: str) -> None:
                 assert parameters <= hints.keys(), function
 
 
-LONG = {"build", "compare", "verify"}
-"""Functions whose examples take seconds: they compile C."""
+LONG = {"build", "compare", "verify", "tune"}
+"""Functions whose examples take a second or more: they compile C, or search."""
 EXAMPLES = {
     test.name.removeprefix("heapsmith.api."): test
     for module in MODULES

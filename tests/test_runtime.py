@@ -178,7 +178,7 @@ def test_every_class_has_its_region_in_little_address_space() -> None:
     assert run(words, library("region", checked=False), limits={resource.RLIMIT_AS: limit}) == "fine\n"
 
 
-@pytest.mark.parametrize("mebibytes", [300, 1000])
+@pytest.mark.parametrize("mebibytes", [300, pytest.param(1000, marks=pytest.mark.big)])
 @live_designs
 def test_little_address_space(design: str, mebibytes: int) -> None:
     limits = {resource.RLIMIT_AS: mebibytes * MIB}

@@ -28,7 +28,7 @@ SIMULATE = [b"simulate", b"--design", b"bare"]
     ("encoding", "command"),
     [
         ("ascii", INFO),
-        ("utf-8", INFO),
+        pytest.param("utf-8", INFO, marks=pytest.mark.big),
         pytest.param("latin-1", INFO, marks=pytest.mark.big),
         pytest.param("ascii", SIMULATE, marks=pytest.mark.big),
     ],
@@ -58,7 +58,10 @@ def test_a_design_names_any_trace(trace: Path, tmp_path: Path) -> None:
     assert "Tuned for \\udce9.hst" in tuned.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "closed",
+    [pytest.param(">&-", marks=pytest.mark.big), pytest.param("2>&-", marks=pytest.mark.big), "<&- >&- 2>&-"],
+)
 def test_streams_that_are_closed(closed: str, tmp_path: Path) -> None:
     words = f"'{PROGRAM[0]}' -m heapsmith"
     assert subprocess.run(["sh", "-c", f"{words} designs {closed}"], check=False).returncode == 0
