@@ -321,3 +321,20 @@ def test_a_design_keeps_its_reasons(tmp_path: Path) -> None:
     assert found.design.changed("b", slab_bytes=found.design.fields["slab_bytes"]).hash == found.design.hash
     assert found.design.plan()["hash"] == found.design.hash
     assert found.design in found.front
+
+
+@pytest.mark.parametrize(
+    ("said", "call"),
+    [
+        ("command: 'true'; expected a list of words", lambda path: heapsmith.record("true", path.with_name("b.hst"))),
+        ("command: []; expected a list of words", lambda path: heapsmith.compare([], ["glibc"])),
+        ("designs: expected at least one", lambda path: heapsmith.simulate(path, [])),
+        ("traces: expected at least one", lambda path: heapsmith.tune([], simulations=2)),
+        ("weight -1; expected a number above 0", lambda path: heapsmith.tune([(path, -1)], simulations=2)),
+        ("favour: 'x'; expected one of", lambda path: heapsmith.tune(path, simulations=2, favour="x")),
+    ],
+)
+def test_mistakes_are_bad_input(tmp_path: Path, said: str, call: Any) -> None:
+    trace = heapsmith.Trace.from_arrays(tmp_path / "a.hst", op=["malloc", "free"], block=[1, 1], size=[24, 0])
+    with pytest.raises(BadInput, match=re.escape(said)):
+        call(Path(trace))

@@ -205,6 +205,7 @@ def test_the_command_says_what_the_file_lacks(call: Call, tmp_path: Path) -> Non
         (["-o", "out.csv", "--rows", "sites"], "in.hst: has no call stacks; expected a trace of `heapsmith record"),
         (["-o", "out.parquet.gz"], "out.parquet.gz: Parquet has its own compression"),
         (["-o", "in.hst", "--to", "csv"], "in.hst: this is the trace to export; expected another file"),
+        (["-o", "-", "--to", "csv"], "-o: - is standard output; expected a file"),
     ],
 )
 def test_mistakes_are_one_line_and_leave_no_file(
@@ -216,6 +217,15 @@ def test_mistakes_are_one_line_and_leave_no_file(
     assert answer.status == 2
     assert answer.err.startswith(f"heapsmith: {words}")
     assert [path.name for path in tmp_path.iterdir()] == ["in.hst"]
+
+
+def test_lives_are_no_trace_again(call: Call, tmp_path: Path) -> None:
+    trace_of(tmp_path / "in.hst", [8, 9])
+    lives = tmp_path / "lives.csv"
+    assert call("trace", "export", tmp_path / "in.hst", "--rows", "lives", "-o", lives).status == 0
+    answer = call("trace", "import", lives, "-o", tmp_path / "out.hst")
+    assert answer.status == 2
+    assert "expected a row for each call" in answer.err
 
 
 def test_a_damaged_trace_leaves_no_file(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from heapsmith import arguments as take
 from heapsmith import show
 from heapsmith.commands_traces import trace_app
 from heapsmith.model.errors import BadInput
+from heapsmith.model.files import STANDARD
 
 app = take.Commands(rich_markup_mode=None)
 
@@ -54,6 +55,8 @@ def trace_export(
     from heapsmith.bench.sites.export import export_sites
     from heapsmith.model.trace.exports.formats import export_trace
 
+    if str(out) == STANDARD:
+        raise BadInput("-o: - is standard output; expected a file, since its format follows from its name")
     path = take.writable_file(out)
     if path.exists() and path.samefile(trace):
         raise BadInput(f"{out}: this is the trace to export; expected another file")

@@ -66,8 +66,8 @@ def knobs(
     from heapsmith.bench.knobs.advice import advise
 
     command = take.program(context)
-    if measure != bool(command):
-        raise BadInput("--measure: expected -- CMD [ARG]... behind it, and no CMD without it")
+    if measure != bool(command) or each > measure:
+        raise BadInput("--measure: expected -- CMD [ARG]... behind it, and neither CMD nor --each without it")
     if classes:
         print_classes(sources, json)
         return

@@ -36,6 +36,8 @@ def of_inputs(context: typer.Context, paths: Sequence[Named] | None) -> list[Nam
 
 def _copied(context: typer.Context) -> Path:
     """A file with the content of standard input: readers of traces begin at their end."""
+    if sys.stdin is None:
+        raise BadInput("-: standard input is closed; expected a trace")
     if sys.stdin.isatty():
         raise BadInput("-: standard input is a terminal; expected a trace")
     if _TAKEN in context.meta:

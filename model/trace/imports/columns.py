@@ -45,6 +45,8 @@ def check_columns(source: Source, names: Iterable[str], about: About) -> None:
     found = set(names)
     if not found >= REQUIRED:
         source.bad("columns", f"expected op and pointer among them, got {', '.join(sorted(found)) or 'none'}")
+    if "life" in found:
+        source.bad("columns", "expected a row for each call; these have one for each life of a block")
     about.inexact += [what for name, what in (("time_ns", NO_TIMES), ("thread", NO_THREADS)) if name not in found]
 
 

@@ -192,6 +192,8 @@ def simulate(
         raise BadInput("times, cores, births, deaths: expected a machine too, whose caches and costs they use")
     hardware = load_hardware(os.fspath(machine)) if machine is not None else None
     chosen, path = models_of(builtin_names() if designs is None else designs), Path(trace)
+    if not chosen:
+        raise BadInput("designs: expected at least one")
     application = program_of(path, births or PROGRAM.births, deaths or PROGRAM.deaths)
     wanted = hardware if times or cores else None
     if wanted:
@@ -270,6 +272,19 @@ class TuneOptions(TypedDict, total=False):
     """The machine whose costs count. Default: "default"."""
 
 
+def _weighted(traces: TraceLike | Iterable[TraceLike | tuple[TraceLike, float]]) -> list[tuple[Path, float]]:
+    from heapsmith.model.errors import BadInput
+
+    several = [traces] if isinstance(traces, Trace | str | os.PathLike) else traces
+    weighted = [one if isinstance(one, tuple) else (one, 1.0) for one in several]
+    if not weighted:
+        raise BadInput("traces: expected at least one")
+    for trace, weight in weighted:
+        if not weight > 0:
+            raise BadInput(f"{trace}: weight {weight}; expected a number above 0")
+    return [(Path(trace), float(weight)) for trace, weight in weighted]
+
+
 def tune(
     traces: TraceLike | Iterable[TraceLike | tuple[TraceLike, float]],
     base: DesignLike = "default",
@@ -290,9 +305,10 @@ def tune(
     >>> tune(trace, simulations=2, name="mine").design.name
     'mine'
     """
+    from heapsmith.model.errors import BadInput
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.search import tune as search
-    from heapsmith.model.search.choice import parse_limits
+    from heapsmith.model.search.choice import WEIGHTS, parse_limits
 
     if unknown := options.keys() - TuneOptions.__annotations__:
         raise TypeError(f"tune() got an unexpected keyword argument {min(unknown)!r}")
@@ -300,10 +316,10 @@ def tune(
     name, held, machine = given.pop("name", "tuned"), given.pop("hold_out", ()), given.pop("machine", "default")
     limits = parse_limits(*(given.pop(limit, None) for limit in ("max_time", "max_rss", "max_p999")))
     asked = search.Asked(limits=limits, seconds=budget, simulations=simulations, **given)
-    several = [traces] if isinstance(traces, Trace | str | os.PathLike) else traces
-    weighted = [one if isinstance(one, tuple) else (one, 1.0) for one in several]
+    if asked.favour not in WEIGHTS:
+        raise BadInput(f"favour: {asked.favour!r}; expected one of {', '.join(WEIGHTS)}")
     found = search.tune(
-        [(Path(trace), float(weight)) for trace, weight in weighted],
+        _weighted(traces),
         base=model_of(base),
         name=name,
         asked=asked,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from heapsmith.api.designs import Design, DesignLike, model_of, models_of, paths_of
 from heapsmith.api.models import MachineLike
 from heapsmith.api.results import Progress, Result
-from heapsmith.api.traces import TraceLike
+from heapsmith.api.traces import TraceLike, words_of
 
 if TYPE_CHECKING:
     from heapsmith.bench.forge.page import Written
@@ -92,7 +92,7 @@ def compare(
         raise BadInput("rounds and seconds: expected one of them, not both")
     stop = Stop(rounds) if rounds is not None else Stop(limit_s=SECONDS if seconds is None else seconds)
     specs = [model_of(one) if isinstance(one, Design) else os.fspath(one) for one in libraries]
-    return Compared(measure(list(command), specs, stop=stop, env=env, progress=progress or quiet))
+    return Compared(measure(words_of(command), specs, stop=stop, env=env, progress=progress or quiet))
 
 
 class Report(Result):

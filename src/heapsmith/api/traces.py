@@ -212,6 +212,15 @@ class Recording(Trace):
         return [Trace(trace.path) for trace in self.details.traces[1:]]
 
 
+def words_of(command: Sequence[str]) -> list[str]:
+    """Return the words of a command; BadInput for a string, whose letters are no words, and for none."""
+    from heapsmith.model.errors import BadInput
+
+    if isinstance(command, str) or not command:
+        raise BadInput(f"command: {command!r}; expected a list of words, such as ['python3', 'job.py']")
+    return list(command)
+
+
 def record(
     command: Sequence[str],
     out: str | os.PathLike[str],
@@ -247,7 +256,7 @@ def record(
         raise BadInput(f"stacks: expected 0 to {MAX_DEPTH} frames, got {stacks}")
 
     found = run_recorded(
-        list(command),
+        words_of(command),
         writable_file(Path(out)),
         all_processes=not only,
         stacks=stacks,
