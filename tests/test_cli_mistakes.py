@@ -168,7 +168,7 @@ def test_a_forge_that_cannot_be_runs_nothing(call: Call, tmp_path: Path, option:
     ("words", "said"),
     [
         ((":x",), "'x' is no weight"),
-        ((":0",), "'0' is no weight"),
+        ((":0",), "weight 0; expected above 0"),
         (("", "--budget", "soon"), "--budget soon: expected a time"),
         (("", "--max-time", "1.0"), "max time: '1.0'; expected a factor"),
         (("", "--max-rss", "lots"), "max rss: 'lots'; expected bytes"),

@@ -330,7 +330,7 @@ def test_a_design_keeps_its_reasons(tmp_path: Path) -> None:
         ("command: []; expected a list of words", lambda path: heapsmith.compare([], ["glibc"])),
         ("designs: expected at least one", lambda path: heapsmith.simulate(path, [])),
         ("traces: expected at least one", lambda path: heapsmith.tune([], simulations=2)),
-        ("weight -1; expected a number above 0", lambda path: heapsmith.tune([(path, -1)], simulations=2)),
+        ("weight -1; expected above 0", lambda path: heapsmith.tune([(path, -1)], simulations=2)),
         ("favour: 'x'; expected one of", lambda path: heapsmith.tune(path, simulations=2, favour="x")),
     ],
 )

@@ -116,7 +116,7 @@ TEXTS: dict[str, tuple[bytes, Callable[[Call], bytes]]] = {
 
 
 def write(name: str, file: Path, least: int) -> None:
-    """Write a file of a format with at least so many bytes."""
+    """Write a file of a format of at least this number of bytes."""
     if name == "parquet":
         return _write_parquet(file, least)
     head, of = TEXTS[name]

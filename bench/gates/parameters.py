@@ -27,7 +27,7 @@ from heapsmith.model.search.space import (
 )
 
 REACH = 2
-"""Numbers have the values that the search's steps reach in so many steps, and those of the built-in designs."""
+"""Numbers have the values that this number of the search's steps reaches, and those of the built-in designs."""
 
 FACTORS = (1 / 16, 1 / 4, 1 / 2, 1, 2, 4, 16)
 """The numbers of fronts are multiplied by one of these, all classes together: 1 leaves them as they are."""

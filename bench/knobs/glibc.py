@@ -117,7 +117,7 @@ def _pages(asked: Asked) -> list[Knob]:
 
 
 LEAST_HUGE = 128 << 20
-"""Live bytes from which on huge pages are advised: 4 KiB pages of so many are far more than the TLB has entries."""
+"""Live bytes from which on huge pages are advised: with 4 KiB pages they need far more entries than the TLB has."""
 
 
 def huge_page_reason(asked: Asked) -> list[str]:

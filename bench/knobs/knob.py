@@ -69,7 +69,7 @@ class Asked(NamedTuple):
 
 
 class Cached(NamedTuple):
-    """Thread caches with room for so many blocks of each class: misses, and the most idle bytes."""
+    """Thread caches of one capacity for each class: misses, and the most idle bytes."""
 
     misses: int
     idle: int

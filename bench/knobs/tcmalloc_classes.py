@@ -41,7 +41,7 @@ MOST_MOVED, LEAST_MOVED = 32, 2
 """As its own table has it: 64 KiB of blocks in a batch, within these."""
 BATCH_BYTES = 65_536
 ONE_PAGE_BELOW, MOST_BLOCKS = 128, 64
-"""Smaller blocks have spans of one page; spans of others have at most so many blocks, whose bitmap is a word."""
+"""Blocks below this size have spans of one page. Spans of larger ones have at most 64: a word is their bitmap."""
 
 
 class SizeClass(msgspec.Struct, frozen=True):

@@ -96,7 +96,7 @@ def _of(trace: Path, progress: Progress | None) -> Evidence:
 
 
 def _most_alive(reader: TraceReader) -> int:
-    """Return how many threads live at most at once: so many thread caches there are."""
+    """Return the most threads alive at once. Each has a thread cache."""
     threads = Threads(reader.footer.threads)
     for chunk in reader:
         threads.feed(chunk)

@@ -15,6 +15,9 @@ from heapsmith.model.memory.application import TOUCHED_FROM, program_of
 from heapsmith.model.search.space import needs_time
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 
+MOST_WEIGHT = 1_000_000
+"""Of a trace among several."""
+
 KEPT_EVENTS = 1 << 24
 """Traces up to this length stay decoded in memory: 26 bytes per event, 30 with call sites."""
 
@@ -84,7 +87,15 @@ class Source:
 def sources_for(
     traces: Sequence[tuple[Path, float]], hold_out: Sequence[Path], base: Design
 ) -> tuple[list[Source], list[Source]]:
-    """Return the traces of the search and those held out; BadInput for one without times if the base needs them."""
+    """Return the traces of the search and those held out.
+
+    Raises BadInput without traces, for a weight out of range, and for a trace without times if the base needs them.
+    """
+    if not traces:
+        raise BadInput("traces: expected at least one")
+    for path, weight in traces:
+        if not 0 < weight <= MOST_WEIGHT:
+            raise BadInput(f"{path}: weight {weight:g}; expected above 0, at most {MOST_WEIGHT:,}")
     sited = ask_sites([base]) or bool(hold_out)  # what is held out may confirm groups of call sites
     sources = [Source(*one, sited=sited) for one in traces]
     held = [Source(path, sited=sited) for path in hold_out]

@@ -18,7 +18,7 @@ from heapsmith.model.predict.ledgers import Ledgers
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.predict.times import priced
 from heapsmith.model.search import MOST_CLASSES, reasons
-from heapsmith.model.search.choice import WORST, Favour, Limits, chosen, scores
+from heapsmith.model.search.choice import WEIGHTS, WORST, Favour, Limits, chosen, scores
 from heapsmith.model.search.evaluate import Evaluator, Spent
 from heapsmith.model.search.exact import Exact
 from heapsmith.model.search.explore import BATCH, Budget, Explorer, Known
@@ -250,6 +250,8 @@ def _reasons(
 
 def check_arguments(base: Design, asked: Asked, name: str) -> None:
     """Raise BadInput for arguments that `tune` refuses whatever the trace."""
+    if asked.favour not in WEIGHTS:
+        raise BadInput(f"favour: {asked.favour!r}; expected one of {', '.join(WEIGHTS)}")
     if not 0 < asked.max_overhead <= 1:
         raise BadInput(
             f"max overhead: {asked.max_overhead} is no fraction of peak live bytes; expected above 0, at most 1"

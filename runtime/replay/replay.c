@@ -114,7 +114,7 @@ static void replay_all(struct replay *r)
         worker_join(&r->workers[t]);
 }
 
-/* What the replay spent without its pauses, but with the ticks that it waited. */
+/* What the replay spent without its pauses, but with the spins of its waits. */
 static struct spent measure(struct replay *r)
 {
     struct spent before = spent_by(RUSAGE_SELF, CLOCK_PROCESS_CPUTIME_ID);
@@ -140,11 +140,11 @@ static uint64_t stalls(const struct replay *r)
     return sum;
 }
 
-static uint64_t waited_ticks(const struct replay *r)
+static uint64_t spins(const struct replay *r)
 {
     uint64_t sum = 0;
     for (uint32_t t = 0; t < r->script.header->streams; t++)
-        sum += r->workers[t].waited_ticks;
+        sum += r->workers[t].spins;
     return sum;
 }
 
@@ -245,7 +245,7 @@ int main(int argc, char **argv)
     uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC), begun = latency_now();
     struct spent sum = measure(&r);
     double tick_ns = (double)(clock_ns(CLOCK_MONOTONIC) - begun_ns) / (double)(latency_now() - begun);
-    sum.cpu_ns -= (uint64_t)((double)waited_ticks(&r) * tick_ns);
+    sum.cpu_ns -= (uint64_t)((double)spins(&r) * spin_ticks() * tick_ns);
     report(&r, sum, start, rss_anon_bytes(), tick_ns);
     return 0;
 }

@@ -35,7 +35,7 @@ struct worker {
     const struct event *begin; /* of the run of events under way */
     uint64_t next_sample;      /* position at which RSS is sampled next */
     uint64_t stalls;           /* events that had to wait for another thread */
-    uint64_t waited_ticks;     /* by the time-stamp counter, at the beginning of these waits */
+    uint64_t spins;            /* at the beginning of these waits */
     struct spent paused;       /* what else must not count: script pages, RSS samples, longer waits */
     struct latency *latency;   /* with --latency */
     pthread_t handle; /* this and the next two: written and read by stream 0 */
@@ -90,6 +90,9 @@ void *stream_replay(void *worker);
 
 /* Wait for the thread of another stream to be gone, if it was not waited for before; by stream 0 alone. */
 void worker_join(struct worker *w);
+
+/* The ticks of the time-stamp counter that one spin takes. */
+double spin_ticks(void);
 
 /* Anonymous resident bytes of this process: file mappings, such as the script, are not among them. */
 uint64_t rss_anon_bytes(void);

@@ -150,33 +150,45 @@ static inline bool is_done(const struct block *block, uint32_t done)
     return atomic_load_explicit(&block->done, memory_order_acquire) == done;
 }
 
-/* Spin until `done` operations are complete on the slot, but not for long; returns whether they are. */
-static bool spin(const struct block *block, uint32_t done)
+/* Spin until `done` operations are complete on the slot, but not for long; returns the number of spins. */
+static uint32_t spin(const struct block *block, uint32_t done)
 {
-    for (int spins = 0; spins < SPINS_BEFORE_YIELD; spins++) {
-        if (is_done(block, done))
-            return true;
+    uint32_t spins = 0;
+    while (spins < SPINS_BEFORE_YIELD && !is_done(block, done)) {
         __builtin_ia32_pause();
+        spins++;
     }
-    return false;
+    return spins;
+}
+
+double spin_ticks(void)
+{
+    struct block never = {.done = 0};
+    uint64_t least = UINT64_MAX;
+    for (int tries = 0; tries < 20; tries++) {
+        uint64_t begun = latency_now();
+        spin(&never, 1);
+        uint64_t ticks = latency_now() - begun;
+        least = ticks < least ? ticks : least;
+    }
+    return (double)least / SPINS_BEFORE_YIELD;
 }
 
 /* Wait until `done` operations are complete on the slot. Every event waits only for earlier ones of the trace's
  * order, so the earliest unfinished event can always go on. A system call would take longer than most waits, so the
- * first spins are timed in ticks. */
+ * first spins are counted, and not timed: a clock would count a time in which the thread did not run. */
 static void await(struct worker *w, const struct block *block, uint32_t done)
 {
     if (is_done(block, done))
         return;
     w->stalls++;
-    uint64_t begun = latency_now();
-    bool over = spin(block, done);
-    w->waited_ticks += latency_now() - begun;
-    if (!over) {
+    uint32_t spins = spin(block, done);
+    w->spins += spins;
+    if (spins == SPINS_BEFORE_YIELD) {
         struct spent yielded = pause_begin();
         do
             sched_yield();
-        while (!spin(block, done));
+        while (spin(block, done) == SPINS_BEFORE_YIELD);
         pause_end(w, yielded);
     }
     if (w->latency != NULL)

@@ -293,17 +293,14 @@ def core_counts(cores: str | None) -> list[int]:
 
 
 def weighted(text: str) -> tuple[Path, float]:
-    """The trace and the weight of TRACE[:WEIGHT]; BadInput for a weight that is no number above 0."""
+    """The trace and the weight of TRACE[:WEIGHT]; BadInput for a weight that is no number."""
     path, colon, weight = text.rpartition(":")
     if not colon or Path(text).exists():
         return Path(text), 1.0
     try:
-        number = float(weight)
+        return Path(path), float(weight)
     except ValueError:
-        number = 0.0
-    if not 0 < number <= 1e6:
-        raise BadInput(f"{text}: {weight!r} is no weight; expected a number above 0, at most a million")
-    return Path(path), number
+        raise BadInput(f"{text}: {weight!r} is no weight; expected a number") from None
 
 
 def seconds(option: str, text: str) -> float:

@@ -7,9 +7,9 @@ from heapsmith.model.trace.synth.ranks import I64
 from heapsmith.model.trace.synth.steps import FINE_BYTES, Steps
 
 LEAST_EVENTS, MOST_EVENTS = 4, 512
-"""A phase has so many events, but for the last and where a thread ends."""
+"""The least and the most events of a phase; the last phase, and one that ends with a thread, may have fewer."""
 SWING, LEAST_SWING = 6, 2
-"""A phase ends where a class turns by so many blocks: SWING, or fewer for blocks above FINE_BYTES."""
+"""A phase ends where the live blocks of a class have turned by SWING, or by fewer for blocks above FINE_BYTES."""
 START = -1
 """The last step of a context at a phase's beginning."""
 COLUMNS = 4

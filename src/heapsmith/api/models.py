@@ -272,19 +272,6 @@ class TuneOptions(TypedDict, total=False):
     """The machine whose costs count. Default: "default"."""
 
 
-def _weighted(traces: TraceLike | Iterable[TraceLike | tuple[TraceLike, float]]) -> list[tuple[Path, float]]:
-    from heapsmith.model.errors import BadInput
-
-    several = [traces] if isinstance(traces, Trace | str | os.PathLike) else traces
-    weighted = [one if isinstance(one, tuple) else (one, 1.0) for one in several]
-    if not weighted:
-        raise BadInput("traces: expected at least one")
-    for trace, weight in weighted:
-        if not weight > 0:
-            raise BadInput(f"{trace}: weight {weight}; expected a number above 0")
-    return [(Path(trace), float(weight)) for trace, weight in weighted]
-
-
 def tune(
     traces: TraceLike | Iterable[TraceLike | tuple[TraceLike, float]],
     base: DesignLike = "default",
@@ -305,10 +292,9 @@ def tune(
     >>> tune(trace, simulations=2, name="mine").design.name
     'mine'
     """
-    from heapsmith.model.errors import BadInput
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.search import tune as search
-    from heapsmith.model.search.choice import WEIGHTS, parse_limits
+    from heapsmith.model.search.choice import parse_limits
 
     if unknown := options.keys() - TuneOptions.__annotations__:
         raise TypeError(f"tune() got an unexpected keyword argument {min(unknown)!r}")
@@ -316,10 +302,10 @@ def tune(
     name, held, machine = given.pop("name", "tuned"), given.pop("hold_out", ()), given.pop("machine", "default")
     limits = parse_limits(*(given.pop(limit, None) for limit in ("max_time", "max_rss", "max_p999")))
     asked = search.Asked(limits=limits, seconds=budget, simulations=simulations, **given)
-    if asked.favour not in WEIGHTS:
-        raise BadInput(f"favour: {asked.favour!r}; expected one of {', '.join(WEIGHTS)}")
+    several = [traces] if isinstance(traces, Trace | str | os.PathLike) else traces
+    weighted = [one if isinstance(one, tuple) else (one, 1.0) for one in several]
     found = search.tune(
-        _weighted(traces),
+        [(Path(trace), float(weight)) for trace, weight in weighted],
         base=model_of(base),
         name=name,
         asked=asked,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
@@ -22,7 +23,7 @@ Progress = Callable[[str, int, int], None]
 FRAMES = ("pandas", "polars")
 
 
-class Result:
+class Result(ABC):
     """What a function found."""
 
     details: Any
@@ -34,9 +35,9 @@ class Result:
     def __repr__(self) -> str:
         return f"<heapsmith {type(self).__name__}: show() prints it, to_frame() has it as a table>"
 
+    @abstractmethod
     def show(self) -> None:
         """Print the result as the command of the same name does."""
-        raise NotImplementedError
 
     def _rows(self) -> Iterable[Any]:
         """Return the structs that are the rows of `to_frame`."""
