@@ -173,6 +173,7 @@ class Reference:
         if not found:
             self.count["llc_misses"] += 1
             self.count["llc_reads"] += 1 - write
+        self.count["l2_awaited" if found else "llc_awaited"] += 1 - write
 
     def translate(self, page: int, write: int) -> None:
         frame = page // 512

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from heapsmith.model.compile.kernel import Ints, compiled, kernel, specialised
 from heapsmith.model.memory.hardware import Hardware, Level, Tlb, TlbLevel
+from heapsmith.model.memory.layout import APPLICATION, HEAPS, LARGE_LOCK, POOL_LOCK, SLABS, SPAN, TRANSFERRED
 from heapsmith.model.memory.layout import COUNTS as COUNTS_AT
-from heapsmith.model.memory.layout import HEAPS, LARGE_LOCK, POOL_LOCK, SLABS, SPAN, TRANSFERRED
 from heapsmith.model.memory.listener import COUNTS, Listener
 from heapsmith.model.memory.paths import COLD, FLUSH, REFILL
 from heapsmith.model.memory.touches import CACHES, acts, branch, gone, on_huge, takes, tick, touch, touch_bytes
@@ -213,6 +213,20 @@ def test_links_locks_and_records_of_another_core_are_awaited() -> None:
         awaited.append(listener.counts().awaited - before)
     assert listener.counts().transfers == len(awaited)
     assert awaited == [1, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def test_awaited_lines_of_the_last_level_and_of_memory_are_counted_apart() -> None:
+    """A block's line that is read and a slab's record; no written block, no array of pointers."""
+    listener = Listener(msgspec.structs.replace(TINY, l1=Level(64, 1), l2=Level(64, 1)))
+    listener.make_room(0, 1)
+    found = []
+    for address, write in product((SPAN, HEAPS, SLABS, TRANSFERRED), (0, 1)):
+        waits = [listener.counts()]
+        for line in (address + 64 * write, APPLICATION, address + 64 * write):
+            PLAIN_TOUCH(listener.array, line, write)
+            waits.append(listener.counts())
+        found.append((waits[1].llc_awaited - waits[0].llc_awaited, waits[3].l2_awaited - waits[2].l2_awaited))
+    assert found == [(1, 1), (0, 0), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (0, 0)]
 
 
 def test_a_path_is_cold_at_first_and_after_many_events_without_it() -> None:

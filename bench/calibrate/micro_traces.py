@@ -3,7 +3,7 @@
 Threads pass a baton, a block that they resize in turn, so that a replay keeps the trace's order.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +110,24 @@ def bursts(script: Script) -> None:
             script.allocate(size)
         for _ in range(script.events // 60):
             script.free((-1, 0, int(script.random.integers(len(script.live))))[number % 3])
+
+
+def trees(sizes: Sequence[int], arrange: Callable[[Script], None]) -> Program:
+    """Blocks of sizes that repeat, more than a private cache holds, are born; arranged, the last of them dies first.
+
+    A free that reads its block waits for the last level, and meanwhile no guess of a branch fails. `script.events`
+    are those of blocks of 100 bytes.
+    """
+
+    def program(script: Script) -> None:
+        repeated = script.random.choice(sizes, 40).tolist()
+        for number in range(50 * script.events // (sum(sizes) // len(sizes))):
+            script.allocate(repeated[number % len(repeated)])
+        arrange(script)
+        while script.live:
+            script.free()
+
+    return program
 
 
 def sawtooth(script: Script) -> None:
@@ -252,6 +270,15 @@ PROGRAMS: dict[str, Program] = {
     "huge": churning(2 * MIB, 8 * MIB, 4, 60),  # mappings of their own
     "seldom_8": seldom(8),
     "seldom_64": seldom(64),
+}
+PROGRAMS |= {
+    f"trees_{name}_{order}": trees(sizes, arrange)
+    for name, sizes in (("small", (24, 40, 56, 72, 120, 250)), ("middle", (96, 160, 320, 640, 1000)))
+    for order, arrange in (
+        ("oldest", lambda script: script.live.reverse()),
+        ("newest", lambda _: None),
+        ("at_random", lambda script: script.random.shuffle(script.live)),
+    )
 }
 PROGRAMS |= {
     program.__name__: program

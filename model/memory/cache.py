@@ -107,15 +107,18 @@ def fetch(listener: Ints, line: int, write: int) -> int:
         listener[words.AWAITED] += is_awaited(listener, line, write)
         return line << 1
     listener[words.L2_READS] += 1 - write
-    if not found:
+    if found:
+        listener[words.L2_AWAITED] += is_awaited(listener, line, write)
+    else:
         listener[words.LLC_MISSES] += 1
         listener[words.LLC_READS] += 1 - write
+        listener[words.LLC_AWAITED] += is_awaited(listener, line, write)
     return line << 1
 
 
 @kernel
 def is_awaited(listener: Ints, line: int, write: int) -> int:
-    """Return 1 if the next access waits for a line of another core, else 0.
+    """Return 1 if the next access waits for a line that no private level has, else 0.
 
     It waits for links that are read in blocks, for locks, the heads of lists and the records of slabs.
     It does not wait for lines of blocks that are written. Arrays of pointers and counters are fetched

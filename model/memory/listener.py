@@ -31,6 +31,8 @@ class Touches(msgspec.Struct, frozen=True):
     llc_reads: int  # of llc_misses, the same
     transfers: int  # L2 misses that another core with the modified line served
     awaited: int  # of transfers, those that the library waits for (model/memory/cache.py)
+    l2_awaited: int  # of the L2 misses that the last level served, the same
+    llc_awaited: int  # of llc_misses, the same
     tlb1_misses: int
     tlb2_misses: int  # first-level misses that the second level lacked
     faults_4k: int  # first touches of a page; two faults if the first is a read

@@ -89,5 +89,6 @@ HISTOGRAM_AT = 82
 # Counts again: of the misses of each level, those of reads.
 L1_READS, L2_READS, LLC_READS = 88, 89, 90
 DROPPED = 91  # small pages that were resident and were given back
+L2_AWAITED, LLC_AWAITED = 92, 93  # lines from the last level and from memory that the next access waits for
 
-WORDS = 92
+WORDS = 94

@@ -273,6 +273,8 @@ def _misses(simulation: Simulated) -> Kinds:
         "miss.l1.read": touches.l1_reads - touches.l2_reads,
         "miss.l2.read": touches.l2_reads - touches.llc_reads,
         "miss.llc.read": touches.llc_reads,
+        "miss.l2.awaited": touches.l2_awaited,
+        "miss.llc.awaited": touches.llc_awaited,
         "miss.transfer": touches.transfers,
         "miss.transfer.awaited": touches.awaited,
         "miss.tlb1": touches.tlb1_misses - touches.tlb2_misses,

@@ -41,7 +41,8 @@ _PATH_OF = {
     "huge mapping": "huge_map huge_unmap huge_remap huge_reuse large_resizes",
     "release": "releases released_bytes superslabs_unmapped clock_reads dropped",
     "page fault": "faults_4k faults_2m populated tables",
-    "cache miss": "accesses l1_misses l2_misses llc_misses transfers awaited tlb1_misses tlb2_misses",
+    "cache miss": "accesses l1_misses l2_misses llc_misses l1_reads l2_reads llc_reads transfers awaited l2_awaited "
+    "llc_awaited tlb1_misses tlb2_misses",
     "branch miss": "mispredicted mispredicted_loops",
     "cold code": "cold_calls",
     "bytes moved": "asked_lines cleared_bytes copied_bytes callocs reallocs realloc_moved",
