@@ -37,6 +37,7 @@ COMPILED_MODEL = (
         "kernel",
         "knobs",
         "machine_check",
+        "memory_limit",
         "mesh",
         "meters",
         "policies",

@@ -11,6 +11,7 @@ import typer
 import heapsmith
 from heapsmith import arguments as take
 from heapsmith import results, results_mesh, show
+from heapsmith.limits import Limit, limited
 from heapsmith.model.errors import BadInput
 from heapsmith.model.search import MOST_CLASSES
 
@@ -40,6 +41,7 @@ def simulate(
     recorded_times: take.RecordedTimes = False,
     bytes: take.Bytes = False,
     at: take.At = None,
+    limit: Limit = None,
     json: take.Json = False,
 ) -> None:
     """Simulate designs on a trace, side by side.
@@ -63,7 +65,7 @@ def simulate(
     with show.progress() as progress:
         found = heapsmith.simulate(
             trace,
-            design or None,
+            limited(design or heapsmith.Design.builtin(), limit),
             machine=machine,
             births=births,
             deaths=deaths,
