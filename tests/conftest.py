@@ -22,6 +22,7 @@ PROGRAM = [sys.executable, "-m", "heapsmith"]
 
 COMPILED_MODEL = (
     *(
+        "ageing",
         "calibrate",
         "capacities",
         "cli",
