@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean owner two-level
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev demo test bigcheck search samplers default conformance compilers imports soak floor hardening peers bench hot-paths check site man generated lint format dist clean distclean
+.PHONY: help venv dev demo test bigcheck search samplers default conformance compilers imports soak ageing floor hardening peers bench hot-paths check site man generated lint format dist clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,7 @@ test: dev ## the test suite
 
 bigcheck: dev ## the test suite with its long forms (some hours); goes on where it was interrupted
 	$(BIN)/python -m heapsmith.bench.gates.bigcheck
+	$(BIN)/python -m heapsmith.bench.gates.ageing
 
 search: dev ## tune against random designs: make search TRACES="a.hst b.hst" DESIGNS=2000
 	$(BIN)/python -m heapsmith.bench.gates.search --designs $(or $(DESIGNS),2000) $(TRACES)
@@ -59,6 +60,9 @@ imports: dev ## speed and memory of imports of files of 1 GB: make imports FORMA
 
 soak: dev ## half an hour of mixed load: memory over time must not grow without bound
 	$(BIN)/python -m heapsmith.bench.gates.soak $(SOAK)
+
+ageing: dev ## a billion events of a server on heaps that age, library beside model; goes on where it was interrupted
+	$(BIN)/python -m heapsmith.bench.gates.ageing $(AGEING)
 
 floor: dev ## what a malloc of no cost and no waste would take in the programs of the benchmark
 	$(BIN)/python -m heapsmith.bench.gates.floor

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from heapsmith.codegen.difference import BYTES
 from heapsmith.codegen.generate import RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
-from heapsmith.model.constants import BENCHFAST, NS_PER_MS
+from heapsmith.model.constants import BENCHFAST, NO_LIMIT, NS_PER_MS, PAGE
 from heapsmith.model.errors import Missing
 from heapsmith.model.trace.reader import Chunk
 
@@ -79,7 +79,7 @@ class Driver:
         # dlopen(3) replaces tokens such as $ORIGIN in a path, so the folder is not part of it
         command = [*under, str(driver_tool()), f"./{path.name}", *map(str, numbers)]
         environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "HEAPSMITH")}
-        environment |= BENCHFAST
+        environment |= BENCHFAST | NO_LIMIT
         try:
             self._process = subprocess.Popen(
                 command,
@@ -141,6 +141,11 @@ class Driver:
         addresses, counters, self.bytes, refused = np.split(words, np.cumsum([events, self._counters, len(BYTES)]))
         self.refused_bytes = int(refused[0])
         return addresses, counters
+
+    def rss_bytes(self) -> int:
+        """Return the resident bytes of the driver's process: library, blocks, and its own tables."""
+        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
+        return pages * PAGE
 
     def close(self) -> None:
         """End the input; the driver then runs its own checks. Raises DriverFailed."""

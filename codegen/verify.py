@@ -117,7 +117,7 @@ def verify(
     return VerifyReport(design.name, design.hash(), ok, audited, runs, notes)
 
 
-class _Side:
+class Side:
     """One library during a trace, until its first difference. with_bytes: its BYTES are compared too."""
 
     def __init__(self, library: Library, driver: Driver, *, with_bytes: bool) -> None:
@@ -176,7 +176,7 @@ def replay(plan: Plan, libraries: list[Library], trace: Path, tell: Progress) ->
     begin = time.perf_counter()
     with TraceReader(trace, sited=ask_sites([plan.design])) as reader:
         threads, events = reader.footer.threads, reader.footer.events
-        sides = _side_by_side(plan, libraries, iter(reader), lambda done: tell(trace.name, done, events))
+        sides = side_by_side(plan, libraries, iter(reader), lambda done: tell(trace.name, done, events))
     seconds = time.perf_counter() - begin
     rows = []
     for side in sides:
@@ -188,24 +188,26 @@ def replay(plan: Plan, libraries: list[Library], trace: Path, tell: Progress) ->
     return rows
 
 
-def _side_by_side(
+def side_by_side(
     plan: Plan,
     libraries: list[Library],
     chunks: Iterator[Chunk],
     tell: Callable[[int], None],
     *,
     with_bytes: bool = True,
-) -> list[_Side]:
+    watch: Callable[[list[Side], Simulator], None] | None = None,
+) -> list[Side]:
     """Run libraries and model through the chunks until all libraries have a difference.
 
-    The drivers and the model perform a chunk at the same time; only one chunk is in memory.
+    The drivers and the model perform a chunk at the same time; only one chunk is in memory. watch:
+    called after each chunk, while all are at rest.
     """
     simulator = Simulator(plan)
     with ExitStack() as stack:
         sides = []
         for library in libraries:
             driver = Driver(library.path, plan.grain, len(library.compared), check_every=library.check_every)
-            sides.append(_Side(library, stack.enter_context(driver), with_bytes=with_bytes))
+            sides.append(Side(library, stack.enter_context(driver), with_bytes=with_bytes))
         done = 0
         for chunk in chunks:
             running = [side for side in sides if side.difference is None]
@@ -222,12 +224,14 @@ def _side_by_side(
                 side.compare(plan, chunk, addresses, counters)
             done += len(chunk.op)
             tell(done)
+            if watch:
+                watch(sides, simulator)
         for side in sides:
             side.close()
     return sides
 
 
-def _first_event(plan: Plan, side: _Side, trace: Path) -> Difference | None:
+def _first_event(plan: Plan, side: Side, trace: Path) -> Difference | None:
     """Find the event of a counter's difference: repeat with the last chunk as single events.
 
     The bytes, a walk of the whole heap for each event, are looked at only if they differ.
@@ -235,7 +239,7 @@ def _first_event(plan: Plan, side: _Side, trace: Path) -> Difference | None:
     with_bytes = side.difference is not None and side.difference.what in BYTES
     with TraceReader(trace, sited=ask_sites([plan.design])) as reader:
         chunks = _last_chunk_split(reader, side.events)
-        again = _side_by_side(plan, [side.library], chunks, lambda done: None, with_bytes=with_bytes)
+        again = side_by_side(plan, [side.library], chunks, lambda done: None, with_bytes=with_bytes)
     return again[0].difference
 
 

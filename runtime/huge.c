@@ -232,6 +232,11 @@ bool huge_free(void *block)
     return true;
 }
 
+void huge_release(void)
+{
+    unmap_waiting((struct huge){ 0 }, false);
+}
+
 size_t huge_trim(void)
 {
     return unmap_waiting((struct huge){ 0 }, true);

@@ -10,6 +10,7 @@ void *huge_alloc(size_t pages, size_t alignment, bool *zero); /* NULL without me
 bool huge_free(void *block);                      /* false: no huge block */
 size_t huge_pages(const void *block);             /* 0: no huge block, or one of no bytes */
 void *huge_resize(void *block, size_t pages, size_t bytes); /* moved, perhaps; NULL: left as it was, or no huge block */
+void huge_release(void);                         /* mappings that waited long enough are unmapped */
 size_t huge_trim(void);                           /* mappings that wait for another request are unmapped; bytes */
 int64_t huge_ordinal(const void *block);          /* -1: no huge block */
 bool huge_holds(const void *address);             /* in a huge block, at its start or not; false unless hardened or checked */

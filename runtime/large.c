@@ -103,6 +103,12 @@ static void recover(size_t bytes)
     }
 }
 
+static void look_near_limit(void)
+{
+    if (release_near_limit())
+        hs_look();
+}
+
 void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
 {
     int saved = errno;
@@ -116,6 +122,8 @@ void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
     }
     if (block != NULL && bytes > 0)
         hardening_seal(block, usable_of(pages_for(bytes)), bytes);
+    if (block != NULL)
+        look_near_limit();
     errno = block != NULL ? saved : ENOMEM;
     return block;
 }
@@ -198,6 +206,8 @@ void *hs_large_resize(void *block, size_t bytes)
         resized = run_resize(block, pages, bytes) ? block : NULL;
     else if (bytes > HUGE_BYTES)
         resized = huge_resize(block, pages_for(bytes), bytes);
+    if (resized != NULL)
+        look_near_limit();
     errno = saved;
     return resized;
 }

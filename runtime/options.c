@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "api.h"
 #include "check.h"
+#include "release/release.h"
 #include "stats.h"
 
 #include <errno.h>
@@ -152,15 +153,30 @@ static bool report_to(const char *file)
 }
 
 /* A decimal number and nothing else, below 2^63. */
-static bool report_foreign_above(const char *digits)
+static bool read_number(const char *digits, uint64_t *number)
 {
-    uint64_t number = 0;
+    uint64_t found = 0;
     const char *digit = digits;
-    for (; *digit >= '0' && *digit <= '9' && number < (uint64_t)1 << 59; digit++)
-        number = number * 10 + (uint64_t)(*digit - '0');
+    for (; *digit >= '0' && *digit <= '9' && found < (uint64_t)1 << 59; digit++)
+        found = found * 10 + (uint64_t)(*digit - '0');
     if (digit == digits || *digit != '\0')
         return false;
-    stats_foreign_limit = number;
+    *number = found;
+    return true;
+}
+
+static bool report_foreign_above(const char *digits)
+{
+    return read_number(digits, &stats_foreign_limit);
+}
+
+/* Of use to designs that keep away from a limit, and no mistake with others. */
+static bool limit_by(const char *digits)
+{
+    uint64_t bytes;
+    if (!read_number(digits, &bytes))
+        return false;
+    release_limit(bytes);
     return true;
 }
 
@@ -168,7 +184,12 @@ static bool report_foreign_above(const char *digits)
 static const struct {
     const char *name;
     bool (*take)(const char *value);
-} valued[] = { { "stats=", report_to }, { "stats-on=", report_on }, { "foreign=", report_foreign_above } };
+} valued[] = {
+    { "stats=", report_to },
+    { "stats-on=", report_on },
+    { "foreign=", report_foreign_above },
+    { "limit=", limit_by },
+};
 
 /* A word as it stands, '\0' behind it. */
 static void take_word(const char *word)
@@ -212,6 +233,7 @@ __attribute__((constructor)) static void read_options(void)
         }
         list += length + (list[length] == ',');
     }
+    release_limit_start();
 }
 
 /* At exit() and the end of main; not at _exit() nor when a signal kills the process. */

@@ -73,6 +73,15 @@ void run_cache_empty(struct heap *heap)
     hs_unlock_large();
 }
 
+void run_cache_spill(struct heap *heap)
+{
+    struct run_cache *cache = &heap->runs;
+    hs_lock_large();
+    while (cache->held > 0 && release_near_limit())
+        spill_oldest(cache);
+    hs_unlock_large();
+}
+
 void run_cache_check(struct heap *heap)
 {
     const struct run_cache *cache = &heap->runs;

@@ -11,4 +11,5 @@ void *run_cache_take(struct heap *heap, size_t pages); /* the newest run of `pag
 bool run_cache_keeps(const struct heap *heap, size_t pages); /* would a run so long go to its cache? */
 void run_cache_put(struct heap *heap, void *block, size_t pages); /* a claimed run that the cache keeps; the oldest make room */
 void run_cache_empty(struct heap *heap); /* the oldest first */
+void run_cache_spill(struct heap *heap); /* the oldest, while the limit on memory is near */
 void run_cache_check(struct heap *heap);

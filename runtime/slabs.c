@@ -254,7 +254,7 @@ void slabs_retire(struct heap *heap, struct slab *slab)
     pool_leave();
 }
 
-#ifdef RELEASE_DELAY_IN_MILLISECONDS
+#ifdef RELEASE_LOOKS
 void slabs_age(void)
 {
     hs_lock_pool();

@@ -10,7 +10,7 @@ void slabs_init(void);
 size_t slabs_vacate(void); /* what is only reserved is unmapped; bytes. Under the pool lock */
 struct slab *slabs_acquire(struct heap *heap, unsigned class); /* for the class; NULL without memory */
 void slabs_retire(struct heap *heap, struct slab *slab);       /* it is empty */
-#ifdef RELEASE_DELAY_IN_MILLISECONDS
+#ifdef RELEASE_LOOKS
 void slabs_age(void); /* the pages of empty slabs that are due go back */
 #endif
 /* Both return bytes. The transfer cache's blocks keep their slabs from being empty. */

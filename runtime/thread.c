@@ -2,6 +2,7 @@
 #include "thread.h"
 
 #include "hardening/hardening.h"
+#include "huge.h"
 #include "locks.h"
 #include "os.h"
 #include "release/release.h"
@@ -42,15 +43,19 @@ void hs_flushed(struct heap *heap)
 }
 #endif
 
-#ifdef RELEASE_DELAY_IN_MILLISECONDS
+#ifdef RELEASE_LOOKS
 void hs_look(void)
 {
-    if (!release_clock_moved())
+    if (!release_look_due())
         return;
     slabs_age();
     hs_lock_large();
     ages_release();
     hs_unlock_large();
+    if (!release_near_limit())
+        return;
+    run_cache_spill(hs_self);
+    huge_release();
 }
 #endif
 

@@ -15,8 +15,8 @@ void hs_forget_heaps(void);         /* checked build: as if no thread had ever a
  * gets none: a thread that dies, or that lacks memory. */
 void hs_free_without_heap(unsigned class, void *block);
 
-/* A slow operation looks at the ages of what is empty, where time passes. Without a lock. */
-#ifdef RELEASE_DELAY_IN_MILLISECONDS
+/* A slow operation looks at what is empty, where time passes or memory has a limit. Without a lock. */
+#ifdef RELEASE_LOOKS
 void hs_look(void);
 #else
 static inline void hs_look(void)

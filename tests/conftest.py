@@ -22,6 +22,7 @@ PROGRAM = [sys.executable, "-m", "heapsmith"]
 
 COMPILED_MODEL = (
     *(
+        "ageing",
         "calibrate",
         "capacities",
         "cli",
@@ -37,6 +38,8 @@ COMPILED_MODEL = (
         "kernel",
         "knobs",
         "machine_check",
+        "memory_limit",
+        "mesh",
         "meters",
         "policies",
         "python",

@@ -11,13 +11,12 @@ from heapsmith.model.heap.large import (
     HUGE_CODE,
     HUGE_SLOT_BYTES,
     RUN_CODE,
-    allocate_large,
     free_large,
     huge_at,
     large_bytes,
-    resize_large,
 )
 from heapsmith.model.heap.lines import LINE, aligned_lines, class_of_stride
+from heapsmith.model.heap.looks import large_block, resized
 from heapsmith.model.heap.prewarm import started_heap
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
@@ -91,7 +90,7 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
     if align > state.grain:
         aligned_lines(state, cls, size, align)
     if cls < 0:
-        return allocate_large(state, int(state.threads[thread]), size, align)
+        return large_block(state, int(state.threads[thread]), size, align)
     if SINK != NONE:
         state.above += size > state.direct_limit
     if state.site_groups > 0:
@@ -105,7 +104,7 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
         heap = started_heap(state, thread)
         block = allocate_first(state, heap, cls, size)
     if block < 0:
-        return allocate_large(state, heap, int(state.classes[cls]["usable"]), 1)
+        return large_block(state, heap, int(state.classes[cls]["usable"]), 1)
     born_lines(state, block)
     return block
 
@@ -130,10 +129,13 @@ def free(state: State, thread: int, block: int, asked: int) -> None:
 
 
 @kernel
-def fits_in_place(state: State, block: int, asked: int, size: int, align: int) -> bool:
-    """Return whether a block can serve `size` bytes in place; resize a large block (align: 1)."""
+def fits_in_place(state: State, heap: int, block: int, asked: int, size: int, align: int) -> bool:
+    """Return whether a block can serve `size` bytes in place; resize a large block (align: 1).
+
+    heap: that of the thread, -1 without one.
+    """
     if block >= RUN_CODE:
-        return resize_large(state, block, asked, size)
+        return resized(state, heap, block, asked, size)
     cls = block & layout.CLASS_MASK
     usable = int(state.classes[cls]["usable"])
     live_lines(state, block, 0)
@@ -297,7 +299,7 @@ def reallocate(state: State, thread: int, name: int, size: int, align: int) -> i
     takes(state.listener, RESIZE)
     discount(state, name)
     state.asked_lines += (max(0, size - asked) + LINE - 1) // LINE
-    if old >= 0 and fits_in_place(state, old, asked, size, align):
+    if old >= 0 and fits_in_place(state, int(state.threads[thread]), old, asked, size, align):
         state.realloc_in_place += 1
         account(state, name, old, size)
         touch(state.listener, layout.TOTAL_IN_PLACE, 1)

@@ -112,8 +112,8 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
     """Allocate with an empty level 0: drain, promote, or refill; NO_BLOCK: the span is full."""
     block = NO_BLOCK
     takes(state.listener, REFILL)
-    if state.release_delay_in_milliseconds > 0:
-        look(state)
+    if state.release_looks > 0:
+        look(state, heap)
     if state.owned == 1:
         look_lines(state, heap)
     if state.heaps[heap]["remote"] >= 0 or state.prewarm_end > 0:

@@ -21,6 +21,8 @@ def oldest_goes(state: State) -> bool:
     """Return whether the oldest has waited long enough, or too many wait."""
     if state.kept_mappings == 0:
         return False
+    if state.limit_mark_bytes > 0 and state.committed > state.limit_mark_bytes:
+        return True
     many = state.kept_mappings > HUGE_KEPT_MAPPINGS or state.kept_pages * PAGE > state.huge_kept_bytes
     return many or state.kept_clock - int(state.kept[0]["stamp"]) >= state.huge_delay
 

@@ -96,6 +96,12 @@ def free_huge(state: State, block: int, pages: int) -> None:
         return
     touch(state.listener, layout.LARGE_LOCK, 1)
     put_kept(state, block, pages)
+    release_kept(state)
+
+
+@kernel
+def release_kept(state: State) -> None:
+    """Unmap the oldest mappings that have waited long enough."""
     while oldest_goes(state):
         block, pages = int(state.kept[0]["block"]), int(state.kept[0]["pages"])
         leave_kept(state, 0)

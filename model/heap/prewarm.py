@@ -4,7 +4,8 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.charge import any_class
 from heapsmith.model.heap.heap import allocate_small, free_small, heap_for, quarantine_base
-from heapsmith.model.heap.large import RUN_CODE, allocate_large, free_large
+from heapsmith.model.heap.large import RUN_CODE, free_large
+from heapsmith.model.heap.looks import large_block
 from heapsmith.model.heap.slabs import acquire
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import block_at, class_at
@@ -79,7 +80,7 @@ def prepared_block(state: State, heap: int, cls: int) -> int:
         state.above += size > state.direct_limit
     block = allocate_small(state, heap, cls, size)
     if block < 0:
-        return allocate_large(state, heap, size, 1)
+        return large_block(state, heap, size, 1)
     born_lines(state, block)
     return block
 

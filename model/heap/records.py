@@ -47,7 +47,7 @@ RARE = _words("""
     rare_rows
     quarantine header_bytes live_map owned guard_slabs prewarm_end drain_interval populate_pages
     growth_first free_probes free_paged bias tail_bytes remote_code lookup_code
-    release_delay release_delay_in_milliseconds freed_code
+    release_delay release_delay_in_milliseconds release_looks limit_mark_bytes freed_code
     counts_everything learn_window huge_kept_bytes
     head_slabs record_extra record_class_bytes pool_swaps pool_claims background_every own_superslabs
     charging unmap_from site_groups

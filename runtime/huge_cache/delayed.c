@@ -44,7 +44,7 @@ struct huge huge_cache_take(size_t pages)
 
 struct huge huge_cache_gone(bool all)
 {
-    bool goes = mappings > 0 && (all || mappings > HUGE_KEPT_MAPPINGS || held_pages > HUGE_KEPT_BYTES / PAGE_BYTES ||
+    bool goes = mappings > 0 && (all || release_near_limit() || mappings > HUGE_KEPT_MAPPINGS || held_pages > HUGE_KEPT_BYTES / PAGE_BYTES ||
                              freed_ever - stamps[0] >= HUGE_DELAY);
     return goes ? leave_cache(0) : (struct huge){ 0 };
 }

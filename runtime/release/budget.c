@@ -1,6 +1,9 @@
 /* Release "budget": empty slabs together keep as many committed bytes as their budget, and so do free runs; the oldest go. */
 #include "release/queue.h"
 #include "release/release.h"
+#ifdef LIMIT_PERCENT
+#include "release/limit.h"
+#endif
 
 /* Both grow as pages that went back are needed again. */
 static size_t slab_budget = SLAB_BUDGET_BYTES; /* under the pool lock */
@@ -20,7 +23,7 @@ void release_retired(struct slab *slab)
 
 struct slab *release_due(uint32_t gone)
 {
-    if (aging_bytes <= slab_budget)
+    if (aging_bytes <= (release_near_limit() ? 0 : slab_budget))
         return NULL;
     struct slab *due = oldest_slab;
     queue_leave(due);
@@ -42,7 +45,7 @@ void release_needed_runs(size_t bytes)
 
 bool release_run_goes(uint64_t stamp, size_t bytes, uint32_t gone)
 {
-    return bytes > run_budget;
+    return bytes > (release_near_limit() ? 0 : run_budget);
 }
 
 void release_check(void)

@@ -27,7 +27,7 @@ void release_freed(size_t bytes)
 }
 
 /* Two threads may both look then: each finds what the other left. */
-bool release_clock_moved(void)
+bool release_look_due(void)
 {
     uint64_t time = release_clock();
     if (__atomic_load_n(&looked, __ATOMIC_RELAXED) == time)

@@ -216,6 +216,10 @@ Designs = Annotated[
         autocompletion=designs,
     ),
 ]
+MeshDesigns = Annotated[
+    list[str],
+    typer.Option("--design", metavar="DESIGN", help="A design; repeat it to compare.", autocompletion=designs),
+]
 Machine = Annotated[
     str, typer.Option("--machine", metavar="MACHINE", help="A built-in machine or a file that calibrate wrote.")
 ]

@@ -8,6 +8,7 @@ import typer
 import heapsmith
 from heapsmith import arguments as take
 from heapsmith import results, show
+from heapsmith.limits import Limit, limited
 
 app = take.Commands(rich_markup_mode=None)
 design_app = take.Commands(help="Show designs and check them.", rich_markup_mode=None)
@@ -93,6 +94,7 @@ def build(
 def verify(
     design: take.Name,
     traces: Annotated[list[Path] | None, typer.Argument(metavar="TRACE", help="Traces (.hst).")] = None,
+    limit: Limit = None,
     json: take.Json = False,
 ) -> int:
     """Audit the C of a design and compare its library with the model.
@@ -101,6 +103,6 @@ def verify(
     differs.
     """
     with show.progress() as progress:
-        found = heapsmith.verify(design, traces or [], progress=progress)
+        found = heapsmith.verify(limited([design], limit)[0], traces or [], progress=progress)
     show.emit_json(found.details) if json else found.show()
     return 0 if found.ok else 1

@@ -10,7 +10,8 @@ import typer
 
 import heapsmith
 from heapsmith import arguments as take
-from heapsmith import results, show
+from heapsmith import results, results_mesh, show
+from heapsmith.limits import Limit, limited
 from heapsmith.model.errors import BadInput
 from heapsmith.model.search import MOST_CLASSES
 
@@ -40,6 +41,7 @@ def simulate(
     recorded_times: take.RecordedTimes = False,
     bytes: take.Bytes = False,
     at: take.At = None,
+    limit: Limit = None,
     json: take.Json = False,
 ) -> None:
     """Simulate designs on a trace, side by side.
@@ -63,7 +65,7 @@ def simulate(
     with show.progress() as progress:
         found = heapsmith.simulate(
             trace,
-            design or None,
+            limited(design or heapsmith.Design.builtin(), limit),
             machine=machine,
             births=births,
             deaths=deaths,
@@ -99,6 +101,29 @@ def reuse(
             progress=progress,
         )
     show.emit_json(found) if json else results.reused(found)
+
+
+@app.command(epilog=take.example("mesh py.hst", "mesh py.hst --design default --design scan --stops 50 --json"))
+def mesh(
+    trace: take.Trace,
+    design: take.MeshDesigns = ["default"],  # noqa: B006
+    stops: Annotated[int, typer.Option(metavar="N", min=1, help="Moments, evenly spaced in events.")] = 20,
+    probes: Annotated[int, typer.Option(metavar="N", min=1, help="Partners that each slab or page tries.")] = 64,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Which order and places are drawn.")] = 1,
+    json: take.Json = False,
+) -> None:
+    """Say what compaction without moving would give back: meshing, as the allocator Mesh does it.
+
+    Slabs or pages of a class mesh if their live blocks do not overlap: one physical page can then serve both. The
+    shares are of the committed bytes. Split is Mesh's own search for pairs, greedy a packing of any number, and bound
+    what no packing exceeds.
+    """
+    from heapsmith.model.design.design import load
+    from heapsmith.model.predict.mesh import mesh as look
+
+    with show.progress() as progress:
+        found = look(trace, [load(name) for name in design], stops=stops, probes=probes, seed=seed, progress=progress)
+    show.emit_json(found) if json else results_mesh.meshed(found)
 
 
 @app.command(

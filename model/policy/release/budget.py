@@ -1,12 +1,15 @@
 """Budget: empty slabs and free runs each keep some bytes of pages; the oldest give pages back.
 
-The age queues are FIFOs: age is counted in bytes freed since, not in seconds.
+The age queues are FIFOs: age is counted in bytes freed since, not in seconds. Near a limit on memory
+both budgets count as 0.
 """
+
+from typing import Any
 
 import msgspec
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.constants import BUDGET_GROWTH
+from heapsmith.model.constants import BUDGET_GROWTH, PAGE
 from heapsmith.model.memory.state import State
 from heapsmith.model.policy.release.common import Advice
 
@@ -14,6 +17,7 @@ NAME = "budget"
 DEFAULT = True
 AGES = True
 BUDGETED = True
+NUMBERS = ("release_looks", "limit_percent", "limit_bytes", "limit_mark_bytes")
 MAX_BUDGET = 1 << 44
 
 
@@ -23,13 +27,18 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     slab_budget_bytes: committed bytes that empty slabs keep; run_budget_bytes: committed bytes that
     free runs keep; most_budget_bytes: the limit of either budget as it grows when released pages
     are needed again; advice: dontneed releases pages at once (MADV_DONTNEED), free lets the OS take
-    pages when it wants (MADV_FREE).
+    pages when it wants (MADV_FREE). limit_percent: where committed bytes exceed this share of the
+    limit on memory, all of these pages go back as needed, and freed runs and mappings too that wait
+    in caches; 0: never. limit_bytes: the limit; 0: in a program that of its control group, in the
+    model none.
     """
 
     slab_budget_bytes: int = 4_194_304
     run_budget_bytes: int = 1_048_576
     most_budget_bytes: int = 67_108_864
     advice: Advice = "dontneed"
+    limit_percent: int = 0
+    limit_bytes: int = 0
 
 
 def why_not_valid(params: Params) -> str | None:
@@ -38,7 +47,26 @@ def why_not_valid(params: Params) -> str | None:
         value = getattr(params, field)
         if not 0 <= value <= MAX_BUDGET:
             return f"{field}: {value} is out of range; expected 0 to {MAX_BUDGET} bytes"
+    if not 0 <= params.limit_percent <= 100:
+        return f"limit_percent: {params.limit_percent} is out of range; expected 0 to 100"
+    if params.limit_bytes and not PAGE <= params.limit_bytes <= MAX_BUDGET:
+        return f"limit_bytes: {params.limit_bytes} is out of range; expected 0, or {PAGE} to {MAX_BUDGET} bytes"
+    if params.limit_bytes and not params.limit_percent:
+        return "limit_bytes: expected limit_percent too, the share of the limit from which pages go back"
     return None
+
+
+def numbers(design: Any) -> dict[str, int]:
+    """Return the limit and its mark, where the design keeps away from one."""
+    release = design.release
+    if release.limit_percent == 0:
+        return {}
+    return {
+        "release_looks": 1,
+        "limit_percent": release.limit_percent,
+        "limit_bytes": release.limit_bytes,
+        "limit_mark_bytes": release.limit_bytes * release.limit_percent // 100,
+    }
 
 
 @kernel
@@ -49,5 +77,7 @@ def grown(state: State, budget_bytes: int, needed_again_bytes: int) -> int:
 
 @kernel
 def goes(state: State, aged_bytes: int, budget_bytes: int, stamp: int, gone: int) -> bool:
-    """Return whether the age queue exceeds its budget."""
+    """Return whether the age queue exceeds its budget, which is 0 near the limit."""
+    if state.limit_mark_bytes > 0 and state.committed > state.limit_mark_bytes:
+        return aged_bytes > 0
     return aged_bytes > budget_bytes

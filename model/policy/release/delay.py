@@ -15,7 +15,7 @@ NAME = "delay"
 RARE = True
 AGES = True
 BUDGETED = False
-NUMBERS = ("release_delay", "release_delay_in_bytes", "release_most", "release_delay_in_milliseconds")
+NUMBERS = ("release_delay", "release_delay_in_bytes", "release_most", "release_delay_in_milliseconds", "release_looks")
 MAX_DELAY = 1 << 44
 
 
@@ -47,7 +47,7 @@ def why_not_valid(params: Params) -> str | None:
 def numbers(design: Any) -> dict[str, int]:
     """Return the delay, its unit, and the most releases of an event."""
     release = design.release
-    in_time = {"release_delay_in_milliseconds": 1} if release.unit == "milliseconds" else {}
+    in_time = {"release_delay_in_milliseconds": 1, "release_looks": 1} if release.unit == "milliseconds" else {}
     return {
         "release_delay": release.delay,
         "release_delay_in_bytes": int(release.unit == "bytes"),
