@@ -242,9 +242,11 @@ def print_events(path: str | Path, out: TextIO, first: int = 0, count: int | Non
     """Write `count` events from `first` on as text, one per line (docs/trace.md 5); return how
     many.
 
-    Reads only the chunks that hold the events. `count` None: to the end.
+    Reads only the chunks that hold the events. `count` None: to the end. Raises BadInput if there is no event
+    `first`.
     """
     with TraceReader(path) as trace:
+        require_events(path, trace.footer.events, [first] if first else [])
         stop = trace.footer.events if count is None else min(trace.footer.events, first + count)
         number = first
         for chunk in trace.part(first, stop):
@@ -265,4 +267,5 @@ def _lines(chunk: Chunk, number: int) -> Iterator[str]:
 def require_events(trace: Path | str, events: int, asked: Sequence[int]) -> None:
     """Raise BadInput if a trace of this many events lacks one of those asked for."""
     if beyond := [event for event in asked if not 0 <= event < events]:
-        raise BadInput(f"{trace}: has no event {beyond[0]}; expected an event of the trace, 0 to {events - 1}")
+        there = f"expected an event of the trace, 0 to {events - 1}" if events else "it has no events"
+        raise BadInput(f"{trace}: has no event {beyond[0]}; {there}")
