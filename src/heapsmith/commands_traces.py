@@ -75,8 +75,11 @@ def trace_print(
     count: Annotated[int | None, typer.Option(metavar="N", help="The number of events. Default: all.", min=0)] = None,
 ) -> None:
     """Print events as text. Fields: number, time in ns, thread, operation, block, size, alignment."""
-    from heapsmith.model.trace.reader import print_events
+    from heapsmith.model.trace.reader import TraceReader, print_events, require_events
 
+    if first:
+        with TraceReader(trace) as reader:
+            require_events(trace, reader.footer.events, [first])
     print_events(trace, sys.stdout, first, count)
 
 
