@@ -215,9 +215,7 @@ def test_a_truncated_trace_names_the_chunk_and_is_salvaged_up_to_it(tmp_path: Pa
         assert "--salvage" in message
         assert re.search(f"chunk {chunks}: truncated|footer: truncated|trailer: missing", message)
         if chunks == 0:
-            with pytest.raises(
-                CheckFailed, match=r"no event precedes the damage, so no trace is written \(chunk 0: trunc"
-            ):
+            with pytest.raises(CheckFailed, match=r"no event precedes the damage, .*\(chunk 0: truncated\)"):
                 salvage(path, out)
             assert not out.exists()
             continue
