@@ -74,6 +74,7 @@ peers: venv ## build the mallocs to compare with at their current releases (need
 	$(BIN)/python -m heapsmith.bench.peers.builds $(PEERS)
 
 bench: venv ## every malloc on every row, see docs/bench.md (BENCH=--quick: in two minutes)
+	@mkdir -p out
 	$(BIN)/python -m heapsmith bench -o out/bench.json $(BENCH)
 
 hot-paths: venv ## count the hot paths' instructions anew and write them to bench/gates/hot_paths.toml

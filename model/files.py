@@ -56,7 +56,17 @@ def writable_folder(path: Path) -> Path:
 
 
 def writable_file(path: Path) -> Path:
-    """`path` as a file to write; BadInput if it cannot be written."""
+    """`path` as a file to write that a user named; BadInput if it cannot be written.
+
+    Its folder must exist: a folder that is made for a mistyped name hides the mistake. Only folders that a user
+    names as such are made (writable_folder).
+    """
+    try:
+        is_there = path.parent.exists()
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
+    if not is_there:
+        raise BadInput(f"{path}: cannot be written: there is no folder {path.parent}")
     writable_folder(path.parent)
     if path.exists() and not path.is_file():
         raise BadInput(f"{path}: cannot be written: it exists and is not a plain file")

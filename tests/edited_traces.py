@@ -62,7 +62,7 @@ def write(path: Path, of: Made, **footer: object) -> Path:
         path, command=[path.name], source="test", chunk_events=of.chunk_events, sites=of.site is not None
     ) as writer:
         writer.append(of.chunk, of.site)
-        threads = int(of.chunk.thread.max()) + 1
+        threads = int(of.chunk.thread.max(initial=0)) + 1
         samples = msgspec.structs.replace(SAMPLES, processor=SAMPLES.processor[:threads])
         writer.close({"samples": samples, "stacks": None if of.site is None else TREE.packed()} | footer)
     return path

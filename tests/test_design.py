@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heapsmith.bench.peers.peers import is_c_library
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design, builtin_names, load, parse, schema
+from heapsmith.model.design.legal import SYSTEM_LIBRARIES
+from heapsmith.model.design.toml import design_name
 from heapsmith.model.errors import BadInput
 
 WRONG = [
@@ -136,7 +139,17 @@ def test_an_unknown_design_suggests_the_nearest() -> None:
 def test_only_names_that_can_name_files_are_legal(name: str) -> None:
     plain = bool(name) and name[0].isascii() and name[0].isalnum()
     plain = plain and all(letter.isascii() and (letter.isalnum() or letter in "-_") for letter in name)
-    assert (Design(name, [16]).why_not_valid() is None) == plain
+    assert (Design(name, [16]).why_not_valid() is None) == (plain and not SYSTEM_LIBRARIES.fullmatch(name))
+
+
+@pytest.mark.parametrize("name", ["c", "m", "dl", "pthread"])
+def test_a_design_is_no_library_of_the_system(name: str) -> None:
+    with pytest.raises(BadInput, match=rf"x\.toml: name: '{name}' .*: lib{name}\.so is a library of the system"):
+        parse(f'name = "{name}"\nsizes = [16]\n', "x.toml")
+    assert Design(design_name(name), [16]).why_not_valid() is None
+    assert not is_c_library(f"/tmp/lib{name}.so")
+    assert is_c_library("/lib/x86_64-linux-gnu/libc.so.6")
+    assert is_c_library("/lib/libc-2.31.so")
 
 
 def test_the_schema_names_every_field() -> None:

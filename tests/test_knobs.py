@@ -314,6 +314,16 @@ def test_the_command_prints_lines_for_a_shell_and_measures(call: Call, tmp_path:
     assert "    {   262144,      32,           2}," in call("knobs", trace, "--classes").out
 
 
+def test_a_command_that_fails_measures_nothing(call: Call, tmp_path: Path) -> None:
+    trace = written(tmp_path / "waves.hst", waves(60, 400, 200))
+    measure = ["knobs", trace, "--lib", "glibc", "--measure", "--rounds", 1, "--json", "--"]
+    answer = call(*measure, "sh", "-c", "exit 3")
+    assert (answer.status, answer.out) == (1, "")
+    assert answer.err == "heapsmith: sh -c 'exit 3': exit status 3 under glibc; expected exit status 0\n"
+    answer = call(*measure, "sh", "-c", "kill -9 $$")
+    assert (answer.status, "killed by SIGKILL under glibc" in answer.err) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -59,16 +59,21 @@ def test_a_design_names_any_trace(trace: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "closed",
-    [pytest.param(">&-", marks=pytest.mark.big), pytest.param("2>&-", marks=pytest.mark.big), "<&- >&- 2>&-"],
+    ("closed", "lost"),
+    [(">&-", 3), pytest.param("2>&-", 0, marks=pytest.mark.big), ("<&- >&- 2>&-", 3)],
 )
-def test_streams_that_are_closed(closed: str, tmp_path: Path) -> None:
+def test_streams_that_are_closed(closed: str, lost: int, tmp_path: Path) -> None:
+    """A result that is lost is an error; what a program says never lands in a file."""
     words = f"'{PROGRAM[0]}' -m heapsmith"
-    assert subprocess.run(["sh", "-c", f"{words} designs {closed}"], check=False).returncode == 0
+    done = subprocess.run(["sh", "-c", f"{words} designs {closed}"], capture_output=True, check=False)
+    assert done.returncode == lost
+    assert done.stderr == (b"heapsmith: standard output: it is closed\n" if lost and "2>" not in closed else b"")
+    if closed == ">&-":
+        return
     assert subprocess.run(["sh", "-c", f"{words} design show nosuch {closed}"], check=False).returncode == 2
     command = f"{words} record -o '{tmp_path}/t.hst' -- sh -c 'echo said; echo more >&2' {closed}"
     done = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
-    assert done.returncode == 0
+    assert done.returncode == 0  # what record says goes to standard error
     assert (tmp_path / "t.hst").read_bytes().find(b"said\n") < 0
 
 

@@ -11,7 +11,7 @@ from conftest import Answer
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.reader import verify
 from heapsmith.model.trace.synth.fit import LivesFit
-from heapsmith.model.trace.synth.profiles import fit_profile
+from heapsmith.model.trace.synth.profiles import SHORTEST, fit_profile
 
 GPERFTOOLS = b"""heap profile:    201:   120000 [ 10501:   546800] @ heapprofile
      1:   100000 [     1:   100000] @ 0x55c4c5ce3224 0x7fd9c364524a
@@ -59,7 +59,7 @@ def test_sites_by_littles_law(tmp_path: Path, content: bytes, sizes: list[int]) 
     small, some, large = fit_of(tmp_path, content).phases[0].blocks
     assert [small.size, some.size, large.size] == sizes
     assert [small.weight, some.weight, large.weight] == [10_000, 500, 1]
-    assert (small.lifetime, large.lifetime) == (0, None)  # all die at once; all live for ever
+    assert (small.lifetime, large.lifetime) == (SHORTEST, None)  # all die at once; all live for ever
     assert some.lifetime == pytest.approx(200 * 10_501 / 500)  # 200 live of a rate of 500 in 10,501
 
 

@@ -173,8 +173,33 @@ def test_what_a_trace_lacks_its_tables_lack(tmp_path: Path) -> None:
         assert again.extra["inexact"] == reader.footer.extra["inexact"]
     export_trace(tmp_path / "in.hst", tmp_path / "out.rep")
     assert (tmp_path / "out.rep").read_bytes() == (tmp_path / "in.rep").read_bytes()
-    lacks = export_trace(tmp_path / "in.hst", tmp_path / "out.pftrace").lacks
-    assert lacks[-1] == "times, which the trace lacks too: a nanosecond is an event"
+    found = export_trace(tmp_path / "in.hst", tmp_path / "out.pftrace")
+    assert found.lacks[0] == "single events and blocks: it has sums of slices of 1 events each"
+    assert found.notes[0].startswith("the trace has no times: a nanosecond of this file is an event")
+    assert not any("time" in what for what in export_trace(tmp_path / "in.hst", tmp_path / "out.rep").lacks)
+
+
+def test_what_each_format_lacks_is_said_exactly(tmp_path: Path) -> None:
+    """A trace with everything: callocs, alignments, sized frees, a realloc, the end of a thread, a command."""
+    ops = [Op.MALLOC, Op.CALLOC, Op.ALIGNED, Op.REALLOC, Op.FREE_SIZED, Op.THREAD_EXIT]
+    chunk = Chunk.of(ops, [0, 0, 1, 0, 0, 1], [0, 1, 2, 0, 0, 0], [8, 8, 64, 9, 9, 0], [0, 0, 6, 0, 0, 0], [*range(6)])
+    with TraceWriter(tmp_path / "in.hst", command=["job"], source="test") as writer:
+        writer.append(chunk)
+        writer.close({"drops": 1234, "seed": 7})
+    metadata = ["the command", "the count of 1,234 lost events", "the other fields of the footer (seed)"]
+    plain = ["the time of each event", "which of 2 threads made each call", "1 starts and ends of threads"]
+    sized = "the sizes that 1 sized frees say"
+    calls = ["that 1 allocations are callocs", "the alignments of 1 aligned allocations", sized]
+    reallocs = "the time and thread of 1 reallocs, and sizes between the first and the last of a block"
+    slices = "single events and blocks: it has sums of slices of 1 ns each"
+    for name, rows, lacks in (
+        ("out.csv", "events", metadata),
+        ("lives.csv", "lives", [reallocs, sized, plain[-1], *metadata]),
+        ("out.rep", "events", [*plain, *calls, *metadata]),
+        ("out.trace", "events", [*plain, *metadata]),
+        ("out.pftrace", "events", [slices, plain[-1], *metadata[1:]]),
+    ):
+        assert export_trace(tmp_path / "in.hst", tmp_path / name, None, rows).lacks == lacks
 
 
 @pytest.mark.parametrize("name", ["out.parquet", "out.csv", "out.rep", "out.trace", "out.pftrace"])
@@ -192,7 +217,7 @@ def test_the_command_says_what_the_file_lacks(call: Call, tmp_path: Path) -> Non
     assert answer.status == 0
     found = json.loads(answer.out)
     assert found["count"] == int(gzip.decompress((tmp_path / "out.rep.gz").read_bytes()).split()[2])
-    assert found["lacks"][:2] == ["times", "3 threads"]
+    assert found["lacks"][:2] == ["the time of each event", "which of 3 threads made each call"]
     assert answer.err == f"heapsmith: {tmp_path / 'out.rep.gz'} does not hold: {'; '.join(found['lacks'])}\n"
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from traces import random_trace
 
 from heapsmith.bench.replay.script import write_script
-from heapsmith.model.errors import BadInput
+from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.trace import frames
 from heapsmith.model.trace.reader import TraceReader, print_events, salvage, verify
 from heapsmith.model.trace.stats import trace_info
@@ -52,7 +52,7 @@ def assembled(header: bytes, chunks: bytes, footer: bytes) -> bytes:
 
 
 def assert_read_or_refused(path: Path) -> None:
-    """Whoever reads the trace does so, or raises BadInput with a line that names the file."""
+    """Whoever reads the trace does so, or raises an error with a line that names the file."""
     readers: list[Callable[[Path], object]] = [
         verify,
         trace_info,
@@ -64,7 +64,7 @@ def assert_read_or_refused(path: Path) -> None:
         said = None
         try:
             read(path)
-        except BadInput as error:
+        except (BadInput, CheckFailed) as error:  # CheckFailed: no event precedes the damage
             said = str(error)
         assert said is None or re.fullmatch(f"{re.escape(str(path))}: [^\n]+", said)
 

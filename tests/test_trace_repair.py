@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import zstandard
 from edited_traces import TREE, Made, live_bytes, made, read, rows, write
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from traces import random_chunk
 
-from heapsmith.model.errors import BadInput
+from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.trace.codec import COLUMNS, encode
 from heapsmith.model.trace.edit.repair import repair
 from heapsmith.model.trace.events import WITH_SITE, Chunk, op_mask
@@ -52,12 +52,19 @@ def test_a_sound_trace_stays_as_it_is(folder: Path, of: Made) -> None:
 
 @settings(max_examples=12, deadline=None)
 @given(share=st.floats(0, 1))
+@example(share=0)
 def test_of_a_truncated_trace_the_whole_chunks_stay(folder: Path, share: float) -> None:
     path = ten_chunks(folder / "t.hst")
     frames = frames_of(path)
     first = frames[0].offset
     data = path.read_bytes()
     cut = first + round(share * (len(data) - first - 1))
+    if cut < frames[0].end:
+        (folder / "out.hst").write_bytes(b"older")
+        with pytest.raises(CheckFailed, match=r"cut\.hst: no event is sound, so no trace is written"):
+            repair(broken(folder / "cut.hst", data[:cut]), folder / "out.hst")
+        assert (folder / "out.hst").read_bytes() == b"older"
+        return
     found = repair(broken(folder / "cut.hst", data[:cut]), folder / "out.hst")
     whole = [frame for frame in frames[:-1] if frame.end <= cut]
     assert (found.chunks, found.events) == (len(whole), PART * len(whole))

@@ -1,11 +1,13 @@
 """Trace figures: by hand for a small trace, and against a second implementation for random ones."""
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from conftest import Answer
 from traces import random_chunk
 
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
@@ -135,8 +137,8 @@ def figures(chunk: Chunk) -> dict[str, Any]:
         "peak_live_blocks_event": -best_blocks[1],
         "live_bytes_at_end": sum(b[0] for b in live.values()),
         "live_blocks_at_end": len(live),
-        "lifetime_bytes": Quantiles(*(quantile(bytes_lived, q) for q in (0.5, 0.9, 0.99))),
-        "lifetime_events": Quantiles(*(quantile(events_lived, q) for q in (0.5, 0.9, 0.99))),
+        "lifetime_bytes": Quantiles(*(quantile(bytes_lived, q, clock) for q in (0.5, 0.9, 0.99))),
+        "lifetime_events": Quantiles(*(quantile(events_lived, q, chunk.op.size - 1) for q in (0.5, 0.9, 0.99))),
         "cross_thread_frees": counts["cross"],
         "reallocs_growing": counts["growing"],
         "reallocs_shrinking": counts["shrinking"],
@@ -145,11 +147,11 @@ def figures(chunk: Chunk) -> dict[str, Any]:
     }
 
 
-def quantile(values: list[int], share: float) -> int:
-    """The end of the power-of-two bucket that holds the least value which `share` of them do not exceed."""
+def quantile(values: list[int], share: float, most: int) -> int:
+    """The end of the power-of-two bucket that holds the least value which `share` of them do not exceed, or `most`."""
     values = sorted(values)
     least = next(v for k, v in enumerate(values, 1) if k >= share * len(values))
-    return (1 << least.bit_length()) - 1
+    return min((1 << least.bit_length()) - 1, most)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -176,7 +178,20 @@ def test_many_distinct_sizes(tmp_path: Path) -> None:
 def test_an_empty_trace_has_figures_too(tmp_path: Path) -> None:
     info = info_of(tmp_path / "t.hst", Chunk.of(*[()] * 6))
     assert (info.events, info.distinct_sizes, info.size_histogram, info.peak_live_bytes) == (0, 0, [], 0)
-    assert info.lifetime_bytes == Quantiles(0, 0, 0)
+    assert info.lifetime_bytes == info.lifetime_events == Quantiles(0, 0, 0)
+
+
+def test_no_block_lives_longer_than_the_trace(tmp_path: Path) -> None:
+    ops, blocks = [0, 0, 0, 0, 0, 4], [0, 1, 2, 3, 4, 0]
+    info = info_of(tmp_path / "t.hst", Chunk.of(ops, [0] * 6, blocks, [9] * 5 + [0], [0] * 6, range(6)))
+    assert info.lifetime_events == Quantiles(5, 5, 5)
+    assert info.lifetime_bytes == Quantiles(45, 45, 45)
+
+
+def test_an_empty_trace_is_shown_without_events(tmp_path: Path, call: Callable[..., Answer]) -> None:
+    info_of(tmp_path / "t.hst", Chunk.of(*[()] * 6))
+    lines = [" ".join(line.split()) for line in call("trace", "info", tmp_path / "t.hst").out.splitlines()]
+    assert {"events 0", "peak live 0 B", "lifetime, events no block was freed"} <= set(lines)
 
 
 def test_progress_is_told(tmp_path: Path) -> None:

@@ -258,14 +258,39 @@ def test_lives_are_those_of_the_distribution(tmp_path: Path) -> None:
             '{"type":"lives","events":9,"phases":[{"blocks":[{"size":9,"largest":3}]}]}',
             r"phases\[0\]\.blocks\[0\]\.largest",
         ),
-        ('{"type":"lives","events":9,"phases":[{"blocks":[{"size":3,"align_log2":5}]}]}', "align_log2"),
+        *(
+            (f'{{"type":"lives","events":9,"phases":[{{"blocks":[{{"size":3,{fields}}}]}}]}}', message)
+            for fields, message in (
+                ('"align_log2":5', r"blocks\[0\]\.align_log2: expected it for op 'aligned' only"),
+                ('"align_log2":0', r">= 1.*blocks\[0\]\.align_log2"),
+                ('"op":"aligned"', r"blocks\[0\]\.align_log2: expected 1 or more for op 'aligned'"),
+                ('"lifetime":0', r"> 0\.0.*\.lifetime"),
+                ('"largest":0', r">= 1.*\.largest"),
+                ('"weight":0', r"> 0\.0.*\.weight"),
+                ('"freed_by":1', r"blocks\[0\]\.freed_by: expected it with a lifetime only"),
+                ('"shape":"constant"', r"blocks\[0\]\.shape: expected it with a lifetime only"),
+                ('"thread":-1', r">= 0.*\.thread"),
+                ('"colour":1', "unknown field `colour`"),
+            )
+        ),
+        *(
+            (f'{{"type":"phases","events":9,"steps":[{step}],"phases":[{{"marks":[[0,0]]}}],"order":[[0,1]]}}', message)
+            for step, message in (
+                ('{"op":"malloc","from_size":8}', r"steps\[0\]\.from_size: expected it for realloc, free"),
+                ('{"op":"free","align_log2":4}', r"steps\[0\]\.align_log2: expected it for aligned"),
+                ('{"op":"free","distance":[2,1]}', r"steps\[0\]\.distance: expected the least first"),
+                ('{"op":"free","distance":[-2,1]}', r"steps\[0\]\.distance: expected 0 or more for 'youngest'"),
+                ('{"op":"realloc"}', r"steps\[0\]\.size: expected 1 or more"),
+            )
+        ),
         (
             '{"type":"phases","events":9,"steps":[{"op":"malloc"}],"phases":[{"marks":[[0,7]]}],"order":[[0,1]]}',
             "step 7",
         ),
         ('{"type":"phases","events":9,"steps":[{"op":"malloc"}],"phases":[{}],"order":[[4,1]]}', r"order\[0\]"),
-        ('{"type":"other"}', "other"),
+        ('{"type":"other"}', "other.*; a fit has a field `type`, which is 'lives' or 'phases'"),
         ("{", "truncated"),
+        ('{"name":"x"}', "a fit has a field `type`"),
     ],
 )
 def test_a_wrong_fit_is_one_line(call: Callable[..., Answer], tmp_path: Path, text: str, message: str) -> None:
@@ -273,6 +298,15 @@ def test_a_wrong_fit_is_one_line(call: Callable[..., Answer], tmp_path: Path, te
     answer = call("trace", "synth", "--like", tmp_path / "fit.json", "-o", tmp_path / "out.hst")
     assert (answer.status, answer.out) == (2, "")
     assert re.fullmatch(rf"heapsmith: .*fit\.json: .*{message}.*\n", answer.err)
+    assert not (tmp_path / "out.hst").exists()
+
+
+def test_a_file_of_no_known_format_says_which_are_read(call: Callable[..., Answer], tmp_path: Path) -> None:
+    for text in (b"plain text\n", b"", b"\xff\0\1"):
+        (tmp_path / "notes.txt").write_bytes(text)
+        answer = call("trace", "synth", "--like", tmp_path / "notes.txt", "-o", tmp_path / "out.hst")
+        assert (answer.status, answer.out) == (2, "")
+        assert "notes.txt: of no known format; expected a trace (.hst), a heap profile of jemalloc" in answer.err
     assert not (tmp_path / "out.hst").exists()
 
 

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -28,7 +29,10 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     chunk = random_chunk(3000, 9, 3, cross_thread=0.1, live=60)._replace(time_ns=np.arange(3000) * 1000)
     numbers = 1 + np.arange(3000) % TREE.innermost.size
     site = np.where(op_mask(WITH_SITE)[chunk.op], numbers, 0).astype(np.uint32)
-    return write(tmp_path_factory.mktemp("tools") / "a.hst", Made(chunk, site, 500))
+    folder = tmp_path_factory.mktemp("tools")
+    write(folder / "none.hst", Made(chunk.part(0, 0), None, 500))
+    write(folder / "timeless.hst", Made(chunk._replace(time_ns=np.zeros_like(chunk.time_ns)), None, 500))
+    return write(folder / "a.hst", Made(chunk, site, 500))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +133,30 @@ def test_standard_input_is_read_once(call: Call, path: Path, monkeypatch: pytest
         ("filter a.hst --threads 1-", "--threads 1-: expected numbers and ranges such as 0,2-5"),
         ("filter a.hst --threads 7", "a.hst: threads: there is no number 7; expected 0 to 2"),
         ("filter a.hst --site 9", "a.hst: sites: there is no number 9; expected 0 to 5"),
-        ("filter a.hst --site nobody", "--site nobody: a.hst has no such site (see `heapsmith sites`)"),
+        (
+            "filter a.hst --site nobody",
+            "--site nobody: a.hst has no such site; no name is near, and `heapsmith sites --by site` lists all",
+        ),
+        (
+            "filter a.hst --site made+0x5",
+            "--site made+0x5: a.hst has no such site; near are made+0x4d, made+0x1000, unused+0x5, "
+            "and `heapsmith sites --by site` lists all",
+        ),
+        ("filter a.hst --time 99:100", "--time 99:100: lies outside the trace; a.hst has times from 0 to 2.999 ms"),
+        ("filter a.hst --time 2:2", "--time 2:2: is empty; a.hst has times from 0 to 2.999 ms"),
+        ("slice a.hst --time 3:", "--time 3:: lies outside the trace; a.hst has times from 0 to 2.999 ms"),
+        (
+            "slice a.hst --events 500%:600%",
+            "--events 500%:600%: lies outside the trace; a.hst has events 0 to 2,999",
+        ),
+        ("slice a.hst --events 3000:", "--events 3000:: lies outside the trace; a.hst has events 0 to 2,999"),
+        ("slice a.hst --events 100%:", "--events 100%:: lies outside the trace; a.hst has events 0 to 2,999"),
+        ("slice a.hst --events 0:0", "--events 0:0: is empty; a.hst has events 0 to 2,999"),
+        ("slice none.hst --events 0:9", "--events 0:9: lies outside the trace; none.hst has no events"),
+        (
+            "slice timeless.hst --time 0:9",
+            "--time 0:9: timeless.hst has no times; expected a trace with times, or a range of events",
+        ),
         ("slice a.hst", "expected one of --events, --time and --peak"),
         ("slice a.hst --time :5 --peak 5", "expected one of --events, --time and --peak"),
         ("merge a.hst a.hst --begin 1", "--begin 1: expected a time for each of 2 traces"),
@@ -144,6 +171,35 @@ def test_mistakes_are_one_line(call: Call, path: Path, monkeypatch: pytest.Monke
     answer = call("trace", *words.split(), *([] if "-o" in words.split() else ["-o", "out.hst"]))
     assert (answer.status, answer.err, answer.out) == (2, f"heapsmith: {said}\n", "")
     assert not Path("out.hst").exists()
+
+
+def test_what_a_tool_cannot_keep_is_said(call: Call, path: Path, tmp_path: Path) -> None:
+    chunk = random_chunk(100, 1)
+    maps = [write(tmp_path / f"{name}.hst", Made(chunk, None, 500), perf_map=[[0, 16, name]]) for name in "ab"]
+    out = tmp_path / "out.hst"
+    for tool in ("merge", "cat"):
+        answer = call("trace", tool, *maps, "-o", out, "--json")
+        lacks = "the names of generated code (perf_map), which differ between the traces"
+        assert (answer.status, answer.err) == (0, f"heapsmith: {out} lacks {lacks}\n")
+        assert json.loads(answer.out)["dropped"] == [lacks]
+    answer = call("trace", "merge", maps[0], maps[0], "-o", out, "--json")
+    assert (answer.err, json.loads(answer.out)["dropped"]) == ("", [])
+    answer = call("trace", "filter", path, "-o", out, "--sizes", "999999999:")
+    assert answer.err == f"heapsmith: {out} has no blocks: {path} has none that were born so\n"
+    answer = call("trace", "print", path, "--first", 3000)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err == f"heapsmith: {path}: has no event 3000; expected an event of the trace, 0 to 2999\n"
+
+
+def test_standard_input_has_its_name(call: Call, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for content, words in ((path.read_bytes(), "info -"), (path.read_bytes()[:-9], "verify -"), (b"x", "info -")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        answer = call("trace", *words.split())
+        said = answer.out or answer.err
+        assert re.match(r"(trace +|heapsmith: )standard input\b", said), said
+        assert "heapsmith-" not in said
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    assert json.loads(call("trace", "verify", "-", "--json").out)["path"] == "standard input"
 
 
 def test_sites_are_chosen_by_name_and_by_number(call: Call, path: Path, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def measure_settings(
 ) -> Measured:
     """Run the command under each malloc as it is and with its settings; `each`: with each setting alone too.
 
-    Mallocs without settings are left out. Raises what `measure` raises.
+    Mallocs without settings are left out. Raises what `measure` raises, and CheckFailed for a command that fails.
     """
     wanted = {one.library: one for one in advice if one.knobs}
 
@@ -57,7 +57,7 @@ def measure_settings(
             rows += [_with(library, one.library, [knob], knob.name) for knob in one.knobs]
         return rows
 
-    table = measure(command, list(wanted), stop=stop, variants=variants, progress=progress)
+    table = measure(command, list(wanted), stop=stop, variants=variants, must_succeed=True, progress=progress)
     rows = {row.library: row for row in table.rows}
     effects = []
     for row in table.rows:

@@ -202,8 +202,8 @@ def replay_driver() -> Path:
 
 
 def is_c_library(path: str) -> bool:
-    """Whether the shared object is the C library, by its name."""
-    return re.match(r"libc[.-]", Path(path).name) is not None
+    """Whether the shared object is the C library, by its name: libc.so.6, or libc-2.31.so of old releases."""
+    return re.fullmatch(r"libc(-[0-9.]+\.so|\.so\.[0-9]+)", Path(path).name) is not None
 
 
 def why_no_malloc(library: Library) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shlex
 import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -273,6 +274,7 @@ def measure(
     pivot: int = 0,
     env: Mapping[str, str] | None = None,
     variants: Variants = as_it_is,
+    must_succeed: bool = False,
     progress: Progress = quiet,
 ) -> MeasureTable:
     """Run `command` under each library in interleaved rounds, after a warm-up round.
@@ -284,9 +286,9 @@ def measure(
     default it alone. Wall time is from fork to the command's end, with loading. For `glibc`, one
     more run finds the command's own malloc. If this is not the C library's, `glibc` is the C
     library's malloc preloaded, and another row `own (...)`, with nothing preloaded, stands behind
-    it. Raises BadInput for a missing command or library, or a
-    command that LD_PRELOAD does not reach, and CheckFailed for a run that takes far longer than the
-    first.
+    it. Raises BadInput for a missing command or library, or a command that LD_PRELOAD does not
+    reach, and CheckFailed for a run that takes far longer than the first, or that fails where it
+    `must_succeed`.
     """
     stop.check()
     environment = dict(os.environ if env is None else env)
@@ -307,6 +309,8 @@ def measure(
                 done = run_once(program, command, libraries[entry], environment, folder, limit_s=limit_s)
             except CheckFailed as error:
                 raise CheckFailed(f"{command[0]} under {libraries[entry].name}: {error}") from error
+            if must_succeed:
+                _require_success(done.used, command, libraries[entry])
             limit_s = limit_s or max(LEAST_LIMIT_S, TIMES_FIRST * done.used.wall_ns / 1e9)
             return done
 
@@ -321,6 +325,13 @@ def measure(
         for one, its in zip(libraries, taken.runs, strict=True)
     ]
     return MeasureTable(list(command), len(taken.runs[0]), taken.ended, own.objects, libraries[truth].name, rows)
+
+
+def _require_success(used: Launched, command: list[str], library: Library) -> None:
+    """Raise CheckFailed if the run has failed."""
+    if used.signal or used.exit_status:
+        how = f"killed by {signal.Signals(used.signal).name}" if used.signal else f"exit status {used.exit_status}"
+        raise CheckFailed(f"{shlex.join(command)}: {how} under {library.name}; expected exit status 0")
 
 
 def run_under(lib: Path, command: list[str]) -> int:

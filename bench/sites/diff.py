@@ -11,7 +11,7 @@ from heapsmith.bench.sites.grouping import By, Groups
 from heapsmith.model.predict.moments import site_lives
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.reader import TraceReader
-from heapsmith.model.trace.stats import Figures, Quantiles, quantiles
+from heapsmith.model.trace.stats import Figures, Quantiles
 
 Order = Literal["peak", "allocated", "requests", "life", "end"]
 
@@ -118,7 +118,7 @@ def _totals(trace: Path, progress: Progress | None) -> tuple[Totals, dict[int, t
         int(sizes[:, 3].sum()),
         int(found["live_bytes_at_end"]),
         int(found["live_blocks_at_end"]),
-        quantiles(figures.lifetimes[0]),
+        figures.lived_bytes(),
     )
     return made, {size: (requests, at_peak) for size, requests, _, at_peak in sizes.tolist()}
 

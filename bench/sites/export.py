@@ -8,7 +8,7 @@ import numpy as np
 from heapsmith.bench.sites.functions import WRAPPERS
 from heapsmith.bench.sites.grouping import callers, spots_of
 from heapsmith.model.predict.moments import Grouped, site_lives
-from heapsmith.model.trace.exports.format import Exported, Progress
+from heapsmith.model.trace.exports.format import Exported, Progress, metadata
 from heapsmith.model.trace.exports.formats import format_of
 from heapsmith.model.trace.exports.tables import write_table
 from heapsmith.model.trace.imports.columns import arrow
@@ -26,13 +26,19 @@ def export_sites(trace: Path, out: Path, name: str | None, *, progress: Progress
     """
     chosen = format_of(out, name, "sites")
     with TraceReader(trace) as reader:
-        tree = call_tree(reader)
+        tree, other = call_tree(reader), metadata(reader)
     spots, reasons = spots_of(trace)
     paths = [[spot for frame in tree.path(site) for spot in spots[frame]] for site in range(1, len(tree.innermost) + 1)]
     lives = site_lives(Grouped(trace, np.arange(len(paths) + 1), len(paths) + 1), progress)
     batch = arrow().RecordBatch.from_pydict(_columns(paths, lives))
     count = write_table(out, chosen, [batch])
-    return Exported(str(trace), str(out), chosen, "sites", count, ["single events and blocks"], reasons)
+    unknown = int(lives.groups["requests"][0])
+    lacks = [
+        "single events and blocks, their threads and times",
+        *([f"{unknown:,} requests whose call stack is unknown"] if unknown else []),
+        *other,
+    ]
+    return Exported(str(trace), str(out), chosen, "sites", count, lacks, reasons)
 
 
 def _columns(paths: list[list[Any]], lives: SiteLives) -> dict[str, Any]:

@@ -5,9 +5,16 @@ from typing import Any
 
 from heapsmith.model.constants import PAGE
 
+SYSTEM_LIBRARIES = re.compile(
+    "c|m|mvec|dl|pthread|rt|util|resolv|nsl|crypt|anl|thread_db|gcc_s|atomic|gomp|asan|lsan|tsan|ubsan"
+)
+"""Names that no design has: lib<name>.so would be taken for a library of the C library or of the compiler."""
+
 
 def why_not_name(name: str) -> str | None:
     """Return why a design cannot have this name, or None."""
+    if SYSTEM_LIBRARIES.fullmatch(name):
+        return f"name: {name!r} cannot name a design: lib{name}.so is a library of the system; expected another name"
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
         return None
     return f"name: {name!r} cannot name files; expected letters, digits, '-' and '_'"

@@ -11,6 +11,7 @@ import tomlkit
 from tomlkit.items import Array, Item, Table
 
 from heapsmith.model.design.design import Design
+from heapsmith.model.design.legal import SYSTEM_LIBRARIES
 from heapsmith.model.errors import printable
 from heapsmith.model.files import write_text
 from heapsmith.model.toml_text import schema_line
@@ -28,8 +29,12 @@ class Reason(msgspec.Struct, frozen=True):
 
 
 def design_name(stem: str) -> str:
-    """Return the name of a design for the file or folder that holds it: all but letters and digits becomes '-'."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", stem).strip("-") or "forged"
+    """Return the name of a design for the file or folder that holds it: all but letters and digits becomes '-'.
+
+    A name that no design can have (SYSTEM_LIBRARIES) is lengthened.
+    """
+    name = re.sub(r"[^A-Za-z0-9]+", "-", stem).strip("-") or "forged"
+    return f"{name}-design" if SYSTEM_LIBRARIES.fullmatch(name) else name
 
 
 def design_text(design: Design, reasons: Sequence[Reason] = ()) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Self, TextIO
 
 import msgspec
 
-from heapsmith.model.errors import BadInput
+from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.trace.codec import U32, Damage
 from heapsmith.model.trace.events import CHUNK_EVENTS, SIZED, WITH_BLOCK, Chunk, Op, Rules
 from heapsmith.model.trace.frames import FOOTER_TAG, Footer, Frame, Header, TraceFile
@@ -114,7 +114,7 @@ class TraceReader:
         try:
             yield
         except Damage as damage:
-            hint = "`heapsmith trace verify --salvage` recovers what precedes it"
+            hint = "`heapsmith trace repair` keeps what is sound (`trace verify --salvage` what precedes the damage)"
             raise BadInput(f"{self.path}: {damage}; {hint}") from None
 
 
@@ -187,7 +187,7 @@ def salvage(path: str | Path, out: str | Path) -> SalvageReport:
     """Write to `out` a whole trace of the chunks before the first damage of `path`.
 
     The footer's `salvaged` then names the damage. Raises BadInput if the header is unreadable or
-    `out` cannot be written.
+    `out` cannot be written, and CheckFailed if no event precedes the damage; `out` then stays as it is.
     """
     with TraceFile(Path(path)) as file:
         head = file.header
@@ -196,6 +196,8 @@ def salvage(path: str | Path, out: str | Path) -> SalvageReport:
             out, command=head.command, source=head.source, chunk_events=head.chunk_events, sites=stacks is not None
         ) as writer:
             sound, damage, footer = _copy_sound_chunks(file, writer, stacks)
+            if damage and not writer.events:
+                raise CheckFailed(f"{path}: no event precedes the damage, so no trace is written ({damage})")
             written = writer.close(_known(footer) | {"stacks": stacks} | ({"salvaged": damage} if damage else {}))
         return SalvageReport(str(path), str(out), written.events, written.chunks, file.size - sound, damage)
 
@@ -263,4 +265,5 @@ def _lines(chunk: Chunk, number: int) -> Iterator[str]:
 def require_events(trace: Path | str, events: int, asked: Sequence[int]) -> None:
     """Raise BadInput if a trace of this many events lacks one of those asked for."""
     if beyond := [event for event in asked if not 0 <= event < events]:
-        raise BadInput(f"{trace}: has no event {beyond[0]}; expected an event of the trace, 0 to {events - 1}")
+        there = f"expected an event of the trace, 0 to {events - 1}" if events else "it has no events"
+        raise BadInput(f"{trace}: has no event {beyond[0]}; {there}")

@@ -41,7 +41,7 @@ class Bucket(msgspec.Struct, frozen=True):
 
 
 class Quantiles(msgspec.Struct, frozen=True):
-    """Upper bounds, 2^k - 1, of the quantiles' power-of-two buckets; 0 if there are no values."""
+    """Upper bounds, 2^k - 1, of the quantiles' power-of-two buckets, or the most that can be; 0 without values."""
 
     p50: int
     p90: int
@@ -219,6 +219,10 @@ class Figures:
             for entry in old:
                 self._of_size[:, _slot(self._of_size[0], entry[0])] = entry
 
+    def lived_bytes(self) -> Quantiles:
+        """Return how many bytes were allocated between birth and free."""
+        return quantiles(self.lifetimes[0], int(self.totals["allocated_bytes"]))
+
     def by_size(self) -> I64:
         """Return (sizes, 4) numbers: size, requests, live blocks, live blocks at the peak."""
         table = self._of_size[:, self._of_size[0] >= 0].T
@@ -263,8 +267,8 @@ def _info(trace: TraceReader, figures: Figures, top: int) -> TraceInfo:
         top_sizes=[SizeCount(size, count) for size, count, _, _ in requests],
         size_histogram=_histogram(by_size),
         top_sizes_at_peak=[SizeLive(size, live, size * live) for size, _, _, live in at_peak if size * live],
-        lifetime_bytes=quantiles(figures.lifetimes[0]),
-        lifetime_events=quantiles(figures.lifetimes[1]),
+        lifetime_bytes=figures.lived_bytes(),
+        lifetime_events=quantiles(figures.lifetimes[1], int(figures.totals["events"]) - 1),
         alignments={1 << k: count for k, count in enumerate(figures.alignments.tolist()) if count},
         drops=trace.footer.drops,
         foreign_frees=trace.footer.foreign_frees,
@@ -290,7 +294,8 @@ def _histogram(by_size: I64) -> list[Bucket]:
     ]
 
 
-def quantiles(buckets: I64) -> Quantiles:
-    """Return the bucket that reaches each share of the values."""
+def quantiles(buckets: I64, most: int) -> Quantiles:
+    """Return the ends of the buckets that reach each share of the values, none of which is above `most`."""
     reached = np.cumsum(buckets)
-    return Quantiles(*((1 << int(np.searchsorted(reached, q * reached[-1]))) - 1 for q in (0.5, 0.9, 0.99)))
+    ends = [(1 << int(np.searchsorted(reached, q * reached[-1]))) - 1 for q in (0.5, 0.9, 0.99)]
+    return Quantiles(*(max(0, min(end, most)) for end in ends))

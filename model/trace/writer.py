@@ -72,6 +72,11 @@ class TraceWriter:
                 self._abandon()
                 raise
 
+    @property
+    def events(self) -> int:
+        """How many events were appended."""
+        return self._rules.events + self._pending_events
+
     def append(self, chunk: Chunk, site: U32 | None = None) -> None:
         """Add any number of events; the writer gathers them into frames of `chunk_events`.
 

@@ -278,7 +278,10 @@ ReportDesigns = Annotated[
     ),
 ]
 OutFile = Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The file to write.", show_default=False)]
-OutFolder = Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="The folder to fill.", show_default=False)]
+OutFolder = Annotated[
+    Path,
+    typer.Option("-o", "--out", metavar="DIR", help="The folder to fill; it is made if absent.", show_default=False),
+]
 
 
 def application(trace: Path, births: Part | None, deaths: Part | None) -> "Application":

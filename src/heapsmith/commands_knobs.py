@@ -10,6 +10,8 @@ from heapsmith import results_knobs, show
 from heapsmith.model.errors import BadInput
 
 if TYPE_CHECKING:
+    from heapsmith.bench.common.rounds import Stop
+    from heapsmith.bench.knobs.advice import Advice
     from heapsmith.bench.knobs.measure import Measured
 
 app = take.Commands(rich_markup_mode=None)
@@ -76,17 +78,23 @@ def knobs(
     words, stop = take.command_words(command) if command else [], take.stop(rounds, time, 60.0)
     with show.progress() as progress:
         found = advise([Path(one) for one in sources], lib or LIBS, favour, machine, progress)
-        measured: Measured | None = None
-        if measure and any(one.knobs for one in found.advice):
-            from heapsmith.bench.knobs.measure import measure_settings
-
-            measured = measure_settings(words, found.advice, each=each, stop=stop, progress=progress)
+    if not json:
+        results_knobs.advised(found)
+    measured = measured_with(words, found.advice, each, stop) if measure else None
     if json:
         show.emit_json({"advised": found, "measured": measured})
-        return
-    results_knobs.advised(found)
-    if measured:
+    elif measured:
         results_knobs.measured(measured)
+
+
+def measured_with(command: list[str], advice: "list[Advice]", each: bool, stop: "Stop") -> "Measured | None":
+    """What the settings gain in the command; None if there are none."""
+    if not any(one.knobs for one in advice):
+        return None
+    from heapsmith.bench.knobs.measure import measure_settings
+
+    with show.progress() as progress:
+        return measure_settings(command, advice, each=each, stop=stop, progress=progress)
 
 
 def is_design(source: str) -> bool:

@@ -87,10 +87,9 @@ def trace_synth(
     from heapsmith.model.predict.likeness import checked_synth
 
     target = standard.for_output(out)
+    fit = take.writable_file(save_fit) if save_fit is not None else None
     designs = [] if no_check else [load(name) for name in design or ("default", "lean", "owner", "two-level")]
     with show.progress() as progress, standard.whole(target) as written:
-        found = checked_synth(
-            like, written, designs=designs, events=events, seed=seed, save_fit=save_fit, progress=progress
-        )
+        found = checked_synth(like, written, designs=designs, events=events, seed=seed, save_fit=fit, progress=progress)
     with standard.result(out):
         show.emit_json(found) if json else results_synth.synthesised(found)

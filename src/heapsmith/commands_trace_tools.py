@@ -1,6 +1,6 @@
 """The commands that make traces of traces: filter, slice, merge, cat, sample, scale, repair; and trace diff."""
 
-import fnmatch
+import difflib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,10 +9,10 @@ import typer
 
 from heapsmith import arguments as take
 from heapsmith import commands_sites, ranges, results_traces, show, standard
-from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.errors import BadInput
 
 if TYPE_CHECKING:
-    import msgspec
+    from heapsmith.model.trace.edit.output import Edited
 
 app = take.Commands(rich_markup_mode=None)
 
@@ -24,23 +24,40 @@ MS = 1_000_000
 MOST_COPIES = 1024
 
 
-def _done(found: "msgspec.Struct", out: Path, json: bool) -> None:
-    """Print what a tool made."""
+def _done(found: "Edited", out: Path, json: bool) -> None:
+    """Print what a tool made, and on standard error what it could not keep."""
+    for what in found.dropped:
+        show.note(f"heapsmith: {found.out} lacks {what}")
     with standard.result(out):
-        show.emit_json(found) if json else show.struct(found)
-
-
-def _duration_ns(trace: Path) -> int:
-    """The time of a trace's last event."""
-    from heapsmith.model.trace.reader import TraceReader
-
-    with TraceReader(trace) as reader:
-        last = reader.footer.events
-        return max((int(chunk.time_ns[-1]) for chunk in reader.part(last - 1, last)), default=0)
+        if json:
+            show.emit_json(found)
+        else:
+            names = [name for name in found.__struct_fields__ if name != "dropped"]
+            show.fields((name, show.figure(getattr(found, name))) for name in names)
 
 
 def _time(text: str, trace: Path) -> tuple[int, int]:
-    return ranges.span("--time", text, MS, lambda: _duration_ns(trace))
+    """The nanoseconds of --time; BadInput if the trace has no event in them."""
+    from heapsmith.model.trace.reader import TraceReader
+    from heapsmith.model.trace.slices import last_time_ns
+
+    with TraceReader(trace) as reader:
+        last = last_time_ns(reader)
+    bounds = ranges.span("--time", text, MS, lambda: last)
+    if not last:
+        raise BadInput(f"--time {text}: {trace} has no times; expected a trace with times, or a range of events")
+    return ranges.inside("--time", text, bounds, last + 1, f"{trace} has times from 0 to {last / MS:.6g} ms")
+
+
+def _events(text: str, trace: Path) -> tuple[int, int]:
+    """The numbers of --events; BadInput if the trace has none of them."""
+    from heapsmith.model.trace.reader import TraceReader
+
+    with TraceReader(trace) as reader:
+        count = reader.footer.events
+    bounds = ranges.span("--events", text, 1, lambda: count)
+    extent = f"{trace} has {f'events 0 to {count - 1:,}' if count else 'no events'}"
+    return ranges.inside("--events", text, bounds, count, extent)
 
 
 def _sites(trace: Path, wanted: list[str], by: commands_sites.By) -> frozenset[int]:
@@ -54,10 +71,17 @@ def _sites(trace: Path, wanted: list[str], by: commands_sites.By) -> frozenset[i
             pattern = re.compile("".join(".*" if part == "*" else re.escape(part) for part in re.split(r"(\*)", name)))
             found = {group for group, one in enumerate(known) if pattern.fullmatch(one)}
             if not found:
-                near = "; ".join(one for one in known if fnmatch.fnmatch(one, f"*{name}*")) or "see `heapsmith sites`"
-                raise BadInput(f"--site {name}: {trace} has no such site ({near})")
+                near = f"{_near(name, known)}, and `heapsmith sites --by {by}` lists all"
+                raise BadInput(f"--site {name}: {trace} has no such site; {near}")
             numbers |= {site for site, group in enumerate(groups.grouped.group_of_site.tolist()) if group in found}
     return frozenset(numbers)
+
+
+def _near(name: str, known: list[str]) -> str:
+    """The known names that have this one in them or are like it, at most three."""
+    part = name.strip("*").lower()
+    near = [one for one in known if part in one.lower()] or difflib.get_close_matches(name, known, cutoff=0.5)
+    return f"near are {', '.join(near[:3])}" if near else "no name is near"
 
 
 @app.command(
@@ -102,6 +126,8 @@ def trace_filter(
     )
     with show.progress() as progress:
         found = filter_trace(trace, standard.for_output(out), criteria, progress)
+    if found.events_before and not found.max_blocks:
+        show.note(f"heapsmith: {found.out} has no blocks: {trace} has none that were born so")
     _done(found, out, json)
 
 
@@ -129,15 +155,12 @@ def trace_slice(
 ) -> None:
     """Write a part of a trace. Blocks and threads that are alive at its begin are born there."""
     from heapsmith.model.trace.edit.window import Window, peak_event, slice_trace
-    from heapsmith.model.trace.reader import TraceReader
 
     if [events, time, peak].count(None) != 2:
         raise BadInput("expected one of --events, --time and --peak")
     with show.progress() as progress:
         if events is not None:
-            with TraceReader(trace) as reader:
-                count = reader.footer.events
-            window = Window(events=ranges.span("--events", events, 1, lambda: count))
+            window = Window(events=_events(events, trace))
         elif time is not None:
             window = Window(time_ns=_time(time, trace))
         else:
@@ -254,8 +277,6 @@ def trace_repair(trace: take.Trace, out: standard.OutTrace, json: take.Json = Fa
         found = repair(trace, standard.for_output(out), progress)
     with standard.result(out):
         show.emit_json(found) if json else results_traces.repaired(found)
-    if found.events == 0 and found.damage:
-        raise CheckFailed(f"{trace}: no event is sound: {out} is an empty trace")
 
 
 app.command("diff", epilog=take.example("trace diff before.hst after.hst"))(commands_sites.diff)

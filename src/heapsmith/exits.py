@@ -1,5 +1,6 @@
 """How a command ends: its exit status, and one line on stderr for a failure."""
 
+import errno
 import io
 import os
 import signal
@@ -27,12 +28,16 @@ def status(app: typer.Typer, arguments: list[str]) -> int:
         return error.exit_code
     except typer.TyperException as error:
         message = " ".join(error.format_message().split()).replace(": Value error, ", ": ")  # the library's own words
-        _complain(f"{message} (see heapsmith --help)")
+        context = getattr(error, "ctx", None)
+        _complain(f"{message} (see {context.command_path if context else 'heapsmith'} --help)")
         return BadInput.exit_code
     except BrokenPipeError:
         return _reader_gone()
     except OSError as error:
-        _complain(f"{error.filename or 'input or output'}: {error.strerror or error}")
+        is_closed = error.errno == errno.EBADF and error.filename is None
+        where = "standard output" if is_closed else error.filename or "input or output"
+        _complain(f"{where}: {'it is closed' if is_closed else error.strerror or error}")
+        _drop_output_that_fails()
         return Missing.exit_code
     except MemoryError as error:
         _complain(f"not enough memory{f': {error}' if str(error) else ''}")
@@ -45,7 +50,7 @@ def status(app: typer.Typer, arguments: list[str]) -> int:
 
 
 def _complain(what: str) -> None:
-    show.note(f"heapsmith: {printable(what)}")
+    show.note(f"heapsmith: {printable(show.named(what))}")
 
 
 def _reader_gone() -> int:
@@ -54,11 +59,24 @@ def _reader_gone() -> int:
     return 128 + signal.SIGPIPE
 
 
+def _drop_output_that_fails() -> None:
+    """Lead standard output to /dev/null if it takes nothing: Python writes what is left of it when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
 def open_streams() -> None:
-    """Lead closed standard streams to /dev/null, and escape characters that the encoding of a stream lacks."""
-    while (null := os.open(os.devnull, os.O_RDWR)) <= 2:
-        os.set_inheritable(null, True)
-    os.close(null)
+    """Open closed standard streams, and escape characters that the encoding of a stream lacks.
+
+    Input then has no content, and errors go nowhere. Output cannot be written: a result that is lost is an error.
+    """
+    for number, flags in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, flags), True)  # takes the lowest number that is free: this one
     sys.stdout = sys.stdout or open(1, "w")  # noqa: SIM115 - open for as long as the process
     sys.stderr = sys.stderr or open(2, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):

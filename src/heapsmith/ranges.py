@@ -24,6 +24,17 @@ def span(option: str, text: str, unit: int = 1, whole: Callable[[], int] | None 
     return low, high
 
 
+def inside(option: str, text: str, bounds: tuple[int, int], size: int, extent: str) -> tuple[int, int]:
+    """The bounds, from the first to before the last; BadInput if none of 0 to `size` - 1 lies in them.
+
+    extent: what there is, for the message.
+    """
+    if bounds[0] >= min(bounds[1], size):
+        where = "is empty" if bounds[0] >= bounds[1] and bounds[0] < size else "lies outside the trace"
+        raise BadInput(f"{option} {text}: {where}; {extent}")
+    return bounds
+
+
 def _bound(option: str, text: str, bound: str, unit: int, whole: Callable[[], int] | None) -> int | None:
     """The number of a bound, None for a missing one."""
     if not bound:

@@ -101,7 +101,7 @@ def difference(found: "Difference", top: int) -> None:
         for name, shown in rows
     ]
     cells += [
-        [f"lifetime, {name} under", *(amount(getattr(one.lifetimes, name)) for one in found.totals)]
+        [f"lifetime, {name} at most", *(amount(getattr(one.lifetimes, name)) for one in found.totals)]
         for name in ("p50", "p90", "p99")
     ]
     show.table("", ("trace", *(one.trace for one in found.totals)), cells)

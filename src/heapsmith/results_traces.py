@@ -16,8 +16,10 @@ def trace_info(info: "TraceInfo") -> None:
     from heapsmith.bench.common.units import amount, duration
 
     operations = ", ".join(f"{name} {count:,}" for name, count in info.events_by_op.items() if count)
+    freed = info.events_by_op["free"] + info.events_by_op["free_sized"]
     lifetime, events = info.lifetime_bytes, info.lifetime_events
-    lived = f"50 % under {amount(lifetime.p50)}, 90 % {amount(lifetime.p90)}, 99 % {amount(lifetime.p99)}"
+    lived = f"50 % at most {amount(lifetime.p50)}, 90 % {amount(lifetime.p90)}, 99 % {amount(lifetime.p99)}"
+    lived_events = f"50 % at most {events.p50:,}, 90 % {events.p90:,}, 99 % {events.p99:,}"
     requests = max(1, sum(row.requests for row in info.size_histogram))
     moved = f"{info.reallocs_growing:,} grow, {info.reallocs_shrinking:,} shrink, {info.reallocs_same:,} same"
     show.fields(
@@ -25,18 +27,18 @@ def trace_info(info: "TraceInfo") -> None:
             ("trace", info.path),
             ("command", " ".join(info.command) or "-"),
             ("made by", info.source),
-            ("events", f"{info.events:,}: {operations}"),
+            ("events", f"{info.events:,}: {operations}" if operations else "0"),
             ("on disk", f"{amount(info.bytes_on_disk)}, {info.bytes_per_event:.2f} bytes per event"),
             ("threads", f"{info.threads}; {info.cross_thread_frees:,} frees by another thread than allocated"),
             ("duration", duration(info.duration_ns)),
             ("allocated", amount(info.allocated_bytes)),
-            ("peak live", f"{amount(info.peak_live_bytes)} after event {info.peak_live_bytes_event:,}"),
-            ("peak live blocks", f"{info.peak_live_blocks:,} after event {info.peak_live_blocks_event:,}"),
+            ("peak live", _at(amount(info.peak_live_bytes), info.peak_live_bytes_event, info)),
+            ("peak live blocks", _at(f"{info.peak_live_blocks:,}", info.peak_live_blocks_event, info)),
             ("live at the end", f"{amount(info.live_bytes_at_end)} in {info.live_blocks_at_end:,} blocks"),
             ("sizes", f"{info.distinct_sizes:,} distinct"),
             ("reallocs", moved),
-            ("lifetime, bytes", lived),
-            ("lifetime, events", f"50 % under {events.p50:,}, 90 % {events.p90:,}, 99 % {events.p99:,}"),
+            ("lifetime, bytes", lived if freed else "no block was freed"),
+            ("lifetime, events", lived_events if freed else "no block was freed"),
             ("lost", f"{info.drops:,} events dropped, {info.foreign_frees:,} frees of blocks born before"),
             *([("salvaged", info.salvaged)] if info.salvaged else []),
             *(("not exact", line) for line in info.inexact),
@@ -102,6 +104,11 @@ def repaired(found: "Repaired") -> None:
     names = [name for name in found.__struct_fields__ if name != "damage"]
     damage = [("damage", line) for line in found.damage] or [("damage", "none")]
     show.fields([*((name, show.figure(getattr(found, name))) for name in names), *damage])
+
+
+def _at(figure: str, event: int, info: "TraceInfo") -> str:
+    """A figure and the event after which it was so, if the trace has any."""
+    return f"{figure} after event {event:,}" if info.events else figure
 
 
 def _processor_text(samples: "Samples") -> str:

@@ -14,14 +14,30 @@ Report = Callable[[str, int, int], None]
 """Called as report(what, done, total) during long work."""
 
 
+_SHOWN: dict[str, str] = {}
+"""What results and errors call a temporary file, by its path."""
+
+
+def name_file(path: str, name: str) -> None:
+    """From now on show the file of this path, which is no user's, under this name."""
+    _SHOWN[path] = name
+
+
+def named(text: str) -> str:
+    """The text with the names of `name_file` in place of paths."""
+    for path, name in _SHOWN.items():
+        text = text.replace(path, name)
+    return text
+
+
 def emit_json(value: Any) -> None:
     """A result as indented JSON in ASCII."""
-    print(json_text(value))
+    print(named(json_text(value)))
 
 
 def fields(rows: Iterable[tuple[str, object]]) -> None:
     """Aligned `name  value` lines; those of a long value are folded."""
-    pairs = [(name.replace("_", " "), str(value)) for name, value in rows]
+    pairs = [(name.replace("_", " "), named(str(value))) for name, value in rows]
     indent = max(len(name) for name, _ in pairs) + 2
     for name, value in pairs:
         folded = tables.fold(value, tables.width() - indent).replace("\n", "\n" + " " * indent)
@@ -41,17 +57,17 @@ def figure(value: object) -> str:
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table. The first column, and columns whose name begins with '<', are text to the left; others to the right."""
-    tables.draw(tables.Words(title, columns, [[str(cell) for cell in row] for row in rows]))
+    tables.draw(tables.Words(title, columns, [[named(str(cell)) for cell in row] for row in rows]))
 
 
 def prose(text: str) -> None:
     """A sentence or more, folded between words."""
-    print(tables.fold(text, tables.width()))
+    print(tables.fold(named(text), tables.width()))
 
 
 def note(text: str) -> None:
     """A line for people on stderr."""
-    print(text, file=sys.stderr, flush=True)
+    print(named(text), file=sys.stderr, flush=True)
 
 
 @contextmanager

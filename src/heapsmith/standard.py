@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from heapsmith import show
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import STANDARD, scratch
 
@@ -49,6 +50,7 @@ def _copied(context: typer.Context) -> Path:
         file = Path(folder.name) / "standard-input.hst"
         with file.open("wb") as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy, 1 << 20)
+        show.name_file(str(file), "standard input")
     except OSError as error:
         raise Missing(f"-: standard input cannot be copied to a file: {error.strerror}") from None
     return file

@@ -16,6 +16,11 @@ from heapsmith.model.trace.frames import Footer
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.stacks import CallTree
 
+_IF_EQUAL = {
+    "perf_map": "the names of generated code",  # an address has its name in one process
+    "sample_rate": "the share of the program's blocks",
+}
+"""Fields of `extra` that a trace of several keeps if all have the same one."""
 _MOST = 1 << 32  # numbers of a column of 32 bits
 
 
@@ -135,6 +140,15 @@ class Inputs:
             "stacks": part_of(self.tree, numbering.sites()).packed() if self.tree else None,
         }
 
+    def dropped(self) -> list[str]:
+        """Return which fields of `extra` the new trace lacks because they differ, in words."""
+        extras = [reader.footer.extra for reader in self.readers]
+        return [
+            f"{what} ({name}), which differ between the traces"
+            for name, what in _IF_EQUAL.items()
+            if any(one.get(name) != extras[0].get(name) for one in extras)
+        ]
+
     def _origins(self, numbering: Numbering) -> list[tuple[int, int]]:
         """Return the trace, and the thread there, of each of the new trace's threads."""
         keys = numbering.threads()
@@ -165,7 +179,7 @@ def _joined_extra(footers: Sequence[Footer]) -> dict[str, Any]:
     for name in ("inexact", "edits"):
         lines = dict.fromkeys(line for one in footers for line in one.lines(name))
         found |= {name: list(lines)} if lines else {}
-    for name in ("perf_map", "sample_rate"):  # an address has its name in one process
+    for name in _IF_EQUAL:
         if all(name in one and one[name] == extras[0].get(name) for one in extras):
             found[name] = extras[0][name]
     return found

@@ -19,6 +19,7 @@ class Edited(msgspec.Struct, frozen=True):
     threads: int
     max_blocks: int
     stacks: int
+    dropped: list[str]  # what the traces have that one trace cannot keep
 
 
 def write_edited(
@@ -55,7 +56,7 @@ def write_edited(
             extra["sample_rate"] = inputs.readers[0].footer.sample_rate * sample_rate
         footer = writer.close(extra)
     stacks = footer.stacks.stacks if footer.stacks else 0
-    return Edited(str(out), inputs.events, footer.events, footer.threads, footer.max_blocks, stacks)
+    return Edited(str(out), inputs.events, footer.events, footer.threads, footer.max_blocks, stacks, inputs.dropped())
 
 
 def _common_command(commands: Sequence[list[str]], joint: str) -> list[str]:

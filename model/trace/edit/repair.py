@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from heapsmith.model.errors import CheckFailed
 from heapsmith.model.trace.codec import Damage
 from heapsmith.model.trace.edit.inputs import Events, Progress, begun_later, no_progress
 from heapsmith.model.trace.edit.mending import Mending
@@ -80,7 +81,8 @@ def repair(path: Path, out: Path, progress: Progress = no_progress) -> Repaired:
     """Write to `out` a whole trace of what is sound in the trace `path`.
 
     Chunks with damage are left out, wherever they are; what follows them stays. Events that break rules are
-    mended (Mending). Call sites stay if the footer can be read. Raises BadInput if the header cannot be read.
+    mended (Mending). Call sites stay if the footer can be read. Raises BadInput if the header cannot be read, and
+    CheckFailed if damage has left no event; `out` then stays as it is.
     """
     with TraceFile(path) as file:
         survey = _Survey(file)
@@ -96,6 +98,9 @@ def repair(path: Path, out: Path, progress: Progress = no_progress) -> Repaired:
             for events in _sound_events(file, survey, tree, progress):
                 writer.append(*numbering.follow(*mending.mended(events)))
             part = part_of(tree, numbering.sites()) if tree else None
+            if not writer.events and (survey.damage or survey.sound):
+                why = "; ".join(survey.damage[:1]) or "all break rules"
+                raise CheckFailed(f"{path}: no event is sound, so no trace is written ({why})")
             fields = _known(survey, numbering) | {"stacks": part.packed() if part else None}
             footer = writer.close(fields)
     return Repaired(

@@ -11,6 +11,7 @@ import numpy as np
 
 from heapsmith.model.files import staged
 from heapsmith.model.trace.events import Chunk, Op
+from heapsmith.model.trace.imports.format import NO_THREADS, NO_TIMES
 from heapsmith.model.trace.reader import TraceReader
 
 Progress = Callable[[str, int, int], None]
@@ -49,38 +50,56 @@ class Followed:
         """Return how many events so far are one of these operations."""
         return int(self.operations[list(ops)].sum())
 
-    def metadata(self) -> list[str]:
-        """Return what beside its events no other format holds of this trace."""
-        footer = self.reader.footer
-        found = {
-            "the command": bool(self.reader.header.command),
-            "samples of resident and touched pages": footer.samples is not None,
-            "counts of dropped events and foreign frees": bool(footer.drops or footer.foreign_frees),
-        }
-        return [what for what, there in found.items() if there]
+    def ends_of_threads(self) -> list[str]:
+        """Return what a format lacks that has no starts and ends of threads."""
+        count = self.number_of(Op.THREAD_START, Op.THREAD_EXIT)
+        return [f"{count:,} starts and ends of threads"] if count else []
 
     def plain_calls(self) -> list[str]:
         """Return what a format lacks that has no times, threads, stacks and ends of threads."""
-        reader = self.reader
+        reader, absent = self.reader, without(self.reader)
         found = {
-            "times": True,
-            f"{reader.footer.threads} threads": reader.footer.threads > 1,
-            "call stacks": reader.header.has_sites,
+            "the time of each event": "time_ns" not in absent,
+            f"which of {reader.footer.threads:,} threads made each call": reader.footer.threads > 1,
+            "the call stack of each call": reader.header.has_sites,
         }
-        return [what for what, there in found.items() if there]
+        return [what for what, there in found.items() if there] + self.ends_of_threads()
+
+
+def without(reader: TraceReader) -> set[str]:
+    """Return the columns that a trace cannot fill, because what it was imported from lacks them."""
+    said = reader.footer.lines("inexact")
+    return {name for name, what in (("time_ns", NO_TIMES), ("thread", NO_THREADS)) if what in said}
+
+
+COMMAND = "the command"
+
+
+def metadata(reader: TraceReader) -> list[str]:
+    """Return what beside its events and stacks no other format holds of this trace."""
+    footer = reader.footer
+    found = {
+        COMMAND: bool(reader.header.command),
+        "samples of touched pages, resident bytes and processor time": footer.samples is not None,
+        f"the count of {footer.drops:,} lost events": footer.drops > 0,
+        f"the count of {footer.foreign_frees:,} frees of blocks born before": footer.foreign_frees > 0,
+        "what damage the trace was salvaged from": footer.salvaged is not None,
+        f"the other fields of the footer ({', '.join(sorted(footer.extra))})": bool(footer.extra),
+    }
+    return [what for what, there in found.items() if there]
 
 
 class Target(NamedTuple):
     """A format that is not a table: how it is called, its usual suffixes, and who writes it.
 
     write: takes the trace and the file to write, with the whole trace still to follow; returns how
-    much it wrote and what the file lacks.
+    much it wrote, what of the trace the file lacks, and what else a reader should know.
     """
 
     name: str
     what: str
     suffixes: tuple[str, ...]
-    write: Callable[[Followed, IO[bytes]], tuple[int, list[str]]]
+    write: Callable[[Followed, IO[bytes]], tuple[int, list[str], list[str]]]
 
 
 @contextmanager

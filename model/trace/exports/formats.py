@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.events import Op
 from heapsmith.model.trace.exports import malloc_bench, perfetto, rep
-from heapsmith.model.trace.exports.format import Exported, Followed, Progress, Target, opened
+from heapsmith.model.trace.exports.format import Exported, Followed, Progress, Target, metadata, opened
 from heapsmith.model.trace.exports.rows import Rows, event_rows, life_rows
 from heapsmith.model.trace.exports.tables import TABLES, write_table
 from heapsmith.model.trace.reader import TraceReader
@@ -45,7 +46,7 @@ def export_trace(
     Memory is a chunk and at most 88 bytes per block that lives. Raises BadInput for a damaged trace and for a file
     that cannot be written, which then does not appear, Missing without the package that a format needs.
     """
-    chosen = format_of(out, name, rows)
+    chosen, notes = format_of(out, name, rows), list[str]()
     with TraceReader(trace, sited=True) as reader:
         source = Followed(reader, progress)
         if chosen in TABLES:
@@ -53,16 +54,19 @@ def export_trace(
             lacks = _lacks_of_table(source, rows)
         else:
             with opened(out) as file:
-                count, lacks = TARGETS[chosen].write(source, file)
-    return Exported(str(trace), str(out), chosen, rows, count, lacks)
+                count, lacks, notes = TARGETS[chosen].write(source, file)
+    return Exported(str(trace), str(out), chosen, rows, count, lacks, notes)
 
 
 def _lacks_of_table(source: Followed, rows: Rows) -> list[str]:
-    reader = source.reader
-    found = [
-        *(["frames of call stacks, which --rows sites has"] if reader.header.has_sites else []),
-        *source.metadata(),
-    ]
+    has_sites = source.reader.header.has_sites
+    found = []
     if rows == "lives":
-        found = ["sizes between the first and the last of a block, starts and ends of threads", *found]
-    return found
+        if reallocs := source.number_of(Op.REALLOC):
+            parts = "time, thread and call stack" if has_sites else "time and thread"
+            found.append(f"the {parts} of {reallocs:,} reallocs, and sizes between the first and the last of a block")
+        if sized := source.number_of(Op.FREE_SIZED):
+            found.append(f"the sizes that {sized:,} sized frees say")
+        found += source.ends_of_threads()
+    frames = ["the frames of call stacks, which --rows sites has"] if has_sites else []
+    return [*found, *frames, *metadata(source.reader)]

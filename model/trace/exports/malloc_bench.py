@@ -5,13 +5,13 @@ from typing import IO, Any
 import numpy as np
 
 from heapsmith.model.trace.events import WITH_BLOCK, Chunk, Op, op_mask
-from heapsmith.model.trace.exports.format import Followed, Target
+from heapsmith.model.trace.exports.format import Followed, Target, metadata
 from heapsmith.model.trace.imports.malloc_bench import tracefile
 
 _BLOCK = op_mask(WITH_BLOCK)
 
 
-def write(source: Followed, file: IO[bytes]) -> tuple[int, list[str]]:
+def write(source: Followed, file: IO[bytes]) -> tuple[int, list[str], list[str]]:
     """Write the message in pieces: messages one behind the other are one message, whose lists are joined."""
     make, lines = tracefile(), 0
     for chunk in source:
@@ -19,10 +19,7 @@ def write(source: Followed, file: IO[bytes]) -> tuple[int, list[str]]:
         lines += _add(piece.lines, chunk)
         file.write(piece.SerializeToString())
     file.write(make(max_simultaneous_allocs=source.reader.footer.max_blocks).SerializeToString())
-    lacks = []
-    if ends := source.number_of(Op.THREAD_START, Op.THREAD_EXIT):
-        lacks.append(f"{ends} starts and ends of threads")
-    return lines, [*source.plain_calls(), *lacks, *source.metadata()]
+    return lines, [*source.plain_calls(), *metadata(source.reader)], []
 
 
 def _add(lines: Any, chunk: Chunk) -> int:

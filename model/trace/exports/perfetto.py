@@ -11,14 +11,15 @@ import numpy.typing as npt
 
 from heapsmith.model.errors import Missing
 from heapsmith.model.trace.events import BIRTHS, DEATHS, Chunk, Op, op_mask
-from heapsmith.model.trace.exports.format import Followed, Target
-from heapsmith.model.trace.exports.rows import without
+from heapsmith.model.trace.exports.format import COMMAND, Followed, Target, metadata, without
 from heapsmith.model.trace.lives import Lives
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.slices import last_time_ns, slices
 
 SLICES = 4096
 """Points of a counter: about the pixels of two wide screens."""
+
+NO_SCALE = "the trace has no times: a nanosecond of this file is an event, and a rate per second is of 10^9 events"
 
 _REQUEST, _BIRTH, _DEATH = op_mask(BIRTHS | {Op.REALLOC}), op_mask(BIRTHS), op_mask(DEATHS)
 _PID = 1
@@ -141,8 +142,8 @@ def _track(thread: int, kind: int) -> int:
     return _FIRST_THREAD + thread * len(_KINDS) + kind
 
 
-def write(source: Followed, file: IO[bytes]) -> tuple[int, list[str]]:
-    """Write counters of SLICES slices of the trace's time; return the packets, and what they lack."""
+def write(source: Followed, file: IO[bytes]) -> tuple[int, list[str], list[str]]:
+    """Write counters of SLICES slices of the trace's time; return the packets, what they lack, and their scale."""
     protos, reader = _protos(), source.reader
     has_times = "time_ns" not in without(reader)
     last = last_time_ns(reader) if has_times else reader.footer.events
@@ -160,12 +161,13 @@ def write(source: Followed, file: IO[bytes]) -> tuple[int, list[str]]:
     if at is not None:
         counters.close(at)
         counters.rest(at + 1)
-    lacks = ["single events: it has counters"]
-    if reader.header.has_sites:
-        lacks.append("call stacks")
-    if not has_times:
-        lacks.append("times, which the trace lacks too: a nanosecond is an event")
-    return writer.packets, lacks
+    lacks = [
+        f"single events and blocks: it has sums of slices of {slice_ns:,} {'ns' if has_times else 'events'} each",
+        *(["call stacks"] if reader.header.has_sites else []),
+        *source.ends_of_threads(),
+        *(what for what in metadata(reader) if what != COMMAND),  # it is the name of the process
+    ]
+    return writer.packets, lacks, [] if has_times else [NO_SCALE]
 
 
 TARGET = Target("perfetto", "a trace for Perfetto", (".pftrace", ".perfetto-trace", ".pftrace.gz"), write)

@@ -5,14 +5,14 @@ from typing import IO
 import numpy as np
 
 from heapsmith.model.trace.events import BIRTHS, DEATHS, WITH_BLOCK, Chunk, Op, op_mask
-from heapsmith.model.trace.exports.format import Followed, Target
+from heapsmith.model.trace.exports.format import Followed, Target, metadata
 from heapsmith.model.trace.reader import TraceReader
 
 _BLOCK = op_mask(WITH_BLOCK)
 _LETTER = ["a" if op in BIRTHS else "f" if op in DEATHS else "r" for op in sorted(WITH_BLOCK)]
 
 
-def write(source: Followed, file: IO[bytes]) -> tuple[int, list[str]]:
+def write(source: Followed, file: IO[bytes]) -> tuple[int, list[str], list[str]]:
     """Write the operations; the head needs their number, so that the trace is read once before."""
     reader = source.reader
     operations = _operations(reader)
@@ -21,14 +21,12 @@ def write(source: Followed, file: IO[bytes]) -> tuple[int, list[str]]:
     for chunk in source:
         file.write(_lines(chunk))
     plain = {
-        "callocs": source.number_of(Op.CALLOC),
-        "aligned allocations": source.number_of(Op.ALIGNED),
-        "sized frees": source.number_of(Op.FREE_SIZED),
+        "that {} allocations are callocs": source.number_of(Op.CALLOC),
+        "the alignments of {} aligned allocations": source.number_of(Op.ALIGNED),
+        "the sizes that {} sized frees say": source.number_of(Op.FREE_SIZED),
     }
-    lacks = [f"what {count} {what} have more than plain ones" for what, count in plain.items() if count]
-    if ends := source.number_of(Op.THREAD_START, Op.THREAD_EXIT):
-        lacks.append(f"{ends} starts and ends of threads")
-    return operations, [*source.plain_calls(), *lacks, *source.metadata()]
+    lacks = [what.format(f"{count:,}") for what, count in plain.items() if count]
+    return operations, [*source.plain_calls(), *lacks, *metadata(reader)], []
 
 
 _HEAD = (("suggested_heap_bytes", 0), ("weight", 1))

@@ -6,22 +6,14 @@ from typing import Any, Literal
 import numpy as np
 
 from heapsmith.model.trace.events import SIZED, WITH_BLOCK, Chunk, Op, op_mask
-from heapsmith.model.trace.exports.format import Followed
+from heapsmith.model.trace.exports.format import Followed, without
 from heapsmith.model.trace.exports.lives import BlockLives, Ended
 from heapsmith.model.trace.imports.columns import OPS, arrow
-from heapsmith.model.trace.imports.format import NO_THREADS, NO_TIMES
-from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.stacks import SitedChunk
 
 Rows = Literal["events", "lives", "sites"]
 
 _BLOCK, _SIZED = op_mask(WITH_BLOCK), op_mask(SIZED)
-
-
-def without(reader: TraceReader) -> set[str]:
-    """Return the columns that a trace cannot fill, because what it was imported from lacks them."""
-    said = reader.footer.extra.get("inexact", [])
-    return {name for name, what in (("time_ns", NO_TIMES), ("thread", NO_THREADS)) if what in said}
 
 
 def sites_of(chunk: Chunk) -> Any:

@@ -16,6 +16,8 @@ Bytes = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 Number = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 Thread = Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
 Log2 = Annotated[int, msgspec.Meta(ge=0, le=62)]
+Gap = Annotated[int, msgspec.Meta(ge=0, le=1 << 50)]  # nanoseconds
+Distance = Annotated[int, msgspec.Meta(gt=-(1 << 31), lt=1 << 31)]
 Events = Annotated[int, msgspec.Meta(ge=1, le=1 << 40)]
 
 Operation = Literal["malloc", "calloc", "realloc", "aligned", "free", "free_sized", "thread_start", "thread_exit"]
@@ -38,7 +40,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     from_size: Bytes = 0
     from_thread: Thread = 0
     choose: Choice = "youngest"
-    distance: tuple[int, int] = (0, 0)
+    distance: tuple[Distance, Distance] = (0, 0)
 
 
 class Row(NamedTuple):
@@ -78,23 +80,24 @@ class PhasesFit(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
     events: Events  # of the trace
     steps: Annotated[list[Step], msgspec.Meta(min_length=1)]
     phases: Annotated[list[Phase], msgspec.Meta(min_length=1)]
-    order: Annotated[list[tuple[Number, Count]], msgspec.Meta(min_length=1)]  # phase, nanoseconds per event
+    order: Annotated[list[tuple[Number, Gap]], msgspec.Meta(min_length=1)]  # phase, nanoseconds per event
     started: list[Thread] = []  # threads whose starts were seen
     about: str = ""
 
 
 class Blocks(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Blocks of a size, or of sizes from `size` to `largest` with equal chances."""
+    """Blocks of a size, or of sizes from `size` to `largest` with equal chances.
+
+    A file that states a default of 0 is refused: 0 is no number of bytes, and no alignment.
+    """
 
     size: Bytes
-    largest: Bytes = 0  # 0: all have `size`
+    largest: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] = 0  # absent: all have `size`
     weight: Annotated[float, msgspec.Meta(gt=0, le=1e18)] = 1.0  # share of the births, of the sum of all weights
-    lifetime: Annotated[float, msgspec.Meta(ge=0, le=1e18)] | None = (
-        None  # mean, in births of all blocks; null: for ever
-    )
+    lifetime: Annotated[float, msgspec.Meta(gt=0, le=1e18)] | None = None  # mean, in births of all; null: for ever
     shape: Literal["exponential", "constant", "uniform"] = "exponential"
     op: Literal["malloc", "calloc", "aligned"] = "malloc"
-    align_log2: Log2 = 0  # of `aligned`
+    align_log2: Annotated[int, msgspec.Meta(ge=1, le=62)] = 0  # of `aligned`, and only there
     thread: Thread = 0
     freed_by: Thread | None = None  # null: the same thread
 
@@ -111,7 +114,7 @@ class LivesFit(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
 
     events: Events
     phases: Annotated[list[Mix], msgspec.Meta(min_length=1)]
-    gap_ns: Count = 100  # between events
+    gap_ns: Gap = 100  # between events
     about: str = ""
     assumed: list[str] = []  # what the source did not tell
 
@@ -139,7 +142,10 @@ def _decoded(text: str, path: Path, kind: type[Stated]) -> Stated:
 def load_fit(path: Path) -> Fit:
     """Return the fit of a file, in TOML if its name ends so, else in JSON; BadInput names file and field."""
     text = read_text(path, str(path))
-    kind = _KINDS[_decoded(text, path, _Kind).type]
+    try:
+        kind = _KINDS[_decoded(text, path, _Kind).type]
+    except BadInput as error:
+        raise BadInput(f"{error}; a fit has a field `type`, which is 'lives' or 'phases'") from None
     fit: Fit = _decoded(text, path, kind)
     _check(fit, path)
     return fit
@@ -177,10 +183,27 @@ def _check(fit: Fit, path: Path) -> None:
         if phase_number >= len(fit.phases):
             raise BadInput(f"{path}: order[{number}]: names phase {phase_number}; expected 0 to {len(fit.phases) - 1}")
     for number, step in enumerate(fit.steps):
-        if step.op == "realloc" and not step.size:
-            raise BadInput(f"{path}: steps[{number}].size: expected 1 or more for a realloc")
-        if step.distance[0] > step.distance[1]:
-            raise BadInput(f"{path}: steps[{number}].distance: expected the least first, got {list(step.distance)}")
+        if why := _why_not_step(step):
+            raise BadInput(f"{path}: steps[{number}].{why}")
+
+
+def _why_not_step(step: Step) -> str | None:
+    """Return what is wrong with a step, or None."""
+    takes_block = step.op in ("realloc", "free", "free_sized")
+    for field in ("from_size", "from_thread", "choose", "distance"):
+        if not takes_block and getattr(step, field) != getattr(Step(step.op), field):
+            return f"{field}: expected it for realloc, free and free_sized only, got op '{step.op}'"
+    if step.size and step.op in ("free", "free_sized", "thread_start", "thread_exit"):
+        return f"size: expected it for births and reallocs only, got op '{step.op}'"
+    if step.op == "realloc" and not step.size:
+        return "size: expected 1 or more for a realloc"
+    if step.align_log2 and step.op not in ("aligned", "free_sized"):
+        return f"align_log2: expected it for aligned and free_sized only, got op '{step.op}'"
+    if step.distance[0] > step.distance[1]:
+        return f"distance: expected the least first, got {list(step.distance)}"
+    if step.distance[0] < 0 and step.choose in ("youngest", "oldest", "older", "younger"):
+        return f"distance: expected 0 or more for '{step.choose}', got {list(step.distance)}"
+    return None
 
 
 def _why_not(blocks: Blocks) -> str | None:
@@ -189,4 +212,10 @@ def _why_not(blocks: Blocks) -> str | None:
         return f"largest: {blocks.largest}; expected at least size, {blocks.size}"
     if blocks.align_log2 and blocks.op != "aligned":
         return f"align_log2: expected it for op 'aligned' only, got op '{blocks.op}'"
+    if blocks.op == "aligned" and not blocks.align_log2:
+        return "align_log2: expected 1 or more for op 'aligned'"
+    if blocks.lifetime is None and blocks.freed_by is not None:
+        return "freed_by: expected it with a lifetime only: these blocks live for ever"
+    if blocks.lifetime is None and blocks.shape != "exponential":
+        return "shape: expected it with a lifetime only: these blocks live for ever"
     return None

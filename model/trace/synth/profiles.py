@@ -27,6 +27,10 @@ READERS: dict[str, Callable[[Source], Profile]] = {
 """By what `profile_of` says of the file."""
 
 
+SHORTEST = 1e-3
+"""The lifetime, in births, of blocks of which a profile tells only that none lives: they die before the next birth."""
+
+
 class _Sum(NamedTuple):
     """Sums over the sites of one size."""
 
@@ -71,7 +75,7 @@ ASSUMED = [
 
 def _blocks(size: int, kind: _Sum, births: float) -> Blocks:
     """Return a kind of blocks; those that all live at the end of the profile never die."""
-    lifetime = None if kind.live >= kind.births else kind.live * births / kind.births
+    lifetime = None if kind.live >= kind.births else max(kind.live * births / kind.births, SHORTEST)
     return Blocks(size, weight=kind.births, lifetime=lifetime)
 
 

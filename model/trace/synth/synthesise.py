@@ -13,6 +13,12 @@ from heapsmith.model.trace.synth.profiles import fit_profile
 from heapsmith.model.trace.synth.walk import walk
 from heapsmith.model.trace.writer import TraceWriter
 
+READ = (
+    "a trace (.hst), a heap profile of jemalloc, gperftools (text), DHAT or pprof, or a fit in TOML (.toml) or JSON "
+    "(docs/synth.md)"
+)
+"""What `fit_of` reads."""
+_HEAD_BYTES = 4096
 SOURCE = "synthetic"
 NOTES = ["every event was drawn from a fit: no program made this trace"]
 
@@ -26,12 +32,16 @@ def fit_of(path: Path, progress: Progress = lambda what, done, total: None) -> t
     """
     try:
         with path.open("rb") as file:
-            is_trace = file.read(len(MAGIC)) == MAGIC
+            head = file.read(_HEAD_BYTES)
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
-    if is_trace:
+    if head.startswith(MAGIC):
         return True, fit_trace(path, progress)
-    return False, fit_profile(path) or load_fit(path)
+    if found := fit_profile(path):
+        return False, found
+    if path.suffix not in (".toml", ".json") and not head.lstrip().startswith(b"{"):
+        raise BadInput(f"{path}: of no known format; expected {READ}")
+    return False, load_fit(path)
 
 
 def synthesise(

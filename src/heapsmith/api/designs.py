@@ -218,10 +218,10 @@ def build(
     from heapsmith.codegen.build import build as compile_library
     from heapsmith.model.files import writable_file, write_whole
 
-    found = model_of(design)
+    found, library = model_of(design), writable_file(Path(out))
     if header is not None:
         write_whole(writable_file(Path(header)), emitted.contents(found)[emitted.HEADER])
-    return compile_library(found, writable_file(Path(out)), checked=checked, static=static)
+    return compile_library(found, library, checked=checked, static=static)
 
 
 class Verified(Result):
