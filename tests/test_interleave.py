@@ -223,8 +223,8 @@ CASES = [
     ("shards", "across", [0x22], 2_500),
     ("shards", "fork_one", [1], 50_000),
     ("shards", "fork_to_child", [1, 2], 49_000),
-    ("shards", "handler", [0], 1),
-    ("shards", "child_of_handler", [0], 1),
+    ("shards", "handler", [0], 100_000),
+    ("shards", "child_of_handler", [0], 64_000),
 ]
 """Program, case, every outcome (the case's own number), and transitions: a search that has fewer has lost its way."""
 
