@@ -37,7 +37,7 @@ RUNTIME_ORDER = (
     *("api.h", "heap.h", "segregation", "slab_record", "span", "rows"),
     *("populate", "growth", "block_index", "slab_numbers.h"),
     *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "ownership", "release"),
-    *("remote", "pool", "unmapping"),
+    *("shards", "remote", "pool", "unmapping"),
     *("rounding", "slabs", "store", "transfer"),
     *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache"),
     *("huge_cache", "huge", "prewarm", "thread", "large"),

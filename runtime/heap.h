@@ -104,6 +104,9 @@ struct heap {
     int64_t learn_events; /* since the last decision about capacities: the sum of `learned` */
     struct learned learned[CLASS_COUNT];
 #endif
+#ifdef SHARD_RECORDS
+    size_t shard; /* the part of the store from which it takes */
+#endif
 #ifdef DRAIN_INTERVAL
     int64_t flushes; /* since the last drain, of the owner alone */
 #endif

@@ -1,4 +1,4 @@
-/* The pool lock and the large lock, which a thread that forks holds over the fork. */
+/* The pool lock, the large lock and those of shards, which a thread that forks holds over the fork. */
 #include "locks.h"
 
 #include "lock.h"
@@ -7,7 +7,7 @@
 #include <sched.h>
 
 static struct lock pool_lock, large_lock;
-static __thread bool forking; /* this thread is inside fork() and holds both */
+static __thread bool forking; /* this thread is inside fork() and holds all */
 
 void hs_lock_pool(void)
 {
@@ -38,6 +38,30 @@ void hs_unlock_large(void)
         lock_release(&large_lock);
 }
 
+#ifdef SHARDS
+/* No two on a line. */
+static struct {
+    _Alignas(64) struct lock lock;
+} shard_locks[SHARD_LOCKS];
+
+void hs_lock_shard(unsigned lock)
+{
+    if (!forking)
+        lock_acquire(&shard_locks[lock].lock);
+}
+
+void hs_unlock_shard(unsigned lock)
+{
+    if (!forking)
+        lock_release(&shard_locks[lock].lock);
+}
+
+bool hs_holds_shard(unsigned lock)
+{
+    return forking || lock_mine(&shard_locks[lock].lock);
+}
+#endif
+
 /* fork: the thread that forks holds both locks, so that the child finds a whole heap; other libraries' handlers may run
  * between ours and allocate meanwhile (forking).
  *
@@ -47,6 +71,76 @@ void hs_unlock_large(void)
 enum { POOL = 1, LARGE = 2, BOTH = POOL | LARGE, PATIENCE = 1000 };
 static __thread uint8_t held_before; /* by the code that the signal interrupted */
 static __thread uint8_t locks_taken;
+
+#ifdef SHARDS
+static __thread uint64_t shards_held; /* before, as above; a bit each */
+static __thread uint64_t shards_taken;
+
+static void look_at_shards(void)
+{
+    shards_held = shards_taken = 0;
+    for (unsigned lock = 0; lock < SHARD_LOCKS; lock++)
+        if (lock_mine(&shard_locks[lock].lock))
+            shards_held |= (uint64_t)1 << lock;
+}
+
+/* Before the others, in the order of their numbers, as code takes them that takes two. So whoever holds none waits for each:
+ * who has it takes none before it, or is in a signal handler and gives up. */
+static void take_shards(bool patient)
+{
+    int tries = 0;
+    for (unsigned lock = 0; lock < SHARD_LOCKS; lock++) {
+        struct lock *one = &shard_locks[lock].lock;
+        bool taken = false;
+        if (shards_held >> lock & 1)
+            continue;
+        if (patient) {
+            lock_acquire(one);
+            taken = true;
+        }
+        while (!taken && tries < PATIENCE) {
+            taken = lock_try(one);
+            if (!taken) {
+                sched_yield();
+                tries++;
+            }
+        }
+        shards_taken |= (uint64_t)taken << lock;
+    }
+}
+
+static void release_shards(void)
+{
+    for (unsigned lock = 0; lock < SHARD_LOCKS; lock++)
+        if (shards_taken >> lock & 1)
+            lock_release(&shard_locks[lock].lock);
+}
+
+static void forget_shards(void)
+{
+    for (unsigned lock = 0; lock < SHARD_LOCKS; lock++)
+        if (!((shards_held | shards_taken) >> lock & 1))
+            lock_forget(&shard_locks[lock].lock);
+}
+#else
+enum { shards_held = 0 };
+
+static void look_at_shards(void)
+{
+}
+
+static void take_shards(bool patient)
+{
+}
+
+static void release_shards(void)
+{
+}
+
+static void forget_shards(void)
+{
+}
+#endif
 
 /* Both locks or none, so that nobody waits for the second while holding the first. */
 static bool take_both(void)
@@ -69,7 +163,10 @@ static void before_fork(void)
 {
     held_before = (uint8_t)((lock_mine(&pool_lock) ? POOL : 0) | (lock_mine(&large_lock) ? LARGE : 0));
     locks_taken = 0;
-    for (int tries = 0; !take_both() && (held_before == 0 || tries < PATIENCE); tries++)
+    look_at_shards();
+    const bool holds_none = held_before == 0 && shards_held == 0;
+    take_shards(holds_none);
+    for (int tries = 0; !take_both() && (holds_none || tries < PATIENCE); tries++)
         sched_yield();
     forking = true;
 }
@@ -81,6 +178,7 @@ static void after_fork(void)
         lock_release(&large_lock);
     if (locks_taken & POOL)
         lock_release(&pool_lock);
+    release_shards();
 }
 
 static void after_fork_in_child(void)
@@ -89,6 +187,7 @@ static void after_fork_in_child(void)
         lock_forget(&large_lock);
     if (!((held_before | locks_taken) & POOL))
         lock_forget(&pool_lock);
+    forget_shards();
     after_fork();
 }
 

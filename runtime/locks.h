@@ -1,13 +1,21 @@
-/* The two locks of the process, and what becomes of them over fork. A thread that takes both takes the pool lock first. */
+/* The locks of the process, and what becomes of them over fork. Who takes both of the first two takes the pool lock first. */
 #pragma once
 
 #include <stdbool.h>
+
+#include "plan.h"
 
 void hs_lock_pool(void); /* slabs without a class, superslabs, abandoned heaps */
 void hs_unlock_pool(void);
 bool hs_holds_pool(void);
 void hs_lock_large(void); /* runs, huge blocks */
 void hs_unlock_large(void);
+#ifdef SHARDS
+enum { SHARD_LOCKS = 2 * SHARDS }; /* transfer caches, then stores; a thread takes one of each at most, in this order, and before the pool lock */
+void hs_lock_shard(unsigned lock);
+void hs_unlock_shard(unsigned lock);
+bool hs_holds_shard(unsigned lock);
+#endif
 
-/* From now on a thread that forks holds both locks until fork is over. It may allocate, as pthread_atfork(3) does. */
+/* From now on a thread that forks holds all locks until fork is over. It may allocate, as pthread_atfork(3) does. */
 void hs_locks_over_fork(void);

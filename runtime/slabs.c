@@ -239,11 +239,11 @@ static void release_slabs(void)
 void slabs_retire(struct heap *heap, struct slab *slab)
 {
     check(slab->freed == slab->carved, "a retired slab has all its blocks");
-    count_own(&heap->count[slab->class].retire, 1);
     freed_end(slab);
     populate_retired(slab->class);
     slab->carved = slab->freed = 0;
     pool_enter();
+    count_own(&heap->count[slab->class].retire, 1);
     remote_own(slab, NULL);
     classifier_set(slab, 0);
     slab->pooled = true;

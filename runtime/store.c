@@ -51,11 +51,9 @@ static void commit_carved(struct slab *slab, unsigned class)
 
 static uint32_t take(struct heap *heap, unsigned class, void **blocks, uint32_t want)
 {
-    struct class_slabs *slabs = &remote_store(heap)->of[class];
+    struct class_slabs *slabs = remote_slabs(heap, class);
     struct class_count *count = &heap->count[class];
     uint32_t taken = 0;
-    if (HEAPSMITH_CHECKED)
-        remote_check_store();
     while (taken < want) {
         struct slab *slab = choice_gives(slabs);
         if (slab == NULL) {
@@ -94,9 +92,9 @@ uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want
         return 1;
 #endif
     int saved = errno;
-    remote_lock_store();
+    remote_lock_store(heap, class);
     uint32_t taken = take(heap, class, blocks, want);
-    remote_unlock_store();
+    remote_unlock_store(heap, class);
     classifier_mark(blocks, taken, class);
     count_own(&heap->count[class].refill, 1);
     count_own(&heap->count[class].refilled, taken);
@@ -105,15 +103,14 @@ uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want
 }
 
 /* Blocks of one slab come back, the first of `blocks` and those next to it: how many. */
-static uint32_t give_to_slab(struct heap *heap, struct class_slabs *slabs, unsigned class, void *const *blocks, uint32_t count)
+static uint32_t give_to_slab(struct heap *heap, unsigned class, void *const *blocks, uint32_t count, unsigned *held)
 {
     const uintptr_t start = hs_span;
     const size_t number = ((uintptr_t)blocks[0] - start) >> SLAB_SHIFT;
     struct slab *slab = slab_record(number);
     const struct freed_place place = freed_place(slab, class);
+    struct class_slabs *slabs = remote_give_to(heap, slab, class, held);
     uint32_t given = 0;
-    if (HEAPSMITH_CHECKED)
-        remote_check_store();
     check(slab->class == class, "a block is freed into its own class");
     do {
         if (ZERO_FREED)
@@ -134,21 +131,20 @@ static uint32_t give_to_slab(struct heap *heap, struct class_slabs *slabs, unsig
     return given;
 }
 
-void hs_give(struct heap *heap, unsigned class, void *block)
+void hs_give(struct heap *heap, unsigned class, void *block, unsigned *held)
 {
-    give_to_slab(heap, &remote_store(heap)->of[class], class, &block, 1);
+    give_to_slab(heap, class, &block, 1, held);
 }
 
-void hs_give_batch(struct heap *heap, unsigned class, void *const *blocks, uint32_t count)
+void hs_give_batch(struct heap *heap, unsigned class, void *const *blocks, uint32_t count, unsigned *held)
 {
-    struct class_slabs *slabs = &remote_store(heap)->of[class];
     for (uint32_t given = 0; given < count;)
-        given += give_to_slab(heap, slabs, class, blocks + given, count - given);
+        given += give_to_slab(heap, class, blocks + given, count - given, held);
 }
 
 void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count)
 {
-    remote_lock_store();
-    hs_give_batch(heap, class, blocks, count);
-    remote_unlock_store();
+    unsigned held = remote_give_begin(class);
+    hs_give_batch(heap, class, blocks, count, &held);
+    remote_give_end(held);
 }

@@ -7,9 +7,9 @@ uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want
 #ifdef BACKGROUND_EVERY
 uint32_t hs_take_locked(struct heap *heap, unsigned class, void **blocks, uint32_t want); /* no refill; under the lock */
 #endif
-void hs_give(struct heap *heap, unsigned class, void *block); /* under the store's lock, as the next */
-void hs_give_batch(struct heap *heap, unsigned class, void *const *blocks, uint32_t count);
-void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count); /* takes the lock */
+void hs_give(struct heap *heap, unsigned class, void *block, unsigned *held); /* between remote_give_begin and _end */
+void hs_give_batch(struct heap *heap, unsigned class, void *const *blocks, uint32_t count, unsigned *held); /* likewise */
+void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count);
 
 /* Blocks in the order of a take become blocks of a stack, from which they come in that order. */
 static inline void hs_reverse(void **blocks, uint32_t count)

@@ -124,6 +124,9 @@ static struct heap *create(void)
     if (heap == NULL)
         return NULL;
     hs_rows_init(heap);
+#ifdef SHARD_RECORDS
+    heap->shard = hs_count.heaps % SHARDS;
+#endif
     heap->earlier = hs_newest_heap;
     __atomic_store_n(&hs_newest_heap, heap, __ATOMIC_RELEASE); /* a signal's report may walk the list at any moment */
     count_own(&hs_count.heaps, 1);

@@ -2,88 +2,112 @@
 #include "transfer.h"
 
 #include "remote/remote.h"
+#include "shards/shards.h"
 #include "store.h"
 
 #include <string.h>
 
-/* Per class a LIFO of batches of `flush` blocks each: batches[class] <= transfer, the first at transfer_slot. Under the
- * store's lock; batches is looked at without it too, so that who finds nothing to do takes none. idle: flushes since a
- * refill looked. */
-static void *transferred[TRANSFER_SLOTS];
-static uint32_t batches[CLASS_COUNT];
-static uint32_t idle[CLASS_COUNT]; /* a refill makes it 0 without the lock */
+/* Per shard and class a LIFO of batches of `flush` blocks each: batches <= transfer, the first at transfer_slot. Under the
+ * lock of the shard's cache; batches is looked at without it too, so that who finds nothing to do takes none. idle: flushes
+ * since a refill looked. Classes that have a shard each share no slots anyway. */
+static void *transferred[SHARD_TRANSFERS][TRANSFER_SLOTS];
+static _Alignas(SHARD_ALIGNMENT) uint32_t batches[SHARD_COUNT][SHARD_ROW];
+static _Alignas(SHARD_ALIGNMENT) uint32_t idle[SHARD_COUNT][SHARD_ROW]; /* a refill makes it 0 without the lock */
 
-static void **batch_at(unsigned class, uint32_t number)
+static void **batch_at(unsigned shard, unsigned class, uint32_t number)
 {
-    return transferred + hs_class[class].transfer_slot + (size_t)number * hs_class[class].flush;
+    return transferred[shard % SHARD_TRANSFERS] + hs_class[class].transfer_slot + (size_t)number * hs_class[class].flush;
 }
 
-/* Of the class to the store, the newest batch first; under the lock. */
-static void empty(struct heap *heap, unsigned class)
+/* To the store, under the lock of the cache. */
+static void give(struct heap *heap, unsigned class, void *const *blocks, uint32_t count)
 {
-    while (batches[class] > 0) {
-        word_set(&batches[class], batches[class] - 1);
-        hs_give_batch(heap, class, batch_at(class, batches[class]), hs_class[class].flush);
-        count_own(&heap->count[class].transfer_back, hs_class[class].flush);
+    unsigned held = 0;
+    if (TRANSFER_APART)
+        hs_give_all(heap, class, blocks, count);
+    else
+        hs_give_batch(heap, class, blocks, count, &held);
+}
+
+/* Of the class to the store, the newest batch first; under the lock. Several shards may do it for the heap of no thread. */
+static void empty(struct heap *heap, unsigned shard, unsigned class)
+{
+    while (batches[shard][class] > 0) {
+        word_set(&batches[shard][class], batches[shard][class] - 1);
+        give(heap, class, batch_at(shard, class, batches[shard][class]), hs_class[class].flush);
+        count_shared(&heap->count[class].transfer_back, hs_class[class].flush);
     }
 }
 
 /* The class's flush, under the lock: is it kept? */
-static bool keep(struct heap *heap, unsigned class, void *const *blocks)
+static bool keep(struct heap *heap, unsigned shard, unsigned class, void *const *blocks)
 {
     const struct class_plan *plan = &hs_class[class];
-    if (plan->transfer == 0)
-        return false;
-    word_set(&idle[class], word_look(&idle[class]) + 1);
-    if (word_look(&idle[class]) > TRANSFER_IDLE) {
-        empty(heap, class);
+    uint32_t *count = &batches[shard][class];
+    word_set(&idle[shard][class], word_look(&idle[shard][class]) + 1);
+    if (word_look(&idle[shard][class]) > TRANSFER_IDLE) {
+        empty(heap, shard, class);
         return false;
     }
-    if (batches[class] == plan->transfer)
+    if (*count == plan->transfer)
         return false;
-    memcpy(batch_at(class, batches[class]), blocks, plan->flush * sizeof *blocks);
-    word_set(&batches[class], batches[class] + 1);
+    memcpy(batch_at(shard, class, *count), blocks, plan->flush * sizeof *blocks);
+    word_set(count, *count + 1);
     count_own(&heap->count[class].transfer_in, plan->flush);
     return true;
 }
 
 void hs_transfer_flush(struct heap *heap, unsigned class, void *const *blocks)
 {
-    remote_lock_store();
-    if (!keep(heap, class, blocks))
-        hs_give_batch(heap, class, blocks, hs_class[class].flush);
-    remote_unlock_store();
+    const struct class_plan *plan = &hs_class[class];
+    const unsigned shard = shard_of(heap, class);
+    if (plan->transfer == 0) {
+        hs_give_all(heap, class, blocks, plan->flush);
+        return;
+    }
+    shard_lock_transfer(shard);
+    bool kept = keep(heap, shard, class, blocks);
+    if (!kept && !TRANSFER_APART)
+        give(heap, class, blocks, plan->flush);
+    shard_unlock_transfer(shard);
+    if (!kept && TRANSFER_APART)
+        give(heap, class, blocks, plan->flush);
 }
 
 uint32_t hs_transfer_take(struct heap *heap, unsigned class, void **blocks)
 {
     if (hs_class[class].transfer == 0)
         return 0;
-    if (word_look(&idle[class]) != 0)
-        word_set(&idle[class], 0);
-    if (word_look(&batches[class]) == 0)
+    const unsigned shard = shard_of(heap, class);
+    uint32_t *count = &batches[shard][class];
+    if (word_look(&idle[shard][class]) != 0)
+        word_set(&idle[shard][class], 0);
+    if (word_look(count) == 0)
         return 0;
     uint32_t taken = 0;
-    remote_lock_store();
-    if (batches[class] > 0) {
+    shard_lock_transfer(shard);
+    if (*count > 0) {
         taken = hs_class[class].flush;
-        word_set(&batches[class], batches[class] - 1);
-        memcpy(blocks, batch_at(class, batches[class]), taken * sizeof *blocks);
+        word_set(count, *count - 1);
+        memcpy(blocks, batch_at(shard, class, *count), taken * sizeof *blocks);
         count_own(&heap->count[class].transfer_out, taken);
         count_own(&heap->count[class].refill, 1);
         count_own(&heap->count[class].refilled, taken);
     }
-    remote_unlock_store();
+    shard_unlock_transfer(shard);
     return taken;
 }
 
 void hs_transfer_empty(void)
 {
-    for (unsigned class = 0; class < CLASS_COUNT; class++) {
-        remote_lock_store();
-        empty(&hs_no_heap, class);
-        remote_unlock_store();
-    }
+    for (unsigned shard = 0; shard < SHARD_COUNT; shard++)
+        for (unsigned class = 0; class < CLASS_COUNT; class++) {
+            if (word_look(&batches[shard][class]) == 0)
+                continue;
+            shard_lock_transfer(shard);
+            empty(&hs_no_heap, shard, class);
+            shard_unlock_transfer(shard);
+        }
 }
 
 #ifdef BACKGROUND_EVERY
@@ -94,18 +118,19 @@ extern const uint32_t hs_background_full[CLASS_COUNT];
  * them. Might there be another? The heap of no thread counts what is taken. */
 static bool add(unsigned class)
 {
-    if (batches[class] >= hs_background_full[class] || word_look(&idle[class]) > TRANSFER_IDLE)
+    uint32_t *count = &batches[0][class];
+    if (*count >= hs_background_full[class] || word_look(&idle[0][class]) > TRANSFER_IDLE)
         return false;
     const uint32_t flush = hs_class[class].flush;
-    void **batch = batch_at(class, batches[class]);
+    void **batch = batch_at(0, class, *count);
     uint32_t taken = hs_take_locked(&hs_no_heap, class, batch, flush);
     count_own(&hs_count.background_blocks, taken);
     if (taken < flush) {
-        hs_give_batch(&hs_no_heap, class, batch, taken);
+        give(&hs_no_heap, class, batch, taken);
         return false;
     }
     hs_reverse(batch, flush);
-    word_set(&batches[class], batches[class] + 1);
+    word_set(count, *count + 1);
     count_own(&hs_no_heap.count[class].transfer_in, flush);
     return true;
 }
@@ -115,22 +140,23 @@ void hs_transfer_top_up(unsigned class)
 {
     bool more = true;
     while (more) {
-        remote_lock_store();
+        shard_lock_transfer(0);
         more = add(class);
-        remote_unlock_store();
+        shard_unlock_transfer(0);
     }
 }
 
 bool hs_transfer_is_low(unsigned class)
 {
-    return hs_class[class].transfer > 0 && word_look(&batches[class]) < hs_background_low[class];
+    return hs_class[class].transfer > 0 && word_look(&batches[0][class]) < hs_background_low[class];
 }
 #endif
 
 void hs_transfer_check(void)
 {
-    for (unsigned class = 0; class < CLASS_COUNT; class++)
-        check(batches[class] <= hs_class[class].transfer, "batches <= transfer");
+    for (unsigned shard = 0; shard < SHARD_COUNT; shard++)
+        for (unsigned class = 0; class < CLASS_COUNT; class++)
+            check(batches[shard][class] <= hs_class[class].transfer, "batches <= transfer");
 }
 
 void hs_transfer_reset(void)

@@ -23,7 +23,7 @@ TABLES = {
     "hs_size_class": layout.SIZE_CLASS,
     "alloc_of": layout.ALLOC_OF,
     "free_of": layout.FREE_OF,
-    "store": layout.STORE_AT,
+    "shards": layout.STORE_AT,
     "transferred": layout.TRANSFERRED,
     "batches": layout.KEPT_BATCHES,
     "idle": layout.IDLE,
@@ -34,6 +34,7 @@ TABLES = {
     "bin": layout.BINS,
     "hs_count": layout.COUNTS,
     "pool_lock": layout.POOL_LOCK,
+    "shard_locks": layout.POOL_LOCK + layout.LOCK_LINE,
     "large_lock": layout.LARGE_LOCK,
 }
 """The library's own tables, by symbol."""

@@ -115,7 +115,7 @@ CHANGES = {
         "newest = block;\n    link_set(newest, heap->front[CLASS_80]": "newest = held == 7 ? NULL : block;\n"
         "    link_set(newest, heap->front[CLASS_80]",
         "word_subtract(&heap->front[CLASS_96]": "word_subtract(&heap->front[CLASS_112]",
-        "linked_list_flush(heap, CLASS_112, block)": "hs_give(heap, CLASS_112, block)",
+        "linked_list_flush(heap, CLASS_112, block)": "hs_give(heap, CLASS_112, block, NULL)",
         f"{CLAIM}alloc_128": f"{CLAIM}alloc_128".replace("alloc 5 loads", "alloc 4 loads"),
         f" * Hit path: {CLAIM}alloc_144": " */\nstatic void *alloc_144",
         "void *malloc(": "static int other(void) { return 1; }\nvoid *malloc(",

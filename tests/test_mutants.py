@@ -89,8 +89,8 @@ UNNOTICED: dict[tuple[str, str, str], str] = {
     ): "needs a large block that begins where the slab span ends",
     (
         "store.c",
-        "give_to_slab(heap, &remote_store(heap)->of[class], class, &block, 1);",
-        "give_to_slab(heap, &remote_store(heap)->of[class], class, &block, 2);",
+        "give_to_slab(heap, class, &block, 1, held);",
+        "give_to_slab(heap, class, &block, 2, held);",
     ): "looks at the word behind, which is hardly ever another block of the slab",
     (
         "huge.c",

@@ -37,6 +37,7 @@ NEEDED = {
     "background": (),
     "ownership": ("CALLS", "IN_RECORD"),
     "unmapping": (),
+    "shards": ("LOCKED", "CACHED"),
     "segregation": (),
 }
 OF_A_PROGRAM = {"foreign", "segregation"}

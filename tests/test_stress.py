@@ -194,12 +194,18 @@ def test_superslabs_go_and_come_back_without_a_race(
     sanitize(design, sanitizer, tmp_path, "--operations", "8000", "--threads", "4")
 
 
+@pytest.mark.parametrize("by", soon(("class", "thread"), ("thread",)))
+def test_shards_have_no_race(by: str, tmp_path: Path) -> None:
+    design = changed(load("sharded"), "shards", {"shards": {"kind": "striped", "count": 3, "by": by}})
+    sanitize(design, THREAD, tmp_path, "--operations", "8000", "--threads", "4")
+
+
 def test_a_helper_has_no_race(tmp_path: Path) -> None:
     sanitize(load("background"), THREAD, tmp_path, "--operations", "8000", "--threads", "4")
 
 
 def test_a_helper_that_gives_its_lock_up_early_is_seen(tmp_path: Path) -> None:
-    add, unlock = "        more = add(class);\n", "        remote_unlock_store();\n"
+    add, unlock = "        more = add(class);\n", "        shard_unlock_transfer(0);\n"
     early: Change = ("transfer.c", add + unlock, unlock + add)
     design = load("background")
     built = build_sanitized(design, THREAD, tmp_path, change=early)
@@ -209,10 +215,11 @@ def test_a_helper_that_gives_its_lock_up_early_is_seen(tmp_path: Path) -> None:
 
 
 NO_LOCKS = (
-    ("remote/local_cache.c", "    hs_lock_pool();", "    ;"),
+    ("remote/local_cache.c", "    shard_lock(shard_of(heap, class));", "    ;"),
     ("remote/owned.h", "    hs_lock_pool();", "    ;"),
     ("remote/owner_list.c", "__ATOMIC_RELEASE", "__ATOMIC_RELAXED"),
     ("large.c", "    hs_lock_large();", "    ;"),
+    ("remote/local_cache.c", "    shard_give_to(shard, held);", "    ;"),
 )
 
 
@@ -220,7 +227,8 @@ NO_LOCKS = (
 @pytest.mark.parametrize("change", NO_LOCKS, ids=lambda change: change[0])
 def test_thread_sanitizer_sees_a_missing_lock(change: Change, tmp_path: Path) -> None:
     remote = "local_cache" if "local_cache" in change[0] else "owner_list"
-    design = next(design for design in COVERING if design.remote == remote)
+    sharded = load("sharded") if "shard_give_to" in change[1] else None
+    design = sharded or next(design for design in COVERING if design.remote == remote)
     built = build_sanitized(design, THREAD, tmp_path, change=change)
     with pytest.raises(AssertionError, match=r"data race|status"):
         run_sanitized(built, THREAD, ["--operations", "8000", "--largest-bits", "18", *grain(design)])

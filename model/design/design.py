@@ -31,6 +31,7 @@ from heapsmith.model.design.choices import (
     Remote,
     Rounding,
     Segregation,
+    Shards,
     SizeLookup,
     SlabChoice,
     SlabRecord,
@@ -152,6 +153,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unmapping: Annotated[
         Unmapping | None, _doc("superslabs without a block in use are unmapped: less memory, more system calls")
     ] = None
+    shards: Annotated[Shards | None, _doc("parts of the store that all heaps share: threads wait less")] = None
     growth: Annotated[Growth | None, _doc("superslabs that become usable together: fewer system calls")] = None
     thp_block_bytes: Annotated[
         int | None, _doc("thp grown: superslabs for longer blocks keep small pages: 0 to 2097152; by default none do")

@@ -213,11 +213,17 @@ def make_plan(design: Design) -> Plan:
 def _words_before_remote(numbers: dict[str, int], classes: int) -> int:
     """Return the words of a heap between its fronts and its remote list.
 
-    Its pools and superslabs, what its fronts have learned, its flushes, and the rest of the list.
+    Its pools and superslabs, what its fronts have learned, its shard, its flushes, and the rest of the list.
     """
     vacancies = VACANCY_BYTES // WORD * classes if "own_superslabs" in numbers else 0
     learned = 1 + classes if "learn_window" in numbers else 0
-    return vacancies + learned + ("drain_interval" in numbers) + numbers.get("remote_words", 0)
+    return (
+        vacancies
+        + learned
+        + numbers.get("shard_records", 0)
+        + ("drain_interval" in numbers)
+        + numbers.get("remote_words", 0)
+    )
 
 
 def _frees_by_size(design: Design) -> bool:

@@ -33,6 +33,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
         scalars[field] = getattr(plan, field)
     for name, number in plan.numbers.items():
         scalars[name] = number
+    scalars["transfer_slots"] = transfer_slots(plan)
     scalars["slab_words"] = plan.design.row("freed_blocks").words(max(row.blocks for row in plan.classes))
     for field, table in records.CODES.items():
         scalars[field] = policy.code(table, plan.design.row(table).NAME)
@@ -134,6 +135,16 @@ def _topped(row: ClassPlan) -> int:
     return row.numbers.get("background_full", 0) * row.front.flush
 
 
+def shard_copies(plan: Plan) -> int:
+    """Return how many stores each class has that all heaps share."""
+    return plan.numbers["shards"] if "shard_records" in plan.numbers else 1
+
+
+def transfer_slots(plan: Plan) -> int:
+    """Return the slots of all transfer caches."""
+    return plan.transfer_slots * shard_copies(plan)
+
+
 def heap_slots(plan: Plan) -> int:
     """Return the slots of a heap: fronts, quarantine, the blocks of a class that it prepares, what it learns."""
     learned = LEARNED * plan.class_count if "learn_window" in plan.numbers else 0
@@ -196,7 +207,7 @@ def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> R
     heap, cls = np.arange(heaps)[:, np.newaxis], np.arange(len(classes))[np.newaxis, :]
     first, offsets = classes["slot_base"][np.newaxis, :], plan.layout
     start = layout.HEAPS + heap * offsets.heap_bytes
-    longer["base"] = (plan.transfer_slots + heap * heap_slots(plan) + first).ravel()
+    longer["base"] = (transfer_slots(plan) + heap * heap_slots(plan) + first).ravel()
     longer["top_at"] = (start + layout.WORD * (1 + cls)).ravel()
     longer["end_at"] = longer["top_at"] + offsets.end
     longer["front_at"] = (start + offsets.front + layout.FRONT_BYTES * cls).ravel()
@@ -205,10 +216,15 @@ def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> R
 
 
 def grown_stores(stores: Records, classes: Records, heaps: int, plan: Plan) -> Records:
-    """Add stores up to `heaps` heaps, each with its place in the library, or the shared store."""
+    """Add stores up to `heaps` heaps, each with its place in the library, or the shared stores."""
     owned = plan.design.row("remote").OWNED
-    longer = grown(stores, (heaps if owned else 1) * len(classes), ("hot", "head", "retired", "next_known"))
+    longer = grown(
+        stores, (heaps if owned else shard_copies(plan)) * len(classes), ("hot", "head", "retired", "next_known")
+    )
     heap, cls = np.divmod(np.arange(len(longer)), len(classes))
     start = layout.HEAPS + heap * plan.layout.heap_bytes + plan.layout.store if owned else layout.STORE_AT
+    if shards := plan.numbers.get("shards"):
+        shard = heap if shard_copies(plan) > 1 else cls % shards
+        start += shard * -(-layout.STORE_BYTES * len(classes) // layout.LOCK_LINE) * layout.LOCK_LINE
     longer["at"] = start + layout.STORE_BYTES * cls
     return longer

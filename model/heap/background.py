@@ -3,8 +3,8 @@
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import TRANSFER_IDLE
 from heapsmith.model.heap.charge import any_class
+from heapsmith.model.heap.shards import NUMBER_BYTES
 from heapsmith.model.heap.store import give_batch, take_blocks
-from heapsmith.model.heap.transfer import NUMBER_BYTES
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import count_at
 from heapsmith.model.memory.state import State
@@ -21,7 +21,7 @@ def missed(state: State, cls: int) -> None:
         return
     touch(state.listener, layout.BACKGROUND_LOW + cls * NUMBER_BYTES, 0)
     touch(state.listener, layout.KEPT_BATCHES + cls * NUMBER_BYTES, 0)
-    if state.classes[cls]["batches"] >= state.classes[cls]["background_low"]:
+    if state.stores[cls]["batches"] >= state.classes[cls]["background_low"]:
         return
     touch(state.listener, layout.WANTED + cls * NUMBER_BYTES, int(state.classes[cls]["wanted"] == 0))
     state.classes[cls]["wanted"] = 1
@@ -49,12 +49,12 @@ def top_up(state: State, cls: int) -> None:
     touch(state.listener, layout.POOL_LOCK, 1)
     touch(state.listener, layout.BACKGROUND_FULL + cls * NUMBER_BYTES, 0)
     touch(state.listener, layout.KEPT_BATCHES + cls * NUMBER_BYTES, 0)
-    if state.classes[cls]["batches"] >= state.classes[cls]["background_full"]:
+    if state.stores[cls]["batches"] >= state.classes[cls]["background_full"]:
         return
     touch(state.listener, layout.IDLE + cls * NUMBER_BYTES, 0)
-    if state.classes[cls]["idle"] > TRANSFER_IDLE:
+    if state.stores[cls]["idle"] > TRANSFER_IDLE:
         return
-    while state.classes[cls]["batches"] < state.classes[cls]["background_full"]:
+    while state.stores[cls]["batches"] < state.classes[cls]["background_full"]:
         if not add_batch(state, cls):
             return
 
@@ -67,7 +67,7 @@ def add_batch(state: State, cls: int) -> bool:
     touch(state.listener, layout.TOTAL_TOPPED, 1)
     state.background_blocks += taken
     state.classes[cls]["topped"] += taken
-    base = int(state.classes[cls]["transfer_base"]) + int(state.classes[cls]["batches"]) * count
+    base = int(state.classes[cls]["transfer_base"]) + int(state.stores[cls]["batches"]) * count
     touch_bytes(state.listener, layout.TRANSFERRED + base * layout.WORD, taken * layout.WORD, 1)
     if taken < count:
         give_batch(state, HELPER, state.moved, 0, taken)
@@ -76,6 +76,6 @@ def add_batch(state: State, cls: int) -> bool:
         state.slots[base + index] = state.moved[count - 1 - index]
     touch(state.listener, layout.KEPT_BATCHES + cls * NUMBER_BYTES, 1)
     touch(state.listener, count_at(state, HELPER, cls) + layout.COUNT_IN, 1)
-    state.classes[cls]["batches"] += 1
+    state.stores[cls]["batches"] += 1
     state.classes[cls]["transfer_in"] += count
     return True

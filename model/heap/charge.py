@@ -21,15 +21,18 @@ METER = record_type(
     "alone",  # the same in an operation by itself
     "pool",  # of this, under the pool lock
     "large",  # under the large lock
+    "store",  # where there are shards, under the lock of one's store
+    "cache",  # and under the lock of one's transfer cache
     "shared",  # under whichever of the two the event holds
     "path",  # place in PATHS
     "seen",  # the counter when it was last charged
 )
 """The rows of a meter: scalars of the state, then words of the listener, two of growth, COUNTS of each class."""
 
-CHARGE = record_type("own", "pool", "large", "path", "alone")
+CHARGE = record_type("own", "pool", "large", "path", "alone", "store", "cache", "stores", "caches")
 """The charge of an event: its price among others and how much of it under each lock; the path that makes up most of
-its price by itself, and this price, without what falls due before the operation begins.
+its price by itself, and this price, without what falls due before the operation begins. Where there are shards: its
+price under locks of their stores and transfer caches, and which these are, a bit each.
 """
 
 PATHS = (
@@ -75,6 +78,9 @@ def charge_row(state: State, row: int, now: int) -> None:
         state.charged_pool += change * int(state.meter[row]["pool"])
         state.charged_large += change * int(state.meter[row]["large"])
         state.charged_shared += change * int(state.meter[row]["shared"])
+        if state.shards > 0:
+            state.charged_store += change * int(state.meter[row]["store"])
+            state.charged_cache += change * int(state.meter[row]["cache"])
         state.paths[int(state.meter[row]["path"])] += alone
 
 
@@ -150,6 +156,26 @@ def charge_classes(state: State, old: int, new: int) -> None:
 
 
 @kernel
+def charge_shards(state: State, event: int) -> None:
+    """Write how much of an event's price falls due under locks of shards, with the library's misses."""
+    store = int(state.charged_store) if state.stores_locked != 0 else 0
+    cache = int(state.charged_cache) if state.caches_locked != 0 else 0
+    if store > 0:
+        store += int(state.charged_missed)
+        state.charged_missed = 0
+    elif cache > 0:
+        cache += int(state.charged_missed)
+        state.charged_missed = 0
+    rest = max(0, int(state.charged) - max(0, int(state.charged_pool)))
+    store = max(0, min(store, rest))
+    state.charges[event]["store"] = store
+    state.charges[event]["cache"] = max(0, min(cache, rest - store))
+    state.charges[event]["stores"] = state.stores_locked
+    state.charges[event]["caches"] = state.caches_locked
+    state.charged_store = state.charged_cache = state.stores_locked = state.caches_locked = 0
+
+
+@kernel
 def charge(state: State, event: int, is_operation: int, old: int, new: int) -> None:
     """Write the charge of an event, which freed block `old` and made block `new` (below 0: none)."""
     rest = charge_touches(state)
@@ -163,6 +189,8 @@ def charge(state: State, event: int, is_operation: int, old: int, new: int) -> N
         state.charged += state.meter_operation
         state.charged_alone += state.meter_operation_alone
         state.paths[0] += state.meter_operation_alone
+    if state.shards > 0:
+        charge_shards(state, event)
     pool, large = state.charged_pool, state.charged_large
     if pool > 0:
         pool += state.charged_shared + (1 - state.owned) * state.charged_missed

@@ -15,6 +15,8 @@ from heapsmith.model.heap.heap import quarantine_base
 from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE, large_bytes
 from heapsmith.model.heap.records import AGES
 from heapsmith.model.heap.runs import bin_of
+from heapsmith.model.heap.shards import first_slot, store_of
+from heapsmith.model.heap.transfer import waiting
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.state import State
 from heapsmith.model.policy.choice.common import chain
@@ -151,16 +153,17 @@ def _check_available(state: State, plan: Plan, unused: set[int]) -> None:
     for slab in set(range(state.slabs_made)) - unused:
         row = state.slabs[slab]
         if row["freed"] > 0 or row["carved"] < state.classes[row["class"]]["blocks"]:
-            expected.append((int(row["owner"]) * state.store_step + int(row["class"]), slab))
+            expected.append((store_of(state, int(row["owner"]), int(row["class"])), slab))
     equal("(store, slab) available", sorted(listed), sorted(expected))
 
 
 def _handles(state: State, plan: Plan) -> Iterator[int]:
     """Yield the handles of all blocks outside slabs: live, in fronts, on lists, in quarantines."""
     yield from (int(block) for block in state.blocks["handle"] if block >= 0)
-    for row in state.classes:
-        base, waiting = int(row["transfer_base"]), int(row["batches"] * row["flush_batch"])
-        yield from map(int, state.slots[base : base + waiting])
+    for store in np.flatnonzero(state.stores["batches"]).tolist():
+        blocks = state.stores["batches"][store] * state.classes["flush_batch"][store % plan.class_count]
+        base = first_slot(state, store)
+        yield from map(int, state.slots[base : base + blocks])
     for front, record in enumerate(state.fronts):
         row = state.classes[front % len(state.classes)]
         most = capacity_of(state, front, front % len(state.classes))
@@ -307,15 +310,15 @@ def _check_committed(state: State, plan: Plan, given_back: int) -> None:
 
 def _check_counters(state: State, unused: set[int], cached: int) -> None:
     """Check that the counters of arrivals and departures agree with the state."""
-    counts, totals = state.classes, state.scalars[0]
+    counts, totals, waits = state.classes, state.scalars[0], waiting(state)
     in_use = Counter(int(state.slabs[slab]["class"]) for slab in set(range(state.slabs_made)) - unused)
     for cls, row in enumerate(counts):
         brought = int(row["carve"] + row["reuse"] + row["transfer_out"])
         equal(f"class {cls}: carve + reuse + transfer_out", brought, int(row["refilled"] + row["topped"]))
-        waiting = int(row["batches"] * row["flush_batch"])
         kept = int(row["transfer_in"] - row["transfer_out"] - row["transfer_back"])
-        equal(f"class {cls}: transfer_in - transfer_out - transfer_back", kept, waiting)
-        equal(f"class {cls}: batches <= transfer", bool(row["batches"] <= row["transfer"]), True)
+        equal(f"class {cls}: transfer_in - transfer_out - transfer_back", kept, int(waits[cls]))
+        most = int(state.stores["batches"][cls :: len(counts)].max(initial=0))
+        equal(f"class {cls}: batches <= transfer", most <= row["transfer"], True)
         equal(f"class {cls}: acquire - retire", int(row["acquire"] - row["retire"]), in_use[cls])
     equal("background_blocks", int(totals["background_blocks"]), int(counts["topped"].sum()))
     came = sum(int(counts[name].sum()) for name in ("hit0", "hit1", "refill")) - state.failed_refills

@@ -8,6 +8,7 @@ from heapsmith.model.heap.lend import lent
 from heapsmith.model.heap.lines import alloc_lines, free_lines
 from heapsmith.model.heap.looks import look
 from heapsmith.model.heap.run_cache import empty_cache
+from heapsmith.model.heap.shards import heaps_shard_lines
 from heapsmith.model.heap.slabs import owner_lines
 from heapsmith.model.heap.store import give_batch, take
 from heapsmith.model.heap.transfer import keep_batch, take_batch
@@ -46,6 +47,7 @@ def rows_lines(state: State, heap: int) -> None:
     touch(state.listener, layout.TOTAL_HEAPS, 1)
     touch_bytes(state.listener, at, state.heap_row_of + limit + 1, 1)
     touch(state.listener, at + state.heap_remote + 2 * layout.WORD, 1)
+    heaps_shard_lines(state, heap, 1)
     for cls in range(state.class_count):
         touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
         if state.learn_window > 0:
@@ -241,7 +243,7 @@ def free_to_front(state: State, heap: int, block: int) -> int:
     if flushed == 0:
         return 0
     takes(state.listener, FLUSH)
-    if state.owned == 0:
+    if state.owned == 0 and state.shards == 0:
         touch(state.listener, layout.POOL_LOCK, 1)
     if state.classes[cls]["capacity"] == 0:
         touch(state.listener, count_at(state, heap, cls) + layout.COUNT_DIRECT, 1)

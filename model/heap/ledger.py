@@ -13,6 +13,7 @@ from heapsmith.model.heap.check import committed_pages, equal, slabs_ahead
 from heapsmith.model.heap.heap import quarantine_base
 from heapsmith.model.heap.large import HUGE_CODE, HUGE_SLOT_BYTES, HUGE_SLOTS, RUN_CODE
 from heapsmith.model.heap.simulator import Simulator
+from heapsmith.model.heap.transfer import waiting
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.memory.state import State
@@ -120,7 +121,7 @@ def _parked(state: State, plan: Plan) -> dict[str, int]:
     idle = (fronts["held"] + fronts["listed"]).reshape(-1, plan.class_count).sum(axis=0)
     return {
         "fronts": int(idle @ stride),
-        "transfer_cache": int((classes["batches"] * classes["flush_batch"]) @ stride),
+        "transfer_cache": int(waiting(state) @ stride),
         "remote_lists": int((classes["remote"] - classes["drained"]) @ stride),
         "quarantines": sum(int(stride[_quarantined(state, plan, heap)].sum()) for heap in range(state.heaps_made)),
     }

@@ -6,6 +6,7 @@ from heapsmith.model.heap.charge import any_class
 from heapsmith.model.heap.heap import allocate_small, free_small, heap_for, quarantine_base
 from heapsmith.model.heap.large import RUN_CODE, free_large
 from heapsmith.model.heap.looks import large_block
+from heapsmith.model.heap.shards import heaps_shard_lines, lock_store, store_of
 from heapsmith.model.heap.slabs import acquire
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import block_at, class_at
@@ -38,13 +39,13 @@ def prepare(state: State, heap: int) -> None:
 @kernel
 def prepare_slabs(state: State, heap: int, cls: int) -> None:
     """Acquire slabs of a class for the first heap's store."""
-    if state.owned == 0:
-        touch(state.listener, layout.POOL_LOCK, 1)
+    heaps_shard_lines(state, heap, 0)
+    lock_store(state, store_of(state, heap, cls))
     for _ in range(int(state.classes[cls]["prewarm_slabs"])):
         slab = acquire(state, heap, cls)
         if slab < 0:
             break
-        choice_add(state, heap * state.store_step + cls, slab)
+        choice_add(state, store_of(state, heap, cls), slab)
 
 
 @kernel

@@ -50,7 +50,7 @@ RARE = _words("""
     release_delay release_delay_in_milliseconds release_looks limit_mark_bytes freed_code
     counts_everything learn_window huge_kept_bytes
     head_slabs record_extra record_class_bytes pool_swaps pool_claims background_every own_superslabs
-    charging unmap_from site_groups
+    charging unmap_from site_groups shards shard_records
 """)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 
@@ -175,7 +175,9 @@ SCALARS = record_type(
     # The charge of the event under way, and places in the meter (model/heap/charge.py).
     "charging",  # 1: each event is charged
     *_words("charged charged_alone charged_pool charged_large charged_shared charged_missed charged_before"),
+    *_words("charged_store charged_cache"),
     *_words("charge_rest charge_all"),
+    *_words("stores_locked caches_locked"),  # shards whose locks the event took, a bit each
     *_words("meter_touches meter_growth meter_classes meter_operation meter_operation_alone"),
 )
 CLASS = record_type(
@@ -186,8 +188,6 @@ CLASS = record_type(
     "capacity",
     "list_capacity",
     *(f"{batch}_batch" for batch in BATCHES),
-    "batches",  # batches in the transfer cache
-    "idle",  # flushes since the last refill
     "wanted",  # 1: a miss has left too few batches since the helper looked
     "topped",  # blocks that the helper took from the store
     *COUNTS,
@@ -223,6 +223,8 @@ STORE = record_type(
     "hot",  # the slab in use
     "head",  # head of the list, or top of the pairing heap, of the other slabs
     "at",
+    "batches",  # batches in the transfer cache
+    "idle",  # flushes since the last refill
     "retired",  # head of the LIFO list of empty slabs; the pools that heaps share are in the first heap's records
     "left",  # slabs left in the superslab
     "next_place",  # place of the next slab

@@ -5,6 +5,7 @@ from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.age import tick
 from heapsmith.model.heap.committed import commit
 from heapsmith.model.heap.pools import pool_for, pool_pop, pool_push, vacancy_lines
+from heapsmith.model.heap.shards import heaps_shard_lines
 from heapsmith.model.heap.slab_ages import join_age_queue, leave_age_queue, release_slabs
 from heapsmith.model.heap.unmapping import mapped_again, slab_is_new, slab_joins_pool, slab_leaves_pool, superslab_lines
 from heapsmith.model.memory import layout
@@ -129,6 +130,9 @@ def acquire(state: State, heap: int, cls: int) -> int:
     touch(state.listener, slab_at(state, slab), 1)
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_ACQUIRE, 1)
     class_of_slab_lines(state, slab)
+    if state.shard_records > 0:
+        heaps_shard_lines(state, heap, 0)
+        owner_lines(state, slab, 1)
     if state.populate_share > 0:
         touch(state.listener, slabs_held_at(cls), 1)
     if state.record_class_bytes > 0:
@@ -242,4 +246,6 @@ def class_of_slab_lines(state: State, slab: int) -> None:
             touch(state.listener, layout.POOL_LOCK, 1)
         if state.own_superslabs == 0:
             owner_lines(state, slab, 1)
+    if state.shards > 0:
+        touch(state.listener, layout.POOL_LOCK, 1)
     slab_lines(state, slab)

@@ -2,7 +2,8 @@
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.heap.committed import commit
-from heapsmith.model.heap.slabs import acquire, populate_carved, populate_step, retire
+from heapsmith.model.heap.shards import heaps_shard_lines, lock_store, store_of
+from heapsmith.model.heap.slabs import acquire, owner_lines, populate_carved, populate_step, retire
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at, count_at, slab_at
 from heapsmith.model.memory.state import State
@@ -25,15 +26,15 @@ def take(state: State, heap: int, cls: int) -> int:
 @kernel
 def take_blocks(state: State, heap: int, cls: int, want: int) -> int:
     """Take `want` blocks from the heap's store into `moved`; return how many (fewer: full span)."""
-    store = heap * state.store_step + cls
+    store = store_of(state, heap, cls)
     left = want
     row = class_at(cls)
     counts = count_at(state, heap, cls)
     if state.record_class_bytes == 0:
         touch(state.listener, row + layout.CLASS_STRIDE, 0)
     touch(state.listener, row + layout.CLASS_FIRST, 0)
-    if state.owned == 0:
-        touch(state.listener, layout.POOL_LOCK, 1)
+    heaps_shard_lines(state, heap, 0)
+    lock_store(state, store)
     while left > 0:
         slab = choice_gives(state, store)
         if slab < 0:
@@ -100,7 +101,11 @@ def give(state: State, heap: int, block: int) -> None:
     """Give a block back to its slab; an empty slab is retired if slab choice permits."""
     cls = block & layout.CLASS_MASK
     slab = block >> layout.SLAB_SHIFT
-    store = int(state.slabs[slab]["owner"]) * state.store_step + cls
+    store = store_of(state, int(state.slabs[slab]["owner"]), cls)
+    if state.shards > 0:
+        if state.shard_records > 0:
+            owner_lines(state, slab, 0)
+        lock_store(state, store)
     freed = int(state.slabs[slab]["freed"])
     freed_give(state, slab, block, freed)
     given_lines(state, block)

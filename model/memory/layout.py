@@ -72,6 +72,8 @@ All these are counted from `carved`, which slab_at gives; a design may put the c
 SLAB_CLASS_BYTES.
 """
 SLAB_CLASS_BYTES = 16
+LOCK_LINE = 64
+"""From POOL_LOCK to the first lock of shards, and from each to the next: of transfer caches, then of stores."""
 CLASS_BYTES = 72
 CLASS_STRIDE, CLASS_FIRST = 4, 8
 CLASS_RECIPROCAL, CLASS_CAPACITY, CLASS_LIST_CAPACITY = 16, 24, 28
@@ -105,6 +107,12 @@ TOTAL_STEPS, TOTAL_TOPPED, TOTAL_UNMAPPED, TOTAL_REUSED = range(COUNTS + 176, CO
 RUN_CACHE_HEAD, RUN_CACHE_LENGTH_BYTES, RUN_CACHE_BLOCK_BYTES = 8, 4, 8
 PAGE_BYTES = 32
 """struct page; each struct lies within a line."""
+
+
+@hit_path
+def numbers_row(classes: int) -> int:
+    """Return the numbers of 4 bytes that a shard has in a table for each class: whole lines."""
+    return -(-classes // 16) * 16
 
 
 class Layout(msgspec.Struct, frozen=True):

@@ -41,6 +41,7 @@ from heapsmith.model.policy import (
     remote,
     rounding,
     segregation,
+    shards,
     slab_record,
     unmapping,
 )
@@ -72,6 +73,7 @@ TABLES: dict[str, Table] = {
     "ownership": ownership.ROWS,
     "unmapping": unmapping.ROWS,
     "segregation": segregation.ROWS,
+    "shards": shards.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 

@@ -10,6 +10,7 @@ from heapsmith.model.compile.cache import cached_njit
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE
+from heapsmith.model.heap.shards import first_slot
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.state import State
@@ -157,8 +158,10 @@ def _idle(state: State, plan: Plan) -> I64:
         most = np.array([max(1, capacity_of(state, front, one)) for front, one in enumerate(cls.tolist())], np.int64)
     first = _places(fronts["base"], fronts["head"], fronts["held"], most)
     second = _places(fronts["base"] + most, np.zeros_like(most), fronts["listed"], np.maximum(1, fronts["listed"]))
-    waiting = classes["batches"] * classes["flush_batch"]
-    third = _places(classes["transfer_base"], np.zeros_like(waiting), waiting, np.maximum(1, waiting))
+    waits = state.stores["batches"] * classes["flush_batch"][np.arange(len(state.stores)) % plan.class_count]
+    held = np.flatnonzero(waits)
+    bases = np.array([first_slot(state, store) for store in held.tolist()], np.int64)
+    third = _places(bases, np.zeros_like(bases), waits[held], waits[held])
     found: I64 = state.slots[np.concatenate([first, second, third])]
     return found
 

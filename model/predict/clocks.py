@@ -27,8 +27,8 @@ PARTS_SHIFT = 14
 """From charges (1 / UNIT nanoseconds) to PARTS."""
 
 LOCKS = ("pool", "large")
-POOL, LARGE, FIRST_CORE = range(3)
-"""The calendars: of the locks, then of the cores."""
+POOL, LARGE, FIRST_SHARD = range(3)
+"""The calendars: of the locks, of those of shards (transfer caches, then stores), then of the cores."""
 WAIT_PATHS = (*PATHS, "lock wait")
 LOCK_WAIT = len(PATHS)
 SHARE_SHIFT = 10
@@ -253,8 +253,8 @@ def take_over(state: _State, thread: int, block: int, now: int) -> int:
 @kernel
 def on_core(state: _State, now: int, own: int) -> int:
     """Take time of the core on which it ends first; return when an event would begin to end then."""
-    chosen = FIRST_CORE
-    for row in range(FIRST_CORE + 1, FIRST_CORE + state.cores):
+    chosen = int(state.first_core)
+    for row in range(state.first_core + 1, state.first_core + state.cores):
         if end_of(state, row, now, own) < end_of(state, chosen, now, own):
             chosen = row
     begin = end_of(state, chosen, now, own) - own
@@ -277,6 +277,35 @@ def hold(state: _State, lock: int, now: int, length: int) -> int:
     state.locks[lock]["wait"] += wait
     state.locks[lock]["waits"] += wait > 0
     return wait
+
+
+@kernel
+def hold_shards(state: _State, first: int, shards: int, now: int, length: int) -> int:
+    """Hold the locks of some shards, a bit each, one after the other for equal parts of `length`; return the waits."""
+    count = 0
+    for shard in range(state.shards):
+        count += shards >> shard & 1
+    waits, part, at = 0, length // max(1, count), now
+    for shard in range(state.shards):
+        if shards >> shard & 1 == 1:
+            wait = hold(state, first + shard, at, part)
+            waits += wait
+            at += wait + part
+    return waits
+
+
+@kernel
+def of_shards(state: _State, event: int, now: int, pool: int) -> int:
+    """Hold the locks of an event's shards, a store's also for the time under the pool lock; return the waits."""
+    store = int(state.charges[event]["store"]) >> PARTS_SHIFT
+    cache = int(state.charges[event]["cache"]) >> PARTS_SHIFT
+    waits = 0
+    if cache > 0:
+        waits += hold_shards(state, FIRST_SHARD, int(state.charges[event]["caches"]), now, cache)
+    if store > 0:
+        first = FIRST_SHARD + int(state.shards)
+        waits += hold_shards(state, first, int(state.charges[event]["stores"]), now + waits + cache, store + pool)
+    return waits
 
 
 @kernel
@@ -309,6 +338,8 @@ def follow(state: _State) -> None:
         if state.alive > state.cores and own > 0:
             now = on_core(state, now, own)
         begun = now
+        if state.shards > 0:
+            now += of_shards(state, event, now, pool)
         now += own - pool - large
         if pool > 0:
             now += hold(state, POOL, now, pool) + pool
@@ -327,7 +358,7 @@ _compiled = cache(compiled)
 
 
 class Clocks:
-    """The clocks of a trace's threads on `cores` cores.
+    """The clocks of a trace's threads on `cores` cores; `shards`: those of the design's store, or 0.
 
     paced: the program spends its own time between its events, by the trace's stamps; otherwise it
     replays, and spends none. `let_run` says how much of that time takes a core.
@@ -341,11 +372,14 @@ class Clocks:
         *,
         paced: bool = False,
         costs: WaitCosts = NO_COSTS,
+        shards: int = 0,
     ) -> None:
         self.state = state = _State()
-        calendars = FIRST_CORE + min(cores, threads)
+        locks = FIRST_SHARD + 2 * shards
+        calendars = locks + min(cores, threads)
         state.scalars = one_record(
             **{"cores": cores, "threads": threads, "paced": int(paced), "alive": 0},
+            **{"shards": shards, "first_core": locks},
             **{
                 "spin": round(costs.spin * PARTS),
                 "wake": round(costs.wake * PARTS),
@@ -356,7 +390,7 @@ class Clocks:
         state.runners, state.done = np.zeros(threads, THREAD), np.zeros(blocks, DONE)
         state.done["by"] = -1
         state.begins, state.ends = (np.zeros(calendars * CALENDAR, np.int64) for _ in range(2))
-        state.used, state.locks = np.zeros(calendars, np.int64), np.zeros(len(LOCKS), LOCK)
+        state.used, state.locks = np.zeros(calendars, np.int64), np.zeros(locks, LOCK)
         state.counts = np.zeros(len(WAIT_PATHS) * BUCKETS, np.int64)
 
     def let_run(self, shares: Sequence[float]) -> None:
@@ -371,19 +405,19 @@ class Clocks:
         run: Any = _compiled(follow)
         run(self.state)
 
+    def _waits(self, rows: slice, all_waits: int) -> LockWaits:
+        """Return what threads did at some of the locks."""
+        waits, held, wait = (int(self.state.locks[field][rows].sum()) for field in ("waits", "held", "wait"))
+        return LockWaits(waits, held / PARTS, wait / PARTS, wait / all_waits if all_waits else 0.0)
+
     def timing(self, operations: int) -> Timing:
         """Return what the clocks show after `operations` operations."""
         state, per = self.state, 1 / max(1, operations)
         all_waits = int(state.locks["wait"].sum())
-        locks = {
-            name: LockWaits(
-                int(lock["waits"]),
-                int(lock["held"]) / PARTS,
-                int(lock["wait"]) / PARTS,
-                int(lock["wait"]) / all_waits if all_waits else 0.0,
-            )
-            for name, lock in zip(LOCKS, state.locks, strict=True)
-        }
+        first = FIRST_SHARD + state.shards
+        rows = {name: slice(row, row + 1) for row, name in enumerate(LOCKS)}
+        rows |= {"transfer caches": slice(FIRST_SHARD, first), "stores": slice(first, None)} if state.shards else {}
+        locks = {name: self._waits(row, all_waits) for name, row in rows.items()}
         wall = int(state.runners["clock"].max(initial=0)) / PARTS
         cpu = state.busy / PARTS
         counts = state.counts.reshape(len(WAIT_PATHS), BUCKETS)

@@ -89,18 +89,20 @@ class _Prices(NamedTuple):
     plan: Plan
     hardware: Hardware
     pool: tuple[str, ...]  # groups of kinds under the pool lock
+    store: tuple[str, ...]  # under locks of shards: of stores, and of transfer caches
+    cache: tuple[str, ...]
 
     def of(self, found: Probe, operations: int = 0) -> Floats:
-        """Return the price, its instructions under the pool lock and the large lock, and the price alone."""
+        """Return the price, its instructions under pool and large lock, the price alone, and those of shards' locks."""
         instructions, costs = self.hardware.instructions, self.hardware.costs
         spent = time_kinds(self.plan, found, instructions, operations)
         happened = kinds(self.plan, found)
         under = (
             sum(count * instructions.get(name, 0.0) for name, count in happened.items() if _is_of(name, groups))
-            for groups in (self.pool, LARGE)
+            for groups in (self.pool, LARGE, self.store, self.cache)
         )
-        locked = (part * costs.get("instructions", 0.0) for part in under)
-        return np.array([price(spent, costs), *locked, price(spent, self.hardware.costs_alone())])
+        pool, large, *shards = (part * costs.get("instructions", 0.0) for part in under)
+        return np.array([price(spent, costs), pool, large, price(spent, self.hardware.costs_alone()), *shards])
 
 
 @functools.cache
@@ -114,8 +116,9 @@ def meter_of(plan: Plan, hardware: Hardware, resident_peak: int) -> Meter:
     `resident_peak`: that of the whole trace in bytes. What a first touch costs in a process that
     grows depends on it.
     """
-    remote, pool = plan.design.row("remote"), plan.design.row("pool")
-    prices = _Prices(plan, hardware, (*getattr(remote, "LOCKED", ()), *pool.LOCKED))
+    remote, pool, shards = (plan.design.row(field) for field in ("remote", "pool", "shards"))
+    of_store = () if shards.LOCKED else getattr(remote, "LOCKED", ())
+    prices = _Prices(plan, hardware, (*of_store, *pool.LOCKED), shards.LOCKED, shards.CACHED)
     start = prices.of(probe(plan, {}))
     fields = list(records.SCALARS.names or ())
     rows = []
@@ -129,7 +132,7 @@ def meter_of(plan: Plan, hardware: Hardware, resident_peak: int) -> Meter:
     far = min(1, resident_peak / FAR_BYTES)
     for name, kind, size in (("faults_4k", "fault.4k.far", PAGE), ("faults_2m", "fault.2m.far", HUGE_PAGE)):
         own, alone = (of.get(kind, 0.0) * far * PAGE / size for of in (hardware.costs, hardware.costs_alone()))
-        rows.append(_row(name, 0, np.array([own, 0, 0, alone])))
+        rows.append(_row(name, 0, np.array([own, 0, 0, alone, 0, 0])))
     classes = len(rows)
     for row in plan.classes:
         rows += _class_rows(prices, row)
@@ -138,14 +141,14 @@ def meter_of(plan: Plan, hardware: Hardware, resident_peak: int) -> Meter:
     return Meter(_records(rows), touches, growth, classes, *once)
 
 
-Row = tuple[int, float, float, float, float, float, int]
-"""Word, price, price alone, its parts under the pool lock, the large lock and either, and path of a counter."""
+Row = tuple[int, float, float, float, float, float, float, float, int]
+"""Word, price, price alone, its parts under the pool lock, the large lock, either, and those of shards, and path."""
 
 
 def _row(name: str, word: int, parts: Floats) -> Row:
-    weight, pool, large, alone = parts.tolist()
-    shared = weight - pool - large if name in LOCKED_CALLS else 0.0
-    return word, weight, alone, pool, large, shared, PATHS.index(PATH_OF.get(name, PATHS[0]))
+    weight, pool, large, alone, store, cache = parts.tolist()
+    shared = weight - pool - large - store - cache if name in LOCKED_CALLS else 0.0
+    return word, weight, alone, pool, large, shared, store, cache, PATHS.index(PATH_OF.get(name, PATHS[0]))
 
 
 def _class_rows(prices: _Prices, row: ClassPlan) -> list[Row]:
@@ -165,7 +168,7 @@ def _class_rows(prices: _Prices, row: ClassPlan) -> list[Row]:
 
 def _records(rows: list[Row]) -> Records:
     found = np.zeros(len(rows), METER)
-    for place, field in enumerate(("word", "weight", "alone", "pool", "large", "shared", "path")):
+    for place, field in enumerate(("word", "weight", "alone", "pool", "large", "shared", "store", "cache", "path")):
         unit = 1 if field in ("word", "path") else UNIT
         found[field] = np.rint(np.array([row[place] for row in rows]) * unit)
     return found

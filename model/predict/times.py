@@ -61,7 +61,10 @@ def follower_of(
     shares = [ran / max(1, lasted) for lasted, ran in samples.processor] if samples else []
     meter = meter_of(plan, hardware, resident_peak)
     simulator = Simulator(plan, listener=Listener(hardware), application=application, meter=meter)
-    clocks = [Clocks(footer.threads, footer.max_blocks, number, paced=paced, costs=waiting) for number in cores]
+    shards = plan.numbers.get("shards", 0)
+    clocks = [
+        Clocks(footer.threads, footer.max_blocks, number, paced=paced, costs=waiting, shards=shards) for number in cores
+    ]
     for one in clocks:
         one.let_run(shares)
     return Timed(simulator, clocks)

@@ -7,10 +7,10 @@
 /* Gives the oldest blocks to the store, oldest first. */
 static void give_oldest(struct heap *heap, unsigned class, uint32_t blocks)
 {
-    remote_lock_store();
+    unsigned held = remote_give_begin(class);
     while (blocks-- > 0)
-        hs_give(heap, class, ring_oldest(heap, class));
-    remote_unlock_store();
+        hs_give(heap, class, ring_oldest(heap, class), &held);
+    remote_give_end(held);
 }
 
 void *fifo_ring_refill(struct heap *heap, unsigned class)

@@ -26,10 +26,10 @@ static void *pop(struct front *front)
 /* Gives the newest blocks to the store, newest first. */
 static void give_newest(struct heap *heap, unsigned class, uint32_t blocks)
 {
-    remote_lock_store();
+    unsigned held = remote_give_begin(class);
     while (blocks-- > 0)
-        hs_give(heap, class, pop(&heap->front[class]));
-    remote_unlock_store();
+        hs_give(heap, class, pop(&heap->front[class]), &held);
+    remote_give_end(held);
 }
 
 void *linked_list_refill(struct heap *heap, unsigned class)

@@ -25,10 +25,10 @@ static inline void list_push(struct front *front, void *block)
 /* To the store, the newest first. */
 static inline void list_give(struct heap *heap, unsigned class, uint32_t blocks)
 {
-    remote_lock_store();
+    unsigned held = remote_give_begin(class);
     while (blocks-- > 0)
-        hs_give(heap, class, list_pop(&heap->front[class]));
-    remote_unlock_store();
+        hs_give(heap, class, list_pop(&heap->front[class]), &held);
+    remote_give_end(held);
 }
 
 /* A flush, if there is no room for `more` blocks: was there one? */

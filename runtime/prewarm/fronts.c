@@ -12,14 +12,14 @@ extern const uint32_t hs_prewarm_slabs[CLASS_COUNT];
 
 static void prepare_slabs(struct heap *heap, unsigned class)
 {
-    remote_lock_store();
+    remote_lock_store(heap, class);
     for (uint32_t made = 0; made < hs_prewarm_slabs[class]; made++) {
         struct slab *slab = slabs_acquire(heap, class);
         if (slab == NULL)
             break;
-        choice_add(&remote_store(heap)->of[class], slab);
+        choice_add(remote_slabs(heap, class), slab);
     }
-    remote_unlock_store();
+    remote_unlock_store(heap, class);
 }
 
 /* The blocks wait on a list through their first words. */

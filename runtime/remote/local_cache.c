@@ -1,41 +1,64 @@
-/* Remote free "local cache": one store for all heaps, under one lock; a block goes into the front of whoever frees it. */
+/* Remote free "local cache": one store for all heaps, in shards; a block goes into the front of whoever frees it. */
 #include "remote/remote.h"
 
-#include "locks.h"
+#include "shards/shards.h"
 
-static struct store store; /* under the pool lock */
+#include <string.h>
 
-struct store *remote_store(struct heap *heap)
+/* Each under the lock of its shard. */
+static struct {
+    _Alignas(SHARD_ALIGNMENT) struct store store;
+} shards[SHARD_COUNT];
+
+struct class_slabs *remote_slabs(struct heap *heap, unsigned class)
 {
-    return &store;
+    const unsigned shard = shard_of(heap, class);
+    shard_check(shard);
+    return &shards[shard].store.of[class];
 }
 
-void remote_lock_store(void)
+void remote_lock_store(struct heap *heap, unsigned class)
 {
-    hs_lock_pool();
+    shard_lock(shard_of(heap, class));
 }
 
-void remote_unlock_store(void)
+void remote_unlock_store(struct heap *heap, unsigned class)
 {
-    hs_unlock_pool();
+    shard_unlock(shard_of(heap, class));
 }
 
-void remote_check_store(void)
+unsigned remote_give_begin(unsigned class)
 {
-    check_pool_held();
+    return shard_give_begin(class);
 }
 
-/* The store's lock is the pool's. */
+struct class_slabs *remote_give_to(struct heap *heap, const struct slab *slab, unsigned class, unsigned *held)
+{
+    const unsigned shard = shard_to(slab, class);
+    shard_give_to(shard, held);
+    shard_check(shard);
+    return &shards[shard].store.of[class];
+}
+
+void remote_give_end(unsigned held)
+{
+    shard_give_end(held);
+}
+
+/* Without shards the store's lock is the pool's. */
 void remote_lock_pool(void)
 {
+    shard_lock_pool();
 }
 
 void remote_unlock_pool(void)
 {
+    shard_unlock_pool();
 }
 
 void remote_own(struct slab *slab, struct heap *heap)
 {
+    shard_own(slab, heap);
 }
 
 bool remote_drain(struct heap *heap)
@@ -45,5 +68,5 @@ bool remote_drain(struct heap *heap)
 
 void remote_reset(void)
 {
-    store = (struct store){ 0 };
+    memset(shards, 0, sizeof shards);
 }

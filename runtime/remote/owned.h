@@ -6,21 +6,31 @@
 #include "ownership/ownership.h"
 #include "remote/remote.h"
 
-struct store *remote_store(struct heap *heap)
+struct class_slabs *remote_slabs(struct heap *heap, unsigned class)
 {
-    return &heap->store;
+    return &heap->store.of[class];
 }
 
 /* A heap's store is its thread's alone. */
-void remote_lock_store(void)
+void remote_lock_store(struct heap *heap, unsigned class)
 {
 }
 
-void remote_unlock_store(void)
+void remote_unlock_store(struct heap *heap, unsigned class)
 {
 }
 
-void remote_check_store(void)
+unsigned remote_give_begin(unsigned class)
+{
+    return 0;
+}
+
+struct class_slabs *remote_give_to(struct heap *heap, const struct slab *slab, unsigned class, unsigned *held)
+{
+    return &heap->store.of[class];
+}
+
+void remote_give_end(unsigned held)
 {
 }
 

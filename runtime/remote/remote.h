@@ -6,10 +6,13 @@
 #include "locks.h"
 #include "span.h"
 
-struct store *remote_store(struct heap *heap);
-void remote_lock_store(void);
-void remote_unlock_store(void);
-void remote_check_store(void); /* checked build: the caller has locked it */
+struct class_slabs *remote_slabs(struct heap *heap, unsigned class); /* of the store from which the heap takes; it is locked */
+void remote_lock_store(struct heap *heap, unsigned class);
+void remote_unlock_store(struct heap *heap, unsigned class);
+/* Blocks of a class are given one after the other between begin and end: `held` says what is locked for that. */
+unsigned remote_give_begin(unsigned class);
+struct class_slabs *remote_give_to(struct heap *heap, const struct slab *slab, unsigned class, unsigned *held);
+void remote_give_end(unsigned held);
 void remote_lock_pool(void); /* around pool work inside a store operation */
 void remote_unlock_pool(void);
 void remote_own(struct slab *slab, struct heap *heap);

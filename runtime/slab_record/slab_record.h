@@ -32,7 +32,10 @@ struct slab {
         struct block *list; /* in no pool, where freed blocks are on a list: the block freed last */
     };
     struct slab *older;    /* age queue: the one retired before this; without a queue, the pool's link (pool/swaps.h) */
-    struct heap *owner;    /* the heap that acquired it where records tell whose slabs are, or NULL */
+    union {
+        struct heap *owner; /* the heap that acquired it where records tell whose slabs are, or NULL */
+        size_t shard;       /* of the heap that acquired it, where shards are of heaps (shards/) */
+    };
     struct slab *earlier;  /* the slab handed out before this one: every slab ever, under the pool lock */
     uint16_t class;
     bool pooled;           /* in a pool; under the pool lock */

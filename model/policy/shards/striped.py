@@ -1,0 +1,44 @@
+"""Striped shards: classes or heaps take turns; each shard of the store has a lock of its own."""
+
+from typing import Any, Literal
+
+import msgspec
+
+NAME = "striped"
+NUMBERS = ("shards", "shard_records")
+LOCKED = ("refill", "flush", "take", "give", "slab.add", "slab.remove")
+CACHED = ("transfer",)
+MOST = 32
+
+
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
+    """The store has shards, each with a lock of its own, so threads wait less for each other.
+
+    count: how many, 2 to 32. by: class, classes take turns, which moves no block but leaves threads
+    that use one class with one lock; thread, heaps take turns, so that each shard has slabs of its
+    own, which takes more memory, and a block returns to the shard of its slab.
+    """
+
+    count: int = 16
+    by: Literal["class", "thread"] = "class"
+
+
+def why_not_valid(params: Params) -> str | None:
+    """Return why there are no such shards, or None."""
+    return None if 2 <= params.count <= MOST else f"count: {params.count}; expected 2 to {MOST}"
+
+
+def why_not_with(design: Any) -> str | None:
+    """Return why the design has no store that could be divided, or None."""
+    remote = design.row("remote")
+    if remote.OWNED:
+        return f"shards: '{NAME}' cannot go with remote '{remote.NAME}', whose heaps have a store each"
+    if design.background is not None:
+        return f"shards: '{NAME}' cannot go with background '{design.row('background').NAME}', whose helper tops up one"
+    return None
+
+
+def numbers(design: Any) -> dict[str, int]:
+    """Return the number of shards, and whether slabs have one."""
+    records = {"shard_records": 1} if design.shards.by == "thread" else {}
+    return {"shards": design.shards.count} | records

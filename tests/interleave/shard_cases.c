@@ -1,0 +1,192 @@
+/* Shards of the store by thread: a slab changes its shard, gives cross, and fork (runtime/shards, remote/local_cache.c, locks.c). */
+#include "explore.h"
+
+#include "locks.c"
+#include "remote/local_cache.c"
+
+static struct heap heaps[2]; /* one in each shard */
+static struct slab slabs[2];
+static struct slab *pool; /* NULL: empty */
+static uint64_t handed, pool_data, large_data, of_shard[2], of_cache;
+
+struct heap hs_no_heap;
+uintptr_t hs_span;
+struct slab *hs_slabs;
+
+static void setup(void)
+{
+    heaps[1].shard = 1;
+    slabs[1].shard = 1;
+    share("pool lock", &pool_lock, sizeof pool_lock);
+    share("large lock", &large_lock, sizeof large_lock);
+    share("shard locks", shard_locks, sizeof shard_locks);
+    share("shard of a slab", &slabs[0].shard, sizeof slabs[0].shard);
+    share("of another", &slabs[1].shard, sizeof slabs[1].shard);
+    share("shard of a heap", &heaps[0].shard, sizeof heaps[0].shard);
+    share("of another heap", &heaps[1].shard, sizeof heaps[1].shard);
+    share("pool", &pool, sizeof pool);
+    share("handed", &handed, sizeof handed);
+    share("pool data", &pool_data, sizeof pool_data);
+    share("large data", &large_data, sizeof large_data);
+    share("of shards", of_shard, sizeof of_shard);
+    share("of a transfer cache", &of_cache, sizeof of_cache);
+}
+
+/* A heap acquires the slab, under its store's lock; is it there? */
+static void acquire(struct heap *heap, bool is_new)
+{
+    remote_lock_store(heap, 0);
+    remote_lock_pool();
+    if (is_new || pool != NULL) {
+        remote_own(&slabs[0], heap);
+        pool = NULL;
+    }
+    remote_unlock_pool();
+    of_shard[heap->shard]++;
+    remote_unlock_store(heap, 0);
+}
+
+static void give(struct slab *slab, bool empties)
+{
+    unsigned held = remote_give_begin(0);
+    remote_give_to(&heaps[1], slab, 0, &held);
+    of_shard[held]++;
+    if (empties) {
+        remote_lock_pool();
+        remote_own(slab, NULL);
+        pool = slab;
+        remote_unlock_pool();
+    }
+    remote_give_end(held);
+}
+
+/* Thread 0 has the slab in shard 0 and hands a block on, thread 1 gives it back and so empties the slab, thread 2 takes it into
+ * shard 1. */
+static void change_shard(int thread)
+{
+    if (thread == 0) {
+        acquire(&heaps[0], true);
+        __atomic_store_n(&handed, 1, __ATOMIC_RELEASE);
+    } else if (thread == 1 && __atomic_load_n(&handed, __ATOMIC_ACQUIRE) == 1) {
+        expect(slabs[0].shard == 0, "the slab changed under a block");
+        give(&slabs[0], true);
+    } else if (thread == 2) {
+        acquire(&heaps[1], false);
+    }
+}
+
+static uint64_t shard_at_end(void)
+{
+    return (uint64_t)(pool != NULL) << 4 | slabs[0].shard;
+}
+
+/* Blocks of both shards, in two orders. */
+static void give_across(int thread)
+{
+    unsigned held = remote_give_begin(0);
+    for (int turn = 0; turn < 2; turn++) {
+        remote_give_to(&heaps[1], &slabs[(thread + turn) % 2], 0, &held);
+        of_shard[held]++;
+    }
+    remote_give_end(held);
+}
+
+static uint64_t given(void)
+{
+    for (int lock = 0; lock < SHARD_LOCKS; lock++)
+        expect(shard_locks[lock].lock.word == 0, "a shard's lock is left taken");
+    expect(pool_lock.word == 0 && large_lock.word == 0, "a lock is left taken");
+    return of_shard[0] << 4 | of_shard[1];
+}
+
+/* A flush that empties the transfer cache and a slab, with all three locks. */
+static void use_all(void)
+{
+    shard_lock_transfer(1);
+    of_cache++;
+    give(&slabs[1], true);
+    shard_unlock_transfer(1);
+}
+
+static void fork_here(bool as_child)
+{
+    before_fork();
+    if (as_child) {
+        go_alone();
+        after_fork_in_child();
+    } else {
+        after_fork();
+    }
+}
+
+static void fork_one(int thread)
+{
+    if (thread == 0)
+        fork_here(false);
+    else
+        use_all();
+}
+
+static void fork_both(int thread)
+{
+    fork_here(false);
+    if (thread == 0)
+        use_all();
+}
+
+static void fork_to_child(int thread)
+{
+    if (thread == 0) {
+        fork_here(true);
+        use_all();
+    } else {
+        use_all();
+    }
+}
+
+/* A signal handler forks while its thread holds a store's lock. */
+static void in_handler(bool as_child)
+{
+    shard_lock(1);
+    fork_here(as_child);
+    expect(lock_mine(&shard_locks[SHARDS + 1].lock), "fork released a lock that it did not take");
+    shard_unlock(1);
+}
+
+static void handler(int thread)
+{
+    if (thread == 0)
+        in_handler(false);
+    else
+        fork_here(false);
+}
+
+/* The child has the data as they are: it may only not hang. */
+static void take_all(void)
+{
+    for (unsigned shard = 0; shard < SHARDS; shard++) {
+        shard_lock_transfer(shard);
+        shard_lock(1 - shard);
+        shard_unlock(1 - shard);
+        shard_unlock_transfer(shard);
+    }
+}
+
+static void child_of_handler(int thread)
+{
+    if (thread == 0)
+        in_handler(true);
+    take_all();
+}
+
+static const struct explored all[] = {
+    { "change", 3, 0, setup, change_shard, 0, shard_at_end },
+    { "across", 2, 0, setup, give_across, 0, given },
+    { "fork_one", 2, 0, setup, fork_one, 0, given },
+    { "fork_both", 2, 0, setup, fork_both, 0, given },
+    { "fork_to_child", 2, 0, setup, fork_to_child, 0, given },
+    { "handler", 2, 0, setup, handler, 0, given },
+    { "child_of_handler", 2, 0, setup, child_of_handler, 0, given },
+    { 0 },
+};
+const struct explored *const cases = all;
