@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from traces import random_chunk
 
 from heapsmith.model.heap.charge import CHARGE, PATHS, UNIT
+from heapsmith.model.predict.calendars import CALENDAR, book, end_of
 from heapsmith.model.predict.clocks import (
-    CALENDAR,
     LARGE,
     LOCKS,
     PARTS,
@@ -20,8 +20,6 @@ from heapsmith.model.predict.clocks import (
     Clocks,
     Timing,
     WaitCosts,
-    book,
-    end_of,
 )
 from heapsmith.model.predict.histogram import BUCKETS, TICKS, bucket_of, latency_of
 from heapsmith.model.trace.reader import Chunk, Op

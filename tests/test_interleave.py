@@ -30,8 +30,7 @@ PROGRAMS = {
 """The sources under exploration; of `tests/interleave`, or else of the runtime."""
 
 DEFINES = {"mutex": ("-DREMOTE_WORDS=1",), "queue": ("-DREMOTE_WORDS=3", "-DFIFO=1")}
-DEFINES["pool"] = ("-DPOOL_SWAPS=1", "-DPOOL_CLAIMS=1")
-DEFINES["shards"] = ("-DSHARDS=2", "-DSHARD_RECORDS=1")
+DEFINES |= {"pool": ("-DPOOL_SWAPS=1", "-DPOOL_CLAIMS=1"), "shards": ("-DSHARDS=2", "-DSHARD_RECORDS=1")}
 """What the plan.h of another design than `owner` defines."""
 
 BOUNDS = {"lock.c": ("LOCK_SPINS = 100", "LOCK_SPINS = 1"), "locks.c": ("PATIENCE = 1000", "PATIENCE = 2")}
@@ -219,12 +218,6 @@ CASES = [
     ("life", "handler_large", [0x21], 400_000),
     ("life", "handlers_exchanged", [0], 900),
     ("life", "child_of_handler", [0x11], 900),
-    ("shards", "change", [0, 1, 16], 17_000),
-    ("shards", "across", [0x22], 2_500),
-    ("shards", "fork_one", [1], 50_000),
-    ("shards", "fork_to_child", [1, 2], 49_000),
-    ("shards", "handler", [0], 100_000),
-    ("shards", "child_of_handler", [0], 64_000),
 ]
 """Program, case, every outcome (the case's own number), and transitions: a search that has fewer has lost its way."""
 
@@ -234,7 +227,6 @@ BIG_CASES = [
     ("queue", "list_twice", [0, 1, 2, 3], 1_600_000),
     ("peak", "peak_3x2", [2 << 16 | peak for peak in (16, 17, 18, 20, 21, 22)], 260_000),
     ("life", "live_3", [1, 2, 3], 8_000_000),
-    ("shards", "fork_both", [1], 370_000),
 ]
 
 
@@ -261,7 +253,6 @@ RACE = "data race: another thread's write did not happen before this access"
 LIST, MUTEX, QUEUE = "remote/owner_list.c", "remote/owner_mutex.c", "remote/owner_queue.c"
 SWAPS, CLAIMS = "pool/swaps.h", "pool/claims.h"
 LOST = "a slab is lost, or two have it"
-HANGS = "deadlock"
 MUTANTS = [
     Mutant("lock", "lock_2x1", "lock.h", "lock_self(), false, __ATOMIC_ACQUIRE", "lock_self(), false, 0", RACE),
     Mutant(
@@ -394,25 +385,12 @@ MUTANTS = [
     Mutant("life", "handlers_exchanged", "locks.c", "holds_none || tries < PATIENCE", "true", "livelock"),
     Mutant(
         "life",
-        "handler_large",
-        "locks.c",
+        *("handler_large", "locks.c"),
         "forking = false;\n    if (locks_taken & LARGE)",
         "forking = false;\n    if (1)",
         "fork released a lock",
     ),
     Mutant("life", "child_of_handler", "locks.c", "        lock_forget(&pool_lock);", "        ;", "deadlock"),
-    Mutant(
-        "shards",
-        "across",
-        "shards/shards.h",
-        "        shard_unlock(*held);\n    shard_lock",
-        "        ;\n    shard_lock",
-        HANGS,
-    ),
-    Mutant("shards", "across", "remote/local_cache.c", "    shard_give_to(shard, held);", "    *held = shard;", RACE),
-    Mutant("shards", "handler", "locks.c", "take_shards(holds_none);", "take_shards(true);", HANGS),
-    Mutant("shards", "fork_one", "locks.c", "    release_shards();\n", "", HANGS),
-    Mutant("shards", "child_of_handler", "locks.c", "    forget_shards();\n", "", HANGS),
 ]
 
 

@@ -2,7 +2,7 @@
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import heap_at
+from heapsmith.model.memory.layout import heap_at, numbers_row
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 
@@ -60,7 +60,7 @@ def number_at(state: State, store: int) -> int:
     """Return where the number of a store's class lies in a table of the transfer cache."""
     if state.shards > 0:
         cls = store % int(state.class_count)
-        return (shard_of(state, store) * layout.numbers_row(int(state.class_count)) + cls) * NUMBER_BYTES
+        return (shard_of(state, store) * numbers_row(int(state.class_count)) + cls) * NUMBER_BYTES
     return store * NUMBER_BYTES
 
 

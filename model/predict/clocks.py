@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from heapsmith.model.compile.kernel import Ints, Records, compiled, kernel, one_record, record_type
+from heapsmith.model.compile.kernel import Records, compiled, kernel, one_record, record_type
 from heapsmith.model.heap.charge import PATHS
+from heapsmith.model.predict.calendars import CALENDAR, ClockState, book, end_of, free_at, overlap
 from heapsmith.model.predict.histogram import BUCKETS, TICKS, Latency, bucket_of, latency_of
-from heapsmith.model.trace.events import Chunk, Columns, Op
+from heapsmith.model.trace.events import Chunk, Op
 
 PARTS = 1 << 10
 """Times are integers of 1 / PARTS nanoseconds: a word holds three months."""
@@ -32,8 +33,6 @@ POOL, LARGE, FIRST_SHARD = range(3)
 WAIT_PATHS = (*PATHS, "lock wait")
 LOCK_WAIT = len(PATHS)
 SHARE_SHIFT = 10
-CALENDAR = 4096
-"""The entries that a calendar keeps; of older ones it knows nothing any more."""
 NOT_YET, RUNS, ENDED, JOINED = range(4)
 
 REALLOC, ALIGNED, FREE_SIZED, EXIT = int(Op.REALLOC), int(Op.ALIGNED), int(Op.FREE_SIZED), int(Op.THREAD_EXIT)
@@ -41,24 +40,6 @@ REALLOC, ALIGNED, FREE_SIZED, EXIT = int(Op.REALLOC), int(Op.ALIGNED), int(Op.FR
 THREAD = record_type("clock", "stamp", "before", "life", "share")
 DONE = record_type("at", "by")
 LOCK = record_type("held", "wait", "waits")
-
-
-class _State(Columns):
-    """The clocks, and the columns of the chunk whose events they follow.
-
-    runners: THREAD by thread. done: when the last event on each block ended, and whose it was.
-    begins and ends: CALENDAR entries for each calendar, of which the first `used` are in use.
-    """
-
-    charges: Records
-    runners: Records
-    done: Records
-    begins: Ints
-    ends: Ints
-    used: Ints
-    locks: Records
-    counts: Ints
-    scalars: Records
 
 
 class WaitCosts(NamedTuple):
@@ -106,95 +87,7 @@ class Timing(msgspec.Struct, frozen=True):
 
 
 @kernel
-def first_after(state: _State, row: int, at: int) -> int:
-    """Return the first entry of a calendar that ends after a time."""
-    low, high = row * CALENDAR, row * CALENDAR + int(state.used[row])
-    while low < high:
-        middle = (low + high) // 2
-        if state.ends[middle] > at:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@kernel
-def behind(state: _State, row: int) -> int:
-    """Return where the entries of a calendar end."""
-    return row * CALENDAR + int(state.used[row])
-
-
-@kernel
-def free_at(state: _State, row: int, at: int) -> int:
-    """Return the first time from `at` on at which a calendar is free."""
-    first = first_after(state, row, at)
-    if first < behind(state, row) and state.begins[first] <= at:
-        return int(state.ends[first])
-    return at
-
-
-@kernel
-def overlap(state: _State, row: int, at: int, length: int) -> int:
-    """Return for how long a use from a free time `at` on overlaps the entry behind it."""
-    first = first_after(state, row, at)
-    return max(0, at + length - int(state.begins[first])) if first < behind(state, row) else 0
-
-
-@kernel
-def end_of(state: _State, row: int, at: int, length: int) -> int:
-    """Return when a use of `length` from `at` on ends if it takes all free time."""
-    place, last = first_after(state, row, at), behind(state, row)
-    while place < last and state.begins[place] < at + length:
-        length -= max(0, int(state.begins[place]) - at)
-        at = int(state.ends[place])
-        place += 1
-    return at + length
-
-
-@kernel
-def forget(state: _State, row: int) -> None:
-    """Drop the older half of a calendar."""
-    old, first = int(state.used[row]) // 2, row * CALENDAR
-    for entry in range(first + old, behind(state, row)):
-        state.begins[entry - old] = state.begins[entry]
-        state.ends[entry - old] = state.ends[entry]
-    state.used[row] -= old
-
-
-@kernel
-def move(state: _State, row: int, place: int, by: int) -> None:
-    """Move the entries of a calendar from `place` on by `by` entries."""
-    last = behind(state, row)
-    for step in range(last - place):
-        entry = last - 1 - step if by > 0 else place + step
-        state.begins[entry + by] = state.begins[entry]
-        state.ends[entry + by] = state.ends[entry]
-    state.used[row] += by
-
-
-@kernel
-def book(state: _State, row: int, at: int, length: int) -> None:
-    """Enter a use that takes all free time from `at` on; entries that touch become one."""
-    if state.used[row] == CALENDAR:
-        forget(state, row)
-    first, last = first_after(state, row, at), behind(state, row)
-    end = end_of(state, row, at, length)
-    begin = min(at, int(state.begins[first])) if first < last and state.begins[first] < end else at
-    if first > row * CALENDAR and state.ends[first - 1] == begin:
-        first -= 1
-        begin = int(state.begins[first])
-    after = first
-    while after < last and state.begins[after] <= end:
-        end = max(end, int(state.ends[after]))
-        after += 1
-    if after != first + 1:
-        move(state, row, after, first + 1 - after)
-    state.begins[first] = begin
-    state.ends[first] = end
-
-
-@kernel
-def start_thread(state: _State, thread: int, stamp: int) -> None:
+def start_thread(state: ClockState, thread: int, stamp: int) -> None:
     """Begin a thread: where the first thread is, which has waited for the threads that ended.
 
     Half of what its creation and end take is the first thread's time, half its own.
@@ -219,7 +112,7 @@ def start_thread(state: _State, thread: int, stamp: int) -> None:
 
 
 @kernel
-def arrive(state: _State, thread: int, stamp: int, own: int) -> int:
+def arrive(state: ClockState, thread: int, stamp: int, own: int) -> int:
     """Return the thread's clock at an event of `own`, with the program's own time before the event."""
     if state.runners[thread]["life"] == NOT_YET:
         start_thread(state, thread, stamp)
@@ -233,7 +126,7 @@ def arrive(state: _State, thread: int, stamp: int, own: int) -> int:
 
 
 @kernel
-def of_the_program(state: _State, thread: int, now: int, since: int) -> int:
+def of_the_program(state: ClockState, thread: int, now: int, since: int) -> int:
     """Return the clock after the program's own time, of which a share takes a core."""
     ran = since * int(state.runners[thread]["share"]) >> SHARE_SHIFT
     now += since - ran
@@ -241,7 +134,7 @@ def of_the_program(state: _State, thread: int, now: int, since: int) -> int:
 
 
 @kernel
-def take_over(state: _State, thread: int, block: int, now: int) -> int:
+def take_over(state: ClockState, thread: int, block: int, now: int) -> int:
     """Wait for another thread's event on the block; return when the wait ends."""
     ready = int(state.done[block]["at"])
     if state.done[block]["by"] == thread or ready <= now:
@@ -251,7 +144,7 @@ def take_over(state: _State, thread: int, block: int, now: int) -> int:
 
 
 @kernel
-def on_core(state: _State, now: int, own: int) -> int:
+def on_core(state: ClockState, now: int, own: int) -> int:
     """Take time of the core on which it ends first; return when an event would begin to end then."""
     chosen = int(state.first_core)
     for row in range(state.first_core + 1, state.first_core + state.cores):
@@ -264,7 +157,7 @@ def on_core(state: _State, now: int, own: int) -> int:
 
 
 @kernel
-def hold(state: _State, lock: int, now: int, length: int) -> int:
+def hold(state: ClockState, lock: int, now: int, length: int) -> int:
     """Hold a lock for `length` once it is free; return the wait."""
     start = free_at(state, lock, now)
     if start - now > state.spin:
@@ -280,7 +173,7 @@ def hold(state: _State, lock: int, now: int, length: int) -> int:
 
 
 @kernel
-def hold_shards(state: _State, first: int, shards: int, now: int, length: int) -> int:
+def hold_shards(state: ClockState, first: int, shards: int, now: int, length: int) -> int:
     """Hold the locks of some shards, a bit each, one after the other for equal parts of `length`; return the waits."""
     count = 0
     for shard in range(state.shards):
@@ -295,7 +188,7 @@ def hold_shards(state: _State, first: int, shards: int, now: int, length: int) -
 
 
 @kernel
-def of_shards(state: _State, event: int, now: int, pool: int) -> int:
+def of_shards(state: ClockState, event: int, now: int, pool: int) -> int:
     """Hold the locks of an event's shards, a store's also for the time under the pool lock; return the waits."""
     store = int(state.charges[event]["store"]) >> PARTS_SHIFT
     cache = int(state.charges[event]["cache"]) >> PARTS_SHIFT
@@ -309,7 +202,7 @@ def of_shards(state: _State, event: int, now: int, pool: int) -> int:
 
 
 @kernel
-def finish(state: _State, event: int, now: int, waited: int) -> None:
+def finish(state: ClockState, event: int, now: int, waited: int) -> None:
     """Note that an operation ended now."""
     own = int(state.charges[event]["alone"]) >> PARTS_SHIFT
     block = int(np.int64(state.block[event]))
@@ -324,7 +217,7 @@ def finish(state: _State, event: int, now: int, waited: int) -> None:
 
 
 @kernel
-def follow(state: _State) -> None:
+def follow(state: ClockState) -> None:
     """Do the events of a chunk."""
     for event in range(len(state.op)):
         kind = int(np.int64(state.op[event]))
@@ -374,7 +267,7 @@ class Clocks:
         costs: WaitCosts = NO_COSTS,
         shards: int = 0,
     ) -> None:
-        self.state = state = _State()
+        self.state = state = ClockState()
         locks = FIRST_SHARD + 2 * shards
         calendars = locks + min(cores, threads)
         state.scalars = one_record(

@@ -1,4 +1,4 @@
-/* Shards: the parts of the store and of the transfer cache that all heaps share, and their locks (docs/machine.md section 5). */
+/* Shards: parts of the store and of the transfer cache that heaps share, and their locks (docs/machine.md section 5). */
 #pragma once
 
 #include "check.h"

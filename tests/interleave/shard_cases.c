@@ -1,4 +1,4 @@
-/* Shards of the store by thread: a slab changes its shard, gives cross, and fork (runtime/shards, remote/local_cache.c, locks.c). */
+/* Shards of the store by thread: a slab changes its shard, gives cross, and fork (runtime/shards, locks.c). */
 #include "explore.h"
 
 #include "locks.c"

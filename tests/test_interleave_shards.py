@@ -1,0 +1,43 @@
+"""Shards by thread over every interleaving: a slab changes its shard, gives to two shards, and fork."""
+
+import pytest
+from test_interleave import RACE, Mutant, Workshop, explore, fails
+
+HANGS = "deadlock"
+CASES = [
+    ("change", [0, 1, 16], 17_000),
+    ("across", [0x22], 2_500),
+    ("fork_one", [1], 50_000),
+    pytest.param("fork_both", [1], 370_000, marks=pytest.mark.big),
+    ("fork_to_child", [1, 2], 49_000),
+    ("handler", [0], 100_000),
+    ("child_of_handler", [0], 64_000),
+]
+"""Case, every outcome, and transitions, as in test_interleave.py."""
+
+MUTANTS = [
+    Mutant(
+        "shards", "across", "shards/shards.h", "        shard_unlock(*held);\n    shard", "        ;\n    shard", HANGS
+    ),
+    Mutant("shards", "across", "remote/local_cache.c", "    shard_give_to(shard, held);", "    *held = shard;", RACE),
+    Mutant("shards", "handler", "locks.c", "take_shards(holds_none);", "take_shards(true);", HANGS),
+    Mutant("shards", "fork_one", "locks.c", "    release_shards();\n", "", HANGS),
+    Mutant("shards", "child_of_handler", "locks.c", "    forget_shards();\n", "", HANGS),
+]
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    return Workshop(tmp_path_factory.mktemp("interleave"))
+
+
+@pytest.mark.parametrize(("case", "outcomes", "transitions"), CASES)
+def test_every_interleaving_of_shards(workshop: Workshop, case: str, outcomes: list[int], transitions: int) -> None:
+    found = explore(workshop.program("shards"), case)
+    assert found.outcomes == outcomes, found
+    assert found.transitions >= transitions, found
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=[f"{row.case}-{index}" for index, row in enumerate(MUTANTS)])
+def test_a_mistake_with_shards_is_found(workshop: Workshop, mutant: Mutant) -> None:
+    fails(workshop.mutant(mutant), mutant.case, mutant.words)
