@@ -8,7 +8,7 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import SELF, Hit, Question, total
 
-OWNER_CODE = Question(total(Hit(2, 0, 1), SELF), ("!= hs_self",), ("remote_free",))
+OWNER_CODE = Question(total(Hit(2, 0, 1), SELF), ("!= self",), ("remote_free",))
 """Loads: a table's start, and the owner. Branch: is the owner this thread's heap? Calls: ownership's."""
 
 MOST_INTERVAL = 1 << 30
