@@ -69,6 +69,7 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
         "hs_free_small": _plain(("free_small",), ()),
         "free_small": _plain(leaves["free_small"] or ("push",), own, {"push"} | finds),
     }
+    table |= {name: _plain((calls,), ()) for name, calls in remote.emits}
     if plan.dispatch == "table":
         table |= {"push": _plain(("free_of[]",), ()), "malloc": _plain(leaves["malloc"], (small,), by_table)}
         if plan.design.segregation:

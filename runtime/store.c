@@ -93,6 +93,7 @@ uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want
 #endif
     int saved = errno;
     remote_lock_store(heap, class);
+    remote_before_take(heap, class);
     uint32_t taken = take(heap, class, blocks, want);
     remote_unlock_store(heap, class);
     classifier_mark(blocks, taken, class);

@@ -27,6 +27,7 @@ struct heap *hs_abandoned;
 
 void hs_drain_fronts(struct heap *heap)
 {
+    remote_hand_over(heap);
     remote_drain(heap);
     for (unsigned class = 0; class < CLASS_COUNT; class++)
         if (hs_class[class].drain != NULL)

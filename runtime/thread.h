@@ -26,10 +26,15 @@ static inline void hs_look(void)
 
 /* Before a refill: frees by other threads come into the heap's fronts. May an empty front have blocks since it was looked at?
  * One of a heap that was just created may. */
-static inline bool hs_filled_meanwhile(struct heap *heap)
+static inline bool hs_filled_meanwhile(struct heap *heap, unsigned class)
 {
     hs_look();
+#ifdef OUTBOX_PLACES
+    bool came = remote_drain_class(heap, class);
+#else
+    (void)class;
     bool came = remote_drain(heap);
+#endif
 #ifdef PREWARMS
     came = true;
 #endif

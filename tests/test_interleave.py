@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from interleave_mutants import MUTANTS, Mutant
 
 from heapsmith.codegen.generate import RUNTIME, render
 from heapsmith.codegen.toolchain import find_gcc
@@ -21,6 +22,7 @@ PROGRAMS = {
     "list": ("list_cases.c", "lock.c", "remote/owner_list.c", "classifier/slab_map.c"),
     "mutex": ("list_cases.c", "lock.c", "remote/owner_mutex.c", "classifier/slab_map.c"),
     "queue": ("list_cases.c", "lock.c", "remote/owner_queue.c", "classifier/slab_map.c"),
+    "batch": ("batch_cases.c",),
     "life": ("life_cases.c", "lock.c"),
     "run": ("run_cases.c", "lock.c", "runs.c", "run_pages.c"),
     "peak": ("peak_cases.c", "counters.c"),
@@ -30,6 +32,7 @@ PROGRAMS = {
 """The sources under exploration; of `tests/interleave`, or else of the runtime."""
 
 DEFINES = {"mutex": ("-DREMOTE_WORDS=1",), "queue": ("-DREMOTE_WORDS=3", "-DFIFO=1")}
+DEFINES["batch"] = ("-DOUTBOX_PLACES=1", "-DREMOTE_WORDS=(9*CLASS_COUNT)")
 DEFINES |= {"pool": ("-DPOOL_SWAPS=1", "-DPOOL_CLAIMS=1"), "shards": ("-DSHARDS=2", "-DSHARD_RECORDS=1")}
 """What the plan.h of another design than `owner` defines."""
 
@@ -39,17 +42,6 @@ BOUNDS = {"lock.c": ("LOCK_SPINS = 100", "LOCK_SPINS = 1"), "locks.c": ("PATIENC
 FLAGS = ("-std=gnu17", "-O2", "-Wall", "-Wextra", "-fno-stack-protector")
 EXPLORED = (*FLAGS, "-fsanitize=thread", "-ffunction-sections", "-fdata-sections", "-include", "interpose.h")
 LINK = ("-Wl,--gc-sections",)
-
-
-class Mutant(NamedTuple):
-    """A mistake: in `file`, `old` (found once) becomes `new`; `case` must fail with `words`."""
-
-    program: str
-    case: str
-    file: str
-    old: str
-    new: str
-    words: str
 
 
 class Workshop:
@@ -196,6 +188,9 @@ CASES = [
     ("queue", "list_1x2", [0, 1, 2], 1_300),
     ("queue", "list_told", [0, 1], 36),
     ("queue", "recycle", [1, 2, 3], 5_000),
+    ("batch", "batch_2", [0, 2], 12),
+    ("batch", "batch_3", [0, 2, 4], 300),
+    ("batch", "batch_alone", [0, 1, 2], 1_800),
     ("pool", "swap_2", [1, 2], 160),
     ("pool", "swap_3", [1, 2], 3_200),
     ("pool", "swap_push", [2], 950),
@@ -247,151 +242,6 @@ def test_every_interleaving_of_more(
     workshop: Workshop, program: str, case: str, outcomes: list[int], transitions: int
 ) -> None:
     test_every_interleaving(workshop, program, case, outcomes, transitions)
-
-
-RACE = "data race: another thread's write did not happen before this access"
-LIST, MUTEX, QUEUE = "remote/owner_list.c", "remote/owner_mutex.c", "remote/owner_queue.c"
-SWAPS, CLAIMS = "pool/swaps.h", "pool/claims.h"
-LOST = "a slab is lost, or two have it"
-MUTANTS = [
-    Mutant("lock", "lock_2x1", "lock.h", "lock_self(), false, __ATOMIC_ACQUIRE", "lock_self(), false, 0", RACE),
-    Mutant(
-        "lock",
-        "lock_2x1",
-        "lock.h",
-        "exchange_n(&lock->word, 0, __ATOMIC_RELEASE",
-        "exchange_n(&lock->word, 0, 0",
-        RACE,
-    ),
-    Mutant("lock", "lock_2x1", "lock.c", "| LOCK_WAITERS, false, __ATOMIC_ACQUIRE", "| LOCK_WAITERS, false, 0", RACE),
-    Mutant(
-        "lock",
-        "lock_2x1",
-        "lock.h",
-        "return __atomic_compare_exchange_n(&lock->word, &word, lock_self(), false,"
-        " __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);",
-        "word = __atomic_load_n(&lock->word, __ATOMIC_ACQUIRE); if (word == 0) "
-        "__atomic_store_n(&lock->word, lock_self(), __ATOMIC_RELAXED); return word == 0;",
-        "data race",
-    ),
-    Mutant(
-        "lock",
-        "lock_2x1",
-        "lock.h",
-        "__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE)",
-        "__atomic_load_n(&lock->word, __ATOMIC_RELAXED); __atomic_store_n(&lock->word, 0, __ATOMIC_RELEASE)",
-        "deadlock",
-    ),
-    Mutant("lock", "lock_2x1", "lock.h", "        hs_lock_wake(lock);", "        (void)lock;", "deadlock"),
-    Mutant("lock", "lock_3x1", "lock.c", "lock_self() | LOCK_WAITERS", "lock_self()", "deadlock"),
-    Mutant(
-        "lock",
-        "lock_2x1",
-        "lock.c",
-        "(uint32_t)(word | LOCK_WAITERS)",
-        "(uint32_t)__atomic_load_n(&lock->word, __ATOMIC_RELAXED)",
-        "deadlock",
-    ),
-    Mutant("lock", "lock_2x1", "lock.h", "& ~LOCK_WAITERS) ==", ") ==", "lock_mine is false for the holder"),
-    Mutant("lock", "lock_2x1", "lock.c", "    errno = saved;", "    (void)saved;", "errno is not as it was"),
-    Mutant("list", "list_1x1", LIST, "true, __ATOMIC_RELEASE", "true, 0", RACE),
-    Mutant("list", "recycle", LIST, "true, __ATOMIC_RELEASE", "true, 0", "data race"),
-    Mutant("list", "list_1x1", LIST, "NULL, __ATOMIC_ACQUIRE", "NULL, 0", RACE),
-    Mutant(
-        "list",
-        "list_2x1",
-        LIST,
-        "__atomic_exchange_n(&heap->remote, NULL, __ATOMIC_ACQUIRE);",
-        "__atomic_load_n(&heap->remote, __ATOMIC_ACQUIRE); __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);",
-        "a block is lost",
-    ),
-    Mutant(
-        "list",
-        "list_2x1",
-        LIST,
-        "!__atomic_compare_exchange_n(&owner->remote, &head, first, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)",
-        "(__atomic_store_n(&owner->remote, first, __ATOMIC_RELEASE), 0)",
-        "a block is lost",
-    ),
-    Mutant(
-        "list",
-        "list_2x1",
-        LIST,
-        "    do {\n        link_set(first, head);",
-        "    link_set(first, head);\n    do {",
-        "a block is lost",
-    ),
-    Mutant(
-        "list", "list_2x1", "counters.h", "__atomic_fetch_add(counter, by, __ATOMIC_RELAXED)", "*counter += by", RACE
-    ),
-    Mutant("list", "recycle", "remote/owned.h", "    hs_lock_pool();", "", "data race"),
-    Mutant("mutex", "list_2x1", MUTEX, "    lock_acquire(lock_of(owner));\n", "", "a block is lost"),
-    Mutant("mutex", "list_1x1", MUTEX, "    lock_acquire(lock_of(heap));\n", "", "data race"),
-    Mutant("mutex", "list_1x1", MUTEX, "    lock_release(lock_of(owner));\n", "", "deadlock"),
-    Mutant("mutex", "list_1x2", MUTEX, "    __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n", "", "a block"),
-    Mutant("queue", "list_1x1", QUEUE, "newest, __ATOMIC_ACQ_REL", "newest, __ATOMIC_ACQUIRE", RACE),
-    Mutant("queue", "list_1x1", QUEUE, "NULL, __ATOMIC_ACQ_REL", "NULL, __ATOMIC_RELEASE", RACE),
-    Mutant(
-        "queue",
-        "list_1x2",
-        QUEUE,
-        "        __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n        *newest ="
-        " __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);\n",
-        "        *newest = __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);\n"
-        "        __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n",
-        "a block is lost",
-    ),
-    Mutant(
-        "queue",
-        "list_2x1",
-        QUEUE,
-        "__atomic_exchange_n(&queue_of(owner)->last, newest, __ATOMIC_ACQ_REL);",
-        "__atomic_load_n(&queue_of(owner)->last, __ATOMIC_ACQUIRE); "
-        "__atomic_store_n(&queue_of(owner)->last, newest, __ATOMIC_RELEASE);",
-        "a block is lost",
-    ),
-    Mutant("queue", "list_1x1", QUEUE, "    link_store(newest, NULL);\n", "", "a link leads nowhere"),
-    Mutant("queue", "list_2x1", QUEUE, "if (more && next == NULL) {", "if (false) {", "memory that"),
-    Mutant("queue", "list_twice", QUEUE, "oldest = queue->taken;", "oldest = NULL;", "blocks come out of order"),
-    Mutant("pool", "swap_2", SWAPS, "(word >> TAG_SHIFT) + 1, below", "word >> TAG_SHIFT, below", LOST),
-    Mutant("pool", "swap_2", SWAPS, "with = pool_word(word >> TAG_SHIFT, first);", "with = pool_word(0, first);", LOST),
-    Mutant("pool", "swap_push", SWAPS, "with, false, __ATOMIC_RELEASE", "with, false, 0", RACE),
-    Mutant("pool", "swap_push", SWAPS, "? __atomic_load_n(pool, __ATOMIC_ACQUIRE)", "? __atomic_load_n(pool, 0)", LOST),
-    Mutant("pool", "swap_push", SWAPS, "__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))", "__ATOMIC_ACQUIRE, 0))", LOST),
-    Mutant("pool", "swap_all", SWAPS, "NULL), false, __ATOMIC_ACQUIRE", "NULL), false, 0", RACE),
-    Mutant("pool", "swap_all", SWAPS, "        pool_push_chain(pool, first, last);", "        return bytes;", LOST),
-    Mutant("pool", "claim_3", CLAIMS, "1 + next, __ATOMIC_RELEASE", "1 + next, 0", RACE),
-    Mutant("pool", "claim_3", CLAIMS, "after, true, __ATOMIC_ACQUIRE", "after, true, 0", RACE),
-    Mutant("pool", "claim_walk", CLAIMS, "slab, true, __ATOMIC_RELEASE", "slab, true, 0", RACE),
-    Mutant("pool", "claim_3", SWAPS, "    hs_lock_pool();", "    ;", RACE),
-    Mutant("run", "run_freed_twice", "runs.c", "&used, RUN_GONE, false", "&used, RUN_USED, false", "data race"),
-    Mutant(
-        "peak", "peak_2x1", "counters.c", "while (by > 0 && now > peak", "if (by > 0 && now > peak", "an increase has"
-    ),
-    Mutant("peak", "peak_2x1", "counters.c", "by > 0 && now > peak", "by > 0", "the peak is not the greatest sum"),
-    Mutant(
-        "peak",
-        "peak_2x1",
-        "counters.c",
-        "__atomic_add_fetch(&hs_count.committed, (uint64_t)by, __ATOMIC_RELAXED)",
-        "hs_count.committed += (uint64_t)by",
-        RACE,
-    ),
-    Mutant("life", "live_2", "thread.c", "        hs_lock_pool();\n        heap = adopt", "        heap = adopt", RACE),
-    Mutant(
-        *("life", "start_2", "thread.c"),
-        *("__atomic_load_n(&heaps_usable, __ATOMIC_ACQUIRE)", "__atomic_load_n(&heaps_usable, 0)", RACE),
-    ),
-    Mutant("life", "handlers_exchanged", "locks.c", "holds_none || tries < PATIENCE", "true", "livelock"),
-    Mutant(
-        "life",
-        *("handler_large", "locks.c"),
-        "forking = false;\n    if (locks_taken & LARGE)",
-        "forking = false;\n    if (1)",
-        "fork released a lock",
-    ),
-    Mutant("life", "child_of_handler", "locks.c", "        lock_forget(&pool_lock);", "        ;", "deadlock"),
-]
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=[f"{row.case}-{index}" for index, row in enumerate(MUTANTS)])

@@ -1,7 +1,8 @@
 """Shards by thread over every interleaving: a slab changes its shard, gives to two shards, and fork."""
 
 import pytest
-from test_interleave import RACE, Mutant, Workshop, explore, fails
+from interleave_mutants import RACE, Mutant
+from test_interleave import Workshop, explore, fails
 
 HANGS = "deadlock"
 CASES = [

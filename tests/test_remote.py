@@ -10,7 +10,7 @@ from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import owned_slab as front_owned_slab
 from heapsmith.model.policy.front import two_level as front_two_level
 from heapsmith.model.policy.release import keep as release_keep
-from heapsmith.model.policy.remote import owner_list, owner_mutex, owner_queue
+from heapsmith.model.policy.remote import owner_batch, owner_list, owner_mutex, owner_queue
 
 pytestmark = plain_and_compiled
 
@@ -136,6 +136,69 @@ def test_owners_mutex_drains_as_the_list(compiled: bool) -> None:
     program.free("a c b", thread=1)
     assert program.malloc("e f g", 16, thread=0) == [0, 32, 16]
     assert program.counts(0, "remote", "drained", "push", "hit0", "refill") == (3, 3, 3, 3, 3)
+
+
+def batches(compiled: bool, sizes: list[int], *, refill: int = 2, batch_bytes: int = 64) -> Program:
+    """With strides of 16 bytes a batch is 4 blocks and a parcel 2; with 32 bytes both are 2."""
+    front = front_array_stack.Params(capacity=4, refill=refill)
+    return Program(compiled, sizes, front, remote=owner_batch.Params(batch_bytes=batch_bytes))
+
+
+def test_owners_batches_go_when_they_are_full(compiled: bool) -> None:
+    program = batches(compiled, [16])
+    program.malloc("a b c d e", 16, thread=0)
+    program.malloc("x", 16, thread=1)
+    program.free("a b c", thread=1)
+    assert program.malloc("f g", 16, thread=0) == [80, 96]  # the refills of 2 before left one; no batch came
+    program.free("d e", thread=1)  # d makes the batch full, e waits
+    assert program.counts(0, "remote", "drained", "push", "refill") == (5, 0, 0, 5)
+    assert program.malloc("h", 16, thread=0) == 112
+    # Level 0 is empty. The newest parcel, c and d, is opened: d is freed first, c is the newest.
+    assert program.malloc("i j", 16, thread=0) == [32, 48]
+    assert program.counts(0, "drained", "push", "hit0") == (2, 2, 6)
+    assert program.malloc("k l", 16, thread=0) == [0, 16]  # the other parcel waited
+    assert program.malloc("m", 16, thread=0) == 128
+    program.exit(1)  # hands e over
+    program.malloc("n", 16, thread=0)
+    assert program.malloc("o", 16, thread=0) == 64
+    assert program.counts(0, "remote", "drained") == (5, 5)
+
+
+def test_owners_batches_of_five_owners_share_four_places(compiled: bool) -> None:
+    program = batches(compiled, [16])
+    for owner in range(5):
+        program.malloc(f"a{owner} b{owner}", 16, thread=owner)
+    program.malloc("x", 16, thread=9)
+    for owner in range(5):
+        program.free(f"a{owner}", thread=9)
+    assert program.malloc("c", 16, thread=0) == 0  # the fifth took the place of the first
+    program.malloc("d", 16, thread=1)
+    assert program.counts(0, "remote", "drained") == (5, 1)
+    program.free("b0", thread=9)  # the next in turn is the place of thread 1
+    assert program.malloc("e", 16, thread=1) == 4096 + 32 + 16  # d's refill left one
+    assert program.malloc("f", 16, thread=1) == 4096
+    assert program.counts(0, "remote", "drained") == (6, 2)
+
+
+def test_owners_batches_come_before_a_new_slab(compiled: bool) -> None:
+    program = batches(compiled, [32, 2048], batch_bytes=64)
+    program.malloc("a b", 32, thread=0)
+    program.malloc("c", 2048, thread=0)
+    program.malloc("x", 32, thread=1)
+    program.free("a b", thread=1)  # a batch; nobody asks for 32 bytes any more
+    assert program.counts(0, "remote", "drained") == (2, 0)
+    program.malloc("d", 2048, thread=0)
+    assert program.counts(0, "drained") == (0,)
+    program.malloc("e", 2048, thread=0)  # the first slab of 2,048 bytes is used up
+    assert program.counts(0, "drained", "push") == (2, 2)
+
+
+def test_a_thread_without_a_heap_gets_the_owners(compiled: bool) -> None:
+    program = batches(compiled, [16])
+    program.malloc("a b", 16, thread=0)
+    program.exit(0)
+    program.free("a", thread=1)  # adopts the heap: the block is its own
+    assert program.counts(0, "remote", "push") == (0, 1)
 
 
 @pytest.mark.parametrize("kind", [owner_list, owner_mutex, owner_queue], ids=lambda kind: kind.NAME)

@@ -164,7 +164,10 @@ def test_thread_sanitizer_sees_a_missing_order(name: str, change: Change, tmp_pa
         run_sanitized(built, THREAD, words)
 
 
-@pytest.mark.parametrize("kind", soon(("owner_mutex", "owner_queue", "own_superslabs"), ("owner_queue",)))
+REMOTE_LISTS = ("owner_batch", "owner_mutex", "owner_queue", "own_superslabs")
+
+
+@pytest.mark.parametrize("kind", soon(REMOTE_LISTS, ("owner_batch", "owner_queue")))
 def test_remote_lists_have_no_race(kind: str, tmp_path: Path) -> None:
     design = load(kind.replace("_", "-"))
     sanitize(design, THREAD, tmp_path, "--operations", "8000", "--threads", "4")

@@ -146,9 +146,14 @@ def transfer_slots(plan: Plan) -> int:
 
 
 def heap_slots(plan: Plan) -> int:
-    """Return the slots of a heap: fronts, quarantine, the blocks of a class that it prepares, what it learns."""
+    """Return the slots of a heap.
+
+    Fronts, quarantine, the blocks of a class that it prepares, boxes of remote blocks, what it learns.
+    """
     learned = LEARNED * plan.class_count if "learn_window" in plan.numbers else 0
-    return plan.slots_per_heap + plan.quarantine + max(_prepared(row, "blocks") for row in plan.classes) + learned
+    boxes = getattr(plan.design.row("remote"), "SLOTS", 0) * plan.class_count
+    prepared = max(_prepared(row, "blocks") for row in plan.classes)
+    return plan.slots_per_heap + plan.quarantine + prepared + boxes + learned
 
 
 def _prepared(row: ClassPlan, what: str) -> int:

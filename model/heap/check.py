@@ -175,12 +175,13 @@ def _handles(state: State, plan: Plan) -> Iterator[int]:
         yield from map(int, state.slots[base + most : base + most + int(record["listed"])])
     for heap in range(state.heaps_made):
         yield from _quarantined(state, plan, heap)
-        node = int(state.heaps[heap]["remote"])
-        while node >= 0:
-            block = int(state.nodes[node]["block"])
-            equal("owner of a remote block", int(state.slabs[block >> layout.SLAB_SHIFT]["owner"]), heap)
-            yield block
-            node = int(state.nodes[node]["next"])
+        for owner, first in plan.design.row("remote").chains(state, heap):
+            node = first
+            while node >= 0:
+                block = int(state.nodes[node]["block"])
+                equal("owner of a remote block", int(state.slabs[block >> layout.SLAB_SHIFT]["owner"]), owner)
+                yield block
+                node = int(state.nodes[node]["next"])
 
 
 def _quarantined(state: State, plan: Plan, heap: int) -> Iterator[int]:

@@ -14,7 +14,7 @@ from heapsmith.model.heap.store import give_batch, take
 from heapsmith.model.heap.transfer import keep_batch, take_batch
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.branches import ALLOC_SERVED, FREE_SERVED
-from heapsmith.model.memory.layout import class_at, count_at, heap_at, slab_at
+from heapsmith.model.memory.layout import class_at, count_at, heap_at
 from heapsmith.model.memory.paths import DRAIN, FLUSH, REFILL, REMOTE_FREE
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, takes, touch, touch_bytes
@@ -31,10 +31,20 @@ from heapsmith.model.policy.front import (
     front_promote_lines,
     front_push,
 )
-from heapsmith.model.policy.front.common import NO_BLOCK
+from heapsmith.model.policy.front.common import NO_BLOCK, capacity_of
 from heapsmith.model.policy.hardening.lines import quarantine_lines
 from heapsmith.model.policy.lookup import size_lines
-from heapsmith.model.policy.remote import join_lines, joins, leave_lines, look_lines, stays
+from heapsmith.model.policy.remote import (
+    goes_by_class,
+    hands_over,
+    join_lines,
+    joins,
+    lacks,
+    leave_lines,
+    look_lines,
+    opens,
+    stays,
+)
 
 NO_HEAP = -1
 
@@ -116,10 +126,11 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
     takes(state.listener, REFILL)
     if state.release_looks > 0:
         look(state, heap)
+    came = False
     if state.owned == 1:
-        look_lines(state, heap)
-    if state.heaps[heap]["remote"] >= 0 or state.prewarm_end > 0:
-        drain_remote(state, heap)
+        look_lines(state, heap, cls)
+        came = drain_remote(state, heap, cls)
+    if came or state.prewarm_end > 0:
         front_look_lines(state, front, cls)
         block = front_pop(state, front, cls)
         if block >= 0:
@@ -138,6 +149,8 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
         borrowed = lent(state, heap, cls)
         taken = borrowed
     if taken == 0:
+        if lacks(state, heap, cls):
+            drain_remote(state, heap, -2 - cls)
         taken = take(state, heap, cls)
     if taken == 0:
         any_class(state)
@@ -224,8 +237,8 @@ def put_back(state: State, heap: int, block: int) -> int:
     state.classes[block & layout.CLASS_MASK]["remote"] += 1
     owner = int(state.slabs[block >> layout.SLAB_SHIFT]["owner"])
     takes(state.listener, REMOTE_FREE)
-    join_lines(state, owner, block)
-    push_remote(state, owner, block)
+    join_lines(state, heap, owner, block)
+    push_remote(state, heap, owner, block)
     return 0
 
 
@@ -261,8 +274,8 @@ def count_flush(state: State, heap: int) -> None:
     touch(state.listener, heap_at(state, heap) + flushes_at(state), 1)
     if state.heaps[heap]["flushes"] >= state.drain_interval:
         state.heaps[heap]["flushes"] = 0
-        look_lines(state, heap)
-        drain_remote(state, heap)
+        look_lines(state, heap, -1)
+        drain_remote(state, heap, -1)
 
 
 @kernel
@@ -272,8 +285,8 @@ def flushes_at(state: State) -> int:
 
 
 @kernel
-def push_remote(state: State, owner: int, block: int) -> None:
-    """Put a block on its owner's remote list; only the owner's thread takes, all at once."""
+def push_remote(state: State, heap: int, owner: int, block: int) -> None:
+    """Send a block that a thread of `heap` freed to its owner."""
     node = state.free_node
     if node >= 0:
         state.free_node = state.nodes[node]["next"]
@@ -283,32 +296,42 @@ def push_remote(state: State, owner: int, block: int) -> None:
         if node + 1 > state.node_room:
             state.full = 1
     state.nodes[node]["block"] = block
-    joins(state, owner, node)
+    joins(state, heap, owner, node)
 
 
 @kernel
-def drain_remote(state: State, heap: int) -> None:
-    """Free the whole remote list into the heap's own fronts, from its head on."""
-    node = int(state.heaps[heap]["remote"])
+def drain_remote(state: State, heap: int, which: int) -> bool:
+    """Free remote blocks into the heap's own fronts, which: as in `opens`; return whether some came."""
+    node = opens(state, heap, which)
     if node < 0:
-        return
+        return False
     any_class(state)
     takes(state.listener, DRAIN)
-    state.heaps[heap]["remote"] = -1
     while node >= 0:
         block = int(state.nodes[node]["block"])
         after = int(state.nodes[node]["next"])
+        leave_lines(state, heap, node, after >= 0)
         state.nodes[node]["next"] = state.free_node
         state.free_node = node
         state.classes[block & layout.CLASS_MASK]["drained"] += 1
-        leave_lines(state, block, after >= 0)
-        touch(state.listener, slab_at(state, block >> layout.SLAB_SHIFT) + layout.SLAB_CLASS_NUMBER, 0)
-        touch(state.listener, count_at(state, heap, block & layout.CLASS_MASK) + layout.COUNT_DRAINED, 1)
-        put_back(state, heap, block)
+        if goes_by_class(state) and has_room(state, heap, block & layout.CLASS_MASK):
+            free_to_front(state, heap, block)
+        else:
+            put_back(state, heap, block)
         node = after
+        if node < 0 and which < 0:
+            node = opens(state, heap, which)
     if state.drain_interval > 0:
         state.heaps[heap]["flushes"] = 0
         touch(state.listener, heap_at(state, heap) + flushes_at(state), 1)
+    return True
+
+
+@kernel
+def has_room(state: State, heap: int, cls: int) -> bool:
+    """Return whether the front of a class is an array stack with room for a block."""
+    front = heap * state.class_count + cls
+    return bool(state.classes[cls]["stack"] > 0 and state.fronts[front]["held"] < capacity_of(state, front, cls))
 
 
 @kernel
@@ -322,8 +345,9 @@ def exit_thread(state: State, thread: int) -> None:
     if state.owned == 0:
         touch(state.listener, layout.POOL_LOCK, 1)
     else:
-        look_lines(state, heap)
-    drain_remote(state, heap)
+        hands_over(state, heap)
+        look_lines(state, heap, -1)
+    drain_remote(state, heap, -1)
     for cls in range(state.class_count):
         front = heap * state.class_count + cls
         touch(state.listener, class_at(cls) + layout.CLASS_DRAIN, 0)

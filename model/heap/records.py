@@ -252,7 +252,12 @@ SLAB = record_type(
     "unpooled",  # and for that slab: slabs of the superslab that are in no pool
     "on_huge",  # and whether the superslab lies on huge pages
 )
-NODE = record_type("block", "next")
+NODE = record_type(
+    "block",
+    "next",
+    "parcel",  # the block that names this one, or itself, and the place of the name in it
+    "name",
+)
 PAGE_RECORD = record_type(
     *_words("run free back next previous older newer dirty extent holds"),
     "stamp",  # the clock when the run joined the age queue

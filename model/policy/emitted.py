@@ -76,7 +76,8 @@ FULL = ">= {capacity}"
 class Question(NamedTuple):
     """The questions that free() asks about a block, and the slow path of each unusual answer.
 
-    ranged: loads in `hit` that serve only the comparison with the span's bounds.
+    ranged: loads in `hit` that serve only the comparison with the span's bounds. emits: the functions
+    that the template emits besides, each with the function that it calls.
     """
 
     hit: Hit
@@ -84,6 +85,7 @@ class Question(NamedTuple):
     leaves: tuple[str, ...] = ()
     calls: frozenset[str] = NO_CALLS
     ranged: int = 1
+    emits: tuple[tuple[str, str], ...] = ()
 
 
 SPAN_FIRST = Question(NOTHING, ("!in_slab_span(block)",), ("hs_free_large",), frozenset({"in_slab_span"}))

@@ -15,7 +15,7 @@ void *array_stack_refill(struct heap *heap, unsigned class)
     heap = hs_heap_of(heap);
     if (heap == &hs_no_heap)
         return hs_alloc_run_for(class);
-    if (hs_filled_meanwhile(heap) && stack_held(heap, class) > 0)
+    if (hs_filled_meanwhile(heap, class) && stack_held(heap, class) > 0)
         return stack_pop(heap, class);
     return stack_fill(heap, class);
 }

@@ -38,7 +38,7 @@ void *linked_list_refill(struct heap *heap, unsigned class)
     if (heap == &hs_no_heap)
         return hs_alloc_run_for(class);
     struct front *front = &heap->front[class];
-    if (hs_filled_meanwhile(heap) && front->held > 0) {
+    if (hs_filled_meanwhile(heap, class) && front->held > 0) {
         count_checked(&heap->count[class].hit0);
         return pop(front);
     }

@@ -11,7 +11,7 @@ void *none_alloc(struct heap *heap, unsigned class)
     heap = hs_heap_of(heap);
     if (heap == &hs_no_heap)
         return hs_alloc_run_for(class);
-    hs_filled_meanwhile(heap);
+    hs_filled_meanwhile(heap, class);
     void *block;
     return hs_take(heap, class, &block, 1) == 1 ? block : hs_alloc_run_for(class);
 }

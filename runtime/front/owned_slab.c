@@ -11,7 +11,7 @@ void *owned_slab_refill(struct heap *heap, unsigned class)
     heap = hs_heap_of(heap);
     if (heap == &hs_no_heap)
         return hs_alloc_run_for(class);
-    void *block = hs_filled_meanwhile(heap) ? hs_slab_pop(heap, class, hs_class[class].blocks) : NULL;
+    void *block = hs_filled_meanwhile(heap, class) ? hs_slab_pop(heap, class, hs_class[class].blocks) : NULL;
     if (block != NULL) {
         count_checked(&heap->count[class].hit0);
         return block;

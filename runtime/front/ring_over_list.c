@@ -25,7 +25,7 @@ void *ring_over_list_refill(struct heap *heap, unsigned class)
     heap = hs_heap_of(heap);
     if (heap == &hs_no_heap)
         return hs_alloc_run_for(class);
-    if (hs_filled_meanwhile(heap) && heap->front[class].held > 0) {
+    if (hs_filled_meanwhile(heap, class) && heap->front[class].held > 0) {
         count_checked(&heap->count[class].hit0);
         return ring_oldest(heap, class);
     }

@@ -3,12 +3,22 @@
 from typing import Any
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.memory.layout import CLASS_MASK, COUNT_REMOTE, block_at, count_at, heap_at
+from heapsmith.model.memory.layout import (
+    CLASS_MASK,
+    COUNT_DRAINED,
+    COUNT_REMOTE,
+    SLAB_CLASS_NUMBER,
+    SLAB_SHIFT,
+    block_at,
+    count_at,
+    heap_at,
+    slab_at,
+)
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import SELF, Hit, Question, total
 
-OWNER_CODE = Question(total(Hit(2, 0, 1), SELF), ("!= hs_self",), ("remote_free",))
+OWNER_CODE = Question(total(Hit(2, 0, 1), SELF), ("!= self",), ("remote_free",))
 """Loads: a table's start, and the owner. Branch: is the owner this thread's heap? Calls: ownership's."""
 
 MOST_INTERVAL = 1 << 30
@@ -39,21 +49,59 @@ def no_heap(state: State) -> bool:
 
 
 @kernel
-def push(state: State, owner: int, node: int) -> None:
+def push(state: State, heap: int, owner: int, node: int) -> None:
     """Put the node at the head (LIFO)."""
     state.nodes[node]["next"] = state.heaps[owner]["remote"]
     state.heaps[owner]["remote"] = node
 
 
 @kernel
-def pop_lines(state: State, block: int, is_linked: bool) -> None:
-    """Touch the link, which says whether another block follows."""
-    touch(state.listener, block_at(state, block), 0)
+def pop_lines(state: State, heap: int, node: int, is_linked: bool) -> None:
+    """Touch the link, which says whether another block follows, the block's class, and the counter."""
+    touch(state.listener, block_at(state, int(state.nodes[node]["block"])), 0)
+    drained_lines(state, heap, int(state.nodes[node]["block"]))
 
 
 @kernel
-def push_lines(state: State, owner: int, block: int) -> None:
+def drained_lines(state: State, heap: int, block: int) -> None:
+    """Touch the class in the record of the block's slab, and the counter."""
+    touch(state.listener, slab_at(state, block >> SLAB_SHIFT) + SLAB_CLASS_NUMBER, 0)
+    touch(state.listener, count_at(state, heap, block & CLASS_MASK) + COUNT_DRAINED, 1)
+
+
+@kernel
+def push_lines(state: State, heap: int, owner: int, block: int) -> None:
     """Touch the head, the counter and the block's link."""
     touch(state.listener, heap_at(state, owner) + state.heap_remote, 1)
     touch(state.listener, count_at(state, owner, block & CLASS_MASK) + COUNT_REMOTE, 1)
     touch(state.listener, block_at(state, block), 1)
+
+
+@kernel
+def takes_all(state: State, heap: int, which: int) -> int:
+    """Take the whole list, for whatever class; return its first node, or -1."""
+    node = int(state.heaps[heap]["remote"])
+    state.heaps[heap]["remote"] = -1
+    return node
+
+
+@kernel
+def lacks_nothing(state: State, heap: int, cls: int) -> bool:
+    """Return False: the list was taken as a whole."""
+    return False
+
+
+@kernel
+def goes_by_slab(state: State) -> bool:
+    """Return False: a drained block is freed as any block."""
+    return False
+
+
+@kernel
+def keeps_nothing(state: State, heap: int) -> None:
+    """Do nothing: blocks went to their owners at once."""
+
+
+def list_of(state: State, heap: int) -> list[tuple[int, int]]:
+    """Return the heap's list: the owner of its blocks and its first node."""
+    return [(heap, int(state.heaps[heap]["remote"]))]

@@ -3,6 +3,7 @@
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.state import State
 from heapsmith.model.policy.emitted import NOTHING, Question
+from heapsmith.model.policy.remote.common import goes_by_slab, keeps_nothing, lacks_nothing
 
 NAME = "local_cache"
 DEFAULT = True
@@ -19,22 +20,22 @@ def stays(state: State, heap: int, slab: int) -> bool:
 
 
 @kernel
-def joins(state: State, owner: int, node: int) -> None:
+def joins(state: State, heap: int, owner: int, node: int) -> None:
     """Do nothing: there are no remote lists."""
 
 
 @kernel
-def join_lines(state: State, owner: int, block: int) -> None:
+def join_lines(state: State, heap: int, owner: int, block: int) -> None:
     """Touch nothing: there are no remote lists."""
 
 
 @kernel
-def look_lines(state: State, heap: int) -> None:
+def look_lines(state: State, heap: int, which: int) -> None:
     """Touch nothing: there are no remote lists."""
 
 
 @kernel
-def leave_lines(state: State, block: int, is_linked: bool) -> None:
+def leave_lines(state: State, heap: int, node: int, is_linked: bool) -> None:
     """Touch nothing: there are no remote lists."""
 
 
@@ -42,3 +43,17 @@ def leave_lines(state: State, block: int, is_linked: bool) -> None:
 def needs_heap(state: State) -> bool:
     """Return True: a free needs a front."""
     return True
+
+
+@kernel
+def opens(state: State, heap: int, which: int) -> int:
+    """Return -1: there are no remote lists."""
+    return -1
+
+
+lacks, hands_over, goes_by_class = lacks_nothing, keeps_nothing, goes_by_slab
+
+
+def chains(state: State, heap: int) -> list[tuple[int, int]]:
+    """Return nothing: there are no remote lists."""
+    return []

@@ -8,12 +8,17 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.remote.common import (
     OWNER_CODE,
+    goes_by_slab,
     interval_of,
+    keeps_nothing,
+    lacks_nothing,
+    list_of,
     no_heap,
     owns,
     pop_lines,
     push,
     push_lines,
+    takes_all,
     why_not_interval,
 )
 
@@ -41,9 +46,11 @@ def why_not_valid(params: Params) -> str | None:
 
 numbers = interval_of
 stays, needs_heap, joins, join_lines, leave_lines = owns, no_heap, push, push_lines, pop_lines
+opens, lacks, hands_over, chains = takes_all, lacks_nothing, keeps_nothing, list_of
+goes_by_class = goes_by_slab
 
 
 @kernel
-def look_lines(state: State, heap: int) -> None:
+def look_lines(state: State, heap: int, which: int) -> None:
     """Touch the head."""
     touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)

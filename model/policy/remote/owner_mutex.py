@@ -10,12 +10,17 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.remote.common import (
     OWNER_CODE,
+    goes_by_slab,
     interval_of,
+    keeps_nothing,
+    lacks_nothing,
+    list_of,
     no_heap,
     owns,
     pop_lines,
     push,
     push_lines,
+    takes_all,
     why_not_interval,
 )
 
@@ -43,6 +48,8 @@ def why_not_valid(params: Params) -> str | None:
 
 
 stays, needs_heap, joins, leave_lines = owns, no_heap, push, pop_lines
+opens, lacks, hands_over, chains = takes_all, lacks_nothing, keeps_nothing, list_of
+goes_by_class = goes_by_slab
 
 
 def numbers(design: Any) -> dict[str, int]:
@@ -51,14 +58,14 @@ def numbers(design: Any) -> dict[str, int]:
 
 
 @kernel
-def join_lines(state: State, owner: int, block: int) -> None:
+def join_lines(state: State, heap: int, owner: int, block: int) -> None:
     """Touch what a push touches, and the lock."""
     touch(state.listener, heap_at(state, owner) + state.heap_remote - WORD, 1)
-    push_lines(state, owner, block)
+    push_lines(state, heap, owner, block)
 
 
 @kernel
-def look_lines(state: State, heap: int) -> None:
+def look_lines(state: State, heap: int, which: int) -> None:
     """Touch the head, and the lock if there are blocks."""
     touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)
     if state.heaps[heap]["remote"] >= 0:

@@ -8,7 +8,19 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import CLASS_MASK, COUNT_REMOTE, WORD, block_at, count_at, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.remote.common import OWNER_CODE, interval_of, no_heap, owns, why_not_interval
+from heapsmith.model.policy.remote.common import (
+    OWNER_CODE,
+    drained_lines,
+    goes_by_slab,
+    interval_of,
+    keeps_nothing,
+    lacks_nothing,
+    list_of,
+    no_heap,
+    owns,
+    takes_all,
+    why_not_interval,
+)
 
 NAME = "owner_queue"
 IS_WORD = True
@@ -36,6 +48,8 @@ def why_not_valid(params: Params) -> str | None:
 
 
 stays, needs_heap = owns, no_heap
+opens, lacks, hands_over, chains = takes_all, lacks_nothing, keeps_nothing, list_of
+goes_by_class = goes_by_slab
 
 
 def numbers(design: Any) -> dict[str, int]:
@@ -44,7 +58,7 @@ def numbers(design: Any) -> dict[str, int]:
 
 
 @kernel
-def joins(state: State, owner: int, node: int) -> None:
+def joins(state: State, heap: int, owner: int, node: int) -> None:
     """Put the node at the end (FIFO)."""
     state.nodes[node]["next"] = -1
     if state.heaps[owner]["remote"] < 0:
@@ -55,7 +69,7 @@ def joins(state: State, owner: int, node: int) -> None:
 
 
 @kernel
-def join_lines(state: State, owner: int, block: int) -> None:
+def join_lines(state: State, heap: int, owner: int, block: int) -> None:
     """Touch the counter, the block's link, the end, and the link of the block before."""
     touch(state.listener, count_at(state, owner, block & CLASS_MASK) + COUNT_REMOTE, 1)
     touch(state.listener, block_at(state, block), 1)
@@ -68,14 +82,15 @@ def join_lines(state: State, owner: int, block: int) -> None:
 
 
 @kernel
-def leave_lines(state: State, block: int, is_linked: bool) -> None:
-    """Touch the link: nobody reads that of the newest block. Hardening clears each."""
+def leave_lines(state: State, heap: int, node: int, is_linked: bool) -> None:
+    """Touch what a drain touches, and the link: nobody reads that of the newest block. Hardening clears each."""
+    drained_lines(state, heap, int(state.nodes[node]["block"]))
     if is_linked or state.tail_bytes > 0:
-        touch(state.listener, block_at(state, block), 0)
+        touch(state.listener, block_at(state, int(state.nodes[node]["block"])), 0)
 
 
 @kernel
-def look_lines(state: State, heap: int) -> None:
+def look_lines(state: State, heap: int, which: int) -> None:
     """Touch the oldest block of a chain and the head, and the end if there are blocks."""
     at = heap_at(state, heap) + state.heap_remote
     touch(state.listener, at + TAKEN, 0)

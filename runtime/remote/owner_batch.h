@@ -1,0 +1,7 @@
+/* Remote free "owner's batches": what the emitted free calls, and what it emits. */
+#pragma once
+
+#include "heap.h"
+
+void remote_free(struct heap *owner, unsigned class, void *block); /* by another thread than the owner's */
+struct heap *hs_heap_to_free(void); /* emitted: the calling thread's heap, which it gets now if it has none */

@@ -1,0 +1,180 @@
+"""Mistakes in the locks and lock-free parts that the explorer must find (tests/test_interleave.py)."""
+
+from typing import NamedTuple
+
+
+class Mutant(NamedTuple):
+    """A mistake: in `file`, `old` (found once) becomes `new`; `case` must fail with `words`."""
+
+    program: str
+    case: str
+    file: str
+    old: str
+    new: str
+    words: str
+
+
+RACE = "data race: another thread's write did not happen before this access"
+LIST, MUTEX, QUEUE = "remote/owner_list.c", "remote/owner_mutex.c", "remote/owner_queue.c"
+BATCH = "remote/owner_batch.c"
+SWAPS, CLAIMS = "pool/swaps.h", "pool/claims.h"
+LOST = "a slab is lost, or two have it"
+MUTANTS = [
+    Mutant("lock", "lock_2x1", "lock.h", "lock_self(), false, __ATOMIC_ACQUIRE", "lock_self(), false, 0", RACE),
+    Mutant(
+        "lock",
+        "lock_2x1",
+        "lock.h",
+        "exchange_n(&lock->word, 0, __ATOMIC_RELEASE",
+        "exchange_n(&lock->word, 0, 0",
+        RACE,
+    ),
+    Mutant("lock", "lock_2x1", "lock.c", "| LOCK_WAITERS, false, __ATOMIC_ACQUIRE", "| LOCK_WAITERS, false, 0", RACE),
+    Mutant(
+        "lock",
+        "lock_2x1",
+        "lock.h",
+        "return __atomic_compare_exchange_n(&lock->word, &word, lock_self(), false,"
+        " __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);",
+        "word = __atomic_load_n(&lock->word, __ATOMIC_ACQUIRE); if (word == 0) "
+        "__atomic_store_n(&lock->word, lock_self(), __ATOMIC_RELAXED); return word == 0;",
+        "data race",
+    ),
+    Mutant(
+        "lock",
+        "lock_2x1",
+        "lock.h",
+        "__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE)",
+        "__atomic_load_n(&lock->word, __ATOMIC_RELAXED); __atomic_store_n(&lock->word, 0, __ATOMIC_RELEASE)",
+        "deadlock",
+    ),
+    Mutant("lock", "lock_2x1", "lock.h", "        hs_lock_wake(lock);", "        (void)lock;", "deadlock"),
+    Mutant("lock", "lock_3x1", "lock.c", "lock_self() | LOCK_WAITERS", "lock_self()", "deadlock"),
+    Mutant(
+        "lock",
+        "lock_2x1",
+        "lock.c",
+        "(uint32_t)(word | LOCK_WAITERS)",
+        "(uint32_t)__atomic_load_n(&lock->word, __ATOMIC_RELAXED)",
+        "deadlock",
+    ),
+    Mutant("lock", "lock_2x1", "lock.h", "& ~LOCK_WAITERS) ==", ") ==", "lock_mine is false for the holder"),
+    Mutant("lock", "lock_2x1", "lock.c", "    errno = saved;", "    (void)saved;", "errno is not as it was"),
+    Mutant("list", "list_1x1", LIST, "true, __ATOMIC_RELEASE", "true, 0", RACE),
+    Mutant("list", "recycle", LIST, "true, __ATOMIC_RELEASE", "true, 0", "data race"),
+    Mutant("list", "list_1x1", LIST, "NULL, __ATOMIC_ACQUIRE", "NULL, 0", RACE),
+    Mutant(
+        "list",
+        "list_2x1",
+        LIST,
+        "__atomic_exchange_n(&heap->remote, NULL, __ATOMIC_ACQUIRE);",
+        "__atomic_load_n(&heap->remote, __ATOMIC_ACQUIRE); __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);",
+        "a block is lost",
+    ),
+    Mutant(
+        "list",
+        "list_2x1",
+        LIST,
+        "!__atomic_compare_exchange_n(&owner->remote, &head, first, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)",
+        "(__atomic_store_n(&owner->remote, first, __ATOMIC_RELEASE), 0)",
+        "a block is lost",
+    ),
+    Mutant(
+        "list",
+        "list_2x1",
+        LIST,
+        "    do {\n        link_set(first, head);",
+        "    link_set(first, head);\n    do {",
+        "a block is lost",
+    ),
+    Mutant(
+        "list", "list_2x1", "counters.h", "__atomic_fetch_add(counter, by, __ATOMIC_RELAXED)", "*counter += by", RACE
+    ),
+    Mutant("list", "recycle", "remote/owned.h", "    hs_lock_pool();", "", "data race"),
+    Mutant("mutex", "list_2x1", MUTEX, "    lock_acquire(lock_of(owner));\n", "", "a block is lost"),
+    Mutant("mutex", "list_1x1", MUTEX, "    lock_acquire(lock_of(heap));\n", "", "data race"),
+    Mutant("mutex", "list_1x1", MUTEX, "    lock_release(lock_of(owner));\n", "", "deadlock"),
+    Mutant("mutex", "list_1x2", MUTEX, "    __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n", "", "a block"),
+    Mutant("queue", "list_1x1", QUEUE, "newest, __ATOMIC_ACQ_REL", "newest, __ATOMIC_ACQUIRE", RACE),
+    Mutant("queue", "list_1x1", QUEUE, "NULL, __ATOMIC_ACQ_REL", "NULL, __ATOMIC_RELEASE", RACE),
+    Mutant(
+        "queue",
+        "list_1x2",
+        QUEUE,
+        "        __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n        *newest ="
+        " __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);\n",
+        "        *newest = __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);\n"
+        "        __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n",
+        "a block is lost",
+    ),
+    Mutant(
+        "queue",
+        "list_2x1",
+        QUEUE,
+        "__atomic_exchange_n(&queue_of(owner)->last, newest, __ATOMIC_ACQ_REL);",
+        "__atomic_load_n(&queue_of(owner)->last, __ATOMIC_ACQUIRE); "
+        "__atomic_store_n(&queue_of(owner)->last, newest, __ATOMIC_RELEASE);",
+        "a block is lost",
+    ),
+    Mutant("queue", "list_1x1", QUEUE, "    link_store(newest, NULL);\n", "", "a link leads nowhere"),
+    Mutant("queue", "list_2x1", QUEUE, "if (more && next == NULL) {", "if (false) {", "memory that"),
+    Mutant("queue", "list_twice", QUEUE, "oldest = queue->taken;", "oldest = NULL;", "blocks come out of order"),
+    Mutant("batch", "batch_2", BATCH, "true, __ATOMIC_RELEASE", "true, 0", RACE),
+    Mutant("batch", "batch_2", BATCH, "NULL, __ATOMIC_ACQUIRE", "NULL, 0", RACE),
+    Mutant(
+        "batch",
+        "batch_3",
+        BATCH,
+        "    do {\n        link_set(oldest, head);",
+        "    link_set(oldest, head);\n    do {",
+        "a block is lost",
+    ),
+    Mutant(
+        "batch",
+        "batch_3",
+        BATCH,
+        "__atomic_exchange_n(&boxes->inbox[class], NULL, __ATOMIC_ACQUIRE);",
+        "__atomic_load_n(&boxes->inbox[class], __ATOMIC_ACQUIRE); "
+        "__atomic_store_n(&boxes->inbox[class], NULL, __ATOMIC_RELAXED);",
+        "a block is lost",
+    ),
+    Mutant("pool", "swap_2", SWAPS, "(word >> TAG_SHIFT) + 1, below", "word >> TAG_SHIFT, below", LOST),
+    Mutant("pool", "swap_2", SWAPS, "with = pool_word(word >> TAG_SHIFT, first);", "with = pool_word(0, first);", LOST),
+    Mutant("pool", "swap_push", SWAPS, "with, false, __ATOMIC_RELEASE", "with, false, 0", RACE),
+    Mutant("pool", "swap_push", SWAPS, "? __atomic_load_n(pool, __ATOMIC_ACQUIRE)", "? __atomic_load_n(pool, 0)", LOST),
+    Mutant("pool", "swap_push", SWAPS, "__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))", "__ATOMIC_ACQUIRE, 0))", LOST),
+    Mutant("pool", "swap_all", SWAPS, "NULL), false, __ATOMIC_ACQUIRE", "NULL), false, 0", RACE),
+    Mutant("pool", "swap_all", SWAPS, "        pool_push_chain(pool, first, last);", "        return bytes;", LOST),
+    Mutant("pool", "claim_3", CLAIMS, "1 + next, __ATOMIC_RELEASE", "1 + next, 0", RACE),
+    Mutant("pool", "claim_3", CLAIMS, "after, true, __ATOMIC_ACQUIRE", "after, true, 0", RACE),
+    Mutant("pool", "claim_walk", CLAIMS, "slab, true, __ATOMIC_RELEASE", "slab, true, 0", RACE),
+    Mutant("pool", "claim_3", SWAPS, "    hs_lock_pool();", "    ;", RACE),
+    Mutant("run", "run_freed_twice", "runs.c", "&used, RUN_GONE, false", "&used, RUN_USED, false", "data race"),
+    Mutant(
+        "peak", "peak_2x1", "counters.c", "while (by > 0 && now > peak", "if (by > 0 && now > peak", "an increase has"
+    ),
+    Mutant("peak", "peak_2x1", "counters.c", "by > 0 && now > peak", "by > 0", "the peak is not the greatest sum"),
+    Mutant(
+        "peak",
+        "peak_2x1",
+        "counters.c",
+        "__atomic_add_fetch(&hs_count.committed, (uint64_t)by, __ATOMIC_RELAXED)",
+        "hs_count.committed += (uint64_t)by",
+        RACE,
+    ),
+    Mutant("life", "live_2", "thread.c", "        hs_lock_pool();\n        heap = adopt", "        heap = adopt", RACE),
+    Mutant(
+        *("life", "start_2", "thread.c"),
+        *("__atomic_load_n(&heaps_usable, __ATOMIC_ACQUIRE)", "__atomic_load_n(&heaps_usable, 0)", RACE),
+    ),
+    Mutant("life", "handlers_exchanged", "locks.c", "held_before == 0 || tries < PATIENCE", "true", "livelock"),
+    Mutant(
+        "life",
+        "handler_large",
+        "locks.c",
+        "forking = false;\n    if (locks_taken & LARGE)",
+        "forking = false;\n    if (1)",
+        "fork released a lock",
+    ),
+    Mutant("life", "child_of_handler", "locks.c", "        lock_forget(&pool_lock);", "        ;", "deadlock"),
+]
