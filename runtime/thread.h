@@ -30,7 +30,7 @@ static inline bool hs_filled_meanwhile(struct heap *heap)
 {
     hs_look();
     bool came = remote_drain(heap);
-#ifdef PREWARMS
+#ifdef PREWARMS_FRONTS
     came = true;
 #endif
     return came;

@@ -21,7 +21,9 @@ static void **batch_at(unsigned class, uint32_t number)
 /* Of the class to the store, the newest batch first; under the lock. */
 static void empty(struct heap *heap, unsigned class)
 {
+    ROUNDS(batches_emptied);
     while (batches[class] > 0) {
+        BOUND(batches_emptied, MOST_TRANSFER);
         word_set(&batches[class], batches[class] - 1);
         hs_give_batch(heap, class, batch_at(class, batches[class]), hs_class[class].flush);
         count_own(&heap->count[class].transfer_back, hs_class[class].flush);

@@ -281,32 +281,51 @@ def push_remote(state: State, owner: int, block: int) -> None:
         if node + 1 > state.node_room:
             state.full = 1
     state.nodes[node]["block"] = block
+    state.heaps[owner]["remote_held"] += 1
     joins(state, owner, node)
 
 
 @kernel
 def drain_remote(state: State, heap: int) -> None:
-    """Free the whole remote list into the heap's own fronts, from its head on."""
+    """Free the remote list into the heap's own fronts, from its head on: all of it, or `drain_most`."""
     node = int(state.heaps[heap]["remote"])
     if node < 0:
         return
     any_class(state)
     takes(state.listener, DRAIN)
-    state.heaps[heap]["remote"] = -1
-    while node >= 0:
+    kept = int(state.heaps[heap]["remote_kept"])
+    if kept == 0:
+        kept = int(state.heaps[heap]["remote_held"])
+    left = kept if state.drain_most == 0 else min(kept, state.drain_most)
+    state.heaps[heap]["remote_held"] -= left
+    state.heaps[heap]["remote_kept"] = kept - left
+    while left > 0:
+        left -= 1
+        kept -= 1
         block = int(state.nodes[node]["block"])
         after = int(state.nodes[node]["next"])
         state.nodes[node]["next"] = state.free_node
         state.free_node = node
         state.classes[block & layout.CLASS_MASK]["drained"] += 1
-        leave_lines(state, block, after >= 0)
+        leave_lines(state, block, kept > 0)
         touch(state.listener, slab_at(state, block >> layout.SLAB_SHIFT) + layout.SLAB_CLASS_NUMBER, 0)
         touch(state.listener, count_at(state, heap, block & layout.CLASS_MASK) + layout.COUNT_DRAINED, 1)
         put_back(state, heap, block)
         node = after
+        state.heaps[heap]["remote"] = node
+    if kept > 0:
+        kept_lines(state, heap, int(state.nodes[node]["block"]), kept > 1)
     if state.drain_interval > 0:
         state.heaps[heap]["flushes"] = 0
         touch(state.listener, heap_at(state, heap) + flushes_at(state), 1)
+
+
+@kernel
+def kept_lines(state: State, heap: int, block: int, is_linked: bool) -> None:
+    """Touch what a drain touches that keeps blocks: the link of the oldest of them, and the words of the chain."""
+    leave_lines(state, block, is_linked)
+    touch(state.listener, heap_at(state, heap) + state.heap_remote - 3 * layout.WORD, 1)
+    touch(state.listener, heap_at(state, heap) + state.heap_remote - 2 * layout.WORD, 1)
 
 
 @kernel

@@ -8,39 +8,49 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import CLASS_MASK, COUNT_REMOTE, WORD, block_at, count_at, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.remote.common import OWNER_CODE, interval_of, no_heap, owns, why_not_interval
+from heapsmith.model.policy.remote.common import OWNER_CODE, no_heap, owns, why_not_interval
 
 NAME = "owner_queue"
 IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
-NUMBERS = ("drain_interval", "remote_words")
+NUMBERS = ("drain_interval", "drain_most", "remote_words")
 """remote_words: both ends of a chain of which the owner has taken a part, and the newest block."""
 TAKEN, LAST = -3 * WORD, -WORD
 """Where these words lie, from the head."""
 
 
-class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
-    """The owner also drains its queue where its frees come to many flushes.
+MOST_DRAINED = 1 << 20
+
+
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag=NAME, tag_field="kind"):
+    """The owner also drains its queue where its frees come to many flushes, or drains a part at a time.
 
     drain_interval: flushes from one drain to the next at most. A thread that only frees gives remote
-    blocks back earlier; each flush counts, for two instructions.
+    blocks back earlier; each flush counts, for two instructions. drain_most: blocks that a drain
+    frees at most; others wait for the next drain, so that no allocation frees all that came.
     """
 
-    drain_interval: int
+    drain_interval: int | None = None
+    drain_most: int | None = None
 
 
 def why_not_valid(params: Params) -> str | None:
-    """Return why this number cannot be, or None."""
-    return why_not_interval(params.drain_interval)
+    """Return why these numbers cannot be, or None."""
+    if params.drain_interval is None and params.drain_most is None:
+        return "drain_interval: missing, and so is drain_most; expected one of them"
+    if params.drain_most is not None and not 1 <= params.drain_most <= MOST_DRAINED:
+        return f"drain_most: {params.drain_most}; expected 1 to {MOST_DRAINED}"
+    return None if params.drain_interval is None else why_not_interval(params.drain_interval)
 
 
 stays, needs_heap = owns, no_heap
 
 
 def numbers(design: Any) -> dict[str, int]:
-    """Return the words of a queue, and the interval if there is one."""
-    return interval_of(design) | {"remote_words": 3}
+    """Return the words of a queue, and the interval and the most of a drain if the design gives them."""
+    given = {} if isinstance(design.remote, str) else msgspec.structs.asdict(design.remote)
+    return {name: number for name, number in given.items() if number is not None} | {"remote_words": 3}
 
 
 @kernel
@@ -60,7 +70,7 @@ def join_lines(state: State, owner: int, block: int) -> None:
     touch(state.listener, count_at(state, owner, block & CLASS_MASK) + COUNT_REMOTE, 1)
     touch(state.listener, block_at(state, block), 1)
     touch(state.listener, heap_at(state, owner) + state.heap_remote + LAST, 1)
-    if state.heaps[owner]["remote"] < 0:
+    if state.heaps[owner]["remote_held"] == state.heaps[owner]["remote_kept"]:
         touch(state.listener, heap_at(state, owner) + state.heap_remote, 1)
     else:
         last = int(state.nodes[int(state.heaps[owner]["remote_last"])]["block"])
@@ -78,7 +88,11 @@ def leave_lines(state: State, block: int, is_linked: bool) -> None:
 def look_lines(state: State, heap: int) -> None:
     """Touch the oldest block of a chain and the head, and the end if there are blocks."""
     at = heap_at(state, heap) + state.heap_remote
-    touch(state.listener, at + TAKEN, 0)
+    kept = int(state.heaps[heap]["remote_kept"])
+    touch(state.listener, at + TAKEN, int(kept > 0))
+    if kept > 0:
+        touch(state.listener, at + TAKEN + WORD, 0)
+        return
     touch(state.listener, at, 0)
     if state.heaps[heap]["remote"] >= 0:
         touch(state.listener, at + LAST, 1)
