@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from preloaded import library, program, run, start
 
+from heapsmith.bench.gates.latency import Work, stamp_once
+from heapsmith.bench.peers.peers import find_library
 from heapsmith.codegen import build as build_module
 from heapsmith.codegen.bounds import BOUNDED, GATES, audit_bounds
 from heapsmith.codegen.build import build_emitted
@@ -166,3 +168,11 @@ def test_no_system_call_after_prewarm_at_length(threads: int, seed: int, tmp_pat
 def test_the_kernel_kills_a_program_of_another_design() -> None:
     done = start([program("no_calls"), 60_000, 1], library("default", checked=False))
     assert done.returncode in (-31, KILLED)
+
+
+def test_calls_are_stamped(tmp_path: Path) -> None:
+    """The benchmark of single calls: quantiles in order, and the worst is no less."""
+    for cold in (False, True):
+        found = stamp_once(find_library("steady"), Work(2, cold, 4000), tmp_path)
+        for call in (found.malloc, found.free):
+            assert 0 <= call.p50 <= call.p99 <= call.p999 <= call.worst * 1.01

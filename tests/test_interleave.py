@@ -350,7 +350,7 @@ MUTANTS = [
         "a block is lost",
     ),
     Mutant("queue", "list_1x1", QUEUE, "    link_store(newest, NULL);\n", "", "a link leads nowhere"),
-    Mutant("queue", "list_2x1", QUEUE, "if (more && next == NULL) {", "if (false) {", "memory that"),
+    Mutant("queue", "list_2x1", QUEUE, "if (left == 0 || (more && next == NULL)) {", "if (false) {", "memory that"),
     Mutant("queue", "list_twice", QUEUE, "oldest = queue->taken;", "oldest = NULL;", "blocks come out of order"),
     Mutant("pool", "swap_2", SWAPS, "(word >> TAG_SHIFT) + 1, below", "word >> TAG_SHIFT, below", LOST),
     Mutant("pool", "swap_2", SWAPS, "with = pool_word(word >> TAG_SHIFT, first);", "with = pool_word(0, first);", LOST),
