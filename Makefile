@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean owner two-level
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev demo test bigcheck search samplers default conformance compilers imports soak ageing floor hardening peers bench hot-paths check site man generated lint format dist clean distclean
+.PHONY: help venv dev demo test bigcheck search samplers default conformance compilers imports soak ageing floor latency hardening peers bench hot-paths check site man generated lint format dist clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ ageing: dev ## a billion events of a server on heaps that age, library beside mo
 
 floor: dev ## what a malloc of no cost and no waste would take in the programs of the benchmark
 	$(BIN)/python -m heapsmith.bench.gates.floor
+
+latency: dev ## the time of single calls: p50, p99, p99.9 and the worst, of every malloc: make latency LIBS="--lib default --lib steady"
+	$(BIN)/python -m heapsmith.bench.gates.latency $(LIBS)
 
 hardening: dev ## what each level of hardening costs: instructions per pair, time and memory
 	$(BIN)/python -m heapsmith.bench.gates.hardening

@@ -9,6 +9,7 @@ import msgspec
 
 import heapsmith
 from heapsmith.codegen.audit_header import audit_header
+from heapsmith.codegen.bounds import audit_bounds
 from heapsmith.codegen.build import WARNINGS, build_emitted
 from heapsmith.codegen.claims import Row, counted, exits, functions, judged
 from heapsmith.codegen.disassembly import Listing, Unreadable, disassemble, paths
@@ -34,7 +35,7 @@ INLINED = ("pop", "push", "free_small", "malloc_from")
 
 COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"
 DIRECTIVES = {
-    "plan.h": {"#pragma once", *(f"#define {name} {name}" for name in map(str.upper, policy.NUMBERS))},
+    "plan.h": {"#pragma once", *(f"#define {name} {name}" for name in map(str.upper, (*policy.NUMBERS, "bounded")))},
     "fast.c": {"#pragma GCC visibility push(hidden)", "#pragma GCC visibility pop"},
     UNIT: {"#define _GNU_SOURCE", "#ifndef HEAPSMITH_ARCHIVE", "#endif"},
     HEADER: {
@@ -112,12 +113,13 @@ def _machine_rows(plan: Plan, text: str, emitted: Path, library: Path | None, gc
         try:
             built = library or build_emitted(emitted, folder / "library.so")
             listing = disassemble(built)
+            bounds = audit_bounds(built) if plan.design.bounded else []
         except CheckFailed as error:
             return [judged("machine code", "library", "gcc builds it", [str(error)])]
     claims = claimed(text)
     without = {*INLINED, *(functions(plan) if plan.class_count == 1 else ())}
     names = [name for name in exits(plan) if counted(plan, name) and name not in without]
-    return [_machine_row(name, claims, listing, plan, gcc) for name in names]
+    return [*(_machine_row(name, claims, listing, plan, gcc) for name in names), *bounds]
 
 
 def _machine_row(name: str, claims: dict[str, Hit | None], listing: Listing, plan: Plan, gcc: Compiler) -> Row:

@@ -69,7 +69,7 @@ def _enumerators(plan: Plan) -> Numbers:
     table: Numbers = {name: getattr(plan, field) for name, field in ENUMERATORS.items()}
     if plan.size_table:
         table["SIZE_CLASS_COUNT"] = len(plan.size_table)
-    table |= {name.upper(): number for name, number in plan.numbers.items()}
+    table |= {name.upper(): number for name, number in (plan.numbers | plan.bounds).items()}
     table |= {f"CLASS_{row.name}": row.index for row in plan.classes}
     return table | {f"SLOT_{row.name}": row.slot_base for row in plan.classes}
 

@@ -1,6 +1,7 @@
 /* The malloc family but for the emitted malloc and free: C17, C23, POSIX.1-2024, and glibc's extras. */
 #include "api.h"
 
+#include "bound.h"
 #include "classifier/classifier.h"
 #include "foreign/foreign.h"
 #include "hardening/hardening.h"
@@ -24,7 +25,7 @@ static const struct class_plan *small_plan(const void *block)
 
 /* What is no block of ours: another allocator's (true), or a fault of the program's that hardening may stop at (false). Both
  * are counted, with the caller: the program's own where it calls free and the compiler leaves tail calls (best effort). */
-static bool foreign(const void *block, const void *caller)
+GATE static bool foreign(const void *block, const void *caller)
 {
     hs_foreign_seen(caller);
     if (!in_slab_span(block) && !hs_large_owns(block))
@@ -34,7 +35,7 @@ static bool foreign(const void *block, const void *caller)
 }
 
 /* NULL, a large block, or a pointer that is none of ours. */
-void hs_free_large(void *block)
+GATE void hs_free_large(void *block)
 {
     if (block == NULL || hs_large_free(block))
         return;
@@ -145,8 +146,11 @@ static unsigned aligned_class(size_t alignment, size_t bytes)
     if (least > SMALL_LIMIT)
         return SIZED_CLASSES;
     unsigned class = size_to_class(least);
-    while (class < SIZED_CLASSES && ((hs_class[class].stride | hs_class[class].first) & (alignment - 1)) != 0)
+    ROUNDS(classes_looked_at);
+    while (class < SIZED_CLASSES && ((hs_class[class].stride | hs_class[class].first) & (alignment - 1)) != 0) {
+        BOUND(classes_looked_at, SIZED_CLASSES);
         class++;
+    }
     return class;
 }
 
@@ -201,8 +205,11 @@ void *memalign(size_t alignment, size_t bytes)
         return NULL;
     }
     size_t rounded = GRAIN;
-    while (rounded < alignment)
+    ROUNDS(doublings);
+    while (rounded < alignment) {
+        BOUND(doublings, 64);
         rounded *= 2;
+    }
     return allocate_aligned(rounded, bytes, __builtin_return_address(0));
 }
 

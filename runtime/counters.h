@@ -31,6 +31,7 @@ struct heap_count {
     uint64_t huge_reuse;
     uint64_t background_steps, background_blocks;
     uint64_t superslabs_unmapped, superslabs_reused;
+    uint64_t superslabs_late;
 };
 
 extern struct heap_count hs_count;

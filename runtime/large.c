@@ -4,6 +4,7 @@
  * question about a pointer finds that it is no block of ours. */
 #include "large.h"
 
+#include "bound.h"
 #include "hardening/hardening.h"
 #include "huge.h"
 #include "locks.h"
@@ -109,7 +110,7 @@ static void look_near_limit(void)
         hs_look();
 }
 
-void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
+GATE void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
 {
     int saved = errno;
     void *block = NULL;
@@ -130,7 +131,7 @@ void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
 
 /* A small request comes here when its refill brought no block. If the system refused a superslab, the next refill finds room
  * for one. */
-void *hs_malloc_large(size_t bytes)
+GATE void *hs_malloc_large(size_t bytes)
 {
     bool zero;
     if (bytes <= SMALL_LIMIT && os_refused)
@@ -165,12 +166,12 @@ bool hs_large_owns(const void *block)
     return runs_span_holds(block) || huge_holds(block);
 }
 
-size_t hs_large_usable(const void *block)
+GATE size_t hs_large_usable(const void *block)
 {
     return usable_of(runs_span_holds(block) ? runs_pages(block) : huge_pages(block));
 }
 
-bool hs_large_empty(const void *block)
+GATE bool hs_large_empty(const void *block)
 {
     return LIVE_MAP && !runs_span_holds(block) && huge_pages(block) == 0 && huge_ordinal(block) >= 0;
 }
@@ -195,7 +196,7 @@ static bool run_resize(void *block, size_t pages, size_t bytes)
     return true;
 }
 
-void *hs_large_resize(void *block, size_t bytes)
+GATE void *hs_large_resize(void *block, size_t bytes)
 {
     if (bytes > PTRDIFF_MAX)
         return NULL;

@@ -6,6 +6,7 @@
  * this file. One that it does not goes to the next definition of the same operator, the C++ library's, which runs the
  * new-handler over our malloc and throws. */
 #include "api.h"
+#include "bound.h"
 #include "deletes/deletes.h"
 #include "text.h"
 
@@ -59,20 +60,28 @@ static size_t multiple_of(size_t alignment, size_t bytes)
     return bytes > -alignment ? -alignment : (bytes + alignment - 1) & -alignment;
 }
 
+GATE static void *plain_elsewhere(size_t bytes)
+{
+    return ((plain_new)next_operator("_Znwm"))(bytes);
+}
+
+GATE static void *aligned_elsewhere(size_t bytes, size_t alignment)
+{
+    return ((aligned_new)next_operator("_ZnwmSt11align_val_t"))(bytes, alignment);
+}
+
 void *new_plain(size_t bytes)
 {
     void *block = malloc(bytes);
     deletes_made(block);
-    return __builtin_expect(block != NULL, 1) ? block : ((plain_new)next_operator("_Znwm"))(bytes);
+    return __builtin_expect(block != NULL, 1) ? block : plain_elsewhere(bytes);
 }
 
 void *new_aligned(size_t bytes, size_t alignment)
 {
     size_t rounded = multiple_of(alignment, bytes == 0 ? 1 : bytes);
     void *block = aligned_alloc(alignment, rounded);
-    return __builtin_expect(block != NULL, 1)
-               ? block
-               : ((aligned_new)next_operator("_ZnwmSt11align_val_t"))(rounded, alignment);
+    return __builtin_expect(block != NULL, 1) ? block : aligned_elsewhere(rounded, alignment);
 }
 
 void delete_plain(void *block)

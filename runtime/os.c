@@ -228,15 +228,25 @@ void os_unmap(void *start, size_t bytes)
     errno = saved;
 }
 
-/* By MADV_POPULATE_WRITE of Linux 5.14, or with a store per page before that. */
+/* By MADV_POPULATE_WRITE of Linux 5.14, or with a store per page before that, which changes nothing. */
 void os_populate(void *start, size_t bytes)
 {
     int saved = errno;
     if (!counted_madvise(start, bytes, POPULATE_WRITE) && errno == EINVAL)
         for (size_t page = 0; page < bytes; page += OS_PAGE)
-            *(volatile char *)((char *)start + page) = 0;
+            __atomic_fetch_or((char *)start + page, 0, __ATOMIC_RELAXED);
     errno = saved;
 }
+
+#ifdef PREWARM_SUPERSLABS
+void os_resident(void *start, size_t bytes, bool locked)
+{
+    int saved = errno;
+    if (!locked || mlock(start, bytes) != 0) /* it makes them resident, unless RLIMIT_MEMLOCK forbids it */
+        os_populate(start, bytes);
+    errno = saved;
+}
+#endif
 
 bool os_release(void *start, size_t bytes, bool lazily)
 {

@@ -69,6 +69,11 @@ void os_huge_pages(void *start, size_t bytes, bool wanted);
 /* Makes whole pages resident that hold nothing: a byte of each may change. */
 void os_populate(void *start, size_t bytes);
 
+#ifdef PREWARM_SUPERSLABS
+/* Makes whole pages resident, in use or not, and locks them in memory if the system grants that. */
+void os_resident(void *start, size_t bytes, bool locked);
+#endif
+
 /* Gives the pages back; touched again they read as zero or, `lazily` (MADV_FREE), perhaps as they were. False (and nothing
  * done) if the OS refuses. */
 bool os_release(void *start, size_t bytes, bool lazily);

@@ -2,6 +2,7 @@
  * section 6). */
 #include "slabs.h"
 
+#include "bound.h"
 #include "classifier/classifier.h"
 #include "freed_blocks/freed_blocks.h"
 #include "growth/growth.h"
@@ -121,7 +122,7 @@ static bool make_usable(size_t region)
     return true;
 }
 
-static bool map_superslab(struct heap *heap, unsigned class, struct superslab *superslab)
+bool slabs_map(struct heap *heap, unsigned class, struct superslab *superslab)
 {
     size_t region = REGIONS > 1 ? class : 0;
     size_t offset = region * REGION_BYTES + mapped[region];
@@ -150,22 +151,38 @@ static bool map_superslab(struct heap *heap, unsigned class, struct superslab *s
     return true;
 }
 
-/* The next slab of the superslab that serves the class; maps a new one when that is used up. */
-static struct slab *next_slab(struct heap *heap, unsigned class)
+/* A new superslab, where the heap's are used up. */
+static bool map_for_want(struct heap *heap, unsigned class, struct superslab *superslab)
 {
-    struct superslab *superslab = &vacancy_of(heap, class)->superslab;
-    struct slab *slab = CLAIMS_ALONE ? superslab_claim(superslab, &hs_last_slab) : NULL;
-    if (slab != NULL)
-        return slab;
+    if (!slabs_map(heap, class, superslab))
+        return false;
+#ifdef PREWARM_SUPERSLABS
+    count_own(&hs_count.superslabs_late, 1);
+#endif
+    return true;
+}
+
+/* The next slab of a superslab, or of a new one when it is used up. */
+GATE static struct slab *new_slab(struct heap *heap, unsigned class, struct superslab *superslab)
+{
+    struct slab *slab;
     pool_enter_map();
-    while ((slab = superslab_claim(superslab, &hs_last_slab)) == NULL && map_superslab(heap, class, superslab))
+    while ((slab = superslab_claim(superslab, &hs_last_slab)) == NULL && map_for_want(heap, class, superslab))
         continue;
     pool_leave_map();
     return slab;
 }
 
+/* The next slab of the superslab that serves the class; maps a new one when that is used up. */
+static struct slab *next_slab(struct heap *heap, unsigned class)
+{
+    struct superslab *superslab = &vacancy_of(heap, class)->superslab;
+    struct slab *slab = CLAIMS_ALONE ? superslab_claim(superslab, &hs_last_slab) : NULL;
+    return slab != NULL ? slab : new_slab(heap, class, superslab);
+}
+
 /* A sealed slab's address space becomes memory again. */
-static bool open_slab(struct slab *slab)
+GATE static bool open_slab(struct slab *slab)
 {
     pool_enter_map();
     slab->sealed = !os_commit(slab_start(slab), SLAB_BYTES);

@@ -1,6 +1,7 @@
 /* The store: blocks of a class out of its slabs and back (docs/machine.md section 5). */
 #include "store.h"
 
+#include "bound.h"
 #include "choice/choice.h"
 #include "classifier/classifier.h"
 #include "freed_blocks/freed_blocks.h"
@@ -27,26 +28,33 @@ static uint32_t carve(struct slab *slab, unsigned class, void **blocks, uint32_t
     uint32_t left = slab_blocks(slab, class) - slab->carved;
     uint32_t taken = want < left ? want : left;
     char *block = slab_start(slab) + hs_class[class].first + slab->carved * stride;
-    for (uint32_t index = 0; index < taken; index++, block += stride)
+    ROUNDS(carved);
+    for (uint32_t index = 0; index < taken; index++, block += stride) {
+        BOUND(carved, MOST_REFILL);
         blocks[index] = block;
+    }
     slab->carved += taken;
     word_add(&slab->out, taken);
     return taken;
 }
 
+/* The first `bytes` of a slab are in use. */
+GATE static void commit_up_to(struct slab *slab, unsigned class, size_t bytes)
+{
+    size_t step = populate_step(class, slab_stride(slab, class));
+    bytes = (bytes + step - 1) & -step;
+    if (bytes > SLAB_BYTES)
+        bytes = SLAB_BYTES;
+    populate_carved(slab_start(slab) + slab->committed, bytes - slab->committed, step);
+    count_committed((int64_t)(bytes - slab->committed));
+    word_set(&slab->committed, (uint32_t)bytes);
+}
+
 static void commit_carved(struct slab *slab, unsigned class)
 {
-    size_t stride = slab_stride(slab, class);
-    size_t bytes = hs_class[class].first + slab->carved * stride;
-    if (bytes > slab->committed) {
-        size_t step = populate_step(class, stride);
-        bytes = (bytes + step - 1) & -step;
-        if (bytes > SLAB_BYTES)
-            bytes = SLAB_BYTES;
-        populate_carved(slab_start(slab) + slab->committed, bytes - slab->committed, step);
-        count_committed((int64_t)(bytes - slab->committed));
-        word_set(&slab->committed, (uint32_t)bytes);
-    }
+    size_t bytes = hs_class[class].first + slab->carved * (size_t)slab_stride(slab, class);
+    if (bytes > slab->committed)
+        commit_up_to(slab, class, bytes);
 }
 
 static uint32_t take(struct heap *heap, unsigned class, void **blocks, uint32_t want)
@@ -54,7 +62,9 @@ static uint32_t take(struct heap *heap, unsigned class, void **blocks, uint32_t 
     struct class_slabs *slabs = remote_slabs(heap, class);
     struct class_count *count = &heap->count[class];
     uint32_t taken = 0;
+    ROUNDS(slabs_visited);
     while (taken < want) {
+        BOUND(slabs_visited, MOST_REFILL);
         struct slab *slab = choice_gives(slabs);
         if (slab == NULL) {
             slab = slabs_acquire(heap, class);
@@ -113,7 +123,9 @@ static uint32_t give_to_slab(struct heap *heap, unsigned class, void *const *blo
     struct class_slabs *slabs = remote_give_to(heap, slab, class, held);
     uint32_t given = 0;
     check(slab->class == class, "a block is freed into its own class");
+    ROUNDS(given_to_slab);
     do {
+        BOUND(given_to_slab, MOST_GIVEN);
         if (ZERO_FREED)
             classifier_unmark(blocks[given]);
         freed_give(slab, place, blocks[given]);
@@ -139,8 +151,11 @@ void hs_give(struct heap *heap, unsigned class, void *block, unsigned *held)
 
 void hs_give_batch(struct heap *heap, unsigned class, void *const *blocks, uint32_t count, unsigned *held)
 {
-    for (uint32_t given = 0; given < count;)
+    ROUNDS(slabs_given);
+    for (uint32_t given = 0; given < count;) {
+        BOUND(slabs_given, MOST_GIVEN);
         given += give_to_slab(heap, class, blocks + given, count - given, held);
+    }
 }
 
 void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count)

@@ -1,6 +1,7 @@
 /* The store: blocks of a class out of its slabs and back. */
 #pragma once
 
+#include "bound.h"
 #include "heap.h"
 
 uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want); /* a refill; takes the store's lock */
@@ -14,7 +15,9 @@ void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_
 /* Blocks in the order of a take become blocks of a stack, from which they come in that order. */
 static inline void hs_reverse(void **blocks, uint32_t count)
 {
+    ROUNDS(reversed);
     for (uint32_t low = 0; 2 * low + 1 < count; low++) {
+        BOUND(reversed, MOST_REFILL);
         void *block = blocks[low];
         blocks[low] = blocks[count - 1 - low];
         blocks[count - 1 - low] = block;

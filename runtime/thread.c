@@ -1,6 +1,7 @@
 /* The life of heaps: started at a thread's first allocation, drained and abandoned at its exit. */
 #include "thread.h"
 
+#include "bound.h"
 #include "hardening/hardening.h"
 #include "huge.h"
 #include "locks.h"
@@ -136,7 +137,7 @@ static struct heap *create(void)
 
 /* Not after the last round of destructors: nobody would give that heap up. A thread that never allocated before that round
  * keeps its heap beyond its end; how many rounds went by without us it cannot know. */
-struct heap *hs_heap_start(void)
+GATE struct heap *hs_heap_start(void)
 {
     int saved = errno;
     struct heap *heap = NULL;
@@ -162,7 +163,7 @@ struct heap *hs_heap_start(void)
     return hs_self;
 }
 
-void hs_free_without_heap(unsigned class, void *block)
+GATE void hs_free_without_heap(unsigned class, void *block)
 {
     if (hs_heap_start() != &hs_no_heap) {
         hs_free_small(block);

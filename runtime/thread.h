@@ -35,7 +35,7 @@ static inline bool hs_filled_meanwhile(struct heap *heap, unsigned class)
     (void)class;
     bool came = remote_drain(heap);
 #endif
-#ifdef PREWARMS
+#ifdef PREWARMS_FRONTS
     came = true;
 #endif
     return came;

@@ -10,9 +10,15 @@
 /* Per shard and class a LIFO of batches of `flush` blocks each: batches <= transfer, the first at transfer_slot. Under the
  * lock of the shard's cache; batches is looked at without it too, so that who finds nothing to do takes none. idle: flushes
  * since a refill looked. Classes that have a shard each share no slots anyway. */
-static void *transferred[SHARD_TRANSFERS][TRANSFER_SLOTS];
+static void *transferred[SHARD_TRANSFERS][TRANSFER_SLOTS > 0 ? TRANSFER_SLOTS : 1];
 static _Alignas(SHARD_ALIGNMENT) uint32_t batches[SHARD_COUNT][SHARD_ROW];
 static _Alignas(SHARD_ALIGNMENT) uint32_t idle[SHARD_COUNT][SHARD_ROW]; /* a refill makes it 0 without the lock */
+
+/* Known at compile time where no class has it: then no lock is in sight. */
+static bool is_cached(unsigned class)
+{
+    return TRANSFER_SLOTS > 0 && hs_class[class].transfer > 0;
+}
 
 static void **batch_at(unsigned shard, unsigned class, uint32_t number)
 {
@@ -32,7 +38,9 @@ static void give(struct heap *heap, unsigned class, void *const *blocks, uint32_
 /* Of the class to the store, the newest batch first; under the lock. Several shards may do it for the heap of no thread. */
 static void empty(struct heap *heap, unsigned shard, unsigned class)
 {
+    ROUNDS(batches_emptied);
     while (batches[shard][class] > 0) {
+        BOUND(batches_emptied, MOST_TRANSFER);
         word_set(&batches[shard][class], batches[shard][class] - 1);
         give(heap, class, batch_at(shard, class, batches[shard][class]), hs_class[class].flush);
         count_shared(&heap->count[class].transfer_back, hs_class[class].flush);
@@ -61,7 +69,7 @@ void hs_transfer_flush(struct heap *heap, unsigned class, void *const *blocks)
 {
     const struct class_plan *plan = &hs_class[class];
     const unsigned shard = shard_of(heap, class);
-    if (plan->transfer == 0) {
+    if (!is_cached(class)) {
         hs_give_all(heap, class, blocks, plan->flush);
         return;
     }
@@ -76,7 +84,7 @@ void hs_transfer_flush(struct heap *heap, unsigned class, void *const *blocks)
 
 uint32_t hs_transfer_take(struct heap *heap, unsigned class, void **blocks)
 {
-    if (hs_class[class].transfer == 0)
+    if (!is_cached(class))
         return 0;
     const unsigned shard = shard_of(heap, class);
     uint32_t *count = &batches[shard][class];
@@ -102,7 +110,7 @@ void hs_transfer_empty(void)
 {
     for (unsigned shard = 0; shard < SHARD_COUNT; shard++)
         for (unsigned class = 0; class < CLASS_COUNT; class++) {
-            if (word_look(&batches[shard][class]) == 0)
+            if (!is_cached(class) || word_look(&batches[shard][class]) == 0)
                 continue;
             shard_lock_transfer(shard);
             empty(&hs_no_heap, shard, class);
@@ -148,7 +156,7 @@ void hs_transfer_top_up(unsigned class)
 
 bool hs_transfer_is_low(unsigned class)
 {
-    return hs_class[class].transfer > 0 && word_look(&batches[0][class]) < hs_background_low[class];
+    return is_cached(class) && word_look(&batches[0][class]) < hs_background_low[class];
 }
 #endif
 

@@ -121,6 +121,8 @@ def _completed(pair: tuple[str, str]) -> tuple[str, ...] | None:
     fixed = dict(one.split("=") for one in pair)
     if fixed.get("foreign") == "abort":  # it needs hardening
         fixed.setdefault("hardening", "checks")
+    if fixed.get("prewarm") == "resident_slabs" or fixed.get("pool") == "one_thread":  # of heaps with superslabs
+        fixed.setdefault("ownership", "superslab")
     choices = (
         (fixed[field],) if field in fixed else names if field in CORE else names[:1] for field, names in FACTORS.items()
     )
@@ -186,6 +188,8 @@ def not_learned(plan: Plan) -> set[str]:
     found = {"learned_down"} if quick else {"learned_up", "learned_down"}
     found |= set() if plan.design.background else {"background_steps", "background_blocks"}
     empties = plan.design.unmapping and plan.slabs_per_superslab <= 8
+    used_up = "prewarm_superslabs" in plan.numbers and plan.slabs_per_superslab <= 8
+    found |= set() if used_up else {"superslabs_late"}
     return found if empties else found | {"superslabs_unmapped", "superslabs_reused"}
 
 
@@ -234,6 +238,8 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         chosen["sizes"] = EVEN_STEPS
     numbers |= {"steps": 2, "granularity": chosen.get("grain", 16)}
     numbers["drain_interval"] = (1, 2, 5)[index // 2 % 3]
+    numbers["drain_most"] = (3, 1, 7)[turn % 3]
+    numbers["bytes"] = (1, 40_000, 16_384)[turn % 3]
     numbers |= DELAYS[index // 3 % len(DELAYS)]
     numbers |= {"kept_bytes": (1 << 22, chosen["huge_bytes"] + 60_000)[index % 2], "slack_percent": (0, 50)[index % 2]}
     if chosen["block_index"] == "shift":

@@ -9,6 +9,7 @@ from heapsmith.model.design.design import Design
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import owned_slab as front_owned_slab
 from heapsmith.model.policy.front import two_level as front_two_level
+from heapsmith.model.policy.prewarm import resident_slabs as prewarm_resident_slabs
 from heapsmith.model.policy.release import keep as release_keep
 from heapsmith.model.policy.remote import owner_batch, owner_list, owner_mutex, owner_queue
 
@@ -49,6 +50,43 @@ def test_a_pool_without_a_lock_hands_out_the_same_slabs(compiled: bool, pool: st
     assert program.malloc("f g h", 4096, thread=0) == [4096, 12288, 16384]
     assert program.totals("superslabs", "slabs") == (2, 5)
     assert program.counts(0, "acquire", "retire") == (8, 3)
+
+
+def test_a_drain_of_a_part_keeps_the_rest(compiled: bool) -> None:
+    """Each drain frees two of what it took; what came later waits until nothing is kept."""
+    remote = owner_queue.Params(drain_most=2)
+    program = Program(compiled, [16], front_array_stack.Params(capacity=8, refill=1), remote=remote)
+    assert program.malloc("a b c d", 16, thread=0) == [0, 16, 32, 48]
+    program.free("a b c", thread=1)
+    assert program.malloc("e f", 16, thread=0) == [16, 0]
+    program.free("d", thread=1)
+    assert program.counts(0, "remote", "drained", "refill") == (4, 2, 4)
+    assert program.malloc("g", 16, thread=0) == 32
+    assert program.counts(0, "remote", "drained", "refill") == (4, 3, 4)
+    assert program.malloc("h i", 16, thread=0) == [48, 64]
+    assert program.counts(0, "remote", "drained", "refill") == (4, 4, 5)
+
+
+def test_a_heap_prepares_superslabs_of_its_own(compiled: bool) -> None:
+    """Superslabs of four slabs; the second thread has its own, and the fifth slab of the first comes late."""
+    program = Program(
+        compiled,
+        [4096],
+        front_array_stack.Params(capacity=1, refill=1),
+        remote="owner_list",
+        ownership="superslab",
+        pool="one_thread",
+        release=release_keep.Params(),
+        prewarm=prewarm_resident_slabs.Params(bytes=1),
+    )
+    assert program.malloc("a", 4096, thread=0) == 0
+    assert program.totals("superslabs", "slabs", "committed", "superslabs_late") == (1, 4, 4 * 4096, 0)
+    assert program.malloc("b", 4096, thread=1) == 4 * 4096
+    assert program.malloc("c d e", 4096, thread=0) == [4096, 2 * 4096, 3 * 4096]
+    assert program.totals("superslabs", "slabs", "committed", "superslabs_late") == (2, 8, 8 * 4096, 0)
+    assert program.malloc("f", 4096, thread=0) == 8 * 4096
+    assert program.totals("superslabs", "slabs", "committed", "superslabs_late") == (3, 9, 9 * 4096, 1)
+    assert program.counts(0, "acquire") == (6,)
 
 
 @pytest.mark.parametrize("pool", ["lock_free_lists", "lock_free_claims"])

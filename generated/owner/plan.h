@@ -73,7 +73,7 @@ enum {
 };
 
 /* Slots of the transfer cache, all classes; flushes without a refill after which it keeps none. */
-enum { TRANSFER_SLOTS = 1, TRANSFER_IDLE = 16 };
+enum { TRANSFER_SLOTS = 0, TRANSFER_IDLE = 16 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
 enum { SLOT_COUNT = 1097 };

@@ -177,6 +177,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Segregation | None,
         _doc("which calls get blocks from slabs of their own: less memory where one size lives long and short"),
     ] = None
+    bounded: Annotated[bool | None, _doc("the audit proves bounds of malloc() and free() (docs/steady.md)")] = None
     compile_flags: Annotated[
         list[Literal["-O3", "-march=native", "-flto"]] | None,
         _doc("flags of gcc(1) behind -O2 and the others; with -march=native the library runs on this processor alone"),

@@ -131,6 +131,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     zero_freed: int
     numbers: dict[str, int]  # of the rows that the design chose (model/policy)
     layout: Layout
+    bounds: dict[str, int] = {}  # of a bounded design: what its loops are bounded by
 
     @property
     def block_slabs(self) -> int:
@@ -190,7 +191,7 @@ def make_plan(design: Design) -> Plan:
         run_span_pages=design.run_span_bytes // PAGE,
         hardening=design.row("hardening").NAME,
         transfer_slots=transfer_slots,
-        transfer_room=max(1, transfer_slots),
+        transfer_room=transfer_slots,
         dispatch=dispatch,
         inline_alloc=inlines,
         inline_free=inlines and _frees_by_size(design),
@@ -205,9 +206,21 @@ def make_plan(design: Design) -> Plan:
         ),
         **{field: getattr(design, field) for field in FROM_DESIGN},
         numbers=numbers,
+        bounds=_bounds(design, classes),
         **_slab_span(design),
         **options,
     )
+
+
+def _bounds(design: Design, classes: list[ClassPlan]) -> dict[str, int]:
+    """Return what bounds the loops of a bounded design: the most blocks of a refill and of what a front gives, and
+    the most batches of the transfer cache."""
+    if not design.bounded:
+        return {}
+    most_given = max(max(row.front.flush, row.room) for row in classes)
+    most_refill = max(row.front.refill for row in classes)
+    most_transfer = max(row.transfer for row in classes)
+    return {"bounded": 1, "most_refill": most_refill, "most_given": most_given, "most_transfer": most_transfer}
 
 
 def _words_before_remote(numbers: dict[str, int], classes: int) -> int:
@@ -359,6 +372,7 @@ def _size_class(classes: list[ClassPlan], grain: int, bias: int) -> list[int]:
 def plan_json(plan: Plan) -> bytes:
     """Return the plan as indented JSON with a newline: for `generate` and `design show --json`."""
     content = {field: getattr(plan, field) for field in plan.__struct_fields__} | {"design": stated(plan.design)}
-    if not plan.numbers:
-        del content["numbers"]
+    for field in ("numbers", "bounds"):
+        if not content[field]:
+            del content[field]
     return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"

@@ -58,6 +58,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["block_index_at"] = plan.design.row("block_index").AT
     scalars["commit_step"] = commit_step(plan)
     scalars["slack_bytes"] = SLACK_BYTES + prepared_pages(plan) * PAGE
+    scalars["slack_bytes"] += plan.numbers.get("prewarm_superslabs", 0) * plan.superslab_bytes
     scalars["slack_bytes"] += sum(_topped(row) * row.stride for row in plan.classes)
     return scalars
 
@@ -127,7 +128,8 @@ def slabs_per_event(plan: Plan) -> int:
     refill = max(-(-row.front.refill // row.blocks) for row in plan.classes) + 1
     blocks = sum(-(-_prepared(row, "blocks") // row.blocks) + refill for row in plan.classes if row.numbers)
     topped = sum(-(-_topped(row) // row.blocks) + 1 for row in plan.classes if _topped(row))
-    return refill + blocks + topped + sum(_prepared(row, "slabs") for row in plan.classes)
+    whole = plan.numbers.get("prewarm_superslabs", 0) * plan.slabs_per_superslab
+    return whole + refill + blocks + topped + sum(_prepared(row, "slabs") for row in plan.classes)
 
 
 def _topped(row: ClassPlan) -> int:

@@ -319,7 +319,7 @@ def drain_remote(state: State, heap: int, which: int) -> bool:
         else:
             put_back(state, heap, block)
         node = after
-        if node < 0 and which < 0:
+        if node < 0 and which < 0 and goes_by_class(state):
             node = opens(state, heap, which)
     if state.drain_interval > 0:
         state.heaps[heap]["flushes"] = 0

@@ -1,18 +1,22 @@
-"""Prewarm: the thread of a new heap allocates blocks and frees them; docs/machine.md section 3."""
+"""Prewarm: what the thread of a new heap prepares; docs/machine.md section 3."""
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.charge import any_class
+from heapsmith.model.heap.committed import commit
 from heapsmith.model.heap.heap import allocate_small, free_small, heap_for, quarantine_base
 from heapsmith.model.heap.large import RUN_CODE, free_large
 from heapsmith.model.heap.looks import large_block
+from heapsmith.model.heap.pools import pool_for, pool_push
 from heapsmith.model.heap.shards import heaps_shard_lines, lock_store, store_of
-from heapsmith.model.heap.slabs import acquire
+from heapsmith.model.heap.slab_ages import join_age_queue
+from heapsmith.model.heap.slabs import acquire, new_slab
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import block_at, class_at
+from heapsmith.model.memory.layout import block_at, class_at, heap_at, slab_at
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import NONE, SINK, touch
+from heapsmith.model.memory.touches import NONE, SINK, populated, touch
 from heapsmith.model.policy.choice import choice_add
+from heapsmith.model.policy.classifier import slab_lines
 from heapsmith.model.policy.hardening.lines import born_lines, dies_lines
 
 
@@ -24,7 +28,49 @@ def started_heap(state: State, thread: int) -> int:
     heap = heap_for(state, thread)
     if state.prewarm_end > 0 and state.heaps_made > before:
         prepare(state, heap)
+    if state.prewarm_superslabs > 0 and state.heaps_made > before:
+        prepare_memory(state, heap)
     return heap
+
+
+@kernel
+def prepare_memory(state: State, heap: int) -> None:
+    """Map superslabs for a new heap, and put their slabs into its pool, committed whole."""
+    pool = pool_for(state, heap, 0)
+    touch(state.listener, layout.POOL_LOCK, 1)
+    resident(state, heap_at(state, heap), state.heap_bytes)
+    for _ in range(state.prewarm_superslabs):
+        first = state.slabs_made
+        slab = new_slab(state, heap, pool, 0)
+        if slab < 0:
+            break
+        while state.stores[pool]["left"] > 0:
+            new_slab(state, heap, pool, 0)
+        slabs = state.slabs_made - first
+        resident(state, layout.SPAN + int(state.slabs[slab]["place"]) * state.slab_bytes, slabs * state.slab_bytes)
+        for below in range(slabs):
+            pool_whole(state, heap, pool, first + slabs - 1 - below)
+
+
+@kernel
+def resident(state: State, address: int, size: int) -> None:
+    """Make memory resident, with one call."""
+    state.memory_calls += 1
+    populated(state.listener, address, size)
+
+
+@kernel
+def pool_whole(state: State, heap: int, pool: int, slab: int) -> None:
+    """Put a new slab into its heap's pool, committed whole."""
+    slab_lines(state, slab)
+    touch(state.listener, slab_at(state, slab), 1)
+    touch(state.listener, slab_at(state, slab) + layout.SLAB_CLASS_NUMBER, 1)
+    if state.slabs[slab]["committed"] == 0:
+        commit(state, state.slab_bytes)
+    state.slabs[slab]["committed"] = state.slab_bytes
+    state.slabs[slab]["owner"] = heap
+    join_age_queue(state, slab)
+    pool_push(state, heap, pool, slab)
 
 
 @kernel

@@ -22,7 +22,7 @@ TOTALS = _words("""
     superslabs slabs releases released_bytes heaps adoptions run_reuse run_grow run_extend
     run_free run_hit run_spill huge_map huge_unmap huge_remap realloc_in_place realloc_moved
     committed committed_peak learned_up learned_down huge_reuse
-    background_steps background_blocks superslabs_unmapped superslabs_reused
+    background_steps background_blocks superslabs_unmapped superslabs_reused superslabs_late
 """)
 """The global counters of docs/machine.md section 10."""
 
@@ -45,8 +45,8 @@ They are scalars: an array of their own would cost every event a tenth of its ti
 
 RARE = _words("""
     rare_rows
-    quarantine header_bytes live_map owned guard_slabs prewarm_end drain_interval populate_pages
-    growth_first free_probes free_paged bias tail_bytes remote_code lookup_code
+    quarantine header_bytes live_map owned guard_slabs prewarm_end prewarm_superslabs drain_interval drain_most
+    populate_pages growth_first free_probes free_paged bias tail_bytes remote_code lookup_code
     release_delay release_delay_in_milliseconds release_looks limit_mark_bytes freed_code
     counts_everything learn_window huge_kept_bytes
     head_slabs record_extra record_class_bytes pool_swaps pool_claims background_every own_superslabs
@@ -199,6 +199,8 @@ CLASS = record_type(
 HEAP = record_type(
     "remote",  # head of the remote list
     "remote_last",  # its other end, where it is not empty
+    "remote_held",  # its blocks; those of them, from its head on, that an earlier drain has kept
+    "remote_kept",
     "flushes",  # since the last drain
     "learn_events",  # misses and flushes since the last decision about capacities
     "next",  # next abandoned heap

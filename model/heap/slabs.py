@@ -123,7 +123,11 @@ def acquire(state: State, heap: int, cls: int) -> int:
         else:
             state.slab_budget_bytes = release_grown(state, state.slab_budget_bytes, state.slab_bytes)
     else:
+        before = state.superslabs
         slab = new_slab(state, heap, pool, cls)
+        if state.prewarm_superslabs > 0 and state.superslabs > before:
+            touch(state.listener, layout.TOTAL_LATE, 1)
+            state.superslabs_late += 1
         if slab < 0:
             return -1
     freed_begin(state, slab)

@@ -1,6 +1,7 @@
 /* Freed blocks "list": a LIFO through the blocks' first words, of whoever has the slab's store. */
 #pragma once
 
+#include "bound.h"
 #include "links.h"
 
 struct freed_place { /* the record has the head */
@@ -24,7 +25,9 @@ static inline void freed_take(struct slab *slab, unsigned class, void **blocks, 
     if (want == 0) /* the list's head may lie on another line than the counts */
         return;
     struct block *newest = slab->list;
+    ROUNDS(taken_freed);
     for (uint32_t taken = 0; taken < want; taken++) {
+        BOUND(taken_freed, MOST_REFILL);
         blocks[taken] = newest;
         newest = link_take(newest);
     }

@@ -5,7 +5,9 @@
 #include "ownership/ownership.h"
 #include "remote/remote.h"
 
-#ifdef POOL_SWAPS
+#ifdef POOL_OWN
+#include "pool/alone.h"
+#elif defined(POOL_SWAPS)
 #include "pool/swaps.h"
 #else
 /* Around all work on pools and superslabs, and around the mapping of superslabs inside that. */

@@ -4,5 +4,6 @@
 #include "heap.h"
 
 #define PREWARMS 1
+#define PREWARMS_FRONTS 1
 
 void prewarm(struct heap *heap); /* the calling thread's new heap */

@@ -19,12 +19,21 @@
  * - A node of the chain without a link, but for the newest, has a producer between its two steps. The owner waits for nobody:
  *   it keeps the rest of the chain in `taken` for its next drain, and takes no other before. So blocks come in their order.
  *
+ * With DRAIN_MOST a drain leaves the rest of a longer chain in `taken` likewise.
+ *
  * In the child of a fork amid an append the rest of that chain waits for ever: a leak, and no hang. */
 #include "remote/owner_queue.h"
 
+#include "bound.h"
 #include "links.h"
 #include "remote/owned.h"
 #include "remote/remote.h"
+
+#ifdef DRAIN_MOST
+enum { MOST_DRAINED = DRAIN_MOST, HAS_DRAIN_MOST = 1 };
+#else
+enum { MOST_DRAINED = 1, HAS_DRAIN_MOST = 0 }; /* a drain has no end but the chain's */
+#endif
 
 struct queue {
     struct block *taken, *taken_last; /* a chain of the owner's, the oldest and the newest; taken is NULL: none */
@@ -74,13 +83,18 @@ bool remote_drain(struct heap *heap)
 {
     struct block *newest;
     struct block *block = take_chain(heap, &newest);
+    uint32_t left = MOST_DRAINED;
     if (block == NULL)
         return false;
     drain_begins(heap);
+    ROUNDS(drained);
     for (bool more = true; more;) {
+#ifdef DRAIN_MOST
+        BOUND(drained, DRAIN_MOST + 1);
+#endif
         more = block != newest;
         struct block *next = more ? link_load(block) : NULL;
-        if (more && next == NULL) {
+        if (left == 0 || (more && next == NULL)) {
             queue_of(heap)->taken = block;
             queue_of(heap)->taken_last = newest;
             break;
@@ -89,6 +103,7 @@ bool remote_drain(struct heap *heap)
             block->link = 0;
         free_drained(heap, block);
         block = next;
+        left -= HAS_DRAIN_MOST;
     }
     drain_ends(heap);
     return true;

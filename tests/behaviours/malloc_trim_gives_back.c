@@ -13,7 +13,8 @@ int main(void)
         blocks[i] = dirty_block(1000);
     void *last = malloc(1000);
     size_t full = memory_of_process(1);
-    expect(full - before > 60 * MEBI, "64 MiB of blocks made %zu bytes resident", full - before);
+    expect(full - before > 50 * MEBI, /* a heap may have prepared some */
+         "64 MiB of blocks made %zu bytes resident", full - before);
     for (size_t i = 0; i < COUNT_OF(blocks); i++)
         free(blocks[i]);
     size_t freed = memory_of_process(1);

@@ -1,7 +1,8 @@
 """Prewarm: what a new heap prepares before its thread's first allocation (docs/machine.md section 3).
 
-The row in use gives NUMBERS (`prewarm_end`: 1 + the last class that is prepared, or 0) and
-CLASS_NUMBERS (`prewarm_blocks` and `prewarm_slabs` of each class).
+The row in use gives NUMBERS (`prewarm_end`: 1 + the last class of which blocks are prepared, or 0;
+`prewarm_superslabs` of each heap, or 0) and CLASS_NUMBERS (`prewarm_blocks` and `prewarm_slabs` of
+each class).
 """
 
 from heapsmith.model.compile.dispatch import rows_of

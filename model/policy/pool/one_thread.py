@@ -1,0 +1,22 @@
+"""Pools of one thread each: a heap takes and gives its empty slabs alone. Only mapping takes the lock."""
+
+from typing import Any
+
+from heapsmith.model.policy.pool.common import MAPPING, why_not_lock_free
+
+NAME = "one_thread"
+SWAPS = 1
+LOCKED = MAPPING
+NUMBERS = ("pool_swaps", "pool_own")
+
+
+def why_not_with(design: Any) -> str | None:
+    """Return why the pools of this design are not of one thread each, or None."""
+    if design.row("remote").OWNED and design.row("ownership").IN_RECORD:
+        return f"pool: '{NAME}' cannot go with ownership '{design.row('ownership').NAME}', where heaps share the pools"
+    return why_not_lock_free(design, NAME)
+
+
+def numbers(design: Any) -> dict[str, int]:
+    """Return what the library leaves to one thread instead of locking."""
+    return {"pool_swaps": 1, "pool_own": 1}
