@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash fc22c187bdd1.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash dc2f717d5129.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash cf32a998cd0b.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash daf4b9bccac3.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #pragma once

@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash 39009f135183.
+ * Emitted by heapsmith 0.1.0 from design "two-level", content hash 220b1668ff35.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */
