@@ -13,7 +13,6 @@ from import_samples import hold_damage
 
 from heapsmith.bench.record.record import record
 from heapsmith.model.errors import BadInput
-from heapsmith.model.trace.frames import MAGIC
 from heapsmith.model.trace.imports.formats import import_trace
 from heapsmith.model.trace.reader import print_events
 from heapsmith.model.trace.stats import TraceInfo, trace_info
@@ -144,16 +143,6 @@ def test_memray(tmp_path: Path) -> None:
         with pytest.raises(BadInput, match=f"^{re.escape(str(file))}: "):
             import_trace(file, tmp_path / "damaged.hst", "memray")
     assert not (tmp_path / "damaged.hst").exists()
-
-
-def test_files_that_no_other_tool_wrote(tmp_path: Path) -> None:
-    for name, content, words in (
-        ("none.csv", b"", "is empty"),
-        ("t.hst", MAGIC + b"..", "is a trace of heapsmith already"),
-    ):
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(BadInput, match=f"{name}: {words}; expected a file of another tool"):
-            import_trace(tmp_path / name, tmp_path / "out.hst")
 
 
 @pytest.mark.big
