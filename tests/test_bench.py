@@ -359,7 +359,7 @@ def test_the_json_is_the_report(call: Call, tmp_path: Path) -> None:
         (["--lib", "glibc", "--tuned", "none.so=x"], "none.so: no such library"),
         (["--tune", "--tuned", "out/tuned.so=x"], "out/tuned.so: no such library"),
         (["--rounds", "0"], "Invalid value for '--rounds'"),
-        (["-o", "/proc/none/x.json"], "/proc/none: cannot be written"),
+        (["-o", "/proc/none/x.json"], "/proc/none/x.json: cannot be written: there is no folder /proc/none"),
     ],
 )
 def test_mistakes(call: Call, options: list[str], words: str) -> None:

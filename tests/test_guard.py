@@ -189,7 +189,7 @@ def test_bad_inputs(call: Call, recordings: dict[str, Path], tmp_path: Path) -> 
 
 
 def test_a_baseline_is_written_and_read(call: Call, recordings: dict[str, Path], tmp_path: Path) -> None:
-    path = tmp_path / "new" / "b.json"
+    path = tmp_path / "b.json"
     answer = call(
         "guard", "default", recordings["first"], recordings["double"], "--baseline", path, "--write", "--json"
     )

@@ -12,6 +12,7 @@ import zstandard
 from import_samples import ANDROID, INTERPRETED, MALLOC_BENCH, MTRACE, SAMPLES, Sample, hold_damage, zipped
 
 from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.frames import MAGIC
 from heapsmith.model.trace.imports.formats import FORMATS, import_trace
 from heapsmith.model.trace.reader import TraceReader, print_events, verify
 from heapsmith.model.trace.stats import trace_info
@@ -74,7 +75,9 @@ def test_the_share_of_frees_that_may_be_of_another_block(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "the format is not known by its first bytes; say it with --from: rep, "),
+        (b"text\n", "the format is not known by its first bytes; say it with --from: rep, "),
+        (b"", "is empty; expected a file of another tool"),
+        (MAGIC, "is a trace of heapsmith already; expected a file of another tool"),
         (b"heap_v2/524288\n", "this is a jemalloc heap profile, which has sums over blocks"),
         (b"heap profile:      1:  100 [ 2: 200] @ heapprofile\n", "this is a gperftools heap profile, which"),
         (b'{"dhatFileVersion":2', "this is a DHAT profile, which"),

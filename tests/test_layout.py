@@ -247,6 +247,10 @@ def test_every_file_reaches_the_wheel(wheels: list[Path]) -> None:
     for wheel in wheels:
         with zipfile.ZipFile(wheel) as packed:
             assert wanted - set(packed.namelist()) == set()
+            (metadata,) = [name for name in packed.namelist() if name.endswith(".dist-info/METADATA")]
+            text = packed.read(metadata).decode()
+        assert "| compare it with other mallocs, set theirs | peers (docs/peers.md), knobs (docs/knobs.md) |" in text
+        assert re.findall(r"\]\((?!https?:)[^)]*\)", text) == []  # an index has no files that a link could lead to
 
 
 def test_make_help_lists_every_target() -> None:

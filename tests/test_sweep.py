@@ -87,7 +87,7 @@ def test_grids_that_are_none(tmp_path: Path, grid: str, words: str) -> None:
 
 def test_rows_are_what_simulate_says(call: Call, tmp_path: Path) -> None:
     asked = request(tmp_path)
-    out = tmp_path / "out" / "r.parquet"
+    out = tmp_path / "r.parquet"
     options = ("--designs", tmp_path / "grid.toml", "--store", tmp_path / "store", "--workers", 1, "--json")
     answer = call("sweep", *options, "--traces", tmp_path, "-o", out)
     assert answer.status == 0, answer.err

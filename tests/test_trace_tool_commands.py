@@ -185,7 +185,7 @@ def test_what_a_tool_cannot_keep_is_said(call: Call, path: Path, tmp_path: Path)
     answer = call("trace", "merge", maps[0], maps[0], "-o", out, "--json")
     assert (answer.err, json.loads(answer.out)["dropped"]) == ("", [])
     answer = call("trace", "filter", path, "-o", out, "--sizes", "999999999:")
-    assert answer.err == f"heapsmith: {out} has no blocks: {path} has none that were born so\n"
+    assert answer.err == f"heapsmith: {out} has no blocks: none of the trace was chosen\n"
     answer = call("trace", "print", path, "--first", 3000)
     assert (answer.status, answer.out) == (2, "")
     assert answer.err == f"heapsmith: {path}: has no event 3000; expected an event of the trace, 0 to 2999\n"

@@ -28,6 +28,8 @@ def _done(found: "Edited", out: Path, json: bool) -> None:
     """Print what a tool made, and on standard error what it could not keep."""
     for what in found.dropped:
         show.note(f"heapsmith: {found.out} lacks {what}")
+    if found.events_before and not found.max_blocks:
+        show.note(f"heapsmith: {found.out} has no blocks: none of the trace was chosen")
     with standard.result(out):
         if json:
             show.emit_json(found)
@@ -126,8 +128,6 @@ def trace_filter(
     )
     with show.progress() as progress:
         found = filter_trace(trace, standard.for_output(out), criteria, progress)
-    if found.events_before and not found.max_blocks:
-        show.note(f"heapsmith: {found.out} has no blocks: {trace} has none that were born so")
     _done(found, out, json)
 
 

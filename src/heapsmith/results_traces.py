@@ -16,6 +16,7 @@ def trace_info(info: "TraceInfo") -> None:
     from heapsmith.bench.common.units import amount, duration
 
     operations = ", ".join(f"{name} {count:,}" for name, count in info.events_by_op.items() if count)
+    per_event = f", {info.bytes_per_event:.2f} bytes per event" if info.events else ""
     freed = info.events_by_op["free"] + info.events_by_op["free_sized"]
     lifetime, events = info.lifetime_bytes, info.lifetime_events
     lived = f"50 % at most {amount(lifetime.p50)}, 90 % {amount(lifetime.p90)}, 99 % {amount(lifetime.p99)}"
@@ -28,7 +29,7 @@ def trace_info(info: "TraceInfo") -> None:
             ("command", " ".join(info.command) or "-"),
             ("made by", info.source),
             ("events", f"{info.events:,}: {operations}" if operations else "0"),
-            ("on disk", f"{amount(info.bytes_on_disk)}, {info.bytes_per_event:.2f} bytes per event"),
+            ("on disk", f"{amount(info.bytes_on_disk)}{per_event}"),
             ("threads", f"{info.threads}; {info.cross_thread_frees:,} frees by another thread than allocated"),
             ("duration", duration(info.duration_ns)),
             ("allocated", amount(info.allocated_bytes)),

@@ -7,7 +7,7 @@ from typing import Any
 
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.events import Chunk
-from heapsmith.model.trace.frames import Footer
+from heapsmith.model.trace.frames import MAGIC, Footer
 from heapsmith.model.trace.imports import (
     android,
     csv_table,
@@ -69,6 +69,10 @@ def _chosen(source: Source, name: str | None) -> Format:
         if name not in FORMATS:
             raise BadInput(f"{name}: no such format; expected one of {_NAMES}")
         return FORMATS[name]
+    if not source.head:
+        raise BadInput(f"{source.path}: is empty; expected a file of another tool")
+    if source.head.startswith(MAGIC):
+        raise BadInput(f"{source.path}: is a trace of heapsmith already; expected a file of another tool")
     refuse_aggregate(source)
     found = next((one for one in FORMATS.values() if one.recognises(source.head)), None)
     found = found or FORMATS.get(Path(source.path).suffix.removeprefix("."))
