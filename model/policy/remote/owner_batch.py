@@ -129,10 +129,24 @@ def joins(state: State, heap: int, owner: int, node: int) -> None:
         state.nodes[node]["name"] = state.nodes[newest]["name"] + 1
     state.nodes[node]["next"] = newest
     name_lines(state, node, 1)
+    parcel_lines(state, heap, cls, number, node)
     state.slots[place + NEWEST] = node + 1
     state.slots[place + HELD] += 1
     if state.slots[place + HELD] >= state.classes[cls]["batch"]:
         hand_over(state, heap, cls, number)
+
+
+@kernel
+def parcel_lines(state: State, heap: int, cls: int, number: int, node: int) -> None:
+    """Touch what a place says of its parcels, where the node's block begins one or fills one."""
+    place, name = place_at(state, heap, cls, number), int(state.nodes[node]["name"])
+    if name == 0:
+        touch(state.listener, place + 3 * WORD, 1)
+        if state.nodes[node]["next"] < 0:
+            touch(state.listener, place, 1)
+            touch(state.listener, place + 4 * WORD, 1)
+    if name + 1 == state.classes[cls]["parcel"]:
+        touch(state.listener, place + 5 * WORD, 1)
 
 
 @kernel
