@@ -34,7 +34,7 @@ PURPOSES = {
 
 RUNTIME_ORDER = (
     *("counting", "text", "check", "object", "os", "lock", "locks", "counters", "lookup"),
-    *("api.h", "heap.h", "segregation", "slab_record", "span", "rows"),
+    *("api.h", "heap.h", "segregation", "slab_record", "span", "rows", "heaps"),
     *("populate", "growth", "block_index", "slab_numbers.h"),
     *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "ownership", "release"),
     *("remote", "pool", "unmapping"),

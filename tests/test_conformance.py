@@ -13,7 +13,7 @@ from heapsmith.codegen.difference import BYTES, byte_row, counter_names, counter
 from heapsmith.model.constants import NS_PER_MS
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
-from heapsmith.model.heap.simulator import Simulator
+from heapsmith.model.heap.simulator import ASSUMED_PROCESSORS, Simulator
 from heapsmith.model.trace.reader import Op
 
 THREAD = st.sampled_from([0, 0, 0, 0, 1, 1, 2, 3])
@@ -67,6 +67,7 @@ class Conformance(RuleBasedStateMachine):
             self.threads[thread] = RealThread()
         library = self.library
         library.clock(self.ms)
+        library.processor(thread % ASSUMED_PROCESSORS)
         before = self.address.get(block, 0)
         after = self.threads[thread].do(lambda: library.perform(op, before, size, align_log2))
         if op == Op.THREAD_EXIT:

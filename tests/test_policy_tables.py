@@ -38,6 +38,7 @@ NEEDED = {
     "ownership": ("CALLS", "IN_RECORD"),
     "unmapping": (),
     "segregation": (),
+    "heaps": ("DISPATCH", "HITS", "POPS", "PUSHES", "FULL", "SPARE"),
 }
 OF_A_PROGRAM = {"foreign", "segregation"}
 """What one program alone makes a choice of."""

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     Ownership: TypeAlias = str
     Unmapping: TypeAlias = msgspec.Struct
     Segregation: TypeAlias = msgspec.Struct
+    Heaps: TypeAlias = str
 else:
     globals().update({field.title().replace("_", ""): _choice_of(field) for field in policy.TABLES})
 

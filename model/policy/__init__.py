@@ -30,6 +30,7 @@ from heapsmith.model.policy import (
     front,
     growth,
     hardening,
+    heaps,
     huge_cache,
     learner,
     lookup,
@@ -72,6 +73,7 @@ TABLES: dict[str, Table] = {
     "ownership": ownership.ROWS,
     "unmapping": unmapping.ROWS,
     "segregation": segregation.ROWS,
+    "heaps": heaps.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 
