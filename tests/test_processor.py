@@ -9,12 +9,14 @@ import pytest
 from loaded import checked_library
 from preloaded import program, start
 from program import Program, plain_and_compiled
+from sanitized import ADDRESS_UNDEFINED, build_sanitized, run_sanitized
+from test_conformance import run
 
 from heapsmith.codegen.build import FLAGS
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.generate import RUNTIME, UNIT, generate
 from heapsmith.codegen.toolchain import compile_c
-from heapsmith.model.design.design import Design, load
+from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.heap.simulator import ASSUMED_PROCESSORS
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import linked_list as front_linked_list
@@ -99,3 +101,32 @@ def test_a_storm_finds_sequences_that_do_not_begin_anew(tmp_path: Path) -> None:
     assert storm(slow_library(tmp_path / "told", described=True), {}) is None
     wrong = slow_library(tmp_path / "untold", described=False)
     assert any(storm(wrong, {}) for _ in range(20))
+
+
+SMALL: dict[str, Any] = {
+    "thp": "system",
+    "slab_bytes": 4096,
+    "superslab_bytes": 8192,
+    "huge_bytes": 65_536,
+    **OF_PROCESSORS,
+}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "plain": {"transfer_bytes": 4096},
+    "header": {"classifier": "header"},
+    "checks": {"hardening": {"kind": "checks"}, "foreign": "abort"},
+    "list": {"freed_blocks": "list", "slab_choice": "scan", "empties": "dedicated"},
+}
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_library_is_the_model(variant: str) -> None:
+    fields = {"sizes": [32, 48, 256, 1024, 2048], "front": STACK, **SMALL, **VARIANTS[variant]}
+    run(changed(load("processor"), f"processor-{variant}", fields), 20)
+
+
+@pytest.mark.big
+def test_under_sanitizers(tmp_path: Path) -> None:
+    """They see the slow paths; ThreadSanitizer would not see the sequences."""
+    built = build_sanitized(load("processor"), ADDRESS_UNDEFINED, tmp_path)
+    run_sanitized(built, ADDRESS_UNDEFINED, ["--operations", "8000", "--threads", "4"])
