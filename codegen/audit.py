@@ -131,7 +131,7 @@ def _machine_row(name: str, claims: dict[str, Hit | None], listing: Listing, pla
     may_leave = frozenset(slow for part in leaving for slow in leaves.get(part, ()))
     try:
         ways = paths(listing, name, may_leave, frozenset(leaves))
-        ends = {"ret"} if plan.dispatch == "stack" else {"dispatch", "ret"}
+        ends = {"ret"} if plan.dispatch != "table" else {"dispatch", "ret"}
         hits = {path: path.hit() for path in ways if path.end in ends}
     except Unreadable as error:
         return Row("machine code", name, claim, f"{error} ({gcc.version})", False)

@@ -27,9 +27,6 @@ def judged(check: str, name: str, claim: str, faults: list[str]) -> Row:
     return Row(check, name, claim, "; ".join(faults) or "as claimed", not faults)
 
 
-STACK = (total(SELF, Hit(3, 1, 1)), total(SELF, Hit(3, 2, 1)))
-"""Allocate reads top and a slot; free reads top and end and writes a slot; both update top."""
-
 HEADER_WRITE = Hit(0, 1, 0)
 
 MALLOC_TEST = Hit(0, 0, 1)
@@ -123,13 +120,14 @@ def dispatches(plan: Plan) -> dict[str, str]:
     if not counted(plan, "malloc"):
         return dict.fromkeys(("malloc", "malloc_above", "free"), UNCOUNTED)
     lookup = plan.design.row("size_lookup").CODE
-    if plan.dispatch == "stack":
-        above = total(MALLOC_TEST, lookup, _with_header(plan, STACK[0]))
+    stack = plan.design.row("heaps").HITS
+    if plan.dispatch != "table":
+        above = total(MALLOC_TEST, lookup, _with_header(plan, stack[0]))
         malloc = f"Hit path: {above}."
         if plan.design.segregation:
             by_row = above if plan.direct_limit else total(above, SIZED_ROW)
             malloc, above = f"Hit path: {total(by_row, CALLER)}.", total(above, SIZED_ROW)
-        free = f"Hit path: {_free_with(plan, _with_count(plan, STACK[1]))}." if counted(plan, "free") else PROBED
+        free = f"Hit path: {_free_with(plan, _with_count(plan, stack[1]))}." if counted(plan, "free") else PROBED
         return {"malloc": malloc, "malloc_above": f"Hit path: {above}.", "free": free}
     jumps = total(MALLOC_TEST, lookup, FUNCTION)
     if plan.design.segregation:
@@ -174,8 +172,9 @@ SPAN_TEST = Hit(2, 0, 1)
 
 def header_hits(plan: Plan) -> tuple[list[Hit], list[Hit]]:
     """The claimed hit paths of heapsmith.h (allocate, free) for an array stack, empty for calls."""
-    free = total(STACK[1], PAGE_TEST)
-    allocates = [_with_header(plan, STACK[0])] if plan.inline_alloc else []
+    stack = plan.design.row("heaps").HITS
+    free = total(stack[1], PAGE_TEST)
+    allocates = [_with_header(plan, stack[0])] if plan.inline_alloc else []
     return allocates, [free, total(free, SPAN_TEST)] if plan.inline_free else []
 
 
@@ -195,10 +194,10 @@ def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
     table |= {"free": plan.design.row("foreign").CODE.leaves, "free_small": (*classifier, *remote)}
     if plan.has_above:
         table["malloc_above"] = ("hs_malloc_large",)
-    if plan.dispatch == "stack":
+    if plan.dispatch != "table":
         table |= {"pop": ("malloc_miss",), "push": ("free_miss",)}
     if plan.design.segregation:
-        table |= {"malloc_from": (*table["malloc"], *(() if plan.dispatch == "stack" else ("malloc_apart",)))}
+        table |= {"malloc_from": (*table["malloc"], *(() if plan.dispatch != "table" else ("malloc_apart",)))}
     return table | {name: (function.leaves,) for name, (_, function) in functions(plan).items()}
 
 

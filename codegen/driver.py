@@ -22,7 +22,7 @@ from heapsmith.model.errors import Missing
 from heapsmith.model.trace.reader import Chunk
 
 FIELDS = {"op": "u1", "align_log2": "u1", "group": "<u2", "thread": "<u4", "block": "<u4"}
-FIELDS |= {"bytes": "<i8", "time_ms": "<i8"}
+FIELDS |= {"processor": "<u4", "bytes": "<i8", "time_ms": "<i8"}
 RECORD = np.dtype(list(FIELDS.items()), align=True)
 """One event on the driver's standard input: struct event of runtime/verify/driver.h."""
 
@@ -108,16 +108,19 @@ class Driver:
         with suppress(BrokenPipeError):  # the buffered input has no reader any more
             self._in.close()
 
-    def send(self, chunk: Chunk, groups: NDArray[np.uint8] | None = None) -> None:
+    def send(
+        self, chunk: Chunk, groups: NDArray[np.uint8] | None = None, processors: NDArray[np.int64] | None = None
+    ) -> None:
         """Send the events of a chunk; `receive` returns the answer. Raises DriverFailed.
 
-        groups: of call sites, by event.
+        groups: of call sites, by event. processors: by event, where heaps belong to processors.
         """
         records = _head(BATCH, len(chunk.op), len(chunk.op))
         events = records[1:]
         events["op"], events["thread"], events["block"] = chunk.op, chunk.thread, chunk.block
         events["bytes"], events["align_log2"] = chunk.size, chunk.align_log2
         events["group"] = 0 if groups is None else groups
+        events["processor"] = 0 if processors is None else processors
         events["time_ms"] = chunk.time_ns // NS_PER_MS
         self._write(records)
 

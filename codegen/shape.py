@@ -14,13 +14,14 @@ from heapsmith.model.policy.emitted import Function
 
 HELPERS = frozenset(
     {"count_checked", "size_to_class", "slab_of", "owner_of", "in_slab_span", "hs_stack_popped", "hs_stack_pushed"}
+    | {"processor_pop", "processor_push", "processor_popped", "processor_pushed", "processor_heap", "processor_heap_at"}
     | {"hs_write_header", "link_set", "link_next", "link_decoded", "link_take", "hs_born", "hs_dies", "hs_is_live"}
     | {"hs_row_of_size", "count_own", "word_set", "word_subtract", "word_add", "hs_slab_pop", "hs_slab_push"}
 )
 """Inline functions that hot functions may call. They have no loop and call only each other."""
 
 LAST_WORDS = frozenset({"hs_misuse", "hs_not_live"})
-NO_CALL = frozenset({"__atomic_store_n", "__builtin_clzl"})
+NO_CALL = frozenset({"__atomic_store_n", "__atomic_load_n", "__atomic_fetch_add", "__builtin_clzl"})
 """Calls that compile to one instruction."""
 
 
@@ -77,7 +78,8 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
             apart = _plain((*by_table, "hs_row_of_call"), ())
             table |= {**_of_sites(table), "malloc_apart": apart}
         return table
-    popped = {"count_checked", "hs_stack_popped", *guard.born, *header_calls(plan)}
+    heaps = plan.design.row("heaps")
+    popped = {*heaps.POPS, *guard.born, *header_calls(plan)}
     sized = {"hs_row_of_size"} if plan.design.segregation else set()
     limit, looks = (direct, {"pop"}) if plan.direct_limit else (small, {"pop", "size_to_class", *sized})
     table |= {
@@ -85,7 +87,7 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
         "malloc_miss": _plain(by_table, ()),
         "pop": _plain(leaves["pop"], ("== NULL",), popped),
         "free_miss": _plain(("free_of[]",), ()),
-        "push": _plain(leaves["push"], ("== heap->end[row]",), {"count_checked", "hs_stack_pushed"}),
+        "push": _plain(leaves["push"], (heaps.FULL,), {*heaps.PUSHES}),
     }
     if plan.has_above:
         table["malloc_above"] = _plain(leaves["malloc_above"], (small,), {"pop", "size_to_class", *sized})

@@ -140,10 +140,10 @@ class Side:
             what = operation(chunk, index) if chunk is not None and inside else "after the last event"
             self.difference = Difference(failure.event, what, "the library", "no complaint", failure.what)
 
-    def send(self, chunk: Chunk, groups: NDArray[np.uint8]) -> None:
-        """Send a chunk to the driver, with the groups of its call sites."""
+    def send(self, chunk: Chunk, groups: NDArray[np.uint8], processors: NDArray[np.int64]) -> None:
+        """Send a chunk to the driver, with the groups of its call sites and the processors of its events."""
         with self._noted(chunk):
-            self.driver.send(chunk, groups)
+            self.driver.send(chunk, groups, processors)
 
     def compare(self, plan: Plan, chunk: Chunk, addresses: NDArray[np.int64], counters: NDArray[np.int64]) -> None:
         """Compare the driver's answer to a chunk with the model's; `counters` ends with its BYTES."""
@@ -213,9 +213,9 @@ def side_by_side(
             running = [side for side in sides if side.difference is None]
             if not running:
                 break
-            groups = simulator.groups(chunk)
+            groups, processors = simulator.groups(chunk), simulator.processors(chunk)
             for side in running:
-                side.send(chunk, groups)
+                side.send(chunk, groups, processors)
             addresses = np.empty(len(chunk.op), np.int64)
             simulator.feed(chunk, addresses)
             said = byte_row(simulator) if with_bytes else np.zeros(len(BYTES), np.int64)

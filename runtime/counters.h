@@ -47,10 +47,17 @@ extern const char *const hs_class_counter[CLASS_COUNTERS];
 /* Words that one thread at a time writes while others may read them (mallinfo, reports, at any moment): each of its updates is
  * one instruction on an aligned word, so that a reader gets the value before it or after it. That is a relaxed load and a
  * relaxed store, of which gcc would make three instructions. */
+#ifdef PROCESSOR_BATCH /* a heap is no thread's: a thread may be on another processor when it counts */
+static inline void count_own(uint64_t *counter, uint64_t by)
+{
+    __atomic_fetch_add(counter, by, __ATOMIC_RELAXED);
+}
+#else
 static inline void count_own(uint64_t *counter, uint64_t by)
 {
     __asm__("addq %1, %0" : "+m"(*counter) : "er"(by) : "cc");
 }
+#endif
 
 static inline void word_add(uint32_t *word, uint32_t by)
 {

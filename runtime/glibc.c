@@ -228,8 +228,9 @@ int malloc_trim(size_t pad)
     if (!hs_started())
         return 0;
     int saved = errno;
-    if (hs_self != &hs_no_heap)
-        hs_drain_fronts(hs_self);
+    struct heap *own = hs_own_heap();
+    if (own != &hs_no_heap)
+        hs_drain_fronts(own);
     size_t bytes = hs_large_trim(hs_self);
     hs_transfer_empty();
     bytes += slabs_trim();

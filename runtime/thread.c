@@ -8,6 +8,9 @@
 #include "os.h"
 #include "release/release.h"
 #include "remote/remote.h"
+#ifdef PROCESSOR_BATCH
+#include "heaps/processor.h"
+#endif
 #include "rows.h"
 #include "run_ages.h"
 #include "run_cache.h"
@@ -61,6 +64,7 @@ void hs_look(void)
 }
 #endif
 
+#ifndef PROCESSOR_BATCH
 static void give_up(struct heap *heap)
 {
     hardening_empty(heap);
@@ -82,13 +86,16 @@ static void abandon(void *unused)
     if (++exits < PTHREAD_DESTRUCTOR_ITERATIONS)
         pthread_setspecific(exit_key, &hs_no_heap);
 }
+#endif
 
 /* Under the pool lock. A start that fails is tried again by the next allocation. Without a key, which is asked for until
  * the rest has started, heaps outlive their threads. */
 static void start(void)
 {
+#ifndef PROCESSOR_BATCH
     if (!has_exit_key)
         has_exit_key = pthread_key_create(&exit_key, abandon) == 0;
+#endif
     if (!os_arena(slabs_space() + pages_space()))
         return;
     slabs_init();
@@ -110,16 +117,6 @@ bool hs_started(void)
     return now;
 }
 
-static struct heap *adopt(void)
-{
-    struct heap *heap = hs_abandoned;
-    if (heap != NULL) {
-        hs_abandoned = heap->next;
-        count_own(&hs_count.adoptions, 1);
-    }
-    return heap;
-}
-
 static struct heap *create(void)
 {
     struct heap *heap = os_map(sizeof *heap + SLOT_COUNT * sizeof heap->slot[0], 1);
@@ -132,6 +129,47 @@ static struct heap *create(void)
     heap->earlier = hs_newest_heap;
     __atomic_store_n(&hs_newest_heap, heap, __ATOMIC_RELEASE); /* a signal's report may walk the list at any moment */
     count_own(&hs_count.heaps, 1);
+    return heap;
+}
+
+#ifdef PROCESSOR_BATCH
+struct heap *hs_own_heap(void)
+{
+    return processor_heap_at(processor_place());
+}
+
+/* Nobody gives it up: it outlives all threads. */
+struct heap *hs_heap_start(void)
+{
+    struct heap *heap = hs_own_heap();
+    if (heap != &hs_no_heap)
+        return heap;
+    int saved = errno;
+    if (hs_started()) {
+        hs_lock_pool();
+        size_t place = processor_place();
+        heap = processor_heap_at(place);
+        struct heap *made = heap == &hs_no_heap ? create() : NULL;
+        if (made != NULL)
+            processor_settle(place, heap = made);
+        hs_unlock_pool();
+    }
+    errno = saved;
+    return heap;
+}
+#else
+struct heap *hs_own_heap(void)
+{
+    return hs_self;
+}
+
+static struct heap *adopt(void)
+{
+    struct heap *heap = hs_abandoned;
+    if (heap != NULL) {
+        hs_abandoned = heap->next;
+        count_own(&hs_count.adoptions, 1);
+    }
     return heap;
 }
 
@@ -162,6 +200,7 @@ GATE struct heap *hs_heap_start(void)
     errno = saved;
     return hs_self;
 }
+#endif
 
 GATE void hs_free_without_heap(unsigned class, void *block)
 {
@@ -199,6 +238,9 @@ void hs_forget_heaps(void)
     }
     hs_newest_heap = hs_abandoned = NULL;
     hs_become(&hs_no_heap);
+#ifdef PROCESSOR_BATCH
+    processors_forget();
+#endif
     exits = 0;
     if (has_exit_key)
         pthread_setspecific(exit_key, NULL);

@@ -8,6 +8,7 @@ extern struct heap *hs_abandoned; /* LIFO, under the pool lock */
 
 bool hs_started(void); /* the spans exist, now if not before; false without address space */
 struct heap *hs_heap_start(void); /* the calling thread's heap, adopted or created; hs_no_heap without memory */
+struct heap *hs_own_heap(void); /* the calling thread's, or its processor's; hs_no_heap without any */
 void hs_drain_fronts(struct heap *heap); /* every block of its fronts goes to the store; by its own thread */
 void hs_forget_heaps(void);         /* checked build: as if no thread had ever allocated */
 

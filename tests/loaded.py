@@ -83,6 +83,10 @@ class Loaded:
         if hasattr(handle, "heapsmith_clock"):
             self.clock = self._function(handle, "heapsmith_clock", None, ctypes.c_uint64)
             self.clock(0)
+        self.processor: Callable[..., int | None] = lambda number: None
+        if hasattr(handle, "heapsmith_processor"):
+            self.processor = self._function(handle, "heapsmith_processor", None, ctypes.c_int32)
+            self.processor(0)
         self._row = np.zeros(self._function(handle, "heapsmith_counter_count", word)(), np.int64)
 
     @staticmethod

@@ -13,7 +13,7 @@ from heapsmith.codegen.difference import BYTES, byte_row, counter_names, counter
 from heapsmith.model.constants import NS_PER_MS
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
-from heapsmith.model.heap.simulator import Simulator
+from heapsmith.model.heap.simulator import ASSUMED_PROCESSORS, Simulator
 from heapsmith.model.trace.reader import Op
 
 THREAD = st.sampled_from([0, 0, 0, 0, 1, 1, 2, 3])
@@ -67,6 +67,7 @@ class Conformance(RuleBasedStateMachine):
             self.threads[thread] = RealThread()
         library = self.library
         library.clock(self.ms)
+        library.processor(thread % ASSUMED_PROCESSORS)
         before = self.address.get(block, 0)
         after = self.threads[thread].do(lambda: library.perform(op, before, size, align_log2))
         if op == Op.THREAD_EXIT:
@@ -120,7 +121,7 @@ class Conformance(RuleBasedStateMachine):
         What a free of a class without a front counts, each life counts.
         """
         usual = [self.plan.classes[index % self.plan.class_count] for index in palette]
-        deep = [row for row in self.plan.classes if row.front.kind == "two_level"]
+        deep = [row for row in self.plan.classes if row.front.kind == "two_level"] or self.plan.classes
         self.usual = [row.usable for row in (*usual, deep[palette[0] % len(deep)])]
         self.birth(Op.MALLOC, 3, self.usual[0])
         self.step(Op.THREAD_EXIT, 3, 0)
@@ -129,7 +130,7 @@ class Conformance(RuleBasedStateMachine):
             self.death(Op.FREE, 2, block)  # down to level 1
         for _ in range(12):
             self.birth(Op.MALLOC, 2, self.usual[-1])
-        bare = next(row for row in self.plan.classes if row.front.kind == "none")
+        bare = next((row for row in self.plan.classes if row.front.kind == "none"), self.plan.classes[0])
         for block in [self.birth(Op.MALLOC, 2, bare.usable) for _ in range(12)]:
             self.death(Op.FREE, 2, block)  # to the store, beyond any quarantine
         if self.plan.design.huge_cache:

@@ -167,7 +167,7 @@ def test_time_has_a_kind_for_rows_and_one_for_releases(simulated: list[tuple[Des
         assert spent.get("dispatch.stack", 0) == (calls if plan.dispatch == "stack" else 0)
         totals = row.counters.totals
         assert spent.get("release", 0) == totals["releases"] + totals["huge_unmap"]
-    assert {make_plan(design).dispatch for design, _ in simulated} == {"stack", "table"}
+    assert {make_plan(design).dispatch for design, _ in simulated} == {"stack", "table", "restartable"}
 
 
 def test_hardening_costs_instructions(simulated: list[tuple[Design, Simulation]]) -> None:

@@ -39,6 +39,7 @@ NEEDED = {
     "unmapping": (),
     "shards": ("LOCKED", "CACHED"),
     "segregation": (),
+    "heaps": ("DISPATCH", "HITS", "POPS", "PUSHES", "FULL", "SPARE"),
 }
 OF_A_PROGRAM = {"foreign", "segregation"}
 """What one program alone makes a choice of."""

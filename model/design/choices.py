@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     Unmapping: TypeAlias = msgspec.Struct
     Segregation: TypeAlias = msgspec.Struct
     Shards: TypeAlias = msgspec.Struct
+    Heaps: TypeAlias = str
 else:
     globals().update({field.title().replace("_", ""): _choice_of(field) for field in policy.TABLES})
 

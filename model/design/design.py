@@ -21,6 +21,7 @@ from heapsmith.model.design.choices import (
     Front,
     Growth,
     Hardening,
+    Heaps,
     HugeCache,
     Learner,
     Ownership,
@@ -178,6 +179,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _doc("which calls get blocks from slabs of their own: less memory where one size lives long and short"),
     ] = None
     bounded: Annotated[bool | None, _doc("the audit proves bounds of malloc() and free() (docs/steady.md)")] = None
+    heaps: Annotated[Heaps | None, _doc("processor: for each processor, not each thread: few idle blocks")] = None
     compile_flags: Annotated[
         list[Literal["-O3", "-march=native", "-flto"]] | None,
         _doc("flags of gcc(1) behind -O2 and the others; with -march=native the library runs on this processor alone"),

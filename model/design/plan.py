@@ -165,10 +165,12 @@ def make_plan(design: Design) -> Plan:
     sized = classes[: len(design.sizes)]
     options, numbers = _options(design), _numbers(design)
     transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
-    dispatch = "stack" if any(row.stack for row in classes) else "table"
-    inlines = dispatch == "stack" and not design.row("hardening").LIVE_MAP
+    heaps = design.row("heaps")
+    dispatch = heaps.DISPATCH if any(row.stack for row in classes) else "table"
+    by_thread = dispatch == policy.default("heaps").DISPATCH
+    inlines = by_thread and not design.row("hardening").LIVE_MAP
     inlines = inlines and not design.row("counting").COUNTS_HITS and not design.segregation
-    per_byte = dispatch == "stack" and design.row("size_lookup").PER_BYTE
+    per_byte = by_thread and design.row("size_lookup").PER_BYTE
     direct_limit = min(sized[-1].usable, MAX_DIRECT_LIMIT) if per_byte else 0
     slots_per_heap = classes[-1].list_base + classes[-1].front.list_capacity
     return Plan(
@@ -313,7 +315,8 @@ def _options(design: Design) -> dict[str, int]:
 def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
     """Return the class table; with a header, the first block leaves room for its own header."""
     rows: list[ClassPlan] = []
-    slots = transfer_slots = 0
+    spare = design.row("heaps").SPARE
+    slots, transfer_slots = 2 * spare, 0  # row 0, of no class, has a slot that stays NULL, and its spare one
     numbers, has_marks = _class_numbers(design), design.row("freed_blocks").MARKS
     for index, (size, group) in enumerate(design.classes()):
         first = first_bytes(header)
@@ -340,7 +343,7 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 front=front,
                 stack=front.capacity if policy.row("front", front.kind).IS_STACK else 0,
                 slot_base=slots + 1,
-                list_base=slots + 1 + most,
+                list_base=slots + 1 + most + spare,
                 transfer=design.transfer_batches(size),
                 transfer_base=transfer_slots,
                 numbers=numbers[index],
@@ -348,7 +351,7 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
             )
         )
         transfer_slots += rows[-1].transfer * front.flush
-        slots += 1 + most + front.list_capacity
+        slots += 1 + most + spare + front.list_capacity
     return rows
 
 

@@ -47,7 +47,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
         scalars[f"heap_{field}"] = getattr(plan.layout, field)
     scalars["sized_classes"] = len(plan.sized)
     scalars["heap_bytes"] = plan.layout.heap_bytes
-    scalars["by_row"] = plan.dispatch == "stack"
+    scalars["by_row"] = plan.dispatch != "table"
     scalars["births"] = PARTS.index(application.births)
     scalars["deaths"] = PARTS.index(application.deaths)
     scalars["replays"] = application.replays
@@ -101,6 +101,7 @@ def fresh_state(plan: Plan, application: Application) -> State:
     tables = (plan.size_class, *(plan.group_classes if plan.design.segregation else ()))
     state.lookup = np.concatenate([np.array(table, np.int64) for table in tables])
     state.groups = np.empty(0, np.uint8)
+    state.processors = np.empty(0, np.int64)
     state.heaps, state.nodes = np.zeros(0, records.HEAP), np.zeros(0, records.NODE)
     state.fronts, state.stores = np.zeros(0, records.FRONT), np.zeros(0, records.STORE)
     state.slabs = np.zeros(0, records.SLAB)

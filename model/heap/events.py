@@ -346,6 +346,7 @@ def run(state: State, start: int) -> int:
         if state.site_groups > 0:
             state.group = int(np.int64(state.groups[event]))
         who = int(np.int64(state.thread[event]))
+        place = int(state.processors[event]) if state.processor_batch > 0 else who
         name = int(np.int64(state.block[event]))
         bytes_asked = int(state.size[event])
         align = 1 << int(np.int64(state.align_log2[event])) if kind == ALIGNED else 1
@@ -371,14 +372,14 @@ def run(state: State, start: int) -> int:
                 were_the_replays(state)
         is_death = kind in (FREE, FREE_SIZED) or (kind == REALLOC and bytes_asked == 0)
         if is_death:
-            death(state, who, name)
+            death(state, place, name)
         elif kind < REALLOC or kind == ALIGNED:
-            handle = birth(state, who, name, bytes_asked, align, kind)
+            handle = birth(state, place, name, bytes_asked, align, kind)
             if SINK != NONE:
                 state.asked_lines += (bytes_asked + LINE - 1) // LINE
         elif kind == REALLOC:
-            handle = reallocate(state, who, name, bytes_asked, align)
-        elif kind == THREAD_EXIT:
+            handle = reallocate(state, place, name, bytes_asked, align)
+        elif kind == THREAD_EXIT and state.processor_batch == 0:
             exit_thread(state, who)
         if tell:
             state.addresses[event] = address_of(state, handle)

@@ -28,6 +28,9 @@ FAULTS = {
     TOO_LARGE: "size {size} is too large to follow what is touched; expected at most 8 GiB",
 }
 
+ASSUMED_PROCESSORS = 4
+"""Processors of a trace that does not tell them, without a machine."""
+
 NO_ADDRESSES: Ints = np.empty(0, np.int64)
 NO_LISTENER: Ints = np.zeros(1, np.int64)
 
@@ -151,12 +154,15 @@ class Simulator:
         self.state.follow(chunk)
         if self.state.site_groups:
             self.state.groups = self.groups(chunk)
+        if self.state.processor_batch:
+            self.state.processors = self.processors(chunk)
         self.state.fed = self.state.events
         self.state.addresses = NO_ADDRESSES if addresses is None else addresses
         if self.state.charging:
             self.state.charges = np.zeros(len(chunk.op), CHARGE)
         if len(chunk.op):
             self._name(int(chunk.thread.max()), int(chunk.block.max()))
+            self._place(int(self.state.processors.max(initial=0)))
         start = 0
         while start < len(chunk.op):
             begin = thread_time_ns()
@@ -176,6 +182,11 @@ class Simulator:
             self._tree = chunk.tree
             self._group_of = design.row("segregation").groups_of(design.segregation, chunk.tree)
         return self._group_of[chunk.site]
+
+    def processors(self, chunk: Chunk) -> Ints:
+        """Return the processor of each event: the trace's, or one that its thread is said to be bound to."""
+        cores = self.listener.hardware.cores if self.listener else ASSUMED_PROCESSORS
+        return chunk.thread.astype(np.int64) % cores
 
     def step(self, op: int, thread: int, block: int, size: int = 0, align_log2: int = 0, time_ns: int = 0) -> int:
         """Do an event; return the address code of its block, or -1."""
@@ -227,6 +238,11 @@ class Simulator:
             self.listener.make_room(0, thread + 1)
         if block >= len(state.blocks):
             state.blocks = arrays.grown(state.blocks, max(1024, 2 * block), ("handle",), DEAD)
+
+    def _place(self, processor: int) -> None:
+        """Make room for processors up to this number."""
+        if processor >= len(self.state.threads):
+            self.state.threads = arrays.grown_ints(self.state.threads, 2 * processor, -1)
 
     def _make_room(self) -> None:
         """Double the arrays that might be too short for another event."""

@@ -9,6 +9,7 @@ class State(Columns):
 
     addresses: empty, or the address code of the block that each event of the chunk returned, or -1.
     groups: empty, or the group of call sites of each event of the chunk.
+    processors: empty, or the processor of each event, where heaps belong to processors.
     meter, paths, charges, scalar_words and class_words (the words of scalars and classes) are for
     model/heap/charge.py, and empty where no event is charged. A field of the single record of
     `scalars` is an attribute too: `state.live_bytes += asked`.
@@ -33,6 +34,7 @@ class State(Columns):
     moved: Ints
     addresses: Ints
     groups: Bytes
+    processors: Ints
     timeline: Records
     meter: Records
     paths: Ints

@@ -30,6 +30,7 @@ from heapsmith.model.policy import (
     front,
     growth,
     hardening,
+    heaps,
     huge_cache,
     learner,
     lookup,
@@ -74,6 +75,7 @@ TABLES: dict[str, Table] = {
     "unmapping": unmapping.ROWS,
     "segregation": segregation.ROWS,
     "shards": shards.ROWS,
+    "heaps": heaps.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 

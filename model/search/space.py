@@ -17,10 +17,13 @@ from heapsmith.model import policy
 from heapsmith.model.design.choices import Front
 from heapsmith.model.design.design import THPS, ClassFront, Design
 
-FIXED = frozenset({"foreign", "hardening", "counting", "compile_flags", "prewarm", "thp_block_bytes", "segregation"})
+FIXED = frozenset(
+    {"foreign", "hardening", "counting", "compile_flags", "prewarm", "thp_block_bytes", "segregation", "heaps"}
+)
 """Fields that stay the base's: what free() may be given, which misuse is looked for, what is counted
 and on which processors the library runs are no matters of cost; prewarm needs sizes of threads to
-come. A trace does not tell which part of a small block the program writes (thp_block_bytes).
+come. A trace does not tell which part of a small block the program writes (thp_block_bytes),
+nor the processors of its events (heaps).
 Groups of call sites are tried on the choice alone (model/search/segregate.py).
 """
 

@@ -7,6 +7,7 @@
 #include "store.h"
 #include "transfer.h"
 
+#ifndef PROCESSOR_BATCH /* a processor's stacks are no thread's: their slow paths are those of the one front that may have them */
 /* Blocks of the store, so that they come out in the order it took them: how many. */
 static uint32_t take_in_order(struct heap *heap, unsigned class, void **slot)
 {
@@ -55,3 +56,4 @@ void stack_drain(struct heap *heap, unsigned class)
     hs_give_all(heap, class, stack_slots(heap, class), stack_held(heap, class));
     stack_hold(heap, class, 0);
 }
+#endif

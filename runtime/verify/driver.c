@@ -50,6 +50,7 @@ static struct {
 
 static int64_t performed; /* events before this batch */
 static void (*background)(uint64_t events); /* does the steps of the library's helper; NULL: it has none */
+static void (*tell_processor)(int32_t processor); /* to the library; NULL: its heaps belong to threads */
 static void (*tell_time)(uint64_t milliseconds); /* to the library; NULL: it has no clock */
 static uint64_t happened; /* events since the heap was new */
 static int64_t check_every; /* events; 0: never */
@@ -132,6 +133,8 @@ static void perform_next(void)
 {
     if (tell_time != NULL)
         tell_time((uint64_t)batch.event[batch.next].time_ms);
+    if (tell_processor != NULL)
+        tell_processor((int32_t)batch.event[batch.next].processor);
     batch.address[batch.next] = perform(&batch.event[batch.next]);
     if (check_every > 0 && event_number() % check_every == 0)
         library.check();
@@ -293,6 +296,10 @@ static void load(const char *path)
     memcpy(&tell_time, &clock, sizeof clock);
     if (tell_time != NULL)
         tell_time(0); /* from here on it does not ask the system */
+    void *processor = dlsym(handle, "heapsmith_processor");
+    memcpy(&tell_processor, &processor, sizeof processor);
+    if (tell_processor != NULL)
+        tell_processor(0); /* from here on the kernel does not say it */
 }
 
 static void watch_signals(void)
@@ -326,6 +333,8 @@ int main(int count, char **argument)
     }
     alarm(timeout_s);
     facts();
-    together();
+    if (tell_processor != NULL)
+        tell_processor(-1);
+    together(tell_processor == NULL);
     _exit(0);
 }

@@ -13,7 +13,7 @@ struct event {
     uint16_t group; /* of call sites */
     uint32_t thread;
     uint32_t block;
-    uint32_t unused_too;
+    uint32_t processor;
     int64_t bytes;
     int64_t time_ms;
 };
@@ -87,4 +87,4 @@ void forget_blocks(void);
 void facts(void);
 
 /* storm.c: many threads at once. */
-void together(void);
+void together(bool threads_own_heaps);

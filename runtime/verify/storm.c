@@ -195,9 +195,10 @@ static void memory_runs_out(void)
     library.check();
 }
 
-void together(void)
+void together(bool threads_own_heaps)
 {
-    late_destructors(library.counter_count());
+    if (threads_own_heaps)
+        late_destructors(library.counter_count());
     storm();
     memory_runs_out();
 }

@@ -15,6 +15,7 @@ from heapsmith.model.policy.front.common import (
     stack_push,
     stack_push_lines,
     stack_shift,
+    stack_unload,
     why_not_one_level,
 )
 
@@ -40,10 +41,16 @@ why_not_valid = why_not_one_level
 
 @kernel
 def push(state: State, front: int, cls: int, block: int) -> int:
-    """Free: `block` becomes the newest; a full front first flushes its oldest; return how many."""
+    """Free: `block` becomes the newest; a full front first flushes; return how many.
+
+    The oldest blocks leave, but the newest where the stack is a processor's.
+    """
     flushed = 0
     if state.fronts[front]["held"] == capacity_of(state, front, cls):
-        flushed = stack_shift(state, front, int(state.classes[cls]["flush_batch"]), 0)
+        count = int(state.classes[cls]["flush_batch"])
+        flushed = (
+            stack_unload(state, front, count) if state.processor_batch > 0 else stack_shift(state, front, count, 0)
+        )
         state.classes[cls]["flush"] += 1
         state.classes[cls]["flushed"] += flushed
     stack_push(state, front, block)

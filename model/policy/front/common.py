@@ -201,6 +201,17 @@ def stack_shift(state: State, front: int, count: int, at: int) -> int:
 
 
 @kernel
+def stack_unload(state: State, front: int, count: int) -> int:
+    """Move the newest `count` blocks of level 0 to `moved`, newest first; return their number."""
+    held = int(state.fronts[front]["held"])
+    top = int(state.fronts[front]["base"]) + held
+    for index in range(count):
+        state.moved[index] = state.slots[top - 1 - index]
+    state.fronts[front]["held"] = held - count
+    return count
+
+
+@kernel
 def no_promotion(state: State, front: int, cls: int) -> int:
     """Return NO_BLOCK: there is no level 1."""
     return NO_BLOCK

@@ -1,0 +1,68 @@
+"""Processor: each processor has a heap, whose stacks the running thread pops and pushes without a lock.
+
+A pop or a push is a restartable sequence (rseq(2)): the kernel begins it anew if it interrupts it. A
+program of many threads leaves as many blocks idle as it has processors.
+"""
+
+from typing import Any
+
+from heapsmith.model.policy import front
+from heapsmith.model.policy.emitted import SELF, Hit, total
+from heapsmith.model.policy.front.common import FrontPlan
+
+NAME = "processor"
+DISPATCH = "restartable"
+HITS = (total(SELF, Hit(4, 2, 1)), total(SELF, Hit(4, 3, 1)))
+"""Both read the processor, its heap and top, and write the sequence and top.
+
+Allocate reads a slot besides. Free reads the end and writes a slot.
+"""
+POPS = frozenset({"processor_pop", "processor_popped"})
+PUSHES = frozenset({"processor_push", "processor_pushed"})
+FULL = "!processor_push(row, block)"
+SPARE = 1
+NUMBERS = ("processor_batch",)
+MOST_BATCH = 1024
+"""A refill and a flush hold their blocks on the thread's stack meanwhile."""
+
+
+def why_not_with(design: Any) -> str | None:
+    """Return why heaps of this design cannot belong to processors, or None."""
+    if design.row("remote").OWNED:
+        return f"remote: '{design.row('remote').NAME}' cannot go with heaps '{NAME}': no thread owns a heap"
+    if design.run_cache_bytes:
+        return f"run_cache_bytes: {design.run_cache_bytes} cannot go with heaps '{NAME}'; expected 0"
+    if getattr(design.hardening, "quarantine", 0):
+        return f"hardening.quarantine: {design.hardening.quarantine} cannot go with heaps '{NAME}'; expected 0"
+    if design.row("counting").COUNTS_HITS:
+        return f"counting: '{design.row('counting').NAME}' cannot go with heaps '{NAME}'"
+    for field in ("prewarm", "rounding", "learner", "segregation"):
+        if getattr(design, field) is not None:
+            return f"{field}: '{design.row(field).NAME}' cannot go with heaps '{NAME}'"
+    rows = [_row_of(own) for own in _fronts(design)]
+    if any(not row.IS_STACK or row.LEVELS > 1 for row in rows):
+        return f"heaps: '{NAME}' needs a stack of one level as the front of each class"
+    if (batch := _batch(design)) > MOST_BATCH:
+        return f"heaps: '{NAME}' cannot go with refills or flushes of {batch} blocks; expected {MOST_BATCH} at most"
+    return None
+
+
+def numbers(design: Any) -> dict[str, int]:
+    """Return the most blocks of a refill or a flush."""
+    return {"processor_batch": _batch(design)}
+
+
+def _fronts(design: Any) -> list[Any]:
+    return [design.front_of(size) for size in design.sizes]
+
+
+def _row_of(own: Any) -> Any:
+    return next(row for row in front.ROWS if row.Params is type(own))
+
+
+def _batch(design: Any) -> int:
+    """Return the most blocks that a refill or a flush of the design moves."""
+    plans: list[FrontPlan] = [
+        _row_of(design.front_of(size)).derive(design.front_of(size), size) for size in design.sizes
+    ]
+    return max(max(plan.refill, plan.flush) for plan in plans)

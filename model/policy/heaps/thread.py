@@ -1,0 +1,14 @@
+"""Thread: each thread that allocates small blocks has a heap, which no other thread touches."""
+
+from heapsmith.model.policy.emitted import SELF, Hit, total
+
+NAME = "thread"
+DEFAULT = True
+OFF = True
+DISPATCH = "stack"
+HITS = (total(SELF, Hit(3, 1, 1)), total(SELF, Hit(3, 2, 1)))
+"""Allocate reads top and a slot; free reads top and end and writes a slot; both update top."""
+POPS = frozenset({"count_checked", "hs_stack_popped"})
+PUSHES = frozenset({"count_checked", "hs_stack_pushed"})
+FULL = "== heap->end[row]"
+SPARE = 0
