@@ -151,17 +151,13 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "address names the owner, which costs memory; by default slabs, whose records name it"
         ),
     ] = None
-    unmapping: Annotated[
-        Unmapping | None, _doc("superslabs without a block in use are unmapped: less memory, more system calls")
-    ] = None
+    unmapping: Annotated[Unmapping | None, _doc("unused superslabs are unmapped: less memory, more calls")] = None
     shards: Annotated[Shards | None, _doc("parts of the store that all heaps share: threads wait less")] = None
     growth: Annotated[Growth | None, _doc("superslabs that become usable together: fewer system calls")] = None
     thp_block_bytes: Annotated[
         int | None, _doc("thp grown: superslabs for longer blocks keep small pages: 0 to 2097152; by default none do")
     ] = None
-    populate: Annotated[
-        Populate | None, _doc("pages that become resident together: less time per page, more pages")
-    ] = None
+    populate: Annotated[Populate | None, _doc("pages resident together: less time per page, more pages")] = None
 
     rounding: Annotated[
         Rounding | None,
