@@ -33,6 +33,7 @@ COMPILED_MODEL = (
         "guard",
         "history",
         "huge_pages",
+        "import",
         "outcome",
         "kernel",
         "knobs",

@@ -197,7 +197,7 @@ def read(source: Source, about: About) -> Iterator[Calls]:
                 fast_take(state)
                 if state.calls == CHUNK_EVENTS:
                     yield reader.calls()
-                elif not reader.other_field():
+                elif state.at < state.end and not reader.other_field():
                     break
     except BadInput as error:
         bad = error

@@ -38,6 +38,7 @@ _CALL = re.compile(rb"(?:realloc\([^)]*\))?" + _NAMES + rb"\(([^)]*)\)(?: = (0x[
 _ALIGNED = re.compile(rb"(?:al (\d+), )?size (\d+)(?:, al (\d+))?")
 MALLOC, CALLOC, REALLOC, FREE = (int(op) for op in (Op.MALLOC, Op.CALLOC, Op.REALLOC, Op.FREE))
 MINUS, POINT, COMMA, EQUAL, OPEN, CLOSE, ZERO = b"-.,=()0"
+NO_PROCESS = -2
 LOW, UPPER_Z, N, D, W, A, L = b"_Zndwal"
 _NO_TIMES = "no times (valgrind --time-stamp=yes writes them): all events are at time 0"
 
@@ -197,9 +198,8 @@ class _Reader:
 
     def __init__(self, source: Source, about: About) -> None:
         self.source, self.about = source, about
-        self.process: bytes | None = None
         self.state = _Valgrind(**columns("process", "stamped", "bare"))
-        self.state.process = -2
+        self.state.process = NO_PROCESS
 
     def line(self, line: int, text: bytes) -> Row | None:
         """Return the call of a line, if it is one."""
@@ -207,10 +207,10 @@ class _Reader:
         found = _LINE.fullmatch(text)
         if found is None or not _BEGINS.match(found[7]):
             return None
-        if self.process not in (None, found[6]):
+        process = self.source.integer(line, found[6], "process")
+        if self.state.process not in (NO_PROCESS, process):
             self.source.bad(f"line {line}", "a second process; expected the log of one (--log-file=log.%p)")
-        if self.process is None:
-            self.process, self.state.process = found[6], self.source.integer(line, found[6], "process")
+        self.state.process = process
         if b"has a fishy" in found[7]:  # its result is on the next line, and always 0
             return None
         if found[1] is not None:
