@@ -54,7 +54,7 @@ conformance: dev ## library against model: every built-in design on real program
 compilers: dev ## all C with every gcc and clang here, warnings as errors, its libraries against the model
 	$(BIN)/python -m heapsmith.bench.gates.compilers $(DESIGNS)
 
-imports: dev ## speed and memory of imports of files of 1 GB: make imports FORMATS="csv heaptrack"
+imports: dev ## speed and memory of imports of files of 100 MB and 1 GB: make imports FORMATS="csv heaptrack"
 	$(BIN)/python -m heapsmith.bench.gates.imports $(FORMATS)
 
 soak: dev ## half an hour of mixed load: memory over time must not grow without bound
