@@ -125,12 +125,13 @@ TEXTS: dict[str, tuple[bytes, Callable[[Call], bytes]]] = {
 }
 """What each file begins with, of rep with a place for the number of calls, and how it writes a call."""
 BLOCKS = """
-blocks = [b""] * 20000
+import random
+blocks, choice = [b""] * 20000, random.Random(1)
 for number in range({}):
-    blocks[number * 7919 % 20000] = bytearray(600 + number % 400)
+    blocks[choice.randrange(20000)] = bytearray(choice.randrange(600, 5000))
 """
 """The program that memray records: a malloc and a free in each round."""
-MEMRAY_BYTES = 8  # of memray's file for a round, about
+MEMRAY_BYTES = 11  # of memray's file for a round, about
 
 
 def write(name: str, file: Path, least: int) -> None:

@@ -4,16 +4,18 @@ import pickle
 import signal
 import subprocess
 import sys
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter
 from os import SEEK_END
 from typing import Any
 
 import numpy as np
 
+from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.trace.events import CHUNK_EVENTS, Op
 from heapsmith.model.trace.imports.builder import Calls
@@ -28,6 +30,7 @@ _OPS = {
 """The operation of an allocator; the others are mmap and Python's own, whose memory malloc gave."""
 
 _PASSED = -1  # for the others
+_FIELDS = ("allocator", "tid", "address", "size")
 
 
 def read(source: Source, about: About) -> Iterator[Calls]:
@@ -99,23 +102,36 @@ def _naming() -> Iterator[None]:
 
 
 def _calls(memray: Any, reader: Any, counts: list[int]) -> Iterator[Calls]:
-    """Yield the calls; `counts` becomes the number of records and of those passed over."""
+    """Yield the calls, those before damage too; `counts` becomes the number of records and of those passed over."""
     op_of = np.full(1 + max(kind.value for kind in memray.AllocatorType), _PASSED, np.int64)
     for kind in memray.AllocatorType:
         op_of[kind.value] = _OPS.get(kind.name, _PASSED)
     with _naming():
-        rows = map(attrgetter("allocator", "tid", "address", "size"), reader.get_allocation_records())
-        while part := list(islice(rows, CHUNK_EVENTS)):
-            kinds, thread, address, size = np.array(part, np.int64).T
-            record = np.arange(counts[0] + 1, counts[0] + 1 + len(part))
-            op = op_of[kinds]
-            kept = op != _PASSED
-            counts[0] += len(part)
-            counts[1] += len(part) - int(np.count_nonzero(kept))
-            op, thread, address, size, record = (column[kept] for column in (op, thread, address, size, record))
-            is_free, none = op == Op.FREE, np.zeros_like(op)
-            old, new = np.where(is_free, address, 0), np.where(is_free, 0, address)
-            yield Calls(op.astype(np.uint8), thread, old, new, np.where(is_free, 0, size), none, none, record)
+        fields = chain.from_iterable(map(attrgetter(*_FIELDS), reader.get_allocation_records()))
+    numbers, bad = array("q", [0]), None
+    while numbers and bad is None:
+        numbers = array("q")
+        try:
+            with _naming():
+                numbers.extend(islice(fields, len(_FIELDS) * CHUNK_EVENTS))
+        except BadInput as error:
+            bad = error
+        yield _calls_of(np.array(numbers, np.int64).reshape(-1, len(_FIELDS)).T, op_of, counts)
+    if bad is not None:
+        raise bad
+
+
+def _calls_of(fields: Any, op_of: Ints, counts: list[int]) -> Calls:
+    """Return the calls of records: a row for each of _FIELDS."""
+    op = op_of[fields[0]]
+    kept = op != _PASSED
+    record = np.arange(counts[0] + 1, counts[0] + 1 + op.size)
+    counts[0] += op.size
+    counts[1] += op.size - int(np.count_nonzero(kept))
+    op, thread, address, size, record = (column[kept] for column in (op, *fields[1:], record))
+    is_free, none = op == Op.FREE, np.zeros_like(op)
+    old, new = np.where(is_free, address, 0), np.where(is_free, 0, address)
+    return Calls(op.astype(np.uint8), thread, old, new, np.where(is_free, 0, size), none, none, record)
 
 
 def _cut_off(source: Source) -> bool:
