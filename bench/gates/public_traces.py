@@ -103,14 +103,13 @@ Result = TypeVar("Result")
 
 
 def heapsmith(kind: type[Result], *words: str | Path) -> Result:
-    """Return what a command prints with --json, also if a check failed in it. Raises CheckFailed if it prints none."""
+    """Return what a command prints with --json, also if a check failed in it. Raises CheckFailed for other failures."""
     command = [sys.executable, "-m", "heapsmith", *map(str, words), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    try:
-        return msgspec.json.decode(done.stdout, type=kind)
-    except msgspec.DecodeError:
+    if done.returncode not in (0, CheckFailed.exit_code):
         said = done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"]
-        raise CheckFailed(f"heapsmith {' '.join(map(str, words))}: {said[-1]}") from None
+        raise CheckFailed(f"heapsmith {' '.join(map(str, words))}: {said[-1]}")
+    return msgspec.json.decode(done.stdout, type=kind)
 
 
 def kept(file: Path, kind: type[Result], make: Callable[[], Result]) -> Result:
@@ -184,7 +183,7 @@ def main(
     keep: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep traces and designs here, and use them.")
     ] = None,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds of the replays.")] = 7,
+    rounds: Annotated[int, typer.Option(min=2, help="Rounds of the replays.")] = 7,
     simulations: Annotated[int | None, typer.Option(min=1, help="Of a search. Default: as long as tune takes.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
