@@ -1,12 +1,13 @@
 """Tables of calls with named columns: the schema of CSV, JSON lines and Parquet (docs/import.md 5)."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from heapsmith.model.compile.kernel import Bytes, Ints
 from heapsmith.model.errors import Missing
 from heapsmith.model.trace.events import BIRTHS, DEATHS, SIZED, WITH_ALIGNMENT, Op, op_mask
 from heapsmith.model.trace.imports.builder import MAX, Calls, align_log2
@@ -67,7 +68,11 @@ def calls_of(source: Source, batch: Any, first_row: int) -> Calls:
             row = int(np.argmax(values < 0))
             source.bad(f"row {first_row + row}", f"{name}: expected a number from 0 to {MAX}, got {values[row]}")
         columns[name] = values
-    op = ops.astype(np.uint8)
+    return calls_of_columns(ops.astype(np.uint8), columns, np.arange(first_row, first_row + len(ops)))
+
+
+def calls_of_columns(op: Bytes, columns: Mapping[str, Ints], record: Ints) -> Calls:
+    """Return the calls of rows: a column for each of NUMBERS. What a row's operation does not have does not count."""
     aligned = np.flatnonzero(_ALIGNED[op])
     alignments, which = np.unique(columns["alignment"][aligned], return_inverse=True)
     log2 = np.zeros(len(op), np.int64)
@@ -81,7 +86,7 @@ def calls_of(source: Source, batch: Any, first_row: int) -> Calls:
         np.where(_SIZED[op], columns["size"], 0),
         log2,
         columns["time_ns"],
-        np.arange(first_row, first_row + len(ops)),
+        record,
     )
 
 

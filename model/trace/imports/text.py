@@ -178,7 +178,8 @@ def scan(
     """
     bad = None
     try:
-        for data in _parts(source, state, longest):
+        for data in parts(source, longest):
+            state.data, state.at, state.end = np.frombuffer(data, np.uint8), 0, len(data)
             while state.at < state.end:
                 take(state)
                 if state.calls == CHUNK_EVENTS:
@@ -199,19 +200,19 @@ def _calls(state: Text) -> Calls:
     return Calls(*(getattr(state, name)[:calls] for name in _COLUMNS))
 
 
-def _parts(source: Source, state: Text, longest: int) -> Iterator[bytearray]:
-    """Yield parts of whole lines, which `data` of the state has, with a newline at the end."""
-    rest, more = b"", True
+def parts(source: Source, longest: int = LINE_BYTES) -> Iterator[bytearray]:
+    """Yield parts of a text: whole lines, with a newline at the end. BadInput for a line of `longest` bytes."""
+    rest, lines, more = b"", 0, True
     while more:
         piece = source.piece(_PIECE_BYTES)
         more = piece != b""
         data = bytearray(rest + piece if more else rest + b"\n")
-        state.at, state.end = 0, data.rfind(b"\n") + 1
-        rest = bytes(data[state.end :])
-        state.data = np.frombuffer(data, np.uint8)
+        rest = bytes(data[data.rfind(b"\n") + 1 :])
+        del data[len(data) - len(rest) :]
+        lines += data.count(b"\n")
         yield data
         if len(rest) >= longest:
-            source.bad(f"line {state.line + 1}", f"longer than {longest} bytes")
+            source.bad(f"line {lines + 1}", f"longer than {longest} bytes")
 
 
 def _other_line(
