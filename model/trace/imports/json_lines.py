@@ -22,7 +22,7 @@ _MISTAKES = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _OPS = {op.name.lower(): op for op in Op}
 
 
-class _Row(msgspec.Struct, frozen=True):
+class _Row(msgspec.Struct, frozen=True, gc=False):
     """A line; other fields are passed over."""
 
     op: Literal["malloc", "calloc", "realloc", "aligned", "free", "free_sized", "thread_start", "thread_exit"]
@@ -72,8 +72,7 @@ def _one_by_one(
 
 def _calls(rows: Sequence[_Row], numbers: Sequence[int], about: About) -> Calls:
     """Return the calls of rows, and note what they lack."""
-    values = zip(*map(attrgetter(*NUMBERS), rows), strict=True)
-    columns: dict[str, Any] = dict(zip(NUMBERS, values, strict=True))
+    columns: dict[str, Any] = {name: list(map(attrgetter(name), rows)) for name in NUMBERS}
     for name, lack in (("time_ns", NO_TIMES), ("thread", NO_THREADS)):
         if None in columns[name]:
             columns[name] = [value or 0 for value in columns[name]]
