@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean owner two-level
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev demo test bigcheck search samplers default conformance compilers imports soak ageing floor latency hardening peers bench hot-paths check site man generated lint format dist clean distclean
+.PHONY: help venv dev demo test bigcheck search samplers default conformance compilers imports public-traces soak ageing floor latency hardening peers bench hot-paths check site man generated lint format dist clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,8 +55,11 @@ conformance: dev ## library against model: every built-in design on real program
 compilers: dev ## all C with every gcc and clang here, warnings as errors, its libraries against the model
 	$(BIN)/python -m heapsmith.bench.gates.compilers $(DESIGNS)
 
-imports: dev ## speed and memory of imports of files of 1 GB: make imports FORMATS="csv heaptrack"
+imports: dev ## speed and memory of imports of files of 100 MB and 1 GB: make imports FORMATS="csv heaptrack"
 	$(BIN)/python -m heapsmith.bench.gates.imports $(FORMATS)
+
+public-traces: dev ## traces of other tools from import to measurement: make public-traces TRACES=FOLDER
+	$(BIN)/python -m heapsmith.bench.gates.public_traces $(TRACES)
 
 soak: dev ## half an hour of mixed load: memory over time must not grow without bound
 	$(BIN)/python -m heapsmith.bench.gates.soak $(SOAK)

@@ -34,6 +34,7 @@ COMPILED_MODEL = (
         "guard",
         "history",
         "huge_pages",
+        "import",
         "outcome",
         "kernel",
         "knobs",

@@ -91,7 +91,7 @@ def test_the_share_of_frees_that_may_be_of_another_block(tmp_path: Path) -> None
         (b"1: malloc 0xa0 8\nx: free 0xa0\n", "line 2: thread: expected a whole number from 0 "),
         (MTRACE[:-6] + b"@ x > 0x1 0x2\n", "line 10: expected a line of mtrace"),
         (MALLOC_BENCH[:-3], "line 8: it ends within this line"),
-        (MALLOC_BENCH[:4] + b"\xff" + MALLOC_BENCH[5:], "lines after 0: not of malloc-bench's message: "),
+        (MALLOC_BENCH[:4] + b"\xff" + MALLOC_BENCH[5:], "line 1: not of malloc-bench's message: "),
         (MALLOC_BENCH + MALLOC_BENCH, "line 10: allocation of id 1, which is live"),
         (b"op,pointer,size\nmalloc,0xa0,8\nmalloc,0xb0,x\n", "row 3: In CSV column #2: CSV conversion error to int64"),
         (b"op,pointer,size\nmalloc,0xa0,8\nnew,0xb0,8\n", "row 3: op: expected one of malloc, calloc, realloc, "),

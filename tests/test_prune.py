@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from heapsmith.model.compile.kernel import Ints, Records, compiled
+from heapsmith.model.compile.kernel import Arrays, Ints, Records, compiled
 from heapsmith.model.compile.kernel import kernel as mark
 from heapsmith.model.compile.prune import Pruned, pruned
 
@@ -136,3 +136,32 @@ def test_a_condition_is_decided_by_one_of_its_parts() -> None:
     assert "noted" not in left.code.co_names
     on = left_of(chosen, {"told": idle, "noted": left_of(noted, {"told": idle})}, on=1)
     assert "noted" in on.code.co_names
+
+
+class Base(Arrays):
+    """The record of `first`."""
+
+    values: Ints
+
+
+class More(Base):
+    """The record of `both`, which passes it to `first`."""
+
+    others: Ints
+
+
+@mark
+def first(state: Base) -> int:
+    """Takes the base alone."""
+    return int(state.values[0])
+
+
+@mark
+def both(state: More) -> int:
+    """Takes all arrays."""
+    return 10 * first(state) + int(state.others[0])
+
+
+def test_a_kernel_of_a_base_gets_the_arrays_of_the_base() -> None:
+    state = More(values=np.array([3]), others=np.array([4]))
+    assert both(state) == compiled(both)(state) == 34

@@ -1,4 +1,4 @@
-"""The speed and the memory of imports: a file of each format, of a given size, made for it.
+"""The speed and the memory of imports: files of each format, of a given size and of a tenth, made for it.
 
 python -m heapsmith.bench.gates.imports [--bytes N] [--json] [FORMAT]..., or make imports
 """
@@ -42,7 +42,7 @@ class Call(NamedTuple):
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """One import: of the file, and what it took; seconds are of the processor, the start included."""
+    """One import: of the file, and what it took; seconds are of all of the command, its start included."""
 
     format: str
     file_bytes: int
@@ -93,6 +93,15 @@ def _mtrace(call: Call) -> bytes:
     return f"@ ./program:[0x12] {sign} {call.pointer:#x}{size}\n".encode()
 
 
+def _valgrind(call: Call) -> bytes:
+    name, result = (f"malloc({call.size})", f" = {call.pointer:#X}") if call.size else (f"free({call.pointer:#X})", "")
+    return f"--7-- {name}{result}\n".replace("0X", "0x").encode()
+
+
+def _rep(call: Call) -> bytes:
+    return (f"a {call.block} {call.size}\n" if call.size else f"f {call.block}\n").encode()
+
+
 def _varint(number: int) -> bytes:
     low = [number >> shift & 127 for shift in range(0, max(1, number.bit_length()), 7)]
     return bytes([*(part | 128 for part in low[:-1]), low[-1]])
@@ -110,22 +119,41 @@ TEXTS: dict[str, tuple[bytes, Callable[[Call], bytes]]] = {
     "android": (b"", _android),
     "heaptrack": (b"v 10400 3\nX ./program\n", _heaptrack),
     "mtrace": (b"= Start\n", _mtrace),
+    "valgrind": (b"==7== Command: ./program\n", _valgrind),
+    "rep": (b"0\n%d\n%%d\n1\n" % LIVE, _rep),
     "malloc-bench": (b"", _malloc_bench),
 }
-"""What each file begins with, and how it writes a call."""
+"""What each file begins with, of rep with a place for the number of calls, and how it writes a call."""
+BLOCKS = """
+import random
+blocks, choice = [b""] * 20000, random.Random(1)
+for number in range({}):
+    blocks[choice.randrange(20000)] = bytearray(choice.randrange(600, 5000))
+"""
+"""The program that memray records: a malloc and a free in each round."""
+MEMRAY_BYTES = 11  # of memray's file for a round, about
 
 
 def write(name: str, file: Path, least: int) -> None:
-    """Write a file of a format of at least this number of bytes."""
+    """Write a file of a format of at least this number of bytes, of memray about that."""
     if name == "parquet":
         return _write_parquet(file, least)
+    if name == "memray":
+        return _write_memray(file, least)
     head, of = TEXTS[name]
-    part = b"".join(map(of, calls()))
+    lines = list(map(of, calls()))
+    part = b"".join(lines)
+    parts = max(1, -(-(least - len(head)) // len(part)))
     with file.open("wb") as out:
-        out.write(head)
-        while out.tell() < least:
+        out.write(head % (parts * len(lines)) if name == "rep" else head)
+        for _ in range(parts):
             out.write(part)
     return None
+
+
+def _write_memray(file: Path, least: int) -> None:
+    command = [sys.executable, "-m", "memray", "run", "-q", "-f", "-o", str(file), "-c"]
+    subprocess.run([*command, BLOCKS.format(least // MEMRAY_BYTES)], check=True)
 
 
 def _write_parquet(file: Path, least: int) -> None:
@@ -178,26 +206,28 @@ def main(
     size: Annotated[int, typer.Option("--bytes", min=1, metavar="N", help="Bytes of a file, at least.")] = 1 << 30,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
-    """Import a file of each format and say how fast, and in how much memory."""
-    known = [*TEXTS, "parquet"]
+    """Import files of each format, of a tenth of the bytes and of all, and say how fast, and in how much memory."""
+    known = [*TEXTS, "parquet", "memray"]
     if unknown := set(formats or ()) - set(known):
         raise BadInput(f"imports: {', '.join(sorted(unknown))}: expected formats among {', '.join(known)}")
     with scratch() as folder:
-        rows = [measured(name, folder, size) for name in formats or known]
+        rows = [[measured(name, folder, part) for part in (size // 10, size)] for name in formats or known]
     if json:
-        print(msgspec.json.encode(rows).decode())
+        print(msgspec.json.encode([one for row in rows for one in row]).decode())
         return 0
     cells = [
         [
-            row.format,
-            f"{row.file_bytes / 1e6:,.0f} MB",
-            f"{row.events:,}",
-            f"{row.events / row.cpu_seconds / 1e6:.2f} M",
-            f"{row.peak_rss_bytes / (1 << 20):,.0f} MiB",
+            whole.format,
+            f"{whole.file_bytes / 1e6:,.0f} MB",
+            f"{whole.events:,}",
+            f"{whole.events / whole.cpu_seconds / 1e6:.2f} M",
+            f"{tenth.peak_rss_bytes / (1 << 20):,.0f} MiB",
+            f"{whole.peak_rss_bytes / (1 << 20):,.0f} MiB",
         ]
-        for row in rows
+        for tenth, whole in rows
     ]
-    draw(Words("", ("format", "file", "events", "events per CPU second", "peak RSS"), cells))
+    head = ("format", "file", "events", "events per CPU second", "peak RSS of a tenth", "peak RSS")
+    draw(Words("", head, cells))
     return 0
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from heapsmith.bench.common.tables import Words
 from heapsmith.bench.common.units import amount, duration
 from heapsmith.bench.report import ledgers
-from heapsmith.model.search.outcome import OBJECTIVES
+from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.tune import Member, Tuned
 from heapsmith.model.search.worth import Worth
 
@@ -50,6 +50,11 @@ def _late(p999_ns: float | None) -> str:
     return "-" if p999_ns is None else duration(p999_ns)
 
 
+def _run_share(outcome: Outcome) -> str:
+    share = outcome.run_share()
+    return "-" if share is None else f"{share:.1%}"
+
+
 def _kinds(one: Member) -> str:
     kinds = {str(one.design.front_of(size).__struct_config__.tag) for size in one.design.sizes}
     return ", ".join(sorted(kinds))
@@ -68,7 +73,7 @@ def on_traces(found: Tuned) -> Words:
                 (
                     *(name if what == "base" else "", what, duration(of.allocator_ns_per_op)),
                     *((_late(p999_ns),) if timed else ()),
-                    f"{of.run_share():.1%}",
+                    _run_share(of),
                     *(amount(of.resident_peak), amount(of.resident_average), amount(of.resident_end)),
                     *(amount(of.committed_peak), f"{one.weight:g}", regret if what == "tuned" else ""),
                 )

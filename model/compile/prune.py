@@ -104,7 +104,7 @@ def _expanded(function: types.FunctionType, absent: Collection[str] = ()) -> ast
     definition = cast(ast.FunctionDef, tree.body[0])
     arrays = record_of(function)
     if arrays is not None:
-        _Expander(arrays, absent).visit(definition)
+        _Expander(arrays, absent, function.__globals__).visit(definition)
         definition.args.args[:1] = [ast.arg(ARRAY + name, ast.Name(kind)) for name, kind in arrays.items()]
     return tree
 
@@ -174,11 +174,15 @@ def _item_of(node: ast.AST) -> str | None:
 
 
 class _Expander(ast.NodeTransformer):
-    """Makes a variable of each array of a record, and fields of scalars of the other attributes."""
+    """Makes a variable of each array of a record, and fields of scalars of the other attributes.
 
-    def __init__(self, arrays: Mapping[str, str], absent: Collection[str]) -> None:
+    A kernel that takes a base of the record gets the base's arrays alone.
+    """
+
+    def __init__(self, arrays: Mapping[str, str], absent: Collection[str], outer: Mapping[str, Any]) -> None:
         self.arrays = arrays
         self.absent = absent
+        self.outer = outer
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if not (isinstance(node.value, ast.Name) and node.value.id == STATE):
@@ -194,7 +198,9 @@ class _Expander(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
         if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id == STATE:
-            node.args[:1] = [_load(ARRAY + name) for name in self.arrays]
+            callee = self.outer.get(_called(node))
+            taken = record_of(callee) if isinstance(callee, types.FunctionType) else None
+            node.args[:1] = [_load(ARRAY + name) for name in taken or self.arrays]
         return node
 
 

@@ -77,7 +77,8 @@ NO_LIMITS = Limits()
 
 def _time_slack(base: Sequence[Outcome], weights: Sequence[float]) -> float:
     """Return the largest mean ratio of time without a limit: of the slacks of the traces."""
-    slacks = [min(TIME_SLACK, max(SLACK, 1 + RUN_SLACK / one.run_share())) for one in base]
+    shares = [one.run_share() for one in base]
+    slacks = [SLACK if share is None else min(TIME_SLACK, max(SLACK, 1 + RUN_SLACK / share)) for share in shares]
     return float(combined([np.array([slack]) for slack in slacks], weights)[0])
 
 

@@ -24,7 +24,7 @@ PROCESS_BYTES = 1 << 20
 """The approximate memory of a process besides its heap; it dwarfs the savings of a tiny heap."""
 
 LEAST_OPERATION_NS = 25
-"""The least time of an operation, for traces without real times: no program allocates faster."""
+"""The least time of an operation, for traces whose times are too coarse: no program allocates faster."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -55,9 +55,11 @@ class Outcome(msgspec.Struct, frozen=True):
         """Return the figures of OBJECTIVES."""
         return self.allocator_ns_per_op, self.resident_peak, self.resident_average, self.resident_end
 
-    def run_share(self) -> float:
-        """Return the allocator's share of the recorded run's time."""
-        return self.allocator_ns_per_op * self.operations / max(self.run_ns, LEAST_OPERATION_NS * self.operations, 1)
+    def run_share(self) -> float | None:
+        """Return the allocator's share of the recorded run's time; None of a trace without times."""
+        if self.run_ns == 0:
+            return None
+        return self.allocator_ns_per_op * self.operations / max(self.run_ns, LEAST_OPERATION_NS * self.operations)
 
 
 class Glance(NamedTuple):

@@ -7,10 +7,20 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from heapsmith.model.compile.kernel import Arrays, Bytes, Ints, Records, compiled, hit_path, kernel, record_type
+from heapsmith.model.compile.kernel import (
+    Arrays,
+    Bytes,
+    Ints,
+    Numbers,
+    Records,
+    compiled,
+    hit_path,
+    kernel,
+    record_type,
+)
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.addresses import find, grown_table, new_table, remove
-from heapsmith.model.trace.events import CHUNK_EVENTS, Chunk, Op
+from heapsmith.model.trace.events import CHUNK_DTYPES, CHUNK_EVENTS, Chunk, Op
 
 MAX = (1 << 63) - 1
 """The largest number in a call."""
@@ -18,10 +28,9 @@ EVENTS_PER_CALL = 3  # a birth where another block lies, as a realloc of size 0 
 _FIRST_TABLE = 1 << 12
 _ODD = np.int64(0x1E3779B97F4A7C15)
 
-MALLOC, ALIGNED, REALLOC, FREE, FREE_SIZED = (
-    int(op) for op in (Op.MALLOC, Op.ALIGNED, Op.REALLOC, Op.FREE, Op.FREE_SIZED)
+MALLOC, ALIGNED, REALLOC, FREE, FREE_SIZED, THREAD_START = (
+    int(op) for op in (Op.MALLOC, Op.ALIGNED, Op.REALLOC, Op.FREE, Op.FREE_SIZED, Op.THREAD_START)
 )
-THREAD_START = int(Op.THREAD_START)
 DONE, FULL, GROW, BORN_TWICE, NOT_LIVE = range(5)  # why `build` returned
 
 SCALARS = record_type(
@@ -35,6 +44,13 @@ SCALARS = record_type(
     "foreign",  # frees and reallocs of unknown blocks
     "lost",  # births at a pointer that was live: its free was not seen
     "failed",  # calls that returned no block
+    "threads",  # with an event so far
+    "last_thread",  # the other tool's number of the last event's thread
+    "last_number",  # ours
+    "first_ns",  # the other tool's time of the first event
+    "last_ns",  # of the last event, since the first one
+    "backsteps",  # times before that of the event before them
+    "late_starts",  # of threads that had events, left out
 )
 
 
@@ -43,6 +59,7 @@ class Calls(NamedTuple):
 
     `old` names the block that a realloc or free takes, `new` the one that a birth or realloc
     returns; 0 is none. All numbers are from 0 to MAX. `record` says where a call stands in its file.
+    A reader may use the columns again for the calls that it yields next.
     """
 
     op: npt.NDArray[np.uint8]
@@ -94,7 +111,7 @@ class WrongCall(Exception):
 
 
 class _Build(Arrays):
-    """The columns of a batch of calls, the table of live blocks, and the rows of the events."""
+    """The columns of a batch of calls, the tables of live blocks and of threads, and the columns of the events."""
 
     op: Bytes
     thread: Ints
@@ -106,16 +123,50 @@ class _Build(Arrays):
     keys: Ints  # of the hash table from name to block number
     blocks: Ints
     spare: Ints  # a stack
-    out: Ints  # a row per field of Chunk
+    thread_keys: Ints  # of the hash table from the other tool's number of a thread to ours
+    thread_numbers: Ints
+    out_op: Bytes
+    out_thread: Numbers
+    out_block: Numbers
+    out_size: Ints
+    out_align_log2: Bytes
+    out_time_ns: Ints
     scalars: Records
+
+
+@hit_path
+def number_of(state: _Build, thread: int) -> int:
+    """Our number of another tool's thread: 0, 1, ... in the order of first events."""
+    if thread != state.last_thread:
+        at = find(state.thread_keys, ~thread)
+        if state.thread_keys[at] == 0:
+            state.thread_keys[at] = ~thread
+            state.thread_numbers[at] = state.threads
+            state.threads += 1
+        state.last_thread, state.last_number = thread, int(state.thread_numbers[at])
+    return state.last_number
+
+
+@hit_path
+def since_first(state: _Build, time_ns: int) -> int:
+    """The time since the first event, not before that of the last one."""
+    if state.threads == 0:
+        state.first_ns = time_ns
+    if time_ns - state.first_ns < state.last_ns:
+        state.backsteps += 1
+    else:
+        state.last_ns = time_ns - state.first_ns
+    return state.last_ns
 
 
 @hit_path
 def emit(state: _Build, op: int, block: int, size: int, align_log2: int) -> None:
     """Append an event of the call at `at`."""
     i, call = state.events, state.at
-    state.out[0, i], state.out[1, i], state.out[2, i] = op, state.thread[call], block
-    state.out[3, i], state.out[4, i], state.out[5, i] = size, align_log2, state.time_ns[call]
+    state.out_time_ns[i] = since_first(state, int(state.time_ns[call]))
+    state.out_thread[i] = number_of(state, int(state.thread[call]))
+    state.out_op[i], state.out_block[i] = op, block
+    state.out_size[i], state.out_align_log2[i] = size, align_log2
     state.events = i + 1
 
 
@@ -212,7 +263,10 @@ def apply(state: _Build, i: int) -> int:
     if op <= ALIGNED:
         return bear(state, op, int(state.new[i]), int(state.size[i]), int(state.align_log2[i]))
     if op > FREE_SIZED:
-        emit(state, op, 0, 0, 0)
+        if op == THREAD_START and state.thread_keys[find(state.thread_keys, ~int(state.thread[i]))] != 0:
+            state.late_starts += 1
+        else:
+            emit(state, op, 0, 0, 0)
         return DONE
     if state.old[i] == 0:
         return DONE
@@ -228,11 +282,11 @@ def apply(state: _Build, i: int) -> int:
 
 @kernel
 def build(state: _Build) -> int:
-    """Make events of calls until DONE, FULL (CHUNK_EVENTS), GROW (the table is half full) or a wrong call."""
+    """Make events of calls until DONE, FULL (CHUNK_EVENTS), GROW (a table is half full) or a wrong call."""
     while state.at < state.calls:
         if state.events >= CHUNK_EVENTS:
             return FULL
-        if 2 * state.live >= state.keys.size:
+        if 2 * state.live >= state.keys.size or 2 * state.threads >= state.thread_keys.size:
             return GROW
         why = apply(state, state.at)
         if why != DONE:
@@ -245,20 +299,18 @@ fast_build = compiled(build)
 
 
 class Builder:
-    """Makes chunks of calls; memory is a batch, a chunk and a table of live blocks."""
+    """Makes chunks of calls; memory is a batch, a chunk and tables of live blocks and of threads."""
 
     def __init__(self, *, strict: bool) -> None:
         keys, blocks, spare = new_table(_FIRST_TABLE)
+        thread_keys, thread_numbers, _ = new_table(_FIRST_TABLE)
         columns: dict[str, Any] = {name: np.zeros(0, kind) for name, kind in _Build.ITEMS.items()}
-        out = np.zeros((len(Chunk._fields), CHUNK_EVENTS + EVENTS_PER_CALL), np.int64)
-        table = {"keys": keys, "blocks": blocks, "spare": spare, "out": out, "scalars": np.zeros(1, SCALARS)}
-        self._state = _Build(**(columns | table))
-        self._state.strict = int(strict)
-        self._threads: dict[int, int] = {}
-        self._first_ns: int | None = None
-        self._last_ns = 0
-        self.backsteps = 0
-        self.late_starts = 0
+        for name, kind in CHUNK_DTYPES.items():
+            columns[f"out_{name}"] = np.zeros(CHUNK_EVENTS + EVENTS_PER_CALL, kind)
+        tables = {"keys": keys, "blocks": blocks, "spare": spare, "scalars": np.zeros(1, SCALARS)}
+        tables |= {"thread_keys": thread_keys, "thread_numbers": thread_numbers}
+        self._state = _Build(**(columns | tables))
+        self._state.strict, self._state.last_thread = int(strict), -1
 
     def feed(self, calls: Calls) -> Iterator[Chunk]:
         """Yield the events of the next calls. Raises WrongCall, after the events before it."""
@@ -271,7 +323,7 @@ class Builder:
         while why in (FULL, GROW):
             why = fast_build(state)
             if why == GROW:
-                state.keys, state.blocks, state.spare = grown_table(state.keys, state.blocks, state.spare)
+                self._grow()
             elif state.events:
                 yield self._chunk()
         if why != DONE:
@@ -292,38 +344,26 @@ class Builder:
         """The calls so far that returned no block."""
         return self._state.failed
 
+    @property
+    def backsteps(self) -> int:
+        """The times so far before that of the event before them, which they got instead."""
+        return self._state.backsteps
+
+    @property
+    def late_starts(self) -> int:
+        """The starts so far of threads that had events before; they were left out."""
+        return self._state.late_starts
+
+    def _grow(self) -> None:
+        """Make the half full table twice as large, with the stack of spare numbers beside that of blocks."""
+        state = self._state
+        if 2 * state.live >= state.keys.size:
+            state.keys, state.blocks, state.spare = grown_table(state.keys, state.blocks, state.spare)
+        else:
+            keys, numbers, _ = grown_table(state.thread_keys, state.thread_numbers, state.spare[:0])
+            state.thread_keys, state.thread_numbers = keys, numbers
+
     def _chunk(self) -> Chunk:
-        """Return the events in `out`, which is empty then."""
-        op, thread, block, size, align_log2, time_ns = self._state.out[:, : self._state.events].copy()
-        self._state.events = 0
-        known = len(self._threads)
-        thread = self._numbered(thread)
-        chunk = Chunk.of(op, thread, block, size, align_log2, self._monotone(time_ns))
-        if (op != THREAD_START).all():
-            return chunk
-        begins = np.zeros(op.size, np.bool_)
-        begins[np.unique(thread, return_index=True)[1]] = True
-        kept = (op != THREAD_START) | (begins & (thread >= known))
-        self.late_starts += int(np.count_nonzero(~kept))
-        columns: list[Any] = [column[kept] for column in chunk]
-        return Chunk(*columns)
-
-    def _numbered(self, threads: Ints) -> Ints:
-        """Return our numbers of another tool's threads: 0, 1, ... in order of first event."""
-        if threads[0] == threads.min() == threads.max():
-            return np.full(threads.size, self._threads.setdefault(int(threads[0]), len(self._threads)))
-        theirs, first, where = np.unique(threads, return_index=True, return_inverse=True)
-        ours = np.zeros(theirs.size, np.int64)
-        for at in np.argsort(first):
-            ours[at] = self._threads.setdefault(int(theirs[at]), len(self._threads))
-        return ours[where]
-
-    def _monotone(self, time_ns: Ints) -> Ints:
-        """Return times since the first event, none before the one before it."""
-        if self._first_ns is None:
-            self._first_ns = int(time_ns[0])
-        since = np.append(self._last_ns, time_ns - self._first_ns)
-        rising = np.maximum.accumulate(since)
-        self.backsteps += int(np.count_nonzero(rising != since))
-        self._last_ns = int(rising[-1])
-        return rising[1:]
+        """Return the events so far, of which there are none then."""
+        events, self._state.events = self._state.events, 0
+        return Chunk(*(getattr(self._state, f"out_{name}")[:events].copy() for name in Chunk._fields))

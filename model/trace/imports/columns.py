@@ -1,12 +1,13 @@
 """Tables of calls with named columns: the schema of CSV, JSON lines and Parquet (docs/import.md 5)."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from heapsmith.model.compile.kernel import Bytes, Ints
 from heapsmith.model.errors import Missing
 from heapsmith.model.trace.events import BIRTHS, DEATHS, SIZED, WITH_ALIGNMENT, Op, op_mask
 from heapsmith.model.trace.imports.builder import MAX, Calls, align_log2
@@ -55,11 +56,11 @@ def calls_of(source: Source, batch: Any, first_row: int) -> Calls:
     pa = arrow()
     import pyarrow.compute as pc
 
-    names = batch.column("op").cast(pa.string())
-    ops = pc.fill_null(pc.index_in(names, value_set=pa.array(OPS)), -1).to_numpy(zero_copy_only=False)
+    ops = _operations(batch.column("op"))
     if (ops < 0).any():
         row = int(np.argmax(ops < 0))
-        source.bad(f"row {first_row + row}", f"op: expected one of {', '.join(OPS)}, got {names[row].as_py()!r}")
+        name = batch.column("op")[row].as_py()
+        source.bad(f"row {first_row + row}", f"op: expected one of {', '.join(OPS)}, got {name!r}")
     columns = {name: np.zeros(len(ops), np.int64) for name in NUMBERS}
     for name in columns.keys() & set(batch.schema.names):
         values = pc.fill_null(batch.column(name).cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
@@ -67,9 +68,15 @@ def calls_of(source: Source, batch: Any, first_row: int) -> Calls:
             row = int(np.argmax(values < 0))
             source.bad(f"row {first_row + row}", f"{name}: expected a number from 0 to {MAX}, got {values[row]}")
         columns[name] = values
-    op = ops.astype(np.uint8)
-    alignments, which = np.unique(columns["alignment"], return_inverse=True)
-    log2 = np.array([align_log2(int(alignment)) for alignment in alignments], np.int64)[which]
+    return calls_of_columns(ops.astype(np.uint8), columns, np.arange(first_row, first_row + len(ops)))
+
+
+def calls_of_columns(op: Bytes, columns: Mapping[str, Ints], record: Ints) -> Calls:
+    """Return the calls of rows: a column for each of NUMBERS. What a row's operation does not have does not count."""
+    aligned = np.flatnonzero(_ALIGNED[op])
+    alignments, which = np.unique(columns["alignment"][aligned], return_inverse=True)
+    log2 = np.zeros(len(op), np.int64)
+    log2[aligned] = np.array([align_log2(int(alignment)) for alignment in alignments], np.int64)[which]
     old = np.where(_DEATH[op], columns["pointer"], np.where(op == Op.REALLOC, columns["old_pointer"], 0))
     return Calls(
         op,
@@ -77,10 +84,21 @@ def calls_of(source: Source, batch: Any, first_row: int) -> Calls:
         old,
         np.where(_BIRTH[op], columns["pointer"], 0),
         np.where(_SIZED[op], columns["size"], 0),
-        np.where(_ALIGNED[op], log2, 0),
+        log2,
         columns["time_ns"],
-        np.arange(first_row, first_row + len(ops)),
+        record,
     )
+
+
+def _operations(names: Any) -> Any:
+    """Return the number of each operation in a column of names, -1 for other names and for none."""
+    pa = arrow()
+    import pyarrow.compute as pc
+
+    column = names if pa.types.is_dictionary(names.type) else names.cast(pa.string()).dictionary_encode()
+    known = pc.fill_null(pc.index_in(column.dictionary.cast(pa.string()), value_set=pa.array(OPS)), -1)
+    numbers = np.append(known.to_numpy(zero_copy_only=False), -1)
+    return numbers[pc.fill_null(column.indices, -1).to_numpy(zero_copy_only=False)]
 
 
 def calls_of_batches(source: Source, batches: Iterator[Any], row: int) -> Iterator[Calls]:

@@ -32,7 +32,7 @@ def _batches(source: Source) -> Iterator[Any]:
     pa = arrow()
     from pyarrow import csv
 
-    kinds = {"op": pa.string()} | dict.fromkeys(NUMBERS, pa.int64())
+    kinds = {"op": pa.dictionary(pa.int32(), pa.string())} | dict.fromkeys(NUMBERS, pa.int64())
     wanted = [name for name in kinds if name in _names(source.head)]
     yield from csv.open_csv(
         source.stream,

@@ -3,52 +3,200 @@
 import re
 from collections.abc import Iterator
 
+import numpy as np
+
+from heapsmith.model.compile.kernel import Ints, compiled, hit_path, kernel
 from heapsmith.model.trace.events import Op
-from heapsmith.model.trace.imports.builder import Calls, batches
+from heapsmith.model.trace.imports.builder import Calls
 from heapsmith.model.trace.imports.format import NO_THREADS, About, Format
 from heapsmith.model.trace.imports.source import Source, shown
+from heapsmith.model.trace.imports.text import (
+    NEWLINE,
+    SPACE,
+    Row,
+    Text,
+    begins,
+    columns,
+    hexadecimal,
+    passes,
+    put,
+    put_back,
+    scan,
+    skip_line,
+)
 
 _VERSIONS = range(4)
 _NS_PER_MS = 10**6
+_MOST_MS = 1 << 40
+MALLOC, FREE = int(Op.MALLOC), int(Op.FREE)
+BIRTH, DEATH, PAIR, CLOCK, PROGRAM = b"+-acX"  # the first letters of lines
+_FIRST_ROOM = 1 << 12
+
+
+class _Heaptrack(Text):
+    """What the lines before told; in an interpreted file a block is known by the size and stack that it shares.
+
+    The live blocks of a pair of size and stack are a stack, linked by `below`.
+    """
+
+    sizes: Ints  # of the pairs
+    tops: Ints  # the youngest live block of each pair, counted from 1, or 0
+    below: Ints  # of each block the next one of its pair, or of the spare blocks
+
+
+@hit_path
+def push(state: _Heaptrack, pair: int) -> int:
+    """A block of this pair is born; return its name. `below` has room."""
+    block = state.spare
+    if block != 0:
+        state.spare = int(state.below[block])
+    else:
+        state.blocks += 1
+        block = state.blocks
+    state.below[block] = state.tops[pair]
+    state.tops[pair] = block
+    return block
+
+
+@hit_path
+def pop(state: _Heaptrack, pair: int) -> int:
+    """The youngest block of this pair, which has one, dies; return its name."""
+    block = int(state.tops[pair])
+    state.tops[pair] = state.below[block]
+    state.frees += 1
+    if state.tops[pair] != 0:
+        state.ambiguous += 1
+    state.below[block] = state.spare
+    state.spare = block
+    return block
+
+
+@hit_path
+def birth(state: _Heaptrack) -> int:
+    """Take `+ size stack pointer`, or `+ pair`; return 0 if it is neither."""
+    size = hexadecimal(state)
+    if size < 0:
+        return 0
+    if passes(state, NEWLINE):
+        if size >= state.pairs or state.blocks + 1 >= state.below.size:
+            return 0
+        put(state, MALLOC, 0, 0, push(state, size), int(state.sizes[size]))
+        return 1
+    if not passes(state, SPACE) or hexadecimal(state) < 0 or not passes(state, SPACE):
+        return 0
+    pointer = hexadecimal(state)
+    if pointer < 0 or not passes(state, NEWLINE):
+        return 0
+    put(state, MALLOC, 0, 0, pointer, size)
+    return 1
+
+
+@hit_path
+def death(state: _Heaptrack) -> int:
+    """Take `- pointer`, or in an interpreted file `- pair`; return 0 if it is neither."""
+    block = hexadecimal(state)
+    if block < 0 or not passes(state, NEWLINE):
+        return 0
+    if state.pairs > 0:
+        if block >= state.pairs or state.tops[block] == 0:
+            return 0
+        block = pop(state, block)
+    put(state, FREE, 0, block, 0, 0)
+    return 1
+
+
+@hit_path
+def pair(state: _Heaptrack) -> int:
+    """Take `a size stack`; return 0 if it is another line or there is no room."""
+    size = hexadecimal(state)
+    if size < 0 or not passes(state, SPACE) or hexadecimal(state) < 0 or not passes(state, NEWLINE):
+        return 0
+    if state.pairs >= state.sizes.size:
+        return 0
+    state.sizes[state.pairs], state.tops[state.pairs] = size, 0
+    state.pairs += 1
+    return 1
+
+
+@hit_path
+def clock(state: _Heaptrack) -> int:
+    """Take `c milliseconds`; return 0 if it is another line."""
+    time = hexadecimal(state)
+    if time < 0 or time > _MOST_MS or not passes(state, NEWLINE):
+        return 0
+    state.time_ns = time * _NS_PER_MS
+    return 1
+
+
+@kernel
+def one_line(state: _Heaptrack) -> int:
+    """Take the next line; return 0 if it is not a usual one."""
+    letter = int(state.data[state.at])
+    if letter in (SPACE, PROGRAM) or state.line == 1:
+        return 0
+    if letter not in (BIRTH, DEATH, PAIR, CLOCK):
+        return skip_line(state)
+    state.at += 1
+    if not passes(state, SPACE):
+        return 0
+    if letter == BIRTH:
+        return birth(state)
+    if letter == DEATH:
+        return death(state)
+    return pair(state) if letter == PAIR else clock(state)
+
+
+@kernel
+def take(state: _Heaptrack) -> None:
+    """Take usual lines (text.scan)."""
+    while begins(state):
+        if not one_line(state):
+            put_back(state)
+            return
+
+
+fast_take = compiled(take)
 
 
 def read(source: Source, about: About) -> Iterator[Calls]:
     """Yield the calls of the file."""
-    return batches(_Reader(source, about).rows())
+    reader = _Reader(source, about)
+    yield from scan(source, reader.state, fast_take, reader.line)
+    if reader.state.ambiguous:
+        share = f"{reader.state.ambiguous / reader.state.frees:.1%} of the frees"
+        about.inexact.append(f"{share} may be of another live block of the same size and stack")
 
 
 class _Reader:
-    """The state of reading; in an interpreted file a block is known by the size and stack that it shares."""
+    """Reads lines of all kinds, by their first letter; the kernels read most of them."""
 
     def __init__(self, source: Source, about: About) -> None:
         self.source, self.about = source, about
-        self.sizes: list[int] = []  # of the pairs of size and stack, interpreted files only
-        self.live: dict[int, list[int]] = {}  # the blocks of each pair
-        self.born = 0
-        self.frees = 0
-        self.ambiguous = 0
-        self.time_ns = 0
+        tables = {name: np.zeros(_FIRST_ROOM, np.int64) for name in ("sizes", "tops", "below")}
+        self.state = _Heaptrack(**columns("pairs", "blocks", "spare", "frees", "ambiguous"), **tables)
 
-    def rows(self) -> Iterator[tuple[int, ...]]:
-        """Yield the calls; after the first line, a line's first letter says what it is."""
-        for line, text in self.source.lines():
-            kind, *fields = text.split()
-            if line == 1:
-                self._check_version(kind, fields)
-            elif kind == b"+":
-                new, size = self._birth(line, fields)
-                yield Op.MALLOC, 0, 0, new, size, 0, self.time_ns, line
-            elif kind == b"-":
-                yield Op.FREE, 0, self._death(line, fields), 0, 0, 0, self.time_ns, line
-            elif kind == b"a":
-                self.sizes.append(self._numbers(line, fields, 2)[0])
-            elif kind == b"c":
-                self.time_ns = self.source.product(line, self._numbers(line, fields, 1)[0], _NS_PER_MS)
-            elif kind == b"X":
-                self.about.command = text[2:].decode("utf-8", "backslashreplace").split()
-        if self.ambiguous:
-            share = f"{self.ambiguous / self.frees:.1%} of the frees"
-            self.about.inexact.append(f"{share} may be of another live block of the same size and stack")
+    def line(self, line: int, text: bytes) -> Row | None:
+        """Return the call of a line, if it is one."""
+        state = self.state
+        kind, *fields = text.split()
+        if line == 1:
+            self._check_version(kind, fields)
+        elif kind == b"+":
+            new, size = self._birth(line, fields)
+            return Op.MALLOC, 0, 0, new, size, 0, state.time_ns, line
+        elif kind == b"-":
+            return Op.FREE, 0, self._death(line, fields), 0, 0, 0, state.time_ns, line
+        elif kind == b"a":
+            size = self._numbers(line, fields, 2)[0]
+            if state.pairs == state.sizes.size:
+                state.sizes, state.tops = _twice(state.sizes), _twice(state.tops)
+            state.sizes[state.pairs] = size
+            state.pairs += 1
+        elif kind == b"c":
+            state.time_ns = self.source.product(line, self._numbers(line, fields, 1)[0], _NS_PER_MS)
+        elif kind == b"X":
+            self.about.command = text[2:].decode("utf-8", "backslashreplace").split()
+        return None
 
     def _check_version(self, kind: bytes, fields: list[bytes]) -> None:
         version = self.source.integer(1, fields[1], "version of the file", 16) if len(fields) > 1 else 0
@@ -58,8 +206,7 @@ class _Reader:
     def _numbers(self, line: int, fields: list[bytes], count: int) -> list[int]:
         if len(fields) < count:
             self.source.bad(f"line {line}", f"expected {count} numbers, got {len(fields)}")
-        numbers = [self.source.integer(line, field, "number", 16) for field in fields[:count]]
-        return numbers
+        return [self.source.integer(line, field, "number", 16) for field in fields[:count]]
 
     def _birth(self, line: int, fields: list[bytes]) -> tuple[int, int]:
         """Return the name and the size of the new block: from size, stack and pointer, or from a pair's index."""
@@ -67,26 +214,29 @@ class _Reader:
             size, _, pointer = self._numbers(line, fields, 3)
             return pointer, size
         index = self._pair(line, fields)
-        self.born += 1
-        self.live.setdefault(index, []).append(self.born)
-        return self.born, self.sizes[index]
+        if self.state.blocks + 1 >= self.state.below.size:
+            self.state.below = _twice(self.state.below)
+        return push(self.state, index), int(self.state.sizes[index])
 
     def _death(self, line: int, fields: list[bytes]) -> int:
         """Return the name of the block: its pointer, or the youngest block of a pair."""
-        if not self.sizes:
+        if not self.state.pairs:
             return self._numbers(line, fields, 1)[0]
-        blocks = self.live.get(self._pair(line, fields), [])
-        if not blocks:
+        index = self._pair(line, fields)
+        if self.state.tops[index] == 0:
             self.source.bad(f"line {line}", f"expected a pair that has a live block, got {shown(fields[0])}")
-        self.frees += 1
-        self.ambiguous += len(blocks) > 1
-        return blocks.pop()
+        return pop(self.state, index)
 
     def _pair(self, line: int, fields: list[bytes]) -> int:
         (index,) = self._numbers(line, fields, 1)
-        if index >= len(self.sizes):
-            self.source.bad(f"line {line}", f"pair {index}: the file has {len(self.sizes)} so far, from 0")
+        if index >= self.state.pairs:
+            self.source.bad(f"line {line}", f"pair {index}: the file has {self.state.pairs} so far, from 0")
         return index
+
+
+def _twice(table: Ints) -> Ints:
+    """Return a table with twice the room."""
+    return np.concatenate((table, np.zeros_like(table)))
 
 
 FORMAT = Format(

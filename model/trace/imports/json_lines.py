@@ -1,22 +1,28 @@
 """JSON lines with named fields (docs/import.md 5)."""
 
 import re
-from collections.abc import Iterator
-from typing import Annotated, Literal
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from typing import Annotated, Any, Literal
 
 import msgspec
+import numpy as np
 
-from heapsmith.model.trace.events import BIRTHS, DEATHS, SIZED, WITH_ALIGNMENT, Op
-from heapsmith.model.trace.imports.builder import MAX, Calls, align_log2, batches
+from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.events import Op
+from heapsmith.model.trace.imports.builder import MAX, Calls
+from heapsmith.model.trace.imports.columns import NUMBERS, calls_of_columns
 from heapsmith.model.trace.imports.format import NO_THREADS, NO_TIMES, About, Format
-from heapsmith.model.trace.imports.source import Source
+from heapsmith.model.trace.imports.source import Source, first_line
+from heapsmith.model.trace.imports.text import parts
 
 _Number = Annotated[int, msgspec.Meta(ge=0, le=MAX)]
 _Hex = Annotated[str, msgspec.Meta(pattern="^0x[0-9a-fA-F]{1,15}$")]
+_MISTAKES = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _OPS = {op.name.lower(): op for op in Op}
 
 
-class _Row(msgspec.Struct, frozen=True):
+class _Row(msgspec.Struct, frozen=True, gc=False):
     """A line; other fields are passed over."""
 
     op: Literal["malloc", "calloc", "realloc", "aligned", "free", "free_sized", "thread_start", "thread_exit"]
@@ -30,24 +36,54 @@ class _Row(msgspec.Struct, frozen=True):
 
 def read(source: Source, about: About) -> Iterator[Calls]:
     """Yield the calls of the lines."""
-    return batches(_rows(source, about))
-
-
-def _rows(source: Source, about: About) -> Iterator[tuple[int, ...]]:
-    decoder = msgspec.json.Decoder(_Row)
-    for line, text in source.lines():
+    decoder, before = msgspec.json.Decoder(_Row), 0
+    for data in parts(source):
+        lines, bad = data.count(b"\n"), None
         try:
-            row = decoder.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            source.bad(f"line {line}", str(error).partition("\n")[0])
-        for name, lack in (("time_ns", NO_TIMES), ("thread", NO_THREADS)):
-            if getattr(row, name) is None and lack not in about.inexact:
+            rows = decoder.decode_lines(data)
+        except _MISTAKES:
+            rows = []
+        numbers: Sequence[int] = range(before + 1, before + lines + 1)
+        if len(rows) != lines:  # a mistake, or a blank line
+            rows, numbers, bad = _one_by_one(source, decoder, data, before)
+        if rows:
+            yield _calls(rows, numbers, about)
+        if bad is not None:
+            raise bad
+        before += lines
+
+
+def _one_by_one(
+    source: Source, decoder: "msgspec.json.Decoder[_Row]", data: bytearray, before: int
+) -> tuple[list[_Row], Sequence[int], BadInput | None]:
+    """Return the rows of lines that follow `before` lines, and their numbers, up to the first mistake."""
+    rows: list[_Row] = []
+    numbers: list[int] = []
+    for number, line in enumerate(data.splitlines(), before + 1):
+        text = bytes(line.strip())
+        try:
+            if text:
+                rows.append(decoder.decode(text))
+                numbers.append(number)
+        except _MISTAKES as error:
+            return rows, numbers, BadInput(f"{source.path}: line {number}: {first_line(error)}")
+    return rows, numbers, None
+
+
+def _calls(rows: Sequence[_Row], numbers: Sequence[int], about: About) -> Calls:
+    """Return the calls of rows, and note what they lack."""
+    columns: dict[str, Any] = {name: list(map(attrgetter(name), rows)) for name in NUMBERS}
+    for name, lack in (("time_ns", NO_TIMES), ("thread", NO_THREADS)):
+        if None in columns[name]:
+            columns[name] = [value or 0 for value in columns[name]]
+            if lack not in about.inexact:
                 about.inexact.append(lack)
-        op, pointer = _OPS[row.op], _pointer(row.pointer)
-        old = pointer if op in DEATHS else _pointer(row.old_pointer) if op is Op.REALLOC else 0
-        new = pointer if op in BIRTHS or op is Op.REALLOC else 0
-        log2 = align_log2(row.alignment) if op in WITH_ALIGNMENT else 0
-        yield op, row.thread or 0, old, new, row.size if op in SIZED else 0, log2, row.time_ns or 0, line
+    for name in ("pointer", "old_pointer"):
+        if str in set(map(type, columns[name])):
+            columns[name] = list(map(_pointer, columns[name]))
+    op = np.array([_OPS[row.op] for row in rows], np.uint8)
+    arrays = {name: np.array(values, np.int64) for name, values in columns.items()}
+    return calls_of_columns(op, arrays, np.array(numbers, np.int64))
 
 
 def _pointer(value: int | str) -> int:

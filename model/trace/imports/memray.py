@@ -4,15 +4,21 @@ import pickle
 import signal
 import subprocess
 import sys
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import chain, islice
+from operator import attrgetter
 from os import SEEK_END
 from typing import Any
 
+import numpy as np
+
+from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.errors import BadInput, Missing
-from heapsmith.model.trace.events import Op
-from heapsmith.model.trace.imports.builder import Calls, batches
+from heapsmith.model.trace.events import CHUNK_EVENTS, Op
+from heapsmith.model.trace.imports.builder import Calls
 from heapsmith.model.trace.imports.format import NO_TIMES, About, Format
 from heapsmith.model.trace.imports.source import Source, first_line
 
@@ -22,6 +28,9 @@ _OPS = {
     **dict.fromkeys(("POSIX_MEMALIGN", "ALIGNED_ALLOC", "MEMALIGN", "VALLOC", "PVALLOC"), Op.ALIGNED),
 }
 """The operation of an allocator; the others are mmap and Python's own, whose memory malloc gave."""
+
+_PASSED = -1  # for the others
+_FIELDS = ("allocator", "tid", "address", "size")
 
 
 def read(source: Source, about: About) -> Iterator[Calls]:
@@ -71,7 +80,7 @@ def send() -> None:
                 sums = "a file of `memray run --aggregate` has sums, not single allocations"
                 raise BadInput(f"its header: {sums}")
             _put(reader.metadata.command_line.split())
-        for calls in batches(_rows(memray, reader, counts)):
+        for calls in _calls(memray, reader, counts):
             _put(calls)
         _put(None)
         _put(counts)
@@ -80,7 +89,7 @@ def send() -> None:
 
 
 def _put(message: Any) -> None:
-    pickle.dump(message, sys.stdout.buffer)
+    pickle.dump(message, sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
     sys.stdout.buffer.flush()
 
 
@@ -92,19 +101,37 @@ def _naming() -> Iterator[None]:
         raise BadInput(f"memray cannot read the file: {first_line(error)}") from None
 
 
-def _rows(memray: Any, reader: Any, counts: list[int]) -> Iterator[tuple[int, ...]]:
-    """Yield the calls; `counts` becomes the number of records and of those passed over."""
-    ops = {kind.value: _OPS.get(kind.name) for kind in memray.AllocatorType}
+def _calls(memray: Any, reader: Any, counts: list[int]) -> Iterator[Calls]:
+    """Yield the calls, those before damage too; `counts` becomes the number of records and of those passed over."""
+    op_of = np.full(1 + max(kind.value for kind in memray.AllocatorType), _PASSED, np.int64)
+    for kind in memray.AllocatorType:
+        op_of[kind.value] = _OPS.get(kind.name, _PASSED)
     with _naming():
-        for number, record in enumerate(reader.get_allocation_records(), 1):
-            counts[0] = number
-            op = ops.get(record.allocator)
-            if op is None:
-                counts[1] += 1
-            elif op is Op.FREE:
-                yield op, record.tid, record.address, 0, 0, 0, 0, number
-            else:
-                yield op, record.tid, 0, record.address, record.size, 0, 0, number
+        fields = chain.from_iterable(map(attrgetter(*_FIELDS), reader.get_allocation_records()))
+    numbers, bad = array("q", [0]), None
+    while numbers and bad is None:
+        numbers = array("q")
+        try:
+            with _naming():
+                numbers.extend(islice(fields, len(_FIELDS) * CHUNK_EVENTS))
+        except BadInput as error:
+            bad = error
+        yield _calls_of(np.array(numbers, np.int64).reshape(-1, len(_FIELDS)).T, op_of, counts)
+    if bad is not None:
+        raise bad
+
+
+def _calls_of(fields: Any, op_of: Ints, counts: list[int]) -> Calls:
+    """Return the calls of records: a row for each of _FIELDS."""
+    op = op_of[fields[0]]
+    kept = op != _PASSED
+    record = np.arange(counts[0] + 1, counts[0] + 1 + op.size)
+    counts[0] += op.size
+    counts[1] += op.size - int(np.count_nonzero(kept))
+    op, thread, address, size, record = (column[kept] for column in (op, *fields[1:], record))
+    is_free, none = op == Op.FREE, np.zeros_like(op)
+    old, new = np.where(is_free, address, 0), np.where(is_free, 0, address)
+    return Calls(op.astype(np.uint8), thread, old, new, np.where(is_free, 0, size), none, none, record)
 
 
 def _cut_off(source: Source) -> bool:

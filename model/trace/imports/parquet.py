@@ -21,7 +21,7 @@ def read(source: Source, about: About) -> Iterator[Calls]:
     from pyarrow.parquet import ParquetFile
 
     with naming_rows(source):
-        file: Any = ParquetFile(source.path, pre_buffer=False)  # else it reads all of the file ahead
+        file: Any = ParquetFile(source.path, pre_buffer=False, read_dictionary=["op"])  # not ahead, all of the file
         check_columns(source, file.schema_arrow.names, about)
         wanted = [name for name in ("op", *NUMBERS) if name in file.schema_arrow.names]
         batches = file.iter_batches(CHUNK_EVENTS, columns=wanted)

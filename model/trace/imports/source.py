@@ -66,6 +66,11 @@ class Source:
         with self.naming():
             return self.stream.read(count)
 
+    def piece(self, most: int) -> bytes:
+        """Return some of the next bytes, as many as one read gives; none only at the file's end."""
+        with self.naming():
+            return self.stream.read1(most)
+
     def lines(self, longest: int = LINE_BYTES) -> Iterator[tuple[int, bytes]]:
         """Yield the lines with their numbers, counted from 1, without white space at the ends; not blank ones."""
         with self.naming():
