@@ -40,5 +40,5 @@ def why_not_with(design: Any) -> str | None:
 
 def numbers(design: Any) -> dict[str, int]:
     """Return the number of shards, and whether slabs have one."""
-    records = {"shard_records": 1} if design.shards.by == "thread" else {}
+    records = {"shard_records": 1} if design.shards.by != "class" else {}
     return {"shards": design.shards.count} | records
