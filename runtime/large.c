@@ -9,6 +9,7 @@
 #include "huge.h"
 #include "locks.h"
 #include "os.h"
+#include "release/release.h"
 #include "run_ages.h"
 #include "run_cache.h"
 #include "run_pages.h"

@@ -3,6 +3,7 @@
 
 #include "heap.h"
 #include "locks.h"
+#include "release/release.h"
 #include "runs.h"
 
 #include <string.h>

@@ -88,7 +88,9 @@ MUTANTS = [
         "a block is lost",
     ),
     Mutant(
-        "list", "list_2x1", "counters.h", "__atomic_fetch_add(counter, by, __ATOMIC_RELAXED)", "*counter += by", RACE
+        *("list", "list_2x1", "counters.h"),
+        *("count_shared(uint64_t *counter, uint64_t by)\n{\n    __atomic_fetch_add(counter, by, __ATOMIC_RELAXED)",),
+        *("count_shared(uint64_t *counter, uint64_t by)\n{\n    *counter += by", RACE),
     ),
     Mutant("list", "recycle", "remote/owned.h", "    hs_lock_pool();", "", "data race"),
     Mutant("mutex", "list_2x1", MUTEX, "    lock_acquire(lock_of(owner));\n", "", "a block is lost"),
@@ -117,7 +119,7 @@ MUTANTS = [
         "a block is lost",
     ),
     Mutant("queue", "list_1x1", QUEUE, "    link_store(newest, NULL);\n", "", "a link leads nowhere"),
-    Mutant("queue", "list_2x1", QUEUE, "if (more && next == NULL) {", "if (false) {", "memory that"),
+    Mutant("queue", "list_2x1", QUEUE, "if (left == 0 || (more && next == NULL)) {", "if (false) {", "memory that"),
     Mutant("queue", "list_twice", QUEUE, "oldest = queue->taken;", "oldest = NULL;", "blocks come out of order"),
     Mutant("batch", "batch_2", BATCH, "true, __ATOMIC_RELEASE", "true, 0", RACE),
     Mutant("batch", "batch_2", BATCH, "NULL, __ATOMIC_ACQUIRE", "NULL, 0", RACE),
@@ -167,7 +169,7 @@ MUTANTS = [
         *("life", "start_2", "thread.c"),
         *("__atomic_load_n(&heaps_usable, __ATOMIC_ACQUIRE)", "__atomic_load_n(&heaps_usable, 0)", RACE),
     ),
-    Mutant("life", "handlers_exchanged", "locks.c", "held_before == 0 || tries < PATIENCE", "true", "livelock"),
+    Mutant("life", "handlers_exchanged", "locks.c", "holds_none || tries < PATIENCE", "true", "livelock"),
     Mutant(
         "life",
         "handler_large",

@@ -70,10 +70,10 @@ def test_random_parameters_make_legal_designs(parameters: Parameters) -> None:
 
 @pytest.mark.parametrize("name", ["tpe", pytest.param("nsga2", marks=pytest.mark.big)])
 def test_a_sampler_keeps_the_cost_of_the_search(bench: Bench, name: str) -> None:
-    """10 simulations and 200 looks of a tenth: the sampler looks at the starts and simulates the rest."""
-    own = Run(simulations=10, looks=200, volume=0.0, seconds=1e9, early=0.0)
+    """10 simulations and 250 looks of a tenth: the sampler looks at the starts and simulates the rest."""
+    own = Run(simulations=10, looks=250, volume=0.0, seconds=1e9, early=0.0)
     found = sampled(bench, samplers.samplers()[name](1), own, 0.1)
-    assert found.simulations == round(10 + 0.1 * (200 - found.looks)) > 10
+    assert found.simulations == round(10 + 0.1 * (250 - found.looks)) > 10
     assert found.volume == found.early > 0
 
 

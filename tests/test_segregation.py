@@ -264,5 +264,5 @@ def test_verify_takes_the_sites_of_a_trace(name: str | None, trace: Path) -> Non
     report = verify(design, [trace])
     assert report.ok
     classes = make_plan(design).class_count
-    assert {run.counters for run in report.runs} == {26 + 18 * classes, 26 + 16 * classes}
+    assert {run.counters for run in report.runs} == {27 + 18 * classes, 27 + 16 * classes}
     assert report.notes == []

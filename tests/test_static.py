@@ -40,6 +40,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Callable[[bool], Path]:
     @cache
     def built(checked: bool) -> Path:
         out = folder / f"checked-{checked}" / "libheap.a"
+        out.parent.mkdir()
         words = [*PROGRAM, "build", DESIGN.name, "--static", *(["--checked"] if checked else []), "-o", str(out)]
         assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == f"{out}\n"
         assert list(out.parent.iterdir()) == [out]

@@ -1,6 +1,7 @@
 /* Huge cache "delayed": a FIFO of freed mappings, each with the number of huge blocks that had been freed. */
 #include "check.h"
 #include "huge_cache/huge_cache.h"
+#include "release/release.h"
 
 static struct huge waiting[HUGE_KEPT_MAPPINGS + 1]; /* the oldest first; one more than may stay */
 static uint64_t stamps[HUGE_KEPT_MAPPINGS + 1];
