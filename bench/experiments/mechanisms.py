@@ -25,7 +25,11 @@ HEAD = """# Mechanisms
 
 The mechanisms that a design can state. `make check` holds this page to
 `bench/experiments/mechanisms.toml`, and each row to its design, its experiments and its test. The
-numbers are those of the log book whose claims `heapsmith experiments` measures.
+numbers up to M41 are those of the log book whose claims `heapsmith experiments` measures.
+
+Two mechanisms have no row. `limit_percent` of release `budget` keeps a heap away from a limit on
+memory ([machine.md](machine.md), section 6), but no built-in design states it. Meshing is simulated
+only ([meshing.md](meshing.md)): no design can state it.
 """
 
 
