@@ -184,7 +184,7 @@ class Simulator:
         return self._group_of[chunk.site]
 
     def processors(self, chunk: Chunk) -> Ints:
-        """Return the processor of each event: the trace's, or one that its thread is said to be bound to."""
+        """Return the processor of each event. No trace tells it: each thread is bound to a processor in turn."""
         cores = self.listener.hardware.cores if self.listener else ASSUMED_PROCESSORS
         return chunk.thread.astype(np.int64) % cores
 

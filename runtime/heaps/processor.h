@@ -68,7 +68,8 @@ static inline void *processor_pop(size_t row)
             "774: jmp 771b\n\t"
             ".popsection"
             : [block] "=&r"(block), [at] "=&r"(at), [below] "=&r"(below), [heap] "=&r"(heap)
-            : [here] "r"(hs_here), [heaps] "r"(hs_processor_heap + NO_PROCESSOR), [none] "r"(&hs_no_heap), [row] "r"(row), [signature] "i"(ABORT_SIGNATURE)
+            : [here] "r"(hs_here), [heaps] "r"(hs_processor_heap + NO_PROCESSOR), [none] "r"(&hs_no_heap), [row] "r"(row),
+              [signature] "i"(ABORT_SIGNATURE)
             : "cc", "memory");
     return block;
 }
@@ -101,7 +102,8 @@ static inline bool processor_push(size_t row, void *block)
             "774: jmp 771b\n\t"
             ".popsection"
             : "=@cce"(full), [at] "=&r"(at), [above] "=&r"(above), [heap] "=&r"(heap)
-            : [here] "r"(hs_here), [heaps] "r"(hs_processor_heap + NO_PROCESSOR), [none] "r"(&hs_no_heap), [row] "r"(row), [block] "r"(block),
+            : [here] "r"(hs_here), [heaps] "r"(hs_processor_heap + NO_PROCESSOR), [none] "r"(&hs_no_heap), [row] "r"(row),
+              [block] "r"(block),
               [end] "i"(offsetof(struct heap, end)), [signature] "i"(ABORT_SIGNATURE)
             : "cc", "memory");
     return !full;

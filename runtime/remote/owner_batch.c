@@ -1,8 +1,8 @@
 /* Remote free "owner's batches": each heap has a store; others collect its blocks, and hand over a batch at a time.
  *
  * A parcel is a block whose words name others of its class and owner: the first is the link to the parcel before it, each of
- * the next names a block. Where there is room for more, NULL ends them, and the last word is NULL. So an owner reads a line for eight blocks, one
- * after the other without waiting. A batch is a chain of parcels.
+ * the next names a block. Where there is room for more, NULL ends them, and the last word is NULL. So an owner reads a line
+ * for eight blocks, one after the other without waiting. A batch is a chain of parcels.
  *
  * Protocol: the inbox of a class is a LIFO of parcels. Hand over: load the head, link the batch's oldest parcel to it,
  * compare-and-swap with release, so that whoever takes the inbox sees the links and names. Take: exchange with NULL, acquire.

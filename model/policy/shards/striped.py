@@ -1,4 +1,4 @@
-"""Striped shards: classes or heaps take turns; each shard of the store has a lock of its own."""
+"""Striped shards: classes or heaps take turns; each shard has locks of its store and of its transfer cache."""
 
 from typing import Any, Literal
 
