@@ -13,7 +13,13 @@ from heapsmith.model.errors import CheckFailed
 
 PLAIN_C = [
     *("-D__attribute__(x)=", "-D__extension__=", "-D__thread=", "-D__inline=inline", "-D__restrict="),
-    *("-D__asm__(...)=", "-D__builtin_offsetof=offsetof", "-D__builtin_va_list=int", "-D_Noreturn="),
+    *(
+        "-D__asm__(...)=",
+        "-DSEQUENCE(...)=",
+        "-D__builtin_offsetof=offsetof",
+        "-D__builtin_va_list=int",
+        "-D_Noreturn=",
+    ),
 ]
 """Definitions that remove GCC's extensions from the system's headers for pycparser."""
 

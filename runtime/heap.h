@@ -125,6 +125,7 @@ struct heap {
 
 extern const struct class_plan hs_class[CLASS_COUNT];
 extern struct heap hs_no_heap; /* of every thread that has none: always empty and always full */
+extern struct heap *hs_abandoned; /* of threads that ended: a LIFO, under the pool lock */
 extern struct heap *hs_newest_heap; /* every heap ever created, under the pool lock */
 extern __thread struct heap *hs_self;
 void hs_become(struct heap *heap); /* hs_self, and what heapsmith.h reads (emitted) */

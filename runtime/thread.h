@@ -4,7 +4,6 @@
 #include "heap.h"
 #include "remote/remote.h"
 
-extern struct heap *hs_abandoned; /* LIFO, under the pool lock */
 
 bool hs_started(void); /* the spans exist, now if not before; false without address space */
 struct heap *hs_heap_start(void); /* the calling thread's heap, adopted or created; hs_no_heap without memory */

@@ -41,11 +41,15 @@ static inline struct heap *processor_heap(void)
     return processor_heap_at((size_t)(NO_PROCESSOR + hs_here->processor));
 }
 
+#ifndef SEQUENCE /* a parser of C alone defines it as nothing; volatile: each call is one, in a loop too */
+#define SEQUENCE __asm__ volatile
+#endif
+
 /* The newest block of the stack in this row; NULL: it is empty, and stays as it is. */
 static inline void *processor_pop(size_t row)
 {
     void *block, *at, *below, *heap;
-    __asm__(".pushsection __rseq_cs, \"aw\"\n\t"
+    SEQUENCE(".pushsection __rseq_cs, \"aw\"\n\t"
             ".balign 32\n"
             "770: .long 0, 0\n\t"
             ".quad 772f, 773f - 772f, 774f\n\t"
@@ -79,7 +83,7 @@ static inline bool processor_push(size_t row, void *block)
 {
     bool full;
     void *at, *above, *heap;
-    __asm__(".pushsection __rseq_cs, \"aw\"\n\t"
+    SEQUENCE(".pushsection __rseq_cs, \"aw\"\n\t"
             ".balign 32\n"
             "770: .long 0, 0\n\t"
             ".quad 772f, 773f - 772f, 774f\n\t"

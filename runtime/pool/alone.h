@@ -41,13 +41,15 @@ static inline struct slab *pool_pop(struct heap *heap, unsigned class)
     return slab;
 }
 
-/* Does `action` to slabs of the calling thread's pools until this gave `wanted` bytes: the pools of others are theirs. */
+/* Does `action` to slabs of the calling thread's pools, and of those of threads that ended, until this gave `wanted` bytes: the
+ * pools of others are theirs. Under the pool lock, as adoption is. */
 static inline size_t pool_act(size_t (*action)(struct slab *slab), size_t wanted, struct slab *newest)
 {
     size_t bytes = 0;
     (void)newest;
-    for (unsigned place = 0; place < CLASS_COUNT; place++)
-        for (struct slab *slab = vacancies_of(hs_self)[place].pool.top; slab != NULL && bytes < wanted; slab = slab->older)
-            bytes += action(slab);
+    for (struct heap *heap = hs_self; heap != NULL; heap = heap == hs_self ? hs_abandoned : heap->next)
+        for (unsigned place = 0; place < CLASS_COUNT; place++)
+            for (struct slab *slab = vacancies_of(heap)[place].pool.top; slab != NULL && bytes < wanted; slab = slab->older)
+                bytes += action(slab);
     return bytes;
 }

@@ -27,8 +27,8 @@ static bool prepare_superslab(struct heap *heap)
     struct superslab *superslab = &vacancy_of(heap, 0)->superslab;
     pool_enter();
     pool_enter_map();
-    bool mapped = slabs_map(heap, 0, superslab);
-    if (mapped) {
+    bool is_mapped = slabs_map(heap, 0, superslab);
+    if (is_mapped) {
         size_t first = superslab_next(superslab), end = superslab->end;
         while (superslab_claim(superslab, &hs_last_slab) != NULL)
             continue;
@@ -37,7 +37,7 @@ static bool prepare_superslab(struct heap *heap)
     }
     pool_leave_map();
     pool_leave();
-    return mapped;
+    return is_mapped;
 }
 
 void prewarm(struct heap *heap)

@@ -54,7 +54,7 @@ void remote_reset(void)
 }
 
 /* A block came out of the heap's remote list: its own thread frees it. */
-static void free_drained(struct heap *heap, void *block)
+static inline void free_drained(struct heap *heap, void *block)
 {
     count_own(&heap->count[slab_of(block)->class].drained, 1);
     hs_free_small(block);
