@@ -4,8 +4,8 @@ python -m heapsmith.bench.gates.ageing [--events N] [--design D] [--trace FILE],
 
 A pass performs all events of the trace. One in SHARE of its blocks outlives its pass: it is freed
 where its trace frees it, but 1, 2, 4 or 8 passes later, so that blocks of different ages lie side by
-side. Blocks that the trace never frees are freed so many passes later, before their successors are
-allocated. After 8 passes each pass has the same live blocks at its end. Library and model perform
+side. A block that the trace never frees is freed 1, 2, 4 or 8 passes later too, before that pass
+allocates its successor. After 8 passes each pass has the same live blocks at its end. Library and model perform
 the events side by side, with every address and counter compared after each chunk. At the end of each
 pass the RSS of the library's process is taken: the median of the last third of the passes must
 exceed that of the second third by at most GROWTH.

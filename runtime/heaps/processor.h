@@ -41,6 +41,30 @@ static inline struct heap *processor_heap(void)
     return processor_heap_at((size_t)(NO_PROCESSOR + hs_here->processor));
 }
 
+/* The description that the kernel reads, and the way from the stack's row of this processor's heap to its top, in `at`. */
+#define SEQUENCE_BEGINS                                                                                    \
+    ".pushsection __rseq_cs, \"aw\"\n\t"                                                                    \
+    ".balign 32\n"                                                                                         \
+    "770: .long 0, 0\n\t"                                                                                 \
+    ".quad 772f, 773f - 772f, 774f\n\t"                                                                   \
+    ".popsection\n"                                                                                        \
+    "771: leaq 770b(%%rip), %[at]\n\t"                                                                    \
+    "movq %[at], 8(%[here])\n"                                                                            \
+    "772: movslq 4(%[here]), %[heap]\n\t"                                                                 \
+    "movq (%[heaps],%[heap],8), %[heap]\n\t"                                                              \
+    "addq %[none], %[heap]\n\t"                                                                           \
+    "movq (%[heap],%[row],8), %[at]\n\t"
+
+/* Behind its last store; where the kernel interrupts it, it begins anew. Before that place: ud1, whose operand is the
+ * signature. */
+#define SEQUENCE_ENDS                                                                                      \
+    "773:\n\t"                                                                                            \
+    ".pushsection .text.abort, \"ax\"\n\t"                                                                \
+    ".byte 0x0f, 0xb9, 0x3d\n\t"                                                                          \
+    ".long %c[signature]\n"                                                                               \
+    "774: jmp 771b\n\t"                                                                                   \
+    ".popsection"
+
 #ifndef SEQUENCE /* a parser of C alone defines it as nothing; volatile: each call is one, in a loop too */
 #define SEQUENCE __asm__ volatile
 #endif
@@ -49,28 +73,13 @@ static inline struct heap *processor_heap(void)
 static inline void *processor_pop(size_t row)
 {
     void *block, *at, *below, *heap;
-    SEQUENCE(".pushsection __rseq_cs, \"aw\"\n\t"
-            ".balign 32\n"
-            "770: .long 0, 0\n\t"
-            ".quad 772f, 773f - 772f, 774f\n\t"
-            ".popsection\n"
-            "771: leaq 770b(%%rip), %[at]\n\t"
-            "movq %[at], 8(%[here])\n"
-            "772: movslq 4(%[here]), %[heap]\n\t"
-            "movq (%[heaps],%[heap],8), %[heap]\n\t"
-            "addq %[none], %[heap]\n\t"
-            "movq (%[heap],%[row],8), %[at]\n\t"
+    SEQUENCE(SEQUENCE_BEGINS
             "movq -8(%[at]), %[block]\n\t"
             "leaq -8(%[at]), %[below]\n\t"
             "testq %[block], %[block]\n\t"
             "cmoveq %[at], %[below]\n\t"
             "movq %[below], (%[heap],%[row],8)\n"
-            "773:\n\t"
-            ".pushsection .text.abort, \"ax\"\n\t"
-            ".byte 0x0f, 0xb9, 0x3d\n\t" /* ud1, whose operand is the signature */
-            ".long %c[signature]\n"
-            "774: jmp 771b\n\t"
-            ".popsection"
+            SEQUENCE_ENDS
             : [block] "=&r"(block), [at] "=&r"(at), [below] "=&r"(below), [heap] "=&r"(heap)
             : [here] "r"(hs_here), [heaps] "r"(hs_processor_heap + NO_PROCESSOR), [none] "r"(&hs_no_heap), [row] "r"(row),
               [signature] "i"(ABORT_SIGNATURE)
@@ -83,28 +92,13 @@ static inline bool processor_push(size_t row, void *block)
 {
     bool full;
     void *at, *above, *heap;
-    SEQUENCE(".pushsection __rseq_cs, \"aw\"\n\t"
-            ".balign 32\n"
-            "770: .long 0, 0\n\t"
-            ".quad 772f, 773f - 772f, 774f\n\t"
-            ".popsection\n"
-            "771: leaq 770b(%%rip), %[at]\n\t"
-            "movq %[at], 8(%[here])\n"
-            "772: movslq 4(%[here]), %[heap]\n\t"
-            "movq (%[heaps],%[heap],8), %[heap]\n\t"
-            "addq %[none], %[heap]\n\t"
-            "movq (%[heap],%[row],8), %[at]\n\t"
+    SEQUENCE(SEQUENCE_BEGINS
             "movq %[block], (%[at])\n\t"
             "leaq 8(%[at]), %[above]\n\t"
             "cmpq %c[end](%[heap],%[row],8), %[at]\n\t"
             "cmoveq %[at], %[above]\n\t"
             "movq %[above], (%[heap],%[row],8)\n"
-            "773:\n\t"
-            ".pushsection .text.abort, \"ax\"\n\t"
-            ".byte 0x0f, 0xb9, 0x3d\n\t"
-            ".long %c[signature]\n"
-            "774: jmp 771b\n\t"
-            ".popsection"
+            SEQUENCE_ENDS
             : "=@cce"(full), [at] "=&r"(at), [above] "=&r"(above), [heap] "=&r"(heap)
             : [here] "r"(hs_here), [heaps] "r"(hs_processor_heap + NO_PROCESSOR), [none] "r"(&hs_no_heap), [row] "r"(row),
               [block] "r"(block),

@@ -249,7 +249,7 @@ def opens(state: State, heap: int, which: int) -> int:
 
 @kernel
 def opened(state: State, heap: int, cls: int, least: int) -> int:
-    """Cut parcels of `least` blocks or more, if there are so many, from those that wait."""
+    """Take whole parcels of `least` blocks or more from those that wait, or all; return their first node."""
     waiting = boxes_in(state, heap, cls) + WAITING
     first = int(state.slots[waiting]) - 1
     node, blocks = first, 1

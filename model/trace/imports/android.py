@@ -25,10 +25,10 @@ from heapsmith.model.trace.imports.text import (
     begins,
     columns,
     decimal,
+    keeps,
     passes,
     prefixed,
     put,
-    put_back,
     scan,
     word,
 )
@@ -124,10 +124,8 @@ def one_line(state: _Android) -> int:
 @kernel
 def take(state: _Android) -> None:
     """Take usual lines (text.scan)."""
-    while begins(state):
-        if not one_line(state):
-            put_back(state)
-            return
+    while begins(state) and keeps(state, one_line(state)):
+        pass
 
 
 fast_take = compiled(take)

@@ -18,9 +18,9 @@ from heapsmith.model.trace.imports.text import (
     begins,
     columns,
     hexadecimal,
+    keeps,
     passes,
     put,
-    put_back,
     scan,
     skip_line,
 )
@@ -149,10 +149,8 @@ def one_line(state: _Heaptrack) -> int:
 @kernel
 def take(state: _Heaptrack) -> None:
     """Take usual lines (text.scan)."""
-    while begins(state):
-        if not one_line(state):
-            put_back(state)
-            return
+    while begins(state) and keeps(state, one_line(state)):
+        pass
 
 
 fast_take = compiled(take)

@@ -15,10 +15,10 @@ from heapsmith.model.trace.imports.text import (
     Text,
     begins,
     columns,
+    keeps,
     passes,
     prefixed,
     put,
-    put_back,
     scan,
 )
 
@@ -93,10 +93,8 @@ def one_line(state: _Mtrace) -> int:
 @kernel
 def take(state: _Mtrace) -> None:
     """Take usual lines (text.scan)."""
-    while begins(state):
-        if not one_line(state):
-            put_back(state)
-            return
+    while begins(state) and keeps(state, one_line(state)):
+        pass
 
 
 fast_take = compiled(take)

@@ -17,9 +17,9 @@ from heapsmith.model.trace.imports.text import (
     begins,
     columns,
     decimal,
+    keeps,
     passes,
     put,
-    put_back,
     scan,
 )
 
@@ -65,10 +65,8 @@ def one_line(state: _Rep) -> int:
 @kernel
 def take(state: _Rep) -> None:
     """Take usual lines (text.scan)."""
-    while begins(state):
-        if not one_line(state):
-            put_back(state)
-            return
+    while begins(state) and keeps(state, one_line(state)):
+        pass
 
 
 fast_take = compiled(take)

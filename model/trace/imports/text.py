@@ -72,10 +72,12 @@ def begins(state: Text) -> int:
 
 
 @hit_path
-def put_back(state: Text) -> None:
-    """Go back to the begin of a line, as it was."""
-    state.at, state.calls = state.begin, state.before
-    state.line -= 1
+def keeps(state: Text, is_usual: int) -> int:
+    """Return `is_usual`; without it go back to the begin of the line, as it was."""
+    if not is_usual:
+        state.at, state.calls = state.begin, state.before
+        state.line -= 1
+    return is_usual
 
 
 @hit_path

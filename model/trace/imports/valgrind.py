@@ -22,10 +22,10 @@ from heapsmith.model.trace.imports.text import (
     begins,
     columns,
     decimal,
+    keeps,
     passes,
     prefixed,
     put,
-    put_back,
     scan,
     word,
 )
@@ -178,10 +178,8 @@ def one_line(state: _Valgrind) -> int:
 @kernel
 def take(state: _Valgrind) -> None:
     """Take usual lines (text.scan)."""
-    while begins(state):
-        if not one_line(state):
-            put_back(state)
-            return
+    while begins(state) and keeps(state, one_line(state)):
+        pass
 
 
 fast_take = compiled(take)
