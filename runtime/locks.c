@@ -1,4 +1,4 @@
-/* The pool lock, the large lock and those of shards, which a thread that forks holds over the fork. */
+/* The pool lock, the large lock and the numbered locks, which a thread that forks holds over the fork. */
 #include "locks.h"
 
 #include "lock.h"
@@ -38,27 +38,28 @@ void hs_unlock_large(void)
         lock_release(&large_lock);
 }
 
-#ifdef SHARDS
+#ifdef HAS_NUMBERED_LOCKS
 /* No two on a line. */
 static struct {
     _Alignas(64) struct lock lock;
-} shard_locks[SHARD_LOCKS];
+    bool over_fork; /* its holder took it for a fork */
+} numbered[NUMBERED_LOCKS];
 
-void hs_lock_shard(unsigned lock)
+void hs_lock_number(unsigned number)
 {
     if (!forking)
-        lock_acquire(&shard_locks[lock].lock);
+        lock_acquire(&numbered[number].lock);
 }
 
-void hs_unlock_shard(unsigned lock)
+void hs_unlock_number(unsigned number)
 {
     if (!forking)
-        lock_release(&shard_locks[lock].lock);
+        lock_release(&numbered[number].lock);
 }
 
-bool hs_holds_shard(unsigned lock)
+bool hs_holds_number(unsigned number)
 {
-    return forking || lock_mine(&shard_locks[lock].lock);
+    return forking || lock_mine(&numbered[number].lock);
 }
 #endif
 
@@ -72,32 +73,27 @@ enum { POOL = 1, LARGE = 2, BOTH = POOL | LARGE, PATIENCE = 1000 };
 static __thread uint8_t held_before; /* by the code that the signal interrupted */
 static __thread uint8_t locks_taken;
 
-#ifdef SHARDS
-static __thread uint64_t shards_held; /* before, as above; a bit each */
-static __thread uint64_t shards_taken;
-
-static void look_at_shards(void)
+#ifdef HAS_NUMBERED_LOCKS
+static bool holds_numbered(void)
 {
-    shards_held = shards_taken = 0;
-    for (unsigned lock = 0; lock < SHARD_LOCKS; lock++)
-        if (lock_mine(&shard_locks[lock].lock))
-            shards_held |= (uint64_t)1 << lock;
+    bool any = false;
+    for (unsigned number = 0; number < NUMBERED_LOCKS; number++)
+        any |= lock_mine(&numbered[number].lock);
+    return any;
 }
 
 /* Before the others, in the order of their numbers, as code takes them that takes two. So whoever holds none waits for each:
  * who has it takes none before it, or is in a signal handler and gives up. */
-static void take_shards(bool patient)
+static void take_numbered(bool patient)
 {
     int tries = 0;
-    for (unsigned lock = 0; lock < SHARD_LOCKS; lock++) {
-        struct lock *one = &shard_locks[lock].lock;
-        bool taken = false;
-        if (shards_held >> lock & 1)
+    for (unsigned number = 0; number < NUMBERED_LOCKS; number++) {
+        struct lock *one = &numbered[number].lock;
+        if (lock_mine(one))
             continue;
-        if (patient) {
+        bool taken = patient;
+        if (patient)
             lock_acquire(one);
-            taken = true;
-        }
         while (!taken && tries < PATIENCE) {
             taken = lock_try(one);
             if (!taken) {
@@ -105,39 +101,43 @@ static void take_shards(bool patient)
                 tries++;
             }
         }
-        shards_taken |= (uint64_t)taken << lock;
+        if (taken)
+            numbered[number].over_fork = true;
     }
 }
 
-static void release_shards(void)
+static void release_numbered(void)
 {
-    for (unsigned lock = 0; lock < SHARD_LOCKS; lock++)
-        if (shards_taken >> lock & 1)
-            lock_release(&shard_locks[lock].lock);
+    for (unsigned number = 0; number < NUMBERED_LOCKS; number++)
+        if (lock_mine(&numbered[number].lock) && numbered[number].over_fork) {
+            numbered[number].over_fork = false;
+            lock_release(&numbered[number].lock);
+        }
 }
 
-static void forget_shards(void)
+static void forget_numbered(void)
 {
-    for (unsigned lock = 0; lock < SHARD_LOCKS; lock++)
-        if (!((shards_held | shards_taken) >> lock & 1))
-            lock_forget(&shard_locks[lock].lock);
+    for (unsigned number = 0; number < NUMBERED_LOCKS; number++)
+        if (!lock_mine(&numbered[number].lock)) {
+            numbered[number].over_fork = false;
+            lock_forget(&numbered[number].lock);
+        }
 }
 #else
-enum { shards_held = 0 };
+static bool holds_numbered(void)
+{
+    return false;
+}
 
-static void look_at_shards(void)
+static void take_numbered(bool patient)
 {
 }
 
-static void take_shards(bool patient)
+static void release_numbered(void)
 {
 }
 
-static void release_shards(void)
-{
-}
-
-static void forget_shards(void)
+static void forget_numbered(void)
 {
 }
 #endif
@@ -163,9 +163,8 @@ static void before_fork(void)
 {
     held_before = (uint8_t)((lock_mine(&pool_lock) ? POOL : 0) | (lock_mine(&large_lock) ? LARGE : 0));
     locks_taken = 0;
-    look_at_shards();
-    const bool holds_none = held_before == 0 && shards_held == 0;
-    take_shards(holds_none);
+    const bool holds_none = held_before == 0 && !holds_numbered();
+    take_numbered(holds_none);
     for (int tries = 0; !take_both() && (holds_none || tries < PATIENCE); tries++)
         sched_yield();
     forking = true;
@@ -178,7 +177,7 @@ static void after_fork(void)
         lock_release(&large_lock);
     if (locks_taken & POOL)
         lock_release(&pool_lock);
-    release_shards();
+    release_numbered();
 }
 
 static void after_fork_in_child(void)
@@ -187,7 +186,7 @@ static void after_fork_in_child(void)
         lock_forget(&large_lock);
     if (!((held_before | locks_taken) & POOL))
         lock_forget(&pool_lock);
-    forget_shards();
+    forget_numbered();
     after_fork();
 }
 

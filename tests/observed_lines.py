@@ -34,7 +34,7 @@ TABLES = {
     "bin": layout.BINS,
     "hs_count": layout.COUNTS,
     "pool_lock": layout.POOL_LOCK,
-    "shard_locks": layout.POOL_LOCK + layout.LOCK_LINE,
+    "numbered": layout.POOL_LOCK + layout.LOCK_LINE,
     "large_lock": layout.LARGE_LOCK,
 }
 """The library's own tables, by symbol."""

@@ -8,11 +8,11 @@ HANGS = "deadlock"
 CASES = [
     ("change", [0, 1, 16], 17_000),
     ("across", [0x22], 2_500),
-    ("fork_one", [1], 50_000),
-    pytest.param("fork_both", [1], 370_000, marks=pytest.mark.big),
-    ("fork_to_child", [1, 2], 49_000),
-    ("handler", [0], 100_000),
-    ("child_of_handler", [0], 64_000),
+    ("fork_one", [1], 68_000),
+    pytest.param("fork_both", [1], 559_000, marks=pytest.mark.big),
+    ("fork_to_child", [1, 2], 67_000),
+    ("handler", [0], 196_000),
+    ("child_of_handler", [0], 112_000),
 ]
 """Case, every outcome, and transitions, as in test_interleave.py."""
 
@@ -21,9 +21,9 @@ MUTANTS = [
         "shards", "across", "shards/shards.h", "        shard_unlock(*held);\n    shard", "        ;\n    shard", HANGS
     ),
     Mutant("shards", "across", "remote/local_cache.c", "    shard_give_to(shard, held);", "    *held = shard;", RACE),
-    Mutant("shards", "handler", "locks.c", "take_shards(holds_none);", "take_shards(true);", HANGS),
-    Mutant("shards", "fork_one", "locks.c", "    release_shards();\n", "", HANGS),
-    Mutant("shards", "child_of_handler", "locks.c", "    forget_shards();\n", "", HANGS),
+    Mutant("shards", "handler", "locks.c", "take_numbered(holds_none);", "take_numbered(true);", HANGS),
+    Mutant("shards", "fork_one", "locks.c", "    release_numbered();\n", "", HANGS),
+    Mutant("shards", "child_of_handler", "locks.c", "    forget_numbered();\n", "", HANGS),
 ]
 
 

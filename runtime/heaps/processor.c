@@ -2,9 +2,8 @@
 #define _GNU_SOURCE
 #include "heaps/processor.h"
 
-#include "lock.h"
+#include "locks.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 
@@ -12,12 +11,11 @@
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-enum { HEAP_LOCKS = 64, LEAST_RSEQ_BYTES = 20 };
+enum { LEAST_RSEQ_BYTES = 20 };
 
 static struct restartable nowhere = { .processor = -1 };
 __thread struct restartable *hs_here = &nowhere;
 intptr_t hs_processor_heap[NO_PROCESSOR + 2 * PROCESSORS];
-static struct lock heap_lock[HEAP_LOCKS]; /* of heaps that threads use without restartable sequences, by their processors */
 
 /* Or told its processor. A thread that takes back the C library's registration has no number from then on. */
 static bool is_restartable(void)
@@ -56,39 +54,27 @@ void processor_settle(size_t place, struct heap *heap)
     __atomic_store_n(&hs_processor_heap[place], (char *)heap - (char *)&hs_no_heap, __ATOMIC_RELEASE);
 }
 
-static struct lock *lock_of(size_t place)
+static unsigned lock_of(size_t place)
 {
-    return &heap_lock[place % HEAP_LOCKS];
-}
-
-static __thread bool forks; /* the thread is in the middle of a fork, and holds all heap locks */
-
-/* Is the lock taken now? */
-static bool acquired(struct lock *lock)
-{
-    if (forks)
-        return false;
-    lock_acquire(lock);
-    return true;
+    return SHARD_LOCKS + (unsigned)(place % HEAP_LOCKS);
 }
 
 static void *take_locked(unsigned class)
 {
     size_t place = processor_place();
-    bool is_acquired = acquired(lock_of(place));
+    hs_lock_number(lock_of(place));
     void ***top = &processor_heap_at(place)->top[1 + class];
     void *block = (*top)[-1];
     if (block != NULL)
         __atomic_store_n(top, *top - 1, __ATOMIC_RELAXED);
-    if (is_acquired)
-        lock_release(lock_of(place));
+    hs_unlock_number(lock_of(place));
     return block;
 }
 
 static bool put_locked(unsigned class, void *block)
 {
     size_t place = processor_place();
-    bool is_acquired = acquired(lock_of(place));
+    hs_lock_number(lock_of(place));
     struct heap *heap = processor_heap_at(place);
     void ***top = &heap->top[1 + class];
     bool has_room = *top != heap->end[1 + class];
@@ -96,8 +82,7 @@ static bool put_locked(unsigned class, void *block)
         **top = block;
         __atomic_store_n(top, *top + 1, __ATOMIC_RELEASE);
     }
-    if (is_acquired)
-        lock_release(lock_of(place));
+    hs_unlock_number(lock_of(place));
     return has_room;
 }
 
@@ -114,54 +99,6 @@ bool processor_put(unsigned class, void *block)
 void processors_forget(void)
 {
     memset(hs_processor_heap, 0, sizeof hs_processor_heap);
-}
-
-/* A fork holds the locks of heaps that no sequence guards, so that the child of a handler of another library, which may
- * allocate before ours, finds them free or its own. What the code that a signal interrupted holds stays its own; then this
- * gives up after some tries, as the others do (locks.c). Nobody takes a lock under one of these. */
-enum { TRIES = 1000 };
-static __thread uint64_t heaps_held, heaps_taken;
-
-static void take_heap_locks(void)
-{
-    heaps_held = heaps_taken = 0;
-    for (size_t place = 0; place < HEAP_LOCKS; place++)
-        heaps_held |= (uint64_t)lock_mine(lock_of(place)) << place;
-    int tries = 0;
-    for (size_t place = 0; place < HEAP_LOCKS; place++) {
-        bool is_taken = false;
-        while ((heaps_held >> place & 1) == 0 && !is_taken && (heaps_held == 0 || tries < TRIES)) {
-            is_taken = lock_try(lock_of(place));
-            if (!is_taken) {
-                sched_yield();
-                tries++;
-            }
-        }
-        heaps_taken |= (uint64_t)is_taken << place;
-    }
-    forks = true;
-}
-
-static void release_heap_locks(void)
-{
-    forks = false;
-    for (size_t place = 0; place < HEAP_LOCKS; place++)
-        if (heaps_taken >> place & 1)
-            lock_release(lock_of(place));
-}
-
-/* The child has none of the threads that held the others. What these had done is whole: a top moves last. */
-static void forget_heap_locks(void)
-{
-    for (size_t place = 0; place < HEAP_LOCKS; place++)
-        if (((heaps_held | heaps_taken) >> place & 1) == 0)
-            lock_forget(lock_of(place));
-    release_heap_locks();
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-    pthread_atfork(take_heap_locks, release_heap_locks, forget_heap_locks);
 }
 
 /* For who performs events in one order, before each: the processor of the next one, on whatever thread; below 0: from here

@@ -16,12 +16,12 @@ enum {
 
 static inline void shard_lock(unsigned shard)
 {
-    hs_lock_shard(SHARDS + shard);
+    hs_lock_number(SHARDS + shard);
 }
 
 static inline void shard_unlock(unsigned shard)
 {
-    hs_unlock_shard(SHARDS + shard);
+    hs_unlock_number(SHARDS + shard);
 }
 
 #ifdef SHARD_RECORDS
@@ -55,12 +55,12 @@ static inline void shard_give_end(unsigned held)
 
 static inline void shard_lock_transfer(unsigned shard)
 {
-    hs_lock_shard(shard);
+    hs_lock_number(shard);
 }
 
 static inline void shard_unlock_transfer(unsigned shard)
 {
-    hs_unlock_shard(shard);
+    hs_unlock_number(shard);
 }
 
 /* Around pool work inside a store operation. */
@@ -77,7 +77,7 @@ static inline void shard_unlock_pool(void)
 static inline void shard_check(unsigned shard)
 {
     if (HEAPSMITH_CHECKED)
-        check(hs_holds_shard(SHARDS + shard), "the lock of the shard is held");
+        check(hs_holds_number(SHARDS + shard), "the lock of the shard is held");
 }
 #else
 /* One store under the pool lock, and the transfer cache with it. */

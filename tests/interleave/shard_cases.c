@@ -19,7 +19,7 @@ static void setup(void)
     slabs[1].shard = 1;
     share("pool lock", &pool_lock, sizeof pool_lock);
     share("large lock", &large_lock, sizeof large_lock);
-    share("shard locks", shard_locks, sizeof shard_locks);
+    share("numbered locks", numbered, sizeof numbered);
     share("shard of a slab", &slabs[0].shard, sizeof slabs[0].shard);
     share("of another", &slabs[1].shard, sizeof slabs[1].shard);
     share("shard of a heap", &heaps[0].shard, sizeof heaps[0].shard);
@@ -94,7 +94,7 @@ static void give_across(int thread)
 static uint64_t given(void)
 {
     for (int lock = 0; lock < SHARD_LOCKS; lock++)
-        expect(shard_locks[lock].lock.word == 0, "a shard's lock is left taken");
+        expect(numbered[lock].lock.word == 0, "a shard's lock is left taken");
     expect(pool_lock.word == 0 && large_lock.word == 0, "a lock is left taken");
     return of_shard[0] << 4 | of_shard[1];
 }
@@ -149,7 +149,7 @@ static void in_handler(bool as_child)
 {
     shard_lock(1);
     fork_here(as_child);
-    expect(lock_mine(&shard_locks[SHARDS + 1].lock), "fork released a lock that it did not take");
+    expect(lock_mine(&numbered[SHARDS + 1].lock), "fork released a lock that it did not take");
     shard_unlock(1);
 }
 
