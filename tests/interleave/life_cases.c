@@ -6,6 +6,8 @@
 #undef constructor
 #include "locks.c"
 
+#include "fork.h"
+
 static struct heap heaps[THREADS];
 static uint64_t made, inits, failing, pool_data, large_data, using[THREADS];
 
@@ -226,22 +228,11 @@ static void fork_to_child(int thread)
 }
 
 /* A signal handler forks while its thread holds a lock: no other code of its process may hang for that. */
-static void fork_in_handler(bool as_child)
-{
-    before_fork();
-    if (as_child) {
-        go_alone();
-        after_fork_in_child();
-    } else {
-        after_fork();
-    }
-}
-
 static void handler_large(int thread)
 {
     if (thread == 0) {
         hs_lock_large();
-        fork_in_handler(false);
+        fork_once(false);
         expect(lock_mine(&large_lock), "fork released a lock that it did not take");
         hs_unlock_large();
     } else if (thread == 1) {
@@ -255,11 +246,11 @@ static void handlers_exchanged(int thread)
 {
     if (thread == 0) {
         hs_lock_pool();
-        fork_in_handler(false);
+        fork_once(false);
         hs_unlock_pool();
     } else {
         hs_lock_large();
-        fork_in_handler(false);
+        fork_once(false);
         hs_unlock_large();
     }
 }
@@ -268,7 +259,7 @@ static void child_of_handler(int thread)
 {
     if (thread == 0) {
         hs_lock_large();
-        fork_in_handler(true);
+        fork_once(true);
         hs_unlock_large();
         use_pool();
         use_large();

@@ -2,6 +2,8 @@
 #include "explore.h"
 
 #include "locks.c"
+
+#include "fork.h"
 #include "remote/local_cache.c"
 
 static struct heap heaps[2]; /* one in each shard */
@@ -108,28 +110,17 @@ static void use_all(void)
     shard_unlock_transfer(1);
 }
 
-static void fork_here(bool as_child)
-{
-    before_fork();
-    if (as_child) {
-        go_alone();
-        after_fork_in_child();
-    } else {
-        after_fork();
-    }
-}
-
 static void fork_one(int thread)
 {
     if (thread == 0)
-        fork_here(false);
+        fork_once(false);
     else
         use_all();
 }
 
 static void fork_both(int thread)
 {
-    fork_here(false);
+    fork_once(false);
     if (thread == 0)
         use_all();
 }
@@ -137,7 +128,7 @@ static void fork_both(int thread)
 static void fork_to_child(int thread)
 {
     if (thread == 0) {
-        fork_here(true);
+        fork_once(true);
         use_all();
     } else {
         use_all();
@@ -148,7 +139,7 @@ static void fork_to_child(int thread)
 static void in_handler(bool as_child)
 {
     shard_lock(1);
-    fork_here(as_child);
+    fork_once(as_child);
     expect(lock_mine(&numbered[SHARDS + 1].lock), "fork released a lock that it did not take");
     shard_unlock(1);
 }
@@ -158,7 +149,7 @@ static void handler(int thread)
     if (thread == 0)
         in_handler(false);
     else
-        fork_here(false);
+        fork_once(false);
 }
 
 /* The child has the data as they are: it may only not hang. */

@@ -13,6 +13,7 @@ from heapsmith.model.trace.events import CHUNK_EVENTS, Op
 from heapsmith.model.trace.imports.builder import MAX, Calls, align_log2
 from heapsmith.model.trace.imports.format import NO_THREADS, NO_TIMES, About, Format
 from heapsmith.model.trace.imports.source import Source
+from heapsmith.model.trace.imports.text import FACTOR
 
 _PIECE_BYTES = 1 << 20
 _LINE_BYTES = 1 << 7  # a line is shorter: it has at most three numbers
@@ -80,7 +81,6 @@ RESULT, INPUT, SIZE, ALIGNMENT, COUNT = range(5)
 _ROLES = {"result_id": RESULT, "input_id": INPUT, "size": SIZE, "alignment": ALIGNMENT, "count": COUNT}
 _ROLES |= {"size_hint": SIZE, "alignment_hint": ALIGNMENT}
 MALLOC, CALLOC, REALLOC, ALIGNED, FREE, FREE_SIZED = (int(op) for op in list(Op)[:6])
-FACTOR = 1 << 31  # the kernel multiplies numbers below it
 MOST = 1 << 62  # the kernel takes ids and alignments below it
 
 
