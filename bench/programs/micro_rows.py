@@ -31,7 +31,10 @@ class MicroRow(NamedTuple):
         return [str(self.quick if quick else self.work), *self.arguments.split()]
 
     def training_words(self) -> list[str]:
-        """The program's arguments in training: less work, recorded in about a second."""
+        """The program's arguments in training: less work, recorded in a few seconds."""
+        if self.program == "larson":  # lanes must overlap for long; they share more lines with each generation
+            pairs, *others, generations = self.words(quick=False)
+            return [str(int(pairs) // 2), *others, str(min(int(generations), 20))]
         work = max(1, (self.quick or self.work // FULL_TO_QUICK) // QUICK_TO_TRAINING)
         return [str(work), *(self.training or self.arguments).split()]
 
