@@ -35,7 +35,7 @@ def test_a_tiny_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for number in ("calibrate.EVENTS", "calibrate.TIMED_EVENTS", "weather.YARDSTICK_EVENTS"):
         monkeypatch.setattr(f"heapsmith.bench.calibrate.{number}", 2400)
     # Wide caches need a compiled variant of their own, which takes half a minute; test_cache.py has them.
-    monkeypatch.setattr("heapsmith.bench.calibrate.calibrate.detected", load_hardware)
+    monkeypatch.setattr("heapsmith.bench.calibrate.calibrate.here", load_hardware)
     programs = {name: PROGRAMS[name] for name in ("pairs", "holes")}
     found = calibrate(programs=programs, designs=[load("default"), load("sll")], rounds=1)
     assert (found.counted, found.timed) == (4, 4)  # so few that all are the richest of some kind

@@ -10,10 +10,10 @@ from heapsmith.model.memory.hardware import (
     BUILTIN,
     Hardware,
     Level,
-    Tlb,
-    TlbLevel,
     detected,
+    here,
     load_hardware,
+    nearest,
     parse_hardware,
 )
 
@@ -104,11 +104,22 @@ def test_detected_reads_what_the_system_describes(tmp_path: Path) -> None:
         (2, "Unified", "1M", 16),
         (3, "Unified", "36608K", 11),
     ]
-    hardware = detected(describe(tmp_path, *levels))
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\n")
+    hardware = detected(describe(tmp_path, *levels), cpuinfo)
     assert (hardware.l1, hardware.l2) == (Level(49152, 12), Level(1 << 20, 16))
     assert hardware.llc == Level(37486592, 11)
-    assert hardware.tlb == Tlb(TlbLevel(96, 6), TlbLevel(32, 4), TlbLevel(2048, 16))
+    near = load_hardware("epyc")
+    assert (hardware.tlb, hardware.costs, hardware.alone) == (near.tlb, near.costs, near.alone)
     assert msgspec.convert(msgspec.to_builtins(hardware), Hardware) == hardware
+
+
+@pytest.mark.parametrize("text", ["", "vendor_id", "vendor_id\t: another\n"])
+def test_the_default_stands_in_for_an_unknown_vendor(tmp_path: Path, text: str) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    assert nearest(cpuinfo) == load_hardware()
+    cpuinfo.write_text(text)
+    assert nearest(cpuinfo) == load_hardware()
 
 
 def test_a_second_level_that_is_the_last_is_shared(tmp_path: Path) -> None:
@@ -127,4 +138,4 @@ def test_no_description_is_missing(tmp_path: Path) -> None:
 def test_here_is_what_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     found = msgspec.structs.replace(load_hardware(), name="detected")
     monkeypatch.setattr("heapsmith.model.memory.hardware.detected", lambda: found)
-    assert load_hardware("here") is found
+    assert load_hardware("here") is here() is found

@@ -10,6 +10,7 @@ from conftest import Answer
 from traces import random_trace
 
 from heapsmith.bench.calibrate.bad_designs import bad_designs
+from heapsmith.bench.calibrate.calibrate import write_machine
 from heapsmith.bench.report.scatter import write_scatter
 from heapsmith.bench.validate.validate import Validation, validate
 from heapsmith.model.design.design import load
@@ -58,8 +59,9 @@ def test_the_page_holds_every_point(found: Validation, tmp_path: Path) -> None:
 
 
 def test_a_machine_without_costs_is_refused(call: Callable[..., Answer], tmp_path: Path) -> None:
-    trace = random_trace(tmp_path / "t.hst", 100, 1)
-    answer = call("validate", "--traces", trace, "--design", "default", "--machine", "here")
+    trace, machine = random_trace(tmp_path / "t.hst", 100, 1), tmp_path / "machine.toml"
+    write_machine(machine, msgspec.structs.replace(load_hardware(), costs={}))
+    answer = call("validate", "--traces", trace, "--design", "default", "--machine", machine)
     assert answer.status == 2
     assert "heapsmith calibrate -o machine.toml" in answer.err
 

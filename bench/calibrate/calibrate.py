@@ -21,9 +21,9 @@ from heapsmith.bench.replay.callgrind import replay_counts
 from heapsmith.bench.replay.replay import Stamped
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.design.design import Design, builtin_names, load
-from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import scratch, write_text
-from heapsmith.model.memory.hardware import SYSTEM, Hardware, detected, load_hardware
+from heapsmith.model.memory.hardware import SYSTEM, Hardware, here, load_hardware
 from heapsmith.model.predict.cost import kinds
 from heapsmith.model.toml_text import schema_line
 
@@ -74,7 +74,7 @@ def calibrate(
     """
     begin = time.perf_counter()
     chosen = list(designs) if designs is not None else [*map(load, builtin_names()), *bad_designs()]
-    hardware = hardware_here()
+    hardware = here()
     transfer = transfer_ns()
     with scratch() as folder:
         libraries = libraries_of(chosen, progress)
@@ -130,14 +130,6 @@ def _timed(
     streamed, followed = transfer or [among.costs.get("miss.l2", 0.0)] * 2
     moved = {"miss.transfer": streamed, "miss.transfer.awaited": max(0.0, followed - streamed)}
     return Fit(among.costs | moved, among.errors), Fit(alone.costs | moved, alone.errors)
-
-
-def hardware_here() -> Hardware:
-    """This machine's caches, or the default caches if the system hides them; without costs."""
-    try:
-        return detected()
-    except Missing:
-        return msgspec.structs.replace(load_hardware(), costs={}, fit={})
 
 
 def sampled(cells: Sequence[Cell], designs: int) -> list[Cell]:

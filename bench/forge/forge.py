@@ -23,6 +23,7 @@ from heapsmith.model.design.design import Design
 from heapsmith.model.design.toml import write_design
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import write_json, write_text
+from heapsmith.model.memory.hardware import here
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.search.tune import Asked, check_arguments, tune
 from heapsmith.model.trace.stats import trace_info
@@ -64,7 +65,7 @@ def forge(
     say(2, "; ".join([f"read the trace: {recorded.traces[0].events:,} events", *recorded.warnings()]))
     info = trace_info(trace, progress=progress)
     say(3, f"tune {name} from {base.name}")
-    tuned = tune(trace, base=base, name=name, asked=asked, progress=progress)
+    tuned = tune(trace, base=base, name=name, hardware=here(), asked=asked, progress=progress)
     write_design(toml, tuned.design, tuned.reasons)
     say(4, f"simulate {base.name} and {name}")
     simulated = simulate(trace, [base, tuned.design], progress=progress)

@@ -15,6 +15,7 @@ DEFAULT = "default"
 HERE = "here"
 """The name of the machine that runs this process."""
 SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
+CPUINFO = Path("/proc/cpuinfo")
 
 MAX_CORES = 62
 """The mask of a line's cores fits in a word."""
@@ -61,6 +62,7 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     line_bytes: Annotated[int, _doc("a power of two, 16 to 4096")] = 64
     cores: Annotated[int, _doc("number of cores, 1 to 62; threads are dealt to them in turn")] = 32
     tlb: Annotated[Tlb, _doc("data TLBs of a core")] = Tlb()
+    vendor: Annotated[str, _doc("vendor_id in /proc/cpuinfo of the processors for which it stands in")] = ""
     zeroing_caches: Annotated[
         bool, _doc("the OS zeroes a page at its first touch, and its lines stay in the caches")
     ] = True
@@ -179,11 +181,22 @@ def load_hardware(spec: str = DEFAULT) -> Hardware:
     return parse_hardware(read_text(path, spec), spec)
 
 
-def detected(system: Path = SYSTEM) -> Hardware:
+def nearest(cpuinfo: Path = CPUINFO) -> Hardware:
+    """Return the built-in hardware of this machine's vendor, or the default hardware."""
+    try:
+        words = cpuinfo.read_text().split()
+        vendor = words[words.index("vendor_id") + 2]
+    except (OSError, ValueError, IndexError):
+        return load_hardware()
+    known = (load_hardware(path.stem) for path in sorted(BUILTIN.glob("*.toml")))
+    return next((one for one in known if one.vendor == vendor), load_hardware())
+
+
+def detected(system: Path = SYSTEM, cpuinfo: Path = CPUINFO) -> Hardware:
     """Return this machine's hardware as Linux describes the caches of its first processor.
 
-    Linux does not describe TLBs: the default hardware's TLBs stand in. There are no costs. Raises
-    Missing if Linux describes no valid caches.
+    Linux describes no TLBs and no costs: those of the nearest hardware stand in. Raises Missing if
+    Linux describes no valid caches.
     """
     caches: dict[int, Level] = {}
     lines: set[int] = set()
@@ -199,10 +212,21 @@ def detected(system: Path = SYSTEM) -> Hardware:
         raise Missing(f"{system}: describes no first-level data cache and a level behind it")
     last = max(caches)
     cores = min(os.cpu_count() or 1, MAX_CORES)
-    hardware = Hardware("detected", caches[1], caches[last], caches.get(2) if last > 2 else None, lines.pop(), cores)
+    seen = {"l1": caches[1], "l2": caches.get(2) if last > 2 else None, "llc": caches[last]}
+    hardware = msgspec.structs.replace(
+        nearest(cpuinfo), name="detected", **seen, line_bytes=lines.pop(), cores=cores, fit={}
+    )
     if reason := hardware.why_not_valid():
         raise Missing(f"{system}: {reason}")
     return hardware
+
+
+def here() -> Hardware:
+    """Return the detected hardware, or the nearest if Linux describes no caches."""
+    try:
+        return detected()
+    except Missing:
+        return nearest()
 
 
 def _number(file: Path) -> int:
