@@ -221,7 +221,8 @@ MeshDesigns = Annotated[
     typer.Option("--design", metavar="DESIGN", help="A design; repeat it to compare.", autocompletion=designs),
 ]
 Machine = Annotated[
-    str, typer.Option("--machine", metavar="MACHINE", help="A built-in machine, a file that calibrate wrote, or `here`.")
+    str,
+    typer.Option("--machine", metavar="MACHINE", help="A built-in machine, a file that calibrate wrote, or `here`."),
 ]
 Simulated = Annotated[
     str | None,
