@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from import_samples import SAMPLES
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.trace.imports import android, heaptrack, malloc_bench, mtrace, rep, text, valgrind
+from heapsmith.model.trace.imports import android, heaptrack, ltrace, malloc_bench, mtrace, rep, text, valgrind
 from heapsmith.model.trace.imports.format import About
 from heapsmith.model.trace.imports.source import Source
 
@@ -79,6 +79,49 @@ TEMPLATES: dict[str, tuple[Any, list[str]]] = {
                 "a 1",
             ),
             *("v 10400 3", "+  1 1 {p:x}", "- 0x{p:x}", "xX 1", "A", " - {p:x}", "c 1 2", "-"),
+        ],
+    ),
+    "ltrace": (
+        ltrace,
+        [
+            *(
+                f"{{s}} 10:0{{s}}:0{{s}}.0000{{s}}{{s}} {call}"
+                for call in (
+                    "malloc({n}) = 0x{p:x}",
+                    "malloc({s}, 1, 2)    = 0x{p:x}",
+                    "free(0x{p:x}) = <void>",
+                    "calloc({n}, {m}) = 0x{p:x}",
+                    "calloc({s}, {s}, 7) = 0x{q:x}",
+                    "realloc(0x{p:x}, {n}) = 0x{q:x}",
+                    "realloc(0x{p:x}, {s}, 1) = 0x{p:X}",
+                    "_Znwm({s}, 1) = 0x{p:x}",
+                    "_ZdaPvm(0x{p:x}, 8) = 0",
+                    "malloc({s} <unfinished ...>",
+                    "<... malloc resumed> ) = 0x{p:x}",
+                    "free(0x{n:x} <unfinished ...>",
+                    "memalign(16, {s}) = 0x{p:x}",
+                    "realloc(nil, 3) = 0x{p:x}",
+                    "malloc({s}) = 0x{p:x} ",
+                    "+++ exited (status 0) +++",
+                    "malloc(8 ) = 0x10",
+                    "malloc(8, (2)) = 0x10",
+                    "free(0x{p:x})= 0",
+                    "free(0x{p:x}) =",
+                    "puts() = 0x1",
+                )
+            ),
+            *(
+                "{n} 23:59:59.99999{s} malloc(8) = 0x{p:x}",
+                "{s}  00:00:00.000000 free(0x{p:x}) = 0",
+                "{s} 10:00:00 free(0x10) = 0",
+            ),
+            *(
+                "malloc(8) = 0x{p:x}",
+                "[pid {s}] malloc(8) = 0x{q:x}",
+                "{s} 10:00:",
+                "{s} 1a:00:00.000000 free(0x10) = 0",
+                "{s} 10:00:00.00000 x",
+            ),
         ],
     ),
     "mtrace": (
@@ -245,6 +288,10 @@ def test_the_usual_ones_are_read_by_the_kernels(tmp_path: Path) -> None:
     usual = {
         "android": b"1: malloc 0xa0 8 1 2\n1: realloc 0xb0 0xa0 9 2 3\n1: calloc 0xc0 2 3 3 4\n1: free 0xb0 5 6 7\n",
         "heaptrack": b"+ 8 1 a0\nc 5\n- a0\nt 1 2\n",
+        "ltrace": b"7 10:00:00.000001 malloc(8)   = 0xa0\n7 10:00:00.000002 realloc(0xa0, 9, 1) = 0xb0\n"
+        b"7 10:00:00.000003 free(0xb0) = <void>\n7 10:00:00.000004 _Znwm(9, 8) = 0xb0\n"
+        b"7 10:00:00.000005 calloc(2, 3) = 0xa0\n"
+        b"7 10:00:00.000006 _ZdlPvm(0xb0, 9) = 0\n7 10:00:00.000007 free(0xa0) = <void>\n",
         "mtrace": b"@ ./a:[0x1] + 0xa0 0x8\n@ ./a:[0x1] < 0xa0\n@ ./a:[0x1] > 0xb0 0x9\n@ ./a:[0x1] - 0xb0\n",
         "valgrind": b"--7-- malloc(8) = 0xA0\n--7-- realloc(0xA0,9) = 0xB0\n--7-- free(0xB0)\n--7-- _Znwm(7) = 0xA0\n"
         b"--7-- _ZdlPv(0xA0)\n--7-- calloc(2,3) = 0xA0\n--7-- free(0xA0)\n",

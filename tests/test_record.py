@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -291,6 +292,21 @@ def test_a_signal_to_the_driver_goes_to_the_command(tmp_path: Path) -> None:
         driver.send_signal(signal.SIGTERM)
         assert driver.stdout.read() == f"{128 + signal.SIGTERM}\n"
     assert verify(out).events > 0
+
+
+def test_a_driver_that_was_stopped_waits_on(tmp_path: Path) -> None:
+    """As a shell stops it (Ctrl-Z) and lets it go on."""
+    script = (
+        "import sys\nfrom heapsmith.bench.common.foreground import run_foreground\n"
+        "print(run_foreground(['sh', '-c', 'echo ready; read line; exit 7'], '/bin/sh', {})[1])"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", script], **pipes) as driver:
+        assert driver.stdout.readline() == "ready\n"
+        driver.send_signal(signal.SIGSTOP)
+        time.sleep(1.1)
+        driver.send_signal(signal.SIGCONT)
+        assert driver.communicate("\n")[0] == "7\n"
 
 
 REAL = {

@@ -10,6 +10,7 @@ import pytest
 from conftest import PROGRAM
 
 from heapsmith.model.files import cache_dir
+from heapsmith.model.trace.reader import verify
 
 ODD = b"\xff \xc3\xa9\x1b\n:$"
 """A name that is neither UTF-8 nor on one line."""
@@ -75,6 +76,22 @@ def test_streams_that_are_closed(closed: str, lost: int, tmp_path: Path) -> None
     done = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
     assert done.returncode == 0  # what record says goes to standard error
     assert (tmp_path / "t.hst").read_bytes().find(b"said\n") < 0
+
+
+def test_output_that_is_full(trace: Path) -> None:
+    """Both what fits in a buffer, which is written at the end, and what does not."""
+    for words in (("trace", "info", trace), ("trace", "print", trace)):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([*PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, check=False)
+        assert (done.returncode, done.stderr) == (3, b"heapsmith: standard output: No space left on device\n")
+
+
+def test_a_recorded_program_whose_reader_goes(tmp_path: Path) -> None:
+    words = f"'{PROGRAM[0]}' -m heapsmith record -o '{tmp_path}/t.hst' -- yes | head -n 1"
+    done = subprocess.run(["sh", "-c", words], capture_output=True, check=False)
+    assert (done.stdout, done.stderr.count(b"\n")) == (b"y\n", 1)
+    assert b"events of yes" in done.stderr
+    assert verify(tmp_path / "t.hst").events > 0
 
 
 def test_memory_that_is_not_there_is_one_line(trace: Path) -> None:

@@ -21,7 +21,8 @@ from heapsmith.model.errors import BadInput
 from heapsmith.model.predict.likeness import FIGURES, LikenessTable, checked_synth, likeness
 from heapsmith.model.trace.events import BIRTHS, DEATHS, Chunk, Op, join
 from heapsmith.model.trace.reader import TraceReader, TraceWriter, verify
-from heapsmith.model.trace.synth.fit import Blocks, Bound, LivesFit, Mix, Phase, PhasesFit, Row, load_fit, save_fit
+from heapsmith.model.trace.synth.fit import Blocks, Bound, LivesFit, Mix, Phase, PhasesFit, Row
+from heapsmith.model.trace.synth.fit_file import load_fit, save_fit
 from heapsmith.model.trace.synth.learn import fit_trace
 from heapsmith.model.trace.synth.ranks import enter, fresh, grown, has_room, leave, place_of, rank_behind
 from heapsmith.model.trace.synth.steps import around, described, rank_chosen
@@ -286,6 +287,14 @@ def test_lives_are_those_of_the_distribution(tmp_path: Path) -> None:
         (
             '{"type":"phases","events":9,"steps":[{"op":"malloc"}],"phases":[{"marks":[[0,7]]}],"order":[[0,1]]}',
             "step 7",
+        ),
+        *(
+            (
+                f'{{"type":"phases","events":9,"steps":[{{"op":"{op}"}}],'
+                '"phases":[{"marks":[[0,0]]},{"bounds":[[0,0,1],[1,0,1]]}],"order":[[0,1]]}',
+                rf"phases\[1\]\.bounds\[{index}\]: names class {index}; expected {expected}",
+            )
+            for op, index, expected in (("malloc", 1, "0 to 0"), ("thread_start", 0, "no bounds: no step has a block"))
         ),
         ('{"type":"phases","events":9,"steps":[{"op":"malloc"}],"phases":[{}],"order":[[4,1]]}', r"order\[0\]"),
         ('{"type":"other"}', "other.*; a fit has a field `type`, which is 'lives' or 'phases'"),

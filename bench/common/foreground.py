@@ -1,5 +1,6 @@
 """Runs a command in the foreground like a shell: its streams, its signals, its exit status."""
 
+import os
 import signal
 import subprocess
 import threading
@@ -8,7 +9,8 @@ from contextlib import contextmanager
 
 from heapsmith.model.errors import BadInput
 
-WAKE_SECONDS = 1.0
+_NOTICED = (signal.SIGINT, signal.SIGQUIT, signal.SIGCHLD)
+"""Signals with which nothing is done; the last one says that the process may have ended."""
 
 
 def run_foreground(
@@ -52,33 +54,35 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
     """Wait for the process, pass on SIGTERM and SIGHUP, and return the process's status.
 
     Popen.wait() may miss a signal: a handler runs between bytecodes, and a signal between the last
-    bytecode and the system call wakes nothing. sigtimedwait(2) takes signals that were blocked
-    before. Its limit is for SIGCHLD, which another thread may take.
+    bytecode and the system call wakes nothing. So this reads a pipe to which Python writes a byte per
+    signal. signal.sigtimedwait() is no way: of a wait during which this process was stopped longer
+    than the limit, it returns a number of no signal.
     """
     if threading.current_thread() is not threading.main_thread():
         return process.wait()
-    waited = {signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP}
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+    arrived, arriving = os.pipe()
+    os.set_blocking(arriving, False)
+    before = signal.set_wakeup_fd(arriving, warn_on_full_buffer=False)
     try:
         while (status := process.poll()) is None:
-            arrived = signal.sigtimedwait(waited, WAKE_SECONDS)
-            if arrived and arrived.si_signo != signal.SIGCHLD:
-                process.send_signal(arrived.si_signo)
+            os.read(arrived, 4096)
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.set_wakeup_fd(before)
+        os.close(arriving)
+        os.close(arrived)
     return status
 
 
 @contextmanager
 def _signals(pass_on: Callable[[int, object], None]) -> Iterator[None]:
-    """Ignore SIGINT and SIGQUIT, which the command gets too; pass on SIGTERM and SIGHUP.
+    """Ignore SIGINT and SIGQUIT, which the command gets too; pass on SIGTERM and SIGHUP; notice SIGCHLD.
 
     Has no effect outside the main thread, where signals cannot be handled.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    handlers = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
+    handlers = {number: signal.signal(number, lambda *_: None) for number in _NOTICED}
     handlers |= {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield

@@ -98,6 +98,16 @@ def _valgrind(call: Call) -> bytes:
     return f"--7-- {name}{result}\n".replace("0X", "0x").encode()
 
 
+def _ltrace(call: Call) -> bytes:
+    clock = (
+        f"10:{call.time_ns // 60_000_000_000 % 60:02}:{call.time_ns // 10**9 % 60:02}.{call.time_ns // 1000 % 10**6:06}"
+    )
+    name, result = (
+        (f"malloc({call.size})", f"{call.pointer:#x}") if call.size else (f"free({call.pointer:#x})", "<void>")
+    )
+    return f"{4000 + call.thread} {clock} {name:<40} = {result}\n".encode()
+
+
 def _rep(call: Call) -> bytes:
     return (f"a {call.block} {call.size}\n" if call.size else f"f {call.block}\n").encode()
 
@@ -118,6 +128,7 @@ TEXTS: dict[str, tuple[bytes, Callable[[Call], bytes]]] = {
     "jsonl": (b"", _json_lines),
     "android": (b"", _android),
     "heaptrack": (b"v 10400 3\nX ./program\n", _heaptrack),
+    "ltrace": (b"", _ltrace),
     "mtrace": (b"= Start\n", _mtrace),
     "valgrind": (b"==7== Command: ./program\n", _valgrind),
     "rep": (b"0\n%d\n%%d\n1\n" % LIVE, _rep),

@@ -8,7 +8,8 @@ import numpy as np
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.predict.simulate import Progress, Simulation, simulate
-from heapsmith.model.trace.synth import fit as fits
+from heapsmith.model.trace.synth.fit import PhasesFit
+from heapsmith.model.trace.synth.fit_file import save_fit as write_fit
 from heapsmith.model.trace.synth.synthesise import fit_of, synthesise
 
 FIGURES = ("hits of level 0", "hits of level 1", "refills", "slow operations", "peak bytes", "average bytes")
@@ -66,11 +67,11 @@ def checked_synth(
     """
     is_trace, fit = fit_of(like, progress)
     if save_fit is not None:
-        fits.save_fit(save_fit, fit)
+        write_fit(save_fit, fit)
     footer = synthesise(fit, out, events=events, seed=seed, progress=progress)
     comparable = is_trace and designs and footer.events == fit.events
     table = likeness(like, out, designs, progress) if comparable else None
-    if isinstance(fit, fits.PhasesFit):
+    if isinstance(fit, PhasesFit):
         parts = sum(len(phase.rows) + len(phase.marks) + len(phase.bounds) for phase in fit.phases)
         phases, assumed = len(fit.order), []
     else:

@@ -11,6 +11,9 @@ import typer
 from heapsmith import show
 from heapsmith.model.errors import BadInput, HeapsmithError, Missing, printable
 
+_OF_OUTPUT = (errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors that are standard output's if they name no file: model/files.py writes all others, and names them."""
+
 
 def stop(number: int, _: object) -> None:
     """End with the status of a program that this signal ends."""
@@ -34,8 +37,8 @@ def status(app: typer.Typer, arguments: list[str]) -> int:
     except BrokenPipeError:
         return _reader_gone()
     except OSError as error:
+        where = error.filename or ("standard output" if error.errno in _OF_OUTPUT else "input or output")
         is_closed = error.errno == errno.EBADF and error.filename is None
-        where = "standard output" if is_closed else error.filename or "input or output"
         _complain(f"{where}: {'it is closed' if is_closed else error.strerror or error}")
         _drop_output_that_fails()
         return Missing.exit_code

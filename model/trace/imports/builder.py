@@ -1,7 +1,7 @@
 """From calls that name blocks by another tool's pointers or numbers to events (docs/import.md 3)."""
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,7 +18,6 @@ from heapsmith.model.compile.kernel import (
     kernel,
     record_type,
 )
-from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.addresses import find, grown_table, new_table, remove
 from heapsmith.model.trace.events import CHUNK_DTYPES, CHUNK_EVENTS, Chunk, Op
 
@@ -81,23 +80,6 @@ class Calls(NamedTuple):
 def align_log2(alignment: int) -> int:
     """Return the log2 of an alignment; what is no power of two counts as the next one, as in glibc."""
     return max(0, alignment - 1).bit_length()
-
-
-def batches(rows: Iterable[tuple[int, ...]]) -> Iterator[Calls]:
-    """Yield the calls of rows; those before a bad row, then its BadInput."""
-    numbers, bad = array("q"), None
-    try:
-        for row in rows:
-            numbers.extend(row)
-            if len(numbers) == CHUNK_EVENTS * len(Calls._fields):
-                yield Calls.of(numbers)
-                numbers = array("q")
-    except BadInput as error:
-        bad = error
-    if numbers:
-        yield Calls.of(numbers)
-    if bad:
-        raise bad
 
 
 class WrongCall(Exception):

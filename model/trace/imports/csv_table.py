@@ -14,7 +14,7 @@ from heapsmith.model.trace.imports.columns import (
 from heapsmith.model.trace.imports.format import About, Format
 from heapsmith.model.trace.imports.source import Source
 
-_BLOCK_BYTES = 1 << 22
+_BLOCK_BYTES = 1 << 20
 
 
 def read(source: Source, about: About) -> Iterator[Calls]:

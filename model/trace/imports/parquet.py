@@ -24,7 +24,7 @@ def read(source: Source, about: About) -> Iterator[Calls]:
         file: Any = ParquetFile(source.path, pre_buffer=False, read_dictionary=["op"])  # not ahead, all of the file
         check_columns(source, file.schema_arrow.names, about)
         wanted = [name for name in ("op", *NUMBERS) if name in file.schema_arrow.names]
-        batches = file.iter_batches(CHUNK_EVENTS, columns=wanted)
+        batches = file.iter_batches(CHUNK_EVENTS, columns=wanted, use_threads=False)
     return calls_of_batches(source, batches, 1)
 
 

@@ -17,6 +17,9 @@ _0, _9, _A, _F, _a, _f, _x = b"09AFafx"
 HEX_DIGITS, DIGITS = 15, 18
 """The most digits that the kernels read: with them no number exceeds 2^63 - 1."""
 
+NO_DIGITS = -(1 << 40)
+LOW = ord("_")
+
 FACTOR = 1 << 31
 """The kernels multiply numbers below it."""
 MALLOC_WORD, CALLOC_WORD, REALLOC_WORD, FREE_WORD = map(int.from_bytes, (b"malloc", b"calloc", b"realloc", b"free"))
@@ -153,6 +156,26 @@ def word(state: Text) -> int:
     letters = at - state.at
     state.at = at
     return value if letters <= 7 else 0
+
+
+@hit_path
+def two_digits(state: Text) -> int:
+    """The number of two digits at `at`, or below 0; `at` is behind them and the byte after them then."""
+    tens = int(state.data[state.at]) - _0
+    if tens < 0 or tens > 9:
+        return NO_DIGITS
+    ones = int(state.data[state.at + 1]) - _0
+    if ones < 0 or ones > 9 or state.data[state.at + 2] == NEWLINE:
+        return NO_DIGITS
+    state.at += 3
+    return 10 * tens + ones
+
+
+@hit_path
+def is_name(byte: int) -> int:
+    """1 if the byte is part of a name: a letter, a digit or a low line; else 0."""
+    letter = byte | 32
+    return int((97 <= letter <= 122) or (_0 <= byte <= _9) or byte == LOW)
 
 
 @hit_path

@@ -13,6 +13,7 @@ from heapsmith.model.trace.imports.text import (
     COLON,
     FACTOR,
     FREE_WORD,
+    LOW,
     MALLOC_WORD,
     NEWLINE,
     REALLOC_WORD,
@@ -22,11 +23,13 @@ from heapsmith.model.trace.imports.text import (
     begins,
     columns,
     decimal,
+    is_name,
     keeps,
     passes,
     prefixed,
     put,
     scan,
+    two_digits,
     word,
 )
 
@@ -37,24 +40,14 @@ _BEGINS = re.compile(_NAMES + rb"\(")
 _CALL = re.compile(rb"(?:realloc\([^)]*\))?" + _NAMES + rb"\(([^)]*)\)(?: = (0x[0-9a-fA-F]{1,16}))?")
 _ALIGNED = re.compile(rb"(?:al (\d+), )?size (\d+)(?:, al (\d+))?")
 MALLOC, CALLOC, REALLOC, FREE = (int(op) for op in (Op.MALLOC, Op.CALLOC, Op.REALLOC, Op.FREE))
-MINUS, POINT, COMMA, EQUAL, OPEN, CLOSE, ZERO = b"-.,=()0"
+MINUS, POINT, COMMA, EQUAL, OPEN, CLOSE = b"-.,=()"
 NO_PROCESS = -2
-LOW, UPPER_Z, N, D, W, A, L = b"_Zndwal"
+UPPER_Z, N, D, W, A, L = b"Zndwal"
 _NO_TIMES = "no times (valgrind --time-stamp=yes writes them): all events are at time 0"
 
 
 class _Valgrind(Text):
     """The state of a log: the number of its `process`, and whether its calls have times (`stamped`, `bare`)."""
-
-
-@hit_path
-def two_digits(state: _Valgrind) -> int:
-    """The number of two digits at `at`, or below 0; `at` is behind them and the byte after them then."""
-    tens, ones = int(state.data[state.at]) - ZERO, int(state.data[state.at + 1]) - ZERO
-    if tens < 0 or tens > 9 or ones < 0 or ones > 9:
-        return -(1 << 40)
-    state.at += 3
-    return 10 * tens + ones
 
 
 @hit_path
@@ -149,13 +142,6 @@ def call(state: _Valgrind) -> int:
         return 0
     put(state, FREE, 0, old, 0, 0)
     return 1
-
-
-@hit_path
-def is_name(byte: int) -> int:
-    """1 if the byte is part of a name: a letter, a digit or a low line; else 0."""
-    letter = byte | 32
-    return int((97 <= letter <= 122) or (48 <= byte <= 57) or byte == LOW)
 
 
 @kernel

@@ -6,7 +6,8 @@ from pathlib import Path
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.events import CHUNK_EVENTS, Chunk, join
 from heapsmith.model.trace.frames import MAGIC, Footer
-from heapsmith.model.trace.synth.fit import Fit, PhasesFit, load_fit
+from heapsmith.model.trace.synth.fit import Fit, PhasesFit
+from heapsmith.model.trace.synth.fit_file import load_fit
 from heapsmith.model.trace.synth.learn import fit_trace
 from heapsmith.model.trace.synth.lives import lives
 from heapsmith.model.trace.synth.profiles import fit_profile

@@ -85,8 +85,7 @@ class _Walker:
         for column in play.levels:
             column[:] = 0
         bounds = np.array([(row.size_class, row.least, row.most) for row in phase.bounds], np.int64).reshape(-1, 3)
-        known = bounds[bounds[:, 0] < play.levels.now.size]
-        play.levels.least[known[:, 0]], play.levels.most[known[:, 0]] = known[:, 1], known[:, 2]
+        play.levels.least[bounds[:, 0]], play.levels.most[bounds[:, 0]] = bounds[:, 1], bounds[:, 2]
         while not _run(urn, marks, self._steps, self._pools, play):
             self._pools = grown(self._pools, 0)
         made = play.made[:, : play.counts[EVENTS]]
