@@ -74,7 +74,7 @@ def build_sanitized(design: Design, sanitizer: Sanitizer, folder: Path, *, chang
 def _put_changed(change: Change, folder: Path) -> None:
     """One of the runtime's sources, changed, in the folder of the emitted C, where the compiler looks first."""
     name, old, new = change
-    assert name.endswith(".c"), "a header is found beside the source that includes it"
+    assert "/" in name or name.endswith(".c"), "a header of no room is found beside the source that includes it"
     text = (RUNTIME / name).read_text()
     assert old in text, f"{name} has no {old}"
     changed = folder / name

@@ -7,6 +7,7 @@ from heapsmith.model.heap.run_cache import spill_run
 from heapsmith.model.heap.runs import release_runs
 from heapsmith.model.heap.slab_ages import release_slabs
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 
@@ -39,6 +40,10 @@ def look_near_limit(state: State, heap: int) -> None:
     if state.committed <= state.limit_mark_bytes:
         return
     look_at_ages(state)
+    if state.committed <= state.limit_mark_bytes:
+        return
+    if heap >= 0:
+        touch(state.listener, heap_at(state, heap) + state.heap_runs, 0)
     while heap >= 0 and state.committed > state.limit_mark_bytes and state.heaps[heap]["oldest"] >= 0:
         spill_run(state, heap)
     if state.huge_kept_bytes > 0:

@@ -16,6 +16,7 @@ from heapsmith.model.policy.front.common import (
     stack_push_lines,
     stack_shift,
     stack_unload,
+    transfer_lines,
     why_not_one_level,
 )
 
@@ -88,4 +89,4 @@ def push_lines(state: State, front: int, cls: int, block: int) -> None:
     if state.fronts[front]["held"] == capacity:
         slots_lines(state, front, cls, capacity, layout.CLASS_FLUSH)
         capacity_lines(state, front, cls)
-        touch(state.listener, class_at(cls) + layout.CLASS_TRANSFER, 0)
+        transfer_lines(state, cls)

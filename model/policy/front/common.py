@@ -275,7 +275,14 @@ def stack_fill_lines(state: State, front: int, cls: int, count: int) -> None:
     """Touch what a refill of a stack touches: slots, top, and the class's word on transfers."""
     slots_lines(state, front, cls, count, layout.CLASS_REFILL)
     touch(state.listener, int(state.fronts[front]["top_at"]), 1)
-    touch(state.listener, class_at(cls) + layout.CLASS_TRANSFER, 0)
+    transfer_lines(state, cls)
+
+
+@kernel
+def transfer_lines(state: State, cls: int) -> None:
+    """Touch the class's word on transfers, where the design has a transfer cache."""
+    if state.transfer_slots > 0:
+        touch(state.listener, class_at(cls) + layout.CLASS_TRANSFER, 0)
 
 
 @kernel
