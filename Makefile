@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean owner two-level
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev demo test bigcheck search samplers default conformance compilers imports public-traces soak ageing floor latency hardening peers bench hot-paths check site man generated lint format dist clean distclean
+.PHONY: help venv dev demo test bigcheck search samplers default conformance compilers imports public-traces soak ageing floor latency hardening peers bench bench-large hot-paths check site man generated lint format dist clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,8 +70,8 @@ ageing: dev ## a billion events of a server on heaps that age, library beside mo
 floor: dev ## what a malloc of no cost and no waste would take in the programs of the benchmark
 	$(BIN)/python -m heapsmith.bench.gates.floor
 
-latency: dev ## the time of single calls: p50, p99, p99.9 and the worst, of every malloc: make latency LIBS="--lib default --lib steady"
-	$(BIN)/python -m heapsmith.bench.gates.latency $(LIBS)
+latency: venv ## the time of single calls: p99 and p99.9 of malloc and free, of every malloc: make latency LIBS="--lib default --lib steady"
+	$(BIN)/python -m heapsmith bench --only 'calls*' --latency $(or $(LIBS),--lib peers --lib default --lib steady)
 
 hardening: dev ## what each level of hardening costs: instructions per pair, time and memory
 	$(BIN)/python -m heapsmith.bench.gates.hardening
@@ -82,6 +82,10 @@ peers: venv ## build the mallocs to compare with at their current releases (need
 bench: venv ## every malloc on every row, see docs/bench.md (BENCH=--quick: in two minutes)
 	@mkdir -p out
 	$(BIN)/python -m heapsmith bench -o out/bench.json $(BENCH)
+
+bench-large: venv ## micro, threads and servers with single calls, for a machine of many cores: out/large.md and .json
+	@mkdir -p out
+	$(BIN)/python -m heapsmith bench --suite micro --suite threads --suite servers --latency --lib peers --lib default --lib owner-batch -o out/large.md --json $(BENCH) > out/large.json
 
 hot-paths: venv ## count the hot paths' instructions anew and write them to bench/gates/hot_paths.toml
 	$(BIN)/python -m heapsmith.bench.gates.hot_paths

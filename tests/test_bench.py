@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from bench_rows import ACROSS, FIGURES, calls_of, nothing, sample
 from conftest import Answer
 
 from heapsmith.bench.common.limited import run_limited
@@ -20,9 +21,8 @@ from heapsmith.bench.programs.micro_programs import HERE
 from heapsmith.bench.programs.micro_rows import CEILINGS, MICRO, THREADS
 from heapsmith.bench.report import benchmark
 from heapsmith.bench.suite import columns, suite
-from heapsmith.bench.suite.columns import Column
 from heapsmith.bench.suite.load import Clocks
-from heapsmith.bench.suite.results import BenchReport, geometric_mean, make_column, make_row
+from heapsmith.bench.suite.results import BenchReport, Extra, geometric_mean, make_column, make_row
 from heapsmith.bench.suite.rows import SUITES, Row, Runner, Sample, environment, rows
 from heapsmith.bench.suite.suite import Request, bench, run_rounds
 from heapsmith.codegen.toolchain import compile_c
@@ -94,21 +94,7 @@ def test_a_limit_ends_all_that_was_started(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n")
 
 
-def sample(cpu: int, wall: int, rss: int, output: str = "same") -> Sample:
-    return Sample(wall, cpu, rss, rss // 2, output, 10)
-
-
-ACROSS = [
-    Column(Library("glibc", None, "2.36"), "peer"),
-    *(Column(Library(name, Path(f"/{name}.so"), "1.0"), "peer") for name in ("quick", "lean", "third", "slow")),
-    Column(Library("default", Path("/default.so"), "abc"), "library"),
-    Column(Library("made", Path("/made.so")), "tuned", "another input"),
-    Column(Library("stack", Path("/stack.so")), "ceiling"),
-]
-
-
-def nothing(_: Path) -> Runner:
-    raise AssertionError
+EXTRA = Extra({"glibc": 150.5}, {}, {"glibc": [calls_of(40, 20)], "default": [calls_of(10, 5), calls_of(20, 7)]})
 
 
 def report_of(*cells: dict[str, tuple[int, int, int]]) -> BenchReport:
@@ -118,21 +104,9 @@ def report_of(*cells: dict[str, tuple[int, int, int]]) -> BenchReport:
         row = Row(f"row{number}", "micro", "it", nothing, threads=1 + number)
         runs = {name: [sample(*figures)] * 2 for name, figures in own.items()}
         failed = {column.name: "it broke" for column in ACROSS[1:-1] if column.name not in own}
-        done.append(make_row(row, ACROSS, runs, failed, Clocks(1000, 0, 500 * number, 0), {"glibc": 150.5}, {}))
+        done.append(make_row(row, ACROSS, runs, failed, Clocks(1000, 0, 500 * number, 0), EXTRA))
     across = [make_column(column, done, ACROSS) for column in ACROSS]
     return BenchReport(False, 2, 2, across, done, {"broken": "under glibc: exit"})
-
-
-FIGURES = {
-    "glibc": (800, 900, 100),
-    "quick": (400, 410, 300),
-    "lean": (420, 400, 120),
-    "third": (440, 430, 200),
-    "slow": (600, 500, 50),
-    "default": (200, 300, 90),
-    "made": (100, 205, 60),
-    "stack": (50, 50, 50),
-}
 
 
 def test_a_row_by_hand() -> None:
@@ -162,7 +136,8 @@ def test_means_are_over_rows_that_all_ran() -> None:
 def test_the_tables() -> None:
     partial = {name: figures for name, figures in FIGURES.items() if name not in ("slow", "made")}
     report = report_of(FIGURES, partial)
-    cpu, wall, rss, average, instructions = benchmark.tables(report)
+    shown = benchmark.tables(report)
+    cpu, wall, rss, average, malloc, free, instructions = shown
     assert cpu.columns == ("row", *FIGURES, "<best peer", "default to best", "made to best")
     assert cpu.rows[0] == (
         *("row0", "80.0 ns", "0.50", "0.53", "0.55", "0.75", "0.25", "0.12", "0.06"),
@@ -175,6 +150,9 @@ def test_the_tables() -> None:
     assert rss.columns[-3:] == ("<leanest peer", "default to leanest", "made to leanest")
     assert rss.rows[0][1:3] == ("100 B", "3.00")
     assert average.rows[0][1:3] == ("50 B", "3.00")
+    assert malloc.columns == ("row", *(column.name for column in ACROSS[:-1]))
+    assert malloc.rows[0] == ("row0", "120 / 360", "-", "-", "-", "-", "45 / 135", "-")
+    assert free.rows[0][1:7:5] == ("60 / 180", "18 / 54")
     assert instructions.rows[0][:3] == ("row0", "150.5", "-")
     assert benchmark.notes(report) == [
         "versions: glibc 2.36, quick 1.0, lean 1.0, third 1.0, slow 1.0, default abc",
@@ -187,7 +165,11 @@ def test_the_tables() -> None:
     assert benchmark.broken(report) == ["row1"]
     page = benchmark.page(report).splitlines()
     assert [line for line in page if line.startswith("#")] == [
-        *("# Benchmark", *(f"## {table.title}" for table in (cpu, wall, rss, average, instructions)), "## Notes")
+        *(
+            "# Benchmark",
+            *(f"## {table.title}" for table in (cpu, wall, rss, average, malloc, free, instructions)),
+            "## Notes",
+        )
     ]
     assert f"| {' | '.join(cpu.rows[0])} |" in page
     assert page[-1] == "- row1: 0.50 processors were busy with other programs"
@@ -300,6 +282,8 @@ def test_columns(no_peers: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"jemalloc-9\.so: cannot stand in for malloc"):
         columns.columns(["jemalloc"], [])
     assert [column.name for column in columns.columns(["rpmalloc", "glibc"], [])][:2] == ["glibc", "rpmalloc"]
+    beside = [column.name for column in columns.columns(["peers", "rpmalloc"], [])]
+    assert beside == ["glibc", "jemalloc", "rpmalloc", *CEILINGS]
 
 
 def test_a_library_that_hangs_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,7 +327,10 @@ def test_the_json_is_the_report(call: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--suite", "mico"], "--suite mico: expected one of micro, threads, programs, replay; did you mean micro?"),
+        (
+            ["--suite", "mico"],
+            "mico: expected one of micro, threads, servers, programs, replay; did you mean micro?",
+        ),
         (["--only", "fixd-32"], "--only fixd-32: no such row in micro; did you mean fixed-32?"),
         (
             ["--suite", "threads", "--only", "zzz"],

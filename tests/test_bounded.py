@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from preloaded import library, program, run, start
 
-from heapsmith.bench.gates.latency import Work, stamp_once
 from heapsmith.bench.peers.peers import find_library
+from heapsmith.bench.suite.rows import rows
 from heapsmith.codegen import build as build_module
 from heapsmith.codegen.bounds import BOUNDED, GATES, audit_bounds
 from heapsmith.codegen.build import build_emitted
@@ -171,8 +171,8 @@ def test_the_kernel_kills_a_program_of_another_design() -> None:
 
 
 def test_calls_are_stamped(tmp_path: Path) -> None:
-    """The benchmark of single calls: quantiles in order, and the worst is no less."""
-    for cold in (False, True):
-        found = stamp_once(find_library("steady"), Work(2, cold, 4000), tmp_path)
-        for call in (found.malloc, found.free):
+    """The rows of single calls run under it: quantiles in order, and the worst is no less."""
+    for row in rows(["micro"], ["calls", "calls-cold"], tmp_path, quick=True):
+        assert row.stamp is not None
+        for call in row.stamp(tmp_path)(find_library("steady"), 60.0):
             assert 0 <= call.p50 <= call.p99 <= call.p999 <= call.worst * 1.01

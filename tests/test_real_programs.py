@@ -13,6 +13,7 @@ from loaded import checked_library
 
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.programs.programs import JOBS, Program, programs, trace_of
+from heapsmith.bench.programs.servers import servers
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.search.tune import tune
@@ -23,6 +24,7 @@ NAMES = [
     *("ripgrep", "repack", "xz", "ruby", "php", "lua", "gawk", "xmllint", "make"),
 ]
 THREADED = ["python", "zstd", "pbzip2", "redis-load", "node", "ripgrep", "repack", "ruby"]
+SERVERS = ["redis-threads", "python-server"]
 OTHERS = [name for name in builtin_names() if name != "default"]
 SOON = {("owner", "node"), ("owner", "ripgrep"), ("owner-lean", "repack"), ("owner-lean", "ruby"), ("lean", "perl")}
 """Designs and programs whose runs are short, and whose paths differ from the default's: not left to the long forms."""
@@ -34,7 +36,7 @@ class Runs:
     """The programs by name, over inputs of their own, and what each says without a library: run once."""
 
     def __init__(self, folder: Path) -> None:
-        self.table = {program.name: program for program in programs(folder)}
+        self.table = {program.name: program for program in (*programs(folder), *servers(folder, scale=0.1))}
         self._plain: dict[str, Output] = {}
 
     def installed(self, name: str) -> Program:
@@ -74,7 +76,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 
 def test_the_table_is_complete(runs: Runs) -> None:
-    assert list(runs.table) == NAMES
+    assert list(runs.table) == [*NAMES, *SERVERS]
     assert [name for name in NAMES if runs.table[name].hands_over] == [name for name in NAMES if name in THREADED]
 
 
@@ -85,6 +87,11 @@ def test_under_the_default_library(runs: Runs, name: str) -> None:
 
 @pytest.mark.parametrize("name", soon(NAMES, ["redis-load", "node", "python", "cc1plus"]))
 def test_under_the_checked_default_library(runs: Runs, name: str) -> None:
+    runs.unchanged(name, checked_library(load("default")), checked=True)
+
+
+@pytest.mark.parametrize("name", ["python-server", pytest.param("redis-threads", marks=pytest.mark.big)])
+def test_servers_under_the_checked_default_library(runs: Runs, name: str) -> None:
     runs.unchanged(name, checked_library(load("default")), checked=True)
 
 

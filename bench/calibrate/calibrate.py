@@ -17,8 +17,8 @@ from heapsmith.bench.calibrate.micro_traces import EVENTS, PROGRAMS, Program, wr
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.parallel import in_parallel
 from heapsmith.bench.common.rounds import Progress, quiet
+from heapsmith.bench.common.stamps import Stamped
 from heapsmith.bench.replay.callgrind import replay_counts
-from heapsmith.bench.replay.replay import Stamped
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.errors import CheckFailed

@@ -7,8 +7,9 @@ from typing import NamedTuple
 from heapsmith.bench.calibrate.weather import Replay, Timed, Yards, times, yardsticks
 from heapsmith.bench.common.parallel import in_parallel
 from heapsmith.bench.common.rounds import Progress, Stop, interleaved, quiet
+from heapsmith.bench.common.stamps import Stamped
 from heapsmith.bench.peers.peers import Library
-from heapsmith.bench.replay.replay import Stamped, replay_once
+from heapsmith.bench.replay.replay import replay_once
 from heapsmith.bench.replay.script import ScriptFacts, write_script
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design

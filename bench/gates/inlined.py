@@ -8,7 +8,7 @@ import typer
 
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.programs.instructions import PAIRS, between
-from heapsmith.bench.programs.micro_programs import MICRO_FOLDER, PROGRAM_FLAGS
+from heapsmith.bench.programs.micro_programs import MICRO_FOLDER, PROGRAM_FLAGS, SHARED, STAMPS
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.generate import HEADER, contents
 from heapsmith.codegen.toolchain import build_tool
@@ -32,9 +32,8 @@ def _program(header_of: Design, library: Path | None, dry: bool) -> Path:
     link = [] if library is None else ["-Wl,--no-as-needed", str(library)]
     with scratch() as folder:
         (folder / HEADER).write_bytes(contents(header_of)[HEADER])
-        words = [*PROGRAM_FLAGS, f"-DDRY={int(dry)}", *link]
-        sources = [SOURCE, MICRO_FOLDER / "micro.c"]
-        return build_tool("inlined", sources, words, include=[MICRO_FOLDER, folder])
+        words = [*PROGRAM_FLAGS, f"-DDRY={int(dry)}", "-DSTAMP=0", *link]
+        return build_tool("inlined", [SOURCE, *SHARED], words, include=[MICRO_FOLDER, STAMPS, folder])
 
 
 @lru_cache

@@ -4,13 +4,19 @@ from pathlib import Path
 
 import msgspec
 
+from heapsmith.bench.common.stamps import Stamped
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.measure import Run
+from heapsmith.codegen.generate import RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import CheckFailed
 
 HERE = Path(__file__).resolve().parent
 MICRO_FOLDER = HERE / "micro"
+STAMPS = RUNTIME / "replay"
+"""The folder of latency.h, which the programs' stamps use."""
+SHARED = (MICRO_FOLDER / "micro.c", MICRO_FOLDER / "stamps.c", STAMPS / "latency.c")
+"""Sources of every program."""
 PROGRAM_FLAGS = (*TOOL_FLAGS, "-fno-builtin", "-pthread")
 """-fno-builtin: otherwise GCC removes pairs of malloc and free."""
 SEED = 2463534242
@@ -21,21 +27,30 @@ CEILING_FLAGS = (*TOOL_FLAGS, "-fno-builtin", "-shared", "-fPIC", "-ftls-model=i
 
 
 class Took(msgspec.Struct, frozen=True):
-    """A program's report of its own loop, without loading, tables and exit (`micro/micro.c`)."""
+    """A program's report of its own loop, without loading, tables and exit (`micro/micro.c`).
+
+    end_rss_bytes: resident a quiet second after all was freed, where the program waits for that.
+    peak_rss_bytes: of the process that the row is about, where the program says it. malloc_ns,
+    free_ns: of the stamped form.
+    """
 
     operations: int
     wall_ns: int
     cpu_ns: int
+    end_rss_bytes: int | None = None
+    peak_rss_bytes: int | None = None
+    malloc_ns: Stamped | None = None
+    free_ns: Stamped | None = None
 
 
-def program(name: str, *, dry: bool = False, seed: int = SEED) -> Path:
+def program(name: str, *, dry: bool = False, stamped: bool = False, seed: int = SEED) -> Path:
     """`micro/<name>.c`, built; `dry`: the loop without malloc and free; `seed`: any 32 bits but 0.
 
-    Raises what build_tool raises.
+    `stamped`: with the time of single calls (`micro/stamps.h`). Raises what build_tool raises.
     """
-    sources = [MICRO_FOLDER / f"{name}.c", MICRO_FOLDER / "micro.c"]
-    flags = [*PROGRAM_FLAGS, f"-DDRY={int(dry)}", f"-DSEED={seed}"]
-    return build_tool(f"{name}-dry" if dry else name, sources, flags)
+    form = "-dry" if dry else "-stamped" if stamped else ""
+    flags = [*PROGRAM_FLAGS, f"-DDRY={int(dry)}", f"-DSTAMP={int(stamped)}", f"-DSEED={seed}"]
+    return build_tool(f"{name}{form}", [MICRO_FOLDER / f"{name}.c", *SHARED], flags, include=[STAMPS])
 
 
 def ceiling(name: str) -> Library:

@@ -23,6 +23,8 @@ class MicroRow(NamedTuple):
     ceilings: tuple[str, ...] = ()
     hot: bool = False
     """Count its instructions per operation: --instructions, hot_paths.toml, `make hardening`."""
+    stamped: bool = True
+    """Its mallocs and frees can be stamped: --latency."""
     training: str = ""
     """The training input's arguments if they differ: for programs that draw nothing at random."""
 
@@ -70,13 +72,17 @@ MICRO = [
         "40 MB in one size after the other",
         training=f"{24 * M} 192 64 512 96 1024 48 256 32",
     ),
-    MicroRow("realloc-small", "growth", 10 * M, 2 * M, "1000 1024 50", "strings that grow by half"),
-    MicroRow("realloc-exact", "growth", 5 * M, 0, "1000 1024 0", "a realloc for each append"),
-    MicroRow("realloc-large", "growth", 5 * M, 1 * M, "8 4000000 50", "buffers that grow to 4 MB"),
-    MicroRow("calloc", "calloc", 10 * M, 2 * M, "400 16 1024 uniform", "zeroed small blocks"),
-    MicroRow("calloc-large", "calloc", 20 * K, 0, "20 65536 1048576 uniform", "zeroed large blocks"),
-    MicroRow("aligned", "aligned", 4 * M, 500 * K, "400 16 1024 uniform", "posix_memalign, aligned_alloc"),
-    MicroRow("start-up", "startup", 200, 60, "", "exec of /bin/true"),
+    MicroRow("realloc-small", "growth", 10 * M, 2 * M, "1000 1024 50", "strings that grow by half", stamped=False),
+    MicroRow("realloc-exact", "growth", 5 * M, 0, "1000 1024 0", "a realloc for each append", stamped=False),
+    MicroRow("realloc-large", "growth", 5 * M, 1 * M, "8 4000000 50", "buffers that grow to 4 MB", stamped=False),
+    MicroRow("calloc", "calloc", 10 * M, 2 * M, "400 16 1024 uniform", "zeroed small blocks", stamped=False),
+    MicroRow("calloc-large", "calloc", 20 * K, 0, "20 65536 1048576 uniform", "zeroed large blocks", stamped=False),
+    MicroRow(
+        "aligned", "aligned", 4 * M, 500 * K, "400 16 1024 uniform", "posix_memalign, aligned_alloc", stamped=False
+    ),
+    MicroRow("calls", "calls", 1 * M, 200 * K, "4000 1 0", "4,000 live, a few up to 32 KiB"),
+    MicroRow("calls-cold", "calls", 20 * K, 20 * K, "4000 1 1", "a thread's first calls"),
+    MicroRow("start-up", "startup", 200, 60, "", "exec of /bin/true", stamped=False),
 ]
 
 THREADS = [
@@ -85,18 +91,34 @@ THREADS = [
     MicroRow("larson-small-1t", "larson", 100 * K, 0, "1000 8 64 1 50", "blocks outlive their thread"),
     MicroRow("larson-small-2t", "larson", 100 * K, 20 * K, "1000 8 64 2 50", "the same, two lanes", 2),
     MicroRow("larson-small-4t", "larson", 50 * K, 0, "1000 8 64 4 50", "the same, four lanes", 4),
+    MicroRow("larson-small-8t", "larson", 25 * K, 0, "1000 8 64 8 50", "the same, eight lanes", 8),
+    MicroRow("larson-small-16t", "larson", 12 * K, 0, "1000 8 64 16 50", "the same, 16 lanes", 16),
     MicroRow("larson-mid-1t", "larson", 20 * K, 0, "100 2048 32768 1 20", "2 to 32 KiB"),
     MicroRow("larson-mid-2t", "larson", 20 * K, 4 * K, "100 2048 32768 2 20", "2 to 32 KiB, two lanes", 2),
     MicroRow("larson-mid-4t", "larson", 10 * K, 0, "100 2048 32768 4 20", "2 to 32 KiB, four lanes", 4),
+    MicroRow("larson-mid-8t", "larson", 5 * K, 0, "100 2048 32768 8 20", "2 to 32 KiB, eight lanes", 8),
+    MicroRow("larson-mid-16t", "larson", 2500, 0, "100 2048 32768 16 20", "2 to 32 KiB, 16 lanes", 16),
     MicroRow("larson-large-1t", "larson", 1 * K, 0, "20 65536 1048576 1 20", "64 KiB to 1 MiB"),
     MicroRow("larson-large-2t", "larson", 1 * K, 200, "20 65536 1048576 2 10", "64 KiB to 1 MiB, two lanes", 2),
     MicroRow("larson-large-4t", "larson", 500, 0, "20 65536 1048576 4 10", "64 KiB to 1 MiB, four lanes", 4),
+    MicroRow("larson-large-8t", "larson", 250, 0, "20 65536 1048576 8 10", "64 KiB to 1 MiB, eight lanes", 8),
+    MicroRow("larson-large-16t", "larson", 125, 0, "20 65536 1048576 16 10", "64 KiB to 1 MiB, 16 lanes", 16),
     MicroRow("mid-2t", "mixed", 500 * K, 100 * K, "100 8192 32768 uniform 2", "8 to 32 KiB, two threads", 2),
     MicroRow("mid-4t", "mixed", 250 * K, 0, "100 8192 32768 uniform 4", "8 to 32 KiB, four threads", 4),
     MicroRow("mid-half-2t", "slots", 1 * M, 0, "2048 8192 32768 2", "2,048 slots a thread, two threads", 2),
     MicroRow("mid-half-4t", "slots", 500 * K, 0, "2048 8192 32768 4", "2,048 slots a thread, four threads", 4),
     MicroRow("producer", "handover", 100 * K, 20 * K, "16 256 1 1", "one allocates, another frees", 2),
     MicroRow("producer-mid", "handover", 10 * K, 0, "1024 16384 1 1", "the same, 1 to 16 KiB", 2),
+    MicroRow("producer-1-3", "handover", 100 * K, 0, "16 256 1 3", "one allocates, three free", 4),
+    MicroRow("producer-3-1", "handover", 33 * K, 0, "16 256 3 1", "three allocate, one frees", 4),
+    MicroRow("producer-mid-4t", "handover", 5 * K, 0, "1024 16384 2 2", "two allocate, two free, 1 to 16 KiB", 4),
     MicroRow("xmalloc-4t", "handover", 50 * K, 10 * K, "16 256 2 2", "two allocate, two others free", 4),
     MicroRow("xmalloc-8t", "handover", 25 * K, 0, "16 256 4 4", "four allocate, four others free", 8),
+    MicroRow("xmalloc-16t", "handover", 12 * K, 0, "16 256 8 8", "eight allocate, eight others free", 16),
+    MicroRow("calls-4t", "calls", 250 * K, 0, "4000 4 0", "calls, four threads", 4),
+]
+
+SERVERS = [
+    MicroRow("crowd", "crowd", 2, 1, "1000 300 16 1024", "1,000 threads that come and go", 1000),
+    MicroRow("backends", "backends", 96, 24, "8 60", "a process a session, trees of memory contexts", 8),
 ]

@@ -30,6 +30,10 @@ class Program(NamedTuple):
     """Executables that must be on PATH."""
     hands_over: bool = False
     """Every run frees blocks on another thread than the allocating thread."""
+    threads: int = 1
+    """Of a server, threads that work at once; then its wall time counts too."""
+    reports: bool = False
+    """The last line of its standard error is a report of its own (micro_programs.Took)."""
 
     def lacks(self) -> list[str]:
         """The executables that are not on PATH."""
@@ -56,10 +60,10 @@ def programs(folder: Path, *, scale: float = 1, seed: int = 1) -> list[Program]:
     xml = str(inputs.xml(folder / "document.xml", size(8000), seed))
     tree = str(inputs.tree(folder / "tree", size(200), seed))
     project = str(inputs.make_project(folder / "project", size(8), first))
-    python = ["env", "PYTHONMALLOC=malloc", "PYTHONHASHSEED=0", "python3", *_job("python_job.py", size(4000), seed)]
-    php = ["env", "USE_ZEND_ALLOC=0", "php", "-n", *_job("php_job.php", size(4000), factor)]
-    ruby = ["ruby", "--disable=gems", *_job("ruby_job.rb", size(4000), factor)]
-    redis_load = ["python3", *_job("redis_load.py", folder, 2, size(300), factor)]
+    python = ["env", "PYTHONMALLOC=malloc", "PYTHONHASHSEED=0", "python3", *job("python_job.py", size(4000), seed)]
+    php = ["env", "USE_ZEND_ALLOC=0", "php", "-n", *job("php_job.php", size(4000), factor)]
+    ruby = ["ruby", "--disable=gems", *job("ruby_job.rb", size(4000), factor)]
+    redis_load = ["python3", *job("redis_load.py", folder, 2, size(300), factor)]
     redis = ("redis-server", "redis-benchmark", "redis-cli")
     return [
         Program("python", "python3", python, ("python3",), hands_over=True),
@@ -69,24 +73,25 @@ def programs(folder: Path, *, scale: float = 1, seed: int = 1) -> list[Program]:
         Program("git", "git", ["git", "-C", repository, "log", "--stat", "-p"], ("git",)),
         Program("zstd", "zstd", ["zstd", "-q", "-T2", "-9", "-c", text], ("zstd",), hands_over=True),
         Program("pbzip2", "pbzip2", ["pbzip2", "-p2", "-b1", "-c", text], ("pbzip2",), hands_over=True),
-        Program("redis", "redis-server", ["sh", *_job("redis.sh", folder, size(5000), factor)], redis),
+        Program("redis", "redis-server", ["sh", *job("redis.sh", folder, size(5000), factor)], redis),
         Program("redis-load", "redis-server", redis_load, redis[:2], True),
         Program("cc1plus", "cc1plus", ["g++", "-O1", "-S", "-o", "-", cxx], ("g++",)),
         Program("z3", "z3", ["z3", smt], ("z3",)),
-        Program("node", "node", ["node", *_job("node_job.js", size(40), seed)], ("node",), hands_over=True),
+        Program("node", "node", ["node", *job("node_job.js", size(40), seed)], ("node",), hands_over=True),
         Program("ripgrep", "rg", ["sh", "-c", SEARCH, tree], ("rg",), hands_over=True),
-        Program("repack", "git", ["sh", *_job("repack.sh", history, folder)], ("git",), hands_over=True),
+        Program("repack", "git", ["sh", *job("repack.sh", history, folder)], ("git",), hands_over=True),
         Program("xz", "xz", ["xz", "-T2", "-3", "--block-size=100000", "-c", text], ("xz",)),
         Program("ruby", "ruby", ruby, ("ruby",), True),
         Program("php", "php", php, ("php",)),
-        Program("lua", "lua5.4", ["lua5.4", *_job("lua_job.lua", size(30_000), factor)], ("lua5.4",)),
-        Program("gawk", "gawk", ["gawk", "-f", *_job("gawk_job.awk", words)], ("gawk",)),
+        Program("lua", "lua5.4", ["lua5.4", *job("lua_job.lua", size(30_000), factor)], ("lua5.4",)),
+        Program("gawk", "gawk", ["gawk", "-f", *job("gawk_job.awk", words)], ("gawk",)),
         Program("xmllint", "xmllint", ["xmllint", "--format", "--noent", xml], ("xmllint",)),
         Program("make", "make", ["make", "-B", "-s", "-j2", "-C", project], ("make", "gcc")),
     ]
 
 
-def _job(name: str, *arguments: object) -> list[str]:
+def job(name: str, *arguments: object) -> list[str]:
+    """The words of a command that runs a file of jobs/."""
     return [str(JOBS / name), *map(str, arguments)]
 
 

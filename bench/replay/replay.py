@@ -10,6 +10,7 @@ import msgspec
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio, ratio
 from heapsmith.bench.common.rounds import UNRELIABLE, Ended, Figure, Progress, Stop, interleaved, quiet
+from heapsmith.bench.common.stamps import LatencyFigures, Stamped
 from heapsmith.bench.peers.peers import (
     GLIBC,
     Library,
@@ -23,21 +24,6 @@ from heapsmith.bench.replay.script import write_script
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
-
-
-class Stamped(msgspec.Struct, frozen=True):
-    """Nanoseconds of single operations: a call and the writes to its new block (runtime/replay/latency.h).
-
-    stamp: what a stamp costs; it is subtracted from the others. step: the clock's step.
-    """
-
-    mean: float
-    p50: float
-    p99: float
-    p999: float
-    worst: float
-    stamp: float
-    step: float
 
 
 class GlibcBytes(msgspec.Struct, frozen=True):
@@ -66,7 +52,8 @@ class Replayed(msgspec.Struct, frozen=True):
     RSS is the process's anonymous memory without the replayer's own tables and script. It is given
     at the start (after the library was loaded, before the first event), at most (of samples), on
     average over the events (of samples and the end), at the trace's peak of live bytes, and at the
-    end. `stalls` counts the events that waited for another thread.
+    end. `stalls` counts the events that waited for another thread. `latency_ns` is of all
+    operations, `malloc_ns` of those that return a block, realloc included, and `free_ns` of frees.
     """
 
     operations: int
@@ -82,24 +69,9 @@ class Replayed(msgspec.Struct, frozen=True):
     peak_live_rss_bytes: int
     end_rss_bytes: int
     latency_ns: Stamped | None = None
+    malloc_ns: Stamped | None = None
+    free_ns: Stamped | None = None
     bytes: GlibcBytes | None = None
-
-
-class LatencyFigures(msgspec.Struct, frozen=True):
-    """The distribution of single operations, in ns, over the rounds of a stamped replay."""
-
-    mean: Figure
-    p50: Figure
-    p99: Figure
-    p999: Figure
-    worst: Figure
-    stamp: Figure
-
-    @classmethod
-    def of(cls, runs: list[Replayed]) -> "LatencyFigures":
-        """From replays with stamps, at least one."""
-        found = [run.latency_ns for run in runs if run.latency_ns is not None]
-        return cls(*(Figure.of([getattr(one, name) for one in found]) for name in cls.__struct_fields__))
 
 
 class ReplayRow(msgspec.Struct, frozen=True):
@@ -216,7 +188,7 @@ def _row(
         average_ratio=_ratio("average_rss_bytes", runs, first),
         checked=checked,
         note="; ".join(_notes(runs)),
-        latency_ns=LatencyFigures.of(stamped) if stamped else None,
+        latency_ns=LatencyFigures.of([one for run in stamped if (one := run.latency_ns)]) if stamped else None,
     )
 
 

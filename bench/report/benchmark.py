@@ -1,4 +1,4 @@
-"""The benchmark's tables: CPU and wall time, peak and average RSS, instructions; a column per malloc."""
+"""The benchmark's tables: time, RSS, single calls, instructions; a column per malloc."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -49,7 +49,17 @@ def tables(report: BenchReport) -> list[Words]:
         ("leanest", lambda row: row.lean),
         [column.average_mean for column in report.columns],
     )
-    return [table for table in (cpu, wall, rss, average, _instructions(report), _tunings(report)) if table.rows]
+    end = _table(
+        report,
+        "RSS a second after all is freed, to glibc and the leanest of the three fastest peers",
+        [row for row in report.rows if any(cell.end_rss_bytes for cell in row.cells)],
+        _end,
+        ("leanest", lambda row: row.lean),
+        [],
+    )
+    calls = [_calls(report, call) for call in ("malloc", "free")]
+    others = (*calls, _instructions(report), _tunings(report))
+    return [table for table in (cpu, wall, rss, average, end, *others) if table.rows]
 
 
 def write(path: Path, report: BenchReport) -> None:
@@ -64,7 +74,8 @@ def page(report: BenchReport) -> str:
     """The report in Markdown: every table, then the notes."""
     lines = [line for table in tables(report) for line in section(table)]
     said = [fold(f"- {note}", PAGE).replace("\n", "\n  ") for note in notes(report)]
-    return "\n".join(["# Benchmark", *lines, *(["", "## Notes", "", *said] if said else [])]) + "\n"
+    machine = f"Medians of {report.rounds} shuffled rounds on {report.processors} processors."
+    return "\n".join(["# Benchmark", "", machine, *lines, *(["", "## Notes", "", *said] if said else [])]) + "\n"
 
 
 def notes(report: BenchReport) -> list[str]:
@@ -80,6 +91,11 @@ def notes(report: BenchReport) -> list[str]:
         f"{row.name} under {name}: instructions not counted: {why}"
         for row in report.rows
         for name, why in row.uncounted.items()
+    ]
+    said += [
+        f"{row.name} under {name}: single calls not measured: {why}"
+        for row in report.rows
+        for name, why in row.unstamped.items()
     ]
     return said + [f"{row.name}: {row.note}" for row in report.rows if row.note]
 
@@ -116,6 +132,28 @@ def _table(
         shown = ["-" if mean is None else f"{mean:.3f}" for mean in means]
         lines.append((f"geometric mean of {report.columns[0].rows}", *shown, "", *("" for _ in ours)))
     return Words(f"{title} (medians of {report.rounds} rounds; * see notes)", columns, lines)
+
+
+def _end(_: BenchRow, cell: BenchCell) -> tuple[str, Ratio, Ratio]:
+    """The figures of a cell of a row that waits until all is freed."""
+    assert cell.end_rss_bytes is not None
+    assert cell.end_to_glibc is not None
+    assert cell.end_to_lean is not None
+    return amount(cell.end_rss_bytes.median), cell.end_to_glibc, cell.end_to_lean
+
+
+def _calls(report: BenchReport, call: str) -> Words:
+    """The slow calls of malloc or free, where they were stamped."""
+    names = [column.name for column in report.columns if column.kind != "ceiling"]
+    lines = []
+    for row in report.rows:
+        figures = [getattr(cell, f"{call}_ns") if (cell := row.cell(name)) else None for name in names]
+        shown = [f"{of.p99.median:,.0f} / {of.p999.median:,.0f}" if of else "-" for of in figures]
+        if any(figures):
+            lines.append((row.name, *shown))
+    what = "with the writes to its block, " if call == "malloc" else ""
+    title = f"single calls of {call}, {what}p99 / p99.9 in ns (medians of {report.rounds} rounds)"
+    return Words(title, ("row", *names), lines)
 
 
 def _instructions(report: BenchReport) -> Words:

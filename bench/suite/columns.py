@@ -11,6 +11,9 @@ from heapsmith.model.errors import BadInput
 
 DEFAULT = "default"
 
+ALL_PEERS = "peers"
+"""As a library to compare with: every installed peer."""
+
 TUNED = "tuned"
 """The column whose library is built for each row (bench/suite/training.py)."""
 
@@ -69,14 +72,16 @@ def _installed_peers() -> list[str]:
 def columns(libs: list[str], tuned: list[str], *, tune: bool = False) -> list[Column]:
     """The columns: glibc, `libs`, `tuned` (PATH[=TUNED_ON]), TUNED if `tune`, and the ceilings.
 
-    Empty `libs` means every installed peer and the default design. Raises BadInput for unknown
+    Empty `libs` means every installed peer and the default design; ALL_PEERS among them means the
+    installed peers that they do not name. Raises BadInput for unknown
     libraries, for two columns with the same name and for a named library that cannot replace
     malloc, and the errors of builds. A peer that was not named is marked as unusable instead.
     """
-    specs = [spec for spec in libs or [DEFAULT] if spec != GLIBC]
+    specs = [spec for spec in libs or [ALL_PEERS, DEFAULT] if spec not in (GLIBC, ALL_PEERS)]
     asked = [*map(_column, [GLIBC, *specs]), *map(_tuned, tuned)]
     require_malloc_of(*(column.library for column in asked))
-    installed = [] if libs else map(_column, _installed_peers())
+    wanted = _installed_peers() if not libs or ALL_PEERS in libs else []
+    installed = [_column(name) for name in wanted if name not in specs]
     peers = [column._replace(unusable=why_no_malloc(column.library)) for column in installed]
     by_row = [Column(Library(TUNED, None), "tuned", "another input of each row's work", is_by_row=True)] if tune else []
     found = [asked[0], *peers, *asked[1:], *by_row, *(Column(ceiling(name), "ceiling") for name in CEILINGS)]

@@ -9,9 +9,10 @@ import msgspec
 
 from heapsmith.bench.common.ratios import Ratio, ratio
 from heapsmith.bench.common.rounds import UNRELIABLE, Figure
+from heapsmith.bench.common.stamps import LatencyFigures
 from heapsmith.bench.suite.columns import Column, Kind
 from heapsmith.bench.suite.load import Clocks
-from heapsmith.bench.suite.rows import Row, Sample
+from heapsmith.bench.suite.rows import Calls, Row, Sample
 from heapsmith.bench.suite.training import Tuning
 
 FASTEST = 3
@@ -43,7 +44,8 @@ class BenchCell(msgspec.Struct, frozen=True):
 
     Ratios are to glibc (`..._to_glibc`) and to the row's best peer by that quantity
     (`..._to_best`), round by round. `rss_to_lean`, `average_to_lean`: to the leanest of the three peers with the least
-    CPU time. `instructions`: per operation, by callgrind.
+    CPU time. `instructions`: per operation, by callgrind. `end_rss_bytes`: resident a quiet second
+    after all was freed. `malloc_ns`, `free_ns`: single calls, of stamped runs. None: not measured.
     """
 
     column: str
@@ -60,6 +62,11 @@ class BenchCell(msgspec.Struct, frozen=True):
     rss_to_lean: Ratio
     average_to_lean: Ratio
     instructions: float | None
+    end_rss_bytes: Figure | None = None
+    end_to_glibc: Ratio | None = None
+    end_to_lean: Ratio | None = None
+    malloc_ns: LatencyFigures | None = None
+    free_ns: LatencyFigures | None = None
 
 
 class BenchRow(msgspec.Struct, frozen=True):
@@ -67,9 +74,10 @@ class BenchRow(msgspec.Struct, frozen=True):
 
     `best_cpu`, `best_wall`: the peers of least median time, including glibc. `lean`: the leanest of
     the three peers with the least CPU time. By column, `failed`: why it has no cell; `uncounted`:
-    why it has no instruction count. `load` and `stolen`: processors that other programs and other
-    virtual machines took during the row. `note`: why not to trust the row; empty without a reason.
-    `tuning`: the row's tuned design, if tuning was requested.
+    why it has no instruction count; `unstamped`: why it has no times of single calls. `load` and
+    `stolen`: processors that other programs and other virtual machines took during the row. `note`:
+    why not to trust the row; empty without a reason. `tuning`: the row's tuned design, if tuning
+    was requested.
     """
 
     name: str
@@ -87,6 +95,7 @@ class BenchRow(msgspec.Struct, frozen=True):
     stolen: float
     note: str
     tuning: Tuning | None
+    unstamped: dict[str, str] = {}
 
     def cell(self, column: str) -> BenchCell | None:
         """The row's cell under a column, or None."""
@@ -111,6 +120,20 @@ Runs = dict[str, list[Sample]]
 """By column, a sample per counted round."""
 
 
+class Extra(msgspec.Struct, frozen=True):
+    """What was measured in runs of its own, by column: instructions and stamps, and why there are none."""
+
+    counts: dict[str, float] = {}
+    uncounted: dict[str, str] = {}
+    stamps: dict[str, list[Calls]] = {}
+    unstamped: dict[str, str] = {}
+
+    def stamped(self, column: str, call: str) -> LatencyFigures | None:
+        """The times of `call`, a field of Calls, under a column."""
+        runs = self.stamps.get(column)
+        return LatencyFigures.of([getattr(run, call) for run in runs]) if runs else None
+
+
 class _Series(NamedTuple):
     """The samples of a column."""
 
@@ -118,10 +141,13 @@ class _Series(NamedTuple):
     wall_ns: list[float]
     peak_rss_bytes: list[float]
     average_rss_bytes: list[float]
+    end_rss_bytes: list[float]
+    """Empty where the row does not measure it."""
 
     @classmethod
     def of(cls, samples: list[Sample]) -> "_Series":
-        return cls(*([getattr(sample, name) for sample in samples] for name in cls._fields))
+        whole = ([getattr(sample, name) for sample in samples] for name in cls._fields)
+        return cls(*([value for value in values if value is not None] for values in whole))
 
 
 def make_row(
@@ -130,8 +156,7 @@ def make_row(
     runs: Runs,
     failed: dict[str, str],
     load: Clocks,
-    counts: dict[str, float],
-    uncounted: dict[str, str],
+    extra: Extra,
     tuning: Tuning | None = None,
 ) -> BenchRow:
     """The results of a row from its samples; the first of `across` is glibc."""
@@ -156,7 +181,12 @@ def make_row(
             wall_to_best=ratio(own.wall_ns, series[best_wall].wall_ns),
             rss_to_lean=ratio(own.peak_rss_bytes, series[lean].peak_rss_bytes),
             average_to_lean=ratio(own.average_rss_bytes, series[lean].average_rss_bytes),
-            instructions=counts.get(name),
+            instructions=extra.counts.get(name),
+            end_rss_bytes=Figure.of(own.end_rss_bytes) if own.end_rss_bytes else None,
+            end_to_glibc=_end(own, glibc),
+            end_to_lean=_end(own, series[lean]),
+            malloc_ns=extra.stamped(name, "malloc_ns"),
+            free_ns=extra.stamped(name, "free_ns"),
         )
         for name, own in series.items()
     ]
@@ -171,12 +201,17 @@ def make_row(
         lean=lean,
         cells=cells,
         failed=failed,
-        uncounted=uncounted,
+        uncounted=extra.uncounted,
         load=load.others(),
         stolen=load.stolen(),
         note="; ".join(filter(None, [load.note(), _spreads(cells)])),
         tuning=tuning,
+        unstamped=extra.unstamped,
     )
+
+
+def _end(own: _Series, other: _Series) -> Ratio | None:
+    return ratio(own.end_rss_bytes, other.end_rss_bytes) if own.end_rss_bytes else None
 
 
 def _spreads(cells: list[BenchCell]) -> str:

@@ -1,4 +1,4 @@
-"""The four suites of the benchmark: rows by name, and the preparation of each row."""
+"""The suites of the benchmark: rows by name, and the preparation of each row."""
 
 import fnmatch
 import os
@@ -8,27 +8,32 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from heapsmith.bench.common.stamps import Stamped
 from heapsmith.bench.peers.peers import GLIBC, Library, did_you_mean
 from heapsmith.bench.programs.measure import Run, find_program, run_once
-from heapsmith.bench.programs.micro_programs import TRAINING_SEED, program, took
-from heapsmith.bench.programs.micro_rows import MICRO, THREADS, MicroRow
+from heapsmith.bench.programs.micro_programs import TRAINING_SEED, Took, program, took
+from heapsmith.bench.programs.micro_rows import MICRO, SERVERS, THREADS, MicroRow
 from heapsmith.bench.programs.own_malloc import own_malloc
 from heapsmith.bench.programs.programs import Program, programs, trace_of
+from heapsmith.bench.programs.servers import servers
 from heapsmith.bench.record.record import record
 from heapsmith.bench.replay.replay import replay_once
 from heapsmith.bench.replay.script import write_script
 from heapsmith.model.errors import BadInput, CheckFailed
 
-MICRO_SUITES = {"micro": MICRO, "threads": THREADS}
-SUITES = (*MICRO_SUITES, "programs", "replay")
+MICRO_SUITES = {"micro": MICRO, "threads": THREADS, "servers": SERVERS}
+"""The rows of bench/programs/micro; `servers` has real programs too."""
+REAL_SUITES = {"servers": servers, "programs": programs, "replay": programs}
+"""What makes the real programs of a suite."""
+SUITES = tuple({**MICRO_SUITES, **REAL_SUITES})
 SETTINGS = ("LD_PRELOAD", "HEAPSMITH", "MALLOC_", "GLIBC_TUNABLES", "MIMALLOC_", "TCMALLOC_", "SNMALLOC_")
 """Prefixes of environment variables that change a malloc's behaviour."""
 GLIBC_LIMIT_S = 600.0
 """The limit for the first runs of a row, which are under glibc."""
 TRAINING_SCALE = 0.7
 """Size of a program's training input relative to the measured input; its seed is 2."""
-QUICK_PROGRAMS = ("sqlite3", "perl")
-"""Programs of the suites `programs` and `replay` with --quick."""
+QUICK_PROGRAMS = ("sqlite3", "perl", "python-server")
+"""Programs of the suites `servers`, `programs` and `replay` with --quick."""
 
 
 class Sample(NamedTuple):
@@ -41,8 +46,19 @@ class Sample(NamedTuple):
     output: str
     """Must be the same under every malloc; empty if there is no output to compare."""
     operations: int
+    end_rss_bytes: int | None = None
+    """Resident a quiet second after all was freed; None where the row does not wait for that."""
 
 
+class Calls(NamedTuple):
+    """The time of single calls in one stamped run of a row."""
+
+    malloc_ns: Stamped
+    free_ns: Stamped
+
+
+Stamper = Callable[[Library, float], Calls]
+"""Runs a row once with stamps; else like a Runner."""
 Runner = Callable[[Library, float], Sample]
 """Runs a row once within a limit in seconds; raises CheckFailed if the malloc breaks it."""
 
@@ -68,6 +84,8 @@ class Row(NamedTuple):
     """Called with the row's own folder, which exists."""
     threads: int = 1
     """Threads or processes that work at once; with more than 1, wall time counts too."""
+    stamp: Callable[[Path], Stamper] | None = None
+    """Called after `prepare` with the same folder; None: its calls are not stamped."""
     ceilings: tuple[str, ...] = ()
     micro: MicroRow | None = None
     train: Trainer | None = None
@@ -90,11 +108,15 @@ def rows(suites: list[str], only: list[str], inputs: Path, *, quick: bool, tune:
         if suite not in SUITES:
             raise BadInput(f"--suite {suite}: expected one of {', '.join(SUITES)}{did_you_mean(suite, SUITES)}")
     wanted = [suite for suite in SUITES if suite in (suites or SUITES)]
-    is_real = not set(wanted) <= set(MICRO_SUITES)
-    real = [one for one in programs(inputs) if not one.lacks()] if is_real else []
-    others = programs(inputs / "training", scale=TRAINING_SCALE, seed=2) if is_real and tune else []
-    trained = {one.name: one for one in others}
-    found = [row for suite in wanted for row in _suite(suite, real, trained, quick)]
+    makers = dict.fromkeys(REAL_SUITES[suite] for suite in wanted if suite in REAL_SUITES)
+    real = {make: make(inputs) for make in makers}
+    training = inputs / "training"
+    others = {make: make(training, scale=TRAINING_SCALE, seed=2) if tune else [] for make in makers}
+    found = []
+    for suite in wanted:
+        found += [_micro_row(row, suite, quick) for row in MICRO_SUITES.get(suite, []) if not quick or row.quick]
+        make = REAL_SUITES.get(suite)
+        found += _real_rows(suite, real[make], others[make], quick) if make else []
     names = [row.name for row in found]
     for pattern in only:
         if not fnmatch.filter(names, pattern):
@@ -104,11 +126,15 @@ def rows(suites: list[str], only: list[str], inputs: Path, *, quick: bool, tune:
     return [row for row in found if not only or any(fnmatch.fnmatch(row.name, pattern) for pattern in only)]
 
 
-def _suite(suite: str, real: list[Program], trained: dict[str, Program], quick: bool) -> list[Row]:
-    if suite in MICRO_SUITES:
-        return [_micro_row(row, suite, quick) for row in MICRO_SUITES[suite] if not quick or row.quick]
-    make = _program_row if suite == "programs" else _replay_row
-    return [make(one, trained.get(one.name)) for one in real if not quick or one.name in QUICK_PROGRAMS]
+def _real_rows(suite: str, found: list[Program], others: list[Program], quick: bool) -> list[Row]:
+    """The rows of real programs of one suite. Servers that lack an executable stay, and say so later."""
+    trained = {one.name: one for one in others}
+    real = [one for one in found if not quick or one.name in QUICK_PROGRAMS]
+    if suite != "servers":
+        real = [one for one in real if not one.lacks()]
+    whole = [_program_row(one, suite, trained.get(one.name)) for one in real] if suite != "replay" else []
+    alone = [_replay_row(one, suite, trained.get(one.name)) for one in real] if suite != "programs" else []
+    return whole + alone
 
 
 def _micro_row(row: MicroRow, suite: str, quick: bool) -> Row:
@@ -118,9 +144,7 @@ def _micro_row(row: MicroRow, suite: str, quick: bool) -> Row:
 
         def run(library: Library, limit_s: float) -> Sample:
             done = _run(path, command, library, folder, limit_s)
-            loop, used = took(done), done.used
-            memory = (used.peak_rss_bytes, used.average_rss_bytes)
-            return Sample(loop.wall_ns, loop.cpu_ns, *memory, done.output, loop.operations)
+            return _reported(done, took(done))
 
         return run
 
@@ -134,27 +158,61 @@ def _micro_row(row: MicroRow, suite: str, quick: bool) -> Row:
             raise CheckFailed(f"{row.program} in training: exit status {recorded.exit_status}, 0 was expected")
         return Training(trace, f"{row.program} {' '.join(words)}, another seed")
 
-    return Row(row.name, suite, row.shows, prepare, row.threads, row.ceilings, row, train)
+    def stamp(folder: Path) -> Stamper:
+        path = str(program(row.program, stamped=True))
+        command = [path, *row.words(quick=row.quick > 0)]
+
+        def run(library: Library, limit_s: float) -> Calls:
+            loop = took(_run(path, command, library, folder, limit_s))
+            return _calls(loop.malloc_ns, loop.free_ns)
+
+        return run
+
+    stamps = stamp if row.stamped else None
+    return Row(row.name, suite, row.shows, prepare, row.threads, stamps, row.ceilings, row, train)
 
 
-def _program_row(one: Program, other: Program | None) -> Row:
+def _calls(malloc_ns: Stamped | None, free_ns: Stamped | None) -> Calls:
+    if malloc_ns is None or free_ns is None:
+        raise CheckFailed("no stamps in the report")
+    return Calls(malloc_ns, free_ns)
+
+
+def _reported(done: Run, own: Took) -> Sample:
+    """A run whose program reports on itself."""
+    used = done.used
+    peak = own.peak_rss_bytes or used.peak_rss_bytes
+    memory = (peak, used.average_rss_bytes)
+    return Sample(own.wall_ns, own.cpu_ns, *memory, done.output, own.operations, own.end_rss_bytes)
+
+
+def _require(one: Program) -> None:
+    if lacks := one.lacks():
+        raise CheckFailed(f"needs {', '.join(lacks)}")
+
+
+def _program_row(one: Program, suite: str, other: Program | None) -> Row:
     def prepare(folder: Path) -> Runner:
+        _require(one)
         path = find_program(one.command)
         glibc = own_malloc(path, one.command, environment(), folder, limit_s=GLIBC_LIMIT_S).glibc()
 
         def run(library: Library, limit_s: float) -> Sample:
             done = _run(path, one.command, glibc if library.name == GLIBC else library, folder, limit_s)
+            if one.reports:
+                return _reported(done, took(done))
             used = done.used
             return Sample(used.wall_ns, used.cpu_ns, used.peak_rss_bytes, used.average_rss_bytes, done.output, 1)
 
         return run
 
     shows = " ".join(map(os.path.basename, one.command[:3]))
-    return Row(one.name, "programs", shows, prepare, train=_trainer(other), touches_all=False)
+    return Row(one.name, suite, shows, prepare, one.threads, train=_trainer(other), touches_all=False)
 
 
-def _replay_row(one: Program, other: Program | None) -> Row:
+def _replay_row(one: Program, suite: str, other: Program | None) -> Row:
     def prepare(folder: Path) -> Runner:
+        _require(one)
         script = folder / "script"
         write_script(trace_of(one, folder / "trace"), script)
 
@@ -165,13 +223,15 @@ def _replay_row(one: Program, other: Program | None) -> Row:
 
         return run
 
-    return Row(
-        f"replay-{one.name}",
-        "replay",
-        f"what {one.image} allocates, without the program",
-        prepare,
-        train=_trainer(other),
-    )
+    def stamp(folder: Path) -> Stamper:
+        def run(library: Library, limit_s: float) -> Calls:
+            done = replay_once(folder / "script", library, latency=True, env=environment(), limit_s=limit_s)
+            return _calls(done.malloc_ns, done.free_ns)
+
+        return run
+
+    shows = f"what {one.image} allocates, without the program"
+    return Row(f"replay-{one.name}", suite, shows, prepare, one.threads, stamp, train=_trainer(other))
 
 
 def _trainer(other: Program | None) -> Trainer | None:

@@ -9,8 +9,8 @@ from heapsmith.bench.common.rounds import Progress, Stop, interleaved, quiet
 from heapsmith.bench.programs.instructions import per_operation
 from heapsmith.bench.suite.columns import Column, columns
 from heapsmith.bench.suite.load import Clocks
-from heapsmith.bench.suite.results import BenchReport, BenchRow, Runs, make_column, make_row
-from heapsmith.bench.suite.rows import GLIBC_LIMIT_S, Row, Runner, Sample, rows
+from heapsmith.bench.suite.results import BenchReport, BenchRow, Extra, Runs, make_column, make_row
+from heapsmith.bench.suite.rows import GLIBC_LIMIT_S, Calls, Row, Runner, Sample, rows
 from heapsmith.bench.suite.training import train, with_library
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
@@ -25,6 +25,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     suites, only: its rows (rows.rows). libs, tuned: its columns (columns.columns). rounds: counted
     rounds, None for the usual number. quick: fewer rows, less work. instructions: count them too.
+    latency: stamp single calls too, in as many rounds again.
     tune: one more column, TUNED, for the design that the tuner makes from another input of each
     row.
     """
@@ -36,6 +37,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int | None = None
     quick: bool = False
     instructions: bool = False
+    latency: bool = False
     tune: bool = False
 
 
@@ -58,7 +60,7 @@ def bench(asked: Request, progress: Progress = quiet) -> BenchReport:
             own.mkdir()
             say = _within(progress, number, len(found))
             try:
-                done.append(_bench_row(row, own, across, rounds, asked.instructions, say))
+                done.append(_bench_row(row, own, across, rounds, asked, say))
             except CheckFailed as error:
                 skipped[row.name] = str(error)
     processors = len(os.sched_getaffinity(0))
@@ -72,7 +74,7 @@ def _within(progress: Progress, number: int, rows: int) -> Progress:
 
 
 def _bench_row(
-    row: Row, folder: Path, across: list[Column], rounds: int, instructions: bool, progress: Progress
+    row: Row, folder: Path, across: list[Column], rounds: int, asked: Request, progress: Progress
 ) -> BenchRow:
     """One row under all columns; CheckFailed if its preparation fails or glibc fails in it."""
     tuning = None
@@ -83,16 +85,54 @@ def _bench_row(
     runner = row.prepare(folder)
     fit = [column for column in across if column.kind != "ceiling" or column.name in row.ceilings]
     runs, failed, load = run_rounds(row.name, runner, fit, rounds, progress)
+    alive = [column for column in fit if column.name in runs]
+    counts, uncounted = _count(row, alive, progress) if asked.instructions else ({}, {})
+    stamps, unstamped = _stamp(row, folder, alive, rounds, progress) if asked.latency else ({}, {})
+    return make_row(row, across, runs, failed, load, Extra(counts, uncounted, stamps, unstamped), tuning)
+
+
+def _count(row: Row, fit: list[Column], progress: Progress) -> tuple[dict[str, float], dict[str, str]]:
+    """Instructions by column, and why a column has none."""
     counts: dict[str, float] = {}
     uncounted: dict[str, str] = {}
-    if instructions and row.micro is not None and row.micro.hot:
-        for done, column in enumerate(column for column in fit if column.name in runs):
-            progress(f"{row.name}: instructions under {column.name}", done, len(runs))
-            try:
-                counts[column.name] = per_operation(row.micro, column.library.path)
-            except CheckFailed as error:
-                uncounted[column.name] = str(error)
-    return make_row(row, across, runs, failed, load, counts, uncounted, tuning)
+    if row.micro is None or not row.micro.hot:
+        return counts, uncounted
+    for done, column in enumerate(fit):
+        progress(f"{row.name}: instructions under {column.name}", done, len(fit))
+        try:
+            counts[column.name] = per_operation(row.micro, column.library.path)
+        except CheckFailed as error:
+            uncounted[column.name] = str(error)
+    return counts, uncounted
+
+
+def _stamp(
+    row: Row, folder: Path, fit: list[Column], rounds: int, progress: Progress
+) -> tuple[dict[str, list[Calls]], dict[str, str]]:
+    """Stamped runs by column but the ceilings, in interleaved rounds, and why a column has none."""
+    unstamped: dict[str, str] = {}
+    if row.stamp is None:
+        return {}, unstamped
+    stamper = row.stamp(folder)
+    fit = [column for column in fit if column.kind != "ceiling"]
+
+    def run(entry: int) -> Calls | None:
+        column = fit[entry]
+        if column.name in unstamped:
+            return None
+        try:
+            return stamper(column.library, GLIBC_LIMIT_S)
+        except CheckFailed as error:
+            unstamped[column.name] = str(error)
+            return None
+
+    taken = interleaved(f"{row.name}: stamps", [column.name for column in fit], Stop(rounds), run, progress)
+    found = {
+        column.name: [calls for calls in runs if calls]
+        for column, runs in zip(fit, taken.runs, strict=True)
+        if column.name not in unstamped
+    }
+    return found, unstamped
 
 
 def run_rounds(

@@ -15,10 +15,11 @@ from heapsmith.bench.calibrate.weather import Timed, Yards
 from heapsmith.bench.common.counts import read_report
 from heapsmith.bench.common.parallel import in_parallel
 from heapsmith.bench.common.rounds import Figure, Progress, quiet
+from heapsmith.bench.common.stamps import Stamped
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.bench.replay.callgrind import Caches, Counted, replay_counts
-from heapsmith.bench.replay.replay import Replayed, Stamped, replay_once
+from heapsmith.bench.replay.replay import Replayed, replay_once
 from heapsmith.bench.replay.syscalls import memory_calls
 from heapsmith.bench.validate.quality import Comparison, Quality, Sign, qualities, signs
 from heapsmith.model.design.design import Design

@@ -1,6 +1,8 @@
 /* The slow parts of a latency histogram: what a stamp costs, sums and quantiles. */
 #include "latency.h"
 
+#include <stdio.h>
+
 enum { TRIALS = 4096, FEW = TRIALS / 100, MOST_TICKS = 512 };
 
 /* The deltas of stamps with nothing between them; those of interrupts are too long and too few to count. */
@@ -74,4 +76,18 @@ double latency_quantile(const struct latency *l, double share, double step)
         return middle_of(bucket) + (inside / (double)l->count[bucket] - 0.5) * step;
     }
     return 0;
+}
+
+int latency_text(const struct latency *l, struct stamp stamp, double tick_ns, char *text, size_t room)
+{
+    const double share[] = {.5, .99, .999};
+    double own[5] = {[3] = (double)l->worst, [4] = latency_mean(l)};
+    for (int i = 0; i < 3; i++)
+        own[i] = latency_quantile(l, share[i], stamp.step);
+    for (int i = 0; i < 5; i++)
+        own[i] = own[i] > stamp.cost ? (own[i] - stamp.cost) * tick_ns : 0;
+    return snprintf(text, room,
+                    "{\"mean\": %.3f, \"p50\": %.2f, \"p99\": %.2f, \"p999\": %.2f, \"worst\": %.2f, "
+                    "\"stamp\": %.2f, \"step\": %.2f}",
+                    own[4], own[0], own[1], own[2], own[3], stamp.cost * tick_ns, stamp.step * tick_ns);
 }

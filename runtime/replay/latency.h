@@ -6,6 +6,7 @@
  * evenly within the step that holds it. Numbers are in ticks until they are reported. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum { LATENCY_STEPS_LOG2 = 6, LATENCY_STEPS = 1 << LATENCY_STEPS_LOG2, LATENCY_BUCKETS = (65 - LATENCY_STEPS_LOG2) * LATENCY_STEPS };
@@ -60,3 +61,6 @@ double latency_quantile(const struct latency *l, double share, double step);
 
 /* The mean of all operations in ticks; 0 if there is none. */
 double latency_mean(const struct latency *l);
+
+/* The distribution as a JSON object in nanoseconds, what the stamps take subtracted. tick_ns: nanoseconds of a tick. */
+int latency_text(const struct latency *l, struct stamp stamp, double tick_ns, char *text, size_t room);

@@ -100,9 +100,9 @@ static void prepare(struct replay *r, const char *path)
         r->workers[t] = (struct worker){.replay = r, .stream = t, .next_sample = r->sample_period};
     if (!r->stamped)
         return;
-    struct latency *all = reserve(r, h->streams * sizeof *all);
+    struct latency *all = reserve(r, 2 * h->streams * sizeof *all);
     for (uint32_t t = 0; t < h->streams; t++)
-        r->workers[t].latency = &all[t];
+        r->workers[t].latency = &all[2 * t];
     r->stamp = latency_calibrate();
 }
 
@@ -155,24 +155,21 @@ static const char *malloc_file(void)
     return address != NULL && dladdr(address, &found) != 0 ? found.dli_fname : "unknown";
 }
 
-/* The distribution of all threads, or null. tick_ns: nanoseconds of a tick. */
-static int latency_text(const struct replay *r, double tick_ns, char *text, size_t room)
+/* The distributions of all threads, or null. tick_ns: nanoseconds of a tick. */
+static int stamps_text(const struct replay *r, double tick_ns, char *text, size_t room)
 {
     struct latency *sum = r->workers[0].latency;
     if (!r->stamped)
-        return snprintf(text, room, "null");
+        return snprintf(text, room, "\"latency_ns\": null");
     for (uint32_t t = 1; t < r->script.header->streams; t++)
-        latency_merge(sum, r->workers[t].latency);
-    const double share[] = {.5, .99, .999};
-    double own[5] = {[3] = (double)sum->worst, [4] = latency_mean(sum)};
-    for (int i = 0; i < 3; i++)
-        own[i] = latency_quantile(sum, share[i], r->stamp.step);
-    for (int i = 0; i < 5; i++)
-        own[i] = own[i] > r->stamp.cost ? (own[i] - r->stamp.cost) * tick_ns : 0;
-    return snprintf(text, room,
-                    "{\"mean\": %.3f, \"p50\": %.2f, \"p99\": %.2f, \"p999\": %.2f, \"worst\": %.2f, "
-                    "\"stamp\": %.2f, \"step\": %.2f}",
-                    own[4], own[0], own[1], own[2], own[3], r->stamp.cost * tick_ns, r->stamp.step * tick_ns);
+        for (int frees = 0; frees < 2; frees++)
+            latency_merge(&sum[frees], &r->workers[t].latency[frees]);
+    char whole[256], allocate[256], release[256];
+    latency_text(&sum[0], r->stamp, tick_ns, allocate, sizeof allocate);
+    latency_text(&sum[1], r->stamp, tick_ns, release, sizeof release);
+    latency_merge(&sum[0], &sum[1]);
+    latency_text(&sum[0], r->stamp, tick_ns, whole, sizeof whole);
+    return snprintf(text, room, "\"latency_ns\": %s, \"malloc_ns\": %s, \"free_ns\": %s", whole, allocate, release);
 }
 
 /* RSS without the replayer's own tables, but with what the library took before the first event: it is paid for too. One
@@ -182,18 +179,18 @@ static void report(const struct replay *r, struct spent sum, uint64_t start, uin
     const struct script_header *h = r->script.header;
     uint64_t own = r->own_bytes, peak = r->rss_peak_bytes > end ? r->rss_peak_bytes : end;
     uint64_t average = (r->rss_sum_bytes + end) / (r->rss_samples + 1);
-    char text[2048], latency[256], bytes[1024];
-    latency_text(r, tick_ns, latency, sizeof latency);
+    char text[3072], stamps[1024], bytes[1024];
+    stamps_text(r, tick_ns, stamps, sizeof stamps);
     bytes_text(&r->bytes, bytes, sizeof bytes);
     int n = snprintf(text, sizeof text,
                      "{\"operations\": %lu, \"threads\": %u, \"checked\": %s,\n"
                      " \"wall_ns\": %lu, \"cpu_ns\": %lu, \"minor_faults\": %lu, \"stalls\": %lu,\n"
                      " \"start_rss_bytes\": %lu, \"peak_rss_bytes\": %lu, \"average_rss_bytes\": %lu,\n"
                      " \"peak_live_rss_bytes\": %lu, \"end_rss_bytes\": %lu,\n"
-                     " \"latency_ns\": %s, \"bytes\": %s}\n",
+                     " %s, \"bytes\": %s}\n",
                      h->operations, h->streams, r->checked ? "true" : "false", sum.wall_ns, sum.cpu_ns,
                      sum.minor_faults, stalls(r), start - own, peak - own, average - own,
-                     r->rss_peak_live_bytes - own, end - own, latency, bytes);
+                     r->rss_peak_live_bytes - own, end - own, stamps, bytes);
     if (write(1, text, (size_t)n) != n)
         fail(2, "replay: standard output: %s", strerror(errno));
 }

@@ -37,7 +37,8 @@ struct worker {
     uint64_t stalls;           /* events that had to wait for another thread */
     uint64_t spins;            /* at the beginning of these waits */
     struct spent paused;       /* what else must not count: script pages, RSS samples, longer waits */
-    struct latency *latency;   /* with --latency */
+    struct latency *latency;   /* with --latency: of allocations, then of frees */
+    struct latency *stamped;   /* that of the operation at hand */
     pthread_t handle; /* this and the next two: written and read by stream 0 */
     bool created;
     bool joined;

@@ -191,8 +191,8 @@ static void await(struct worker *w, const struct block *block, uint32_t done)
         while (spin(block, done) == SPINS_BEFORE_YIELD);
         pause_end(w, yielded);
     }
-    if (w->latency != NULL)
-        w->latency->stamp = latency_now();
+    if (w->stamped != NULL)
+        w->stamped->stamp = latency_now();
 }
 
 static void spawn(struct worker *created)
@@ -259,10 +259,11 @@ static void run_stamped(struct worker *w, const struct event *events, uint64_t n
 {
     for (uint64_t i = 0; i < n; i++) {
         read_ahead(w, &events[i], shared);
-        w->latency->stamp = latency_now();
+        w->stamped = &w->latency[events[i].op >= OP_FREE];
+        w->stamped->stamp = latency_now();
         step(w, &events[i], shared, false);
         if (events[i].op < OP_SPAWN)
-            latency_add(w->latency);
+            latency_add(w->stamped);
     }
 }
 

@@ -182,7 +182,8 @@ Libraries = Annotated[
     ),
 ]
 Suites = Annotated[
-    list[str] | None, typer.Option("--suite", metavar="SUITE", help="micro, threads, programs or replay; repeat it.")
+    list[str] | None,
+    typer.Option("--suite", metavar="SUITE", help="micro, threads, servers, programs or replay; repeat it."),
 ]
 Rows = Annotated[
     list[str] | None, typer.Option("--only", metavar="ROW", help="Only rows of this name or pattern (*); repeat it.")
@@ -192,7 +193,7 @@ Beside = Annotated[
     typer.Option(
         "--lib",
         metavar="LIB|DESIGN",
-        help="A peer (docs/peers.md), a .so or a design beside glibc; repeat it. Default: all peers, `default`.",
+        help="A peer (docs/peers.md), `peers`, a .so or a design beside glibc; repeat it. Default: peers, default.",
         autocompletion=designs,
     ),
 ]

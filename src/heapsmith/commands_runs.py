@@ -230,6 +230,9 @@ def bench(
     rounds: take.BenchRounds = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter rows: under two minutes.")] = False,
     instructions: Annotated[bool, typer.Option("--instructions", help="Count instructions too (valgrind).")] = False,
+    latency: Annotated[
+        bool, typer.Option("--latency", help="Stamp single calls too: p99 and p99.9 of malloc and of free.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write JSON, or a page (.md).")
     ] = None,
@@ -252,6 +255,7 @@ def bench(
         rounds=rounds,
         quick=quick,
         instructions=instructions,
+        latency=latency,
         tune=tune,
     )
     with show.progress() as progress:

@@ -1,12 +1,16 @@
 """Runs redis-server through rounds of concurrent clients, expiry and lazy frees.
 
 argv: a folder for the socket, rounds, commands of each kind per client and round, a factor of the
-values. Standard output is always the same. Standard error has, for each round, the server's used
-bytes and RSS under load, and both again after all keys are gone.
+values, and perhaps `report`. Standard output is always the same. Standard error has, for each round,
+the server's used bytes and RSS under load, and both again after all keys are gone; with `report` also
+a last line as of bench/programs/micro: the server's times in the rounds, its peak, and what is
+resident a quiet second after them.
 """
 
 import hashlib
+import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -67,9 +71,20 @@ def first_client(path: Path, server: subprocess.Popen[bytes]) -> Client:
 
 def memory(client: Client) -> tuple[int, int]:
     """The server's used bytes, by its own count, and its RSS."""
-    rows = client("info memory")[0].decode().splitlines()
-    figures = dict(row.split(":", 1) for row in rows if ":" in row)
-    return int(figures["used_memory"]), int(figures["used_memory_rss"])
+    found = figures(client, "memory")
+    return int(found["used_memory"]), int(found["used_memory_rss"])
+
+
+def cpu_ns(client: Client) -> int:
+    """The server's CPU time so far."""
+    found = figures(client, "cpu")
+    return round(1e9 * (float(found["used_cpu_user"]) + float(found["used_cpu_sys"])))
+
+
+def figures(client: Client, section: str) -> dict[str, str]:
+    """A section of what the server says of itself."""
+    rows = client(f"info {section}")[0].decode().splitlines()
+    return dict(row.split(":", 1) for row in rows if ":" in row)
 
 
 def load(path: Path, turn: int, commands: int, factor: int) -> str:
@@ -101,20 +116,32 @@ def settle(client: Client) -> None:
         time.sleep(0.02)
 
 
+def report(client: Client, server: int, operations: int, wall_ns: int, cpu_ns: int) -> str:
+    """What the server has a quiet second after the rounds, with their times."""
+    time.sleep(1)
+    peak = re.findall(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{server}/status").read_text())
+    memory_bytes = {"end_rss_bytes": memory(client)[1], "peak_rss_bytes": int(peak[0]) * 1024}
+    return json.dumps({"operations": operations, "wall_ns": wall_ns, "cpu_ns": cpu_ns} | memory_bytes)
+
+
 def main() -> None:
     """Start the server, run the rounds, and stop the server."""
-    folder, (rounds, commands, factor) = Path(sys.argv[1]), map(int, sys.argv[2:])
+    folder, (rounds, commands, factor) = Path(sys.argv[1]), map(int, sys.argv[2:5])
     path = folder / f"redis-load-{os.getpid()}.sock"
     options = "--port 0 --appendonly no --hz 100 --io-threads 3 --io-threads-do-reads yes --lazyfree-lazy-expire yes"
     command = ["redis-server", "--unixsocket", str(path), "--dir", str(folder), "--save", "", *options.split()]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
         try:
             control = first_client(path, server)
+            began, spent = time.monotonic_ns(), cpu_ns(control)
             for turn in range(rounds):
                 print(turn, load(path, turn, commands, factor), flush=True)
                 loaded = memory(control)
                 settle(control)
                 print("round", *loaded, *memory(control), file=sys.stderr)
+            if sys.argv[5:] == ["report"]:
+                times = (time.monotonic_ns() - began, cpu_ns(control) - spent)
+                print(report(control, server.pid, rounds * commands * CLIENTS, *times), file=sys.stderr)
             control.socket.sendall(b"shutdown nosave\r\n")
         except BaseException:
             server.kill()

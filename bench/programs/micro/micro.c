@@ -1,6 +1,7 @@
 /* The functions of micro.h; nothing here allocates, not even stdio. */
 #define _GNU_SOURCE
 #include "micro.h"
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,14 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_THREADS = 256, BAD_USE = 2 };
+enum { MOST_THREADS = 1024, BAD_USE = 2 };
 
 char scratch[SCRATCH_BYTES] __attribute__((aligned(PAGE)));
 
 static int arguments; /* without the program's name */
 static char **argument;
 static const char *use_text;
-static uint64_t begun_wall_ns, begun_cpu_ns;
+static uint64_t begun_wall_ns, begun_cpu_ns, ended_wall_ns, end_rss_bytes;
 
 static void say(int file, const char *text)
 {
@@ -43,6 +44,8 @@ int read_arguments(int count, char **value, int least, const char *use)
     use_text = use;
     if (arguments < least)
         stop(use);
+    if (is_stamped)
+        stamps_prepare();
     return arguments;
 }
 
@@ -107,15 +110,48 @@ static uint64_t cpu_ns(void)
 
 void start_clock(void)
 {
+    if (is_stamped)
+        stamps_begin();
     begun_wall_ns = clock_ns(CLOCK_MONOTONIC);
     begun_cpu_ns = cpu_ns();
 }
 
+/* As proc_pid_statm(5) counts it. */
+static uint64_t resident_bytes(int process)
+{
+    char text[128];
+    snprintf(text, sizeof text, "/proc/%d/statm", process);
+    int file = open(text, O_RDONLY);
+    ssize_t length = read(file, text, sizeof text - 1);
+    text[length > 0 ? length : 0] = '\0';
+    close(file);
+    char *resident = strchr(text, ' ');
+    if (resident == NULL)
+        stop("/proc/PID/statm cannot be read");
+    return strtoul(resident, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+void settle(const int *processes, long count)
+{
+    ended_wall_ns = clock_ns(CLOCK_MONOTONIC);
+    if (is_stamped || is_dry)
+        return;
+    sleep(1);
+    end_rss_bytes = resident_bytes((int)getpid());
+    for (long i = 0; i < count; i++)
+        end_rss_bytes += resident_bytes(processes[i]);
+}
+
 int report(uint64_t checksum, uint64_t operations)
 {
-    uint64_t wall = clock_ns(CLOCK_MONOTONIC) - begun_wall_ns, cpu = cpu_ns() - begun_cpu_ns;
-    char line[160];
-    snprintf(line, sizeof line, "{\"operations\": %lu, \"wall_ns\": %lu, \"cpu_ns\": %lu}\n", operations, wall, cpu);
+    uint64_t wall = (ended_wall_ns ? ended_wall_ns : clock_ns(CLOCK_MONOTONIC)) - begun_wall_ns, cpu = cpu_ns() - begun_cpu_ns;
+    char line[1024], end[64] = "", stamps[600] = "";
+    if (end_rss_bytes > 0)
+        snprintf(end, sizeof end, ", \"end_rss_bytes\": %lu", end_rss_bytes);
+    if (is_stamped)
+        stamps_text(stamps, sizeof stamps);
+    snprintf(line, sizeof line, "{\"operations\": %lu, \"wall_ns\": %lu, \"cpu_ns\": %lu%s%s}\n", operations, wall, cpu, end,
+             stamps);
     say(2, line);
     snprintf(line, sizeof line, "%016lx\n", checksum);
     say(1, line);
