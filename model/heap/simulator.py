@@ -131,7 +131,7 @@ class Simulator:
         self.listener = listener
         self.kernel_ns = 0
         self._cores = listener.hardware.cores if listener else cores
-        self._has_one_thread = True
+        self._is_single = True
         self._tree: CallTree | None = None
         self._group_of: Bytes = np.zeros(1, np.uint8)
         self.state = arrays.fresh_state(plan, application)
@@ -203,8 +203,8 @@ class Simulator:
 
         While the program has one thread that is core 0: what its moves cost is not simulated.
         """
-        self._has_one_thread = self._has_one_thread and not chunk.thread.any()
-        if self._has_one_thread or not (chunk.processor >= 0).any():
+        self._is_single = self._is_single and not chunk.thread.any()
+        if self._is_single or not (chunk.processor >= 0).any():
             return self.state.thread
         return self.processors(chunk).astype(np.uint32)
 

@@ -133,23 +133,14 @@ _LIVE_AFTER = op_mask(WITH_BLOCK - DEATHS).astype(np.uint8)
 
 
 @cached_njit
-def _follow(
-    op: npt.NDArray[np.uint8],
-    thread: npt.NDArray[np.uint32],
-    block: npt.NDArray[np.uint32],
-    size: npt.NDArray[np.int64],
-    align_log2: npt.NDArray[np.uint8],
-    time_ns: npt.NDArray[np.int64],
-    processor: npt.NDArray[np.int16],
-    live: npt.NDArray[np.uint8],
-    state: npt.NDArray[np.int64],
-) -> int:
+def _follow(events: Any, live: npt.NDArray[np.uint8], state: npt.NDArray[np.int64]) -> int:
     """Return the index of the first event that breaks a rule, or the number of events.
 
-    `live` and `state` are then as before that event. `live` is a flag per block number, with room
-    for as many new blocks as events; `state` as in Rules. All rules are one condition for speed.
-    Rules._reason tells which rule was broken.
+    `events`: the columns of a chunk. `live` and `state` are then as before that event. `live` is a
+    flag per block number, with room for as many new blocks as events; `state` as in Rules. All rules
+    are one condition for speed. Rules._reason tells which rule was broken.
     """
+    op, thread, block, size, align_log2, time_ns, processor = events
     blocks, alive, threads, last = state[0], state[1], state[2], state[3]
     index = op.size
     for i in range(op.size):
@@ -211,7 +202,7 @@ class Rules:
         room = self.blocks + chunk.op.size
         if self._live.size < room:
             self._live = np.concatenate((self._live, np.zeros(2 * room - self._live.size, np.uint8)))
-        index = _follow(*chunk, self._live, self._state)
+        index = _follow(tuple(chunk), self._live, self._state)
         self.events += index
         return None if index == chunk.op.size else f"event {self.events}: {self._reason(chunk.part(index, index + 1))}"
 
