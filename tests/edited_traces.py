@@ -49,6 +49,9 @@ def made(draw: st.DrawFn, *, ties: bool = False) -> Made:
     chunk = join([start, chunk])
     slower = draw(st.integers(1, 9)) if ties else 1
     chunk = chunk._replace(time_ns=np.arange(chunk.op.size) // slower)
+    if draw(st.booleans()):
+        places = np.random.default_rng(seed).integers(-1, 3, chunk.op.size)
+        chunk = chunk._replace(processor=places.astype(np.int16))
     site = None
     if draw(st.booleans()):
         numbers = np.random.default_rng(seed).integers(0, TREE.innermost.size + 1, chunk.op.size)
@@ -58,9 +61,8 @@ def made(draw: st.DrawFn, *, ties: bool = False) -> Made:
 
 def write(path: Path, of: Made, **footer: object) -> Path:
     """Write the trace; `path`."""
-    with TraceWriter(
-        path, command=[path.name], source="test", chunk_events=of.chunk_events, sites=of.site is not None
-    ) as writer:
+    columns = {"processors": bool((of.chunk.processor >= 0).any()), "sites": of.site is not None}
+    with TraceWriter(path, command=[path.name], source="test", chunk_events=of.chunk_events, **columns) as writer:
         writer.append(of.chunk, of.site)
         threads = int(of.chunk.thread.max(initial=0)) + 1
         samples = msgspec.structs.replace(SAMPLES, processor=SAMPLES.processor[:threads])

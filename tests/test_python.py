@@ -193,7 +193,7 @@ def test_columns_in_and_out(trace: Path, tmp_path: Path) -> None:
         ({"op": [0, 0]}, "event 1: allocation of id 1, which is live"),
         ({"time_ns": [5, 4]}, "event 1: its time is before"),
         ({"align_log2": 99}, "align_log2: expected at most 62"),
-        ({"align": [1, 1]}, "no column align; expected any of thread, align_log2, time_ns"),
+        ({"align": [1, 1]}, "no column align; expected any of thread, align_log2, time_ns, processor"),
     ],
 )
 def test_arrays_that_are_no_trace(tmp_path: Path, columns: dict[str, Any], message: str) -> None:

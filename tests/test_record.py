@@ -56,7 +56,7 @@ def stories(trace: RecordedTrace, sizes: range) -> list[list[Event]]:
     live: dict[int, list[Event]] = {}
     with TraceReader(trace.path) as reader:
         for chunk in reader:
-            for op, thread, block, size, align, _ in zip(*(column.tolist() for column in chunk), strict=True):
+            for op, thread, block, size, align, *_ in zip(*(column.tolist() for column in chunk), strict=True):
                 if op in (M, C, A):
                     live.pop(block, None)
                     if size in sizes:

@@ -92,7 +92,7 @@ def test_lives_are_those_of_each_block() -> None:
     lives, plain = SiteLives(int(chunk.block.max()) + 1, GROUP_OF_SITE, GROUPS), Plain()
     for first in range(0, EVENTS, 217):
         lives.feed(chunk.part(first, first + 217), site[first : first + 217])
-    for event, (op, _, block, size, _, time) in enumerate(zip(*(column.tolist() for column in chunk), strict=True)):
+    for event, (op, _, block, size, _, time, _) in enumerate(zip(*(column.tolist() for column in chunk), strict=True)):
         plain.step(event, op, block, size, time, int(GROUP_OF_SITE[site[event]]))
     assert lives.peak() == plain.peak
     found = lives.groups

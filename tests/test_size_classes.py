@@ -163,7 +163,7 @@ def recount(
     live: dict[int, tuple[int, int]] = {}
     allocations: Counter[int] = Counter()
     at_peak, peak, heaps, most_heaps = Counter[int](), 0, set[int](), 0
-    for op, thread, block, size, align_log2, _ in zip(*(column.tolist() for column in chunk), strict=True):
+    for op, thread, block, size, align_log2, *_ in zip(*(column.tolist() for column in chunk), strict=True):
         if op == Op.THREAD_EXIT:
             heaps.discard(thread)
         elif op in (Op.FREE, Op.FREE_SIZED):

@@ -11,6 +11,7 @@ from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.search.space import (
     FIXED,
     PAGES,
+    PROCESSORS,
     crossed,
     drawn,
     free_numbers,
@@ -35,13 +36,13 @@ def test_neighbours_are_legal_and_keep_what_is_fixed(name: str) -> None:
     for one in found:
         assert one.why_not_valid() is None
         assert one.sizes == base.sizes
-        for field in {*FIXED, *PAGES, "grain", "slab_span_bytes", "run_span_bytes"}:
+        for field in {*FIXED, *PAGES, *PROCESSORS, "grain", "slab_span_bytes", "run_span_bytes"}:
             assert getattr(one, field) == getattr(base, field)
 
 
 def test_single_choices_lead_to_every_row_of_every_table() -> None:
     """Other fields follow where a row needs them; what needs certain sizes comes with a built-in design."""
-    found = list(neighbours(DEFAULT, DEFAULT.sizes[:1], huge_pages=True))
+    found = list(neighbours(DEFAULT, DEFAULT.sizes[:1], huge_pages=True, processors=True))
     for field in policy.TABLES:
         if field in FIXED:
             continue

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from traces import random_chunk
 
 from heapsmith.model.trace import codec as trace_codec
-from heapsmith.model.trace.codec import COLUMNS, Column, Damage, decode, encode
+from heapsmith.model.trace.codec import COLUMNS, PROCESSOR, Column, Damage, decode, encode
 from heapsmith.model.trace.events import CHUNK_DTYPES
 from heapsmith.model.trace.reader import Chunk, Op
 
@@ -20,9 +20,9 @@ DOC = Path(__file__).parents[1] / "docs" / "trace.md"
 BLOCKS = 5000
 
 
-def encoded(chunk: Chunk) -> bytes:
+def encoded(chunk: Chunk, *, processors: bool = False) -> bytes:
     slot = np.full(BLOCKS, 3, np.int32)  # any content will do; this one looks like that of a chunk before
-    return encode(chunk, slot, zstandard.ZstdCompressor())
+    return encode(chunk, slot, zstandard.ZstdCompressor(), processors=processors)
 
 
 def decoded(payload: bytes, events: int, columns: list[Column] = COLUMNS) -> Chunk:
@@ -45,16 +45,20 @@ def chunks(draw: st.DrawFn) -> Chunk:
                 st.integers(0, 2**63 - 1) | st.integers(0, 300),
                 st.integers(0, 255),
                 st.integers(0, 2**55) | st.integers(0, 99),
+                st.integers(-1, 2**15 - 1) | st.integers(-1, 2),
             ),
             max_size=60,
         )
     )
     time_ns, columns = 0, []
-    for op, thread, block, size, align_log2, step in rows:
+    for op, thread, block, size, align_log2, step, processor in rows:
         time_ns += step
         stored = {c.name: op in c.ops for c in COLUMNS}
         columns.append(
-            (op, thread, block * stored["block"], size * stored["size"], align_log2 * stored["align_log2"], time_ns)
+            (
+                *(op, thread, block * stored["block"], size * stored["size"]),
+                *(align_log2 * stored["align_log2"], time_ns, processor),
+            )
         )
     return Chunk.of(*(zip(*columns, strict=True) if columns else [()] * 6))
 
@@ -62,7 +66,18 @@ def chunks(draw: st.DrawFn) -> Chunk:
 @settings(deadline=None)  # numba compiles during the first example
 @given(chunks())
 def test_any_chunk_comes_back(chunk: Chunk) -> None:
-    assert same(decoded(encoded(chunk), chunk.op.size), chunk)
+    payload = encoded(chunk, processors=True)
+    assert same(decoded(payload, chunk.op.size, [*COLUMNS, PROCESSOR]), chunk)
+    unknown = chunk._replace(processor=np.full(chunk.op.size, -1, np.int16))
+    older = [*COLUMNS, Column("further", "int16", PROCESSOR.ops, "unheard of")]
+    assert same(decoded(payload, chunk.op.size, older), unknown)  # as a reader does that does not know the column
+    assert same(decoded(encoded(chunk), chunk.op.size), unknown)
+
+
+def test_a_thread_that_stays_costs_nothing() -> None:
+    zeros, ones = [0] * BLOCKS, np.arange(BLOCKS) % 2
+    chunk = Chunk.of([Op.CALLOC] * BLOCKS, ones, range(BLOCKS), zeros, zeros, zeros, 3 + ones)
+    assert len(encoded(chunk, processors=True)) - len(encoded(chunk)) < 60
 
 
 @pytest.mark.parametrize("threads", [1, 5])
@@ -150,6 +165,8 @@ def test_the_page_says_how_columns_are_stored() -> None:
         for name, ops, code in table("| column | ops")
     ]
     assert said == [(c.name, c.ops, c.code) for c in COLUMNS]
+    assert table("| further column")[0] == ["processor` (int16)", "all", PROCESSOR.code]
+    assert PROCESSOR.ops == numbers["all"]
 
 
 def test_the_page_says_what_events_are() -> None:

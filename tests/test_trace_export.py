@@ -38,11 +38,16 @@ def chunks(draw: st.DrawFn) -> Chunk:
     threads = draw(st.integers(1, 4))
     events = draw(st.integers(4 * threads, 400))
     seed = draw(st.integers(0, 10_000))
-    return random_chunk(events, seed, threads, cross_thread=0.3 if threads > 1 else 0.0, live=20, max_size=1 << 30)
+    chunk = random_chunk(events, seed, threads, cross_thread=0.3 if threads > 1 else 0.0, live=20, max_size=1 << 30)
+    if draw(st.booleans()):
+        places = np.random.default_rng(seed).integers(-1, 8192, events)
+        chunk = chunk._replace(processor=places.astype(np.int16))
+    return chunk
 
 
 def written(path: Path, chunk: Chunk) -> Path:
-    with TraceWriter(path, command=["x"], source="test", chunk_events=97) as writer:
+    has = bool((chunk.processor >= 0).any())
+    with TraceWriter(path, command=["x"], source="test", chunk_events=97, processors=has) as writer:
         writer.append(chunk)
     return path
 
@@ -57,10 +62,10 @@ def reduced(chunk: Chunk, name: str) -> list[tuple[int, ...]]:
     """The events as this format has them."""
     rows = [*zip(*(column.tolist() for column in chunk), strict=True)]
     if name == "malloc-bench":
-        return [(op, 0, block, size, log2, 0) for op, _, block, size, log2, _ in rows if op < Op.THREAD_START]
+        return [(op, 0, block, size, log2, 0, -1) for op, _, block, size, log2, *_ in rows if op < Op.THREAD_START]
     if name == "rep":
-        plain = [(PLAIN.get(Op(op), op), block, size) for op, _, block, size, _, _ in rows if op < Op.THREAD_START]
-        return [(op, 0, block, size if op != Op.FREE else 0, 0, 0) for op, block, size in plain]
+        plain = [(PLAIN.get(Op(op), op), block, size) for op, _, block, size, *_ in rows if op < Op.THREAD_START]
+        return [(op, 0, block, size if op != Op.FREE else 0, 0, 0, -1) for op, block, size in plain]
     return rows
 
 
@@ -90,7 +95,7 @@ def lives_by_hand(chunk: Chunk) -> list[dict[str, Any]]:
     live: dict[int, dict[str, Any]] = {}
     ended, born = [], 0
     for event, row in enumerate(zip(*(column.tolist() for column in chunk), strict=True)):
-        op, thread, block, size, log2, time_ns = row
+        op, thread, block, size, log2, time_ns, _ = row
         if op in BIRTHS:
             about = {"life": born, "pointer": block + 1, "op": Op(op).name.lower(), "size": size, "last_size": size}
             about |= {"alignment": 1 << log2} if log2 else {}

@@ -114,4 +114,4 @@ def test_salvage_keeps_stacks_that_can_be_read(tmp_path: Path) -> None:
 
 
 def test_the_page_says_how_sites_are_stored() -> None:
-    assert table("| further column")[0] == ["site` (uint32)", ", ".join(map(str, SITE.ops)), SITE.code]
+    assert table("| further column")[1] == ["site` (uint32)", ", ".join(map(str, SITE.ops)), SITE.code]

@@ -20,6 +20,16 @@ def info_of(path: Path, chunk: Chunk, chunk_events: int = 65536) -> TraceInfo:
     return trace_info(path)
 
 
+def test_moves_of_threads_are_counted(tmp_path: Path) -> None:
+    """Thread 1 goes from processor 5 to 2 and back, with an event between whose processor is unknown."""
+    op, zeros = [Op.THREAD_START, Op.THREAD_START, *[Op.MALLOC] * 5], [0] * 7
+    chunk = Chunk.of(op, [0, 1, 1, 0, 1, 1, 0], [0, 0, *range(5)], zeros, zeros, zeros, [3, 5, 2, 3, -1, 5, 3])
+    with TraceWriter(tmp_path / "t.hst", command=[], source="test", chunk_events=4, processors=True) as writer:
+        writer.append(chunk)
+    info = trace_info(tmp_path / "t.hst")
+    assert (info.processors, info.migrations) == (3, 2)
+
+
 def test_figures_of_a_trace_made_by_hand(tmp_path: Path) -> None:
     rows = [
         (Op.MALLOC, 0, 0, 100, 0, 0),
@@ -53,6 +63,8 @@ def test_figures_of_a_trace_made_by_hand(tmp_path: Path) -> None:
             "thread_exit": 1,
         },
         threads=2,
+        processors=0,
+        migrations=0,
         duration_ns=100,
         allocated_bytes=100 + 30 + 30 + 200,
         distinct_sizes=5,
@@ -104,7 +116,7 @@ def figures(chunk: Chunk) -> dict[str, Any]:
     counts: Counter[str] = Counter()
     bytes_lived, events_lived = [], []
     clock, best, best_blocks = 0, (0, 0, Counter[int]()), (0, 0)
-    for i, (op, thread, block, size, _, _) in enumerate(zip(*(c.tolist() for c in chunk), strict=True)):
+    for i, (op, thread, block, size, *_) in enumerate(zip(*(c.tolist() for c in chunk), strict=True)):
         if op in (Op.MALLOC, Op.CALLOC, Op.ALIGNED):
             clock += size
             live[block] = (size, clock, i, thread)

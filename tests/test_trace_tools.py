@@ -148,7 +148,7 @@ def test_a_slice_bears_what_is_alive_in_the_order_of_its_birth(folder: Path) -> 
     ops = [Op.CALLOC, 6, Op.ALIGNED, Op.MALLOC, 6, Op.REALLOC, Op.FREE, 7, Op.MALLOC]
     chunk = Chunk.of(
         ops, [0, 1, 1, 0, 2, 0, 1, 1, 2], [0, 0, 1, 2, 0, 0, 2, 0, 2], [8, 0, 64, 9, 0, 80, 0, 0, 5],
-        [0, 0, 6, 0, 0, 0, 0, 0, 0], range(100, 109),
+        [0, 0, 6, 0, 0, 0, 0, 0, 0], range(100, 109), [0, 1, 0, 1, 2, 3, 1, 0, 2],
     )  # fmt: skip
     site = np.array([1, 0, 2, 3, 0, 4, 0, 0, 5], np.uint32)
     path = write(folder / "a.hst", Made(chunk, site, 4))
@@ -162,6 +162,7 @@ def test_a_slice_bears_what_is_alive_in_the_order_of_its_birth(folder: Path) -> 
         [80, 0, 64, 0, 0, 5],
         [0, 0, 6, 0, 0, 0],
         [0, 0, 0, 0, 0, 0],
+        [3, 0, 0, 2, 0, 2],
     ]
     assert found.stacks == [whole.stacks[event] for event in (5, 1, 2, 4, 7, 8)]
 

@@ -33,7 +33,7 @@ from heapsmith.model.search import store
 from heapsmith.model.search.choice import SLACK, Limits, scores
 from heapsmith.model.search.outcome import OBJECTIVES, Glance, combined, ratios
 from heapsmith.model.search.source import Source
-from heapsmith.model.search.space import FIXED, PAGES
+from heapsmith.model.search.space import FIXED, PAGES, PROCESSORS
 from heapsmith.model.search.tune import Asked, Tuned, tune
 from heapsmith.model.search.worth import MARGIN, put_back
 from heapsmith.model.trace.frames import Samples, Touched
@@ -86,7 +86,7 @@ def test_tuned_is_legal_better_and_within_its_limits(name: str, trace: Path) -> 
     assert design.why_not_valid() is None
     assert not tuned.kept_base
     assert len(design.sizes) <= 40
-    for field in {*FIXED, *PAGES, "grain"}:
+    for field in {*FIXED, *PAGES, *PROCESSORS, "grain"}:
         assert getattr(design, field) == getattr(base, field)
     before, after = simulate(trace, [base, design], hardware=load_hardware()).rows
     for row, outcome in ((before, tuned.before), (after, tuned.after)):

@@ -29,15 +29,16 @@ class MicroRow(NamedTuple):
     """The training input's arguments if they differ: for programs that draw nothing at random."""
 
     def words(self, quick: bool) -> list[str]:
-        """The program's arguments."""
-        return [str(self.quick if quick else self.work), *self.arguments.split()]
+        """The program's arguments; the quick ones of a row without them are a part of its work."""
+        less = self.quick or max(1, self.work // FULL_TO_QUICK)
+        return [str(less if quick else self.work), *self.arguments.split()]
 
     def training_words(self) -> list[str]:
         """The program's arguments in training: less work, recorded in a few seconds."""
         if self.program == "larson":  # lanes must overlap for long; they share more lines with each generation
             pairs, *others, generations = self.words(quick=False)
             return [str(int(pairs) // 2), *others, str(min(int(generations), 20))]
-        work = max(1, (self.quick or self.work // FULL_TO_QUICK) // QUICK_TO_TRAINING)
+        work = max(1, int(self.words(quick=True)[0]) // QUICK_TO_TRAINING)
         return [str(work), *(self.training or self.arguments).split()]
 
 

@@ -29,6 +29,7 @@ HEADER_WORD = b"\0hs_heap_"
 _LIBRARY_FLAGS = ("-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-fno-builtin", "-lpthread")
 _OWN_UNWINDER = ("-static-libgcc", "-Wl,--exclude-libs,ALL")  # libgcc_s locks where programs register frames
 _NEEDED_CPU_FLAGS = ("constant_tsc", "rdtscp")
+_CHECKED_PROCESSORS = 16  # of which it is checked that the recorder tells them
 
 
 class RecordedTrace(msgspec.Struct, frozen=True):
@@ -96,6 +97,21 @@ def _now(recorder: ctypes.CDLL) -> _Moment:
     return _Moment(*pair)
 
 
+def _tells_processors(recorder: ctypes.CDLL) -> bool:
+    """Whether the recorder tells processors as Linux numbers them: not on each virtual machine."""
+    allowed = os.sched_getaffinity(0)
+    try:
+        for processor in sorted(allowed)[:_CHECKED_PROCESSORS]:
+            os.sched_setaffinity(0, {processor})
+            if recorder.heapsmith_processor() != processor:
+                return False
+    except OSError:  # a sandbox
+        return False
+    finally:
+        os.sched_setaffinity(0, allowed)
+    return True
+
+
 def build_recorder(stacks: int = 0) -> Path:
     """Build the recorder's shared library from runtime/recorder in the tools' cache.
 
@@ -151,6 +167,7 @@ def record(
         loaded = ctypes.CDLL(recorder)
         loaded.heapsmith_record_ticks.restype = ctypes.c_double
         record_ticks: float = loaded.heapsmith_record_ticks()
+        processors = _tells_processors(loaded)
         began = _now(loaded)
         environment = os.environ | {"LD_PRELOAD": preload([recorder], os.environ), SPOOL_VARIABLE: str(spool)}
         pid, status = run_foreground(command, program, environment, stdin=stdin, stdout=stdout, stderr=stderr)
@@ -158,7 +175,7 @@ def record(
         wall_ns = ended.ns - began.ns
         ns_per_tick = wall_ns / (ended.stamp - began.stamp)
         record_ns = round(record_ticks * ns_per_tick, 2)
-        run = _Run(pid, status, began.stamp, wall_ns, ns_per_tick, record_ns, started)
+        run = _Run(pid, status, began.stamp, wall_ns, ns_per_tick, record_ns, started, processors)
         running = _still_running(spool)
         records, unwritten = _count_records(spool)
         traces = _convert_all(records, out, run, all_processes, progress)
@@ -182,7 +199,7 @@ def _inlines(program: Path) -> bool:
 
 
 class _Run(NamedTuple):
-    """The facts of the whole run. started: by the clock of files, in seconds."""
+    """The facts of the whole run. started: by the clock of files, in seconds. processors: records tell them."""
 
     pid: int
     status: int
@@ -191,6 +208,7 @@ class _Run(NamedTuple):
     ns_per_tick: float
     record_ns: float
     started: float
+    processors: bool
 
 
 def _make_spool(out: Path) -> Path:
@@ -260,7 +278,8 @@ def _count_records(directory: Path) -> tuple[dict[Path, int], list[int]]:
 def _convert(path: Path, to: Path, run: _Run, exit_status: int | None, advance: Callable[[int], None]) -> RecordedTrace:
     with Spool(path) as spool:
         sites = spool.tree is not None
-        with TraceWriter(to, command=spool.header.argv, source="recorder", sites=sites) as writer:
+        about: dict[str, Any] = {"command": spool.header.argv, "processors": run.processors, "sites": sites}
+        with TraceWriter(to, source="recorder", **about) as writer:
             for chunk, site in spool.chunks(run.ns_per_tick):
                 writer.append(chunk, site)
                 advance(chunk.op.size)

@@ -20,7 +20,7 @@ from heapsmith.model.trace.codec import U32
 from heapsmith.model.trace.frames import Samples, Touched
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Chunk
 
-VERSION = 3
+VERSION = 4
 SPOOL_MAGIC = 0x314C4F4F50535348
 WINDOW_MAGIC = 0x574F444E49575348
 _HEADER = struct.Struct("<Q6I6Q")
@@ -192,5 +192,5 @@ def _order_windows(places: Ints, trailers: Ints) -> tuple[Ints, Records, Ints]:
     streams["window"] = starts
     streams["windows_end"] = np.append(starts[1:], places.size)[: starts.size]
     streams["word"] = places[starts] * m.UNIT_WORDS
-    streams["held"] = -1
+    streams["held"] = streams["place"] = -1
     return places * m.UNIT_WORDS, streams, stream[starts]

@@ -15,6 +15,7 @@ UNIT_WORDS = 64 * 1024 // 8
 WINDOW_WORDS = UNIT_WORDS - 6  # per unit, for records
 MALLOC, CALLOC, ALIGNED, FREE, FREE_SIZED, REALLOC_FROM, REALLOC_TO, THREAD_START, THREAD_EXIT = range(1, 10)
 TOUCHED, RESIDENT, PROCESSOR = range(10, 13)  # samples, no events
+MOVED = 13  # no event either
 OPERATION_MASK, LONG = 15, 16
 STAMP_SHIFT, STAMP_MASK = 5, (1 << 59) - 1
 ADDRESS_BITS, ADDRESS_MASK, SIZE_MASK = 48, (1 << 48) - 1, (1 << 16) - 1
@@ -39,6 +40,7 @@ STREAM = record_type(
     "window",  # index in `windows` of the current window
     "windows_end",  # index in `windows` of the stream's end
     "thread",
+    "place",  # the processor of its records; -1: unknown
     "held",  # the block of a realloc in progress; -1: unknown
     "held_address",
 )
@@ -60,6 +62,7 @@ SCALARS = record_type(
     "resident_step",  # ns between two of them, at least
     "resident_peak",  # pages
     "site",  # of the record
+    "place",  # its processor
 )
 
 EVENTS_PER_RECORD = 3  # at most: a lost free, and a realloc to size 0 that returned another block
@@ -95,7 +98,7 @@ class Merge(Arrays):
 
 @kernel
 def count_records(words: Ints, windows: Ints) -> int:
-    """The number of records in `windows` but samples; the two halves of a realloc count once."""
+    """The number of records of events in `windows`; the two halves of a realloc count once."""
     count = 0
     for first in windows:
         at = first
@@ -117,7 +120,8 @@ def emit(state: Merge, op: int, thread: int, block: int, size: int, align_log2: 
     state.out[3, i] = size
     state.out[4, i] = align_log2
     state.out[5, i] = state.now_ns
-    state.out[6, i] = state.site if op < T_FREE else 0
+    state.out[6, i] = state.place
+    state.out[7, i] = state.site if op < T_FREE else 0
     state.events = i + 1
 
 
@@ -243,9 +247,9 @@ def keep_resident(state: Merge, pages: int) -> None:
 def apply(state: Merge, i: int) -> None:
     """Apply the next record of stream `i`: at most EVENTS_PER_RECORD events."""
     at, thread = int(state.streams[i]["word"]), int(state.streams[i]["thread"])
-    operation, place = int(state.words[at]) & OPERATION_MASK, int(state.words[at + 1])
-    address, size, align = place & ADDRESS_MASK, (place >> ADDRESS_BITS) & SIZE_MASK, 0
-    state.site = 0
+    operation, word = int(state.words[at]) & OPERATION_MASK, int(state.words[at + 1])
+    address, size, align = word & ADDRESS_MASK, (word >> ADDRESS_BITS) & SIZE_MASK, 0
+    state.site, state.place = 0, state.streams[i]["place"]
     if state.words[at] & LONG:
         size, align = int(state.words[at + 2]), int(state.words[at + 3]) & ALIGN_MASK
         address |= (int(state.words[at + 3]) >> ALIGN_BITS & HIGH_MASK) << ADDRESS_BITS
@@ -266,8 +270,10 @@ def apply(state: Merge, i: int) -> None:
         state.threads += 1
     elif operation == THREAD_EXIT:
         emit(state, T_EXIT, thread, 0, 0, 0)
+    elif operation == MOVED:
+        state.streams[i]["place"] = word
     else:
-        sample(state, operation, thread, place)
+        sample(state, operation, thread, word)
 
 
 @hit_path

@@ -160,7 +160,7 @@ def _micro_row(row: MicroRow, suite: str, quick: bool) -> Row:
 
     def stamp(folder: Path) -> Stamper:
         path = str(program(row.program, stamped=True))
-        command = [path, *row.words(quick=row.quick > 0)]
+        command = [path, *row.words(quick=True)]
 
         def run(library: Library, limit_s: float) -> Calls:
             loop = took(_run(path, command, library, folder, limit_s))

@@ -101,7 +101,7 @@ def fresh_state(plan: Plan, application: Application) -> State:
     tables = (plan.size_class, *(plan.group_classes if plan.design.segregation else ()))
     state.lookup = np.concatenate([np.array(table, np.int64) for table in tables])
     state.groups = np.empty(0, np.uint8)
-    state.processors = np.empty(0, np.int64)
+    state.processors, state.cores = np.empty(0, np.int64), np.empty(0, np.uint32)
     state.heaps, state.nodes = np.zeros(0, records.HEAP), np.zeros(0, records.NODE)
     state.fronts, state.stores = np.zeros(0, records.FRONT), np.zeros(0, records.STORE)
     state.slabs = np.zeros(0, records.SLAB)

@@ -363,7 +363,8 @@ def run(state: State, start: int) -> int:
             state.fault = fault
             return event
         tally(state, kind)
-        acts(state.listener, who)
+        if SINK != NONE:
+            acts(state.listener, int(np.int64(state.cores[event])))
         old = NO_BLOCK
         if kind <= FREE_SIZED:
             old = int(state.blocks[name]["handle"])

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.compile import kernel
-from heapsmith.model.compile.kernel import Bytes, Ints, Records
+from heapsmith.model.compile.kernel import Bytes, Ints, Numbers, Records
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput
@@ -110,8 +110,10 @@ class Simulator:
     compiled: run the kernels through numba; False runs the same functions as plain Python.
     listener: what follows the memory that heap and program touch, or None. application: the
     program's part of it. rare: run the loop that knows the rare choices, although the design has
-    none; so simulators of one pass compile one loop. meter: charge each event by it; `charges` has
-    the CHARGE of each event of the chunk that was fed last. This takes a listener of caches.
+    none; so simulators of one pass compile one loop. cores: those of the machine, by default of the
+    listener's: processors have numbers below; None: they have the trace's. meter: charge each event
+    by it; `charges` has the CHARGE of each event of the chunk that was fed last. This takes a listener
+    of caches.
     """
 
     def __init__(
@@ -122,11 +124,14 @@ class Simulator:
         listener: Listener | None = None,
         application: Application = PROGRAM,
         rare: bool = False,
+        cores: int | None = None,
         meter: Meter | None = None,
     ) -> None:
         self.plan = plan
         self.listener = listener
         self.kernel_ns = 0
+        self._cores = listener.hardware.cores if listener else cores
+        self._is_single = True
         self._tree: CallTree | None = None
         self._group_of: Bytes = np.zeros(1, np.uint8)
         self.state = arrays.fresh_state(plan, application)
@@ -156,6 +161,9 @@ class Simulator:
             self.state.groups = self.groups(chunk)
         if self.state.processor_batch:
             self.state.processors = self.processors(chunk)
+        if self.listener and len(chunk.op):
+            self.state.cores = self._cores_of(chunk)
+            self.listener.make_room(0, int(self.state.cores.max()) + 1)
         self.state.fed = self.state.events
         self.state.addresses = NO_ADDRESSES if addresses is None else addresses
         if self.state.charging:
@@ -184,9 +192,21 @@ class Simulator:
         return self._group_of[chunk.site]
 
     def processors(self, chunk: Chunk) -> Ints:
-        """Return the processor of each event. No trace tells it: each thread is bound to a processor in turn."""
-        cores = self.listener.hardware.cores if self.listener else ASSUMED_PROCESSORS
-        return chunk.thread.astype(np.int64) % cores
+        """Return the processor of each event; where it is unknown, each thread is bound to a processor in turn."""
+        told = chunk.processor.astype(np.int64)
+        if self._cores is not None:
+            told = np.where(told < 0, told, told % self._cores)
+        return np.where(told < 0, chunk.thread.astype(np.int64) % (self._cores or ASSUMED_PROCESSORS), told)
+
+    def _cores_of(self, chunk: Chunk) -> Numbers:
+        """Return the number of each event's core, before the modulus: its processor or, if unknown, its thread.
+
+        While the program has one thread that is core 0: what its moves cost is not simulated.
+        """
+        self._is_single = self._is_single and not chunk.thread.any()
+        if self._is_single or not (chunk.processor >= 0).any():
+            return self.state.thread
+        return self.processors(chunk).astype(np.uint32)
 
     def step(self, op: int, thread: int, block: int, size: int = 0, align_log2: int = 0, time_ns: int = 0) -> int:
         """Do an event; return the address code of its block, or -1."""
@@ -234,8 +254,6 @@ class Simulator:
         state = self.state
         if thread >= len(state.threads):
             state.threads = arrays.grown_ints(state.threads, max(16, 2 * thread), -1)
-        if self.listener:
-            self.listener.make_room(0, thread + 1)
         if block >= len(state.blocks):
             state.blocks = arrays.grown(state.blocks, max(1024, 2 * block), ("handle",), DEAD)
 

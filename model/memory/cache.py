@@ -221,12 +221,12 @@ def write_page(listener: Ints, number: int, shift: int) -> None:
 
 
 @kernel
-def switch_to(listener: Ints, thread: int) -> None:
-    """Switch to the core of a thread: threads are dealt to the cores in turn."""
-    core = thread % int(listener[words.CORES_MOST])
+def switch_to(listener: Ints, number: int) -> None:
+    """Switch to the core of this number modulo the cores: that of a processor, or of a thread if it is unknown."""
+    core = number % int(listener[words.CORES_MOST])
     if core >= listener[words.CORES]:
         listener[words.FULL] = 1
         core = 0
-    listener[words.THREAD] = thread
+    listener[words.ACTOR] = number
     listener[words.CORE] = core
     listener[words.ROW] = int(listener[words.CORES_AT]) + core * int(listener[words.CORE_WORDS])

@@ -219,7 +219,7 @@ class Listener:
             begin += length
         self.array, self._tables = longer, tables
         if self.sink == CACHES:
-            cache.switch_to(longer, int(longer[words.THREAD]))
+            cache.switch_to(longer, int(longer[words.ACTOR]))
 
 
 def _aligned(length: int) -> Ints:

@@ -1,6 +1,6 @@
 """The arrays that a kernel of the simulator takes, by name (model/heap/records.py)."""
 
-from heapsmith.model.compile.kernel import Bytes, Ints, Records
+from heapsmith.model.compile.kernel import Bytes, Ints, Numbers, Records
 from heapsmith.model.trace.events import Columns
 
 
@@ -10,6 +10,7 @@ class State(Columns):
     addresses: empty, or the address code of the block that each event of the chunk returned, or -1.
     groups: empty, or the group of call sites of each event of the chunk.
     processors: empty, or the processor of each event, where heaps belong to processors.
+    cores: empty without a listener, else the number of each event's core, before the modulus.
     meter, paths, charges, scalar_words and class_words (the words of scalars and classes) are for
     model/heap/charge.py, and empty where no event is charged. A field of the single record of
     `scalars` is an attribute too: `state.live_bytes += asked`.
@@ -35,6 +36,7 @@ class State(Columns):
     addresses: Ints
     groups: Bytes
     processors: Ints
+    cores: Numbers
     timeline: Records
     meter: Records
     paths: Ints

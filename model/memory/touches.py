@@ -86,10 +86,10 @@ def on_huge(listener: Ints, address: int, size: int) -> None:
 
 
 @hit_path
-def acts(listener: Ints, thread: int) -> None:
-    """Let this thread do the following touches, on its core."""
-    if SINK == CACHES and listener[words.THREAD] != thread:
-        switch_to(listener, thread)
+def acts(listener: Ints, number: int) -> None:
+    """Let the core of this number, modulo the cores, do the following touches."""
+    if SINK == CACHES and listener[words.ACTOR] != number:
+        switch_to(listener, number)
 
 
 @hit_path

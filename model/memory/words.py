@@ -50,13 +50,13 @@ ZEROES = 51  # 1: a fault leaves the lines of its page in the caches
 
 # The private parts of a core: a row of tables per core, L1 first, the branch predictor and the slow paths last.
 CORES = 40  # number of rows
-CORES_MOST = 41  # number of cores that threads are dealt to
+CORES_MOST = 41  # number of cores of the machine
 CORES_AT = 42
 CORE_WORDS = 43  # words from a core's row to the next row
 BRANCH_OFFSET = 52
 PATH_OFFSET = 53
-THREAD = 48  # the thread of the touches
-CORE = 49  # the thread's core
+ACTOR = 48  # the processor or thread of the touches
+CORE = 49  # its core
 ROW = 50  # where the core's row begins
 
 # The directory of the cores that may hold a line: a hash table, unused with a single core.

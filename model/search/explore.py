@@ -16,7 +16,7 @@ from heapsmith.model.search.exact import BUDGETS, Exact
 from heapsmith.model.search.guess import Features, Guess
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.pareto import Floats, Volume, hypervolume, nondominated
-from heapsmith.model.search.space import FIXED, PAGES, crossed, drawn, joined, needs_time, neighbours, tokens
+from heapsmith.model.search.space import crossed, drawn, joined, kept_fields, needs_time, neighbours, tokens
 
 BATCH = 8
 """Designs that are priced together, and then teach the guess; more where more workers would wait."""
@@ -99,7 +99,7 @@ class Explorer:
     ) -> None:
         self._evaluator, self._exact, self._asked, self.batch = evaluator, exact, asked, batch
         self._favour: Favour = favour
-        self._huge_pages, self._draw = huge_pages, random.Random(seed)
+        self._draw = random.Random(seed)
         self.known: dict[str, Known] = {}
         self.p999_ns: dict[str, list[float]] = {}
         self._waiting: dict[str, Design] = {}  # looked at, not priced
@@ -109,6 +109,8 @@ class Explorer:
         self._looked: dict[str, Design] = {}
         self._parent: dict[str, str] = {}  # of designs one choice away from another
         self.base, self.sources = evaluator.base, evaluator.bench.sources
+        processors = all(source.tells_processors for source in self.sources)
+        self._free = {"huge_pages": huge_pages, "processors": processors}
         self._timed = timed and all(source.tells_time for source in self.sources)
         events = sum(source.events for source in self.sources)
         self.operations = sum(source.operations for source in self.sources)
@@ -192,7 +194,7 @@ class Explorer:
 
     def _as_base(self, design: Design) -> Design | None:
         """Return a design with the base's values of what the search may not change, or None."""
-        kept = FIXED | {"grain", "slab_span_bytes"} | (frozenset() if self._huge_pages else PAGES)
+        kept = kept_fields(**self._free) | {"grain", "slab_span_bytes"}
         fields = {name: getattr(self.base, name) for name in kept}
         made = msgspec.structs.replace(design, name=self.base.name, about="", **fields)
         if design.sizes[-1] > self.base.sizes[-1]:
@@ -216,7 +218,7 @@ class Explorer:
         for parent in parents:
             design = parent.design
             self._expanded[design.hash()] = None
-            near = [*neighbours(design, self._exact.busy(design), huge_pages=self._huge_pages), *self._reshaped(design)]
+            near = [*neighbours(design, self._exact.busy(design), **self._free), *self._reshaped(design)]
             self._parent |= {one.hash(): design.hash() for one in near if one.hash() not in self._parent}
             yield from near
         if parents:
@@ -244,7 +246,7 @@ class Explorer:
         """Yield members of the front with some choices at random, and the capacities for them."""
         front, shapes = self.front(), list(self._exact.shapes())
         for _ in range(DRAWN):
-            design = drawn(self._draw.choice(front).design, self._draw, huge_pages=self._huge_pages, rate=RATE)
+            design = drawn(self._draw.choice(front).design, self._draw, rate=RATE, **self._free)
             if self._draw.random() < 0.5:
                 design = self._exact.shaped(design, *self._draw.choice(shapes)) or design
             yield self._exact.fronted(design, self._draw.choice(BUDGETS)) or design

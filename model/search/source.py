@@ -14,19 +14,21 @@ from heapsmith.model.heap.records import SAMPLES
 from heapsmith.model.memory.application import TOUCHED_FROM, program_of
 from heapsmith.model.search.space import needs_time
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
+from heapsmith.model.trace.stats import Moves
 
 MOST_WEIGHT = 1_000_000
 """Of a trace among several."""
 
 KEPT_EVENTS = 1 << 24
-"""Traces up to this length stay decoded in memory: 26 bytes per event, 30 with call sites."""
+"""Traces up to this length stay decoded in memory: 28 bytes per event, 32 with call sites."""
 
 
 class Source:
     """A trace for the search. Reads it once, checks its rules, and keeps the chunks of a short trace.
 
     tells_touched: its samples tell which share of large blocks the program touches, for each of the
-    sizes that it asks for. tells_time: its events have time stamps. sited: the chunks have the call
+    sizes that it asks for. tells_time: its events have time stamps. tells_processors: it has more
+    threads than processors, and tells those of its events. sited: the chunks have the call
     sites of the trace.
     Raises BadInput if the trace is damaged, cannot be read or has no allocation.
     """
@@ -42,12 +44,14 @@ class Source:
             stamps: list[Ints] = []
             begin, self.operations, last = 0, 0, 0
             asked: set[int] = set()
+            moves = Moves(self.footer.threads)
             for chunk in reader:
                 if self.events <= KEPT_EVENTS:
                     kept.append(chunk)
                 stamps.append(chunk.time_ns[-begin % self._step :: self._step].astype(np.int64))
                 self.operations += int((chunk.op < Op.THREAD_START).sum())
                 begin += len(chunk.op)
+                moves.feed(chunk)
                 asked |= _ranges(chunk.size)
                 last = int(chunk.time_ns[-1]) if len(chunk.op) else last
         if not self.operations:
@@ -59,6 +63,7 @@ class Source:
         self._stamps = np.concatenate([*stamps, np.array([last])])
         self.run_ns = int(last - self._stamps[0])
         self.tells_time = last > 0
+        self.tells_processors = 0 < moves.processors < self.footer.threads
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the chunks of the trace."""

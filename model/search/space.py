@@ -17,13 +17,10 @@ from heapsmith.model import policy
 from heapsmith.model.design.choices import Front
 from heapsmith.model.design.design import THPS, ClassFront, Design
 
-FIXED = frozenset(
-    {"foreign", "hardening", "counting", "compile_flags", "prewarm", "thp_block_bytes", "segregation", "heaps"}
-)
+FIXED = frozenset({"foreign", "hardening", "counting", "compile_flags", "prewarm", "thp_block_bytes", "segregation"})
 """Fields that stay the base's: what free() may be given, which misuse is looked for, what is counted
 and on which processors the library runs are no matters of cost; prewarm needs sizes of threads to
-come. A trace does not tell which part of a small block the program writes (thp_block_bytes),
-nor the processors of its events (heaps).
+come. A trace does not tell which part of a small block the program writes (thp_block_bytes).
 Groups of call sites are tried on the choice alone (model/search/segregate.py).
 """
 
@@ -32,6 +29,9 @@ ADDRESS_SPACE = frozenset({"slab_span_bytes", "run_span_bytes", "grain"})
 
 PAGES = frozenset({"thp", "thp_slabs_from_bytes", "thp_runs_from_bytes", "populate"})
 """Fields whose worth depends on the bytes that the program touches, which a trace does not tell."""
+
+PROCESSORS = frozenset({"heaps"})
+"""Fields whose worth depends on the processors of the events, which not every trace tells."""
 
 SHAPE = ("sizes", "slab_bytes", "front", "class_front")
 """Fields that go together: fronts are those of the sizes, and sizes fit the slabs."""
@@ -71,10 +71,15 @@ def choices(field: str) -> tuple[Any, ...]:
 _DEFAULTS = Design("x", [16])
 
 
-def free_fields(*, huge_pages: bool) -> list[str]:
+def kept_fields(*, huge_pages: bool, processors: bool) -> frozenset[str]:
+    """Return the fields that stay the base's. processors: the traces tell those of their events."""
+    return FIXED | (frozenset() if huge_pages else PAGES) | (frozenset() if processors else PROCESSORS)
+
+
+def free_fields(*, huge_pages: bool, processors: bool = False) -> list[str]:
     """Return the fields that name policies and that the search may change."""
-    names = [*policy.TABLES, "thp"]
-    return [name for name in names if name not in FIXED and (huge_pages or name not in PAGES)]
+    kept = kept_fields(huge_pages=huge_pages, processors=processors)
+    return [name for name in (*policy.TABLES, "thp") if name not in kept]
 
 
 def free_numbers(*, huge_pages: bool) -> list[str]:
@@ -125,7 +130,7 @@ def repaired(design: Design, kept: set[str], depth: int) -> Design | None:
     return None
 
 
-_REPAIRABLE = ({*policy.TABLES} - FIXED - PAGES - {"front"}) | {*free_numbers(huge_pages=False)}
+_REPAIRABLE = ({*policy.TABLES} - FIXED - PAGES - PROCESSORS - {"front"}) | {*free_numbers(huge_pages=False)}
 
 
 def needs_time(design: Design) -> bool:
@@ -133,9 +138,9 @@ def needs_time(design: Design) -> bool:
     return getattr(design.release, "unit", None) == "milliseconds"
 
 
-def neighbours(design: Design, busy: Sequence[int], *, huge_pages: bool) -> Iterator[Design]:
+def neighbours(design: Design, busy: Sequence[int], *, huge_pages: bool, processors: bool = False) -> Iterator[Design]:
     """Yield the legal designs that differ in one choice; busy: block sizes with most allocations."""
-    for field in free_fields(huge_pages=huge_pages):
+    for field in free_fields(huge_pages=huge_pages, processors=processors):
         if field != "front":
             yield from _rows(design, field)
     for field in free_numbers(huge_pages=huge_pages):
@@ -244,10 +249,13 @@ def joined(design: Design, others: Sequence[Design]) -> Design | None:
     return legal(design, **fields) if fields else None
 
 
-def drawn(base: Design, draw: random.Random, *, huge_pages: bool, rate: float = 1.0) -> Design:
+def drawn(
+    base: Design, draw: random.Random, *, huge_pages: bool, processors: bool = False, rate: float = 1.0
+) -> Design:
     """Return a legal design with a random row or step of each field, or of a share `rate` of them."""
     design = base
-    for field in [*free_fields(huge_pages=huge_pages), *free_numbers(huge_pages=huge_pages)]:
+    fields = free_fields(huge_pages=huge_pages, processors=processors)
+    for field in [*fields, *free_numbers(huge_pages=huge_pages)]:
         if rate < 1 and draw.random() >= rate:
             continue
         if field == "front":

@@ -84,7 +84,8 @@ def measured(bench: Bench, task: Task) -> Result:
         return _p999_ns(bench.hardware, source, plan, task.peak)
     # One compiled loop serves all designs, with the rare choices: a search meets them soon.
     listener = Listener(bench.hardware) if task.kind == "outcome" else None
-    simulator = Simulator(plan, listener=listener, application=source.application, rare=True)
+    cores = bench.hardware.cores
+    simulator = Simulator(plan, listener=listener, application=source.application, rare=True, cores=cores)
     if task.kind == "bytes":
         return ledgers_of(simulator, source.chunks(), source.events, task.peak)
     for chunk in source.chunks():

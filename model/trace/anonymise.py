@@ -45,7 +45,12 @@ def anonymise(
     with TraceReader(trace) as reader:
         tree = reader.stacks() if sites else None
         with TraceWriter(
-            out, command=[], source=SOURCE, chunk_events=reader.header.chunk_events, sites=tree is not None
+            out,
+            command=[],
+            source=SOURCE,
+            chunk_events=reader.header.chunk_events,
+            processors=reader.header.has_processors,
+            sites=tree is not None,
         ) as writer:
             for chunk, site in reader.sited():
                 size = rounded(chunk) if round_sizes else chunk.size

@@ -20,6 +20,7 @@ from heapsmith.model.trace.events import (
     WITH_SITE,
     Chunk,
     Op,
+    nowhere,
     op_mask,
 )
 
@@ -57,8 +58,11 @@ COLUMNS = [
     _column("align_log2", WITH_ALIGNMENT, "plain"),
     _column("time_ns", frozenset(Op), "rise"),
 ]
+PROCESSOR = _column("processor", frozenset(Op), "moves")
+"""The column of traces that tell processors; other traces lack it."""
 SITE = Column("site", "uint32", sorted(map(int, WITH_SITE)), "plain")
 """The column of traces with stacks; other traces lack it."""
+_MOVE_THREADS = 4096
 _KIND = np.where(op_mask(BIRTHS), 0, np.where(op_mask(DEATHS), 1, 2)).astype(np.uint8)  # else: neither
 
 
@@ -127,6 +131,32 @@ def _births_decode(kind: U8, codes: I64) -> I64:
     return block
 
 
+@cached_njit
+def _moves_encode(thread: U32, processor: npt.NDArray[np.int16]) -> I64:
+    """Encode processors: 0 where one stays that of the last event of its thread, modulo _MOVE_THREADS."""
+    codes = np.zeros(thread.size, np.int64)
+    last = np.full(_MOVE_THREADS, -1, np.int64)
+    for i in range(thread.size):
+        own = thread[i] % _MOVE_THREADS
+        if processor[i] != last[own]:
+            last[own] = processor[i]
+            codes[i] = last[own] + 2
+    return codes
+
+
+@cached_njit
+def _moves_decode(thread: U32, codes: I64) -> npt.NDArray[np.int16]:
+    """Decode the result of _moves_encode; other codes become processors that break a rule."""
+    processor = np.empty(thread.size, np.int16)
+    last = np.full(_MOVE_THREADS, -1, np.int16)
+    for i in range(thread.size):
+        own = thread[i] % _MOVE_THREADS
+        if codes[i] != 0:
+            last[own] = min(codes[i] - 2, 32767) if codes[i] > 0 else 32767
+        processor[i] = last[own]
+    return processor
+
+
 # Conversions of a column's values to codes and back; `op` is the operation of each value's event.
 _CODES: dict[str, tuple[Callable[[I64, U8, I32], I64], Callable[[I64, U8], I64]]] = {
     "plain": (lambda values, op, slot: values, lambda codes, op: codes),
@@ -138,15 +168,23 @@ _CODES: dict[str, tuple[Callable[[I64, U8, I32], I64], Callable[[I64, U8], I64]]
 }
 
 
-def encode(chunk: Chunk, slot: I32, zstd: zstandard.ZstdCompressor, site: U32 | None = None) -> bytes:
+def encode(
+    chunk: Chunk, slot: I32, zstd: zstandard.ZstdCompressor, site: U32 | None = None, *, processors: bool = False
+) -> bytes:
     """Return the payload of a chunk's frame. `slot`: scratch with an entry per block number."""
-    sections = []
-    for column in COLUMNS if site is None else [*COLUMNS, SITE]:
-        mask = op_mask(column.ops)
-        given: npt.NDArray[Any] = site if site is not None and column is SITE else getattr(chunk, column.name)
-        values = _gather(given.astype(np.int64), mask, chunk.op)
-        sections.append(section(_CODES[column.code][0](values, _gather(chunk.op, mask, chunk.op), slot), zstd))
+    given: list[tuple[Column, npt.NDArray[Any]]] = [(column, getattr(chunk, column.name)) for column in COLUMNS]
+    sections = [_section_of(column, values, chunk.op, slot, zstd) for column, values in given]
+    if processors:
+        sections.append(section(_moves_encode(chunk.thread, chunk.processor), zstd))
+    if site is not None:
+        sections.append(_section_of(SITE, site, chunk.op, slot, zstd))
     return b"".join(sections)
+
+
+def _section_of(column: Column, values: npt.NDArray[Any], op: U8, slot: I32, zstd: zstandard.ZstdCompressor) -> bytes:
+    mask = op_mask(column.ops)
+    own = _gather(values.astype(np.int64), mask, op)
+    return section(_CODES[column.code][0](own, _gather(op, mask, op), slot), zstd)
 
 
 def section(codes: I64, zstd: zstandard.ZstdCompressor) -> bytes:
@@ -168,13 +206,17 @@ def decode(payload: bytes, events: int, columns: Sequence[Column], zstd: zstanda
     `columns`: the header's list, which begins with `op`. Raises Damage if the payload does not fit.
     """
     values: dict[str, npt.NDArray[Any]] = {}
+    moves: I64 | None = None
     for column, (width, data) in _sections(payload, columns):
         if column in COLUMNS:
             op = values["op"] if values else np.zeros(events, np.uint8)
             values[column.name] = _column_values(column, width, data, op, zstd)
+        elif column == PROCESSOR:
+            moves = _codes("column processor", width, data, events, zstd)
     if values["op"].max(initial=0) >= len(Op):
         raise Damage("an operation that does not exist")
-    return Chunk(**values)
+    processor = nowhere(events) if moves is None else _moves_decode(values["thread"], moves)
+    return Chunk(**values, processor=processor)
 
 
 def decode_site(payload: bytes, op: U8, columns: Sequence[Column], zstd: zstandard.ZstdDecompressor) -> U32:

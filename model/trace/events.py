@@ -12,6 +12,10 @@ from heapsmith.model.compile.kernel import Arrays, Bytes, Ints, Numbers
 
 CHUNK_EVENTS = 65_536
 MAX_ALIGN_LOG2 = 62
+MAX_PROCESSORS = 8192
+"""The most that Linux is built for; their numbers are below."""
+UNKNOWN = -1
+"""The processor of an event whose processor is not told."""
 
 
 class Op(IntEnum):
@@ -51,15 +55,18 @@ class Chunk(NamedTuple):
     size: npt.NDArray[np.int64]  # bytes
     align_log2: npt.NDArray[np.uint8]
     time_ns: npt.NDArray[np.int64]
+    processor: npt.NDArray[np.int16]  # UNKNOWN where the trace does not tell it
 
     @classmethod
     def of(cls, *columns: npt.ArrayLike) -> Self:
-        """Return a chunk of six sequences, in the order of the columns, cast to their dtypes.
+        """Return a chunk of sequences, in the order of the columns, cast to their dtypes; the last may be absent.
 
-        Raises ValueError for other than six 1-D sequences of one length, OverflowError for a value
-        that does not fit.
+        Raises ValueError for another number of sequences, or if they are not 1-D and of one length, OverflowError
+        for a value that does not fit.
         """
-        arrays: list[Any] = [np.asarray(c, d) for c, d in zip(columns, CHUNK_DTYPES.values(), strict=True)]
+        unknown = [nowhere(len(np.asarray(columns[0])))] if len(columns) == len(CHUNK_DTYPES) - 1 else []
+        given = zip([*columns, *unknown], CHUNK_DTYPES.values(), strict=True)
+        arrays: list[Any] = [np.asarray(column, dtype) for column, dtype in given]
         return cls(*arrays).checked()
 
     def checked(self) -> Self:
@@ -85,11 +92,17 @@ CHUNK_DTYPES: dict[str, str] = {
     "size": "int64",
     "align_log2": "uint8",
     "time_ns": "int64",
+    "processor": "int16",
 }
 
 
+def nowhere(events: int) -> npt.NDArray[np.int16]:
+    """Return the column `processor` of events whose processors are not told."""
+    return np.full(events, UNKNOWN, np.int16)
+
+
 class Columns(Arrays):
-    """The base of a kernel's state that follows events: an array per field."""
+    """The base of a kernel's state that follows events: an array per column, without `processor`."""
 
     op: Bytes
     thread: Numbers
@@ -120,22 +133,14 @@ _LIVE_AFTER = op_mask(WITH_BLOCK - DEATHS).astype(np.uint8)
 
 
 @cached_njit
-def _follow(
-    op: npt.NDArray[np.uint8],
-    thread: npt.NDArray[np.uint32],
-    block: npt.NDArray[np.uint32],
-    size: npt.NDArray[np.int64],
-    align_log2: npt.NDArray[np.uint8],
-    time_ns: npt.NDArray[np.int64],
-    live: npt.NDArray[np.uint8],
-    state: npt.NDArray[np.int64],
-) -> int:
+def _follow(events: Any, live: npt.NDArray[np.uint8], state: npt.NDArray[np.int64]) -> int:
     """Return the index of the first event that breaks a rule, or the number of events.
 
-    `live` and `state` are then as before that event. `live` is a flag per block number, with room
-    for as many new blocks as events; `state` as in Rules. All rules are one condition for speed.
-    Rules._reason tells which rule was broken.
+    `events`: the columns of a chunk. `live` and `state` are then as before that event. `live` is a
+    flag per block number, with room for as many new blocks as events; `state` as in Rules. All rules
+    are one condition for speed. Rules._reason tells which rule was broken.
     """
+    op, thread, block, size, align_log2, time_ns, processor = events
     blocks, alive, threads, last = state[0], state[1], state[2], state[3]
     index = op.size
     for i in range(op.size):
@@ -149,6 +154,8 @@ def _follow(
             & (size[i] >= _MIN_SIZE[o])
             & (size[i] <= _MAX_SIZE[o])
             & (align_log2[i] <= _MAX_ALIGN[o])
+            & (processor[i] >= UNKNOWN)
+            & (processor[i] < MAX_PROCESSORS)
         )
         if _HAS_BLOCK[o]:
             sound &= (was == _NEEDS_LIVE[o]) & ((b < blocks) | ((b == blocks) & (alive == blocks)))
@@ -164,7 +171,7 @@ def _follow(
         threads = max(threads, t + 1)
         last = time_ns[i]
     state[0], state[1], state[2], state[3] = blocks, alive, threads, last
-    return index
+    return int(index)
 
 
 class Rules:
@@ -195,13 +202,13 @@ class Rules:
         room = self.blocks + chunk.op.size
         if self._live.size < room:
             self._live = np.concatenate((self._live, np.zeros(2 * room - self._live.size, np.uint8)))
-        index = _follow(*chunk, self._live, self._state)
+        index = _follow(tuple(chunk), self._live, self._state)
         self.events += index
         return None if index == chunk.op.size else f"event {self.events}: {self._reason(chunk.part(index, index + 1))}"
 
     def _reason(self, event: Chunk) -> str:
         """Return which rule a single event breaks in the state before it."""
-        number, thread, block, size, align_log2, time_ns = (int(column[0]) for column in event)
+        number, thread, block, size, align_log2, time_ns, processor = (int(column[0]) for column in event)
         if number not in list(Op):
             return f"operation {number} is not one of 0 to {len(Op) - 1}"
         op = Op(number)
@@ -215,6 +222,8 @@ class Rules:
             return f"{op.name} with size {size}"
         if align_log2 > _MAX_ALIGN[op]:
             return f"{op.name} with alignment 2^{align_log2}"
+        if not UNKNOWN <= processor < MAX_PROCESSORS:
+            return f"{op.name} on processor {processor}; expected at most {MAX_PROCESSORS - 1}"
         if op not in WITH_BLOCK:
             return f"{op.name} with block {block}; expected 0"
         if op not in BIRTHS:

@@ -14,7 +14,7 @@ import msgspec
 import zstandard
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.trace.codec import COLUMNS, SITE, U32, Column, Damage, decode, decode_site
+from heapsmith.model.trace.codec import COLUMNS, PROCESSOR, SITE, U32, Column, Damage, decode, decode_site
 from heapsmith.model.trace.events import Chunk
 from heapsmith.model.trace.stacks import Stacks
 
@@ -43,6 +43,11 @@ class Header(msgspec.Struct, frozen=True):
     def has_sites(self) -> bool:
         """Whether the events have a column `site`."""
         return SITE in self.columns
+
+    @property
+    def has_processors(self) -> bool:
+        """Whether the events have a column `processor`."""
+        return PROCESSOR in self.columns
 
 
 class Touched(msgspec.Struct, frozen=True):

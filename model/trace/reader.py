@@ -193,7 +193,12 @@ def salvage(path: str | Path, out: str | Path) -> SalvageReport:
         head = file.header
         stacks = _salvaged_stacks(file)
         with TraceWriter(
-            out, command=head.command, source=head.source, chunk_events=head.chunk_events, sites=stacks is not None
+            out,
+            command=head.command,
+            source=head.source,
+            chunk_events=head.chunk_events,
+            processors=head.has_processors,
+            sites=stacks is not None,
         ) as writer:
             sound, damage, footer = _copy_sound_chunks(file, writer, stacks)
             if damage and not writer.events:
@@ -248,18 +253,20 @@ def print_events(path: str | Path, out: TextIO, first: int = 0, count: int | Non
         stop = trace.footer.events if count is None else min(trace.footer.events, first + count)
         number = first
         for chunk in trace.part(first, stop):
-            out.writelines(_lines(chunk, number))
+            out.writelines(_lines(chunk, number, trace.header.has_processors))
             number += chunk.op.size
     return number - first
 
 
-def _lines(chunk: Chunk, number: int) -> Iterator[str]:
-    for i, (op, thread, block, size, align_log2, time_ns) in enumerate(zip(*(c.tolist() for c in chunk), strict=True)):
+def _lines(chunk: Chunk, number: int, has_processors: bool) -> Iterator[str]:
+    for i, row in enumerate(zip(*(c.tolist() for c in chunk), strict=True)):
+        op, thread, block, size, align_log2, time_ns, processor = row
         which = Op(op)
         about_block = block if which in WITH_BLOCK else "-"
         bytes_asked = size if which in SIZED else "-"
         alignment = 1 << align_log2 if align_log2 else "-"
-        yield f"{number + i} {time_ns} {thread} {which.name.lower()} {about_block} {bytes_asked} {alignment}\n"
+        place = "" if not has_processors else f" {processor}" if processor >= 0 else " -"
+        yield f"{number + i} {time_ns} {thread} {which.name.lower()} {about_block} {bytes_asked} {alignment}{place}\n"
 
 
 def require_events(trace: Path | str, events: int, asked: Sequence[int]) -> None:

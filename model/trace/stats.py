@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from heapsmith.model.compile.cache import cached_njit
 from heapsmith.model.compile.kernel import record_type
+from heapsmith.model.trace.events import MAX_PROCESSORS, nowhere
 from heapsmith.model.trace.frames import Samples
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 
@@ -57,6 +58,8 @@ class TraceInfo(msgspec.Struct, frozen=True):
     events: int
     events_by_op: dict[str, int]
     threads: int
+    processors: int  # on which events happened; 0: the trace does not tell
+    migrations: int  # events on another processor than the event before of the same thread
     duration_ns: int
     allocated_bytes: int  # bytes asked for by births and added by reallocs
     distinct_sizes: int
@@ -229,6 +232,43 @@ class Figures:
         return table[np.argsort(table[:, 0])]
 
 
+class Moves:
+    """The processors of the chunks so far, and how often a thread went from one to another; 2 bytes per thread."""
+
+    def __init__(self, threads: int) -> None:
+        self.migrations = 0
+        self._last = nowhere(threads)
+        self._used = np.zeros(MAX_PROCESSORS, np.bool_)
+
+    @property
+    def processors(self) -> int:
+        """How many processors had events."""
+        return int(np.count_nonzero(self._used))
+
+    def feed(self, chunk: Chunk) -> None:
+        """Follow the next chunk."""
+        self.migrations += _follow_moves(chunk.thread, chunk.processor, self._last, self._used)
+
+
+@cached_njit
+def _follow_moves(
+    thread: npt.NDArray[np.uint32],
+    processor: npt.NDArray[np.int16],
+    last: npt.NDArray[np.int16],
+    used: npt.NDArray[np.bool_],
+) -> int:
+    """Return how many events are on another processor than the last known one of their thread, in `last`."""
+    moves = 0
+    for i in range(thread.size):
+        here = processor[i]
+        if here >= 0:
+            before = last[thread[i]]
+            moves += before >= 0 and before != here
+            last[thread[i]] = here
+            used[here] = True
+    return moves
+
+
 def _empty_table(slots: int) -> I64:
     table = np.zeros((4, slots), np.int64)
     table[0] = -1
@@ -245,14 +285,15 @@ def trace_info(
     (footer.max_blocks) and at most 256 per distinct size.
     """
     with TraceReader(path) as trace:
-        figures = Figures(trace.footer.max_blocks)
+        figures, moves = Figures(trace.footer.max_blocks), Moves(trace.footer.threads)
         for chunk in trace:
             figures.feed(chunk)
+            moves.feed(chunk)
             progress("events", int(figures.totals["events"]), trace.footer.events)
-        return _info(trace, figures, top)
+        return _info(trace, figures, moves, top)
 
 
-def _info(trace: TraceReader, figures: Figures, top: int) -> TraceInfo:
+def _info(trace: TraceReader, figures: Figures, moves: Moves, top: int) -> TraceInfo:
     by_size = figures.by_size()
     requests = by_size[np.argsort(-by_size[:, 1], kind="stable")][:top].tolist()
     at_peak = by_size[np.argsort(-by_size[:, 0] * by_size[:, 3], kind="stable")][:top].tolist()
@@ -262,6 +303,8 @@ def _info(trace: TraceReader, figures: Figures, top: int) -> TraceInfo:
         source=trace.header.source,
         events_by_op={op.name.lower(): int(figures.ops[op]) for op in Op},
         threads=trace.footer.threads,
+        processors=moves.processors,
+        migrations=moves.migrations,
         duration_ns=figures.duration_ns,
         distinct_sizes=len(by_size),
         top_sizes=[SizeCount(size, count) for size, count, _, _ in requests],

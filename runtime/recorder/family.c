@@ -35,7 +35,7 @@ static void put_aligned(struct writer *w, enum spool_operation operation, const 
                         size_t bytes, uint32_t site)
 {
     uint64_t more = (uint64_t)site << SPOOL_SITE_SHIFT | log2_of(alignment);
-    put_long_record(w, operation, stamp_now(), (uint64_t)(uintptr_t)block, bytes, more);
+    put_long_record(w, operation, stamp_event(w), (uint64_t)(uintptr_t)block, bytes, more);
 }
 
 static void *end_aligned(struct writer *w, void *block, size_t alignment, size_t bytes, struct caller caller)

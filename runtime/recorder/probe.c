@@ -22,14 +22,22 @@ void heapsmith_clock(uint64_t to[2])
     }
 }
 
+/* The processor on which this thread runs, as records tell it. */
+uint32_t heapsmith_processor(void)
+{
+    unsigned int place;
+    __rdtscp(&place);
+    return place & PLACE_PROCESSOR;
+}
+
 /* Ticks per record: the hot path without the call it wraps, least of some rounds over a buffer in cache. */
 double heapsmith_record_ticks(void)
 {
     enum { SLOTS = 1024, ROUNDS = 64 };
-    static uint64_t slots[SLOTS * SPOOL_SLOT_WORDS];
+    static uint64_t slots[2 * SLOTS * SPOOL_SLOT_WORDS]; /* a move may precede each record */
     uint64_t least = UINT64_MAX;
     for (int round = 0; round < ROUNDS; round++) {
-        struct writer to = {.cursor = slots};
+        struct writer to = {.cursor = slots, .place = NOWHERE};
         uint64_t began = stamp_now();
         for (int i = 0; i < SLOTS; i++)
             put_event(&to, SPOOL_MALLOC, slots, (uint64_t)i);

@@ -11,7 +11,8 @@
  * A record is one slot of 16 bytes, or two if SPOOL_LONG is set:
  *   slot 0, word 0   stamp << 5 | long flag | operation; never 0, and stored last: what follows the last record is 0
  *   slot 0, word 1   size (low 16 bits) << 48 | address (low 48 bits); for THREAD_START the thread's number; of a sample:
- *                    TOUCHED pages << 32 | touched pages, RESIDENT the process's pages, PROCESSOR the thread's ns
+ *                    TOUCHED pages << 32 | touched pages, RESIDENT the process's pages, PROCESSOR the thread's ns; of
+ *                    MOVED the processor of the stream's records from the next one on
  *   slot 1, word 0   size, all of it (replaces that of slot 0)
  *   slot 1, word 1   site << 32 | address >> 48, << 8 | log2 of the alignment
  * The site is the number of a stack, 0 if there is none. The stream STACK_STREAM holds no such records but stacks and the
@@ -38,6 +39,7 @@ enum spool_operation {
     SPOOL_TOUCHED = 10,    /* this and the next two are samples: of a large block that is about to die or to be resized */
     SPOOL_RESIDENT = 11,
     SPOOL_PROCESSOR = 12,
+    SPOOL_MOVED = 13, /* the thread runs on another processor than at the stream's record before, or begins */
 };
 
 enum {
@@ -46,7 +48,7 @@ enum {
     SPOOL_ADDRESS_BITS = 48,
     SPOOL_SITE_SHIFT = 32,
     SPOOL_SLOT_WORDS = 2,
-    SPOOL_VERSION = 3,
+    SPOOL_VERSION = 4,
     SPOOL_UNIT_BYTES = 64 * 1024,
     SPOOL_HEADER_BYTES = 4096,
     SPOOL_ARGV_BYTES = SPOOL_HEADER_BYTES - 80,

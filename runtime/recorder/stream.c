@@ -15,7 +15,8 @@
 #include "sites.h"
 
 enum {
-    CALL_SLOTS = 9,      /* the most that one call records: a thread's start with two samples, two more, two long records */
+    CALL_SLOTS = 12,     /* the most that one call records: a thread's start with two samples, two more, two long
+                          * records, and a move before the start and each of these records */
     RETRY_EVENTS = 4096, /* dropped before the spool is tried again */
 };
 
@@ -33,6 +34,12 @@ static void lock(struct image *held)
 static void unlock(struct image *held)
 {
     __atomic_store_n(&held->lock, 0, __ATOMIC_RELEASE);
+}
+
+void put_move(struct writer *w, uint32_t place, uint64_t stamp)
+{
+    w->place = place;
+    put_record(w, SPOOL_MOVED, stamp, place & PLACE_PROCESSOR);
 }
 
 /* Go on writing in `window` at `cursor`; from the limit on, CALL_SLOTS no longer fit. */
@@ -101,14 +108,14 @@ static bool start_stream(struct writer *w)
 {
     if (w->window != NULL)
         window_close(w->window);
-    *w = (struct writer){.image = image->number, .busy = w->busy};
+    *w = (struct writer){.image = image->number, .busy = w->busy, .place = NOWHERE};
     if (!open_stream(w))
         return false;
     if (w->cursor >= w->limit && !turn_window(w)) {
         w->window = NULL; /* an ended thread's, full: it stays as it is */
         return false;
     }
-    put_record(w, SPOOL_THREAD_START, stamp_now(), __atomic_fetch_add(&image->threads, 1, __ATOMIC_RELAXED));
+    put_record(w, SPOOL_THREAD_START, stamp_event(w), __atomic_fetch_add(&image->threads, 1, __ATOMIC_RELAXED));
     pthread_setspecific(end_key, w);
     return true;
 }
@@ -120,7 +127,7 @@ static void announce_end(void *value)
     if (w == NULL)
         return;
     sample_process(w);
-    put_record(w, SPOOL_THREAD_EXIT, stamp_now(), 0);
+    put_record(w, SPOOL_THREAD_EXIT, stamp_event(w), 0);
     if (!w->ended) {
         w->ended = 1;
         w->window->ended_thread = (uint32_t)syscall(SYS_gettid);

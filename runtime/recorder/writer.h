@@ -16,7 +16,12 @@ struct writer {
     struct sites *sites; /* what the stream's threads remember of their stacks (sites.h) */
     uint32_t ended;    /* this thread has announced its end */
     uint32_t patience; /* events to drop before the spool is tried again */
+    uint32_t place;    /* the processor of the last record, as rdtscp tells it; NOWHERE: there was none */
 };
+
+/* No processor: Linux puts a processor's number into the low 12 bits of what rdtscp tells, its node above. */
+static const uint32_t NOWHERE = UINT32_MAX;
+enum { PLACE_PROCESSOR = 0xfff };
 
 extern __thread struct writer writer;
 
@@ -30,8 +35,8 @@ bool make_room(struct writer *w);
  * neither. */
 static inline uint64_t stamp_now(void)
 {
-    unsigned int core;
-    return __rdtscp(&core);
+    unsigned int place;
+    return __rdtscp(&place);
 }
 
 static inline void end_call(struct writer *w)
@@ -67,6 +72,19 @@ static inline void put_record(struct writer *w, uint64_t operation, uint64_t sta
     w->cursor = slot + SPOOL_SLOT_WORDS;
 }
 
+/* Says that the writer's thread runs at another place than before. */
+void put_move(struct writer *w, uint32_t place, uint64_t stamp);
+
+/* The stamp of an event, behind the processor's number where that is another than the last event's. */
+static inline uint64_t stamp_event(struct writer *w)
+{
+    unsigned int place;
+    uint64_t stamp = __rdtscp(&place);
+    if (__builtin_expect(place != w->place, 0))
+        put_move(w, place, stamp);
+    return stamp;
+}
+
 /* more: what the last word holds beside the address's high bits. */
 static inline void put_long_record(struct writer *w, uint64_t operation, uint64_t stamp, uint64_t address,
                                    uint64_t bytes, uint64_t more)
@@ -81,7 +99,7 @@ static inline void put_long_record(struct writer *w, uint64_t operation, uint64_
 static inline void put_event(struct writer *w, uint64_t operation, const void *block, uint64_t bytes)
 {
     uint64_t address = (uint64_t)(uintptr_t)block;
-    uint64_t stamp = stamp_now();
+    uint64_t stamp = stamp_event(w);
     if (__builtin_expect((address >> SPOOL_ADDRESS_BITS | bytes >> 16) == 0, 1))
         put_record(w, operation, stamp, bytes << SPOOL_ADDRESS_BITS | address);
     else
@@ -94,5 +112,5 @@ static inline void put_birth(struct writer *w, uint64_t operation, const void *b
     if (site == 0)
         put_event(w, operation, block, bytes);
     else
-        put_long_record(w, operation, stamp_now(), (uint64_t)(uintptr_t)block, bytes, (uint64_t)site << SPOOL_SITE_SHIFT);
+        put_long_record(w, operation, stamp_event(w), (uint64_t)(uintptr_t)block, bytes, (uint64_t)site << SPOOL_SITE_SHIFT);
 }

@@ -31,6 +31,7 @@ def trace_info(info: "TraceInfo") -> None:
             ("events", f"{info.events:,}: {operations}" if operations else "0"),
             ("on disk", f"{amount(info.bytes_on_disk)}{per_event}"),
             ("threads", f"{info.threads}; {info.cross_thread_frees:,} frees by another thread than allocated"),
+            *([("processors", f"{info.processors}; {info.migrations:,} moves of threads")] if info.processors else []),
             ("duration", duration(info.duration_ns)),
             ("allocated", amount(info.allocated_bytes)),
             ("peak live", _at(amount(info.peak_live_bytes), info.peak_live_bytes_event, info)),

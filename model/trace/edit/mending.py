@@ -8,7 +8,7 @@ import numpy.typing as npt
 from heapsmith.model.compile.cache import cached_njit
 from heapsmith.model.trace.codec import U32
 from heapsmith.model.trace.edit.inputs import Events
-from heapsmith.model.trace.events import MAX_ALIGN_LOG2, SIZED, WITH_ALIGNMENT, Chunk, Op, op_mask
+from heapsmith.model.trace.events import MAX_ALIGN_LOG2, MAX_PROCESSORS, SIZED, UNKNOWN, WITH_ALIGNMENT, Op, op_mask
 
 I64 = npt.NDArray[np.int64]
 
@@ -81,7 +81,7 @@ class Mending:
         """Return the next events without those that no program can have made here, and with what was not seen.
 
         A free of a dead block goes, a realloc of one becomes a malloc. A live block that is born again was
-        freed before. Times that go back stand still.
+        freed before. Times that go back stand still. A processor that cannot be is unknown.
         """
         chunk = events.chunk
         source, op = np.zeros(2 * chunk.op.size, np.int64), np.zeros(2 * chunk.op.size, np.uint8)
@@ -93,14 +93,11 @@ class Mending:
         time_ns = np.maximum.accumulate(np.append(self._last_ns, found.chunk.time_ns))
         self.backsteps += int(np.count_nonzero(time_ns[1:] != found.chunk.time_ns))
         self._last_ns = int(time_ns[-1])
-        made = Chunk.of(
-            op,
-            found.chunk.thread,
-            found.chunk.block,
-            found.chunk.size * zero,
-            found.chunk.align_log2 * zero,
-            time_ns[1:],
-        )
+        size, align_log2 = found.chunk.size * zero, (found.chunk.align_log2 * zero).astype(np.uint8)
+        there = found.chunk.processor
+        place = np.where((there >= UNKNOWN) & (there < MAX_PROCESSORS), there, UNKNOWN).astype(np.int16)
+        rest = {"align_log2": align_log2, "time_ns": time_ns[1:], "processor": place}
+        made = found.chunk._replace(op=op, size=size, **rest).checked()
         return Events(made, None if found.site is None else (found.site * zero).astype(np.uint32))
 
     def counts(self) -> dict[str, int]:

@@ -81,7 +81,7 @@ class Numbering:
         _number_blocks(chunk.op, chunk.block, block, self._block, self._spare, self._blocks)
         self._threads = _number_by_first_use(chunk.thread, thread, self._thread, self._threads)
         time_ns = chunk.time_ns - self.first_ns if self.first_ns else chunk.time_ns
-        made = Chunk(chunk.op, thread, block, chunk.size, chunk.align_log2, time_ns)
+        made = chunk._replace(thread=thread, block=block, time_ns=time_ns)
         if site is None:
             return made, None
         numbered = np.empty_like(site)

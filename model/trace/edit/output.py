@@ -45,6 +45,7 @@ def write_edited(
         command=_common_command([header.command for header in headers], joint),
         source=first.source if all(header.source == first.source for header in headers) else "several",
         chunk_events=first.chunk_events,
+        processors=any(header.has_processors for header in headers),
         sites=inputs.tree is not None,
     )
     with writer:

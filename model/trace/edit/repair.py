@@ -92,7 +92,12 @@ def repair(path: Path, out: Path, progress: Progress = no_progress) -> Repaired:
         mending = Mending(survey.blocks, survey.threads)
         head = file.header
         writer = TraceWriter(
-            out, command=head.command, source=head.source, chunk_events=head.chunk_events, sites=tree is not None
+            out,
+            command=head.command,
+            source=head.source,
+            chunk_events=head.chunk_events,
+            processors=head.has_processors,
+            sites=tree is not None,
         )
         with writer:
             for events in _sound_events(file, survey, tree, progress):

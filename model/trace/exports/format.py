@@ -56,11 +56,12 @@ class Followed:
         return [f"{count:,} starts and ends of threads"] if count else []
 
     def plain_calls(self) -> list[str]:
-        """Return what a format lacks that has no times, threads, stacks and ends of threads."""
+        """Return what a format lacks that has no times, threads, processors, stacks and ends of threads."""
         reader, absent = self.reader, without(self.reader)
         found = {
             "the time of each event": "time_ns" not in absent,
             f"which of {reader.footer.threads:,} threads made each call": reader.footer.threads > 1,
+            "the processor of each call": reader.header.has_processors,
             "the call stack of each call": reader.header.has_sites,
         }
         return [what for what, there in found.items() if there] + self.ends_of_threads()

@@ -61,6 +61,8 @@ def export_trace(
 def _lacks_of_table(source: Followed, rows: Rows) -> list[str]:
     has_sites = source.reader.header.has_sites
     found = []
+    if rows == "lives" and source.reader.header.has_processors:
+        found.append("the processor of each call")
     if rows == "lives":
         if reallocs := source.number_of(Op.REALLOC):
             parts = "time, thread and call stack" if has_sites else "time and thread"

@@ -163,6 +163,7 @@ def write(source: Followed, file: IO[bytes]) -> tuple[int, list[str], list[str]]
         counters.rest(at + 1)
     lacks = [
         f"single events and blocks: it has sums of slices of {slice_ns:,} {'ns' if has_times else 'events'} each",
+        *(["processors"] if reader.header.has_processors else []),
         *(["call stacks"] if reader.header.has_sites else []),
         *source.ends_of_threads(),
         *(what for what in metadata(reader) if what != COMMAND),  # it is the name of the process

@@ -42,9 +42,10 @@ def event_rows(source: Followed) -> Iterator[Any]:
     """Yield batches with a row per event; a block is named by its number and one.
 
     A block number is used again only when its block is dead, so it is a pointer in the sense of
-    docs/import.md section 5. A trace without times or threads has no such columns.
+    docs/import.md section 5. A trace without times, threads or processors has no such columns.
     """
     absent, first = without(source.reader), 0
+    has_processors = source.reader.header.has_processors
     for chunk in _some(source):
         name, has_block = chunk.block.astype(np.int64) + 1, _BLOCK[chunk.op]
         align = chunk.align_log2.astype(np.int64)
@@ -57,6 +58,7 @@ def event_rows(source: Followed) -> Iterator[Any]:
             "alignment": _column(np.int64(1) << align, "int64", align == 0),
             "thread": _column(chunk.thread, "uint32"),
             "time_ns": _column(chunk.time_ns, "int64"),
+            "processor": _column(chunk.processor, "int16", chunk.processor < 0) if has_processors else None,
             "site": sites_of(chunk),
         }
         yield table({name: column for name, column in columns.items() if name not in absent})

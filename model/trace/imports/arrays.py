@@ -9,18 +9,27 @@ import numpy.typing as npt
 
 from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.errors import BadInput
-from heapsmith.model.trace.events import BIRTHS, MAX_ALIGN_LOG2, SIZED, WITH_ALIGNMENT, Op, op_mask
+from heapsmith.model.trace.events import (
+    BIRTHS,
+    MAX_ALIGN_LOG2,
+    MAX_PROCESSORS,
+    SIZED,
+    UNKNOWN,
+    WITH_ALIGNMENT,
+    Op,
+    op_mask,
+)
 from heapsmith.model.trace.imports.builder import MAX, Builder, Calls, WrongCall
 from heapsmith.model.trace.writer import TraceWriter
 
-OPTIONAL = ("thread", "align_log2", "time_ns")
+OPTIONAL = ("thread", "align_log2", "time_ns", "processor")
 _BATCH = 1 << 20
 
 
 def write_arrays(
     path: Path, columns: Mapping[str, npt.ArrayLike], operations: Sequence[str], command: list[str]
 ) -> None:
-    """Write the trace of 1-D columns of one length: op, block and size, and any of OPTIONAL, which are 0 without.
+    """Write the trace of 1-D columns of one length: op, block and size, and any of OPTIONAL, 0 or unknown without.
 
     op: names or places of `operations`. block: any number from 0 on, which names a block while it
     lives. Sizes and alignments of operations that have none do not count. Raises BadInput for other
@@ -34,8 +43,12 @@ def write_arrays(
         raise BadInput(f"{path}: not written: event {back[0] + 1}: its time is before that of the event before it")
     if (rest["align_log2"] > MAX_ALIGN_LOG2).any():
         raise BadInput(f"{path}: not written: align_log2: expected at most {MAX_ALIGN_LOG2}")
+    if (rest["processor"] >= MAX_PROCESSORS).any():
+        raise BadInput(f"{path}: not written: processor: expected at most {MAX_PROCESSORS - 1}")
+    if "processor" not in columns:
+        rest["processor"] = np.full(op.size, UNKNOWN)
     builder = Builder(strict=True)
-    with TraceWriter(path, command=command, source="arrays") as writer:
+    with TraceWriter(path, command=command, source="arrays", processors="processor" in columns) as writer:
         for calls in _calls(op, rest):
             try:
                 for chunk in builder.feed(calls):
@@ -78,7 +91,7 @@ def _calls(op: npt.NDArray[np.uint8], columns: Mapping[str, Ints]) -> Iterator[C
     rows: list[Any] = [
         *(op, columns["thread"], np.where(births, 0, name), np.where(births | (op == Op.REALLOC), name, 0)),
         *(np.where(sized, columns["size"], 0), np.where(aligned, columns["align_log2"], 0), columns["time_ns"]),
-        np.arange(op.size),
+        *(np.arange(op.size), columns["processor"]),
     ]
     for first in range(0, op.size, _BATCH):
         yield Calls(*(row[first : first + _BATCH] for row in rows))

@@ -1,8 +1,7 @@
 """From calls that name blocks by another tool's pointers or numbers to events (docs/import.md 3)."""
 
-from array import array
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ from heapsmith.model.compile.kernel import (
     record_type,
 )
 from heapsmith.model.trace.addresses import find, grown_table, new_table, remove
-from heapsmith.model.trace.events import CHUNK_DTYPES, CHUNK_EVENTS, Chunk, Op
+from heapsmith.model.trace.events import CHUNK_DTYPES, CHUNK_EVENTS, UNKNOWN, Chunk, Op
 
 MAX = (1 << 63) - 1
 """The largest number in a call."""
@@ -58,7 +57,8 @@ class Calls(NamedTuple):
 
     `old` names the block that a realloc or free takes, `new` the one that a birth or realloc
     returns; 0 is none. All numbers are from 0 to MAX. `record` says where a call stands in its file.
-    A reader may use the columns again for the calls that it yields next.
+    processor: UNKNOWN where the file does not tell it; None: it does nowhere. A reader may use the
+    columns again for the calls that it yields next.
     """
 
     op: npt.NDArray[np.uint8]
@@ -69,12 +69,11 @@ class Calls(NamedTuple):
     align_log2: Ints
     time_ns: Ints
     record: Ints
+    processor: Ints | None = None
 
-    @classmethod
-    def of(cls, numbers: "array[int]") -> Self:
-        """Return calls of rows with a number per column."""
-        columns = np.array(numbers, np.int64).reshape(-1, len(cls._fields)).T
-        return cls(columns[0].astype(np.uint8), *(np.ascontiguousarray(column) for column in columns[1:]))
+
+ROW = Calls._fields[:-1]
+"""The columns that each format has."""
 
 
 def align_log2(alignment: int) -> int:
@@ -102,6 +101,7 @@ class _Build(Arrays):
     size: Ints
     align_log2: Ints
     time_ns: Ints
+    processor: Ints
     keys: Ints  # of the hash table from name to block number
     blocks: Ints
     spare: Ints  # a stack
@@ -113,6 +113,7 @@ class _Build(Arrays):
     out_size: Ints
     out_align_log2: Bytes
     out_time_ns: Ints
+    out_processor: Ints
     scalars: Records
 
 
@@ -149,6 +150,7 @@ def emit(state: _Build, op: int, block: int, size: int, align_log2: int) -> None
     state.out_thread[i] = number_of(state, int(state.thread[call]))
     state.out_op[i], state.out_block[i] = op, block
     state.out_size[i], state.out_align_log2[i] = size, align_log2
+    state.out_processor[i] = state.processor[call]
     state.events = i + 1
 
 
@@ -287,8 +289,8 @@ class Builder:
         keys, blocks, spare = new_table(_FIRST_TABLE)
         thread_keys, thread_numbers, _ = new_table(_FIRST_TABLE)
         columns: dict[str, Any] = {name: np.zeros(0, kind) for name, kind in _Build.ITEMS.items()}
-        for name, kind in CHUNK_DTYPES.items():
-            columns[f"out_{name}"] = np.zeros(CHUNK_EVENTS + EVENTS_PER_CALL, kind)
+        for name in CHUNK_DTYPES:
+            columns[f"out_{name}"] = np.zeros(CHUNK_EVENTS + EVENTS_PER_CALL, _Build.ITEMS[f"out_{name}"])
         tables = {"keys": keys, "blocks": blocks, "spare": spare, "scalars": np.zeros(1, SCALARS)}
         tables |= {"thread_keys": thread_keys, "thread_numbers": thread_numbers}
         self._state = _Build(**(columns | tables))
@@ -299,6 +301,7 @@ class Builder:
         state = self._state
         for name in ("op", "thread", "size", "align_log2", "time_ns"):
             setattr(state, name, getattr(calls, name))
+        state.processor = np.full(calls.op.size, UNKNOWN) if calls.processor is None else calls.processor
         # names that follow one another would lie side by side in the table
         state.old, state.new = calls.old * _ODD, calls.new * _ODD
         state.calls, state.at, why = calls.op.size, 0, FULL
@@ -348,4 +351,4 @@ class Builder:
     def _chunk(self) -> Chunk:
         """Return the events so far, of which there are none then."""
         events, self._state.events = self._state.events, 0
-        return Chunk(*(getattr(self._state, f"out_{name}")[:events].copy() for name in Chunk._fields))
+        return Chunk.of(*(getattr(self._state, f"out_{name}")[:events].copy() for name in Chunk._fields))

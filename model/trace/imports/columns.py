@@ -9,13 +9,24 @@ import numpy as np
 
 from heapsmith.model.compile.kernel import Bytes, Ints
 from heapsmith.model.errors import Missing
-from heapsmith.model.trace.events import BIRTHS, DEATHS, SIZED, WITH_ALIGNMENT, Op, op_mask
+from heapsmith.model.trace.events import (
+    BIRTHS,
+    DEATHS,
+    MAX_PROCESSORS,
+    SIZED,
+    UNKNOWN,
+    WITH_ALIGNMENT,
+    Op,
+    op_mask,
+)
 from heapsmith.model.trace.imports.builder import MAX, Calls, align_log2
 from heapsmith.model.trace.imports.format import NO_THREADS, NO_TIMES, About
 from heapsmith.model.trace.imports.source import Source, first_line
 
 OPS = [op.name.lower() for op in Op]
-NUMBERS = ("thread", "pointer", "old_pointer", "size", "alignment", "time_ns")
+NUMBERS = ("thread", "pointer", "old_pointer", "size", "alignment", "time_ns", "processor")
+_LIMITS = {"processor": (UNKNOWN, MAX_PROCESSORS - 1)}
+"""What an absent or empty number counts as, and the most that one may be, where that is not 0 and MAX."""
 REQUIRED = {"op", "pointer"}
 _DEATH, _BIRTH, _SIZED, _ALIGNED = (op_mask(ops) for ops in (DEATHS, BIRTHS | {Op.REALLOC}, SIZED, WITH_ALIGNMENT))
 
@@ -48,11 +59,12 @@ def check_columns(source: Source, names: Iterable[str], about: About) -> None:
         source.bad("columns", f"expected op and pointer among them, got {', '.join(sorted(found)) or 'none'}")
     if "life" in found:
         source.bad("columns", "expected a row for each call; these have one for each life of a block")
+    about.processors = "processor" in found
     about.inexact += [what for name, what in (("time_ns", NO_TIMES), ("thread", NO_THREADS)) if name not in found]
 
 
 def calls_of(source: Source, batch: Any, first_row: int) -> Calls:
-    """Return the calls of a batch of rows; an absent or empty number is 0."""
+    """Return the calls of a batch of rows; an absent or empty number is 0, a processor unknown."""
     pa = arrow()
     import pyarrow.compute as pc
 
@@ -61,12 +73,13 @@ def calls_of(source: Source, batch: Any, first_row: int) -> Calls:
         row = int(np.argmax(ops < 0))
         name = batch.column("op")[row].as_py()
         source.bad(f"row {first_row + row}", f"op: expected one of {', '.join(OPS)}, got {name!r}")
-    columns = {name: np.zeros(len(ops), np.int64) for name in NUMBERS}
+    columns = {name: np.full(len(ops), _LIMITS.get(name, (0, MAX))[0]) for name in NUMBERS}
     for name in columns.keys() & set(batch.schema.names):
-        values = pc.fill_null(batch.column(name).cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
-        if (values < 0).any():
-            row = int(np.argmax(values < 0))
-            source.bad(f"row {first_row + row}", f"{name}: expected a number from 0 to {MAX}, got {values[row]}")
+        least, most = _LIMITS.get(name, (0, MAX))
+        values = pc.fill_null(batch.column(name).cast(pa.int64()), least).to_numpy(zero_copy_only=False)
+        if (wrong := (values < least) | (values > most)).any():
+            row = int(np.argmax(wrong))
+            source.bad(f"row {first_row + row}", f"{name}: expected a number from 0 to {most}, got {values[row]}")
         columns[name] = values
     return calls_of_columns(ops.astype(np.uint8), columns, np.arange(first_row, first_row + len(ops)))
 
@@ -87,6 +100,7 @@ def calls_of_columns(op: Bytes, columns: Mapping[str, Ints], record: Ints) -> Ca
         log2,
         columns["time_ns"],
         record,
+        columns["processor"],
     )
 
 

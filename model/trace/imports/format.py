@@ -16,6 +16,7 @@ class About:
     def __init__(self) -> None:
         self.command: list[str] = []
         self.inexact: list[str] = []
+        self.processors = False  # the calls tell them
         self.salvaged: str | None = None
         self.extra: dict[str, Any] = {}
 

@@ -56,7 +56,8 @@ def import_trace(
         if salvage:
             chunks = _sound(chunks, about)
         first = next(chunks, None)  # a file names its command before its first call
-        with TraceWriter(out, command=about.command, source=chosen.name) as writer:
+        names: dict[str, Any] = {"command": about.command, "source": chosen.name}
+        with TraceWriter(out, processors=about.processors, **names) as writer:
             for chunk in chain(() if first is None else (first,), chunks):
                 writer.append(chunk)
                 progress("bytes", source.done, source.size)

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.trace.events import Op
+from heapsmith.model.trace.events import MAX_PROCESSORS, UNKNOWN, Op
 from heapsmith.model.trace.imports.builder import MAX, Calls
 from heapsmith.model.trace.imports.columns import NUMBERS, calls_of_columns
 from heapsmith.model.trace.imports.format import NO_THREADS, NO_TIMES, About, Format
@@ -32,6 +32,7 @@ class _Row(msgspec.Struct, frozen=True, gc=False):
     size: _Number = 0
     alignment: _Number = 0
     time_ns: _Number | None = None
+    processor: Annotated[int, msgspec.Meta(ge=UNKNOWN, lt=MAX_PROCESSORS)] = UNKNOWN
 
 
 def read(source: Source, about: About) -> Iterator[Calls]:
@@ -83,6 +84,7 @@ def _calls(rows: Sequence[_Row], numbers: Sequence[int], about: About) -> Calls:
             columns[name] = list(map(_pointer, columns[name]))
     op = np.array([_OPS[row.op] for row in rows], np.uint8)
     arrays = {name: np.array(values, np.int64) for name, values in columns.items()}
+    about.processors |= bool((arrays["processor"] >= 0).any())
     return calls_of_columns(op, arrays, np.array(numbers, np.int64))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from heapsmith.model.compile.kernel import Arrays, Bytes, Ints, Records, compiled, hit_path, kernel, record_type
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.trace.events import CHUNK_EVENTS, Op
-from heapsmith.model.trace.imports.builder import MAX, Calls, align_log2
+from heapsmith.model.trace.imports.builder import MAX, ROW, Calls, align_log2
 from heapsmith.model.trace.imports.format import NO_THREADS, NO_TIMES, About, Format
 from heapsmith.model.trace.imports.source import Source
 from heapsmith.model.trace.imports.text import FACTOR
@@ -214,7 +214,7 @@ class _Reader:
         self.source, self.about = source, about
         self.make = tracefile()
         self.is_last = False
-        arrays: dict[str, Any] = {name: np.zeros(CHUNK_EVENTS, np.int64) for name in Calls._fields}
+        arrays: dict[str, Any] = {name: np.zeros(CHUNK_EVENTS, np.int64) for name in ROW}
         arrays |= {"op": np.zeros(CHUNK_EVENTS, np.uint8), "data": np.zeros(0, np.uint8)}
         arrays |= {"scalars": np.zeros(1, record_type(*SCALARS, "lines_tag")), "roles": np.zeros(8, np.int64)}
         kinds, fields = _tables(self.make.DESCRIPTOR)
@@ -235,7 +235,7 @@ class _Reader:
     def calls(self) -> Calls:
         """Return the calls in the columns, which are empty then."""
         calls, self.state.calls = self.state.calls, 0
-        return Calls(*(getattr(self.state, name)[:calls] for name in Calls._fields))
+        return Calls(*(getattr(self.state, name)[:calls] for name in ROW))
 
     def other_field(self) -> bool:
         """Read the field at `at` by the generated reader; False if it ends beyond the piece."""
@@ -278,7 +278,7 @@ class _Reader:
         if kind is None:
             self.source.bad(f"line {state.lines}", "expected a malloc, free, realloc or calloc")
         row = *_call(self.source, state.lines, kind, getattr(one, kind)), 0, state.lines
-        for name, value in zip(Calls._fields, row, strict=True):
+        for name, value in zip(ROW, row, strict=True):
             getattr(state, name)[state.calls] = value
         state.calls += 1
 

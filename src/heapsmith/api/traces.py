@@ -128,7 +128,7 @@ class Trace:
                 yield chunk._asdict()
 
     def columns(self, first: int = 0, count: int | None = None) -> dict[str, npt.NDArray[Any]]:
-        """Return `count` events from event `first` on, by default all: 26 bytes of memory for each.
+        """Return `count` events from event `first` on, by default all: 28 bytes of memory for each.
 
         >>> trace = Trace.from_arrays("a.hst", op=["malloc", "free"], block=[1, 1], size=[24, 0])
         >>> trace.columns()["size"]
