@@ -53,7 +53,7 @@ def explorer_of(bench: Bench) -> Explorer:
 def test_a_small_space_is_solved(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a third of the simulations of all designs, the front dominates 98 % of what all of them dominate."""
 
-    def near(design: Design, busy: object, *, huge_pages: bool) -> list[Design]:
+    def near(design: Design, busy: object, *, huge_pages: bool, processors: bool) -> list[Design]:
         fields = ((name, value) for name, values in CHOICES.items() for value in values)
         return [msgspec.structs.replace(design, **{name: value}) for name, value in fields]
 

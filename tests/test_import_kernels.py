@@ -206,7 +206,7 @@ def calls(read: Callable[[Source, About], Iterator[Any]], file: Path) -> tuple[l
     try:
         with Source(file) as source:
             for batch in read(source, about):
-                rows += list(zip(*(column.tolist() for column in batch), strict=True))
+                rows += list(zip(*(column.tolist() for column in batch if column is not None), strict=True))
     except BadInput as error:
         bad = str(error)
     return rows, bad, (about.command, about.inexact, about.extra)

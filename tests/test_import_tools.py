@@ -71,7 +71,7 @@ def events_of(trace: Path, least: int, most: int) -> list[list[str]]:
     print_events(trace, out)
     found: list[list[str]] = []
     live: dict[str, str] = {}
-    for _, _, _, op, block, size, _ in map(str.split, out.getvalue().splitlines()):
+    for _, _, _, op, block, size, *_ in map(str.split, out.getvalue().splitlines()):
         if op in ("realloc", "free") and (old := live.pop(block, None)) is not None:
             found.append(["free", old])
         if op in ("malloc", "calloc", "aligned", "realloc") and least <= int(size) <= most:

@@ -133,7 +133,7 @@ def test_a_command_that_cannot_run_has_no_malloc(tmp_path: Path) -> None:
 
 
 def test_the_benchmarks_glibc_is_glibc(built: Path, tmp_path: Path) -> None:
-    row = suite_rows._program_row(Program("linked", "linked", [str(built / "linked")], ()), None)
+    row = suite_rows._program_row(Program("linked", "linked", [str(built / "linked")], ()), "programs", None)
     sample = row.prepare(tmp_path)(find_library(GLIBC), 60)
     own = found([str(built / "linked")], tmp_path)
     environment = os.environ | {"LD_PRELOAD": preload(own.glibc(), {})}

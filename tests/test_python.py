@@ -166,7 +166,7 @@ def test_columns_in_and_out(trace: Path, tmp_path: Path) -> None:
     assert len(recorded) == recorded.events == columns["op"].size
     assert {name: column.dtype.str[1:] for name, column in columns.items()} == {
         **{"op": "u1", "thread": "u4", "block": "u4", "size": "i8"},
-        **{"align_log2": "u1", "time_ns": "i8"},
+        **{"align_log2": "u1", "time_ns": "i8", "processor": "i2"},
     }
     chunks = list(recorded.chunks())
     assert all(np.array_equal(np.concatenate([chunk[name] for chunk in chunks]), columns[name]) for name in columns)

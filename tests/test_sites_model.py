@@ -284,7 +284,7 @@ def test_regions_of_their_own_are_two_heaps(tmp_path: Path) -> None:
         of: dict[int, int] = {}
         expected = []
         for event, row in enumerate(zip(*(column.tolist() for column in chunk), strict=True)):
-            op, thread, block, size, align, time = row
+            op, thread, block, size, align, time, _ = row
             side = int(int(GROUP_OF_SITE[site[event]]) not in own)
             if op >= Op.THREAD_START:
                 for heap in heaps:
