@@ -62,7 +62,7 @@ def test_a_small_space_is_solved(bench: Bench, monkeypatch: pytest.MonkeyPatch) 
         msgspec.structs.replace(BASE, **dict(zip(CHOICES, values, strict=True)))
         for values in product(*CHOICES.values())
     ]
-    for name in ("_shaped_base", "_others", "_reshaped", "_mixtures", "_drawn"):
+    for name in ("_shaped_base", "_apart", "_others", "_reshaped", "_mixtures", "_drawn"):
         monkeypatch.setattr(Explorer, name, lambda *_: iter(()))
     monkeypatch.setattr(explore, "neighbours", near)
     explorer.search(Budget(None, len(every) // 3))
@@ -78,7 +78,7 @@ def test_the_search_ends_where_random_designs_promise_nothing(bench: Bench, monk
     """Random designs never run out; without a gain they are looked at in STILL_ROUNDS rounds."""
     explorer = explorer_of(bench)
     gains = iter([1.0, 0.0, 0.0, STILL, *[0.0] * STILL_ROUNDS])
-    for name in ("_shaped_base", "_others", "_near"):
+    for name in ("_shaped_base", "_apart", "_others", "_near"):
         monkeypatch.setattr(Explorer, name, lambda *_: iter(()))
     monkeypatch.setattr(Explorer, "_price", lambda *_: next(gains))
     explorer.search(Budget(None, 10_000))
@@ -151,3 +151,16 @@ def test_nothing_to_tune_for(tmp_path: Path) -> None:
         tune(tmp_path / "t.hst", base=BASE, name="made")
     with pytest.raises(BadInput, match=r"absent\.hst"):
         tune(tmp_path / "absent.hst", base=BASE, name="made")
+
+
+def test_threads_are_kept_apart_from_the_start(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first part of the simulations goes to classes of whole lines, and to other policies for remote frees."""
+    explorer = explorer_of(bench)
+    monkeypatch.setattr(Explorer, "_price", lambda *_: 0.0)
+    explorer.search(Budget(None, 24))
+    base, lines, *others = (one.design for one in explorer.known.values())
+    assert base == BASE
+    assert all(size % 64 == 0 for size in lines.sizes)
+    assert lines.remote == BASE.remote
+    assert len(others) == 2
+    assert len({BASE.remote, *(one.remote for one in others)}) == 3

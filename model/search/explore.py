@@ -11,6 +11,7 @@ import numpy as np
 
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.search.choice import NO_LIMITS, ROUNDING, WORST, Favour, Limits, chosen, scores
+from heapsmith.model.search.draft import with_sizes
 from heapsmith.model.search.evaluate import Evaluator
 from heapsmith.model.search.exact import BUDGETS, Exact
 from heapsmith.model.search.guess import Features, Guess
@@ -49,6 +50,9 @@ STILL, STILL_ROUNDS = 1e-4, 4
 """A number of rounds with guessed gains of volume below this ends the search, once the front has no neighbour
 that was not looked at.
 """
+
+APART = 8
+"""Of this many simulations, one is of a design with which threads share fewer lines, to begin with."""
 
 RUN_CACHES = (0, 65_536, 262_144)
 """Bytes of run caches to begin with, besides the base's."""
@@ -126,6 +130,11 @@ class Explorer:
         """Look for better designs until the budget is spent or nothing better is to be expected."""
         fresh = self.starts()
         self._screen(islice(self._new(fresh), self._looks))
+        apart = [one for one in self._apart() if self._timed or not needs_time(one)]
+        share = self.batch if budget.simulations is None else min(self.batch, budget.simulations // APART)
+        if apart := apart[: budget.left(len(self.known), share)]:
+            self._screen(apart)
+            self.price(apart, "threads apart")
         still = 0
         # The first batch is free: a busy machine may spend the time before it.
         while still < STILL_ROUNDS:
@@ -179,6 +188,21 @@ class Explorer:
         yield from self._retuned(self.base, BUDGETS, list(self._exact.shapes()))
         for cache in RUN_CACHES:
             yield msgspec.structs.replace(self.base, run_cache_bytes=cache)
+
+    def _apart(self) -> Iterator[Design]:
+        """Yield designs with which threads share fewer lines, if there are several threads.
+
+        No glance tells them from others: it sees no line that moves between cores.
+        """
+        if all(source.footer.threads == 1 for source in self.sources):
+            return
+        line = self._evaluator.bench.hardware.line_bytes
+        sizes = sorted({-(-size // line) * line for size in self.base.sizes})
+        whole = with_sizes(self.base, sizes, self.base.slab_bytes)
+        if sizes[-1] <= self.base.sizes[-1] and whole.why_not_valid() is None:
+            yield self._exact.fronted(whole, BUDGETS[0]) or whole
+        kinds = {self.base.remote: self.base} | {one.remote: one for one in self.built_ins()}
+        yield from list(kinds.values())[1:]
 
     def _others(self) -> Iterator[Design]:
         """Yield the built-in designs, as they are and with classes and capacities for the traces."""
