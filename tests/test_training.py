@@ -1,5 +1,6 @@
 """The column `tuned`: a design made for each row from another input, its reasons, and rows that cannot have one."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from heapsmith.bench.suite.results import BenchReport
 from heapsmith.bench.suite.suite import Request, bench
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed
+from heapsmith.model.search.source import Source
+from heapsmith.model.trace.events import Op
+from heapsmith.model.trace.reader import TraceReader
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
@@ -91,6 +95,24 @@ def test_no_row_is_tuned_on_the_measured_input(tmp_path: Path) -> None:
     for one, other in zip(measured, training, strict=True):
         words = [word.replace(str(tmp_path / "b"), str(tmp_path / "a")) for word in other.command]
         assert words != one.command or contents_of(other.command, tmp_path) != contents_of(one.command, tmp_path)
+
+
+def test_a_replay_is_trained_on_a_recording_of_itself(tmp_path: Path) -> None:
+    other = programs(tmp_path / "inputs", scale=0.02, seed=2)[2]
+    train = suite_rows._replay_row(other, "replay", other).train
+    assert train is not None
+    found = train(tmp_path)
+    with TraceReader(found.trace) as reader, TraceReader(tmp_path / "recorded" / f"{other.name}.hst") as whole:
+        requests = Counter(size for chunk in reader for size in chunk.size[chunk.op == Op.MALLOC].tolist())
+        wanted = Counter(size for chunk in whole for size in chunk.size[chunk.op == Op.MALLOC].tolist())
+        samples = reader.footer.samples
+        assert Path(reader.header.command[0]).name.startswith("heapsmith-replay")
+    assert not wanted - requests
+    assert samples is not None
+    assert samples.touched
+    source = Source(found.trace)
+    assert (source.tells_touched, source.tells_time) == (True, False)
+    assert found.on == f"the replay of {other.name} over an input of 70% of the size, another seed"
 
 
 def contents_of(command: list[str], folder: Path) -> list[bytes]:

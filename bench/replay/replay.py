@@ -113,6 +113,11 @@ class ReplayTable(msgspec.Struct, frozen=True):
     glibc_bytes: GlibcBytes | None = None
 
 
+def replay_command(script: Path) -> list[str]:
+    """The command that replays `script` (of write_script), and reports as Replayed in JSON."""
+    return [str(replay_driver()), str(script)]
+
+
 def replay_once(
     script: Path,
     library: Library,
@@ -132,9 +137,7 @@ def replay_once(
     """
     given = os.environ if env is None else env
     environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"} | BENCHFAST
-    command = (
-        [str(replay_driver()), str(script)] + ["--check"] * check + ["--latency"] * latency + ["--bytes"] * count_bytes
-    )
+    command = replay_command(script) + ["--check"] * check + ["--latency"] * latency + ["--bytes"] * count_bytes
     with placed_anew(library, script.parent) as placed:
         if placed.path is not None:
             environment["LD_PRELOAD"] = preload(placed, {})

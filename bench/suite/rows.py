@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from heapsmith.bench.common.stamps import Stamped
 from heapsmith.bench.peers.peers import GLIBC, Library, did_you_mean
 from heapsmith.bench.programs.measure import Run, find_program, run_once
@@ -17,9 +19,11 @@ from heapsmith.bench.programs.own_malloc import own_malloc
 from heapsmith.bench.programs.programs import Program, programs, trace_of
 from heapsmith.bench.programs.servers import servers
 from heapsmith.bench.record.record import record
-from heapsmith.bench.replay.replay import replay_once
+from heapsmith.bench.replay.replay import replay_command, replay_once
 from heapsmith.bench.replay.script import write_script
 from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.trace.reader import TraceReader
+from heapsmith.model.trace.writer import TraceWriter
 
 MICRO_SUITES = {"micro": MICRO, "threads": THREADS, "servers": SERVERS}
 """The rows of bench/programs/micro; `servers` has real programs too."""
@@ -90,11 +94,6 @@ class Row(NamedTuple):
     micro: MicroRow | None = None
     train: Trainer | None = None
     """None: there is no input except the measured input."""
-    touches_all: bool = True
-    """The program touches all the memory that it requests, so its tuned design may use huge pages.
-
-    A trace does not show this. (Buffers that grow by half hold at most a third in reserve.)
-    """
 
 
 def rows(suites: list[str], only: list[str], inputs: Path, *, quick: bool, tune: bool = False) -> list[Row]:
@@ -152,10 +151,7 @@ def _micro_row(row: MicroRow, suite: str, quick: bool) -> Row:
         words = row.training_words()
         command = [str(program(row.program, seed=TRAINING_SEED)), *words]
         trace = folder / f"{row.name}.hst"
-        void = subprocess.DEVNULL
-        recorded = record(command, trace, all_processes=False, stdin=void, stdout=void, stderr=void)
-        if recorded.exit_status != 0:
-            raise CheckFailed(f"{row.program} in training: exit status {recorded.exit_status}, 0 was expected")
+        _record(command, trace, row.program)
         return Training(trace, f"{row.program} {' '.join(words)}, another seed")
 
     def stamp(folder: Path) -> Stamper:
@@ -207,7 +203,7 @@ def _program_row(one: Program, suite: str, other: Program | None) -> Row:
         return run
 
     shows = " ".join(map(os.path.basename, one.command[:3]))
-    return Row(one.name, suite, shows, prepare, one.threads, train=_trainer(other), touches_all=False)
+    return Row(one.name, suite, shows, prepare, one.threads, train=_trainer(other))
 
 
 def _replay_row(one: Program, suite: str, other: Program | None) -> Row:
@@ -231,7 +227,7 @@ def _replay_row(one: Program, suite: str, other: Program | None) -> Row:
         return run
 
     shows = f"what {one.image} allocates, without the program"
-    return Row(f"replay-{one.name}", suite, shows, prepare, one.threads, stamp, train=_trainer(other))
+    return Row(f"replay-{one.name}", suite, shows, prepare, one.threads, stamp, train=_replay_trainer(other))
 
 
 def _trainer(other: Program | None) -> Trainer | None:
@@ -240,10 +236,49 @@ def _trainer(other: Program | None) -> Trainer | None:
         return None
 
     def train(folder: Path) -> Training:
-        said = f"{other.name} over an input of {TRAINING_SCALE:.0%} of the size, another seed"
-        return Training(trace_of(other, folder / "recorded"), said)
+        return Training(trace_of(other, folder / "recorded"), _training_input(other))
 
     return train
+
+
+def _replay_trainer(other: Program | None) -> Trainer | None:
+    """Records the replay of what the program does with its training input.
+
+    The program itself touches fewer pages, and its threads take other turns.
+    """
+    if other is None:
+        return None
+
+    def train(folder: Path) -> Training:
+        script, recorded, trace = folder / "script", folder / "replayed.hst", folder / "training.hst"
+        write_script(trace_of(other, folder / "recorded"), script)
+        _record(replay_command(script), recorded, f"the replay of {other.name}")
+        _write_without_times(recorded, trace)
+        return Training(trace, f"the replay of {_training_input(other)}")
+
+    return train
+
+
+def _write_without_times(trace: Path, out: Path) -> None:
+    """Copy the trace with all events at time 0: averages over it are over its events, as those of a replay are."""
+    with TraceReader(trace) as reader:
+        tells = reader.header.has_processors
+        with TraceWriter(out, command=reader.header.command, source=reader.header.source, processors=tells) as writer:
+            for chunk in reader:
+                writer.append(chunk._replace(time_ns=np.zeros_like(chunk.time_ns)))
+            writer.close({"samples": reader.footer.samples})
+
+
+def _training_input(other: Program) -> str:
+    return f"{other.name} over an input of {TRAINING_SCALE:.0%} of the size, another seed"
+
+
+def _record(command: list[str], trace: Path, name: str) -> None:
+    """Record the command's own process; CheckFailed if it fails."""
+    void = subprocess.DEVNULL
+    recorded = record(command, trace, all_processes=False, stdin=void, stdout=void, stderr=void)
+    if recorded.exit_status != 0:
+        raise CheckFailed(f"{name} in training: exit status {recorded.exit_status}, 0 was expected")
 
 
 def _run(path: str, command: list[str], library: Library, folder: Path, limit_s: float) -> Run:

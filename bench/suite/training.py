@@ -13,7 +13,7 @@ from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.memory.hardware import here
-from heapsmith.model.search.tune import Asked, tune
+from heapsmith.model.search.tune import tune
 
 
 class Tuning(msgspec.Struct, frozen=True):
@@ -45,8 +45,7 @@ def train(row: Row, folder: Path, progress: Progress) -> Tuning:
         training = row.train(folder)
         base = load(DEFAULT)
         name = f"{TUNED}-{row.name}"
-        asked = Asked(huge_pages=row.touches_all)
-        found = tune(training.trace, base=base, name=name, hardware=here(), asked=asked, progress=progress)
+        found = tune(training.trace, base=base, name=name, hardware=here(), progress=progress)
     except (BadInput, CheckFailed) as error:
         return Tuning(why_not=str(error).replace(f"{folder}/", ""))
     finally:
