@@ -345,6 +345,8 @@ def test_the_json_is_the_report(call: Call, tmp_path: Path) -> None:
         (["--lib", "default", "--lib", "default"], "default: two columns have this name"),
         (["--lib", "glibc", "--tuned", "none.so=x"], "none.so: no such library"),
         (["--tune", "--tuned", "out/tuned.so=x"], "out/tuned.so: no such library"),
+        (["--favour", "time"], "--favour, --max-time, --max-rss: expected with --tune"),
+        (["--tune", "--max-rss", "much"], "max rss: 'much'"),
         (["--rounds", "0"], "Invalid value for '--rounds'"),
         (["-o", "/proc/none/x.json"], "/proc/none/x.json: cannot be written: there is no folder /proc/none"),
     ],

@@ -130,6 +130,6 @@ def test_a_tuned_library_that_does_not_build_is_out_of_its_row_alone(monkeypatch
 
     monkeypatch.setattr(training, "library_of", refuse)
     design = load("default")
-    tuning = training.Tuning("another input", 9, design, design.hash(), True, "")
+    tuning = training.Tuning("another input", 9, design, design.hash(), True)
     column = Column(Library(TUNED, None), "tuned")
     assert training.with_library(column, tuning).unusable == "gcc: no"

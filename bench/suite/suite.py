@@ -14,6 +14,7 @@ from heapsmith.bench.suite.rows import GLIBC_LIMIT_S, Calls, Row, Runner, Sample
 from heapsmith.bench.suite.training import train, with_library
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
+from heapsmith.model.search.tune import USUAL, Asked
 
 ROUNDS, QUICK_ROUNDS = 7, 3
 LEAST_LIMIT_S, TIMES_GLIBC = 10.0, 20.0
@@ -27,7 +28,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     rounds, None for the usual number. quick: fewer rows, less work. instructions: count them too.
     latency: stamp single calls too, in as many rounds again.
     tune: one more column, TUNED, for the design that the tuner makes from another input of each
-    row.
+    row. search: what is asked of the tuner.
     """
 
     suites: list[str] = []
@@ -39,6 +40,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     instructions: bool = False
     latency: bool = False
     tune: bool = False
+    search: Asked = USUAL
 
 
 def bench(asked: Request, progress: Progress = quiet) -> BenchReport:
@@ -79,7 +81,7 @@ def _bench_row(
     """One row under all columns; CheckFailed if its preparation fails or glibc fails in it."""
     tuning = None
     if any(column.is_by_row for column in across):
-        tuning = train(row, folder / "training", progress)
+        tuning = train(row, folder / "training", asked.search, progress)
         across = [with_library(column, tuning) if column.is_by_row else column for column in across]
     progress(f"{row.name}: prepare", 0, 1)
     runner = row.prepare(folder)

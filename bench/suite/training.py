@@ -13,12 +13,14 @@ from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.memory.hardware import here
-from heapsmith.model.search.tune import tune
+from heapsmith.model.search.choice import NO_LIMITS, Favour, Limits
+from heapsmith.model.search.tune import Asked, tune
 
 
 class Tuning(msgspec.Struct, frozen=True):
     """The design of a row's column `tuned`: tuned `on` the training input, which has `operations`.
 
+    `favour` and `limits` are what was asked of the search beyond its usual settings.
     `kept_base`: the search found no better design than the default. `why_not`: why there is no
     design; `design` is then None and the other fields are empty.
     """
@@ -28,10 +30,12 @@ class Tuning(msgspec.Struct, frozen=True):
     design: Design | None = None
     hash: str = ""
     kept_base: bool = False
+    favour: Favour = "balanced"
+    limits: Limits = NO_LIMITS
     why_not: str = ""
 
 
-def train(row: Row, folder: Path, progress: Progress) -> Tuning:
+def train(row: Row, folder: Path, asked: Asked, progress: Progress) -> Tuning:
     """Record the row's training input, never the measured input, and tune for it.
 
     `folder` is created and removed again. Raises what `record` raises if it cannot record
@@ -45,13 +49,14 @@ def train(row: Row, folder: Path, progress: Progress) -> Tuning:
         training = row.train(folder)
         base = load(DEFAULT)
         name = f"{TUNED}-{row.name}"
-        found = tune(training.trace, base=base, name=name, hardware=here(), progress=progress)
+        found = tune(training.trace, base=base, name=name, hardware=here(), asked=asked, progress=progress)
     except (BadInput, CheckFailed) as error:
         return Tuning(why_not=str(error).replace(f"{folder}/", ""))
     finally:
         shutil.rmtree(folder)
     design = base if found.kept_base else found.design
-    return Tuning(training.on, found.before.operations, design, design.hash(), found.kept_base)
+    asked_for = (asked.favour, asked.limits)
+    return Tuning(training.on, found.before.operations, design, design.hash(), found.kept_base, *asked_for)
 
 
 def with_library(column: Column, tuning: Tuning) -> Column:

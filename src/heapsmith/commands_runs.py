@@ -227,6 +227,9 @@ def bench(
     lib: take.Beside = None,
     tuned: take.Tuned = None,
     tune: take.Tune = False,
+    favour: take.Favour = "balanced",
+    max_time: take.MaxTime = None,
+    max_rss: take.MaxRss = None,
     rounds: take.BenchRounds = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter rows: under two minutes.")] = False,
     instructions: Annotated[bool, typer.Option("--instructions", help="Count instructions too (valgrind).")] = False,
@@ -245,7 +248,12 @@ def bench(
     """
     from heapsmith.bench.report import benchmark
     from heapsmith.bench.suite import suite as suites
+    from heapsmith.model.search.choice import parse_limits
+    from heapsmith.model.search.tune import Asked
 
+    search = Asked(favour=favour, limits=parse_limits(max_time, max_rss))
+    if search != Asked() and not tune:
+        raise BadInput("--favour, --max-time, --max-rss: expected with --tune")
     path = take.writable_file(out) if out is not None else None
     asked = suites.Request(
         suites=suite or [],
@@ -257,6 +265,7 @@ def bench(
         instructions=instructions,
         latency=latency,
         tune=tune,
+        search=search,
     )
     with show.progress() as progress:
         found = suites.bench(asked, progress)
