@@ -62,7 +62,7 @@ def test_a_small_space_is_solved(bench: Bench, monkeypatch: pytest.MonkeyPatch) 
         msgspec.structs.replace(BASE, **dict(zip(CHOICES, values, strict=True)))
         for values in product(*CHOICES.values())
     ]
-    for name in ("_shaped_base", "_apart", "_others", "_reshaped", "_mixtures", "_drawn"):
+    for name in ("_shaped_base", "built_ins", "_apart", "_others", "_reshaped", "_mixtures", "_drawn"):
         monkeypatch.setattr(Explorer, name, lambda *_: iter(()))
     monkeypatch.setattr(explore, "neighbours", near)
     explorer.search(Budget(None, len(every) // 3))
@@ -78,7 +78,7 @@ def test_the_search_ends_where_random_designs_promise_nothing(bench: Bench, monk
     """Random designs never run out; without a gain they are looked at in STILL_ROUNDS rounds."""
     explorer = explorer_of(bench)
     gains = iter([1.0, 0.0, 0.0, STILL, *[0.0] * STILL_ROUNDS])
-    for name in ("_shaped_base", "_apart", "_others", "_near"):
+    for name in ("_shaped_base", "built_ins", "_apart", "_others", "_near"):
         monkeypatch.setattr(Explorer, name, lambda *_: iter(()))
     monkeypatch.setattr(Explorer, "_price", lambda *_: next(gains))
     explorer.search(Budget(None, 10_000))

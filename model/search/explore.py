@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from typing import NamedTuple
 
 import msgspec
@@ -153,8 +153,12 @@ class Explorer:
             self._evaluator.write()
 
     def starts(self) -> Iterator[Design]:
-        """Yield the designs with which the search begins; the same design may come twice."""
-        return chain(self._shaped_base(), self._others())
+        """Yield the designs with which the search begins; the same design may come twice.
+
+        Built-in designs come early: a short search looks at no more than the first of all these.
+        """
+        first = zip_longest(self._shaped_base(), self.built_ins())
+        return chain(filter(None, chain.from_iterable(first)), self._others())
 
     def _new(self, designs: Iterable[Design]) -> Iterator[Design]:
         """Yield the designs that were not looked at and that every trace can be simulated with."""
@@ -205,10 +209,9 @@ class Explorer:
         yield from list(kinds.values())[1:]
 
     def _others(self) -> Iterator[Design]:
-        """Yield the built-in designs, as they are and with classes and capacities for the traces."""
+        """Yield the built-in designs with classes and capacities for the traces."""
         largest = max(limit for _, limit in self._exact.shapes())
         for design in self.built_ins():
-            yield design
             shapes = [(design.slab_bytes, largest), (min(16_384, self.base.slab_bytes), 2048)]
             yield from self._retuned(design, BUDGETS[:2], shapes)
 

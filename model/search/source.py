@@ -13,6 +13,7 @@ from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.records import SAMPLES
 from heapsmith.model.memory.application import TOUCHED_FROM, program_of
 from heapsmith.model.search.space import needs_time
+from heapsmith.model.trace.events import WITH_SITE, op_mask
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 from heapsmith.model.trace.stats import Moves
 
@@ -22,13 +23,17 @@ MOST_WEIGHT = 1_000_000
 KEPT_EVENTS = 1 << 24
 """Traces up to this length stay decoded in memory: 28 bytes per event, 32 with call sites."""
 
+WORK_BYTES, MOST_TOUCHED = 1600, 1 << 30
+"""The touched bytes that take the model as long as an event; and the most of one block that count."""
+
 
 class Source:
     """A trace for the search. Reads it once, checks its rules, and keeps the chunks of a short trace.
 
     tells_touched: its samples tell which share of large blocks the program touches, for each of the
     sizes that it asks for. tells_time: its events have time stamps. tells_processors: it has more
-    threads than processors, and tells those of its events. sited: the chunks have the call
+    threads than processors, and tells those of its events. work: the time of a simulation with caches,
+    in events that touch few lines. sited: the chunks have the call
     sites of the trace.
     Raises BadInput if the trace is damaged, cannot be read or has no allocation.
     """
@@ -44,6 +49,7 @@ class Source:
             stamps: list[Ints] = []
             begin, self.operations, last = 0, 0, 0
             asked: set[int] = set()
+            touched = 0.0
             moves = Moves(self.footer.threads)
             for chunk in reader:
                 if self.events <= KEPT_EVENTS:
@@ -53,12 +59,14 @@ class Source:
                 begin += len(chunk.op)
                 moves.feed(chunk)
                 asked |= _ranges(chunk.size)
+                touched += self._touched_bytes(chunk)
                 last = int(chunk.time_ns[-1]) if len(chunk.op) else last
         if not self.operations:
             raise BadInput(f"{path}: no allocation to tune for")
         samples = self.footer.samples
         seen = _ranges(np.array([row.bytes for row in samples.touched if row.pages] if samples else [0]))
         self.tells_touched = samples is not None and asked <= seen
+        self.work = self.events + touched / WORK_BYTES
         self._kept = kept
         self._stamps = np.concatenate([*stamps, np.array([last])])
         self.run_ns = int(last - self._stamps[0])
@@ -72,6 +80,12 @@ class Source:
             return
         with TraceReader(self.path, sited=self._sited) as reader:
             yield from reader
+
+    def _touched_bytes(self, chunk: Chunk) -> float:
+        """Return the bytes that the program touches of the blocks of a chunk, as the model has it."""
+        size = np.where(op_mask(WITH_SITE)[chunk.op], chunk.size, 0)
+        share = np.array([1.0, *self.application.touched])
+        return float((np.minimum(size, MOST_TOUCHED) * share[_range_of(size)]).sum())
 
     def spans(self, events: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Return the time from each of these events to the next, the last to the end of the trace.
@@ -120,4 +134,9 @@ def _step_of(events: int) -> int:
 
 def _ranges(sizes: npt.NDArray[np.generic]) -> set[int]:
     """Return the ranges of TOUCHED_FROM in which there are sizes; smaller sizes are in none."""
-    return set(np.searchsorted(list(TOUCHED_FROM.values()), np.asarray(sizes, np.int64), side="right").tolist()) - {0}
+    return set(_range_of(np.asarray(sizes, np.int64)).tolist()) - {0}
+
+
+def _range_of(sizes: Ints) -> Ints:
+    """Return for each size the range of TOUCHED_FROM, from 1; 0: it is smaller."""
+    return np.searchsorted(list(TOUCHED_FROM.values()), sizes, side="right")

@@ -30,9 +30,9 @@ from heapsmith.model.search.workers import Bench, Hire, Runner, Workers
 from heapsmith.model.search.worth import Worth
 
 SECONDS = 20.0
-"""The default budget for a trace of a million events; it grows with the root of their number."""
+"""The default budget for a trace of a million events that touch few lines; it grows with the root of the work."""
 
-LEAST_SECONDS, MOST_SECONDS = 3.0, 120.0
+LEAST_SECONDS, MOST_SECONDS = 6.0, 120.0
 
 SEARCH_SHARE = 0.8
 """The search's share of the time; the rest is for what each choice is worth."""
@@ -270,8 +270,8 @@ def _until(begin: float, asked: Asked, sources: Sequence[Source]) -> float | Non
     """Return when the search ends by the clock, or None if the number of simulations ends it."""
     if asked.simulations is not None and asked.seconds is None:
         return None
-    events = sum(source.events for source in sources)
-    usual = min(MOST_SECONDS, max(LEAST_SECONDS, SECONDS * (events / 1e6) ** 0.5))
+    work = sum(source.work for source in sources)
+    usual = min(MOST_SECONDS, max(LEAST_SECONDS, SECONDS * (work / 1e6) ** 0.5))
     return begin + (usual if asked.seconds is None else asked.seconds)
 
 

@@ -18,8 +18,8 @@ from heapsmith.model.search.outcome import Glance, Outcome, glance_of, outcome_o
 from heapsmith.model.search.source import Source
 from heapsmith.model.trace.reader import Op
 
-FEW_EVENTS = 20_000
-"""For traces that are shorter together, processes cost more than they save."""
+LITTLE_WORK = 20_000
+"""For traces of less work together (Source.work), processes cost more than they save."""
 
 
 Kind = Literal["glance", "outcome", "p999", "bytes"]
@@ -121,8 +121,8 @@ class Workers:
 
     def __init__(self, bench: Bench, jobs: int | None = None) -> None:
         self._bench = bench
-        few = sum(source.events for source in bench.sources) < FEW_EVENTS
-        self.jobs = jobs or (1 if few else len(os.sched_getaffinity(0)))
+        little = sum(source.work for source in bench.sources) < LITTLE_WORK
+        self.jobs = jobs or (1 if little else len(os.sched_getaffinity(0)))
         self._pool: Pool | None = None
 
     def __enter__(self) -> Self:
