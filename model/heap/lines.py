@@ -3,7 +3,14 @@
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.branches import ALLOC_BY_ROW, ALLOC_SERVED, CLASS_OF_ALLOC, CLASS_OF_FREE, FREE_BY_ROW
+from heapsmith.model.memory.branches import (
+    ALIGNED_CLASSES,
+    ALLOC_BY_ROW,
+    ALLOC_SERVED,
+    CLASS_OF_ALLOC,
+    CLASS_OF_FREE,
+    FREE_BY_ROW,
+)
 from heapsmith.model.memory.layout import class_at, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, touch
@@ -99,9 +106,12 @@ def aligned_lines(state: State, cls: int, size: int, align: int) -> None:
         return
     size_lines(state, least)
     last = cls if cls >= 0 else state.sized_classes - 1
+    looked_at = 0
     for row in range(last + 1):
         if state.classes[row]["usable"] >= least:
+            looked_at += 1
             touch(state.listener, class_at(row) + layout.CLASS_STRIDE, 0)
             touch(state.listener, class_at(row) + layout.CLASS_FIRST, 0)
+    branch(state.listener, ALIGNED_CLASSES, looked_at)
     if cls >= 0:
         touch(state.listener, class_at(cls), 0)

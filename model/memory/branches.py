@@ -4,7 +4,8 @@ On the hit path, only the branches that depend on the trace can often be mispred
 whether the row of the class serves the call (in designs that go by rows), the jump to the functions
 of the class (for calls that no row served), the test whether the class's own front has a block, and
 the test whether it flushes. Drains of remote lists count as the same flush test. In designs that
-trust each free, the branch that asks whether the block begins a page is one too. A program that
+trust each free, the branch that asks whether the block begins a page is one too. So is the end of the
+search for a class of aligned blocks, after as many classes as it looked at. A program that
 writes all lines of a block ends its loop after as many lines as the block has. A processor that
 followed the jump to the class has the class in its history, and guesses the end of the loop better.
 
@@ -22,16 +23,24 @@ from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.memory.directory import slot_of
 from heapsmith.model.memory.words import BRANCH_OFFSET, MISPREDICTED, MISPREDICTED_LOOPS, ROW
 
-BRANCHES = 8
-CLASS_OF_ALLOC, CLASS_OF_FREE, ALLOC_SERVED, FREE_SERVED, ALLOC_BY_ROW, FREE_BY_ROW, LOOP_END, FREE_PAGED = range(
-    BRANCHES
-)
-"""The branches; a target is a class, 1 if the row or the front needs no store, else 0, lines, or 1 if
-the block begins a page, else 0.
+BRANCHES = 9
+(
+    CLASS_OF_ALLOC,
+    CLASS_OF_FREE,
+    ALLOC_SERVED,
+    FREE_SERVED,
+    ALLOC_BY_ROW,
+    FREE_BY_ROW,
+    LOOP_END,
+    FREE_PAGED,
+    ALIGNED_CLASSES,
+) = range(BRANCHES)
+"""The branches; a target is a class, 1 if the row or the front needs no store, else 0, lines, 1 if
+the block begins a page, else 0, or classes looked at.
 """
 
 DEPTH = 3
-NUMBER_BITS = 3
+NUMBER_BITS = 4
 BRANCH_BITS = NUMBER_BITS + 8
 """Bits of a branch and its target."""
 MOST_TARGET = 255
