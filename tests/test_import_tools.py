@@ -9,11 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from import_samples import hold_damage
 
 from heapsmith.bench.record.record import record
 from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.events import Op
+from heapsmith.model.trace.imports import memray as memray_reader
+from heapsmith.model.trace.imports.format import About
 from heapsmith.model.trace.imports.formats import import_trace
+from heapsmith.model.trace.imports.source import Source
 from heapsmith.model.trace.reader import print_events
 from heapsmith.model.trace.stats import TraceInfo, trace_info
 
@@ -145,14 +148,35 @@ def test_memray(tmp_path: Path) -> None:
     assert not (tmp_path / "damaged.hst").exists()
 
 
-@pytest.mark.big
-def test_damaged_files_of_memray(tmp_path: Path) -> None:
-    pytest.importorskip("memray", reason="memray is not installed")
-    log, folder = tmp_path / "log.bin", tmp_path / "damaged"
-    command = [sys.executable, "-m", "memray", "run", "-q", "-o", str(log), "-c", "[bytearray(n) for n in range(2000)]"]
-    subprocess.run(command, check=True)
-    folder.mkdir()
-    hold_damage(folder, "memray", log.read_bytes(), 500)
+@pytest.mark.parametrize("options", [[], ["--native", "--no-compress"], ["--trace-python-allocators"]], ids="".join)
+def test_memray_reads_the_same(tmp_path: Path, options: list[str]) -> None:
+    """Our reader finds in files of memray the records that its own reader finds."""
+    memray = pytest.importorskip("memray", reason="memray is not installed")
+    log, script = tmp_path / "log.bin", tmp_path / "script.py"
+    script.write_text(
+        "import mmap, threading\n"
+        "def work(n): return [bytearray(k * n % 5000 + 600) for k in range(500)], mmap.mmap(-1, 5000)\n"
+        "threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 4)]\n"
+        "for one in threads: one.start()\n"
+        "for one in threads: one.join()\n"
+    )
+    subprocess.run([sys.executable, "-m", "memray", "run", "-q", *options, "-o", str(log), str(script)], check=True)
+    ops = {"FREE": Op.FREE, "MALLOC": Op.MALLOC, "REALLOC": Op.MALLOC, "CALLOC": Op.CALLOC}
+    ops |= dict.fromkeys(("POSIX_MEMALIGN", "ALIGNED_ALLOC", "MEMALIGN", "VALLOC", "PVALLOC"), Op.ALIGNED)
+    records = list(memray.FileReader(str(log)).get_allocation_records())
+    wanted = [
+        (ops[name], one.tid, one.address, one.size)
+        for one in records
+        if (name := memray.AllocatorType(one.allocator).name) in ops
+    ]
+    about, found = About(), []
+    with Source(log) as source:
+        for calls in memray_reader.read(source, about):
+            columns = (calls.op, calls.thread, calls.old + calls.new, calls.size)
+            found += zip(*(column.tolist() for column in columns), strict=True)
+    assert len(records) > 1000
+    assert found == wanted
+    assert about.command[-1] == str(script)
 
 
 def test_memray_with_sums_is_refused(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from heapsmith.model.trace.events import Chunk
 from heapsmith.model.trace.frames import MAGIC, Footer
 from heapsmith.model.trace.imports import (
     android,
+    bytehound,
     csv_table,
     heaptrack,
     json_lines,
@@ -27,7 +28,10 @@ from heapsmith.model.trace.imports.format import About, Format
 from heapsmith.model.trace.imports.source import Source
 from heapsmith.model.trace.writer import TraceWriter
 
-_MODULES = (rep, malloc_bench, android, csv_table, json_lines, parquet, mtrace, valgrind, ltrace, memray, heaptrack)
+_MODULES = (
+    *(rep, malloc_bench, android, csv_table, json_lines, parquet, mtrace, valgrind, ltrace, memray, heaptrack),
+    bytehound,
+)
 FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _MODULES}
 """In the order in which a file is tried."""
 _NAMES = ", ".join(FORMATS)
