@@ -193,7 +193,7 @@ def _write_bytehound(file: Path, least: int) -> None:
 def _block(content: bytes) -> bytes:
     import lz4.block
 
-    packed = lz4.block.compress(content, store_size=False)
+    packed: bytes = lz4.block.compress(content, store_size=False)
     return struct.pack("<BI", 1, len(packed)) + packed
 
 
