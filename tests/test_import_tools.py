@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from heapsmith.model.trace.imports import memray as memray_reader
 from heapsmith.model.trace.imports.format import About
 from heapsmith.model.trace.imports.formats import import_trace
 from heapsmith.model.trace.imports.source import Source
-from heapsmith.model.trace.reader import print_events
+from heapsmith.model.trace.reader import TraceReader, print_events
 from heapsmith.model.trace.stats import TraceInfo, trace_info
 
 PROGRAM = Path(__file__).parent / "programs" / "import_mixed.c"
@@ -124,6 +125,37 @@ def test_heaptrack(program: Path, own: TraceInfo, tmp_path: Path, options: list[
     assert events_of(file.with_suffix(".hst"), 0, LIBSTDCXX) == events_of(Path(own.path), 0, LIBSTDCXX)
     assert (found.source, found.command) == ("heaptrack", [str(program)])
     assert (found.inexact[-1].endswith("of the same size and stack")) == (options == [])
+
+
+def births_by_place(trace: Path) -> Counter[tuple[tuple[str, int], ...]]:
+    """How many births of small blocks each stack has."""
+    found: Counter[tuple[tuple[str, int], ...]] = Counter()
+    with TraceReader(trace) as reader:
+        tree = reader.stacks()
+        assert tree is not None
+        places = [
+            (tree.modules[module].build_id or "", offset)
+            for module, offset in zip(tree.module.tolist(), tree.offset.tolist(), strict=True)
+        ]
+        for chunk, site in reader.sited():
+            is_small = (chunk.op <= Op.ALIGNED) & (chunk.size <= LIBSTDCXX)
+            for one in site[is_small].tolist():
+                found[tuple(places[frame] for frame in tree.path(one))] += 1
+    return found
+
+
+@needs("heaptrack")
+def test_stacks_of_heaptrack(program: Path, tmp_path: Path) -> None:
+    """A raw file has the stacks that our recorder unwinds, frame by frame."""
+    command = ["heaptrack", "--raw", "-o", str(tmp_path / "log"), str(program)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    (file,) = tmp_path.glob("log*")
+    import_trace(file, tmp_path / "found.hst")
+    record([str(program)], tmp_path / "own.hst", stacks=64)
+    found = births_by_place(tmp_path / "found.hst")
+    assert len(found) > 2
+    assert sum(found.values()) > 900
+    assert found == births_by_place(tmp_path / "own.hst")
 
 
 def test_memray(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.codec import U32
 from heapsmith.model.trace.events import Chunk
 from heapsmith.model.trace.frames import MAGIC, Footer
 from heapsmith.model.trace.imports import (
@@ -37,6 +38,7 @@ FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _M
 _NAMES = ", ".join(FORMATS)
 
 Progress = Callable[[str, int, int], None]
+Events = tuple[Chunk, U32]
 
 
 def import_trace(
@@ -61,9 +63,9 @@ def import_trace(
             chunks = _sound(chunks, about)
         first = next(chunks, None)  # a file names its command before its first call
         names: dict[str, Any] = {"command": about.command, "source": chosen.name}
-        with TraceWriter(out, processors=about.processors, **names) as writer:
-            for chunk in chain(() if first is None else (first,), chunks):
-                writer.append(chunk)
+        with TraceWriter(out, processors=about.processors, sites=about.tree is not None, **names) as writer:
+            for chunk, site in chain(() if first is None else (first,), chunks):
+                writer.append(chunk, site if about.tree else None)
                 progress("bytes", source.done, source.size)
             return writer.close(_figures(chosen, about, builder))
 
@@ -86,8 +88,8 @@ def _chosen(source: Source, name: str | None) -> Format:
     return found
 
 
-def _chunks(source: Source, chosen: Format, builder: Builder, about: About) -> Iterator[Chunk]:
-    """Yield the events of the file; BadInput names the record at which they end early."""
+def _chunks(source: Source, chosen: Format, builder: Builder, about: About) -> Iterator[Events]:
+    """Yield the events of the file and their sites; BadInput names the record at which they end early."""
     for calls in chosen.read(source, about):
         try:
             yield from builder.feed(calls)
@@ -95,7 +97,7 @@ def _chunks(source: Source, chosen: Format, builder: Builder, about: About) -> I
             source.bad(f"{chosen.record} {wrong.record}", str(wrong))
 
 
-def _sound(chunks: Iterator[Chunk], about: About) -> Iterator[Chunk]:
+def _sound(chunks: Iterator[Events], about: About) -> Iterator[Events]:
     """Yield the chunks before the first damage, which `about` then names; BadInput if there are none."""
     any_yet = False
     try:
@@ -119,4 +121,6 @@ def _figures(chosen: Format, about: About, builder: Builder) -> dict[str, Any]:
         inexact.append(f"{builder.late_starts:,} starts of threads were left out: their threads had events before")
     if builder.failed:
         about.extra["failed_calls"] = builder.failed
+    if about.tree:
+        about.extra["stacks"] = about.tree().packed()
     return about.extra | {"inexact": inexact} | {"foreign_frees": builder.foreign, "salvaged": about.salvaged}

@@ -1,14 +1,16 @@
 """heaptrack's files, raw and interpreted."""
 
+import os
 import re
 from collections.abc import Iterator
 
 import numpy as np
 
 from heapsmith.model.compile.kernel import Ints, compiled, hit_path, kernel
-from heapsmith.model.trace.events import Op
+from heapsmith.model.trace.events import CHUNK_EVENTS, Op
 from heapsmith.model.trace.imports.builder import Calls
 from heapsmith.model.trace.imports.format import NO_THREADS, About, Format
+from heapsmith.model.trace.imports.mappings import Mapped, tree_of
 from heapsmith.model.trace.imports.source import Source, shown
 from heapsmith.model.trace.imports.text import (
     NEWLINE,
@@ -24,13 +26,17 @@ from heapsmith.model.trace.imports.text import (
     scan,
     skip_line,
 )
+from heapsmith.model.trace.stacks import CallTree
 
 _VERSIONS = range(4)
 _NS_PER_MS = 10**6
 _MOST_MS = 1 << 40
 MALLOC, FREE = int(Op.MALLOC), int(Op.FREE)
-BIRTH, DEATH, PAIR, CLOCK, PROGRAM = b"+-acX"  # the first letters of lines
+BIRTH, DEATH, PAIR, CLOCK, FRAME, PROGRAM, FILE, MODULE = b"+-actXxm"  # the first letters of lines
 _FIRST_ROOM = 1 << 12
+_OF_FRAMES = ("addresses", "outer", "sites", "innermost")
+_NAMED = re.compile(rb"[xm] ([0-9a-f]{1,4}) (.*)")
+_HEX = re.compile(rb"[0-9a-f]{1,15}")
 
 
 class _Heaptrack(Text):
@@ -42,6 +48,11 @@ class _Heaptrack(Text):
     sizes: Ints  # of the pairs
     tops: Ints  # the youngest live block of each pair, counted from 1, or 0
     below: Ints  # of each block the next one of its pair, or of the spare blocks
+    addresses: Ints  # of the frames of a raw file, counted from 1
+    outer: Ints  # of each frame the frame that called it, or 0
+    sites: Ints  # of each frame its site, counted from 1, if it is the innermost of one
+    innermost: Ints  # of each site its frame
+    site: Ints  # of the calls in the columns
 
 
 @hit_path
@@ -72,6 +83,32 @@ def pop(state: _Heaptrack, pair: int) -> int:
 
 
 @hit_path
+def site_of(state: _Heaptrack, innermost: int) -> int:
+    """The site whose stack has this innermost frame; 0 without a frame."""
+    if innermost > state.frames:
+        return 0
+    if innermost > 0 and state.sites[innermost] == 0:
+        state.innermost[state.stacks] = innermost
+        state.stacks += 1
+        state.sites[innermost] = state.stacks
+    return int(state.sites[innermost])
+
+
+@hit_path
+def frame(state: _Heaptrack) -> int:
+    """Take `t address frame`; return 0 if it is another line or there is no room."""
+    address = hexadecimal(state)
+    if address < 0 or not passes(state, SPACE):
+        return 0
+    outer = hexadecimal(state)
+    if outer < 0 or outer > state.frames or not passes(state, NEWLINE) or state.frames + 1 >= state.outer.size:
+        return 0
+    state.frames += 1
+    state.addresses[state.frames], state.outer[state.frames] = address, outer
+    return 1
+
+
+@hit_path
 def birth(state: _Heaptrack) -> int:
     """Take `+ size stack pointer`, or `+ pair`; return 0 if it is neither."""
     size = hexadecimal(state)
@@ -80,13 +117,18 @@ def birth(state: _Heaptrack) -> int:
     if passes(state, NEWLINE):
         if size >= state.pairs or state.blocks + 1 >= state.below.size:
             return 0
+        state.site[state.calls] = 0
         put(state, MALLOC, 0, 0, push(state, size), int(state.sizes[size]))
         return 1
-    if not passes(state, SPACE) or hexadecimal(state) < 0 or not passes(state, SPACE):
+    if not passes(state, SPACE):
+        return 0
+    innermost = hexadecimal(state)
+    if innermost < 0 or not passes(state, SPACE):
         return 0
     pointer = hexadecimal(state)
     if pointer < 0 or not passes(state, NEWLINE):
         return 0
+    state.site[state.calls] = site_of(state, innermost) if pointer > 0 else 0
     put(state, MALLOC, 0, 0, pointer, size)
     return 1
 
@@ -101,6 +143,7 @@ def death(state: _Heaptrack) -> int:
         if block >= state.pairs or state.tops[block] == 0:
             return 0
         block = pop(state, block)
+    state.site[state.calls] = 0
     put(state, FREE, 0, block, 0, 0)
     return 1
 
@@ -132,9 +175,9 @@ def clock(state: _Heaptrack) -> int:
 def one_line(state: _Heaptrack) -> int:
     """Take the next line; return 0 if it is not a usual one."""
     letter = int(state.data[state.at])
-    if letter in (SPACE, PROGRAM) or state.line == 1:
+    if letter in (SPACE, PROGRAM, FILE, MODULE) or state.line == 1:
         return 0
-    if letter not in (BIRTH, DEATH, PAIR, CLOCK):
+    if letter not in (BIRTH, DEATH, PAIR, CLOCK, FRAME):
         return skip_line(state)
     state.at += 1
     if not passes(state, SPACE):
@@ -143,6 +186,8 @@ def one_line(state: _Heaptrack) -> int:
         return birth(state)
     if letter == DEATH:
         return death(state)
+    if letter == FRAME:
+        return frame(state)
     return pair(state) if letter == PAIR else clock(state)
 
 
@@ -159,7 +204,10 @@ fast_take = compiled(take)
 def read(source: Source, about: About) -> Iterator[Calls]:
     """Yield the calls of the file."""
     reader = _Reader(source, about)
-    yield from scan(source, reader.state, fast_take, reader.line)
+    for calls in scan(source, reader.state, fast_take, reader.line):
+        if reader.state.pairs == 0 and reader.state.frames > 0:
+            about.tree = reader.tree
+        yield calls._replace(site=reader.state.site[: calls.op.size])
     if reader.state.ambiguous:
         share = f"{reader.state.ambiguous / reader.state.frees:.1%} of the frees"
         about.inexact.append(f"{share} may be of another live block of the same size and stack")
@@ -170,12 +218,16 @@ class _Reader:
 
     def __init__(self, source: Source, about: About) -> None:
         self.source, self.about = source, about
-        tables = {name: np.zeros(_FIRST_ROOM, np.int64) for name in ("sizes", "tops", "below")}
-        self.state = _Heaptrack(**columns("pairs", "blocks", "spare", "frees", "ambiguous"), **tables)
+        tables = {name: np.zeros(_FIRST_ROOM, np.int64) for name in ("sizes", "tops", "below", *_OF_FRAMES)}
+        scalars = columns("pairs", "blocks", "spare", "frees", "ambiguous", "frames", "stacks")
+        self.state = _Heaptrack(**scalars, **tables, site=np.zeros(CHUNK_EVENTS, np.int64))
+        self.program = ""
+        self.mapped: dict[Mapped, None] = {}  # in the order in which they came
 
     def line(self, line: int, text: bytes) -> Row | None:
         """Return the call of a line, if it is one."""
         state = self.state
+        state.site[state.calls] = 0
         kind, *fields = text.split()
         if line == 1:
             self._check_version(kind, fields)
@@ -192,6 +244,10 @@ class _Reader:
             state.pairs += 1
         elif kind == b"c":
             state.time_ns = self.source.product(line, self._numbers(line, fields, 1)[0], _NS_PER_MS)
+        elif kind == b"t":
+            self._frame(line, fields)
+        elif kind == b"x" or kind == b"m":
+            self._file(kind, text)
         elif kind == b"X":
             self.about.command = text[2:].decode("utf-8", "backslashreplace").split()
         return None
@@ -209,7 +265,8 @@ class _Reader:
     def _birth(self, line: int, fields: list[bytes]) -> tuple[int, int]:
         """Return the name and the size of the new block: from size, stack and pointer, or from a pair's index."""
         if len(fields) != 1:
-            size, _, pointer = self._numbers(line, fields, 3)
+            size, innermost, pointer = self._numbers(line, fields, 3)
+            self.state.site[self.state.calls] = site_of(self.state, innermost) if pointer else 0
             return pointer, size
         index = self._pair(line, fields)
         if self.state.blocks + 1 >= self.state.below.size:
@@ -230,6 +287,41 @@ class _Reader:
         if index >= self.state.pairs:
             self.source.bad(f"line {line}", f"pair {index}: the file has {self.state.pairs} so far, from 0")
         return index
+
+    def _frame(self, line: int, fields: list[bytes]) -> None:
+        """Keep a frame of the stacks."""
+        state = self.state
+        address, outer = self._numbers(line, fields, 2)
+        if outer > state.frames:
+            self.source.bad(f"line {line}", f"frame {outer}: the file has {state.frames} so far, from 1")
+        if state.frames + 1 >= state.outer.size:
+            for name in _OF_FRAMES:
+                setattr(state, name, _twice(getattr(state, name)))
+        state.frames += 1
+        state.addresses[state.frames], state.outer[state.frames] = address, outer
+
+    def _file(self, kind: bytes, text: bytes) -> None:
+        """Keep the name of the program, or a file that was mapped: its length, name, base and ranges."""
+        found = _NAMED.fullmatch(text)
+        size = int(found[1], 16) if found else 0
+        if found is None or len(found[2]) < size:
+            return
+        name, numbers = os.fsdecode(found[2][:size]), found[2][size:].split()
+        if kind == b"x":
+            self.program = name
+        elif len(numbers) % 2 and all(map(_HEX.fullmatch, numbers)):
+            base, *rest = (int(number, 16) for number in numbers)
+            self.mapped[
+                Mapped(self.program if name == "x" else name, base, tuple(zip(rest[::2], rest[1::2], strict=True)))
+            ] = None
+
+    def tree(self) -> CallTree:
+        """Return the stacks of the sites."""
+        state = self.state
+        frames = slice(1, state.frames + 1)
+        return tree_of(
+            state.outer[frames] - 1, state.addresses[frames], state.innermost[: state.stacks] - 1, self.mapped
+        )
 
 
 def _twice(table: Ints) -> Ints:
