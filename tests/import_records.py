@@ -11,6 +11,8 @@ Record = tuple[Any, ...]
 
 FREE, MALLOC, CALLOC, MMAP, PYTHON_FREE, PYTHON_MALLOC = 5, 6, 8, 14, 1, 2
 """memray's numbers of allocators."""
+CODE = 0x7F0000000000
+"""Where the code of native frames lies: of the first nine in a file that is mapped there."""
 
 
 def varint(number: int) -> bytes:
@@ -25,12 +27,12 @@ def folded(number: int) -> bytes:
 
 
 class Memray:
-    """Writes records of memray; `recent` are the 15 last addresses."""
+    """Writes records of memray; `recent` are the 15 last addresses. Allocations have the last frame as innermost."""
 
     def __init__(self, *, native: bool, version: int = 13) -> None:
         self.native, self.version = native, version
         self.recent: list[int] = [0] * 15
-        self.last = 0
+        self.last = self.last_code = self.last_frame = self.frames = 0
 
     def header(self, command: str, *, sums: bool = False) -> bytes:
         """The begin of a file."""
@@ -47,6 +49,20 @@ class Memray:
         delta, self.last = (address >> 3) - self.last, address >> 3
         return 15, folded(delta)
 
+    def _innermost(self) -> bytes:
+        if not self.native:
+            return b""
+        delta, self.last_frame = self.frames - self.last_frame, self.frames
+        return folded(delta)
+
+    def _frame(self) -> bytes:
+        """A frame of native stacks, which an earlier one called."""
+        self.frames += 1
+        address, outer = CODE + 16 * self.frames, (self.frames - 1) // 2
+        text = b"\x05" + folded(address - self.last_code) + folded(outer - self.last_frame)
+        self.last_code, self.last_frame = address, outer
+        return text
+
     def record(self, kind: str, *fields: Any) -> bytes:
         """A record of a kind."""
         if kind == "allocation":
@@ -56,20 +72,22 @@ class Memray:
             text += b"" if allocator < 8 else bytes([allocator])
             if allocator in (FREE, PYTHON_FREE):
                 return text
-            return text + (folded(-3) if self.native else b"") + varint(size)
+            return text + self._innermost() + varint(size)
         if kind == "object":
             place, behind = self._place(fields[1])
-            return bytes([32 | place << 1 | fields[0]]) + behind + (folded(9) if self.native and fields[0] else b"")
+            return bytes([32 | place << 1 | fields[0]]) + behind + (self._innermost() if fields[0] else b"")
+        if kind == "native":
+            return self._frame()
         if kind == "switch":
             return b"\x0c" + struct.pack("<Q", *fields)
         if kind == "memory":
             return b"\x02" + varint(fields[0]) + varint(fields[1])
+        segments = b"".join(b"\x08" + struct.pack("<Q", begin) + varint(160) for begin in (0, 1 << 20))
         return {
             "push": b"\x41" + varint(300) + folded(-1),
             "pop": b"\x13",
             "code": b"\x0e" + varint(300) + b"main\0a.py\0" + folded(-7) + varint(200) + bytes(range(200)),
-            "native": b"\x05" + folded(-(1 << 47)) + folded(4),
-            "maps": b"\x06\x07/lib/a.so\0" + varint(1) + struct.pack("<Q", 1 << 47) + b"\x08" + bytes(8) + varint(4096),
+            "maps": b"\x06\x07/lib/a.so\0" + varint(2) + struct.pack("<Q", CODE) + segments,
             "name": b"\x0aworker\0",
             "end": b"\x01",
         }[kind]

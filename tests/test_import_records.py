@@ -12,6 +12,9 @@ from test_import_kernels import calls, pieces_of
 
 from heapsmith.model.trace.events import Op
 from heapsmith.model.trace.imports import binary, bytehound, memray
+from heapsmith.model.trace.imports.formats import import_trace
+from heapsmith.model.trace.reader import TraceReader, verify
+from heapsmith.model.trace.stacks import Module
 
 PLACES = st.sampled_from([0, 8, 0x1000, 0x2008, (1 << 47) - 8, *range(1 << 40, (1 << 40) + 160, 8)])
 WIDE = st.one_of(st.integers(0, 300), st.sampled_from([1 << 14, (1 << 62) - 1, (1 << 63) - 1]))
@@ -26,19 +29,23 @@ MEMRAY_RECORDS = st.one_of(
 
 
 def memray_calls(records: list[Any]) -> list[tuple[int, ...]]:
-    """The calls that these records are: op, thread, old, new, size and time."""
-    thread = time = 0
+    """The calls that these records are: op, thread, old, new, size, time and site."""
+    thread = time = frames = 0
+    sites: dict[int, int] = {0: 0}
     calls: list[tuple[int, ...]] = []
     for kind, *fields in records:
         if kind == "switch":
             thread = fields[0]
         elif kind == "memory":
             time = fields[1] * 10**6
+        elif kind == "native":
+            frames += 1
         elif kind == "allocation" and fields[0] == import_records.FREE:
-            calls.append((Op.FREE, thread, fields[1], 0, 0, time))
+            calls.append((Op.FREE, thread, fields[1], 0, 0, time, 0))
         elif kind == "allocation" and 6 <= fields[0] <= 13:
             op = {6: Op.MALLOC, 7: Op.MALLOC, 8: Op.CALLOC}.get(fields[0], Op.ALIGNED)
-            calls.append((op, thread, 0, fields[1], fields[2], time))
+            site = sites.setdefault(frames, len(sites)) if fields[1] else 0
+            calls.append((op, thread, 0, fields[1], fields[2], time, site))
     return calls
 
 
@@ -53,7 +60,7 @@ BYTEHOUND_EVENTS = st.one_of(
 
 
 def bytehound_calls(events: list[Any]) -> list[tuple[int, ...]]:
-    """The calls that these events are: op, thread, old, new, size and time."""
+    """The calls that these events are: op, thread, old, new, size, time and site."""
     calls = []
     for kind, *fields in events:
         if fields:
@@ -64,7 +71,7 @@ def bytehound_calls(events: list[Any]) -> list[tuple[int, ...]]:
                 "realloc": (Op.REALLOC, tid, name(old), name(pointer), size),
                 "free": (Op.FREE, tid, name(pointer), 0, 0),
             }[kind]
-            calls.append((*row, time * 1000))
+            calls.append((*row, time * 1000, 0))
     return calls
 
 
@@ -89,9 +96,33 @@ def test_records(name: str, examples: int, tmp_path: Path) -> None:
             with mock.patch.object(module, "fast_take", take), pieces_of(binary, size):
                 rows, bad, _ = calls(module.read, tmp_path / "file")
             assert bad is None
-            assert [(*row[:5], row[6]) for row in rows] == expected(records)
+            found = [(*row[:5], row[6], row[8] if len(row) > 8 else 0) for row in rows]
+            assert found == [(*row[:6], row[6] if name == "memray" and flag else 0) for row in expected(records)]
 
     hold()
+
+
+def test_native_stacks_of_memray(tmp_path: Path) -> None:
+    """Frames lie in the files that were mapped, also behind a piece's end, and however many there are."""
+    records: list[Any] = [("switch", 1), ("maps",), *[("native",)] * 9000, ("allocation", 6, 0xA0, 8)]
+    records += [("native",), ("allocation", 6, 0xB0, 9), ("allocation", 7, 0xC0, 9), ("allocation", 5, 0xA0, 0)]
+    (tmp_path / "file").write_bytes(import_records.memray(records, native=True))
+    with pieces_of(binary, 1000):
+        import_trace(tmp_path / "file", tmp_path / "out.hst")
+    verify(tmp_path / "out.hst")
+    with TraceReader(tmp_path / "out.hst") as trace:
+        tree = trace.stacks()
+        (site,) = [site.tolist() for _, site in trace.sited()]
+    assert tree is not None
+    assert site == [1, 2, 2, 0]
+    assert tree.modules == [Module("/lib/a.so", None)]
+    frames = {1: [9000], 2: [9001]}
+    for one, path in frames.items():
+        while path[-1] > 1:
+            path.append((path[-1] - 1) // 2)
+        found = [(int(tree.module[frame]), int(tree.offset[frame])) for frame in tree.path(one)]
+        code = [import_records.CODE + 16 * frame for frame in path if frame]
+        assert found == [(0, at - import_records.CODE) if at < import_records.CODE + 160 else (-1, at) for at in code]
 
 
 @pytest.mark.parametrize("name", RECORDS)

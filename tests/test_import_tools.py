@@ -127,20 +127,20 @@ def test_heaptrack(program: Path, own: TraceInfo, tmp_path: Path, options: list[
     assert (found.inexact[-1].endswith("of the same size and stack")) == (options == [])
 
 
-def births_by_place(trace: Path) -> Counter[tuple[tuple[str, int], ...]]:
-    """How many births of small blocks each stack has."""
+def births_by_place(trace: Path, least: int, most: int, file: str = "") -> Counter[tuple[tuple[str, int], ...]]:
+    """How many births of blocks of `least` to `most` bytes each stack has; `file`: of its frames those in this file."""
     found: Counter[tuple[tuple[str, int], ...]] = Counter()
     with TraceReader(trace) as reader:
         tree = reader.stacks()
         assert tree is not None
         places = [
-            (tree.modules[module].build_id or "", offset)
+            (tree.modules[module].build_id or "", offset) if tree.modules[module].path.endswith(file) else None
             for module, offset in zip(tree.module.tolist(), tree.offset.tolist(), strict=True)
         ]
         for chunk, site in reader.sited():
-            is_small = (chunk.op <= Op.ALIGNED) & (chunk.size <= LIBSTDCXX)
-            for one in site[is_small].tolist():
-                found[tuple(places[frame] for frame in tree.path(one))] += 1
+            is_meant = (chunk.op <= Op.ALIGNED) & (chunk.size >= least) & (chunk.size <= most)
+            for one in site[is_meant].tolist():
+                found[tuple(place for frame in tree.path(one) if (place := places[frame]))] += 1
     return found
 
 
@@ -152,10 +152,10 @@ def test_stacks_of_heaptrack(program: Path, tmp_path: Path) -> None:
     (file,) = tmp_path.glob("log*")
     import_trace(file, tmp_path / "found.hst")
     record([str(program)], tmp_path / "own.hst", stacks=64)
-    found = births_by_place(tmp_path / "found.hst")
+    found = births_by_place(tmp_path / "found.hst", 0, LIBSTDCXX)
     assert len(found) > 2
     assert sum(found.values()) > 900
-    assert found == births_by_place(tmp_path / "own.hst")
+    assert found == births_by_place(tmp_path / "own.hst", 0, LIBSTDCXX)
 
 
 def test_memray(tmp_path: Path) -> None:
@@ -165,14 +165,17 @@ def test_memray(tmp_path: Path) -> None:
     options = ["-O0", "-fno-builtin", "-shared", "-fPIC", f"-DLEAST={LARGE}", "-Dmain=mixed"]
     subprocess.run(["gcc", *options, "-o", library, PROGRAM], check=True)
     script.write_text(f"import ctypes\nctypes.CDLL({str(library)!r}).mixed()\n")
-    command = [sys.executable, "-m", "memray", "run", "-q", "-o", str(file), str(script)]
+    command = [sys.executable, "-m", "memray", "run", "-q", "--native", "-o", str(file), str(script)]
     subprocess.run(command, check=True)
     import_trace(file, tmp_path / "found.hst")
-    record([sys.executable, str(script)], tmp_path / "own.hst")
+    record([sys.executable, str(script)], tmp_path / "own.hst", stacks=64)
     found = events_of(tmp_path / "found.hst", LARGE, LARGEST)
     assert len(found) > 1000
     assert found == events_of(tmp_path / "own.hst", LARGE, LARGEST)
     assert trace_info(tmp_path / "found.hst").source == "memray"
+    stacks = births_by_place(tmp_path / "found.hst", LARGE, LARGEST, "mixed.so")
+    assert len(stacks) > 2
+    assert stacks == births_by_place(tmp_path / "own.hst", LARGE, LARGEST, "mixed.so")
     for damage in (file.read_bytes()[: file.stat().st_size // 2], b"memray\0" + bytes(100)):
         file.write_bytes(damage)
         with pytest.raises(BadInput, match=f"^{re.escape(str(file))}: "):

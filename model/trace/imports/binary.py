@@ -19,21 +19,18 @@ _SCALARS = (
     "skip",  # bytes behind the piece that no reader needs
     "wrong",  # 1: the next record is none of the format
     "ended",  # 1: the last record was the mark of the end
+    "paused",  # 1: Python has to do something before the next record
 )
 NUMBER_BYTES = 9  # of a varint below 2^63
 
 
-class Binary(Text):
-    """The base of a format's state; `line` is the number of the last record."""
-
-
 def state_of(*scalars: str) -> dict[str, Any]:
-    """Return the arrays of Binary, with these scalars beside its own."""
+    """Return the arrays of Text, with these scalars and those of records; `line` is the number of the last record."""
     return columns(*_SCALARS, *scalars)
 
 
 @hit_path
-def little(state: Binary, count: int) -> int:
+def little(state: Text, count: int) -> int:
     """The number of up to 8 bytes at `at`, the lowest first; -1 if it is above 2^63 - 1. `at` is behind it then."""
     value, at = 0, state.at
     state.at += count
@@ -45,7 +42,7 @@ def little(state: Binary, count: int) -> int:
 
 
 @hit_path
-def varint(state: Binary) -> int:
+def varint(state: Text) -> int:
     """The number at `at` in groups of 7 bits, the lowest first; `at` is behind it then. -1: it has too many bytes."""
     value, at = 0, state.at
     for place in range(NUMBER_BYTES):
@@ -58,7 +55,7 @@ def varint(state: Binary) -> int:
 
 
 @hit_path
-def string(state: Binary) -> int:
+def string(state: Text) -> int:
     """1 with `at` behind a text that ends with 0, or behind the piece; 0 if the text is too long."""
     at = state.at
     while at < state.end and state.data[at] != 0:
@@ -69,7 +66,7 @@ def string(state: Binary) -> int:
 
 
 @hit_path
-def part(state: Binary, count: int) -> int:
+def part(state: Text, count: int) -> int:
     """1 with `at` behind `count` bytes that no reader needs, or behind the piece; 0 if they are too many."""
     if count < 0 or count > LINE_BYTES:
         return 0
@@ -80,7 +77,7 @@ def part(state: Binary, count: int) -> int:
 
 
 @hit_path
-def pass_over(state: Binary, count: int) -> int:
+def pass_over(state: Text, count: int) -> int:
     """The same for the last bytes of a record, as many as they are: `skip` of them lie behind the piece."""
     if count < 0:
         return 0
@@ -93,16 +90,16 @@ def pass_over(state: Binary, count: int) -> int:
 
 
 @hit_path
-def whole(state: Binary, is_known: int) -> int:
+def whole(state: Text, is_known: int) -> int:
     """1 if a record of the format lies before `at`; 0 if it is another (`wrong`) or not all of it is in the piece."""
-    if state.at > state.end:
+    if state.at > state.end or state.paused:
         return 0
     state.wrong = 1 - is_known
     return is_known
 
 
 def scan(
-    source: Source, state: Binary, take: Callable[[Any], None], piece: Callable[[], bytes], *, marked: bool
+    source: Source, state: Text, take: Callable[[Any], None], piece: Callable[[], bytes], *, marked: bool
 ) -> Iterator[Calls]:
     """Yield the calls of all records; those before damage, then its BadInput.
 
@@ -131,7 +128,7 @@ def scan(
         raise bad
 
 
-def _fill(state: Binary, piece: bytes) -> int:
+def _fill(state: Text, piece: bytes) -> int:
     """Put a piece behind what is left of the one before it; return its size."""
     left = state.data[state.at : state.end]
     state.data = np.concatenate((left, np.frombuffer(piece, np.uint8), _PADDING))

@@ -6,11 +6,11 @@ from itertools import chain
 
 from heapsmith.model.compile.kernel import compiled, hit_path, kernel
 from heapsmith.model.trace.events import Op
-from heapsmith.model.trace.imports.binary import Binary, little, part, pass_over, scan, state_of, whole
+from heapsmith.model.trace.imports.binary import little, part, pass_over, scan, state_of, whole
 from heapsmith.model.trace.imports.builder import Calls
 from heapsmith.model.trace.imports.format import About, Format
 from heapsmith.model.trace.imports.source import Source, first_line, lz4
-from heapsmith.model.trace.imports.text import begins, keeps, put
+from heapsmith.model.trace.imports.text import Text, begins, keeps, put
 
 _PACKED, _PLAIN = 1, 2
 _BLOCK_BYTES = 1 << 20  # bytehound packs 512 KiB at a time
@@ -29,7 +29,7 @@ ALLOCATIONS = 38  # bits of an allocation's number among those of its thread
 NUMBERED = 1 << 62  # names with it are numbers of blocks, others their pointers
 
 
-class _Bytehound(Binary):
+class _Bytehound(Text):
     """What the events before told."""
 
 

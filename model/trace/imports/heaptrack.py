@@ -7,16 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from heapsmith.model.compile.kernel import Ints, compiled, hit_path, kernel
-from heapsmith.model.trace.events import CHUNK_EVENTS, Op
+from heapsmith.model.trace.events import Op
+from heapsmith.model.trace.imports import stacked
 from heapsmith.model.trace.imports.builder import Calls
 from heapsmith.model.trace.imports.format import NO_THREADS, About, Format
-from heapsmith.model.trace.imports.mappings import Mapped, tree_of
+from heapsmith.model.trace.imports.mappings import Mapped
 from heapsmith.model.trace.imports.source import Source, shown
+from heapsmith.model.trace.imports.stacked import Stacked, add_frame, has_room, make_room, site_of, with_sites
 from heapsmith.model.trace.imports.text import (
     NEWLINE,
     SPACE,
     Row,
-    Text,
     begins,
     columns,
     hexadecimal,
@@ -34,12 +35,11 @@ _MOST_MS = 1 << 40
 MALLOC, FREE = int(Op.MALLOC), int(Op.FREE)
 BIRTH, DEATH, PAIR, CLOCK, FRAME, PROGRAM, FILE, MODULE = b"+-actXxm"  # the first letters of lines
 _FIRST_ROOM = 1 << 12
-_OF_FRAMES = ("addresses", "outer", "sites", "innermost")
 _NAMED = re.compile(rb"[xm] ([0-9a-f]{1,4}) (.*)")
 _HEX = re.compile(rb"[0-9a-f]{1,15}")
 
 
-class _Heaptrack(Text):
+class _Heaptrack(Stacked):
     """What the lines before told; in an interpreted file a block is known by the size and stack that it shares.
 
     The live blocks of a pair of size and stack are a stack, linked by `below`.
@@ -48,11 +48,6 @@ class _Heaptrack(Text):
     sizes: Ints  # of the pairs
     tops: Ints  # the youngest live block of each pair, counted from 1, or 0
     below: Ints  # of each block the next one of its pair, or of the spare blocks
-    addresses: Ints  # of the frames of a raw file, counted from 1
-    outer: Ints  # of each frame the frame that called it, or 0
-    sites: Ints  # of each frame its site, counted from 1, if it is the innermost of one
-    innermost: Ints  # of each site its frame
-    site: Ints  # of the calls in the columns
 
 
 @hit_path
@@ -83,28 +78,15 @@ def pop(state: _Heaptrack, pair: int) -> int:
 
 
 @hit_path
-def site_of(state: _Heaptrack, innermost: int) -> int:
-    """The site whose stack has this innermost frame; 0 without a frame."""
-    if innermost > state.frames:
-        return 0
-    if innermost > 0 and state.sites[innermost] == 0:
-        state.innermost[state.stacks] = innermost
-        state.stacks += 1
-        state.sites[innermost] = state.stacks
-    return int(state.sites[innermost])
-
-
-@hit_path
 def frame(state: _Heaptrack) -> int:
     """Take `t address frame`; return 0 if it is another line or there is no room."""
     address = hexadecimal(state)
     if address < 0 or not passes(state, SPACE):
         return 0
     outer = hexadecimal(state)
-    if outer < 0 or outer > state.frames or not passes(state, NEWLINE) or state.frames + 1 >= state.outer.size:
+    if outer < 0 or outer > state.frames or not passes(state, NEWLINE) or not has_room(state):
         return 0
-    state.frames += 1
-    state.addresses[state.frames], state.outer[state.frames] = address, outer
+    add_frame(state, address, outer)
     return 1
 
 
@@ -207,7 +189,7 @@ def read(source: Source, about: About) -> Iterator[Calls]:
     for calls in scan(source, reader.state, fast_take, reader.line):
         if reader.state.pairs == 0 and reader.state.frames > 0:
             about.tree = reader.tree
-        yield calls._replace(site=reader.state.site[: calls.op.size])
+        yield with_sites(reader.state, calls)
     if reader.state.ambiguous:
         share = f"{reader.state.ambiguous / reader.state.frees:.1%} of the frees"
         about.inexact.append(f"{share} may be of another live block of the same size and stack")
@@ -218,9 +200,9 @@ class _Reader:
 
     def __init__(self, source: Source, about: About) -> None:
         self.source, self.about = source, about
-        tables = {name: np.zeros(_FIRST_ROOM, np.int64) for name in ("sizes", "tops", "below", *_OF_FRAMES)}
-        scalars = columns("pairs", "blocks", "spare", "frees", "ambiguous", "frames", "stacks")
-        self.state = _Heaptrack(**scalars, **tables, site=np.zeros(CHUNK_EVENTS, np.int64))
+        tables = {name: np.zeros(_FIRST_ROOM, np.int64) for name in ("sizes", "tops", "below")}
+        scalars = columns("pairs", "blocks", "spare", "frees", "ambiguous", *stacked.SCALARS)
+        self.state = _Heaptrack(**scalars, **tables, **stacked.tables())
         self.program = ""
         self.mapped: dict[Mapped, None] = {}  # in the order in which they came
 
@@ -294,11 +276,9 @@ class _Reader:
         address, outer = self._numbers(line, fields, 2)
         if outer > state.frames:
             self.source.bad(f"line {line}", f"frame {outer}: the file has {state.frames} so far, from 1")
-        if state.frames + 1 >= state.outer.size:
-            for name in _OF_FRAMES:
-                setattr(state, name, _twice(getattr(state, name)))
-        state.frames += 1
-        state.addresses[state.frames], state.outer[state.frames] = address, outer
+        if not has_room(state):
+            make_room(state)
+        add_frame(state, address, outer)
 
     def _file(self, kind: bytes, text: bytes) -> None:
         """Keep the name of the program, or a file that was mapped: its length, name, base and ranges."""
@@ -317,11 +297,7 @@ class _Reader:
 
     def tree(self) -> CallTree:
         """Return the stacks of the sites."""
-        state = self.state
-        frames = slice(1, state.frames + 1)
-        return tree_of(
-            state.outer[frames] - 1, state.addresses[frames], state.innermost[: state.stacks] - 1, self.mapped
-        )
+        return stacked.tree(self.state, self.mapped)
 
 
 def _twice(table: Ints) -> Ints:

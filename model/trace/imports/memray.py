@@ -1,25 +1,20 @@
 """memray's files with all allocations, of versions 12 and 13 of its format."""
 
+import io
+import os
 from collections.abc import Iterator
 
 import numpy as np
 
 from heapsmith.model.compile.kernel import Ints, compiled, hit_path, kernel
 from heapsmith.model.trace.events import Op
-from heapsmith.model.trace.imports.binary import (
-    Binary,
-    little,
-    pass_over,
-    pieces,
-    scan,
-    state_of,
-    string,
-    varint,
-    whole,
-)
+from heapsmith.model.trace.imports import stacked
+from heapsmith.model.trace.imports.binary import little, pass_over, pieces, scan, state_of, string, varint, whole
 from heapsmith.model.trace.imports.builder import Calls
 from heapsmith.model.trace.imports.format import About, Format
+from heapsmith.model.trace.imports.mappings import Mapped
 from heapsmith.model.trace.imports.source import LINE_BYTES, Source
+from heapsmith.model.trace.imports.stacked import Stacked, add_frame, has_room, make_room, site_of, with_sites
 from heapsmith.model.trace.imports.text import begins, keeps, put
 
 _MAGIC = b"memray\0"
@@ -27,6 +22,7 @@ _VERSIONS = (12, 13)  # memray 1.19 and 1.20
 _PATHS_SINCE = 13  # the header ends with the paths of modules
 _NS_PER_MS = 10**6
 _MOST_MS = 1 << 40
+_MOST_SEGMENTS = 1 << 10
 
 TRAILER, MEMORY, NATIVE_FRAME, MAPPINGS, IMAGE, SEGMENT, THREAD_NAME, SWITCH, CODE = 1, 2, 5, 6, 7, 8, 10, 12, 14
 FRAME_POP, OBJECT, FRAME_PUSH, ALLOCATION = 16, 32, 64, 128  # and the numbers up to the next one
@@ -42,8 +38,11 @@ OTHER, NONE = 254, 255
 FREE = int(Op.FREE)
 
 
-class _Memray(Binary):
-    """What the records before told. `last` is the last address that a record had, in units of 8 bytes."""
+class _Memray(Stacked):
+    """What the records before told: `last` is the last address of memory, in units of 8 bytes.
+
+    `last_code` is the last address of code, `last_frame` the last number of a native frame.
+    """
 
     ops: Ints  # of each allocator: its operation, OTHER or NONE
     recent: Ints  # a ring of addresses, the newest at `newest`
@@ -51,7 +50,7 @@ class _Memray(Binary):
 
 @hit_path
 def signed(state: _Memray, last: int) -> int:
-    """The address behind `at` as a difference to the last one; -1 if it is none."""
+    """The address or number at `at`, a difference to the last one, and -1 if it is none; `at` is behind it then."""
     folded = varint(state)
     if folded < 0:
         return -1
@@ -84,19 +83,22 @@ def allocation(state: _Memray, token: int) -> int:
     allocator = token & 7
     if allocator == 0:
         allocator = little(state, 1)
-    op, size = int(state.ops[allocator]), 0
+    op, size, frame = int(state.ops[allocator]), 0, state.last_frame
     if allocator not in (PYTHON_FREE, MALLOC_FREE):
-        if state.native and varint(state) < 0:
-            return 0
+        if state.native:
+            frame = signed(state, frame)
         size = varint(state)
-    if address < 0 or size < 0 or op == NONE or state.at > state.end:
+    if address < 0 or size < 0 or frame < 0 or op == NONE or state.at > state.end:
         return 0
     remember(state, place, address)
+    state.last_frame = frame
     if op == OTHER:
         state.passed += 1
     elif op == FREE:
+        state.site[state.calls] = 0
         put(state, FREE, state.tid, address * 8, 0, 0)
     else:
+        state.site[state.calls] = site_of(state, frame) if state.native and address > 0 else 0
         put(state, op, state.tid, 0, address * 8, size)
     return 1
 
@@ -105,10 +107,13 @@ def allocation(state: _Memray, token: int) -> int:
 def python_object(state: _Memray, token: int) -> int:
     """Take the birth or the end of an object of Python, whose address is one of the recent ones too."""
     place = token >> 1 & MISS
-    address = address_of(state, place)
-    if address < 0 or (token & 1 and state.native and varint(state) < 0) or state.at > state.end:
+    address, frame = address_of(state, place), state.last_frame
+    if token & 1 and state.native:
+        frame = signed(state, frame)
+    if address < 0 or frame < 0 or state.at > state.end:
         return 0
     remember(state, place, address)
+    state.last_frame = frame
     return 1
 
 
@@ -142,6 +147,20 @@ def switch(state: _Memray) -> int:
 
 
 @hit_path
+def native_frame(state: _Memray) -> int:
+    """Take a frame of native stacks: a place in a call, and the frame that called it; return 0 if it is none."""
+    address, outer = signed(state, state.last_code), signed(state, state.last_frame)
+    if address < 0 or outer < 0 or outer > state.frames or state.at > state.end:
+        return 0
+    if not has_room(state):
+        state.paused = 1
+        return 0
+    add_frame(state, address, outer)
+    state.last_code, state.last_frame = address, outer
+    return 1
+
+
+@hit_path
 def code(state: _Memray) -> int:
     """Take what a function of Python is called and where its lines are; return 0 if it is none."""
     return int(numbers(state, 1) and string(state) and string(state) and numbers(state, 1) and bytes_of(state))
@@ -158,14 +177,17 @@ def rare_record(state: _Memray, token: int) -> int:
     """Take a record of names, maps or the end; return 0 if it is none."""
     if token == CODE:
         return code(state)
+    if token == NATIVE_FRAME:
+        return native_frame(state)
+    if token == IMAGE and state.native:
+        state.paused = 1
+        return 0
     if token == IMAGE:
         return int(string(state) and numbers(state, 1) and little(state, 8) >= 0)
     if token == SEGMENT:
         return int(little(state, 8) >= 0 and numbers(state, 1))
     if token == THREAD_NAME:
         return string(state)
-    if token == NATIVE_FRAME:
-        return numbers(state, 2)
     if token == TRAILER:
         state.at, state.ended = state.end, 1
     return int(token in (TRAILER, MAPPINGS))
@@ -201,16 +223,61 @@ fast_take = compiled(take)
 
 def read(source: Source, about: About) -> Iterator[Calls]:
     """Yield the calls of the file."""
+    reader = _Reader(source)
+    state = reader.state
     about.command, is_native = _header(source)
-    ops = np.full(256, NONE, np.int64)
-    for allocator in _ALLOCATORS:
-        ops[allocator] = _OPS.get(allocator, OTHER)
-    scalars = state_of("native", "last", "newest", "tid", "passed")
-    state = _Memray(**scalars, ops=ops, recent=np.zeros(RECENT, np.int64))
     state.native = int(is_native)
-    yield from scan(source, state, fast_take, pieces(source), marked=True)
+    if is_native:
+        about.tree = lambda: stacked.tree(state, reader.mapped)
+    for calls in scan(source, state, reader.take, pieces(source), marked=True):
+        yield with_sites(state, calls) if is_native else calls
     if state.passed:
         about.inexact.append(f"{state.passed:,} records of mmap and of Python's own allocator were passed over")
+
+
+class _Reader:
+    """The state, and the files that were mapped into a process with native stacks."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        ops = np.full(256, NONE, np.int64)
+        for allocator in _ALLOCATORS:
+            ops[allocator] = _OPS.get(allocator, OTHER)
+        scalars = state_of("native", "last", "newest", "tid", "passed", "last_code", "last_frame", *stacked.SCALARS)
+        self.state = _Memray(**scalars, **stacked.tables(), ops=ops, recent=np.zeros(RECENT, np.int64))
+        self.mapped: dict[Mapped, None] = {}  # in the order in which they came
+
+    def take(self, state: _Memray) -> None:
+        """Take records; where the kernel pauses, make room, or read which file was mapped, and go on."""
+        fast_take(state)
+        while state.paused:
+            state.paused = 0
+            if not has_room(state):
+                make_room(state)
+            elif not self._image():
+                return
+            fast_take(state)
+
+    def _image(self) -> bool:
+        """Keep the name of a file that was mapped, and its segments; False if not all of them are in the piece."""
+        state = self.state
+        data = io.BytesIO(state.data[state.at : state.end].tobytes())
+        name = data.read()[1 : LINE_BYTES + 1].partition(b"\0")[0]
+        data.seek(len(name) + 2)
+        count = _varint(data)
+        base, ranges = _number(data, 8), []
+        if count > _MOST_SEGMENTS or len(name) == LINE_BYTES:
+            self.source.bad(f"record {state.line + 1}", "expected a file of code with its segments")
+        for _ in range(count):
+            data.read(1)
+            ranges.append((_number(data, 8), _varint(data)))
+        if data.read(1) == b"":  # the mark of the end, at least, is behind
+            return False
+        if max(base, *(sum(one) for one in ranges), 0) < MOST_ADDRESS:
+            self.mapped[Mapped(os.fsdecode(name), base, tuple(ranges))] = None
+        state.at += data.tell() - 1
+        state.line += 1 + count
+        return True
 
 
 def _header(source: Source) -> tuple[list[str], bool]:
@@ -234,7 +301,18 @@ def _header(source: Source) -> tuple[list[str], bool]:
     return command.decode("utf-8", "backslashreplace").split(), bool(is_native)
 
 
-def _number(source: Source, count: int) -> int:
+def _varint(data: io.BytesIO) -> int:
+    """Return a number in groups of 7 bits, the lowest first."""
+    value = shift = 0
+    while byte := data.read(1):
+        value |= (byte[0] & 0x7F) << shift
+        shift += 7
+        if byte[0] < 0x80:
+            break
+    return value
+
+
+def _number(source: Source | io.BytesIO, count: int) -> int:
     return int.from_bytes(source.read(count), "little")
 
 
