@@ -4,6 +4,8 @@ import gzip
 import io
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -138,6 +140,17 @@ def test_what_is_wrong_is_named(tmp_path: Path, content: bytes, words: str) -> N
     with pytest.raises(BadInput, match="^" + re.escape(f"{tmp_path / 'file'}: {words}")):
         import_trace(tmp_path / "file", tmp_path / "out.hst")
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_standard_input_is_named(tmp_path: Path) -> None:
+    """A file of memray may come through a pipe; damage to it names standard input."""
+    command = [sys.executable, "-m", "heapsmith", "trace", "import", "-", "-o", str(tmp_path / "out.hst")]
+    assert subprocess.run(command, input=MEMRAY, capture_output=True, check=False).returncode == 0
+    (tmp_path / "out.hst").unlink()
+    done = subprocess.run(command, input=MEMRAY[:-1], capture_output=True, check=False)
+    said = b"heapsmith: standard input: record 23: the file is cut off here: the rest is missing\n"
+    assert (done.returncode, done.stderr) == (BadInput.exit_code, said)
+    assert os.listdir(tmp_path) == []
 
 
 def test_salvage_keeps_what_lies_before_the_damage(tmp_path: Path) -> None:

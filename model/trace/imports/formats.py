@@ -77,14 +77,14 @@ def _chosen(source: Source, name: str | None) -> Format:
             raise BadInput(f"{name}: no such format; expected one of {_NAMES}")
         return FORMATS[name]
     if not source.head:
-        raise BadInput(f"{source.path}: is empty; expected a file of another tool")
+        raise BadInput(f"{source.name}: is empty; expected a file of another tool")
     if source.head.startswith(MAGIC):
-        raise BadInput(f"{source.path}: is a trace of heapsmith already; expected a file of another tool")
+        raise BadInput(f"{source.name}: is a trace of heapsmith already; expected a file of another tool")
     refuse_aggregate(source)
     found = next((one for one in FORMATS.values() if one.recognises(source.head)), None)
     found = found or FORMATS.get(Path(source.path).suffix.removeprefix("."))
     if found is None:
-        raise BadInput(f"{source.path}: the format is not known by its first bytes; say it with --from: {_NAMES}")
+        raise BadInput(f"{source.name}: the format is not known by its first bytes; say it with --from: {_NAMES}")
     return found
 
 

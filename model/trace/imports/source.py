@@ -14,6 +14,7 @@ from typing import Any, NoReturn, Self
 import zstandard
 
 from heapsmith.model.errors import BadInput, Missing
+from heapsmith.model.files import STANDARD
 from heapsmith.model.trace.imports.builder import MAX
 
 HEAD_BYTES = 1 << 16
@@ -27,9 +28,10 @@ class Source:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.name = "standard input" if str(path) == STANDARD else str(path)
         with self.naming():
             self._raw: Any = sys.stdin.buffer
-            if str(path) != "-":
+            if str(path) != STANDARD:
                 self._raw = path.open("rb")
             try:
                 self.size = self._raw.seek(0, io.SEEK_END) if self._raw.seekable() else 0
@@ -58,9 +60,9 @@ class Source:
         try:
             yield
         except _DAMAGE as error:
-            raise BadInput(f"{self.path}: cannot be unpacked: {first_line(error)}") from None
+            raise BadInput(f"{self.name}: cannot be unpacked: {first_line(error)}") from None
         except OSError as error:
-            raise BadInput(f"{self.path}: cannot read the file: {error.strerror or first_line(error)}") from None
+            raise BadInput(f"{self.name}: cannot read the file: {error.strerror or first_line(error)}") from None
 
     def read(self, count: int) -> bytes:
         """Return the next bytes; fewer only at the file's end."""
@@ -84,7 +86,7 @@ class Source:
 
     def bad(self, where: str, what: str) -> NoReturn:
         """Raise BadInput for a record: its place, what was expected and found."""
-        raise BadInput(f"{self.path}: {where}: {what}")
+        raise BadInput(f"{self.name}: {where}: {what}")
 
     def integer(self, line: int, text: bytes, name: str, base: int = 10) -> int:
         """Return the number from 0 to MAX that a field of a line has; `base` 16 takes 0x too."""
@@ -184,11 +186,11 @@ def lz4() -> Any:
 
 def _one_member(source: Source, packed: Any) -> Any:
     if not packed.seekable():
-        raise BadInput(f"{source.path}: a zip cannot be read from a pipe")
+        raise BadInput(f"{source.name}: a zip cannot be read from a pipe")
     archive = zipfile.ZipFile(packed)
     members = [member for member in archive.infolist() if not member.is_dir()]
     if len(members) != 1:
-        raise BadInput(f"{source.path}: expected a zip of one file, found {len(members)} files")
+        raise BadInput(f"{source.name}: expected a zip of one file, found {len(members)} files")
     if members[0].flag_bits & 1:
-        raise BadInput(f"{source.path}: expected a zip without a password")
+        raise BadInput(f"{source.name}: expected a zip without a password")
     return archive.open(members[0])
