@@ -9,8 +9,8 @@ from heapsmith.codegen.disassembly import Unreadable, disassemble, paths
 from heapsmith.codegen.generate import HEADER
 from heapsmith.codegen.toolchain import Compiler, compile_c, complaints
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.errors import CheckFailed
-from heapsmith.model.files import scratch
+from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.files import scratch, write_text
 
 STRICT = ["-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow"]
 LANGUAGES = {"c11": ("gcc", "c"), "c++17": ("g++", "c++")}
@@ -58,7 +58,7 @@ def _machine(plan: Plan, probe: str, emitted: Path, gcc: Compiler) -> list[Row]:
     wanted = dict(zip(("probe_alloc", "probe_free"), header_hits(plan), strict=True))
     with scratch() as folder:
         source = folder / "probe.c"
-        source.write_text(probe)
+        write_text(source, probe, Missing)
         try:
             flags = ["-std=c11", "-O2", "-fPIC", "-shared"]
             listing = disassemble(compile_c([source], folder / "probe.so", flags=flags, include=[emitted]))

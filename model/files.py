@@ -73,15 +73,15 @@ def writable_file(path: Path) -> Path:
     return path
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write `content` as the file `path`; BadInput if it cannot be written."""
-    with staged(path) as written:
+def write_whole(path: Path, content: bytes, failure: type[HeapsmithError] = BadInput) -> None:
+    """Write `content` as the file `path`; raises `failure` if it cannot be written: Missing for a file of our own."""
+    with staged(path, failure) as written:
         written.write_bytes(content)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, failure: type[HeapsmithError] = BadInput) -> None:
     """Write `text` in UTF-8 with escapes for other bytes; raises what write_whole raises."""
-    write_whole(path, text.encode(errors="backslashreplace"))
+    write_whole(path, text.encode(errors="backslashreplace"), failure)
 
 
 def write_json(path: Path, value: object) -> None:

@@ -10,6 +10,9 @@ import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import import_records
+import lz4.frame
+
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.imports.formats import import_trace
 from heapsmith.model.trace.reader import verify
@@ -194,6 +197,30 @@ LTRACE = b"""\
 12 00:00:00.000005 posix_memalign(0x7ffd, 64, 100) = 0
 12 00:00:00.000006 SIGCHLD (Child exited)
 """
+MEMRAY = import_records.memray(
+    [
+        *(("switch", 12), ("allocation", 6, 0xA0, 8), ("push",), ("code",), ("allocation", 14, 0x5000, 4096)),
+        *(("switch", 7), ("memory", 1000, 10), ("allocation", 8, 0xB0, 12), ("object", 1, 0xC0), ("maps",)),
+        *(
+            ("allocation", 5, 0xA0, 0),
+            ("allocation", 7, 0xC0, 20),
+            ("pop",),
+            ("name",),
+            ("native",),
+            ("object", 0, 0xC0),
+        ),
+        *(("allocation", 9, 0xD0, 7), ("allocation", 5, 0xEE0, 0), ("allocation", 5, 0xB0, 0)),
+    ],
+    native=True,
+)
+BYTEHOUND = import_records.bytehound(
+    [
+        *(("alloc", 1, 12, 0, None, 0xA0, 0, 8), *((kind,) for kind in import_records.BYTEHOUND_OTHERS)),
+        *(("alloc", 2, 7, 1 << 31, (3, 1), 0xB0, 0, 12), ("realloc", 3, 12, 0, None, 0xC0, 0xA0, 20)),
+        *(("alloc", 4, 7, 0, (3, 2), 0xB0, 0, 7), ("free", 5, 12, 0, (3, 1), 0xB0, 0, 0)),
+        *(("realloc", 5, 7, 0, (3, 2), 0xB0, 0xB0, 9), ("free", 6, 12, 0, None, 0xEE, 0, 0)),
+    ]
+)
 
 SAMPLES = [
     Sample(
@@ -283,6 +310,32 @@ SAMPLES = [
             "10000000 0 malloc 2 20 -",
             "10000000 0 free 1 - -",
             "10000000 0 free 0 - -",
+        ],
+    ),
+]
+SAMPLES += [
+    Sample(
+        "memray",
+        lz4.frame.compress(MEMRAY),
+        [
+            "0 0 malloc 0 8 -",
+            "10000000 1 calloc 1 12 -",
+            "10000000 1 free 0 - -",
+            "10000000 1 malloc 0 20 -",
+            "10000000 1 aligned 2 7 -",
+            "10000000 1 free 1 - -",
+        ],
+    ),
+    Sample(
+        "bytehound",
+        BYTEHOUND,
+        [
+            "0 0 malloc 0 8 -",
+            "1000 1 calloc 1 12 -",
+            "2000 0 realloc 0 20 -",
+            "3000 1 malloc 2 7 -",
+            "4000 0 free 1 - -",
+            "4000 1 realloc 2 9 -",
         ],
     ),
 ]

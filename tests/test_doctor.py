@@ -37,7 +37,7 @@ OTHER = {
     "peers",
     "pyarrow",
     "dask",
-    "memray",
+    "lz4",
     "protobuf",
 }
 

@@ -1,11 +1,19 @@
 """Files appear whole or not at all: content, mode, what is left after a failure, many writers at once."""
 
+import errno
 import os
+import re
+import subprocess
+import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest import mock
 
 import pytest
+from traces import random_trace
 
+from heapsmith import exits
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import staged, write_whole
 
@@ -52,3 +60,38 @@ def test_writers_at_once_do_not_mix(tmp_path: Path) -> None:
         list(pool.map(lambda content: write_whole(tmp_path / "file", content), contents))
     assert (tmp_path / "file").read_bytes() in contents
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_command_names_the_file_that_cannot_be_written(tmp_path: Path) -> None:
+    """Files may have 200 bytes: each command says which one it could not write, and never that it was its output."""
+    trace = tmp_path / "a.hst"
+    random_trace(trace, 2000, seed=1)
+    limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)); "
+    start = limit + "from heapsmith.cli import main; sys.exit(main())"
+    commands = {
+        f"generate default -o {tmp_path / 'c'}": tmp_path / "c" / "MANIFEST",
+        f"build default -o {tmp_path / 'a.so'}": Path(tempfile.gettempdir()),
+        f"bench --quick --only gawk -o {tmp_path / 'a.json'}": Path(tempfile.gettempdir()),
+        f"trace cat {trace} {trace} -o {tmp_path / 'b.hst'}": tmp_path / "b.hst",
+        f"trace export {trace} -o {tmp_path / 'a.csv'}": tmp_path / "a.csv",
+        f"report {trace} -o {tmp_path / 'a.html'}": tmp_path / "a.html",
+    }
+    for words, file in commands.items():
+        command = [sys.executable, "-c", start, *words.split()]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode in (BadInput.exit_code, Missing.exit_code), words
+        assert re.fullmatch(rf"heapsmith: {re.escape(str(file))}[^:]*: [^:]+: File too large\n", done.stderr), (
+            done.stderr
+        )
+    assert sorted(os.listdir(tmp_path)) == ["a.hst", "c"]
+
+
+def test_a_copy_that_fails_names_what_was_to_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "from", None, "to")
+    monkeypatch.setattr(exits, "_complain", said := mock.Mock())
+
+    def fail(*_: object, **__: object) -> None:
+        raise copied
+
+    assert exits.status(fail, []) == Missing.exit_code  # type: ignore[arg-type]
+    said.assert_called_once_with("to: No space left on device")

@@ -78,6 +78,8 @@ TEMPLATES: dict[str, tuple[Any, list[str]]] = {
                 "X ./a {s}",
                 "a 1",
             ),
+            *("t {n:x} {s:x}", "t {p:x} {s:x}", "t 1", "+ {n:x} {s:x} 0", "+ 8 {s:x} {p:x}"),
+            *("x 2 /a", "m 2 /b {p:x} 0 {n:x}", "m 1 x {p:x} 0 8 40 8", "m 1 -", "m 2 /b {p:x} 0", "m x"),
             *("v 10400 3", "+  1 1 {p:x}", "- 0x{p:x}", "xX 1", "A", " - {p:x}", "c 1 2", "-"),
         ],
     ),
@@ -287,7 +289,7 @@ def test_the_usual_ones_are_read_by_the_kernels(tmp_path: Path) -> None:
     """The readers of any line see few of these lines: the first of a thread, of a process, and so on."""
     usual = {
         "android": b"1: malloc 0xa0 8 1 2\n1: realloc 0xb0 0xa0 9 2 3\n1: calloc 0xc0 2 3 3 4\n1: free 0xb0 5 6 7\n",
-        "heaptrack": b"+ 8 1 a0\nc 5\n- a0\nt 1 2\n",
+        "heaptrack": b"+ 8 1 a0\nc 5\n- a0\nt a0 0\n",
         "ltrace": b"7 10:00:00.000001 malloc(8)   = 0xa0\n7 10:00:00.000002 realloc(0xa0, 9, 1) = 0xb0\n"
         b"7 10:00:00.000003 free(0xb0) = <void>\n7 10:00:00.000004 _Znwm(9, 8) = 0xb0\n"
         b"7 10:00:00.000005 calloc(2, 3) = 0xa0\n"

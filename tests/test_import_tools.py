@@ -6,15 +6,19 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
-from import_samples import hold_damage
 
 from heapsmith.bench.record.record import record
 from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.events import Op
+from heapsmith.model.trace.imports import memray as memray_reader
+from heapsmith.model.trace.imports.format import About
 from heapsmith.model.trace.imports.formats import import_trace
-from heapsmith.model.trace.reader import print_events
+from heapsmith.model.trace.imports.source import Source
+from heapsmith.model.trace.reader import TraceReader, print_events
 from heapsmith.model.trace.stats import TraceInfo, trace_info
 
 PROGRAM = Path(__file__).parent / "programs" / "import_mixed.c"
@@ -123,6 +127,37 @@ def test_heaptrack(program: Path, own: TraceInfo, tmp_path: Path, options: list[
     assert (found.inexact[-1].endswith("of the same size and stack")) == (options == [])
 
 
+def births_by_place(trace: Path, least: int, most: int, file: str = "") -> Counter[tuple[tuple[str, int], ...]]:
+    """How many births of blocks of `least` to `most` bytes each stack has; `file`: of its frames those in this file."""
+    found: Counter[tuple[tuple[str, int], ...]] = Counter()
+    with TraceReader(trace) as reader:
+        tree = reader.stacks()
+        assert tree is not None
+        places = [
+            (tree.modules[module].build_id or "", offset) if tree.modules[module].path.endswith(file) else None
+            for module, offset in zip(tree.module.tolist(), tree.offset.tolist(), strict=True)
+        ]
+        for chunk, site in reader.sited():
+            is_meant = (chunk.op <= Op.ALIGNED) & (chunk.size >= least) & (chunk.size <= most)
+            for one in site[is_meant].tolist():
+                found[tuple(place for frame in tree.path(one) if (place := places[frame]))] += 1
+    return found
+
+
+@needs("heaptrack")
+def test_stacks_of_heaptrack(program: Path, tmp_path: Path) -> None:
+    """A raw file has the stacks that our recorder unwinds, frame by frame."""
+    command = ["heaptrack", "--raw", "-o", str(tmp_path / "log"), str(program)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    (file,) = tmp_path.glob("log*")
+    import_trace(file, tmp_path / "found.hst")
+    record([str(program)], tmp_path / "own.hst", stacks=64)
+    found = births_by_place(tmp_path / "found.hst", 0, LIBSTDCXX)
+    assert len(found) > 2
+    assert sum(found.values()) > 900
+    assert found == births_by_place(tmp_path / "own.hst", 0, LIBSTDCXX)
+
+
 def test_memray(tmp_path: Path) -> None:
     """The blocks that a library allocates for Python, which have sizes that Python itself asks for nowhere."""
     pytest.importorskip("memray", reason="memray is not installed")
@@ -130,14 +165,17 @@ def test_memray(tmp_path: Path) -> None:
     options = ["-O0", "-fno-builtin", "-shared", "-fPIC", f"-DLEAST={LARGE}", "-Dmain=mixed"]
     subprocess.run(["gcc", *options, "-o", library, PROGRAM], check=True)
     script.write_text(f"import ctypes\nctypes.CDLL({str(library)!r}).mixed()\n")
-    command = [sys.executable, "-m", "memray", "run", "-q", "-o", str(file), str(script)]
+    command = [sys.executable, "-m", "memray", "run", "-q", "--native", "-o", str(file), str(script)]
     subprocess.run(command, check=True)
     import_trace(file, tmp_path / "found.hst")
-    record([sys.executable, str(script)], tmp_path / "own.hst")
+    record([sys.executable, str(script)], tmp_path / "own.hst", stacks=64)
     found = events_of(tmp_path / "found.hst", LARGE, LARGEST)
     assert len(found) > 1000
     assert found == events_of(tmp_path / "own.hst", LARGE, LARGEST)
     assert trace_info(tmp_path / "found.hst").source == "memray"
+    stacks = births_by_place(tmp_path / "found.hst", LARGE, LARGEST, "mixed.so")
+    assert len(stacks) > 2
+    assert stacks == births_by_place(tmp_path / "own.hst", LARGE, LARGEST, "mixed.so")
     for damage in (file.read_bytes()[: file.stat().st_size // 2], b"memray\0" + bytes(100)):
         file.write_bytes(damage)
         with pytest.raises(BadInput, match=f"^{re.escape(str(file))}: "):
@@ -145,14 +183,35 @@ def test_memray(tmp_path: Path) -> None:
     assert not (tmp_path / "damaged.hst").exists()
 
 
-@pytest.mark.big
-def test_damaged_files_of_memray(tmp_path: Path) -> None:
-    pytest.importorskip("memray", reason="memray is not installed")
-    log, folder = tmp_path / "log.bin", tmp_path / "damaged"
-    command = [sys.executable, "-m", "memray", "run", "-q", "-o", str(log), "-c", "[bytearray(n) for n in range(2000)]"]
-    subprocess.run(command, check=True)
-    folder.mkdir()
-    hold_damage(folder, "memray", log.read_bytes(), 500)
+@pytest.mark.parametrize("options", [[], ["--native", "--no-compress"], ["--trace-python-allocators"]], ids="".join)
+def test_memray_reads_the_same(tmp_path: Path, options: list[str]) -> None:
+    """Our reader finds in files of memray the records that its own reader finds."""
+    memray = pytest.importorskip("memray", reason="memray is not installed")
+    log, script = tmp_path / "log.bin", tmp_path / "script.py"
+    script.write_text(
+        "import mmap, threading\n"
+        "def work(n): return [bytearray(k * n % 5000 + 600) for k in range(500)], mmap.mmap(-1, 5000)\n"
+        "threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 4)]\n"
+        "for one in threads: one.start()\n"
+        "for one in threads: one.join()\n"
+    )
+    subprocess.run([sys.executable, "-m", "memray", "run", "-q", *options, "-o", str(log), str(script)], check=True)
+    ops = {"FREE": Op.FREE, "MALLOC": Op.MALLOC, "REALLOC": Op.MALLOC, "CALLOC": Op.CALLOC}
+    ops |= dict.fromkeys(("POSIX_MEMALIGN", "ALIGNED_ALLOC", "MEMALIGN", "VALLOC", "PVALLOC"), Op.ALIGNED)
+    records = list(memray.FileReader(str(log)).get_allocation_records())
+    wanted = [
+        (ops[name], one.tid, one.address, one.size)
+        for one in records
+        if (name := memray.AllocatorType(one.allocator).name) in ops
+    ]
+    about, found = About(), []
+    with Source(log) as source:
+        for calls in memray_reader.read(source, about):
+            columns = (calls.op, calls.thread, calls.old + calls.new, calls.size)
+            found += zip(*(column.tolist() for column in columns), strict=True)
+    assert len(records) > 1000
+    assert found == wanted
+    assert about.command[-1] == str(script)
 
 
 def test_memray_with_sums_is_refused(tmp_path: Path) -> None:

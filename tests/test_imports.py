@@ -4,12 +4,27 @@ import gzip
 import io
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import lz4.frame
 import pytest
 import zstandard
-from import_samples import ANDROID, INTERPRETED, MALLOC_BENCH, MTRACE, SAMPLES, Sample, hold_damage, zipped
+from import_records import Memray
+from import_samples import (
+    ANDROID,
+    BYTEHOUND,
+    INTERPRETED,
+    MALLOC_BENCH,
+    MEMRAY,
+    MTRACE,
+    SAMPLES,
+    Sample,
+    hold_damage,
+    zipped,
+)
 
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.frames import MAGIC
@@ -27,7 +42,7 @@ def events(trace: Path) -> list[str]:
 
 
 def test_every_format_has_a_sample_and_a_row_in_the_page() -> None:
-    assert {sample.name for sample in SAMPLES} == set(FORMATS) - {"memray"}  # test_import_tools.py makes that
+    assert {sample.name for sample in SAMPLES} == set(FORMATS)
     page = (Path(__file__).parent.parent / "docs" / "import.md").read_text().partition("\n## 2")[0]
     assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(FORMATS)
 
@@ -43,7 +58,7 @@ def test_a_file_is_recognised_and_becomes_events(tmp_path: Path, sample: Sample)
     assert trace_info(tmp_path / "out.hst").inexact == footer.extra["inexact"]
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress, zipped, bytes])
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress, lz4.frame.compress, zipped, bytes])
 def test_a_file_may_be_packed(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     (tmp_path / "file").write_bytes(pack(MTRACE))
     assert import_trace(tmp_path / "file", tmp_path / "out.hst").events == 4
@@ -86,6 +101,17 @@ def test_the_share_of_frees_that_may_be_of_another_block(tmp_path: Path) -> None
         (zipped(ANDROID)[:-10], "cannot be unpacked: "),
         (gzip.compress(MTRACE, mtime=0)[:-10], "cannot be unpacked: Compressed file ended"),
         (zstandard.compress(MTRACE)[:-3], "cannot be unpacked: it ends within a zstd frame"),
+        (lz4.frame.compress(MTRACE)[:-3], "cannot be unpacked: it ends within an LZ4 frame"),
+        (lz4.frame.compress(MEMRAY)[:-3], "cannot be unpacked: it ends within an LZ4 frame"),
+        (MEMRAY[:-1], "record 23: the file is cut off here"),
+        (MEMRAY[:-1] + bytes(9), "record 23: it is none of the format: the file is damaged"),
+        (MEMRAY[:30], "its header: it is damaged, or the file is cut off"),
+        (Memray(native=False).header("a", sums=True), "its header: a file of `memray run --aggregate` has sums"),
+        (Memray(native=False, version=11).header("a"), "its header: expected a file of memray of version 12 or 13"),
+        (BYTEHOUND[:-3], "block 1: cannot be unpacked: Decompression failed"),
+        (BYTEHOUND + b"\1\0", "block 2: the file is cut off within it"),
+        (BYTEHOUND + b"\2\4\0\0\0\x30\0\0\0", "record 31: it is none of the format: the file is damaged"),
+        (BYTEHOUND + b"\2\4\0\0\0\x03\0\0\0", "record 31: the file is cut off here: the rest is missing"),
         (b"1: malloc 0xa0 8\n1: malloc 0xa0\n", "line 2: malloc: expected 2 fields"),
         (b"1: malloc 0xa0 8\n1: calloc 0xb0 99999999999 99999999999\n", "line 2: expected a product of at most "),
         (b"1: malloc 0xa0 8\nx: free 0xa0\n", "line 2: thread: expected a whole number from 0 "),
@@ -114,6 +140,17 @@ def test_what_is_wrong_is_named(tmp_path: Path, content: bytes, words: str) -> N
     with pytest.raises(BadInput, match="^" + re.escape(f"{tmp_path / 'file'}: {words}")):
         import_trace(tmp_path / "file", tmp_path / "out.hst")
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_standard_input_is_named(tmp_path: Path) -> None:
+    """A file of memray may come through a pipe; damage to it names standard input."""
+    command = [sys.executable, "-m", "heapsmith", "trace", "import", "-", "-o", str(tmp_path / "out.hst")]
+    assert subprocess.run(command, input=MEMRAY, capture_output=True, check=False).returncode == 0
+    (tmp_path / "out.hst").unlink()
+    done = subprocess.run(command, input=MEMRAY[:-1], capture_output=True, check=False)
+    said = b"heapsmith: standard input: record 23: the file is cut off here: the rest is missing\n"
+    assert (done.returncode, done.stderr) == (BadInput.exit_code, said)
+    assert os.listdir(tmp_path) == []
 
 
 def test_salvage_keeps_what_lies_before_the_damage(tmp_path: Path) -> None:

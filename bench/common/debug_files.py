@@ -8,7 +8,7 @@ from pathlib import Path
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-from heapsmith.bench.common.elf import build_id
+from heapsmith.model.trace.elf import build_id
 
 DEBUG = Path("/usr/lib/debug")
 _BLOCK = 1 << 20

@@ -1,4 +1,4 @@
-"""What ELF files say: how the system starts a program, and which build of it a file is."""
+"""What ELF files say of how the system starts a program."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 from elftools.common.exceptions import ELFError
 from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import NoteSection
 from elftools.elf.segments import InterpSegment
 
 from heapsmith.model.errors import Missing
@@ -42,17 +41,6 @@ def refuse_musl(found: Path) -> None:
         return  # executable but not readable: the loader decides
     if name.startswith("ld-musl"):
         raise Missing(f"{program}: linked with musl ({name}), which is not supported: heapsmith needs glibc")
-
-
-def build_id(path: str) -> str | None:
-    """The build id in an ELF file's notes, in hexadecimal digits; None if the file has none or cannot be read."""
-    try:
-        with open(path, "rb") as file:
-            sections = [one for one in ELFFile(file).iter_sections() if isinstance(one, NoteSection)]
-            notes = (note for section in sections for note in section.iter_notes())
-            return next((str(note["n_desc"]) for note in notes if note["n_type"] == "NT_GNU_BUILD_ID"), None)
-    except (OSError, ELFError, ValueError):
-        return None
 
 
 def is_tied_to_its_place(library: Path) -> bool:

@@ -13,9 +13,9 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 from heapsmith.bench.common.debug_files import debug_file
-from heapsmith.bench.common.elf import build_id
 from heapsmith.codegen.toolchain import run_tool
 from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.trace.elf import build_id
 from heapsmith.model.trace.stacks import CallTree, Module
 
 _SYMBOL = np.dtype(

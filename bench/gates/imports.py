@@ -5,6 +5,7 @@ python -m heapsmith.bench.gates.imports [--bytes N] [--json] [FORMAT]..., or mak
 
 import os
 import random
+import struct
 import subprocess
 import sys
 import time
@@ -143,6 +144,7 @@ for number in range({}):
 """
 """The program that memray records: a malloc and a free in each round."""
 MEMRAY_BYTES = 11  # of memray's file for a round, about
+BLOCK = 1 << 19  # bytes that bytehound packs at a time
 
 
 def write(name: str, file: Path, least: int) -> None:
@@ -151,6 +153,8 @@ def write(name: str, file: Path, least: int) -> None:
         return _write_parquet(file, least)
     if name == "memray":
         return _write_memray(file, least)
+    if name == "bytehound":
+        return _write_bytehound(file, least)
     head, of = TEXTS[name]
     lines = list(map(of, calls()))
     part = b"".join(lines)
@@ -165,6 +169,32 @@ def write(name: str, file: Path, least: int) -> None:
 def _write_memray(file: Path, least: int) -> None:
     command = [sys.executable, "-m", "memray", "run", "-q", "-f", "-o", str(file), "-c"]
     subprocess.run([*command, BLOCKS.format(least // MEMRAY_BYTES)], check=True)
+
+
+def _event(call: Call) -> bytes:
+    """An event of bytehound: an allocation or a free without a call stack."""
+    if call.size:
+        body = struct.pack("<QQQIIIQ", call.pointer, call.size, 0, call.thread, 0, 8, 0)
+        return struct.pack("<IQ", 1, call.time_ns // 1000) + body
+    return struct.pack("<IQQQI", 3, call.time_ns // 1000, call.pointer, 0, call.thread)
+
+
+def _write_bytehound(file: Path, least: int) -> None:
+    header = struct.pack("<I16s4QI", 0, bytes(range(16)), 0, 0, 0, 0, 7)
+    header += struct.pack("<I9sIIQb", 9, b"./program", 0, 0, 1, 8)
+    events = b"".join(map(_event, calls()))
+    blocks = [_block(events[begin : begin + BLOCK]) for begin in range(0, len(events), BLOCK)]
+    with file.open("wb") as out:
+        out.write(_block(header))
+        while out.tell() < least:
+            out.writelines(blocks)
+
+
+def _block(content: bytes) -> bytes:
+    import lz4.block
+
+    packed: bytes = lz4.block.compress(content, store_size=False)
+    return struct.pack("<BI", 1, len(packed)) + packed
 
 
 def _write_parquet(file: Path, least: int) -> None:
@@ -218,7 +248,7 @@ def main(
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
     """Import files of each format, of a tenth of the bytes and of all, and say how fast, and in how much memory."""
-    known = [*TEXTS, "parquet", "memray"]
+    known = [*TEXTS, "parquet", "memray", "bytehound"]
     if unknown := set(formats or ()) - set(known):
         raise BadInput(f"imports: {', '.join(sorted(unknown))}: expected formats among {', '.join(known)}")
     with scratch() as folder:

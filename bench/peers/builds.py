@@ -20,6 +20,7 @@ from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.peers.older_glibc import bind_to_older
 from heapsmith.bench.peers.peers import Library, built_folder, why_no_malloc
 from heapsmith.model.errors import BadInput, CheckFailed, HeapsmithError, Missing
+from heapsmith.model.files import write_text
 
 APT_HELPER = "/usr/lib/apt/apt-helper"
 DEBIAN_POOL = "http://deb.debian.org/debian/pool/main"
@@ -164,7 +165,7 @@ def fetch_crate(crate: Crate, folder: Path) -> Path:
     manifest = folder / "Cargo.toml"
     version = crate.version.partition("+")[0]  # a requirement of cargo has no build metadata
     package = '[package]\nname = "peers"\nversion = "0.0.0"\nedition = "2021"\n[lib]\npath = "lib.rs"\n'
-    manifest.write_text(f'{package}[dependencies]\n{crate.name} = "={version}"\n')
+    write_text(manifest, f'{package}[dependencies]\n{crate.name} = "={version}"\n', Missing)
     (folder / "lib.rs").touch()
     described = msgspec.json.decode(_run(["cargo", "metadata", "--format-version", "1"], folder))
     for found in described["packages"]:
@@ -182,7 +183,7 @@ def fetch_deb(deb: Deb, folder: Path) -> Path:
     unsandboxed = ["-o", "APT::Sandbox::User="]  # apt's own user may not write to a home directory
     _run([APT_HELPER, *unsandboxed, "download-file", url, str(archive), f"SHA256:{deb.sha256}"], folder)
     _run(["dpkg-deb", "-x", str(archive), str(unpacked)], folder)
-    (unpacked / "version").write_text(_run(["dpkg-deb", "-f", str(archive), "Version"], folder))
+    write_text(unpacked / "version", _run(["dpkg-deb", "-f", str(archive), "Version"], folder), Missing)
     return unpacked
 
 

@@ -9,7 +9,8 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection, GNUVerSymSection
 from elftools.elf.sections import SymbolTableSection
 
-from heapsmith.model.errors import BadInput
+from heapsmith.model.errors import BadInput, Missing
+from heapsmith.model.files import write_whole
 
 C23_PREFIX = "__isoc23_"
 PARSERS = ("strtol", "strtoll", "strtoul", "strtoull")
@@ -55,4 +56,4 @@ def bind_to_older(path: Path, version: str, base: str = "GLIBC_2.2.5") -> None:
         newer[field] = older[field]
     record = elf.structs.Elf_Vernaux.build(newer)
     image[place : place + len(record)] = record
-    path.write_bytes(image)
+    write_whole(path, bytes(image), Missing)

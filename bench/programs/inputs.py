@@ -9,6 +9,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from heapsmith.model.errors import Missing
+from heapsmith.model.files import write_text
+
 WORDS = ("alpha", "beta", "gamma", "delta")
 
 SQL = """
@@ -48,6 +51,10 @@ program: $(parts) ; @$(CC) -o $@ $^
 """
 
 
+def _write(path: Path, content: str) -> None:
+    write_text(path, content, Missing)
+
+
 def factor(seed: int) -> int:
     """The factor of an input's numbers, modulo primes below 10,000."""
     return 7819 + 100 * seed
@@ -56,8 +63,8 @@ def factor(seed: int) -> int:
 def text(path: Path, lines: int, seed: int = 1) -> Path:
     """Lines of eight words each; one word in five is the line's own."""
     words = random.Random(seed)
-    path.write_text(
-        "".join(" ".join(words.choice((*WORDS, f"n{line}")) for _ in range(8)) + "\n" for line in range(lines))
+    _write(
+        path, "".join(" ".join(words.choice((*WORDS, f"n{line}")) for _ in range(8)) + "\n" for line in range(lines))
     )
     return path
 
@@ -73,19 +80,20 @@ def tree(folder: Path, files: int, seed: int = 1) -> Path:
 
 def sql(path: Path, rows: int, seed: int = 1) -> Path:
     """A script that fills, indexes and queries a table."""
-    path.write_text(SQL.format(rows=rows, factor=factor(seed)))
+    _write(path, SQL.format(rows=rows, factor=factor(seed)))
     return path
 
 
 def c_source(path: Path, functions: int, first: int = 0) -> Path:
     """C functions with a loop, a branch and a string each."""
-    path.write_text(
+    _write(
+        path,
         "".join(
             f"int f{k}(int a, int b) {{ int s = 0; "
             f"for (int i = 0; i < a; i++) {{ s += i * b + {k}; if (s % 7 == {k % 7}) s ^= b; }} "
             f'return s + (b ? 0 : "{"x" * (k % 40)}"[0]); }}\n'
             for k in range(first, first + functions)
-        )
+        ),
     )
     return path
 
@@ -100,7 +108,7 @@ def cxx_source(path: Path, classes: int, first: int = 0) -> Path:
     last = first + classes
     chain = "".join(CLASS.format(k=k, before=k - 1) for k in range(first + 1, last + 1))
     tail = f"std::size_t all(const std::vector<std::string> &names) {{ return Job<{last}>().run(names); }}\n"
-    path.write_text(head + base + chain + tail)
+    _write(path, head + base + chain + tail)
     return path
 
 
@@ -112,8 +120,8 @@ def make_project(folder: Path, parts: int, first: int = 0) -> Path:
     names = [f"f{k}" for k in range(first, first + 5 * parts)]
     calls = "".join(f'printf("%d\\n", {name}(5, 3));' for name in names)
     declared = "".join(f"int {name}(int, int);\n" for name in names)
-    (folder / "part_main.c").write_text(f"#include <stdio.h>\n{declared}int main(void) {{ {calls} }}\n")
-    (folder / "Makefile").write_text(MAKEFILE)
+    _write(folder / "part_main.c", f"#include <stdio.h>\n{declared}int main(void) {{ {calls} }}\n")
+    _write(folder / "Makefile", MAKEFILE)
     return folder
 
 
@@ -124,7 +132,7 @@ def xml(path: Path, items: int, seed: int = 1) -> Path:
         f"{''.join(f'<a:tag n={chr(34)}{j}{chr(34)}/>' for j in range(k * seed % 5))}<!-- {k} --></item>"
         for k in range(items)
     )
-    path.write_text(f'<!DOCTYPE all [<!ENTITY word "text">]><all xmlns="urn:x" xmlns:a="urn:a">{rows}</all>\n')
+    _write(path, f'<!DOCTYPE all [<!ENTITY word "text">]><all xmlns="urn:x" xmlns:a="urn:a">{rows}</all>\n')
     return path
 
 
@@ -148,7 +156,7 @@ def smt(path: Path, queens: int, bits: int, seed: int = 1) -> Path:
     arrays = "(declare-const a (Array Int Int))(declare-const i Int)(declare-fun f (Int) Int)\n"
     arrays += f"(assert (distinct (select {writes} (+ i 31)) (f (+ i 31))))\n"
     goals = ((board, ""), (factors, "(get-value ((bvmul x y)))"), (arrays, ""))
-    path.write_text("".join(f"(push)\n{goal}(check-sat){ask}\n(pop)\n" for goal, ask in goals))
+    _write(path, "".join(f"(push)\n{goal}(check-sat){ask}\n(pop)\n" for goal, ask in goals))
     return path
 
 

@@ -182,7 +182,7 @@ def run_once(
         done = run_limited(launch, limit_s, env=outside, stdout=stdout, stderr=stderr)
     if done.returncode != 0:
         said = (folder / "errors").read_text(errors="replace").strip()
-        raise Missing(f"the launcher cannot run {command[0]}: {said or done.returncode}")
+        raise Missing(f"the launcher cannot run {command[0]}: {said or f'{report} cannot be written'}")
     used = msgspec.json.decode(report.read_bytes(), type=Launched)
     if used.exec_errno:
         raise BadInput(f"{command[0]}: cannot be executed: {os.strerror(used.exec_errno)}")

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heapsmith.bench.common.elf import build_id
 from heapsmith.bench.record.spool_merge import WINDOW_WORDS
 from heapsmith.model.compile.kernel import Ints
+from heapsmith.model.trace.elf import build_id
 from heapsmith.model.trace.stacks import CallTree, Module
 
 FRAMES, MAPPING = 1, 2  # kinds of records, in runtime/recorder/spool.h

@@ -21,7 +21,10 @@ from heapsmith.model.files import cache_dir, scratch
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")
 OVERCOMMIT_MODES = {"0": "0 (heuristic)", "1": "1 (always)", "2": "2 (never: large reservations may fail)"}
-EXTRAS = {"sweep": "sweep: Parquet files and clusters", "imports": "trace import: tables, memray, malloc-bench"}
+EXTRAS = {
+    "sweep": "sweep: Parquet files and clusters",
+    "imports": "trace import: tables, files in LZ4, malloc-bench",
+}
 """What the extras of the package are needed for."""
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 

@@ -6,8 +6,8 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from heapsmith.bench.sweep.cluster import Call, Cluster
-from heapsmith.model.errors import CheckFailed, HeapsmithError
-from heapsmith.model.files import scratch
+from heapsmith.model.errors import CheckFailed, HeapsmithError, Missing
+from heapsmith.model.files import scratch, write_whole
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.search.source import KEPT_EVENTS, Source
 from heapsmith.model.search.store import model_version
@@ -52,7 +52,7 @@ def measured_from_bytes(given: Given, content: bytes) -> Result:
         return measured(Bench([held], given.hardware), task)
     with scratch() as folder:
         path = folder / f"{given.digest}.hst"
-        path.write_bytes(content)
+        write_whole(path, content, Missing)
         try:
             source = Source(path, sited=True)
             if source.events <= KEPT_EVENTS:

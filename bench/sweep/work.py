@@ -6,8 +6,8 @@ import msgspec
 
 from heapsmith.bench.sweep.tasks import Found, found_in, model_version
 from heapsmith.model.design.design import parse
-from heapsmith.model.errors import CheckFailed, HeapsmithError
-from heapsmith.model.files import scratch
+from heapsmith.model.errors import CheckFailed, HeapsmithError, Missing
+from heapsmith.model.files import scratch, write_whole
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.simulate import simulate
 
@@ -41,7 +41,7 @@ def run_bytes(job: Job, content: bytes) -> dict[str, Found]:
         raise CheckFailed(f"a worker has another heapsmith: its model is {model_version()}; expected {job.model}")
     with scratch() as folder:
         path = folder / f"{job.digest}.hst"
-        path.write_bytes(content)
+        write_whole(path, content, Missing)
         try:
             return run_file(job, path)
         except HeapsmithError as error:

@@ -158,15 +158,16 @@ static int write_report(const char *path, uint64_t wall_ns, int exec_error, int 
         dprintf(2, "heapsmith-launch: %s: %s\n", path, strerror(errno));
         return BAD_USE;
     }
-    dprintf(file, "{\"exec_errno\": %d, \"exit_status\": %d, \"signal\": %d,\n", exec_error,
-            WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-    dprintf(file, " \"wall_ns\": %lu, \"user_ns\": %lu, \"system_ns\": %lu,\n", wall_ns, time_ns(used->ru_utime),
-            time_ns(used->ru_stime));
-    dprintf(file, " \"peak_rss_bytes\": %lu, \"minor_faults\": %ld, \"major_faults\": %ld,\n", peak, used->ru_minflt,
-            used->ru_majflt);
-    dprintf(file, " \"average_rss_bytes\": %lu, \"samples\": %lu, \"sampling_ns\": %lu}\n", average_bytes(s, peak),
-            s->count, s->spent_ns);
-    return close(file) == 0 ? 0 : BAD_USE;
+    bool is_whole =
+        dprintf(file, "{\"exec_errno\": %d, \"exit_status\": %d, \"signal\": %d,\n", exec_error,
+                WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0) > 0 &&
+        dprintf(file, " \"wall_ns\": %lu, \"user_ns\": %lu, \"system_ns\": %lu,\n", wall_ns, time_ns(used->ru_utime),
+                time_ns(used->ru_stime)) > 0 &&
+        dprintf(file, " \"peak_rss_bytes\": %lu, \"minor_faults\": %ld, \"major_faults\": %ld,\n", peak,
+                used->ru_minflt, used->ru_majflt) > 0 &&
+        dprintf(file, " \"average_rss_bytes\": %lu, \"samples\": %lu, \"sampling_ns\": %lu}\n",
+                average_bytes(s, peak), s->count, s->spent_ns) > 0;
+    return close(file) == 0 && is_whole ? 0 : BAD_USE;
 }
 
 int main(int argc, char **argv)

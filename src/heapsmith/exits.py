@@ -37,7 +37,8 @@ def status(app: typer.Typer, arguments: list[str]) -> int:
     except BrokenPipeError:
         return _reader_gone()
     except OSError as error:
-        where = error.filename or ("standard output" if error.errno in _OF_OUTPUT else "input or output")
+        written = error.filename2 or error.filename  # of a copy, filename is what is read
+        where = written or ("standard output" if error.errno in _OF_OUTPUT else "input or output")
         is_closed = error.errno == errno.EBADF and error.filename is None
         _complain(f"{where}: {'it is closed' if is_closed else error.strerror or error}")
         _drop_output_that_fails()

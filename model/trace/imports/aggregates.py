@@ -34,4 +34,4 @@ def refuse_aggregate(source: Source) -> None:
     """Raise BadInput if the file is a heap profile."""
     what = profile_of(source.head)
     if what is not None:
-        raise BadInput(f"{source.path}: this is {what}, which {_WHY}{'' if what == MASSIF else _INSTEAD}")
+        raise BadInput(f"{source.name}: this is {what}, which {_WHY}{'' if what == MASSIF else _INSTEAD}")

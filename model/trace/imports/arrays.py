@@ -51,7 +51,7 @@ def write_arrays(
     with TraceWriter(path, command=command, source="arrays", processors="processor" in columns) as writer:
         for calls in _calls(op, rest):
             try:
-                for chunk in builder.feed(calls):
+                for chunk, _ in builder.feed(calls):
                     writer.append(chunk)
             except WrongCall as wrong:
                 raise BadInput(f"{path}: not written: event {wrong.record}: {wrong}") from None

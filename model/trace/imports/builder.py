@@ -18,6 +18,7 @@ from heapsmith.model.compile.kernel import (
     record_type,
 )
 from heapsmith.model.trace.addresses import find, grown_table, new_table, remove
+from heapsmith.model.trace.codec import U32
 from heapsmith.model.trace.events import CHUNK_DTYPES, CHUNK_EVENTS, UNKNOWN, Chunk, Op
 
 MAX = (1 << 63) - 1
@@ -57,8 +58,9 @@ class Calls(NamedTuple):
 
     `old` names the block that a realloc or free takes, `new` the one that a birth or realloc
     returns; 0 is none. All numbers are from 0 to MAX. `record` says where a call stands in its file.
-    processor: UNKNOWN where the file does not tell it; None: it does nowhere. A reader may use the
-    columns again for the calls that it yields next.
+    processor: UNKNOWN where the file does not tell it; None: it does nowhere. site: of births and
+    reallocs, 0 where the file does not tell it; None: it does nowhere. A reader may use the columns
+    again for the calls that it yields next.
     """
 
     op: npt.NDArray[np.uint8]
@@ -70,9 +72,10 @@ class Calls(NamedTuple):
     time_ns: Ints
     record: Ints
     processor: Ints | None = None
+    site: Ints | None = None
 
 
-ROW = Calls._fields[:-1]
+ROW = Calls._fields[:-2]
 """The columns that each format has."""
 
 
@@ -102,6 +105,7 @@ class _Build(Arrays):
     align_log2: Ints
     time_ns: Ints
     processor: Ints
+    site: Ints
     keys: Ints  # of the hash table from name to block number
     blocks: Ints
     spare: Ints  # a stack
@@ -114,6 +118,7 @@ class _Build(Arrays):
     out_align_log2: Bytes
     out_time_ns: Ints
     out_processor: Ints
+    out_site: Numbers
     scalars: Records
 
 
@@ -151,6 +156,7 @@ def emit(state: _Build, op: int, block: int, size: int, align_log2: int) -> None
     state.out_op[i], state.out_block[i] = op, block
     state.out_size[i], state.out_align_log2[i] = size, align_log2
     state.out_processor[i] = state.processor[call]
+    state.out_site[i] = state.site[call] if op <= ALIGNED else 0
     state.events = i + 1
 
 
@@ -289,19 +295,20 @@ class Builder:
         keys, blocks, spare = new_table(_FIRST_TABLE)
         thread_keys, thread_numbers, _ = new_table(_FIRST_TABLE)
         columns: dict[str, Any] = {name: np.zeros(0, kind) for name, kind in _Build.ITEMS.items()}
-        for name in CHUNK_DTYPES:
+        for name in (*CHUNK_DTYPES, "site"):
             columns[f"out_{name}"] = np.zeros(CHUNK_EVENTS + EVENTS_PER_CALL, _Build.ITEMS[f"out_{name}"])
         tables = {"keys": keys, "blocks": blocks, "spare": spare, "scalars": np.zeros(1, SCALARS)}
         tables |= {"thread_keys": thread_keys, "thread_numbers": thread_numbers}
         self._state = _Build(**(columns | tables))
         self._state.strict, self._state.last_thread = int(strict), -1
 
-    def feed(self, calls: Calls) -> Iterator[Chunk]:
-        """Yield the events of the next calls. Raises WrongCall, after the events before it."""
+    def feed(self, calls: Calls) -> Iterator[tuple[Chunk, U32]]:
+        """Yield the events of the next calls and their sites. Raises WrongCall, after the events before it."""
         state = self._state
         for name in ("op", "thread", "size", "align_log2", "time_ns"):
             setattr(state, name, getattr(calls, name))
         state.processor = np.full(calls.op.size, UNKNOWN) if calls.processor is None else calls.processor
+        state.site = np.zeros(calls.op.size, np.int64) if calls.site is None else calls.site
         # names that follow one another would lie side by side in the table
         state.old, state.new = calls.old * _ODD, calls.new * _ODD
         state.calls, state.at, why = calls.op.size, 0, FULL
@@ -348,7 +355,8 @@ class Builder:
             keys, numbers, _ = grown_table(state.thread_keys, state.thread_numbers, state.spare[:0])
             state.thread_keys, state.thread_numbers = keys, numbers
 
-    def _chunk(self) -> Chunk:
-        """Return the events so far, of which there are none then."""
+    def _chunk(self) -> tuple[Chunk, U32]:
+        """Return the events so far and their sites; there are none then."""
         events, self._state.events = self._state.events, 0
-        return Chunk.of(*(getattr(self._state, f"out_{name}")[:events].copy() for name in Chunk._fields))
+        chunk = Chunk.of(*(getattr(self._state, f"out_{name}")[:events].copy() for name in Chunk._fields))
+        return chunk, self._state.out_site[:events].copy()

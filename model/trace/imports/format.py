@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from heapsmith.model.trace.imports.builder import Calls
 from heapsmith.model.trace.imports.source import Source
+from heapsmith.model.trace.stacks import CallTree
 
 NO_TIMES = "no times: all events are at time 0"
 NO_THREADS = "no threads: all events are by thread 0"
@@ -17,6 +18,7 @@ class About:
         self.command: list[str] = []
         self.inexact: list[str] = []
         self.processors = False  # the calls tell them
+        self.tree: Callable[[], CallTree] | None = None  # of the sites, if the calls tell them; called at the end
         self.salvaged: str | None = None
         self.extra: dict[str, Any] = {}
 

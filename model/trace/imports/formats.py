@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.codec import U32
 from heapsmith.model.trace.events import Chunk
 from heapsmith.model.trace.frames import MAGIC, Footer
 from heapsmith.model.trace.imports import (
     android,
+    bytehound,
     csv_table,
     heaptrack,
     json_lines,
@@ -27,12 +29,16 @@ from heapsmith.model.trace.imports.format import About, Format
 from heapsmith.model.trace.imports.source import Source
 from heapsmith.model.trace.writer import TraceWriter
 
-_MODULES = (rep, malloc_bench, android, csv_table, json_lines, parquet, mtrace, valgrind, ltrace, memray, heaptrack)
+_MODULES = (
+    *(rep, malloc_bench, android, csv_table, json_lines, parquet, mtrace, valgrind, ltrace, memray, heaptrack),
+    bytehound,
+)
 FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _MODULES}
 """In the order in which a file is tried."""
 _NAMES = ", ".join(FORMATS)
 
 Progress = Callable[[str, int, int], None]
+Events = tuple[Chunk, U32]
 
 
 def import_trace(
@@ -57,9 +63,9 @@ def import_trace(
             chunks = _sound(chunks, about)
         first = next(chunks, None)  # a file names its command before its first call
         names: dict[str, Any] = {"command": about.command, "source": chosen.name}
-        with TraceWriter(out, processors=about.processors, **names) as writer:
-            for chunk in chain(() if first is None else (first,), chunks):
-                writer.append(chunk)
+        with TraceWriter(out, processors=about.processors, sites=about.tree is not None, **names) as writer:
+            for chunk, site in chain(() if first is None else (first,), chunks):
+                writer.append(chunk, site if about.tree else None)
                 progress("bytes", source.done, source.size)
             return writer.close(_figures(chosen, about, builder))
 
@@ -71,19 +77,19 @@ def _chosen(source: Source, name: str | None) -> Format:
             raise BadInput(f"{name}: no such format; expected one of {_NAMES}")
         return FORMATS[name]
     if not source.head:
-        raise BadInput(f"{source.path}: is empty; expected a file of another tool")
+        raise BadInput(f"{source.name}: is empty; expected a file of another tool")
     if source.head.startswith(MAGIC):
-        raise BadInput(f"{source.path}: is a trace of heapsmith already; expected a file of another tool")
+        raise BadInput(f"{source.name}: is a trace of heapsmith already; expected a file of another tool")
     refuse_aggregate(source)
     found = next((one for one in FORMATS.values() if one.recognises(source.head)), None)
     found = found or FORMATS.get(Path(source.path).suffix.removeprefix("."))
     if found is None:
-        raise BadInput(f"{source.path}: the format is not known by its first bytes; say it with --from: {_NAMES}")
+        raise BadInput(f"{source.name}: the format is not known by its first bytes; say it with --from: {_NAMES}")
     return found
 
 
-def _chunks(source: Source, chosen: Format, builder: Builder, about: About) -> Iterator[Chunk]:
-    """Yield the events of the file; BadInput names the record at which they end early."""
+def _chunks(source: Source, chosen: Format, builder: Builder, about: About) -> Iterator[Events]:
+    """Yield the events of the file and their sites; BadInput names the record at which they end early."""
     for calls in chosen.read(source, about):
         try:
             yield from builder.feed(calls)
@@ -91,7 +97,7 @@ def _chunks(source: Source, chosen: Format, builder: Builder, about: About) -> I
             source.bad(f"{chosen.record} {wrong.record}", str(wrong))
 
 
-def _sound(chunks: Iterator[Chunk], about: About) -> Iterator[Chunk]:
+def _sound(chunks: Iterator[Events], about: About) -> Iterator[Events]:
     """Yield the chunks before the first damage, which `about` then names; BadInput if there are none."""
     any_yet = False
     try:
@@ -115,4 +121,6 @@ def _figures(chosen: Format, about: About, builder: Builder) -> dict[str, Any]:
         inexact.append(f"{builder.late_starts:,} starts of threads were left out: their threads had events before")
     if builder.failed:
         about.extra["failed_calls"] = builder.failed
+    if about.tree:
+        about.extra["stacks"] = about.tree().packed()
     return about.extra | {"inexact": inexact} | {"foreign_frees": builder.foreign, "salvaged": about.salvaged}

@@ -1,5 +1,6 @@
 """heaptrack's files, raw and interpreted."""
 
+import os
 import re
 from collections.abc import Iterator
 
@@ -7,14 +8,16 @@ import numpy as np
 
 from heapsmith.model.compile.kernel import Ints, compiled, hit_path, kernel
 from heapsmith.model.trace.events import Op
+from heapsmith.model.trace.imports import stacked
 from heapsmith.model.trace.imports.builder import Calls
 from heapsmith.model.trace.imports.format import NO_THREADS, About, Format
+from heapsmith.model.trace.imports.mappings import Mapped
 from heapsmith.model.trace.imports.source import Source, shown
+from heapsmith.model.trace.imports.stacked import Stacked, add_frame, has_room, make_room, site_of, with_sites
 from heapsmith.model.trace.imports.text import (
     NEWLINE,
     SPACE,
     Row,
-    Text,
     begins,
     columns,
     hexadecimal,
@@ -24,16 +27,19 @@ from heapsmith.model.trace.imports.text import (
     scan,
     skip_line,
 )
+from heapsmith.model.trace.stacks import CallTree
 
 _VERSIONS = range(4)
 _NS_PER_MS = 10**6
 _MOST_MS = 1 << 40
 MALLOC, FREE = int(Op.MALLOC), int(Op.FREE)
-BIRTH, DEATH, PAIR, CLOCK, PROGRAM = b"+-acX"  # the first letters of lines
+BIRTH, DEATH, PAIR, CLOCK, FRAME, PROGRAM, FILE, MODULE = b"+-actXxm"  # the first letters of lines
 _FIRST_ROOM = 1 << 12
+_NAMED = re.compile(rb"[xm] ([0-9a-f]{1,4}) (.*)")
+_HEX = re.compile(rb"[0-9a-f]{1,15}")
 
 
-class _Heaptrack(Text):
+class _Heaptrack(Stacked):
     """What the lines before told; in an interpreted file a block is known by the size and stack that it shares.
 
     The live blocks of a pair of size and stack are a stack, linked by `below`.
@@ -72,6 +78,19 @@ def pop(state: _Heaptrack, pair: int) -> int:
 
 
 @hit_path
+def frame(state: _Heaptrack) -> int:
+    """Take `t address frame`; return 0 if it is another line or there is no room."""
+    address = hexadecimal(state)
+    if address < 0 or not passes(state, SPACE):
+        return 0
+    outer = hexadecimal(state)
+    if outer < 0 or outer > state.frames or not passes(state, NEWLINE) or not has_room(state):
+        return 0
+    add_frame(state, address, outer)
+    return 1
+
+
+@hit_path
 def birth(state: _Heaptrack) -> int:
     """Take `+ size stack pointer`, or `+ pair`; return 0 if it is neither."""
     size = hexadecimal(state)
@@ -80,13 +99,18 @@ def birth(state: _Heaptrack) -> int:
     if passes(state, NEWLINE):
         if size >= state.pairs or state.blocks + 1 >= state.below.size:
             return 0
+        state.site[state.calls] = 0
         put(state, MALLOC, 0, 0, push(state, size), int(state.sizes[size]))
         return 1
-    if not passes(state, SPACE) or hexadecimal(state) < 0 or not passes(state, SPACE):
+    if not passes(state, SPACE):
+        return 0
+    innermost = hexadecimal(state)
+    if innermost < 0 or not passes(state, SPACE):
         return 0
     pointer = hexadecimal(state)
     if pointer < 0 or not passes(state, NEWLINE):
         return 0
+    state.site[state.calls] = site_of(state, innermost) if pointer > 0 else 0
     put(state, MALLOC, 0, 0, pointer, size)
     return 1
 
@@ -101,6 +125,7 @@ def death(state: _Heaptrack) -> int:
         if block >= state.pairs or state.tops[block] == 0:
             return 0
         block = pop(state, block)
+    state.site[state.calls] = 0
     put(state, FREE, 0, block, 0, 0)
     return 1
 
@@ -132,9 +157,9 @@ def clock(state: _Heaptrack) -> int:
 def one_line(state: _Heaptrack) -> int:
     """Take the next line; return 0 if it is not a usual one."""
     letter = int(state.data[state.at])
-    if letter in (SPACE, PROGRAM) or state.line == 1:
+    if letter in (SPACE, PROGRAM, FILE, MODULE) or state.line == 1:
         return 0
-    if letter not in (BIRTH, DEATH, PAIR, CLOCK):
+    if letter not in (BIRTH, DEATH, PAIR, CLOCK, FRAME):
         return skip_line(state)
     state.at += 1
     if not passes(state, SPACE):
@@ -143,6 +168,8 @@ def one_line(state: _Heaptrack) -> int:
         return birth(state)
     if letter == DEATH:
         return death(state)
+    if letter == FRAME:
+        return frame(state)
     return pair(state) if letter == PAIR else clock(state)
 
 
@@ -159,7 +186,10 @@ fast_take = compiled(take)
 def read(source: Source, about: About) -> Iterator[Calls]:
     """Yield the calls of the file."""
     reader = _Reader(source, about)
-    yield from scan(source, reader.state, fast_take, reader.line)
+    for calls in scan(source, reader.state, fast_take, reader.line):
+        if reader.state.pairs == 0 and reader.state.frames > 0:
+            about.tree = reader.tree
+        yield with_sites(reader.state, calls)
     if reader.state.ambiguous:
         share = f"{reader.state.ambiguous / reader.state.frees:.1%} of the frees"
         about.inexact.append(f"{share} may be of another live block of the same size and stack")
@@ -171,11 +201,15 @@ class _Reader:
     def __init__(self, source: Source, about: About) -> None:
         self.source, self.about = source, about
         tables = {name: np.zeros(_FIRST_ROOM, np.int64) for name in ("sizes", "tops", "below")}
-        self.state = _Heaptrack(**columns("pairs", "blocks", "spare", "frees", "ambiguous"), **tables)
+        scalars = columns("pairs", "blocks", "spare", "frees", "ambiguous", *stacked.SCALARS)
+        self.state = _Heaptrack(**scalars, **tables, **stacked.tables())
+        self.program = ""
+        self.mapped: dict[Mapped, None] = {}  # in the order in which they came
 
     def line(self, line: int, text: bytes) -> Row | None:
         """Return the call of a line, if it is one."""
         state = self.state
+        state.site[state.calls] = 0
         kind, *fields = text.split()
         if line == 1:
             self._check_version(kind, fields)
@@ -192,6 +226,10 @@ class _Reader:
             state.pairs += 1
         elif kind == b"c":
             state.time_ns = self.source.product(line, self._numbers(line, fields, 1)[0], _NS_PER_MS)
+        elif kind == b"t":
+            self._frame(line, fields)
+        elif kind == b"x" or kind == b"m":
+            self._file(kind, text)
         elif kind == b"X":
             self.about.command = text[2:].decode("utf-8", "backslashreplace").split()
         return None
@@ -209,7 +247,8 @@ class _Reader:
     def _birth(self, line: int, fields: list[bytes]) -> tuple[int, int]:
         """Return the name and the size of the new block: from size, stack and pointer, or from a pair's index."""
         if len(fields) != 1:
-            size, _, pointer = self._numbers(line, fields, 3)
+            size, innermost, pointer = self._numbers(line, fields, 3)
+            self.state.site[self.state.calls] = site_of(self.state, innermost) if pointer else 0
             return pointer, size
         index = self._pair(line, fields)
         if self.state.blocks + 1 >= self.state.below.size:
@@ -230,6 +269,35 @@ class _Reader:
         if index >= self.state.pairs:
             self.source.bad(f"line {line}", f"pair {index}: the file has {self.state.pairs} so far, from 0")
         return index
+
+    def _frame(self, line: int, fields: list[bytes]) -> None:
+        """Keep a frame of the stacks."""
+        state = self.state
+        address, outer = self._numbers(line, fields, 2)
+        if outer > state.frames:
+            self.source.bad(f"line {line}", f"frame {outer}: the file has {state.frames} so far, from 1")
+        if not has_room(state):
+            make_room(state)
+        add_frame(state, address, outer)
+
+    def _file(self, kind: bytes, text: bytes) -> None:
+        """Keep the name of the program, or a file that was mapped: its length, name, base and ranges."""
+        found = _NAMED.fullmatch(text)
+        size = int(found[1], 16) if found else 0
+        if found is None or len(found[2]) < size:
+            return
+        name, numbers = os.fsdecode(found[2][:size]), found[2][size:].split()
+        if kind == b"x":
+            self.program = name
+        elif len(numbers) % 2 and all(map(_HEX.fullmatch, numbers)):
+            base, *rest = (int(number, 16) for number in numbers)
+            self.mapped[
+                Mapped(self.program if name == "x" else name, base, tuple(zip(rest[::2], rest[1::2], strict=True)))
+            ] = None
+
+    def tree(self) -> CallTree:
+        """Return the stacks of the sites."""
+        return stacked.tree(self.state, self.mapped)
 
 
 def _twice(table: Ints) -> Ints:

@@ -67,7 +67,7 @@ def _one_by_one(
                 rows.append(decoder.decode(text))
                 numbers.append(number)
         except _MISTAKES as error:
-            return rows, numbers, BadInput(f"{source.path}: line {number}: {first_line(error)}")
+            return rows, numbers, BadInput(f"{source.name}: line {number}: {first_line(error)}")
     return rows, numbers, None
 
 

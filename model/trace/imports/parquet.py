@@ -16,7 +16,7 @@ _MAGIC = b"PAR1"
 def read(source: Source, about: About) -> Iterator[Calls]:
     """Yield the calls of the rows, counted from 1."""
     if str(source.path) == "-":
-        raise BadInput("-: Parquet cannot be read from a pipe")
+        raise BadInput(f"{source.name}: Parquet cannot be read from a pipe")
     arrow()
     from pyarrow.parquet import ParquetFile
 

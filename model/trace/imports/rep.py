@@ -126,10 +126,10 @@ class _Reader:
     def check_end(self) -> None:
         """Raise BadInput if the text has fewer lines than its header says."""
         if len(self.header) < len(_HEADER):
-            raise BadInput(f"{self.source.path}: ends before the {_HEADER[len(self.header)]}")
+            raise BadInput(f"{self.source.name}: ends before the {_HEADER[len(self.header)]}")
         done, operations = self.state.done, self.state.operations
         if done < operations:
-            raise BadInput(f"{self.source.path}: ends after {done} operations; the header says {operations}")
+            raise BadInput(f"{self.source.name}: ends after {done} operations; the header says {operations}")
 
 
 FORMAT = Format(

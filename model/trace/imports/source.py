@@ -7,12 +7,14 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
 import zstandard
 
-from heapsmith.model.errors import BadInput
+from heapsmith.model.errors import BadInput, Missing
+from heapsmith.model.files import STANDARD
 from heapsmith.model.trace.imports.builder import MAX
 
 HEAD_BYTES = 1 << 16
@@ -22,13 +24,14 @@ _DAMAGE = (EOFError, zlib.error, zstandard.ZstdError, zipfile.BadZipFile, NotImp
 
 
 class Source:
-    """A file to import; `-` is standard input. gzip, zstd and a zip of one file are unpacked. Context manager."""
+    """A file to import; `-` is standard input. gzip, zstd, LZ4 and a zip of one file are unpacked. Context manager."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.name = "standard input" if str(path) == STANDARD else str(path)
         with self.naming():
             self._raw: Any = sys.stdin.buffer
-            if str(path) != "-":
+            if str(path) != STANDARD:
                 self._raw = path.open("rb")
             try:
                 self.size = self._raw.seek(0, io.SEEK_END) if self._raw.seekable() else 0
@@ -57,9 +60,9 @@ class Source:
         try:
             yield
         except _DAMAGE as error:
-            raise BadInput(f"{self.path}: cannot be unpacked: {first_line(error)}") from None
+            raise BadInput(f"{self.name}: cannot be unpacked: {first_line(error)}") from None
         except OSError as error:
-            raise BadInput(f"{self.path}: cannot read the file: {error.strerror or first_line(error)}") from None
+            raise BadInput(f"{self.name}: cannot read the file: {error.strerror or first_line(error)}") from None
 
     def read(self, count: int) -> bytes:
         """Return the next bytes; fewer only at the file's end."""
@@ -83,7 +86,7 @@ class Source:
 
     def bad(self, where: str, what: str) -> NoReturn:
         """Raise BadInput for a record: its place, what was expected and found."""
-        raise BadInput(f"{self.path}: {where}: {what}")
+        raise BadInput(f"{self.name}: {where}: {what}")
 
     def integer(self, line: int, text: bytes, name: str, base: int = 10) -> int:
         """Return the number from 0 to MAX that a field of a line has; `base` 16 takes 0x too."""
@@ -140,36 +143,54 @@ def _unpacked(source: Source, raw: Any) -> Any:
     if magic[:2] == b"\x1f\x8b":
         return gzip.GzipFile(fileobj=raw)
     if magic == b"\x28\xb5\x2f\xfd":
-        return _Unpacked(_zstd_pieces(raw).__next__)
+        return _Unpacked(_pieces(raw, lambda: zstandard.ZstdDecompressor().decompressobj(), "a zstd frame").__next__)
+    if magic == b"\x04\x22\x4d\x18":
+        return _Unpacked(_pieces(raw, lz4().frame.LZ4FrameDecompressor, "an LZ4 frame").__next__)
     if magic == b"PK\x03\x04":
         return _one_member(source, raw)
     return raw
 
 
-def _zstd_pieces(packed: Any) -> Iterator[bytes]:
-    """Yield the content of all frames, then b""; EOFError for a frame that does not end."""
-    frame, rest = zstandard.ZstdDecompressor().decompressobj(), b""
+def _pieces(packed: Any, new: Callable[[], Any], name: str) -> Iterator[bytes]:
+    """Yield the content of all frames, then b""; EOFError for a frame that does not end.
+
+    new: makes what unpacks a frame.
+    """
+    frame, rest = new(), b""
     started = False
     while piece := rest or packed.read(_PIECE_BYTES):
         if frame.eof:
-            frame, started = zstandard.ZstdDecompressor().decompressobj(), False
+            frame, started = new(), False
         started = True
-        content = frame.decompress(piece)
+        try:
+            content = frame.decompress(piece)
+        except RuntimeError as error:  # of lz4
+            raise EOFError(first_line(error)) from None
         rest = frame.unused_data if frame.eof else b""
         if content:
             yield content
     if started and not frame.eof:
-        raise EOFError("it ends within a zstd frame")
+        raise EOFError(f"it ends within {name}")
     yield b""
+
+
+def lz4() -> Any:
+    """Return the package lz4; Missing without it."""
+    if find_spec("lz4") is None:
+        raise Missing("files in LZ4, as those of memray are, need the package lz4: pip install 'heapsmith[imports]'")
+    import lz4.block
+    import lz4.frame
+
+    return lz4
 
 
 def _one_member(source: Source, packed: Any) -> Any:
     if not packed.seekable():
-        raise BadInput(f"{source.path}: a zip cannot be read from a pipe")
+        raise BadInput(f"{source.name}: a zip cannot be read from a pipe")
     archive = zipfile.ZipFile(packed)
     members = [member for member in archive.infolist() if not member.is_dir()]
     if len(members) != 1:
-        raise BadInput(f"{source.path}: expected a zip of one file, found {len(members)} files")
+        raise BadInput(f"{source.name}: expected a zip of one file, found {len(members)} files")
     if members[0].flag_bits & 1:
-        raise BadInput(f"{source.path}: expected a zip without a password")
+        raise BadInput(f"{source.name}: expected a zip without a password")
     return archive.open(members[0])

@@ -208,18 +208,18 @@ def scan(
             while state.at < state.end:
                 take(state)
                 if state.calls == CHUNK_EVENTS:
-                    yield _calls(state)
+                    yield calls_of(state)
                 elif state.at < state.end:
                     _other_line(source, state, data, other, longest)
     except BadInput as error:
         bad = error
     if state.calls:
-        yield _calls(state)
+        yield calls_of(state)
     if bad is not None:
         raise bad
 
 
-def _calls(state: Text) -> Calls:
+def calls_of(state: Text) -> Calls:
     """Return the calls in the columns, which are empty then."""
     calls, state.calls = state.calls, 0
     return Calls(*(getattr(state, name)[:calls] for name in _COLUMNS))
