@@ -33,7 +33,7 @@ PURPOSES = {
 }
 
 RUNTIME_ORDER = (
-    *("counting", "text", "check", "bound.h", "object", "os", "lock", "locks", "counters", "lookup"),
+    *("counting", "text", "check", "bound.h", "object", "os", "lock", "over_fork", "locks", "counters", "lookup"),
     *("api.h", "heap.h", "segregation", "slab_record", "span", "rows", "heaps"),
     *("populate", "growth", "block_index", "slab_numbers.h"),
     *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "ownership", "release"),

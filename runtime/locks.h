@@ -32,3 +32,5 @@ bool hs_holds_number(unsigned number);
 
 /* From now on a thread that forks holds all locks until fork is over. It may allocate, as pthread_atfork(3) does. */
 void hs_locks_over_fork(void);
+/* The same if there are other threads, or there will be one in a moment: for who may be called while one is made. */
+void hs_expect_thread(void);

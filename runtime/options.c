@@ -20,8 +20,9 @@
 
 enum { REPORT_PATIENCE = 1 << 20 }; /* turns that the report at exit waits for another: about a second */
 
-static bool stats_at_exit;
-static bool check_at_exit;
+/* Not 0, so that it lies beside data that each start writes: exit touches no page for it. */
+enum { NOTHING = 1, STATS = 2, CHECK = 4 };
+static uint8_t asked_at_exit = NOTHING;
 static char stats_file[PATH_MAX]; /* empty: standard error */
 
 /* Standard error as it was at the start, under a descriptor of its own: many programs close theirs before the end. -1: none. */
@@ -148,7 +149,7 @@ static bool report_to(const char *file)
     if (length == 0 || length >= sizeof stats_file)
         return false;
     memcpy(stats_file, file, length + 1);
-    stats_at_exit = true;
+    asked_at_exit |= STATS;
     return true;
 }
 
@@ -204,22 +205,40 @@ static void take_word(const char *word)
         return;
     }
     if (strcmp(word, "stats") == 0) {
-        stats_at_exit = true;
+        asked_at_exit |= STATS;
         stats_file[0] = '\0';
         keep_stderr();
     } else if (strcmp(word, "check") != 0) {
         warn("unknown word", word, length);
     } else if (HEAPSMITH_CHECKED) {
-        check_at_exit = true;
+        asked_at_exit |= CHECK;
     } else {
         warn("this library was not built with --checked:", word, length);
     }
 }
 
-/* The program may write over its environment later: nothing here points into it. */
-__attribute__((constructor)) static void read_options(void)
+/* What follows the name; NULL if the text does not begin with it. */
+static const char *behind(const char *text, const char *name)
 {
-    const char *list = getauxval(AT_SECURE) == 0 ? getenv("HEAPSMITH") : NULL;
+    while (*name != '\0' && *text == *name)
+        text++, name++;
+    return *name == '\0' ? text : NULL;
+}
+
+/* Without getenv(3) and strncmp(3), which would bring pages of the C library in. NULL where the program has rights that its
+ * caller lacks. */
+static const char *options_in(char *const *environment)
+{
+    const char *list = NULL;
+    while (*environment != NULL && list == NULL)
+        list = behind(*environment++, "HEAPSMITH=");
+    return list != NULL && getauxval(AT_SECURE) == 0 ? list : NULL;
+}
+
+/* The program may write over its environment later: nothing here points into it. */
+__attribute__((constructor)) static void read_options(int count, char **arguments, char **environment)
+{
+    const char *list = options_in(environment);
     while (list != NULL && *list != '\0') {
         char word[PATH_MAX + 16];
         size_t length = strcspn(list, ",");
@@ -239,8 +258,8 @@ __attribute__((constructor)) static void read_options(void)
 /* At exit() and the end of main; not at _exit() nor when a signal kills the process. */
 __attribute__((destructor)) static void at_exit(void)
 {
-    if (check_at_exit)
+    if (asked_at_exit & CHECK)
         heapsmith_check();
-    for (int turn = 0; stats_at_exit && turn < REPORT_PATIENCE && !write_report(); turn++)
+    for (int turn = 0; (asked_at_exit & STATS) && turn < REPORT_PATIENCE && !write_report(); turn++)
         sched_yield();
 }

@@ -212,24 +212,6 @@ GATE void hs_free_without_heap(unsigned class, void *block)
     hs_give_all(&hs_no_heap, class, &block, 1);
 }
 
-#ifdef REMOTE_IS_LOCKED
-static void forget_remote_locks(void)
-{
-    for (struct heap *heap = hs_newest_heap; heap != NULL; heap = heap->earlier)
-        remote_after_fork(heap);
-}
-#endif
-
-/* Not inside start(): registering may allocate. */
-__attribute__((constructor)) static void register_fork(void)
-{
-    hs_started();
-#ifdef REMOTE_IS_LOCKED
-    pthread_atfork(NULL, NULL, forget_remote_locks);
-#endif
-    hs_locks_over_fork();
-}
-
 void hs_forget_heaps(void)
 {
     for (struct heap *heap = hs_newest_heap, *earlier; heap != NULL; heap = earlier) {

@@ -174,9 +174,10 @@ MUTANTS = [
         "life",
         "handler_large",
         "locks.c",
-        "forking = false;\n    if (locks_taken & LARGE)",
-        "forking = false;\n    if (1)",
+        "return;\n    if (locks_taken & LARGE)",
+        "return;\n    if (1)",
         "fork released a lock",
     ),
+    Mutant("life", "fork_twice", "locks.c", "if (--forking > 0)", "if (--forking > 1)", "data race"),
     Mutant("life", "child_of_handler", "locks.c", "        lock_forget(&pool_lock);", "        ;", "deadlock"),
 ]

@@ -209,6 +209,7 @@ CASES = [
     ("life", "live_2", [1, 2], 1_900),
     ("life", "fork_both", [0x22], 3_200),
     ("life", "fork_one", [0x22], 24_000),
+    ("life", "fork_twice", [0x33], 1),
     ("life", "fork_to_child", [0x22, 0x23, 0x32, 0x33], 20_000),
     ("life", "handler_large", [0x21], 400_000),
     ("life", "handlers_exchanged", [0], 900),

@@ -10,6 +10,7 @@
 #include "object.c"
 #include "os.c"
 #include "lock.c"
+#include "over_fork.c"
 #include "locks.c"
 #include "counters.c"
 #include "span.c"
