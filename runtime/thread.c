@@ -126,6 +126,9 @@ static struct heap *create(void)
 #ifdef SHARD_RECORDS
     heap->shard = hs_count.heaps % SHARDS;
 #endif
+#ifdef REMOTE_LOCKS
+    heap->remote_part[0] = hs_count.heaps % REMOTE_LOCKS;
+#endif
     heap->earlier = hs_newest_heap;
     __atomic_store_n(&hs_newest_heap, heap, __ATOMIC_RELEASE); /* a signal's report may walk the list at any moment */
     count_own(&hs_count.heaps, 1);
