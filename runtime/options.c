@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,7 +34,6 @@ static struct stat first_stderr_is;
  * does not wait for a writer that it does not have. */
 static int writer;
 static char path[PATH_MAX + 64], path_now[PATH_MAX + 80]; /* of the writer */
-static char report[1 << 18]; /* of the writer: goes out in one piece, so that processes that share a pipe do not mix */
 
 static void warn(const char *what, const char *word, size_t length)
 {
@@ -68,6 +68,21 @@ static bool expand_path(void)
     return true;
 }
 
+/* In one piece, so that processes that share a pipe do not mix; where the system refuses memory, in several. */
+static bool write_stats(int fd)
+{
+    enum { ROOM = 1 << 18 };
+    char spare[TEXT_LINE];
+    char *room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool mapped = room != MAP_FAILED;
+    struct text out = mapped ? text_to(fd, room, ROOM) : text_to(fd, spare, sizeof spare);
+    stats_json(&out);
+    bool written = text_end(&out);
+    if (mapped)
+        munmap(room, ROOM);
+    return written;
+}
+
 /* Whole or not at all: under a temporary name first. */
 static bool write_file(void)
 {
@@ -76,9 +91,7 @@ static bool write_file(void)
     int fd = open(path_now, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return false;
-    struct text out = text_to(fd, report, sizeof report);
-    stats_json(&out);
-    bool written = text_end(&out);
+    bool written = write_stats(fd);
     close(fd);
     if (written && rename(path_now, path) == 0)
         return true;
@@ -103,13 +116,6 @@ static int report_descriptor(void)
     return kept ? first_stderr : STDERR_FILENO;
 }
 
-static void write_stderr(void)
-{
-    struct text out = text_to(report_descriptor(), report, sizeof report);
-    stats_json(&out);
-    text_end(&out);
-}
-
 /* False if another report is being written. */
 static bool write_report(void)
 {
@@ -117,7 +123,7 @@ static bool write_report(void)
     if (none == self || !__atomic_compare_exchange_n(&writer, &none, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return false;
     if (stats_file[0] == '\0')
-        write_stderr();
+        write_stats(report_descriptor());
     else if (!write_file())
         warn("cannot write", stats_file, strlen(stats_file));
     __atomic_store_n(&writer, 0, __ATOMIC_RELEASE);

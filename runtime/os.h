@@ -12,6 +12,9 @@
  * the large lock together. */
 extern bool os_reserving;
 
+/* A limit counts what is writable: slabs and pages of the run span become so few at a time. Written as os_reserving is. */
+extern bool os_sparing;
+
 /* Why this thread's last request for memory failed: the system refused (true), or its span has no room. */
 extern __thread bool os_refused;
 

@@ -97,13 +97,18 @@ static void advise_slabs(void *start, size_t bytes, bool huge)
         os_huge_pages(start, bytes, huge);
 }
 
-/* Makes memory of superslabs' address space and of their slabs' places in the tables; with guards, of one superslab. */
+/* Makes memory of superslabs' address space and of their slabs' places in the tables; with guards, of one superslab. Near a
+ * limit of the tables alone: each slab is sealed until it is first taken. */
 static bool commit_superslabs(size_t offset, size_t bytes)
 {
     struct os_part part[SPAN_PARTS];
     span_parts(offset, bytes, part);
-    part[0].bytes -= GUARD_BYTES;
-    return os_commit_all(part, SPAN_PARTS);
+    part[0].bytes = os_sparing ? HEAD_BYTES : bytes - GUARD_BYTES;
+    if (!os_commit_all(part, SPAN_PARTS))
+        return false;
+    for (size_t slab = offset + HEAD_BYTES; os_sparing && slab < offset + bytes - GUARD_BYTES; slab += SLAB_BYTES)
+        slab_record(slab >> SLAB_SHIFT)->sealed = true;
+    return true;
 }
 
 /* Makes the region's next superslab usable, with others behind it if they grow together and the system grants that. */
@@ -112,7 +117,7 @@ static bool make_usable(size_t region)
     size_t from = mapped[region], offset = region * REGION_BYTES + from;
     if (growth_usable(region, from) > from)
         return true;
-    size_t bytes = growth_step(region), room = region_room - from;
+    size_t bytes = os_sparing ? SUPERSLAB_BYTES : growth_step(region), room = region_room - from;
     if ((bytes > SUPERSLAB_BYTES && bytes > room) || !commit_superslabs(offset, bytes)) {
         if (bytes == SUPERSLAB_BYTES || !commit_superslabs(offset, SUPERSLAB_BYTES))
             return false;
@@ -127,7 +132,7 @@ bool slabs_map(struct heap *heap, unsigned class, struct superslab *superslab)
     size_t region = REGIONS > 1 ? class : 0;
     size_t offset = region * REGION_BYTES + mapped[region];
     os_refused = false;
-    bool huge = THP_ASKED && hs_count.superslabs * SUPERSLAB_BYTES >= THP_SLABS_FROM_BYTES &&
+    bool huge = THP_ASKED && !os_sparing && hs_count.superslabs * SUPERSLAB_BYTES >= THP_SLABS_FROM_BYTES &&
                 hs_class[class].stride <= THP_BLOCK_BYTES;
     if (!unmapping_undone(region, &offset, &huge)) {
         if (mapped[region] >= region_room || !make_usable(region))
@@ -208,12 +213,24 @@ static struct slab *retired_slab(struct heap *heap, unsigned class)
     return slab;
 }
 
+/* Memory for a slab that no class has had yet; without any it waits in the pool. */
+static struct slab *opened(struct heap *heap, unsigned class, struct slab *slab)
+{
+    if (slab == NULL || !slab->sealed || open_slab(slab))
+        return slab;
+    slab->class = (uint16_t)class; /* whose pool it is */
+    slab->pooled = true;
+    pool_push(heap, slab);
+    unmapping_retired(heap, slab);
+    return NULL;
+}
+
 struct slab *slabs_acquire(struct heap *heap, unsigned class)
 {
     pool_enter();
     struct slab *slab = retired_slab(heap, class);
     if (slab == NULL)
-        slab = next_slab(heap, class);
+        slab = opened(heap, class, next_slab(heap, class));
     if (slab != NULL) {
         __atomic_store_n(&slab->class, (uint16_t)class, __ATOMIC_RELAXED); /* mallinfo reads it at any time */
         slab_sized(slab, class);
