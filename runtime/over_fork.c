@@ -10,6 +10,8 @@
 #define _GNU_SOURCE
 #include "over_fork.h"
 
+#include "bound.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -29,7 +31,7 @@ int hs_register(struct fork_handlers handlers, void *object)
 
 /* Two threads may do so at once: the handlers allow for that. Signals wait, for a handler that forks would wait for a lock of
  * the C library that its own thread holds. */
-void hs_watch_fork(struct fork_handlers handlers)
+GATE void hs_watch_fork(struct fork_handlers handlers)
 {
     static __thread bool registering;
     if (registering || __atomic_load_n(&hs_fork_watched, __ATOMIC_RELAXED))

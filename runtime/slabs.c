@@ -28,8 +28,7 @@ enum {
     MAP_SPACE = (SLAB_CLASSES_BYTES + SPAN_ALIGNMENT - 1) / SPAN_ALIGNMENT * SPAN_ALIGNMENT, /* ends with the class map */
     TABLE_BYTES = (RECORDS_BYTES + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
     MARKS_BYTES = (sizeof(uint64_t) * BITMAP_WORDS * SPAN_SLABS + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
-    LIVE_BYTES = LIVE_MAP * SLAB_SPAN_BYTES / GRAIN,
-    SPAN_PARTS = 6,
+    LIVE_BYTES = LIVE_MAP * SLAB_SPAN_BYTES / GRAIN, SPAN_PARTS = 6,
 };
 
 #ifndef OWN_SUPERSLABS
@@ -104,11 +103,10 @@ static bool commit_superslabs(size_t offset, size_t bytes)
     struct os_part part[SPAN_PARTS];
     span_parts(offset, bytes, part);
     part[0].bytes = os_sparing ? HEAD_BYTES : bytes - GUARD_BYTES;
-    if (!os_commit_all(part, SPAN_PARTS))
-        return false;
-    for (size_t slab = offset + HEAD_BYTES; os_sparing && slab < offset + bytes - GUARD_BYTES; slab += SLAB_BYTES)
+    const bool committed = os_commit_all(part, SPAN_PARTS), sealed = committed && os_sparing;
+    for (size_t slab = offset + HEAD_BYTES; sealed && slab < offset + bytes - GUARD_BYTES; slab += SLAB_BYTES)
         slab_record(slab >> SLAB_SHIFT)->sealed = true;
-    return true;
+    return committed;
 }
 
 /* Makes the region's next superslab usable, with others behind it if they grow together and the system grants that. */
@@ -129,8 +127,7 @@ static bool make_usable(size_t region)
 
 bool slabs_map(struct heap *heap, unsigned class, struct superslab *superslab)
 {
-    size_t region = REGIONS > 1 ? class : 0;
-    size_t offset = region * REGION_BYTES + mapped[region];
+    size_t region = REGIONS > 1 ? class : 0, offset = region * REGION_BYTES + mapped[region];
     os_refused = false;
     bool huge = THP_ASKED && !os_sparing && hs_count.superslabs * SUPERSLAB_BYTES >= THP_SLABS_FROM_BYTES &&
                 hs_class[class].stride <= THP_BLOCK_BYTES;
