@@ -94,6 +94,14 @@ def test_a_limit_that_a_program_sets_below_what_is_reserved(design: str, size: i
     assert enough(design, size, MORE, glibc(size, limit=f"{MORE}")) <= bytes_got <= MORE
 
 
+@every_design
+def test_a_limit_on_space_after_one_on_data(design: str) -> None:
+    """Slabs that wait to be opened keep no address space."""
+    words = [program("run_limit"), 200, 1, f"{MORE}"]
+    bytes_got = int(run(words, library(design, checked=False), limits={resource.RLIMIT_DATA: 1 << 34}, timeout=300))
+    assert enough(design, 200, MORE, glibc(200, limit=f"{MORE}")) <= bytes_got <= MORE
+
+
 SPIKE = 150 * MIB
 
 
