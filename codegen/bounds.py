@@ -23,6 +23,7 @@ BOUNDED = (
 GATES = {
     "hs_heap_start": "the thread's first request: it gets a heap (heaps, adoptions)",
     "hs_free_without_heap": "a thread that gets no heap frees (direct)",
+    "hs_watch_fork": "once, as the process gets its second thread",
     "new_slab": "the heap's prepared slabs are used up (superslabs_late)",
     "open_slab": "the slab gave up its memory when the system refused some (releases)",
     "hs_malloc_large": "a large request, or a small one without a slab (run_*, huge_*)",

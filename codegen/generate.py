@@ -33,12 +33,12 @@ PURPOSES = {
 }
 
 RUNTIME_ORDER = (
-    *("counting", "text", "check", "bound.h", "object", "os", "lock", "locks", "counters", "lookup"),
+    *("counting", "text", "check", "bound.h", "object", "os", "lock", "over_fork", "locks", "counters", "lookup"),
     *("api.h", "heap.h", "segregation", "slab_record", "span", "rows", "heaps"),
     *("populate", "growth", "block_index", "slab_numbers.h"),
     *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "ownership", "release"),
     *("shards", "remote", "pool", "unmapping"),
-    *("rounding", "slabs", "store", "transfer"),
+    *("rounding", "slabs", "slab_census", "store", "transfer"),
     *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache"),
     *("huge_cache", "huge", "prewarm", "thread", "large"),
     *("background", "learner", "front", "stats", "foreign", "api", "glibc", "inspect", "view", "options"),

@@ -6,6 +6,8 @@
 #include "foreign/foreign.h"
 #include "hardening/hardening.h"
 #include "large.h"
+#include "locks.h"
+#include "over_fork.h"
 #include "segregation/segregation.h"
 #include "span.h"
 #include "stats.h"
@@ -47,6 +49,7 @@ GATE void hs_free_large(void *block)
 
 void *calloc(size_t count, size_t bytes)
 {
+    hs_expect_thread();
     size_t total;
     if (__builtin_mul_overflow(count, bytes, &total))
         return hs_malloc_large(SIZE_MAX); /* no block is so large: ENOMEM */
@@ -249,3 +252,17 @@ void free_aligned_sized(void *block, size_t alignment, size_t bytes)
 {
     free(block);
 }
+
+#ifdef HEAPSMITH_ARCHIVE
+__attribute__((constructor)) static void register_at_start(void)
+{
+    hs_locks_over_fork();
+}
+#else
+/* A program's or library's own pthread_atfork calls it. */
+int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void), void *object)
+{
+    hs_locks_over_fork();
+    return hs_register((struct fork_handlers){ before, in_parent, in_child }, object);
+}
+#endif

@@ -20,6 +20,9 @@ void *pvalloc(size_t bytes);
 size_t malloc_usable_size(void *block);
 void free_sized(void *block, size_t bytes);
 void free_aligned_sized(void *block, size_t alignment, size_t bytes);
+#ifndef HEAPSMITH_ARCHIVE
+int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void), void *object);
+#endif
 
 /* "NAME HASH" of the design. */
 const char *heapsmith_design(void);

@@ -2,23 +2,48 @@
 #include "locks.h"
 
 #include "lock.h"
+#include "over_fork.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 static struct lock pool_lock, large_lock;
-static __thread bool forking; /* this thread is inside fork() and holds all */
+static __thread uint8_t forking; /* this thread is inside fork() and holds all; in so many, for a signal's handler may fork */
+
+static void before_fork(void), after_fork(void), after_fork_in_child(void);
+static const struct fork_handlers lock_handlers = { before_fork, after_fork, after_fork_in_child };
+
+void hs_locks_over_fork(void)
+{
+    hs_watch_fork(lock_handlers);
+}
+
+void hs_expect_thread(void)
+{
+    watch_fork(lock_handlers);
+}
+
+static void take_lock(struct lock *lock)
+{
+    if (forking)
+        return;
+    watch_fork(lock_handlers);
+    lock_acquire(lock);
+}
+
+static void leave_lock(struct lock *lock)
+{
+    if (!forking)
+        lock_release(lock);
+}
 
 void hs_lock_pool(void)
 {
-    if (!forking)
-        lock_acquire(&pool_lock);
+    take_lock(&pool_lock);
 }
 
 void hs_unlock_pool(void)
 {
-    if (!forking)
-        lock_release(&pool_lock);
+    leave_lock(&pool_lock);
 }
 
 bool hs_holds_pool(void)
@@ -28,14 +53,12 @@ bool hs_holds_pool(void)
 
 void hs_lock_large(void)
 {
-    if (!forking)
-        lock_acquire(&large_lock);
+    take_lock(&large_lock);
 }
 
 void hs_unlock_large(void)
 {
-    if (!forking)
-        lock_release(&large_lock);
+    leave_lock(&large_lock);
 }
 
 #ifdef HAS_NUMBERED_LOCKS
@@ -47,14 +70,12 @@ static struct {
 
 void hs_lock_number(unsigned number)
 {
-    if (!forking)
-        lock_acquire(&numbered[number].lock);
+    take_lock(&numbered[number].lock);
 }
 
 void hs_unlock_number(unsigned number)
 {
-    if (!forking)
-        lock_release(&numbered[number].lock);
+    leave_lock(&numbered[number].lock);
 }
 
 bool hs_holds_number(unsigned number)
@@ -161,18 +182,23 @@ static bool take_both(void)
 
 static void before_fork(void)
 {
+    if (forking > 0) {
+        forking++;
+        return;
+    }
     held_before = (uint8_t)((lock_mine(&pool_lock) ? POOL : 0) | (lock_mine(&large_lock) ? LARGE : 0));
     locks_taken = 0;
     const bool holds_none = held_before == 0 && !holds_numbered();
     take_numbered(holds_none);
     for (int tries = 0; !take_both() && (holds_none || tries < PATIENCE); tries++)
         sched_yield();
-    forking = true;
+    forking = 1;
 }
 
 static void after_fork(void)
 {
-    forking = false;
+    if (--forking > 0)
+        return;
     if (locks_taken & LARGE)
         lock_release(&large_lock);
     if (locks_taken & POOL)
@@ -188,9 +214,4 @@ static void after_fork_in_child(void)
         lock_forget(&pool_lock);
     forget_numbered();
     after_fork();
-}
-
-void hs_locks_over_fork(void)
-{
-    pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }

@@ -15,13 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { REPORT_PATIENCE = 1 << 20 }; /* turns that the report at exit waits for another: about a second */
 
-static bool stats_at_exit;
-static bool check_at_exit;
+/* Not 0, so that it lies beside data that each start writes: exit touches no page for it. */
+enum { NOTHING = 1, STATS = 2, CHECK = 4 };
+static uint8_t asked_at_exit = NOTHING;
 static char stats_file[PATH_MAX]; /* empty: standard error */
 
 /* Standard error as it was at the start, under a descriptor of its own: many programs close theirs before the end. -1: none. */
@@ -32,7 +34,6 @@ static struct stat first_stderr_is;
  * does not wait for a writer that it does not have. */
 static int writer;
 static char path[PATH_MAX + 64], path_now[PATH_MAX + 80]; /* of the writer */
-static char report[1 << 18]; /* of the writer: goes out in one piece, so that processes that share a pipe do not mix */
 
 static void warn(const char *what, const char *word, size_t length)
 {
@@ -67,6 +68,21 @@ static bool expand_path(void)
     return true;
 }
 
+/* In one piece, so that processes that share a pipe do not mix; where the system refuses memory, in several. */
+static bool write_stats(int fd)
+{
+    enum { ROOM = 1 << 18 };
+    char spare[TEXT_LINE];
+    char *room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool mapped = room != MAP_FAILED;
+    struct text out = mapped ? text_to(fd, room, ROOM) : text_to(fd, spare, sizeof spare);
+    stats_json(&out);
+    bool written = text_end(&out);
+    if (mapped)
+        munmap(room, ROOM);
+    return written;
+}
+
 /* Whole or not at all: under a temporary name first. */
 static bool write_file(void)
 {
@@ -75,9 +91,7 @@ static bool write_file(void)
     int fd = open(path_now, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return false;
-    struct text out = text_to(fd, report, sizeof report);
-    stats_json(&out);
-    bool written = text_end(&out);
+    bool written = write_stats(fd);
     close(fd);
     if (written && rename(path_now, path) == 0)
         return true;
@@ -102,13 +116,6 @@ static int report_descriptor(void)
     return kept ? first_stderr : STDERR_FILENO;
 }
 
-static void write_stderr(void)
-{
-    struct text out = text_to(report_descriptor(), report, sizeof report);
-    stats_json(&out);
-    text_end(&out);
-}
-
 /* False if another report is being written. */
 static bool write_report(void)
 {
@@ -116,7 +123,7 @@ static bool write_report(void)
     if (none == self || !__atomic_compare_exchange_n(&writer, &none, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return false;
     if (stats_file[0] == '\0')
-        write_stderr();
+        write_stats(report_descriptor());
     else if (!write_file())
         warn("cannot write", stats_file, strlen(stats_file));
     __atomic_store_n(&writer, 0, __ATOMIC_RELEASE);
@@ -148,7 +155,7 @@ static bool report_to(const char *file)
     if (length == 0 || length >= sizeof stats_file)
         return false;
     memcpy(stats_file, file, length + 1);
-    stats_at_exit = true;
+    asked_at_exit |= STATS;
     return true;
 }
 
@@ -204,22 +211,40 @@ static void take_word(const char *word)
         return;
     }
     if (strcmp(word, "stats") == 0) {
-        stats_at_exit = true;
+        asked_at_exit |= STATS;
         stats_file[0] = '\0';
         keep_stderr();
     } else if (strcmp(word, "check") != 0) {
         warn("unknown word", word, length);
     } else if (HEAPSMITH_CHECKED) {
-        check_at_exit = true;
+        asked_at_exit |= CHECK;
     } else {
         warn("this library was not built with --checked:", word, length);
     }
 }
 
-/* The program may write over its environment later: nothing here points into it. */
-__attribute__((constructor)) static void read_options(void)
+/* What follows the name; NULL if the text does not begin with it. */
+static const char *behind(const char *text, const char *name)
 {
-    const char *list = getauxval(AT_SECURE) == 0 ? getenv("HEAPSMITH") : NULL;
+    while (*name != '\0' && *text == *name)
+        text++, name++;
+    return *name == '\0' ? text : NULL;
+}
+
+/* Without getenv(3) and strncmp(3), which would bring pages of the C library in. NULL where the program has rights that its
+ * caller lacks. */
+static const char *options_in(char *const *environment)
+{
+    const char *list = NULL;
+    while (*environment != NULL && list == NULL)
+        list = behind(*environment++, "HEAPSMITH=");
+    return list != NULL && getauxval(AT_SECURE) == 0 ? list : NULL;
+}
+
+/* The program may write over its environment later: nothing here points into it. */
+__attribute__((constructor)) static void read_options(int count, char **arguments, char **environment)
+{
+    const char *list = options_in(environment);
     while (list != NULL && *list != '\0') {
         char word[PATH_MAX + 16];
         size_t length = strcspn(list, ",");
@@ -239,8 +264,8 @@ __attribute__((constructor)) static void read_options(void)
 /* At exit() and the end of main; not at _exit() nor when a signal kills the process. */
 __attribute__((destructor)) static void at_exit(void)
 {
-    if (check_at_exit)
+    if (asked_at_exit & CHECK)
         heapsmith_check();
-    for (int turn = 0; stats_at_exit && turn < REPORT_PATIENCE && !write_report(); turn++)
+    for (int turn = 0; (asked_at_exit & STATS) && turn < REPORT_PATIENCE && !write_report(); turn++)
         sched_yield();
 }

@@ -14,7 +14,14 @@
 enum { OS_PAGE = 4096, RESERVED = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
 enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE, which the headers of older systems lack */
 
+#ifdef PREWARM_SUPERSLABS /* whose superslabs are resident as a whole */
+enum { SPARES = false };
+#else
+enum { SPARES = true };
+#endif
+
 bool os_reserving = true;
+bool os_sparing;
 __thread bool os_refused;
 static char *arena_start, *unplaced, *unplaced_end; /* the arena, and what of it is no range yet */
 
@@ -77,10 +84,15 @@ static bool map_at(void *start, size_t bytes, int protection, int flags)
     return mapped == start;
 }
 
-bool os_limited(void)
+static bool is_finite(int resource)
 {
     struct rlimit limit;
-    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+bool os_limited(void)
+{
+    return is_finite(RLIMIT_AS);
 }
 
 /* The system places mappings without an address of their own as high as it can, or upwards from a third of all: the arena
@@ -95,6 +107,7 @@ bool os_arena(size_t bytes)
     arena_start = (uintptr_t)seen > LOW ? (char *)seen - FAR - bytes : (char *)seen + FAR;
     arena_start = round_up(arena_start, STEP);
     os_reserving = !os_limited();
+    os_sparing = SPARES && (!os_reserving || is_finite(RLIMIT_DATA));
     if (os_reserving && !map_at(arena_start, bytes, PROT_NONE, MAP_NORESERVE)) {
         char *elsewhere = map_aligned(bytes, OS_PAGE, PROT_NONE, RESERVED);
         os_reserving = elsewhere != NULL;
@@ -119,6 +132,7 @@ size_t os_unreserve(void)
 {
     struct os_part rest = { unplaced, (size_t)(unplaced_end - unplaced) };
     os_reserving = false;
+    os_sparing = SPARES;
     return os_unmap_all(&rest, 1);
 }
 

@@ -12,6 +12,11 @@
  * the large lock together. */
 extern bool os_reserving;
 
+/* A limit counts what is writable: the first SPARED_BYTES of both spans become so a few pages at a time, and later ones where
+ * the system refuses more. Written as os_reserving is. */
+extern bool os_sparing;
+enum { SPARED_BYTES = 1 << 24 };
+
 /* Why this thread's last request for memory failed: the system refused (true), or its span has no room. */
 extern __thread bool os_refused;
 

@@ -104,10 +104,13 @@ static void populate_below_writable(size_t first, size_t length)
 
 bool pages_rise(uint32_t top)
 {
+    enum { SPARE_STEP = 16 };
+    const bool sparing = os_sparing && (uint64_t)top * PAGE_BYTES < SPARED_BYTES;
     os_refused = false;
     if (top > hs_runs.pages)
         return false;
-    if (top > hs_runs.writable && !make_writable(round_up_capped(top, RUN_STEP_PAGES)) && !make_writable(top))
+    if (top > hs_runs.writable && !make_writable(round_up_capped(top, sparing ? SPARE_STEP : RUN_STEP_PAGES)) &&
+        !make_writable(top))
         return false;
     size_t from = committed_end(hs_runs.top);
     size_t more = committed_end(top) - from;

@@ -28,8 +28,7 @@ enum {
     MAP_SPACE = (SLAB_CLASSES_BYTES + SPAN_ALIGNMENT - 1) / SPAN_ALIGNMENT * SPAN_ALIGNMENT, /* ends with the class map */
     TABLE_BYTES = (RECORDS_BYTES + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
     MARKS_BYTES = (sizeof(uint64_t) * BITMAP_WORDS * SPAN_SLABS + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
-    LIVE_BYTES = LIVE_MAP * SLAB_SPAN_BYTES / GRAIN,
-    SPAN_PARTS = 6,
+    LIVE_BYTES = LIVE_MAP * SLAB_SPAN_BYTES / GRAIN, SPAN_PARTS = 6,
 };
 
 #ifndef OWN_SUPERSLABS
@@ -78,14 +77,26 @@ void slabs_init(void)
     make_readable();
 }
 
+/* Sealed slabs of a region's superslabs: address space, which is mapped again with the slab's memory. */
+static size_t vacate_sealed(size_t from, size_t end)
+{
+    size_t bytes = 0;
+    for (size_t offset = from; offset < end; offset += SLAB_BYTES)
+        if (offset % SUPERSLAB_BYTES >= HEAD_BYTES && slab_record(offset >> SLAB_SHIFT)->sealed) {
+            os_unmap((char *)hs_span + offset, SLAB_BYTES);
+            bytes += SLAB_BYTES;
+        }
+    return bytes;
+}
+
 size_t slabs_vacate(void)
 {
     size_t bytes = 0;
     for (size_t region = 0; region < REGIONS; region++) {
         struct os_part part[SPAN_PARTS];
-        size_t usable = growth_usable(region, mapped[region]);
-        span_parts(region * REGION_BYTES + usable, REGION_BYTES - usable, part);
-        bytes += os_unmap_all(part, SPAN_PARTS);
+        size_t start = region * REGION_BYTES, usable = growth_usable(region, mapped[region]);
+        span_parts(start + usable, REGION_BYTES - usable, part);
+        bytes += os_unmap_all(part, SPAN_PARTS) + vacate_sealed(start, start + mapped[region]);
     }
     return bytes + unmapping_vacate();
 }
@@ -97,24 +108,31 @@ static void advise_slabs(void *start, size_t bytes, bool huge)
         os_huge_pages(start, bytes, huge);
 }
 
-/* Makes memory of superslabs' address space and of their slabs' places in the tables; with guards, of one superslab. */
-static bool commit_superslabs(size_t offset, size_t bytes)
+/* Makes memory of superslabs' address space and of their slabs' places in the tables; with guards, of one superslab. Where
+ * they are sealed, of the tables alone: each slab is opened when it is first taken. */
+static bool commit_superslabs(size_t offset, size_t bytes, bool sealed)
 {
     struct os_part part[SPAN_PARTS];
     span_parts(offset, bytes, part);
-    part[0].bytes -= GUARD_BYTES;
-    return os_commit_all(part, SPAN_PARTS);
+    part[0].bytes = sealed ? HEAD_BYTES : bytes - GUARD_BYTES;
+    const bool committed = os_commit_all(part, SPAN_PARTS);
+    for (size_t slab = offset + HEAD_BYTES; committed && sealed && slab < offset + bytes - GUARD_BYTES; slab += SLAB_BYTES)
+        slab_record(slab >> SLAB_SHIFT)->sealed = true;
+    return committed;
 }
 
-/* Makes the region's next superslab usable, with others behind it if they grow together and the system grants that. */
+/* Makes the region's next superslab usable, with others behind it if they grow together and the system grants that. Under a
+ * limit, the first superslabs are sealed, and those that the system refuses as a whole. */
 static bool make_usable(size_t region)
 {
     size_t from = mapped[region], offset = region * REGION_BYTES + from;
     if (growth_usable(region, from) > from)
         return true;
-    size_t bytes = growth_step(region), room = region_room - from;
-    if ((bytes > SUPERSLAB_BYTES && bytes > room) || !commit_superslabs(offset, bytes)) {
-        if (bytes == SUPERSLAB_BYTES || !commit_superslabs(offset, SUPERSLAB_BYTES))
+    bool sparing = os_sparing && hs_count.superslabs * SUPERSLAB_BYTES < SPARED_BYTES;
+    size_t bytes = sparing ? SUPERSLAB_BYTES : growth_step(region), room = region_room - from;
+    if ((bytes > SUPERSLAB_BYTES && bytes > room) || !commit_superslabs(offset, bytes, sparing)) {
+        bool one = bytes > SUPERSLAB_BYTES && commit_superslabs(offset, SUPERSLAB_BYTES, false);
+        if (!one && (sparing || !os_sparing || !commit_superslabs(offset, SUPERSLAB_BYTES, true)))
             return false;
         bytes = SUPERSLAB_BYTES;
     }
@@ -124,8 +142,7 @@ static bool make_usable(size_t region)
 
 bool slabs_map(struct heap *heap, unsigned class, struct superslab *superslab)
 {
-    size_t region = REGIONS > 1 ? class : 0;
-    size_t offset = region * REGION_BYTES + mapped[region];
+    size_t region = REGIONS > 1 ? class : 0, offset = region * REGION_BYTES + mapped[region];
     os_refused = false;
     bool huge = THP_ASKED && hs_count.superslabs * SUPERSLAB_BYTES >= THP_SLABS_FROM_BYTES &&
                 hs_class[class].stride <= THP_BLOCK_BYTES;
@@ -138,6 +155,7 @@ bool slabs_map(struct heap *heap, unsigned class, struct superslab *superslab)
     unmapping_mapped(offset);
     superslab_owned(offset, heap);
     size_t first = offset + HEAD_BYTES, end = offset + SUPERSLAB_BYTES - GUARD_BYTES;
+    huge = huge && !slab_record(first >> SLAB_SHIFT)->sealed;
     advise_slabs((char *)hs_span + offset, SUPERSLAB_BYTES - GUARD_BYTES, huge);
     if (huge) {
         for (size_t slab = first; slab < end; slab += SLAB_BYTES) {
@@ -208,12 +226,24 @@ static struct slab *retired_slab(struct heap *heap, unsigned class)
     return slab;
 }
 
+/* Memory for a slab that no class has had yet; without any it waits in the pool. */
+static struct slab *opened(struct heap *heap, unsigned class, struct slab *slab)
+{
+    if (slab == NULL || !slab->sealed || open_slab(slab))
+        return slab;
+    slab->class = (uint16_t)class; /* whose pool it is */
+    slab->pooled = true;
+    pool_push(heap, slab);
+    unmapping_retired(heap, slab);
+    return NULL;
+}
+
 struct slab *slabs_acquire(struct heap *heap, unsigned class)
 {
     pool_enter();
     struct slab *slab = retired_slab(heap, class);
     if (slab == NULL)
-        slab = next_slab(heap, class);
+        slab = opened(heap, class, next_slab(heap, class));
     if (slab != NULL) {
         __atomic_store_n(&slab->class, (uint16_t)class, __ATOMIC_RELAXED); /* mallinfo reads it at any time */
         slab_sized(slab, class);
@@ -320,32 +350,6 @@ size_t slabs_trim(void)
 size_t slabs_reclaim(size_t wanted)
 {
     return to_pooled(seal, wanted);
-}
-
-/* Committed to slabs that no class has had yet: on huge pages they come a superslab at a time. */
-static size_t committed_ahead(void)
-{
-    size_t bytes = 0;
-    for (struct heap *heap = &hs_no_heap; heap != NULL; heap = vacancies_after(heap))
-        for (unsigned place = 0; place < CLASS_COUNT; place++) {
-            const struct superslab *superslab = &vacancies_of(heap)[place].superslab;
-            for (size_t slab = superslab_next(superslab); slab < superslab->end; slab += SLAB_BYTES)
-                bytes += slab_record(slab >> SLAB_SHIFT)->unmapped ? 0 : word_look(&slab_record(slab >> SLAB_SHIFT)->committed);
-        }
-    return bytes;
-}
-
-void slabs_census(size_t *slab_bytes, size_t *out_bytes)
-{
-    *out_bytes = 0;
-    hs_lock_pool();
-    *slab_bytes = committed_ahead();
-    for (const struct slab *slab = __atomic_load_n(&hs_last_slab, __ATOMIC_ACQUIRE); slab != NULL; slab = slab->earlier) {
-        *slab_bytes += word_look(&slab->committed);
-        uint16_t class = __atomic_load_n(&slab->class, __ATOMIC_RELAXED);
-        *out_bytes += (size_t)word_look(&slab->out) * hs_class[class].stride;
-    }
-    hs_unlock_pool();
 }
 
 static void check_freed(const struct slab *slab)

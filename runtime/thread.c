@@ -126,6 +126,9 @@ static struct heap *create(void)
 #ifdef SHARD_RECORDS
     heap->shard = hs_count.heaps % SHARDS;
 #endif
+#ifdef REMOTE_LOCKS
+    heap->remote_part[0] = hs_count.heaps % REMOTE_LOCKS;
+#endif
     heap->earlier = hs_newest_heap;
     __atomic_store_n(&hs_newest_heap, heap, __ATOMIC_RELEASE); /* a signal's report may walk the list at any moment */
     count_own(&hs_count.heaps, 1);
@@ -210,24 +213,6 @@ GATE void hs_free_without_heap(unsigned class, void *block)
     }
     count_shared(&hs_no_heap.count[class].direct, 1);
     hs_give_all(&hs_no_heap, class, &block, 1);
-}
-
-#ifdef REMOTE_IS_LOCKED
-static void forget_remote_locks(void)
-{
-    for (struct heap *heap = hs_newest_heap; heap != NULL; heap = heap->earlier)
-        remote_after_fork(heap);
-}
-#endif
-
-/* Not inside start(): registering may allocate. */
-__attribute__((constructor)) static void register_fork(void)
-{
-    hs_started();
-#ifdef REMOTE_IS_LOCKED
-    pthread_atfork(NULL, NULL, forget_remote_locks);
-#endif
-    hs_locks_over_fork();
 }
 
 void hs_forget_heaps(void)

@@ -40,6 +40,8 @@ class Sanitizer(NamedTuple):
 
 
 THREAD = Sanitizer("thread", ["-fsanitize=thread"], {"TSAN_OPTIONS": "halt_on_error=1 exitcode=66"})
+WITHOUT_SEQUENCES = THREAD._replace(environment={**THREAD.environment, "GLIBC_TUNABLES": "glibc.pthread.rseq=0"})
+"""ThreadSanitizer does not see that a restartable sequence orders what comes before and behind it."""
 ADDRESS_UNDEFINED = Sanitizer(
     "address-undefined",
     ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],

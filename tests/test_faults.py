@@ -1,5 +1,6 @@
 """System calls that fail, one or all from one on: no crash, no lost block, and all is well when the fault is over."""
 
+import resource
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,38 +22,41 @@ KINDS = [
     "pthread_setspecific",
 ]
 SLACK = 1 << 19
+NEAR = 1 << 32
+"""A limit that nothing comes near, but for which slabs become writable one by one."""
 AND_AFTER = ["", "-"]
 """The n-th call alone, or that one and all after it."""
 
 
-def outcome(design: str, fault: str) -> tuple[int, str, str]:
-    """Exit status, output and complaint of the program under the library and a fault."""
+def outcome(design: str, fault: str, limit: int = 0) -> tuple[int, str, str]:
+    """Exit status, output and complaint of the program under the library and a fault; limit: RLIMIT_DATA."""
     command: list[str | Path | int] = [program("run_faults"), TOTALS.index("committed")]
-    done = start(command, shim("shim_faults"), library(design), environment={"FAULT": fault}, timeout=60)
+    limits = {resource.RLIMIT_DATA: limit} if limit else {}
+    done = start(command, shim("shim_faults"), library(design), limits=limits, environment={"FAULT": fault}, timeout=60)
     return done.returncode, done.stdout, done.stderr
 
 
 @lru_cache
-def undisturbed(design: str) -> tuple[dict[str, int], int]:
+def undisturbed(design: str, limit: int = 0) -> tuple[dict[str, int], int]:
     """How many calls of each kind a run without faults makes, and the bytes committed at its end."""
-    status, out, calls = outcome(design, "count")
+    status, out, calls = outcome(design, "count", limit)
     assert status == 0, calls
     failures, committed = map(int, out.split())
     assert failures == 0
     return {kind: int(number) for kind, number in map(str.split, calls.splitlines())}, committed
 
 
-def complaints(design: str, faults: list[str]) -> list[str]:
+def complaints(design: str, faults: list[str], limit: int = 0) -> list[str]:
     """Which faults did harm, and what harm.
 
     At the end only the main thread's front holds blocks, other ones after a fault than before it: that is the slack. On
     huge pages the rest of the last one is committed too, and a fault moves where that is.
     Without a key no thread's end is seen, and its heap stays; that is known.
     """
-    floor = undisturbed(design)[1] + SLACK + (HUGE_PAGE if design == "huge-pages" else 0)
+    floor = undisturbed(design, limit)[1] + SLACK + (HUGE_PAGE if design == "huge-pages" else 0)
     found = []
     for fault in faults:
-        status, out, error = outcome(design, fault)
+        status, out, error = outcome(design, fault, limit)
         if (status, error) != (0, ""):
             found.append(f"{fault}: status {status} {error.strip()}")
         elif int(out.split()[1]) > floor and not fault.startswith("pthread_key_create"):
@@ -60,9 +64,9 @@ def complaints(design: str, faults: list[str]) -> list[str]:
     return found
 
 
-def faults_of(design: str, *, all_of_them: bool) -> list[str]:
+def faults_of(design: str, *, all_of_them: bool, limit: int = 0) -> list[str]:
     """Every call of a run, or the 1st, 4th, 16th ... of each kind, and of the first of them all after it too."""
-    calls, _ = undisturbed(design)
+    calls, _ = undisturbed(design, limit)
     return [
         f"{kind}:{number}{after}"
         for kind in KINDS
@@ -90,7 +94,20 @@ def test_calls_that_fail_do_no_harm() -> None:
     assert complaints("default", faults_of("default", all_of_them=False)) == []
 
 
+def test_calls_that_fail_near_a_limit_do_no_harm() -> None:
+    """Each slab is opened by a call of its own then."""
+    assert undisturbed("default", NEAR)[0]["mprotect"] > 2 * undisturbed("default")[0]["mprotect"]
+    assert complaints("default", faults_of("default", all_of_them=False, limit=NEAR), NEAR) == []
+
+
 @pytest.mark.big
 @pytest.mark.parametrize("design", [*BUILT_IN, *COVERING])
 def test_no_call_that_fails_does_harm(design: str) -> None:
     assert complaints(design, faults_of(design, all_of_them=True)) == []
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("design", ["default", "unmap", "own-superslabs", "lock-free-claims", "growth", "dedicated"])
+def test_no_call_that_fails_near_a_limit_does_harm(design: str) -> None:
+    """One design of each kind that takes new slabs in a way of its own."""
+    assert complaints(design, faults_of(design, all_of_them=True, limit=NEAR), NEAR) == []

@@ -28,10 +28,12 @@ PROGRAMS = {
     "peak": ("peak_cases.c", "counters.c"),
     "pool": ("pool_cases.c", "lock.c", "empties/shared.c"),
     "shards": ("shard_cases.c", "lock.c"),
+    "mutex_fork": ("mutex_cases.c", "lock.c", "classifier/slab_map.c"),
 }
 """The sources under exploration; of `tests/interleave`, or else of the runtime."""
 
-DEFINES = {"mutex": ("-DREMOTE_WORDS=1",), "queue": ("-DREMOTE_WORDS=3", "-DFIFO=1")}
+DEFINES = {"mutex": ("-DREMOTE_WORDS=1", "-DREMOTE_LOCKS=1"), "queue": ("-DREMOTE_WORDS=3", "-DFIFO=1")}
+DEFINES["mutex_fork"] = DEFINES["mutex"]
 DEFINES["batch"] = ("-DOUTBOX_PLACES=1", "-DREMOTE_WORDS=(9*CLASS_COUNT)")
 DEFINES |= {"pool": ("-DPOOL_SWAPS=1", "-DPOOL_CLAIMS=1"), "shards": ("-DSHARDS=2", "-DSHARD_RECORDS=1")}
 """What the plan.h of another design than `owner` defines."""
@@ -178,9 +180,12 @@ CASES = [
     ("list", "list_told", [0, 2], 1_000),
     ("list", "recycle", [1, 2, 3], 3_600),
     ("list", "share_store", [0, 1, 2], 1_400),
+    ("mutex_fork", "mutex_fork", [0x11, 0x20], 4_000),
+    ("mutex_fork", "mutex_child", [0x10, 0x20], 2_000),
+    ("mutex_fork", "mutex_handler", [0x10], 3_000),
     ("mutex", "list_1x1", [0, 1], 100),
-    ("mutex", "list_2x1", [0, 1, 2], 170_000),
-    ("mutex", "list_1x2", [0, 1, 2], 5_000),
+    ("mutex", "list_2x1", [0, 1, 2], 140_000),
+    ("mutex", "list_1x2", [0, 1, 2], 3_900),
     ("mutex", "list_told", [0, 2], 11_000),
     ("mutex", "recycle", [1, 2, 3], 20_000),
     ("queue", "list_1x1", [0, 1], 28),
@@ -209,6 +214,7 @@ CASES = [
     ("life", "live_2", [1, 2], 1_900),
     ("life", "fork_both", [0x22], 3_200),
     ("life", "fork_one", [0x22], 24_000),
+    ("life", "fork_twice", [0x33], 1),
     ("life", "fork_to_child", [0x22, 0x23, 0x32, 0x33], 20_000),
     ("life", "handler_large", [0x21], 400_000),
     ("life", "handlers_exchanged", [0], 900),

@@ -1,6 +1,7 @@
 """Limits on memory, set before the program or by it: how much it gets in blocks of one size, beside glibc."""
 
 import resource
+import shutil
 from functools import lru_cache
 from pathlib import Path
 
@@ -72,9 +73,9 @@ def test_a_limit_set_before_several_threads(design: str, size: int) -> None:
 @every_size
 @every_design
 def test_a_limit_that_a_program_sets_beyond_what_it_has(design: str, size: int) -> None:
-    """What the library has reserved by then counts for the limit, and goes on counting."""
+    """What the library has reserved by then counts for the limit, and goes on counting. It has a superslab by then."""
     bytes_got = got(library(design, checked=False), size=size, limit=f"+{MORE}")
-    assert enough(design, size, MORE, glibc(size, limit=f"+{MORE}")) <= bytes_got <= MORE
+    assert enough(design, size, MORE, glibc(size, limit=f"+{MORE}")) <= bytes_got <= MORE + MIB
 
 
 @pytest.mark.parametrize("size", soon((32, 3000), (3000,)))
@@ -91,6 +92,14 @@ def test_a_limit_that_a_program_sets_below_what_is_reserved(design: str, size: i
     """What is only reserved goes, so that the program gets all that the limit leaves it."""
     bytes_got = got(library(design, checked=False), size=size, limit=f"{MORE}")
     assert enough(design, size, MORE, glibc(size, limit=f"{MORE}")) <= bytes_got <= MORE
+
+
+@every_design
+def test_a_limit_on_space_after_one_on_data(design: str) -> None:
+    """Slabs that wait to be opened keep no address space."""
+    words = [program("run_limit"), 200, 1, f"{MORE}"]
+    bytes_got = int(run(words, library(design, checked=False), limits={resource.RLIMIT_DATA: 1 << 34}, timeout=300))
+    assert enough(design, 200, MORE, glibc(200, limit=f"{MORE}")) <= bytes_got <= MORE
 
 
 SPIKE = 150 * MIB
@@ -127,8 +136,41 @@ def got_locked(*preloads: Path, size: int, when: str) -> int:
 
 @every_design
 def test_a_process_locks_its_memory(design: str) -> None:
-    """What is only reserved would count as locked; a superslab that comes later is locked as a whole."""
+    """What is only reserved would count as locked; a slab that comes later is locked as a whole."""
     for when, share in (("now", 1.0), ("then", 0.5)):
         assert got_locked(library(design, checked=False), size=3000, when=when) >= share * got_locked(
             size=3000, when=when
         )
+
+
+SMALL: dict[str, tuple[str, ...]] = {
+    "cat": ("cat", "/etc/passwd"),
+    "python": ("python3", "-c", "import json; print(len(json.dumps(list(range(1000)))))"),
+    "sqlite": ("sqlite3", ":memory:", "create table t(a); insert into t values (1); select count(*) from t"),
+    "threads": (str(program("run_threads")), "sequential", "20", "4"),
+}
+"""Programs that need little."""
+
+
+def runs(name: str, which: int, kib: int, *preloads: Path) -> bool:
+    return start(SMALL[name], *preloads, limits={which: kib << 10}).returncode == 0
+
+
+@lru_cache
+def least(name: str, which: int) -> int:
+    """The least KiB under which the program runs with glibc, and at most 64 more."""
+    fails, passes = 0, 1 << 18
+    while passes - fails > 64:
+        half = (fails + passes) // 2
+        fails, passes = (fails, half) if runs(name, which, half) else (half, passes)
+    return passes
+
+
+@pytest.mark.parametrize("which", [resource.RLIMIT_AS, resource.RLIMIT_DATA], ids=["as", "data"])
+@pytest.mark.parametrize("name", SMALL)
+@every_design
+def test_small_programs_need_little_more_than_under_glibc(design: str, name: str, which: int) -> None:
+    if shutil.which(SMALL[name][0]) is None:
+        pytest.skip(f"{SMALL[name][0]} is not installed")
+    needed = least(name, which)
+    assert runs(name, which, max(needed * 11 // 10, needed + 4096), library(design, checked=False))

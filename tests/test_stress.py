@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 import pytest
 from covering import covering_designs, of_each_row, soon
 from loaded import fast_library
-from sanitized import ADDRESS_UNDEFINED, PROGRAM, STRESS, THREAD, Change, Sanitizer, build_sanitized, run_sanitized
+from sanitized import (
+    ADDRESS_UNDEFINED,
+    PROGRAM,
+    STRESS,
+    THREAD,
+    WITHOUT_SEQUENCES,
+    Change,
+    Sanitizer,
+    build_sanitized,
+    run_sanitized,
+)
 
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.built import library_of
@@ -201,6 +211,13 @@ def test_superslabs_go_and_come_back_without_a_race(
 def test_shards_have_no_race(by: str, tmp_path: Path) -> None:
     design = changed(load("sharded"), "shards", {"shards": {"kind": "striped", "count": 3, "by": by}})
     sanitize(design, THREAD, tmp_path, "--operations", "8000", "--threads", "4")
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("sanitizer", [WITHOUT_SEQUENCES, ADDRESS_UNDEFINED], ids=lambda sanitizer: sanitizer.name)
+@pytest.mark.parametrize("name", builtin_names())
+def test_each_built_in_design_sanitized(name: str, sanitizer: Sanitizer, tmp_path: Path) -> None:
+    sanitize(load(name), sanitizer, tmp_path, "--operations", "8000", "--threads", "4")
 
 
 def test_a_helper_has_no_race(tmp_path: Path) -> None:

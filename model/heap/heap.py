@@ -58,6 +58,8 @@ def rows_lines(state: State, heap: int) -> None:
     touch_bytes(state.listener, at, state.heap_row_of + limit + 1, 1)
     touch(state.listener, at + state.heap_remote + 2 * layout.WORD, 1)
     heaps_shard_lines(state, heap, 1)
+    if state.remote_locks > 0:
+        touch(state.listener, at + state.heap_remote - layout.WORD, 1)
     for cls in range(state.class_count):
         touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
         if state.learn_window > 0:

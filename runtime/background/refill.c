@@ -16,6 +16,7 @@
 #include "background/background.h"
 
 #include "lock.h"
+#include "over_fork.h"
 #include "transfer.h"
 
 #include <errno.h>
@@ -79,13 +80,24 @@ static void *help(void *unused)
     return unused;
 }
 
+static void forget_helper(void)
+{
+    lock_forget(&stepping);
+    background_reset();
+    if (word_look(&helper) != OFF)
+        word_set(&helper, NONE);
+}
+
 /* With all signals blocked: the program's handlers run in the program's threads. */
 static void make_helper(void)
 {
     int saved = errno;
+    static bool forgets;
     sigset_t all, before;
     pthread_attr_t attributes;
     pthread_t thread;
+    if (!__atomic_exchange_n(&forgets, true, __ATOMIC_RELAXED))
+        hs_register((struct fork_handlers){ .in_child = forget_helper }, NULL);
     sigfillset(&all);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -145,16 +157,7 @@ void heapsmith_background(uint64_t events)
         step();
 }
 
-static void forget_helper(void)
-{
-    lock_forget(&stepping);
-    background_reset();
-    if (word_look(&helper) != OFF)
-        word_set(&helper, NONE);
-}
-
 __attribute__((constructor)) static void load(void)
 {
-    pthread_atfork(NULL, NULL, forget_helper);
     word_set(&helper, NONE);
 }

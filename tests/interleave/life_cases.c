@@ -213,6 +213,21 @@ static void fork_one(int thread)
         use_large();
 }
 
+/* The handlers run twice: two threads registered them at once, or a signal's handler forks amid fork. */
+static void fork_twice(int thread)
+{
+    if (thread > 0) {
+        use_pool();
+        use_large();
+        return;
+    }
+    before_fork();
+    fork_here(false);
+    use_pool();
+    use_large();
+    after_fork();
+}
+
 static void fork_to_child(int thread)
 {
     if (thread == 0)
@@ -285,6 +300,7 @@ static const struct explored all[] = {
     { "live_3", 3, 0, setup, live, 0, heaps_in_peace },
     { "fork_both", 2, 0, setup, fork_both, 0, all_free },
     { "fork_one", 3, 0, setup, fork_one, 0, all_free },
+    { "fork_twice", 2, 0, setup, fork_twice, 0, all_free },
     { "fork_to_child", 3, 0, setup, fork_to_child, 0, all_free },
     { "handler_large", 3, 0, setup, handler_large, 0, all_free },
     { "handlers_exchanged", 2, 0, setup, handlers_exchanged, 0, all_free },

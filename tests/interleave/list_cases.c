@@ -46,6 +46,22 @@ void hs_unlock_pool(void)
     lock_release(&pool_lock);
 }
 
+#ifdef REMOTE_LOCKS
+static struct lock numbered;
+
+void hs_lock_number(unsigned number)
+{
+    expect(number == 0, "a heap's lock is another's");
+    lock_acquire(&numbered);
+}
+
+void hs_unlock_number(unsigned number)
+{
+    (void)number;
+    lock_release(&numbered);
+}
+#endif
+
 void hs_broken(const char *equation)
 {
     fail(equation);
@@ -69,6 +85,9 @@ static void setup(void)
     share("remote", &owner.remote, sizeof owner.remote);
 #ifdef REMOTE_WORDS
     share("remote part", owner.remote_part, sizeof owner.remote_part);
+#endif
+#ifdef REMOTE_LOCKS
+    share("numbered lock", &numbered, sizeof numbered);
 #endif
     share("counts", &owner.count[0], sizeof owner.count[0]);
     for (int number = 0; number < BLOCKS; number++)

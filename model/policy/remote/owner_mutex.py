@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.memory.layout import WORD, heap_at
+from heapsmith.model.memory.layout import LOCK_LINE, POOL_LOCK, WORD, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.remote.common import (
@@ -28,8 +28,10 @@ NAME = "owner_mutex"
 IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
-NUMBERS = ("drain_interval", "remote_words")
-"""remote_words: the lock."""
+NUMBERS = ("drain_interval", "remote_words", "remote_locks")
+"""remote_words: the number of the heap's lock. remote_locks: how many there are; fork holds all of them."""
+
+LOCKS = 64
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -53,14 +55,21 @@ goes_by_class = goes_by_slab
 
 
 def numbers(design: Any) -> dict[str, int]:
-    """Return the words of a list, and the interval if there is one."""
-    return interval_of(design) | {"remote_words": 1}
+    """Return the words of a list, the locks, and the interval if there is one."""
+    return interval_of(design) | {"remote_words": 1, "remote_locks": LOCKS}
+
+
+@kernel
+def lock_lines(state: State, heap: int) -> None:
+    """Touch the number of the heap's lock, and the lock."""
+    touch(state.listener, heap_at(state, heap) + state.heap_remote - WORD, 0)
+    touch(state.listener, POOL_LOCK + LOCK_LINE * (1 + heap % LOCKS), 1)
 
 
 @kernel
 def join_lines(state: State, heap: int, owner: int, block: int) -> None:
     """Touch what a push touches, and the lock."""
-    touch(state.listener, heap_at(state, owner) + state.heap_remote - WORD, 1)
+    lock_lines(state, owner)
     push_lines(state, heap, owner, block)
 
 
@@ -69,4 +78,4 @@ def look_lines(state: State, heap: int, which: int) -> None:
     """Touch the head, and the lock if there are blocks."""
     touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)
     if state.heaps[heap]["remote"] >= 0:
-        touch(state.listener, heap_at(state, heap) + state.heap_remote - WORD, 1)
+        lock_lines(state, heap)
