@@ -1,7 +1,7 @@
-/* Copies "judged": memcpy, memmove and memset of a hardened library look first whether what they touch lies in one block.
+/* Copies "judged": memcpy, memmove and memset of a hardened library look first whether what they write lies in one block.
  *
- * What they write must end where the bytes end that the program asked for, what they read where the block ends. Huge blocks
- * have guards for that. The C library's own functions do the work, under the names that fortified programs call. */
+ * It must end where the bytes end that the program asked for, or without canaries where the block ends. Huge blocks have
+ * guards for that. The C library's own functions do the work, under the names that fortified programs call. */
 #include "api.h"
 
 #include "hardening/hardening.h"
@@ -22,63 +22,67 @@ extern void *fill_now(void *to, int byte, size_t bytes, size_t room) __asm__("__
 
 #pragma GCC visibility pop
 
-/* The block ends at `end`, where a tail may say that the program asked for less. */
-static void judge_end(const char *at, size_t bytes, bool written, const char *end)
+__attribute__((noinline, cold, noreturn)) static void leaves(bool live, const void *at)
 {
-    size_t room = (size_t)(end - at), slack = written && end >= at ? hardening_slack(end) : 0;
-    if (end < at || bytes > room || slack > room - bytes)
-        hs_misuse("copy or fill beyond the end of a block", at);
+    hs_misuse(live ? "copy or fill beyond the end of a block" : "copy or fill of what is no block in use", at);
 }
 
-static void judge_small(const char *at, size_t bytes, bool written)
+/* Without canaries blocks are whole grains: what lies in one grain leaves no block, and is not looked at. */
+static inline void judge_small(const char *at, size_t bytes)
 {
-    const struct slab *slab = slab_of(at);
-    unsigned class = slab->class;
+    uintptr_t offset = (uintptr_t)at - hs_span;
+    if (TAIL_BYTES == 0 ? offset % GRAIN + bytes <= GRAIN : bytes == 0)
+        return;
+    unsigned class = slab_of(at)->class;
     const struct class_plan *plan = &hs_class[class];
-    size_t inside = (size_t)(at - slab_start(slab)) - plan->first;
-    const char *block = at - inside + block_index(inside, block_index_by(class)) * plan->stride;
-    if (inside >= SLAB_BYTES || !hs_is_live((uintptr_t)block - hs_span))
-        hs_misuse("copy or fill of what is no block in use", at);
-    judge_end(at, bytes, written, block + plan->usable);
+    size_t inside = offset % SLAB_BYTES - plan->first;
+    size_t before = inside - block_index(inside, block_index_by(class)) * plan->stride;
+    bool live = inside < SLAB_BYTES && (hs_live[(offset - before) / GRAIN] & LIVE) != 0;
+    size_t end = before + bytes, usable = plan->usable;
+    if (!live || end > usable || hardening_slack(at - before + usable) > usable - end)
+        leaves(live, at);
 }
 
-/* Within a run no page begins another. The tail can be asked for where what is touched ends on the run's last page. */
-static void judge_run(const char *at, size_t bytes, bool written)
+/* Within a run no page begins another. The tail can be asked for where what is written ends on the run's last page. */
+static void judge_run(const char *at, size_t bytes)
 {
     uint32_t top = __atomic_load_n(&hs_runs.top, __ATOMIC_ACQUIRE);
-    size_t first = (size_t)(at - hs_runs.start) / PAGE_BYTES;
-    if (first >= top || run_state((uint32_t)first) == RUN_FREE || run_state((uint32_t)first) == RUN_GONE)
-        hs_misuse("copy or fill of what is no block in use", at);
-    size_t end = first + 1, needed = ((size_t)(at - hs_runs.start) + bytes - 1) / PAGE_BYTES + 1;
-    while (end < needed && end < top && run_state((uint32_t)end) == RUN_NONE)
-        end++;
-    if (end < needed || end == top || run_state((uint32_t)end) != RUN_NONE)
-        judge_end(at, bytes, written, hs_runs.start + end * PAGE_BYTES - TAIL_BYTES);
+    size_t offset = (size_t)(at - hs_runs.start), page = offset / PAGE_BYTES, last = (offset + bytes - 1) / PAGE_BYTES;
+    if (bytes == 0)
+        return;
+    if (page >= top || run_state((uint32_t)page) == RUN_FREE || run_state((uint32_t)page) == RUN_GONE)
+        leaves(false, at);
+    while (page < last && page + 1 < top && run_state((uint32_t)page + 1) == RUN_NONE)
+        page++;
+    bool ends = page + 1 == top || run_state((uint32_t)page + 1) != RUN_NONE;
+    size_t end = offset + bytes, usable = (page + 1) * PAGE_BYTES - TAIL_BYTES;
+    if (page < last || (ends && (end > usable || hardening_slack(hs_runs.start + usable) > usable - end)))
+        leaves(true, at);
 }
 
-static inline void judge(const void *at, size_t bytes, bool written)
+static inline void judge(const void *at, size_t bytes)
 {
-    if (in_slab_span(at) && bytes > 0)
-        judge_small(at, bytes, written);
-    else if (runs_span_holds(at) && bytes > 0)
-        judge_run(at, bytes, written);
+    if ((uintptr_t)at - hs_span < SLAB_SPAN_BYTES)
+        judge_small(at, bytes);
+    else if ((uintptr_t)at - (uintptr_t)hs_runs.start < hs_runs.pages * PAGE_BYTES)
+        judge_run(at, bytes);
 }
 
 void *copy_apart(void *to, const void *from, size_t bytes)
 {
-    judge(from, bytes, false);
-    judge(to, bytes, true);
+    judge(to, bytes);
     return copy_now(to, from, bytes, SIZE_MAX);
 }
 
 void *copy_over(void *to, const void *from, size_t bytes)
 {
-    return copy_apart(to, from, bytes);
+    judge(to, bytes);
+    return copy_now(to, from, bytes, SIZE_MAX);
 }
 
 void *fill(void *to, int byte, size_t bytes)
 {
-    judge(to, bytes, true);
+    judge(to, bytes);
     return fill_now(to, byte, bytes, SIZE_MAX);
 }
 
