@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from covering import covering_designs, soon
 from loaded import FAST_TO_BUILD
 from preloaded import program
 from preloaded import run as run_whole
@@ -19,11 +20,15 @@ from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design, load
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.front import none as front_none
 from heapsmith.model.policy.rounding import larger as rounding_larger
 
 LEVELS = policy.names("hardening")
+
+JUDGING = [design for design in (load("checks"), load("hardened"), *covering_designs()) if make_plan(design).live_map]
+"""Designs whose library judges copies."""
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "misuse"
@@ -134,6 +139,21 @@ def test_where_slabs_keep_lists(name: str, level: str) -> None:
 def test_an_aligned_block_that_a_larger_class_lent_ends_where_its_own_does() -> None:
     design = msgspec.structs.replace(design_of("full"), rounding=rounding_larger.Params())
     run_whole([program("run_aligned_lent")], library_of(design, flags=FAST_TO_BUILD))
+
+
+@pytest.mark.parametrize("design", soon(JUDGING, JUDGING[:6]), ids=lambda design: design.name)
+def test_copies_that_leave_no_block(design: Design) -> None:
+    run_whole([program("copies")], library_of(design, flags=FAST_TO_BUILD))
+
+
+def faults_per_page(library: Path) -> float:
+    """The page faults of a program that writes fresh blocks once, by page."""
+    faults, pages = map(int, run_whole([program("fresh_blocks")], library).split())
+    return faults / pages
+
+
+def test_a_fresh_page_costs_one_fault() -> None:
+    assert faults_per_page(library_of(load("hardened"), flags=FAST_TO_BUILD)) < 1.2
 
 
 def holds(name: str, level: str, design: Design) -> None:

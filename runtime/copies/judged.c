@@ -14,11 +14,11 @@
 
 #pragma GCC visibility push(default)
 
-void *copy_apart(void *to, const void *from, size_t bytes) __asm__("memcpy");
-void *copy_over(void *to, const void *from, size_t bytes) __asm__("memmove");
-void *fill(void *to, int byte, size_t bytes) __asm__("memset");
+void *copy(void *to, const void *from, size_t bytes) __asm__("memmove");
+void *copy_apart(void *to, const void *from, size_t bytes) __asm__("memcpy") __attribute__((alias("memmove")));
+void *fill(void *start, int byte, size_t bytes) __asm__("memset");
 extern void *copy_now(void *to, const void *from, size_t bytes, size_t room) __asm__("__memmove_chk");
-extern void *fill_now(void *to, int byte, size_t bytes, size_t room) __asm__("__memset_chk");
+extern void *fill_now(void *start, int byte, size_t bytes, size_t room) __asm__("__memset_chk");
 
 #pragma GCC visibility pop
 
@@ -68,22 +68,16 @@ static inline void judge(const void *at, size_t bytes)
         judge_run(at, bytes);
 }
 
-void *copy_apart(void *to, const void *from, size_t bytes)
+void *copy(void *to, const void *from, size_t bytes)
 {
     judge(to, bytes);
     return copy_now(to, from, bytes, SIZE_MAX);
 }
 
-void *copy_over(void *to, const void *from, size_t bytes)
+void *fill(void *start, int byte, size_t bytes)
 {
-    judge(to, bytes);
-    return copy_now(to, from, bytes, SIZE_MAX);
-}
-
-void *fill(void *to, int byte, size_t bytes)
-{
-    judge(to, bytes);
-    return fill_now(to, byte, bytes, SIZE_MAX);
+    judge(start, bytes);
+    return fill_now(start, byte, bytes, SIZE_MAX);
 }
 
 #endif
