@@ -111,9 +111,8 @@ ONCE_UNNOTICED = [
     Known(PROGRAMS, by_misuse_of_all, COPIES, "    judge_run(at, bytes);", ";", "copy_beyond_run"),
     Known(PROGRAMS, by_misuse_of_all, COPIES, "judge(to, bytes);", ";", "copy_beyond"),
     Known(PROGRAMS, by_misuse_of_all, COPIES, "judge(start, bytes);", ";", "fill_freed"),
-    Known(PROGRAMS, by_misuse_of_all, COPIES, "if (!live || ", "if (", "fill_freed"),
     Known(PROGRAMS, by_misuse_of_all, COPIES, f"{SLACK_BEHIND} > usable - end", "false", "copy_beyond_by_one"),
-    Known(load("hardened"), by_faults, "hardening/full.c", "write_first(block);", ";", "faults"),
+    Known(load("hardened"), by_faults, "hardening/full.c", "write_first((char *)", "(void)(", "faults"),
     Known(UNMAPS, AGAINST_MODEL, UNMAPPING, "    release_reused(slab);", ";", "heapsmith: this does not hold"),
     Known(UNMAPS, AGAINST_MODEL, UNMAPPING, "empty_superslabs >= ", "empty_superslabs > ", "an address differs"),
 ]

@@ -131,7 +131,6 @@ void *hs_hand_out(void *block, size_t bytes)
     if (!in_slab_span(block))
         return block;
     const struct class_plan *plan = plan_of(block);
-    write_first(block);
     write_first((char *)block + plan->usable);
     check_zero(block, plan->usable + TAIL_BYTES);
     hardening_seal(block, plan->usable, bytes);
