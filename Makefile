@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean owner two-level
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev demo test bigcheck search samplers default conformance compilers imports public-traces soak ageing floor latency hardening peers bench bench-large hot-paths check site man generated lint format dist clean distclean
+.PHONY: help venv dev demo test bigcheck search samplers default conformance compilers imports public-traces soak ageing floor latency hardening attacks peers bench bench-large hot-paths check site man generated lint format dist clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ latency: venv ## the time of single calls: p99 and p99.9 of malloc and free, of 
 
 hardening: dev ## what each level of hardening costs: instructions per pair, time and memory
 	$(BIN)/python -m heapsmith.bench.gates.hardening
+
+attacks: venv ## how many small attacks each malloc stops: make attacks LIBS="--lib glibc --lib hardened"
+	$(BIN)/python -m heapsmith.bench.gates.attacks $(LIBS)
 
 peers: venv ## build the mallocs to compare with at their current releases (needs cargo, cmake, g++, apt)
 	$(BIN)/python -m heapsmith.bench.peers.builds $(PEERS)

@@ -42,7 +42,7 @@ RUNTIME_ORDER = (
     *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache"),
     *("huge_cache", "huge", "prewarm", "thread", "large"),
     *("background", "learner", "front", "stats", "foreign", "api", "glibc", "inspect", "view", "options"),
-    *("deletes", "operators"),
+    *("deletes", "operators", "copies"),
 )
 """The runtime's folders of policies and its pairs of .h and .c (api has no pair).
 
@@ -94,6 +94,7 @@ def _kinds(plan: Plan) -> dict[str, list[str]]:
     kinds |= {"lookup": [plan.design.row("size_lookup").NAME], "ownership": [plan.design.row("ownership").NAME]}
     kinds["segregation"] = [plan.design.row("segregation").NAME]
     kinds["deletes"] = ["judged" if plan.live_map else "trusted"]
+    kinds["copies"] = ["judged"] if plan.live_map else []
     return kinds | {"choice": [plan.design.slab_choice], "front": sorted({row.front.kind for row in plan.classes})}
 
 

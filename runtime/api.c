@@ -232,10 +232,13 @@ void *pvalloc(size_t bytes)
 
 size_t malloc_usable_size(void *block)
 {
-    size_t bytes = block == NULL ? 0 : usable(block, small_plan(block));
-    if (block != NULL && bytes == 0 && !hs_large_empty(block) && foreign(block, __builtin_return_address(0)))
+    if (block == NULL)
+        return 0;
+    const struct class_plan *plan = small_plan(block);
+    size_t bytes = plan != NULL ? hardening_bytes(block, plan->usable) : hs_large_bytes(block);
+    if (bytes == 0 && !hs_large_empty(block) && foreign(block, __builtin_return_address(0)))
         return foreign_usable(block);
-    return bytes > 0 ? hardening_bytes(block, bytes) : 0;
+    return bytes;
 }
 
 void cfree(void *block)

@@ -150,9 +150,27 @@ static size_t unmap_waiting(struct huge freed, bool all)
     return bytes;
 }
 
-/* A block in a mapping that waited, cut to `pages`; NULL if none fits. */
-static void *reuse(size_t pages)
+/* Without a tail: the guard lies behind the last page. With hardening no page holds a block of no bytes. */
+static size_t pages_needed(size_t bytes)
 {
+    size_t pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+    return pages > 0 || LIVE_MAP ? pages : 1;
+}
+
+static size_t slack_for(size_t bytes)
+{
+    return TAIL_BYTES > 0 ? pages_needed(bytes) * PAGE_BYTES - bytes : 0;
+}
+
+static char *slack_start(const struct huge *block)
+{
+    return block->start + block->pages * PAGE_BYTES - block->slack;
+}
+
+/* A block in a mapping that waited, cut to as many pages as the bytes need; NULL if none fits. */
+static void *reuse(size_t bytes)
+{
+    size_t pages = pages_needed(bytes);
     hs_lock_large();
     struct huge found = huge_cache_take(pages);
     if (found.pages > pages)
@@ -163,6 +181,7 @@ static void *reuse(size_t pages)
     size_t more = found.pages - pages;
     if (more > 0 && remapped(&found, pages))
         count_committed(-(int64_t)(more * PAGE_BYTES));
+    found.slack = slack_for(bytes);
     if (found.pages == pages && enter(found))
         return found.start;
     hs_lock_large();
@@ -172,17 +191,14 @@ static void *reuse(size_t pages)
     return NULL;
 }
 
-void *huge_alloc(size_t pages, size_t alignment, bool *zero)
+static void *map(size_t bytes, size_t alignment)
 {
-    char *start = alignment <= PAGE_BYTES ? reuse(pages) : NULL;
-    *zero = start == NULL;
-    if (start != NULL)
-        return start;
     bool narrow = false;
-    start = hardening_map(pages * PAGE_BYTES, alignment, &narrow);
+    size_t pages = pages_needed(bytes);
+    char *start = hardening_map(pages * PAGE_BYTES, alignment, &narrow);
     if (start == NULL)
         return NULL;
-    if (!enter((struct huge){ start, pages, NEW, narrow, 0 })) {
+    if (!enter((struct huge){ start, pages, NEW, narrow, 0, slack_for(bytes) })) {
         hardening_unmap(start, pages * PAGE_BYTES, narrow);
         return NULL;
     }
@@ -190,6 +206,17 @@ void *huge_alloc(size_t pages, size_t alignment, bool *zero)
     if (huge_pages || THP_NEVER)
         os_huge_pages(start, pages * PAGE_BYTES, huge_pages);
     count_committed((int64_t)(pages * PAGE_BYTES));
+    return start;
+}
+
+void *huge_alloc(size_t bytes, size_t alignment, bool *zero)
+{
+    char *start = alignment <= PAGE_BYTES ? reuse(bytes) : NULL;
+    *zero = start == NULL;
+    if (start == NULL)
+        start = map(bytes, alignment);
+    if (start != NULL)
+        hardening_fill(start + bytes, slack_for(bytes));
     return start;
 }
 
@@ -223,8 +250,7 @@ bool huge_free(void *block)
     struct huge gone = take_huge(block);
     if (gone.start == NULL)
         return false;
-    if (gone.pages > 0)
-        hardening_unseal(block, gone.pages * PAGE_BYTES - TAIL_BYTES);
+    hardening_unfill(block, slack_start(&gone), gone.slack);
     if (huge_cache_keeps(gone.pages))
         unmap_waiting(gone, false);
     else
@@ -245,6 +271,12 @@ size_t huge_trim(void)
 size_t huge_pages(const void *block)
 {
     return look_up(block).pages;
+}
+
+size_t huge_bytes(const void *block)
+{
+    struct huge found = look_up(block);
+    return found.pages * PAGE_BYTES - found.slack;
 }
 
 int64_t huge_ordinal(const void *block)
@@ -268,33 +300,36 @@ void huge_set_mark(const void *block, uint8_t mark)
 }
 
 /* Under the lock throughout: the old address may be another block's as soon as the mapping has moved. */
-static char *remap(const void *block, size_t pages)
+static char *remap(const void *block, size_t bytes)
 {
+    size_t pages = pages_needed(bytes);
     hs_lock_large();
     struct huge *entry = find(block);
     struct huge moved = *entry;
-    bool has_moved = moved.start != NULL && remapped(&moved, pages);
-    if (has_moved) {
+    bool resizes = moved.pages != pages;
+    bool done = moved.start != NULL && (!resizes || remapped(&moved, pages));
+    moved.slack = slack_for(bytes);
+    if (done) {
         delete(entry);
         insert(moved);
-        count_own(&hs_count.huge_remap, 1);
+        count_own(&hs_count.huge_remap, resizes);
     }
     hs_unlock_large();
-    return has_moved ? moved.start : NULL;
+    return done ? moved.start : NULL;
 }
 
-void *huge_resize(void *block, size_t pages, size_t bytes)
+void *huge_resize(void *block, size_t bytes)
 {
-    size_t old_pages = huge_pages(block);
-    if (old_pages == 0)
+    struct huge old = look_up(block);
+    if (old.pages == 0)
         return NULL;
-    hardening_unseal(block, old_pages * PAGE_BYTES - TAIL_BYTES);
-    char *start = old_pages == pages ? block : remap(block, pages);
+    hardening_unfill(block, slack_start(&old), old.slack);
+    char *start = remap(block, bytes);
     if (start == NULL)
         return NULL;
-    if (old_pages != pages)
-        count_committed(((int64_t)pages - (int64_t)old_pages) * PAGE_BYTES);
-    hardening_seal(start, pages * PAGE_BYTES - TAIL_BYTES, bytes);
+    if (old.pages != pages_needed(bytes))
+        count_committed(((int64_t)pages_needed(bytes) - (int64_t)old.pages) * PAGE_BYTES);
+    hardening_fill(start + bytes, slack_for(bytes));
     return start;
 }
 

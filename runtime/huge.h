@@ -6,10 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void *huge_alloc(size_t pages, size_t alignment, bool *zero); /* NULL without memory. *zero: it reads as zero */
+void *huge_alloc(size_t bytes, size_t alignment, bool *zero); /* NULL without memory. *zero: it reads as zero */
 bool huge_free(void *block);                      /* false: no huge block */
 size_t huge_pages(const void *block);             /* 0: no huge block, or one of no bytes */
-void *huge_resize(void *block, size_t pages, size_t bytes); /* moved, perhaps; NULL: left as it was, or no huge block */
+size_t huge_bytes(const void *block);             /* that the program may use; likewise */
+void *huge_resize(void *block, size_t bytes);      /* moved, perhaps; NULL: left as it was, or no huge block */
 void huge_release(void);                         /* mappings that waited long enough are unmapped */
 size_t huge_trim(void);                           /* mappings that wait for another request are unmapped; bytes */
 int64_t huge_ordinal(const void *block);          /* -1: no huge block */

@@ -20,11 +20,9 @@
 
 #include <errno.h>
 
-/* bytes <= PTRDIFF_MAX. With hardening no page holds a block of no bytes. */
+/* Of a run. bytes <= PTRDIFF_MAX */
 static size_t pages_for(size_t bytes)
 {
-    if (LIVE_MAP && bytes == 0)
-        return 0;
     size_t pages = (bytes + TAIL_BYTES + PAGE_BYTES - 1) / PAGE_BYTES;
     return pages > 0 ? pages : 1;
 }
@@ -49,13 +47,16 @@ static void *run_alloc(size_t pages, bool *zero)
 /* NULL without memory. A run for which the span has no room is a huge block, unless it is for a small request. */
 static void *try_alloc(size_t bytes, size_t alignment, bool *zero)
 {
-    size_t pages = pages_for(bytes);
-    if (pages > 0 && bytes <= HUGE_BYTES && alignment <= PAGE_BYTES) {
+    bool no_bytes = LIVE_MAP && bytes == 0;
+    if (!no_bytes && bytes <= HUGE_BYTES && alignment <= PAGE_BYTES) {
+        size_t pages = pages_for(bytes);
         void *block = run_alloc(pages, zero);
+        if (block != NULL)
+            hardening_seal(block, usable_of(pages), bytes);
         if (block != NULL || os_refused || bytes <= SMALL_LIMIT)
             return block;
     }
-    return huge_alloc(pages, alignment, zero);
+    return huge_alloc(bytes, alignment, zero);
 }
 
 /* A limit on address space came after the start: what is only reserved goes. A limit that was set in its knowledge, above
@@ -122,8 +123,6 @@ GATE void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
             block = try_alloc(bytes, alignment, zero);
         }
     }
-    if (block != NULL && bytes > 0)
-        hardening_seal(block, usable_of(pages_for(bytes)), bytes);
     if (block != NULL)
         look_near_limit();
     errno = block != NULL ? saved : ENOMEM;
@@ -169,7 +168,15 @@ bool hs_large_owns(const void *block)
 
 GATE size_t hs_large_usable(const void *block)
 {
-    return usable_of(runs_span_holds(block) ? runs_pages(block) : huge_pages(block));
+    return runs_span_holds(block) ? usable_of(runs_pages(block)) : huge_pages(block) * PAGE_BYTES;
+}
+
+GATE size_t hs_large_bytes(const void *block)
+{
+    if (!runs_span_holds(block))
+        return huge_bytes(block);
+    size_t usable = usable_of(runs_pages(block));
+    return usable > 0 ? hardening_bytes(block, usable) : 0;
 }
 
 GATE bool hs_large_empty(const void *block)
@@ -207,7 +214,7 @@ GATE void *hs_large_resize(void *block, size_t bytes)
     if (pages > 0)
         resized = run_resize(block, pages, bytes) ? block : NULL;
     else if (bytes > HUGE_BYTES)
-        resized = huge_resize(block, pages_for(bytes), bytes);
+        resized = huge_resize(block, bytes);
     if (resized != NULL)
         look_near_limit();
     errno = saved;

@@ -81,9 +81,10 @@ def _hold(heap: Loaded, handle: ctypes.CDLL, plan: Plan, live: list[int]) -> Non
     starts = range(len(TOTALS), len(row), len(COUNTS))
     of_class = [dict(zip(COUNTS, row[start : start + len(COUNTS)], strict=True)) for start in starts]
     small = [plan.size_class[-(-(size + plan.bias) // plan.grain)] for size in live if size <= plan.small_limit]
-    pages = {size: -(-(size + plan.tail_bytes) // plan.page_bytes) * plan.page_bytes for size in live}
-    runs = sum(pages[size] for size in live if plan.small_limit < size <= plan.huge_bytes)
-    huge = [pages[size] for size in live if size > plan.huge_bytes]
+    page = plan.page_bytes
+    in_runs = [size + plan.tail_bytes for size in live if plan.small_limit < size <= plan.huge_bytes]
+    runs = sum(-(-size // page) * page for size in in_runs)
+    huge = [-(-size // page) * page for size in live if size > plan.huge_bytes]
     parked = [
         count["refilled"]
         - count["flushed"]

@@ -3,25 +3,32 @@
 import re
 import signal
 import subprocess
-from collections import Counter
 from pathlib import Path
 
 import msgspec
 import pytest
+from covering import covering_designs, soon
 from loaded import FAST_TO_BUILD
 from preloaded import program
 from preloaded import run as run_whole
 
 from heapsmith.bench.common.preload import preloadable
+from heapsmith.bench.gates.attacks import PROGRAMS as PROGRAMS_OF_ATTACKS
+from heapsmith.bench.gates.attacks import attacks, caught
+from heapsmith.bench.peers.peers import Library
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design, load
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.front import none as front_none
 from heapsmith.model.policy.rounding import larger as rounding_larger
 
 LEVELS = policy.names("hardening")
+
+JUDGING = [design for design in (load("checks"), load("hardened"), *covering_designs()) if make_plan(design).live_map]
+"""Designs whose library judges copies."""
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "misuse"
@@ -29,7 +36,8 @@ ROW = re.compile(r"^\| `(\w+)` \|[^|\n]*\|([^|\n]*)\|([^|\n]*)\|([^|\n]*)\|$", r
 
 
 PAGE = HERE.parent / "docs" / "hardening.md"
-MISUSE, ATTACKS = "| program |", "| attack |"
+MISUSE = "| program |"
+ATTACKS = {"attacks": "| attack |", "suite": "| attack of the suite |"}
 """The heads of the page's tables."""
 
 
@@ -60,24 +68,20 @@ def run(name: str, design: Design) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-ATTACK = re.compile(r"^(\w+) (\w+) (stopped|foiled|hit)$", re.MULTILINE)
-
-
 @pytest.mark.parametrize(("level", "name"), list(zip(LEVELS, ("default", "checks", "hardened"), strict=True)))
-def test_the_attacks_that_each_level_stops(level: str, name: str) -> None:
-    """Each cell of the page's second table, and its count."""
-    tool = build_tool("attacks", [PROGRAMS / "attacks.cc"], ["-x", "c++", "-O1", "-fno-builtin", "-w", "-lstdc++"])
-    command = ["env", f"LD_PRELOAD={preloadable(library_of(load(name), flags=FAST_TO_BUILD))}", str(tool)]
-    out = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+@pytest.mark.parametrize("program", sorted(PROGRAMS_OF_ATTACKS))
+def test_the_attacks_that_each_level_stops(program: str, level: str, name: str) -> None:
+    """Each cell of the page's tables of attacks, and their counts."""
+    ended = attacks(program, Library(name, library_of(load(name), flags=FAST_TO_BUILD)))
     found: dict[str, list[str]] = {}
-    for attack, size, outcome in ATTACK.findall(out):
-        found.setdefault(attack, []).extend({"stopped": [size], "foiled": [f"({size})"], "hit": []}[outcome])
+    for attack in ended:
+        cell = {"stopped": [attack.size], "foiled": [f"({attack.size})"], "hit": []}[attack.end]
+        found.setdefault(attack.name, []).extend(cell)
     assert {attack: " ".join(cell) for attack, cell in found.items()} == {
-        attack: cells[level] for attack, cells in table(ATTACKS).items()
+        attack: cells[level] for attack, cells in table(ATTACKS[program]).items()
     }
-    count = Counter(outcome for *_, outcome in ATTACK.findall(out))
-    caught = f"- `{level}` caught {count['stopped'] + count['foiled']} of {3 * len(found)}: "
-    assert f"{caught}{count['stopped']} ended, {count['foiled']} without effect\n" in PAGE.read_text()
+    counts = PAGE.read_text().split("| malloc |")[1].split(f"| `{name}` |")[1].split("\n")[0]
+    assert dict(zip(("suite", "attacks"), counts.split(" |"), strict=False))[program].strip() == caught(ended)
 
 
 @pytest.mark.parametrize("level", ["checks", "full"])
@@ -135,6 +139,21 @@ def test_where_slabs_keep_lists(name: str, level: str) -> None:
 def test_an_aligned_block_that_a_larger_class_lent_ends_where_its_own_does() -> None:
     design = msgspec.structs.replace(design_of("full"), rounding=rounding_larger.Params())
     run_whole([program("run_aligned_lent")], library_of(design, flags=FAST_TO_BUILD))
+
+
+@pytest.mark.parametrize("design", soon(JUDGING, JUDGING[:6]), ids=lambda design: design.name)
+def test_copies_that_leave_no_block(design: Design) -> None:
+    run_whole([program("copies")], library_of(design, flags=FAST_TO_BUILD))
+
+
+def faults_per_page(library: Path) -> float:
+    """The page faults of a program that writes fresh blocks once, by page."""
+    faults, pages = map(int, run_whole([program("fresh_blocks")], library).split())
+    return faults / pages
+
+
+def test_a_fresh_page_costs_one_fault() -> None:
+    assert faults_per_page(library_of(load("hardened"), flags=FAST_TO_BUILD)) < 1.2
 
 
 def holds(name: str, level: str, design: Design) -> None:

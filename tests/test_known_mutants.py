@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 import pytest
+import test_hardening
 from advice import wrong_advice
 from covering import soon
 from mutants import Mutant
@@ -35,6 +36,7 @@ AGAINST_MODEL = AgainstModel(UNMAPS)
 ON_HUGE_PAGES = msgspec.structs.replace(load("default"), name="on-huge-pages", thp="always")
 UNMAPPING = "unmapping/superslabs.c"
 SLACK = "(tail - canary(at)) * GATHER"
+COPIES, SLACK_BEHIND = "copies/judged.c", "hardening_slack(at - before + usable)"
 ASKS = "counted_madvise(start, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);"
 
 
@@ -71,6 +73,12 @@ def by_deletes_and_trims(library: Path, _: str | None) -> str | None:
     return by_behaviours(library, ("delete_", "malloc_trim"))
 
 
+def by_faults(library: Path, _: str | None) -> str | None:
+    """Judge by the page faults of fresh blocks."""
+    faults = test_hardening.faults_per_page(library)
+    return f"faults: {faults} a page" if faults > 1.2 else None
+
+
 def by_misuse_of_all(library: Path, _: str | None) -> str | None:
     """Judge by every program that misuses its heap."""
     return by_misuse(library)
@@ -79,8 +87,8 @@ def by_misuse_of_all(library: Path, _: str | None) -> str | None:
 ONCE_UNNOTICED = [
     Known(ON_HUGE_PAGES, by_advice, "os.c", ASKS, ";", "advice"),
     Known(ON_HUGE_PAGES, by_advice, "os.c", ASKS, ASKS.replace("_HUGE", "_NOHUGE"), "advice"),
-    Known(PROGRAMS, by_misuse_of_all, "huge.c", "hardening_unseal(block, gone", "(void)(gone", "overflow_huge"),
-    Known(PROGRAMS, by_misuse_of_all, "huge.c", "hardening_unseal(block, old", "(void)(old", "overflow_resized"),
+    Known(PROGRAMS, by_misuse_of_all, "huge.c", "hardening_unfill(block, slack_start(&gone)", "(void)(gone", "overflow_huge"),
+    Known(PROGRAMS, by_misuse_of_all, "huge.c", "hardening_unfill(block, slack_start(&old)", "(void)(old", "overflow_resized"),
     Known(BACKGROUND, by_help, "background/refill.c", "sigfillset(&all);", ";", "without"),
     Known(BACKGROUND, by_help, "background/refill.c", DETACHES, ";", "without"),
     Known(BACKGROUND, by_help, "background/refill.c", "background_reset();", ";", "without"),
@@ -98,6 +106,13 @@ ONCE_UNNOTICED = [
     Known(KEEPS_HUGE, by_deletes_and_trims, "huge.c", "block.mark = 0;", ";", "delete_unmarked"),
     Known(KEEPS_HUGE, by_deletes_and_trims, "huge.c", "bytes += gone.pages * PAGE_BYTES;", ";", "malloc_trim_huge"),
     Known(PROGRAMS, by_misuse_of_all, "hardening/full.c", SLACK, f"(uint32_t)({SLACK})", "underflow"),
+    Known(PROGRAMS, by_misuse_of_all, "huge.c", "moved.slack = slack_for(bytes);", ";", "copies"),
+    Known(PROGRAMS, by_misuse_of_all, COPIES, "    judge_small(at, bytes);", ";", "copy_beyond"),
+    Known(PROGRAMS, by_misuse_of_all, COPIES, "    judge_run(at, bytes);", ";", "copy_beyond_run"),
+    Known(PROGRAMS, by_misuse_of_all, COPIES, "judge(to, bytes);", ";", "copy_beyond"),
+    Known(PROGRAMS, by_misuse_of_all, COPIES, "judge(start, bytes);", ";", "fill_freed"),
+    Known(PROGRAMS, by_misuse_of_all, COPIES, f"{SLACK_BEHIND} > usable - end", "false", "copy_beyond_by_one"),
+    Known(load("hardened"), by_faults, "hardening/full.c", "write_first((char *)", "(void)(", "faults"),
     Known(UNMAPS, AGAINST_MODEL, UNMAPPING, "    release_reused(slab);", ";", "heapsmith: this does not hold"),
     Known(UNMAPS, AGAINST_MODEL, UNMAPPING, "empty_superslabs >= ", "empty_superslabs > ", "an address differs"),
 ]

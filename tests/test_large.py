@@ -249,7 +249,9 @@ def test_canary_behind_large_blocks(compiled: bool) -> None:
     assert program.malloc("c", 65536) == RUN + 3  # 17 pages, though huge_bytes is 16
     assert program.malloc("d", 65537) == HUGE
     assert program.totals("committed") == ((1 + 2 + 17 + 17) * 4096,)
-    assert program.realloc("d", 17 * 4096 - 7) == HUGE
+    assert program.realloc("d", 17 * 4096) == HUGE  # it has no canary
+    assert program.totals("huge_remap", "committed") == (0, (1 + 2 + 17 + 17) * 4096)
+    assert program.realloc("d", 17 * 4096 + 1) == HUGE
     assert program.totals("huge_remap", "committed") == (1, (1 + 2 + 17 + 18) * 4096)
     assert program.realloc("a", 4089) == RUN + 20  # two pages
 

@@ -157,7 +157,7 @@ def counted(simulator: Simulator, group_of_block: list[int]) -> Pins:
         if handle >= HUGE_CODE:
             asked = int(state.blocks["asked"][block])
             has_pages = asked > 0 or not state.live_map
-            size = max(1, -(-(asked + state.tail_bytes) // 4096)) * 4096 * has_pages
+            size = max(1, -(-asked // 4096)) * 4096 * has_pages
             unit, whole = ("huge", handle), size
         elif handle >= RUN_CODE:
             size = whole = int(state.pages["run"][handle - RUN_CODE]) * 4096

@@ -23,8 +23,8 @@ def sizes(plan: Plan) -> list[int]:
 def usable(plan: Plan, size: int) -> int:
     """Bytes that a block for this request offers: the first class that holds it, else whole pages."""
     rows = [row.usable for row in plan.classes if row.usable >= size]
-    pages = -(-(size + plan.tail_bytes) // plan.page_bytes)
-    return rows[0] if rows else pages * plan.page_bytes - plan.tail_bytes
+    tail = plan.tail_bytes if size <= plan.huge_bytes else 0
+    return rows[0] if rows else -(-(size + tail) // plan.page_bytes) * plan.page_bytes - tail
 
 
 @pytest.mark.parametrize("name", FIRST_BUILT_IN)

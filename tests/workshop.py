@@ -18,6 +18,7 @@ from figures import wrong_figures
 from mutants import Mutant
 from nasty import exhausting_trace, nasty_trace
 from numpy.typing import NDArray
+from preloaded import program, start
 
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.difference import counter_row
@@ -242,7 +243,7 @@ ADVISES = frozenset(("os.c", "slabs.c", "run_pages.c", "huge.c"))
 """Files that ask for huge pages, which no counter and no address shows."""
 
 MISUSE = {"api.c", "huge.c", "large.c", "runs.c", "links.h", "span.h"}
-MISUSE |= {"hardening/live.h", "hardening/full.c", "hardening/live.c"}
+MISUSE |= {"hardening/live.h", "hardening/full.c", "hardening/live.c", "copies/judged.c"}
 """The same for the programs of tests/misuse."""
 
 
@@ -278,4 +279,5 @@ def by_misuse(library: Path) -> str | None:
             status, said = -signal.SIGSEGV, ""
         if (done.returncode, done.stderr) != (status, said):
             return f"{name}: status {done.returncode}, {done.stderr!r}"
-    return None
+    sound = start([program("copies")], library)
+    return f"copies: {sound.stderr!r}" if sound.returncode else None

@@ -113,6 +113,20 @@ def snmalloc(source: Path, scratch: Path) -> tuple[str, Path]:
     return source.name.rpartition("-")[2], scratch / "libsnmallocshim.so"
 
 
+def hardened_malloc(source: Path, scratch: Path) -> tuple[str, Path]:
+    """The sources of the crate, configured as in its default.mk; C before C23 has alignas and others in headers."""
+    code = source / "vendor" / "hardened-malloc"
+    settings = re.findall(r"^([A-Z_]+) *= *(\w+)", (source / "config-default.conf").read_text(), re.MULTILINE)
+    flags = ["-O3", "-fPIC", "-fvisibility=hidden", "-pthread", "-D_GNU_SOURCE", f"-I{code}", f"-I{code / 'include'}"]
+    flags += [f"-D{name}={value}" for name, value in settings]
+    older = ["-std=gnu17", "-include", "stdalign.h", "-include", "stdbool.h", "-include", "assert.h"]
+    _run(["gcc", *flags, *older, "-c", *map(str, sorted(code.glob("*.c")))], scratch)
+    objects = sorted(str(path) for path in scratch.glob("*.o"))
+    library = scratch / "libhardened_malloc.so"
+    _run(["g++", *flags, "-std=c++17", "-shared", "-o", str(library), *objects, str(code / "new.cc")], scratch)
+    return source.name.rpartition("-")[2].partition(".")[0], library
+
+
 def packaged(source: Path, scratch: Path, pattern: str) -> tuple[str, Path]:
     """The shared object of an unpacked Debian package, adapted to an older C library."""
     found = sorted(path for path in (source / "usr" / "lib").rglob(pattern) if not path.is_symlink())
@@ -157,6 +171,7 @@ BUILDS = (
         ),
         partial(packaged, pattern="libtcmalloc_minimal.so.*"),
     ),
+    Build("hardened_malloc", "16", Crate("hardened-malloc-sys", "16.0.2026071503"), hardened_malloc),
 )
 
 

@@ -39,8 +39,12 @@ PEERS: dict[str, tuple[str, ...]] = {
     "snmalloc": ("libsnmallocshim.so",),
     "rpmalloc": ("librpmallocwrap.so", "librpmalloc.so"),
     "tbbmalloc": ("libtbbmalloc_proxy.so",),
+    "hardened_malloc": ("libhardened_malloc.so",),
 }
 """Peers in the order of columns (docs/peers.md), with their shared objects, best first."""
+
+NOT_FOR_SPEED = frozenset({"hardened_malloc"})
+"""Peers that are columns of the benchmark only where they are named."""
 
 START_LIMIT_S = 10.0
 """A malloc under which an empty program runs longer is broken."""

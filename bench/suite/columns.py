@@ -4,7 +4,16 @@ import re
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from heapsmith.bench.peers.peers import GLIBC, PEERS, Library, find_library, find_peer, require_malloc_of, why_no_malloc
+from heapsmith.bench.peers.peers import (
+    GLIBC,
+    NOT_FOR_SPEED,
+    PEERS,
+    Library,
+    find_library,
+    find_peer,
+    require_malloc_of,
+    why_no_malloc,
+)
 from heapsmith.bench.programs.micro_programs import ceiling
 from heapsmith.bench.programs.micro_rows import CEILINGS
 from heapsmith.model.errors import BadInput
@@ -60,9 +69,9 @@ def _tuned(spec: str) -> Column:
 
 
 def _installed_peers() -> list[str]:
-    """Names of the installed peers; if two names have the same file, only the first."""
+    """Names of the installed peers that are made for speed; if two names have the same file, only the first."""
     found: dict[Path, str] = {}
-    for name in PEERS:
+    for name in (name for name in PEERS if name not in NOT_FOR_SPEED):
         path = find_peer(name)
         if path is not None:
             found.setdefault(path.resolve(), name)

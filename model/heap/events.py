@@ -164,7 +164,7 @@ def block_bytes(state: State, block: int, asked: int) -> int:
 def usable_of(state: State, block: int, asked: int) -> int:
     """Return the bytes that the program may use of a live block."""
     if block >= RUN_CODE:
-        return max(0, large_bytes(state, block, asked) - state.tail_bytes)
+        return large_bytes(state, block, asked) - (state.tail_bytes if block < HUGE_CODE else 0)
     return int(state.classes[block & layout.CLASS_MASK]["usable"])
 
 

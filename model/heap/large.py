@@ -12,7 +12,7 @@ from heapsmith.model.memory.layout import page_at
 from heapsmith.model.memory.paths import LARGE_BIRTH, LARGE_DEATH
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, on_huge, takes, touch
-from heapsmith.model.policy.hardening.lines import large_tail_lines
+from heapsmith.model.policy.hardening.lines import huge_slack_lines, large_tail_lines
 
 RUN_CODE = 1 << 60
 HUGE_CODE = 1 << 61
@@ -36,14 +36,14 @@ def huge_at(block: int) -> int:
 
 @kernel
 def pages_for(size: int, tail_bytes: int) -> int:
-    """Return the pages of a large block of `size` bytes."""
+    """Return the pages of a run of `size` bytes, or with no tail bytes of a huge block."""
     return max(1, (size + tail_bytes + PAGE - 1) // PAGE)
 
 
 @kernel
-def pages_of(state: State, size: int) -> int:
-    """Return the pages of a large block of `size` bytes; with hardening none for no bytes."""
-    return 0 if size == 0 and state.live_map == 1 else pages_for(size, state.tail_bytes)
+def huge_pages(state: State, size: int) -> int:
+    """Return the pages of a huge block of `size` bytes; with hardening none for no bytes."""
+    return 0 if size == 0 and state.live_map == 1 else pages_for(size, 0)
 
 
 @kernel
@@ -136,13 +136,13 @@ def resize_huge(state: State, block: int, old: int, new: int) -> None:
 
 
 @kernel
-def huge_block(state: State, pages: int, size: int, align: int) -> int:
-    """Return the handle of a huge block of `pages` pages for `size` bytes."""
+def huge_block(state: State, size: int, align: int) -> int:
+    """Return the handle of a huge block for `size` bytes."""
+    pages = huge_pages(state, size)
     block = reuse_huge(state, pages) if state.huge_kept_bytes > 0 and align <= PAGE else -1
     if block < 0:
         block = HUGE_CODE + allocate_huge(state, pages)
-    if pages > 0:
-        large_tail_lines(state, huge_at(block), pages, size, 1)
+    huge_slack_lines(state, huge_at(block) + size, pages * PAGE - size, 1)
     return block
 
 
@@ -153,9 +153,9 @@ def allocate_large(state: State, heap: int, size: int, align: int) -> int:
     A full run span makes a large request a mapping; a small request gets NO_RUN.
     """
     takes(state.listener, LARGE_BIRTH)
-    pages = pages_of(state, size)
-    if pages == 0 or size > state.huge_bytes or align > PAGE:
-        return huge_block(state, pages, size, align)
+    if (size == 0 and state.live_map == 1) or size > state.huge_bytes or align > PAGE:
+        return huge_block(state, size, align)
+    pages = pages_for(size, state.tail_bytes)
     state.clean = 0
     first = cached_run(state, heap, pages) if heap >= 0 else NO_RUN
     if first < 0:
@@ -164,7 +164,7 @@ def allocate_large(state: State, heap: int, size: int, align: int) -> int:
         large_tail_lines(state, layout.RUNS + first * PAGE, pages, size, 1)
         return RUN_CODE + first
     if size > state.small_limit:
-        return huge_block(state, pages, size, 1)
+        return huge_block(state, size, 1)
     state.failed_runs += 1
     return NO_RUN
 
@@ -174,9 +174,8 @@ def free_large(state: State, heap: int, block: int, asked: int) -> None:
     """Free a large block of `asked` bytes by a thread of `heap` (-1: none)."""
     takes(state.listener, LARGE_DEATH)
     if block >= HUGE_CODE:
-        pages = pages_of(state, asked)
-        if pages > 0:
-            large_tail_lines(state, huge_at(block), pages, asked, 0)
+        pages = huge_pages(state, asked)
+        huge_slack_lines(state, huge_at(block) + asked, pages * PAGE - asked, 0)
         free_huge(state, block, pages)
         return
     state.runs_freed += 1
@@ -193,14 +192,15 @@ def free_large(state: State, heap: int, block: int, asked: int) -> None:
 def resize_large(state: State, block: int, asked: int, size: int) -> bool:
     """Return whether a large block of `asked` bytes could be resized in place (section 9)."""
     state.large_resizes += 1
-    wanted = pages_for(size, state.tail_bytes)
     if block >= HUGE_CODE:
         touch(state.listener, layout.LARGE_LOCK, 1)
-        if size <= state.huge_bytes or pages_of(state, asked) == 0:
+        old, new = huge_pages(state, asked), huge_pages(state, size)
+        if size <= state.huge_bytes or old == 0:
             return False
-        resize_huge(state, block, pages_of(state, asked), wanted)
-        large_tail_lines(state, huge_at(block), wanted, size, 1)
+        resize_huge(state, block, old, new)
+        huge_slack_lines(state, huge_at(block) + size, new * PAGE - size, 1)
         return True
+    wanted = pages_for(size, state.tail_bytes)
     first = block - RUN_CODE
     held = int(state.pages[first]["run"])
     large_tail_lines(state, layout.RUNS + first * PAGE, held, asked, 0)
@@ -217,5 +217,5 @@ def resize_large(state: State, block: int, asked: int, size: int) -> bool:
 def large_bytes(state: State, block: int, asked: int) -> int:
     """Return the bytes that a large block of `asked` bytes occupies."""
     if block >= HUGE_CODE:
-        return pages_of(state, asked) * PAGE
+        return huge_pages(state, asked) * PAGE
     return int(state.pages[block - RUN_CODE]["run"]) * PAGE

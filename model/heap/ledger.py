@@ -97,18 +97,17 @@ def _live(state: State) -> dict[str, int]:
     runs = blocks[blocks["handle"] < HUGE_CODE]
     run_bytes = state.pages["run"][runs["handle"] - RUN_CODE] * PAGE
     huge = blocks[blocks["handle"] >= HUGE_CODE]
-    tails = np.where((huge["asked"] == 0) & (state.live_map == 1), 0, state.tail_bytes)
     least = np.where((huge["asked"] == 0) & (state.live_map == 1), 0, 1)
-    huge_bytes = np.maximum(least, -(-(huge["asked"] + tails) // PAGE)) * PAGE
+    huge_bytes = np.maximum(least, -(-huge["asked"] // PAGE)) * PAGE
     asked = [int(part["asked"].sum()) for part in (small, runs, huge)]
     usable, strides = int(count @ state.classes["usable"]), int(count @ state.classes["stride"])
-    run_tails, huge_tails = len(runs) * state.tail_bytes, int(tails.sum())
+    run_tails = len(runs) * state.tail_bytes
     return {
         "asked": sum(asked),
         "rounding": usable - asked[0],
-        "header_and_canary": strides - usable + run_tails + huge_tails,
+        "header_and_canary": strides - usable + run_tails,
         "run_rounding": int(run_bytes.sum()) - asked[1] - run_tails,
-        "huge_rounding": int(huge_bytes.sum()) - asked[2] - huge_tails,
+        "huge_rounding": int(huge_bytes.sum()) - asked[2],
         "small_blocks": strides,
     }
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from heapsmith.model.compile.kernel import Records
 from heapsmith.model.constants import PAGE
-from heapsmith.model.heap.large import HUGE_CODE, HUGE_SLOT_BYTES, HUGE_SLOTS, RUN_CODE, pages_of
+from heapsmith.model.heap.large import HUGE_CODE, HUGE_SLOT_BYTES, HUGE_SLOTS, RUN_CODE, huge_pages
 from heapsmith.model.heap.ledger import pages_for_blocks
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
@@ -30,7 +30,7 @@ def page_bytes(simulator: Simulator, large: Records) -> PageBytes:
     is_run = handle < HUGE_CODE
     size = np.zeros(len(large), np.int64)
     size[is_run] = state.pages["run"][handle[is_run] - RUN_CODE] * PAGE
-    size[~is_run] = [pages_of(state, asked) * PAGE for asked in large["asked"][~is_run].tolist()]
+    size[~is_run] = [huge_pages(state, asked) * PAGE for asked in large["asked"][~is_run].tolist()]
     slabs = np.ascontiguousarray(state.slabs["committed"][: state.slabs_made])
     if listener is None:
         return PageBytes(state.committed, slabs, size)

@@ -76,9 +76,9 @@ static void delete_now(void *block)
 static bool may_hold(const void *block, size_t bytes)
 {
     bool small = in_slab_span(block);
-    size_t usable = small ? hs_class[slab_of(block)->class].usable : huge_pages(block) * PAGE_BYTES - TAIL_BYTES;
+    size_t usable = small ? hs_class[slab_of(block)->class].usable : huge_bytes(block);
     if (TAIL_BYTES > 0)
-        return bytes == hardening_bytes(block, usable);
+        return bytes == (small ? hardening_bytes(block, usable) : usable);
 #ifdef FRONTS_LEND
     return bytes <= usable;
 #else

@@ -11,9 +11,22 @@ void hardening_unseal(const void *block, size_t usable)
 {
 }
 
+void hardening_fill(void *slack, size_t bytes)
+{
+}
+
+void hardening_unfill(const void *block, const void *slack, size_t bytes)
+{
+}
+
 size_t hardening_bytes(const void *block, size_t usable)
 {
     return usable;
+}
+
+size_t hardening_slack(const void *end)
+{
+    return 0;
 }
 
 void hardening_empty(struct heap *heap)

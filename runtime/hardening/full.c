@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+/* The C library's memset: this library's own would stop at what is no block of the program's (copies/judged.c). */
+void *fill_any(void *to, int byte, size_t bytes, size_t room) __asm__("__memset_chk");
+
 static const struct class_plan *plan_of(const void *block)
 {
     return &hs_class[slab_of(block)->class];
@@ -56,11 +59,29 @@ static size_t checked_of(size_t slack)
     return slack < SLACK_CHECKED ? slack : SLACK_CHECKED;
 }
 
+void hardening_fill(void *slack, size_t bytes)
+{
+    fill_any(slack, FILL, checked_of(bytes), SIZE_MAX);
+}
+
+void hardening_unfill(const void *block, const void *slack, size_t bytes)
+{
+    unsigned char filled[SLACK_CHECKED];
+    memset(filled, FILL, sizeof filled);
+    if (memcmp(slack, filled, checked_of(bytes)) != 0)
+        hs_misuse("written to behind its end", block);
+}
+
 void hardening_seal(void *block, size_t usable, size_t bytes)
 {
     char *at = (char *)block + usable;
-    memset((char *)block + bytes, FILL, checked_of(usable - bytes));
+    hardening_fill((char *)block + bytes, usable - bytes);
     tail_set(at, canary(at) + (usable - bytes) * SCATTER);
+}
+
+size_t hardening_slack(const void *end)
+{
+    return slack_of(end, tail_of(end));
 }
 
 size_t hardening_bytes(const void *block, size_t usable)
@@ -75,10 +96,7 @@ size_t hardening_bytes(const void *block, size_t usable)
 void hardening_unseal(const void *block, size_t usable)
 {
     size_t bytes = hardening_bytes(block, usable);
-    unsigned char filled[SLACK_CHECKED];
-    memset(filled, FILL, sizeof filled);
-    if (memcmp((const char *)block + bytes, filled, checked_of(usable - bytes)) != 0)
-        hs_misuse("written to behind its end", block);
+    hardening_unfill(block, (const char *)block + bytes, usable - bytes);
 }
 
 /* The word before a block is the tail of the block before, which is zero while the program does not have that. A slab's first
@@ -102,11 +120,18 @@ static void check_zero(const void *block, size_t bytes)
         hs_misuse("written to after its free", block);
 }
 
+/* A write that changes nothing. A fresh page that is read before it is written costs two faults, and no huge page comes. */
+static void write_first(char *at)
+{
+    __asm__ volatile("orq $0, %0" : "+m"(*(uint64_t *)at) : : "cc");
+}
+
 void *hs_hand_out(void *block, size_t bytes)
 {
     if (!in_slab_span(block))
         return block;
     const struct class_plan *plan = plan_of(block);
+    write_first((char *)block + plan->usable);
     check_zero(block, plan->usable + TAIL_BYTES);
     hardening_seal(block, plan->usable, bytes);
     return hs_born(block);
@@ -139,7 +164,7 @@ void *hs_take_back(struct heap *heap, void *block)
     const struct class_plan *plan = plan_of(block);
     hardening_unseal(block, plan->usable);
     check_before(block, plan->usable);
-    memset(block, 0, plan->usable);
+    fill_any(block, 0, plan->usable, SIZE_MAX);
     tail_set((char *)block + plan->usable, 0);
     return QUARANTINE > 0 && heap != &hs_no_heap ? quarantined(&heap->quarantine, block) : block;
 }

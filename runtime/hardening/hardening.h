@@ -9,6 +9,9 @@ void hardening_bad_free(const void *block);              /* freed, in one of our
 void hardening_seal(void *block, size_t usable, size_t bytes); /* it goes to the program, which asked for `bytes` of `usable` */
 void hardening_unseal(const void *block, size_t usable);  /* it comes back, or changes its size */
 size_t hardening_bytes(const void *block, size_t usable); /* those that the program may use: `usable`, or what it asked for */
+void hardening_fill(void *slack, size_t bytes); /* a block without a tail: the bytes behind those that the program asked for */
+void hardening_unfill(const void *block, const void *slack, size_t bytes); /* are they as they were filled? */
+size_t hardening_slack(const void *end); /* of the usable bytes before `end`, those that the program did not ask for, where canaries say that */
 /* A huge block's mapping, as os_map, os_remap, os_unmap. narrow: its guards are. */
 void *hardening_map(size_t bytes, size_t alignment, bool *narrow);
 void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes, bool *narrow);

@@ -11,9 +11,10 @@
 struct huge {
     char *start; /* NULL: none, and all of it is zero */
     size_t pages;
-    int64_t ordinal : 55;
+    int64_t ordinal : 47;
     uint64_t narrow : 1; /* its guards are (hardening_map) */
-    uint64_t mark : 8;   /* who made the block (deletes); 0: nobody said */
+    uint64_t mark : 4;   /* who made the block (deletes); 0: nobody said */
+    uint64_t slack : 12; /* bytes of its last page that the program did not ask for, where canaries say that of other blocks */
 };
 
 #ifdef HUGE_KEPT_BYTES

@@ -7,6 +7,8 @@ int main(void)
 {
     char *block = get(SMALL);
     name(block);
-    memset(hidden(block), 'x', malloc_usable_size(block) + 64);
+    size_t end = malloc_usable_size(block) + 64;
+    for (size_t byte = 0; byte < end; byte++)
+        ((volatile char *)hidden(block))[byte] = 'x';
     free(block);
 }

@@ -13,7 +13,7 @@ int main(void)
         free(get(10 * SMALL)); /* so that no quarantine holds them */
     name(block[BLOCKS - 1]);
     for (int i = 0; i < BLOCKS; i++)
-        memset(hidden(block[i]), 'x', sizeof(void *));
+        *(void *volatile *)hidden(block[i]) = block;
     for (int i = 0; i < BLOCKS; i++)
         hidden(get(SMALL));
 }

@@ -59,11 +59,18 @@ def given_lines(state: State, block: int) -> None:
 
 @hit_path
 def large_tail_lines(state: State, at: int, pages: int, asked: int, write: int) -> None:
-    """Touch the canary of a large block of `pages` pages, and what is filled behind the bytes asked for."""
+    """Touch the canary of a run of `pages` pages, and what is filled behind the bytes asked for."""
     tail = state.tail_bytes
     if tail > 0:
         slack_lines(state, at + asked, pages * PAGE - tail - asked, write)
         touch(state.listener, at + pages * PAGE - tail, write)
+
+
+@hit_path
+def huge_slack_lines(state: State, at: int, slack: int, write: int) -> None:
+    """Touch what is filled behind the bytes asked for of a huge block, which has no canary."""
+    if state.tail_bytes > 0:
+        slack_lines(state, at, slack, write)
 
 
 @kernel

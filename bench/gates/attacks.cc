@@ -1,29 +1,13 @@
-/* Small attacks on the heap, each kind at three sizes: each runs in a child of its own, and a line says how the child ended.
- *
- * "stopped": a signal ended it; "foiled": it went on, and the attack had no effect; "hit": the attack went through. */
+/* Small attacks on the heap, each kind at three sizes. */
+#include "attacks.h"
+
 #include <alloca.h>
-#include <fcntl.h>
+#include <malloc.h>
 #include <new>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <stdint.h>
+#include <sys/mman.h>
 
-enum { HIT, FOILED };
-enum { NEIGHBOURS = 8, KEPT = 16, FAR = 1 << 20, FEW = 32 };
-
-/* The compiler sees neither what is allocated nor what is done to it. */
-template <typename T> static T *hidden(T *block)
-{
-    __asm__ volatile("" : "+r"(block) : : "memory");
-    return block;
-}
-
-static char *get(size_t bytes)
-{
-    return hidden((char *)malloc(bytes));
-}
+enum { NEIGHBOURS = 8, KEPT = 16, FAR = 1 << 20, FEW = 32, PAGE = 4096 };
 
 /* A block between others of its size; all are freed at last, as a program would. */
 struct crowd {
@@ -53,7 +37,7 @@ template <long distance, bool whole> static int overflow(size_t bytes)
     if (whole)
         memcpy(hidden(blocks.at + bytes), hidden(source), distance);
     else
-        *(volatile char *)hidden(blocks.at + bytes + distance - 1) = 'x';
+        *(volatile char *)hidden(blocks.at + bytes + distance - 1) ^= 'x';
     return HIT;
 }
 
@@ -63,8 +47,23 @@ template <long distance, bool whole> static int underflow(size_t bytes)
     if (whole)
         memcpy(hidden(blocks.at - distance), hidden(source), distance);
     else
-        *(volatile char *)hidden(blocks.at - distance) = 'x';
+        *(volatile char *)hidden(blocks.at - distance) ^= 'x';
     return HIT;
+}
+
+/* What a neighbour holds is read: the byte at the distance from the block's end or start, or all of them. */
+template <long distance, bool whole> static int read_over(size_t bytes)
+{
+    static char into[FAR];
+    crowd blocks(bytes);
+    memset(blocks.at, 'b', bytes);
+    const char *from = distance > 0 ? blocks.at + bytes : blocks.at + distance;
+    long many = distance > 0 ? distance : -distance;
+    if (whole)
+        memcpy(hidden(into), hidden(from), many);
+    else
+        into[0] = *(const volatile char *)hidden(distance > 0 ? from + distance - 1 : from);
+    return memchr(into, 'a', many) != NULL ? HIT : FOILED;
 }
 
 static int double_free(size_t bytes)
@@ -116,21 +115,70 @@ static int free_static(size_t bytes)
     return HIT;
 }
 
-static int free_far(size_t bytes)
+static int double_free_reused(size_t bytes)
 {
-    free(hidden(get(bytes) + (1L << 40)));
+    char *block = get(bytes);
+    free(block);
+    char *other = get(bytes);
+    free(hidden(block));
+    free(other);
     return HIT;
 }
 
-static int free_near(size_t bytes)
+static int realloc_after_free(size_t bytes)
 {
-    free(hidden(get(bytes) + 16));
+    char *block = get(bytes);
+    free(block);
+    hidden((char *)realloc(hidden(block), 2 * bytes));
     return HIT;
 }
 
-static int free_unaligned(size_t bytes)
+static int realloc_static(size_t bytes)
 {
-    free(hidden(get(bytes) + 1));
+    alignas(64) static char array[2 * FAR];
+    hidden((char *)realloc(hidden(array + bytes / 64 * 64), 2 * bytes));
+    return HIT;
+}
+
+static int realloc_near(size_t bytes)
+{
+    hidden((char *)realloc(hidden(get(bytes) + 16), 2 * bytes));
+    return HIT;
+}
+
+static int size_of_near(size_t bytes)
+{
+    volatile size_t size = malloc_usable_size(hidden(get(bytes) + 16));
+    return HIT;
+}
+
+static int free_mapping(size_t bytes)
+{
+    free(hidden((char *)mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)));
+    return HIT;
+}
+
+static int free_code(size_t bytes)
+{
+    free(hidden((char *)free_mapping + bytes));
+    return HIT;
+}
+
+static int free_low(size_t bytes)
+{
+    free(hidden((char *)(uintptr_t)(bytes / 8)));
+    return HIT;
+}
+
+template <long distance> static int free_off(size_t bytes)
+{
+    free(hidden(get(bytes) + distance));
+    return HIT;
+}
+
+static int free_end(size_t bytes)
+{
+    free(hidden(get(bytes) + (bytes + 15) / 16 * 16));
     return HIT;
 }
 
@@ -139,6 +187,17 @@ static int write_after_free(size_t bytes)
     char *block = get(bytes);
     free(block);
     *(volatile char *)hidden(block + bytes / 2) = 'x';
+    for (int turn = 0; turn < 1024; turn++)
+        free(get(bytes));
+    return HIT;
+}
+
+/* The whole freed block is written, by memset, and other blocks come and go. */
+static int memset_after_free(size_t bytes)
+{
+    char *block = get(bytes);
+    free(block);
+    memset(hidden(block), 'x', bytes);
     for (int turn = 0; turn < 1024; turn++)
         free(get(bytes));
     return HIT;
@@ -161,6 +220,39 @@ static int reuse(size_t bytes)
         if (get(bytes) == block)
             return HIT;
     return FOILED;
+}
+
+static int reuse_by_less(size_t bytes)
+{
+    char *block = get(bytes);
+    free(block);
+    return get(bytes / 2) == block ? HIT : FOILED;
+}
+
+/* A new block holds what a freed one held. */
+static int leftovers(size_t bytes)
+{
+    char *block[KEPT * KEPT];
+    for (char *&each : block)
+        memset(each = get(bytes), 'a', bytes);
+    for (char *each : block)
+        free(hidden(each));
+    return memchr(get(bytes), 'a', bytes) != NULL ? HIT : FOILED;
+}
+
+static int run_on_the_heap(size_t bytes)
+{
+    char *block = get(bytes);
+    memcpy(block, "\xc3", 1); /* ret */
+    hidden((void (*)())block)();
+    return HIT;
+}
+
+/* More bytes than there are, one more than a multiple that wraps. */
+static int too_many(size_t bytes)
+{
+    char *block = hidden((char *)calloc(SIZE_MAX / bytes + 2, bytes));
+    return block == NULL && get(-bytes) == NULL && realloc(get(bytes), -bytes) == NULL ? FOILED : HIT;
 }
 
 static int reuse_by_realloc(size_t bytes)
@@ -195,6 +287,12 @@ static int delete_of_more(size_t bytes)
     return HIT;
 }
 
+static int array_delete_of_more(size_t bytes)
+{
+    ::operator delete[](hidden(::operator new[](bytes)), 2 * bytes);
+    return HIT;
+}
+
 /* The byte at this place of a block of no bytes: the first, one of the first few, one of many. */
 static size_t place_of(size_t bytes)
 {
@@ -215,10 +313,7 @@ static int write_of_none(size_t bytes)
     return HIT;
 }
 
-static const struct {
-    const char *name;
-    int (*attack)(size_t bytes);
-} KINDS[] = {
+static const kind KINDS[] = {
     { "overflow_1", overflow<1, false> },
     { "overflow_32", overflow<FEW, false> },
     { "overflow_1m", overflow<FAR, false> },
@@ -231,49 +326,54 @@ static const struct {
     { "underflow_1_memcpy", underflow<1, true> },
     { "underflow_32_memcpy", underflow<FEW, true> },
     { "underflow_1m_memcpy", underflow<FAR, true> },
+    { "read_over_1", read_over<1, false> },
+    { "read_over_32", read_over<FEW, false> },
+    { "read_over_32_memcpy", read_over<FEW, true> },
+    { "read_over_1m_memcpy", read_over<FAR, true> },
+    { "read_under_1", read_over<-1, false> },
+    { "read_under_32_memcpy", read_over<-FEW, true> },
     { "double_free", double_free },
     { "double_free_delayed", double_free_delayed },
     { "double_free_interleaved", double_free_interleaved },
+    { "double_free_reused", double_free_reused },
+    { "realloc_after_free", realloc_after_free },
+    { "realloc_static", realloc_static },
+    { "realloc_near", realloc_near },
+    { "size_of_near", size_of_near },
     { "free_stack", free_stack },
     { "free_alloca", free_alloca },
     { "free_static", free_static },
-    { "free_far", free_far },
-    { "free_near", free_near },
-    { "free_unaligned", free_unaligned },
+    { "free_mapping", free_mapping },
+    { "free_code", free_code },
+    { "free_low", free_low },
+    { "free_far", free_off<1L << 40> },
+    { "free_far_1g", free_off<1L << 30> },
+    { "free_page_off", free_off<PAGE> },
+    { "free_near", free_off<16> },
+    { "free_end", free_end },
+    { "free_unaligned", free_off<1> },
     { "write_after_free", write_after_free },
+    { "memset_after_free", memset_after_free },
     { "read_after_free", read_after_free },
     { "reuse", reuse },
+    { "reuse_by_less", reuse_by_less },
     { "reuse_by_realloc", reuse_by_realloc },
+    { "leftovers", leftovers },
+    { "run_on_the_heap", run_on_the_heap },
+    { "too_many", too_many },
     { "new_then_array_delete", new_then_array_delete },
     { "array_new_then_delete", array_new_then_delete },
     { "delete_of_less", delete_of_less },
     { "delete_of_more", delete_of_more },
+    { "array_delete_of_more", array_delete_of_more },
     { "read_of_none", read_of_none },
     { "write_of_none", write_of_none },
 };
 
-static const struct {
-    const char *name;
-    size_t bytes;
-} SIZES[] = { { "small", 40 }, { "medium", 8000 }, { "large", 1500000 } };
-
-static const char *outcome_of(int (*attack)(size_t bytes), size_t bytes)
-{
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
-        _exit(attack(bytes));
-    }
-    int status;
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        _exit(2);
-    return WIFSIGNALED(status) ? "stopped" : WEXITSTATUS(status) == FOILED ? "foiled" : "hit";
-}
+static const size SIZES[] = { { "small", 40 }, { "medium", 8000 }, { "large", 1500000 } };
 
 int main()
 {
-    for (const auto &kind : KINDS)
-        for (const auto &size : SIZES)
-            printf("%s %s %s\n", kind.name, size.name, outcome_of(kind.attack, size.bytes));
+    run(KINDS, SIZES);
     return 0;
 }
