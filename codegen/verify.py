@@ -26,9 +26,10 @@ from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.generate import generate
 from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.design.plan import Plan, make_plan
-from heapsmith.model.errors import Missing
+from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import scratch
 from heapsmith.model.heap.simulator import Simulator
+from heapsmith.model.memory.nodes import why_no_nodes
 from heapsmith.model.predict.simulate import Progress, site_notes
 from heapsmith.model.trace.reader import Chunk, TraceReader
 
@@ -93,9 +94,11 @@ def verify(
     runs its own assertions, and checks its heap every CHECK_EVERY events. Release build: compares
     every address and the counters outside the hit path. Both: compare the contents of blocks and
     check the facts of runtime/verify/facts.c. The report holds the differences. Raises BadInput for
-    a trace that cannot be read, Missing without gcc or objdump or memory, CheckFailed if the C does
-    not compile.
+    a trace that cannot be read and for nodes that are none, Missing without gcc or objdump or
+    memory, CheckFailed if the C does not compile.
     """
+    if reason := why_no_nodes(nodes):
+        raise BadInput(f"--node {reason}")
     tell = progress or (lambda what, done, total: None)
     plan = make_plan(design)
     notes: list[str] = []
@@ -173,9 +176,7 @@ class Side:
                 self.driver.close()
 
 
-def replay(
-    plan: Plan, libraries: list[Library], trace: Path, tell: Progress, nodes: Sequence[str] = ()
-) -> list[Run]:
+def replay(plan: Plan, libraries: list[Library], trace: Path, tell: Progress, nodes: Sequence[str] = ()) -> list[Run]:
     """Run one trace on the model and on several libraries: a row per library."""
     begin = time.perf_counter()
     with TraceReader(trace, sited=ask_sites([plan.design])) as reader:

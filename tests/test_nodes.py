@@ -1,4 +1,4 @@
-"""Shards of nodes: by hand, against the library with simulated nodes, and what the library reads, binds and survives."""
+"""Shards of nodes: by hand; library and model with simulated nodes; what the library reads, binds and survives."""
 
 import os
 import re
@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering_designs, soon
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from loaded import checked_library, fast_library
 from preloaded import program, run
 from program import SMALL, Program, plain_and_compiled
+from test_conformance import run as step_by_step
 from traces import random_chunk
 
 from heapsmith.bench.common.preload import preloadable
@@ -132,6 +134,18 @@ def test_library_is_the_model(variant: str, nodes: str, tmp_path: Path) -> None:
     assert all(run.addresses > 5_000 for run in report.runs)
 
 
+def covered() -> list[Design]:
+    """The covering designs that have shards, with nodes instead: so nodes meet every policy that they go with."""
+    shards = {"shards": {"kind": "nodes", "count": 2}}
+    return [changed(design, f"nodes-{design.name}", shards) for design in covering_designs() if design.shards]
+
+
+@pytest.mark.parametrize("design", soon(covered(), covered()[:3]), ids=lambda design: design.name)
+def test_step_by_step(design: Design) -> None:
+    """Threads of two nodes: see test_conformance.py."""
+    assert step_by_step(design, examples=8)["reuse"] > 0
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_one_node_is_one_store(variant: str) -> None:
     """No address and no counter differs from those without shards; with two nodes they do."""
@@ -222,7 +236,7 @@ def test_lists(text: str, numbers: list[int]) -> None:
 def test_a_folder_without_nodes_is_told(tmp_path: Path) -> None:
     found, said = blocks_on([0, 1], tmp_path / "none")
     assert [superslab for superslab, _ in found] == [0, 0]
-    assert said == f"heapsmith: HEAPSMITH: bad value in 'nodes={tmp_path}/none'\n"
+    assert said == f'heapsmith: HEAPSMITH: bad value in "nodes={tmp_path}/none"\n'
     assert blocks_on([0, 1], "")[1] == ""
 
 
@@ -239,7 +253,7 @@ needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace
 
 
 def bound(folder: Path, nodes: dict[int, str], processors: Sequence[int], *inject: str) -> tuple[list[Any], list[str]]:
-    """For each processor the node's number to which its block's superslab was bound, or None; and what the calls said."""
+    """For each processor the node to which its block's superslab was bound, or None; and what the calls said."""
     log = folder / "log"
     strace = ["strace", "-qq", "-f", "-e", "trace=mbind", *inject, "-o", str(log)]
     found, _ = blocks_on(processors, folder_of(folder, nodes), *strace)

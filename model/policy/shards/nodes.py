@@ -7,6 +7,7 @@ import msgspec
 from heapsmith.model.policy.shards import striped
 
 NAME = "nodes"
+UNPRICED = True
 NUMBERS = (*striped.NUMBERS, "shard_nodes")
 LOCKED = striped.LOCKED
 CACHED = striped.CACHED
