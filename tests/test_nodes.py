@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from loaded import checked_library, fast_library
 from preloaded import program, run
 from program import SMALL, Program, plain_and_compiled
+from sanitized import ADDRESS_UNDEFINED, THREAD, Sanitizer
 from test_conformance import run as step_by_step
+from test_stress import sanitize
 from traces import random_chunk
 
 from heapsmith.bench.common.preload import preloadable
@@ -304,6 +306,17 @@ def test_threads_and_forks_under_load(design: str, tmp_path: Path) -> None:
     environment = two_nodes(tmp_path)
     for mode in ("load", "handler"):
         assert run([program("run_fork"), mode, 40], checked_library(built), environment=environment) == "done\n"
+
+
+@pytest.mark.parametrize(
+    "sanitizer", soon((THREAD, ADDRESS_UNDEFINED), (THREAD,)), ids=lambda sanitizer: sanitizer.name
+)
+def test_threads_of_several_nodes_have_no_race(
+    sanitizer: Sanitizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in two_nodes(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    sanitize(load("nodes"), sanitizer, tmp_path, "--operations", "8000", "--threads", "4")
 
 
 def test_the_machine_tells_its_nodes(tmp_path: Path) -> None:
