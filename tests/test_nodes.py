@@ -19,9 +19,12 @@ from program import SMALL, Program, plain_and_compiled
 from sanitized import ADDRESS_UNDEFINED, THREAD, Sanitizer
 from test_conformance import run as step_by_step
 from test_stress import sanitize
-from traces import random_chunk
+from traces import random_chunk, random_trace
 
 from heapsmith.bench.common.preload import preloadable
+from heapsmith.bench.replay.script import write_script
+from heapsmith.bench.replay.syscalls import memory_calls
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.verify import verify
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.plan import make_plan
@@ -32,7 +35,7 @@ from heapsmith.model.policy.background import refill as background_refill
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.remote import owner_list as remote_owner_list
 from heapsmith.model.policy.shards import nodes as shards_nodes
-from heapsmith.model.trace.reader import Chunk, TraceWriter
+from heapsmith.model.trace.reader import Chunk, TraceReader, TraceWriter
 
 OF_NODES = shards_nodes.Params(count=4)
 TWO = ("0,2", "1,3")
@@ -292,6 +295,28 @@ def test_a_system_that_binds_nothing_does_no_harm(tmp_path: Path) -> None:
     assert homes == [0, 1, 0, 1]
     assert len(said) == 2
     assert all("EPERM" in answer for answer in said)
+
+
+@needs_strace
+def test_the_model_counts_calls_that_bind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One for each superslab, where there is a second node."""
+    trace = random_trace(tmp_path / "t.hst", 6000, 7)
+    write_script(trace, tmp_path / "script")
+    simulator = Simulator(make_plan(small("plain")), compiled=False, nodes=("0-63", "64"))
+    alone = Simulator(make_plan(small("plain")), compiled=False, nodes=("0-64",))
+    with TraceReader(trace) as reader:
+        for chunk in reader:
+            simulator.feed(chunk)
+            alone.feed(chunk)
+    superslabs = simulator.counters().totals["superslabs"]
+    assert simulator.state.memory_calls - alone.state.memory_calls == superslabs > 50
+    calls = []
+    for nodes in ({0: "0-64"}, {0: "0-63", 1: "64"}):
+        folder = tmp_path / str(len(nodes))
+        folder.mkdir()
+        monkeypatch.setenv("HEAPSMITH", f"nodes={folder_of(folder, nodes)}")
+        calls.append(memory_calls(tmp_path / "script", library_of(small("plain"))))
+    assert calls[1] - calls[0] == superslabs
 
 
 def two_nodes(folder: Path) -> dict[str, str]:

@@ -19,6 +19,8 @@ def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
 
     A cache that no refill has looked at for long is emptied instead.
     """
+    if state.binds > 0:
+        heaps_shard_lines(state, heap, int(state.processor_batch == 0))
     if state.classes[cls]["transfer"] == 0 or (state.binds > 0 and not are_near(state, count)):
         return False
     store = store_of(state, heap, cls)
