@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from covering import covering_designs, soon
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from loaded import checked_library, fast_library
 from preloaded import program, run
@@ -214,6 +214,8 @@ def first_alike(found: Sequence[int], of: Sequence[int]) -> list[int]:
 
 @settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
 @given(online=TEXT, lists=st.dictionaries(st.integers(0, 20) | st.just(1023), TEXT, max_size=6))
+@example(online="1-1,3", lists={1: "2-2", 3: "8191"})
+@example(online="0-2\n", lists={0: "8191", 1: "8190", 2: "7,7-7"})
 def test_any_content_of_the_files_is_read_as_the_model_reads_it(
     online: str, lists: dict[int, str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
