@@ -14,7 +14,7 @@ from covering import covering_designs, soon
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from loaded import checked_library, fast_library
-from preloaded import program, run
+from preloaded import library, program, run, shim
 from program import SMALL, Program, plain_and_compiled
 from sanitized import ADDRESS_UNDEFINED, THREAD, Sanitizer
 from test_conformance import run as step_by_step
@@ -29,6 +29,7 @@ from heapsmith.codegen.verify import verify
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
+from heapsmith.model.heap.records import TOTALS
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.nodes import node_of, numbers_in, system_nodes, write_nodes
 from heapsmith.model.policy.background import refill as background_refill
@@ -247,6 +248,15 @@ def test_a_folder_without_nodes_is_told(tmp_path: Path) -> None:
     assert blocks_on([0, 1], "")[1] == ""
 
 
+def test_the_last_folder_counts(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("first", "last")]
+    for folder, nodes in zip(folders, ({0: "0", 1: "1-3"}, {0: "0", 1: "3"}), strict=True):
+        folder.mkdir()
+        folder_of(folder, nodes)
+    found, _ = blocks_on([0, 1, 2, 3], f"{folders[0]},nodes={folders[1]}")
+    assert [superslab for superslab, _ in found] == [0, 0, 0, 1]
+
+
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one processor")
 def test_a_thread_takes_from_the_node_on_which_it_runs(tmp_path: Path) -> None:
     one, other = sorted(os.sched_getaffinity(0))[:2]
@@ -259,11 +269,13 @@ MBIND = re.compile(r"mbind\((0x[0-9a-f]+), (\d+), MPOL_PREFERRED, \[(.*?)\], (\d
 needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 
 
-def bound(folder: Path, nodes: dict[int, str], processors: Sequence[int], *inject: str) -> tuple[list[Any], list[str]]:
+def bound(
+    folder: Path, nodes: dict[int, str], processors: Sequence[int], *inject: str, design: Design = BARE
+) -> tuple[list[Any], list[str]]:
     """For each processor the node to which its block's superslab was bound, or None; and what the calls said."""
     log = folder / "log"
     strace = ["strace", "-qq", "-f", "-e", "trace=mbind", *inject, "-o", str(log)]
-    found, _ = blocks_on(processors, folder_of(folder, nodes), *strace)
+    found, _ = blocks_on(processors, folder_of(folder, nodes), *strace, design=design)
     calls = [match.groups() for match in MBIND.finditer(log.read_text())]
     spans = []
     for start, size, mask, most, _ in calls:
@@ -289,6 +301,12 @@ def bound(folder: Path, nodes: dict[int, str], processors: Sequence[int], *injec
 def test_superslabs_are_bound_to_the_node(nodes: dict[int, str], expected: list[int | None], tmp_path: Path) -> None:
     homes, _ = bound(tmp_path, nodes, [0, 1, 2, 3])
     assert homes == expected
+
+
+@needs_strace
+def test_a_shard_of_several_nodes_is_bound_to_the_first(tmp_path: Path) -> None:
+    design = small("bare", shards={"kind": "nodes", "count": 2})
+    assert bound(tmp_path, {4: "0", 5: "1", 6: "2"}, [2, 1, 0], design=design)[0] == [4, 5, 4]
 
 
 @needs_strace
@@ -333,6 +351,13 @@ def test_threads_and_forks_under_load(design: str, tmp_path: Path) -> None:
     environment = two_nodes(tmp_path)
     for mode in ("load", "handler"):
         assert run([program("run_fork"), mode, 40], checked_library(built), environment=environment) == "done\n"
+
+
+@pytest.mark.parametrize("fault", ["mmap:2", "mmap:8-", "mprotect:2", "mprotect:3-", "madvise:1-", "munmap:1-"])
+def test_calls_that_fail_do_no_harm(fault: str, tmp_path: Path) -> None:
+    """The program of test_faults.py, on two nodes."""
+    command: list[str | Path | int] = [program("run_faults"), TOTALS.index("committed")]
+    assert run(command, shim("shim_faults"), library("nodes"), environment={"FAULT": fault, **two_nodes(tmp_path)})
 
 
 @pytest.mark.parametrize(
