@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from heapsmith.codegen.difference import BYTES
 from heapsmith.codegen.generate import RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
-from heapsmith.model.constants import BENCHFAST, NO_LIMIT, NS_PER_MS, PAGE
+from heapsmith.model.constants import BENCHFAST, NS_PER_MS, PAGE
 from heapsmith.model.errors import Missing
+from heapsmith.model.memory.nodes import write_nodes
 from heapsmith.model.trace.reader import Chunk
 
 FIELDS = {"op": "u1", "align_log2": "u1", "group": "<u2", "thread": "<u4", "block": "<u4"}
@@ -60,7 +61,8 @@ class Driver:
 
     grain: least alignment of a block, bytes. counters: number of the library's counters.
     check_every: events between two calls of heapsmith_check (0: never). timeout_s: limit for one
-    batch. under: a command that runs the driver. Raises Missing without gcc.
+    batch. under: a command that runs the driver. nodes: the processors of each node, in place of the
+    system's; none: one node. Raises Missing without gcc.
     """
 
     def __init__(
@@ -72,14 +74,18 @@ class Driver:
         check_every: int = 0,
         timeout_s: int = 600,
         under: Sequence[str] = (),
+        nodes: Sequence[str] = (),
     ) -> None:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
+        self._nodes = tempfile.TemporaryDirectory(prefix="nodes-") if nodes else None
+        if self._nodes:
+            write_nodes(Path(self._nodes.name), nodes)
         numbers = [grain, counters, check_every, timeout_s]
         path = library.resolve()
         # dlopen(3) replaces tokens such as $ORIGIN in a path, so the folder is not part of it
         command = [*under, str(driver_tool()), f"./{path.name}", *map(str, numbers)]
         environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "HEAPSMITH")}
-        environment |= BENCHFAST | NO_LIMIT
+        environment |= BENCHFAST | {"HEAPSMITH": f"limit=0,nodes={self._nodes.name if self._nodes else ''}"}
         try:
             self._process = subprocess.Popen(
                 command,
@@ -105,6 +111,8 @@ class Driver:
         self._process.wait()
         self._out.close()
         self._stderr.close()
+        if self._nodes:
+            self._nodes.cleanup()
         with suppress(BrokenPipeError):  # the buffered input has no reader any more
             self._in.close()
 
@@ -113,7 +121,7 @@ class Driver:
     ) -> None:
         """Send the events of a chunk; `receive` returns the answer. Raises DriverFailed.
 
-        groups: of call sites, by event. processors: by event, where heaps belong to processors.
+        groups: of call sites, by event. processors: by event.
         """
         records = _head(BATCH, len(chunk.op), len(chunk.op))
         events = records[1:]

@@ -1,7 +1,7 @@
 """Conformance: a design's libraries and the model must agree on all addresses and counters."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -26,9 +26,10 @@ from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.generate import generate
 from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.design.plan import Plan, make_plan
-from heapsmith.model.errors import Missing
+from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import scratch
 from heapsmith.model.heap.simulator import Simulator
+from heapsmith.model.memory.nodes import why_no_nodes
 from heapsmith.model.predict.simulate import Progress, site_notes
 from heapsmith.model.trace.reader import Chunk, TraceReader
 
@@ -83,17 +84,21 @@ def verify(
     *,
     audit: bool = True,
     release: Path | None = None,
+    nodes: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> VerifyReport:
     """Audit the emitted C of a design, and compare both builds with the model on each trace.
 
-    `release` is the release build if it exists. Checked build: compares every address and counter,
+    `release` is the release build if it exists. nodes: the processors of each node of memory, in
+    place of the system's; none: one node. Checked build: compares every address and counter,
     runs its own assertions, and checks its heap every CHECK_EVERY events. Release build: compares
     every address and the counters outside the hit path. Both: compare the contents of blocks and
     check the facts of runtime/verify/facts.c. The report holds the differences. Raises BadInput for
-    a trace that cannot be read, Missing without gcc or objdump or memory, CheckFailed if the C does
-    not compile.
+    a trace that cannot be read and for nodes that are none, Missing without gcc or objdump or
+    memory, CheckFailed if the C does not compile.
     """
+    if reason := why_no_nodes(nodes):
+        raise BadInput(f"--node {reason}")
     tell = progress or (lambda what, done, total: None)
     plan = make_plan(design)
     notes: list[str] = []
@@ -112,7 +117,7 @@ def verify(
         # Claims count instructions under the usual flags: a library with flags of its own is not audited.
         claimed = None if design.compile_flags else release
         audited = audit_emitted(design, emitted, library=claimed) if audit else None
-        runs = [run for trace in traces for run in replay(plan, libraries, trace, tell)]
+        runs = [run for trace in traces for run in replay(plan, libraries, trace, tell, nodes)]
     ok = all(run.difference is None for run in runs) and (audited is None or audited.ok)
     return VerifyReport(design.name, design.hash(), ok, audited, runs, notes)
 
@@ -171,17 +176,17 @@ class Side:
                 self.driver.close()
 
 
-def replay(plan: Plan, libraries: list[Library], trace: Path, tell: Progress) -> list[Run]:
+def replay(plan: Plan, libraries: list[Library], trace: Path, tell: Progress, nodes: Sequence[str] = ()) -> list[Run]:
     """Run one trace on the model and on several libraries: a row per library."""
     begin = time.perf_counter()
     with TraceReader(trace, sited=ask_sites([plan.design])) as reader:
         threads, events = reader.footer.threads, reader.footer.events
-        sides = side_by_side(plan, libraries, iter(reader), lambda done: tell(trace.name, done, events))
+        sides = side_by_side(plan, libraries, iter(reader), lambda done: tell(trace.name, done, events), nodes=nodes)
     seconds = time.perf_counter() - begin
     rows = []
     for side in sides:
         library = side.library
-        difference = _first_event(plan, side, trace) if side.at_counter else side.difference
+        difference = _first_event(plan, side, trace, nodes) if side.at_counter else side.difference
         walks = side.events // library.check_every if library.check_every else 0
         done = (side.events, threads, side.addresses, int(np.count_nonzero(library.compared)), walks)
         rows.append(Run(str(trace), library.name, *done, seconds, difference))
@@ -195,6 +200,7 @@ def side_by_side(
     tell: Callable[[int], None],
     *,
     with_bytes: bool = True,
+    nodes: Sequence[str] = (),
     watch: Callable[[list[Side], Simulator], None] | None = None,
 ) -> list[Side]:
     """Run libraries and model through the chunks until all libraries have a difference.
@@ -202,11 +208,13 @@ def side_by_side(
     The drivers and the model perform a chunk at the same time; only one chunk is in memory. watch:
     called after each chunk, while all are at rest.
     """
-    simulator = Simulator(plan)
+    simulator = Simulator(plan, nodes=nodes)
     with ExitStack() as stack:
         sides = []
         for library in libraries:
-            driver = Driver(library.path, plan.grain, len(library.compared), check_every=library.check_every)
+            driver = Driver(
+                library.path, plan.grain, len(library.compared), check_every=library.check_every, nodes=nodes
+            )
             sides.append(Side(library, stack.enter_context(driver), with_bytes=with_bytes))
         done = 0
         for chunk in chunks:
@@ -231,7 +239,7 @@ def side_by_side(
     return sides
 
 
-def _first_event(plan: Plan, side: Side, trace: Path) -> Difference | None:
+def _first_event(plan: Plan, side: Side, trace: Path, nodes: Sequence[str]) -> Difference | None:
     """Find the event of a counter's difference: repeat with the last chunk as single events.
 
     The bytes, a walk of the whole heap for each event, are looked at only if they differ.
@@ -239,7 +247,7 @@ def _first_event(plan: Plan, side: Side, trace: Path) -> Difference | None:
     with_bytes = side.difference is not None and side.difference.what in BYTES
     with TraceReader(trace, sited=ask_sites([plan.design])) as reader:
         chunks = _last_chunk_split(reader, side.events)
-        again = side_by_side(plan, [side.library], chunks, lambda done: None, with_bytes=with_bytes)
+        again = side_by_side(plan, [side.library], chunks, lambda done: None, with_bytes=with_bytes, nodes=nodes)
     return again[0].difference
 
 

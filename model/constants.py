@@ -1,9 +1,6 @@
 """Constants of the machine that no design chooses; bytes unless the name says otherwise."""
 
 PAGE = 4096
-NO_LIMIT = {"HEAPSMITH": "limit=0"}
-"""A library under test goes by its design's own limit on memory, not by that of the machine."""
-
 BENCHFAST = {"HEAPSMITH_BENCHFAST": "1"}
 """The environment in which a library that checks no free() agrees to work: that of benchmarks."""
 HUGE_PAGE = 1 << 21

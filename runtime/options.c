@@ -3,6 +3,7 @@
 #include "api.h"
 #include "check.h"
 #include "release/release.h"
+#include "shards/shards.h"
 #include "stats.h"
 
 #include <errno.h>
@@ -196,6 +197,7 @@ static const struct {
     { "stats-on=", report_on },
     { "foreign=", report_foreign_above },
     { "limit=", limit_by },
+    { "nodes=", nodes_told },
 };
 
 /* A word as it stands, '\0' behind it. */

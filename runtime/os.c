@@ -5,11 +5,17 @@
 #include "counting/counting.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <unistd.h>
+#ifdef SHARD_NODES
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#endif
 
 enum { OS_PAGE = 4096, RESERVED = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
 enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE, which the headers of older systems lack */
@@ -269,3 +275,29 @@ bool os_release(void *start, size_t bytes, bool lazily)
     errno = saved;
     return released;
 }
+
+#ifdef SHARD_NODES
+void os_bind(void *start, size_t bytes, unsigned node)
+{
+    enum { WORD_BITS = 8 * sizeof(unsigned long) };
+    int saved = errno;
+    unsigned long nodes[MOST_NODES / WORD_BITS] = { 0 };
+    nodes[node / WORD_BITS] = 1ul << node % WORD_BITS;
+    count_system(COUNT_MBIND);
+    syscall(SYS_mbind, start, bytes, MPOL_PREFERRED, nodes, (unsigned long)MOST_NODES + 1, 0u);
+    errno = saved;
+}
+#endif
+
+#if defined SHARD_NODES || defined LIMIT_PERCENT
+void os_read_text(const char *path, char *text, size_t room)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    size_t used = 0;
+    for (ssize_t got = 1; file >= 0 && got > 0 && used < room - 1; used += got > 0 ? (size_t)got : 0)
+        got = read(file, text + used, room - 1 - used);
+    text[used] = '\0';
+    if (file >= 0)
+        close(file);
+}
+#endif

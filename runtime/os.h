@@ -82,3 +82,15 @@ void os_resident(void *start, size_t bytes, bool locked);
 /* Gives the pages back; touched again they read as zero or, `lazily` (MADV_FREE), perhaps as they were. False (and nothing
  * done) if the OS refuses. */
 bool os_release(void *start, size_t bytes, bool lazily);
+
+#ifdef SHARD_NODES
+enum { MOST_NODES = 1024 }; /* that Linux is built for on x86-64; their numbers are below */
+
+/* Pages of the range that nobody has touched yet come from this node of memory, if the system can: mbind(2). */
+void os_bind(void *start, size_t bytes, unsigned node);
+#endif
+
+#if defined SHARD_NODES || defined LIMIT_PERCENT
+/* What fits of a file, a text; an empty one if it cannot be read. */
+void os_read_text(const char *path, char *text, size_t room);
+#endif

@@ -9,7 +9,7 @@ static size_t committed_ahead(void)
 {
     size_t bytes = 0;
     for (struct heap *heap = &hs_no_heap; heap != NULL; heap = vacancies_after(heap))
-        for (unsigned place = 0; place < CLASS_COUNT; place++) {
+        for (unsigned place = 0; place < VACANCY_PLACES; place++) {
             const struct superslab *superslab = &vacancies_of(heap)[place].superslab;
             for (size_t slab = superslab_next(superslab); slab < superslab->end; slab += SLAB_BYTES)
                 bytes += slab_record(slab >> SLAB_SHIFT)->unmapped ? 0 : word_look(&slab_record(slab >> SLAB_SHIFT)->committed);

@@ -14,6 +14,7 @@
 #include "populate/populate.h"
 #include "release/release.h"
 #include "remote/remote.h"
+#include "shards/shards.h"
 #include "slab_numbers.h"
 #include "unmapping/unmapping.h"
 
@@ -32,7 +33,7 @@ enum {
 };
 
 #ifndef OWN_SUPERSLABS
-struct vacancy hs_vacancy[CLASS_COUNT];
+struct vacancy hs_vacancy[VACANCY_PLACES];
 #endif
 
 struct slab *hs_last_slab;
@@ -156,6 +157,7 @@ bool slabs_map(struct heap *heap, unsigned class, struct superslab *superslab)
     superslab_owned(offset, heap);
     size_t first = offset + HEAD_BYTES, end = offset + SUPERSLAB_BYTES - GUARD_BYTES;
     huge = huge && !slab_record(first >> SLAB_SHIFT)->sealed;
+    shard_bind(shard_of(heap, class), (char *)hs_span + offset, SUPERSLAB_BYTES - GUARD_BYTES);
     advise_slabs((char *)hs_span + offset, SUPERSLAB_BYTES - GUARD_BYTES, huge);
     if (huge) {
         for (size_t slab = first; slab < end; slab += SLAB_BYTES) {
@@ -204,8 +206,10 @@ GATE static bool open_slab(struct slab *slab)
 {
     pool_enter_map();
     slab->sealed = !os_commit(slab_start(slab), SLAB_BYTES);
-    if (!slab->sealed)
+    if (!slab->sealed) {
+        shard_bind(shard_to(slab, slab->class), slab_start(slab), SLAB_BYTES);
         advise_slabs(slab_start(slab), SLAB_BYTES, slab->huge);
+    }
     pool_leave_map();
     return !slab->sealed;
 }
@@ -380,7 +384,7 @@ void slabs_reset(size_t span_bytes)
         os_decommit(part[index].start, part[index].bytes);
     make_readable();
     memset(mapped, 0, sizeof mapped);
-    memset(vacancies_of(&hs_no_heap), 0, CLASS_COUNT * sizeof(struct vacancy));
+    memset(vacancies_of(&hs_no_heap), 0, VACANCY_PLACES * sizeof(struct vacancy));
     growth_reset();
     populate_reset();
     unmapping_reset();

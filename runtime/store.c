@@ -7,6 +7,7 @@
 #include "freed_blocks/freed_blocks.h"
 #include "populate/populate.h"
 #include "remote/remote.h"
+#include "shards/shards.h"
 #include "slab_numbers.h"
 #include "slabs.h"
 
@@ -102,6 +103,7 @@ uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want
         return 1;
 #endif
     int saved = errno;
+    shard_enter(heap);
     remote_lock_store(heap, class);
     remote_before_take(heap, class);
     uint32_t taken = take(heap, class, blocks, want);

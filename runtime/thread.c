@@ -15,6 +15,7 @@
 #include "run_ages.h"
 #include "run_cache.h"
 #include "run_pages.h"
+#include "shards/shards.h"
 #include "slabs.h"
 #include "store.h"
 
@@ -100,6 +101,7 @@ static void start(void)
         return;
     slabs_init();
     pages_init();
+    nodes_start();
     __atomic_store_n(&heaps_usable, true, __ATOMIC_RELEASE);
 }
 
@@ -123,7 +125,7 @@ static struct heap *create(void)
     if (heap == NULL)
         return NULL;
     hs_rows_init(heap);
-#ifdef SHARD_RECORDS
+#if defined SHARD_RECORDS && !defined SHARD_NODES
     heap->shard = hs_count.heaps % SHARDS;
 #endif
 #ifdef REMOTE_LOCKS
@@ -153,8 +155,12 @@ struct heap *hs_heap_start(void)
         size_t place = processor_place();
         heap = processor_heap_at(place);
         struct heap *made = heap == &hs_no_heap ? create() : NULL;
-        if (made != NULL)
+        if (made != NULL) {
+#ifdef SHARD_NODES
+            made->shard = nodes_shard(processor_at(place));
+#endif
             processor_settle(place, heap = made);
+        }
         hs_unlock_pool();
     }
     errno = saved;

@@ -68,8 +68,9 @@ static bool keep(struct heap *heap, unsigned shard, unsigned class, void *const 
 void hs_transfer_flush(struct heap *heap, unsigned class, void *const *blocks)
 {
     const struct class_plan *plan = &hs_class[class];
+    shard_enter(heap);
     const unsigned shard = shard_of(heap, class);
-    if (!is_cached(class)) {
+    if (!is_cached(class) || !shard_has_all(heap, blocks, plan->flush)) {
         hs_give_all(heap, class, blocks, plan->flush);
         return;
     }
@@ -86,6 +87,7 @@ uint32_t hs_transfer_take(struct heap *heap, unsigned class, void **blocks)
 {
     if (!is_cached(class))
         return 0;
+    shard_enter(heap);
     const unsigned shard = shard_of(heap, class);
     uint32_t *count = &batches[shard][class];
     if (word_look(&idle[shard][class]) != 0)

@@ -14,6 +14,7 @@ from heapsmith.model import policy
 from heapsmith.model.constants import HUGE_PAGE
 from heapsmith.model.design.design import THPS, Design
 from heapsmith.model.design.plan import Plan
+from heapsmith.model.policy.shards import nodes as shards_nodes
 
 FACTORS: dict[str, tuple[str, ...]] = {
     "classifier": tuple(policy.names("classifier")),
@@ -39,9 +40,12 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "background": tuple(policy.names("background")),
     "ownership": tuple(policy.names("ownership")),
     "unmapping": tuple(policy.names("unmapping")),
-    "shards": tuple(policy.names("shards")),
+    "shards": tuple(row.NAME for row in policy.TABLES["shards"] if row is not shards_nodes),
 }
-"""The fields of which a design has one row each; the fronts go by class, and every design here has them all."""
+"""The fields of which a design has one row each; the fronts go by class, and every design here has them all.
+
+tests/test_nodes.py gives the designs with shards nodes instead: those go with what these go with.
+"""
 
 CORE = ("classifier", "slab_choice", "empties", "remote", "release")
 """The fields whose rows change the most; the others only go along where every combination is asked for."""

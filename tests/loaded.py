@@ -1,6 +1,7 @@
 """A generated library in this process, called on real threads: what tests of libraries share."""
 
 import ctypes
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -60,8 +61,11 @@ def mallinfo(
 class Loaded:
     """The functions of a library whose malloc is not this process's: dlopen with RTLD_LOCAL, called by address."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, nodes: Path | str = "") -> None:
+        """Nodes: a folder that describes them, in place of the system's; by default there is one node."""
+        os.environ["HEAPSMITH"] = f"nodes={nodes}"  # the library reads it when it is loaded
         handle = ctypes.CDLL(str(path))  # RTLD_LOCAL | RTLD_NOW
+        del os.environ["HEAPSMITH"]
         pointer, word = ctypes.c_void_p, ctypes.c_size_t
         self.malloc = self._function(handle, "malloc", pointer, word)
         self.calloc = self._function(handle, "calloc", pointer, word, word)
@@ -84,9 +88,10 @@ class Loaded:
             self.clock = self._function(handle, "heapsmith_clock", None, ctypes.c_uint64)
             self.clock(0)
         self.processor: Callable[..., int | None] = lambda number: None
-        if hasattr(handle, "heapsmith_processor"):
-            self.processor = self._function(handle, "heapsmith_processor", None, ctypes.c_int32)
-            self.processor(0)
+        for name in ("heapsmith_processor", "heapsmith_runs_on"):
+            if hasattr(handle, name):
+                self.processor = self._function(handle, name, None, ctypes.c_int32)
+                self.processor(0)
         self._row = np.zeros(self._function(handle, "heapsmith_counter_count", word)(), np.int64)
 
     @staticmethod

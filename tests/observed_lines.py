@@ -4,9 +4,11 @@ import bisect
 import re
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from heapsmith.codegen.difference import counted
 from heapsmith.codegen.driver import Driver, driver_tool
@@ -131,8 +133,12 @@ class Process:
         return [region for region in found if region.size > 0]
 
 
-def observe(plan: Plan, library: Path, chunk: Chunk, folder: Path) -> list[tuple[set[int], set[int]]]:
+def observe(
+    plan: Plan, library: Path, chunk: Chunk, folder: Path, nodes: Sequence[str] = ()
+) -> list[tuple[set[int], set[int]]]:
     """Per event of a chunk the lines that the library touched, and those that only libc's wide loads did.
+
+    nodes: the processors of each node; the processor of an event has the number of its thread.
 
     Those may read beyond what they were asked to look at, as far as their alignment goes. A thread's exit belongs to
     the next event.
@@ -140,9 +146,9 @@ def observe(plan: Plan, library: Path, chunk: Chunk, folder: Path) -> list[tuple
     log = folder / "lackey"
     tool = ["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={log}"]
     pad = Chunk.of(*([value] * PAD_EVENTS for value in (Op.THREAD_START, 0, 0, 0, 0, 0)))
-    with Driver(library, plan.grain, len(counted(plan, checked=False)), under=tool) as driver:
+    with Driver(library, plan.grain, len(counted(plan, checked=False)), under=tool, nodes=nodes) as driver:
         for part in (chunk, pad):
-            driver.send(part)
+            driver.send(part, processors=part.thread.astype(np.int64))
             driver.receive(len(part.op))
         process = Process(driver._process.pid, library)
         regions = sorted(process.regions(plan))

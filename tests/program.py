@@ -1,5 +1,6 @@
 """A program of few events on one simulator, for cases worked by hand."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -22,13 +23,15 @@ plain_and_compiled = pytest.mark.parametrize("compiled", [False, True], ids=["pl
 class Program:
     """A program on one simulator: blocks go by the names that the case gives them, allocations return addresses.
 
-    ms: the time of the next events, which the case may set.
+    ms: the time of the next events, which the case may set. nodes: the processors of each node.
     """
 
-    def __init__(self, compiled: bool, sizes: list[int], front: Front = NONE, **fields: Any) -> None:
+    def __init__(
+        self, compiled: bool, sizes: list[int], front: Front = NONE, nodes: Sequence[str] = (), **fields: Any
+    ) -> None:
         design = Design("case", sizes, front=front, **{**SMALL, **fields})
         assert design.why_not_valid() is None
-        self.simulator = Simulator(make_plan(design), compiled=compiled)
+        self.simulator = Simulator(make_plan(design), compiled=compiled, nodes=nodes)
         self.live: dict[str, int] = {}
         self.spare = list(range(999, -1, -1))
         self.ms = 0

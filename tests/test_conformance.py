@@ -1,5 +1,8 @@
 """Library and model perform the same operations, one by one: every address and every counter agrees after each."""
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
 from covering import all_designs, covering_designs, not_learned, of_each_row, soon
@@ -14,11 +17,14 @@ from heapsmith.model.constants import NS_PER_MS
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import ASSUMED_PROCESSORS, Simulator
+from heapsmith.model.memory.nodes import write_nodes
 from heapsmith.model.trace.reader import Op
 
 THREAD = st.sampled_from([0, 0, 0, 0, 1, 1, 2, 3])
 COUNT = st.integers(1, 20)
 WHICH = st.integers(0, 1 << 16)
+NODES = ("0,2", "1,3")
+"""The processors of each node, for designs whose shards belong to nodes."""
 SOON = of_each_row(3)
 """The covering designs of the default suite."""
 SELDOM_BY_SHARDS = {"transfer_in", "transfer_out"}
@@ -50,7 +56,7 @@ class Conformance(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.simulator = Simulator(self.plan, compiled=False)
+        self.simulator = Simulator(self.plan, compiled=False, nodes=NODES)
         self.threads: dict[int, RealThread] = {}
         self.address: dict[int, int] = {}
         self.dead: list[int] = []
@@ -228,7 +234,9 @@ class Conformance(RuleBasedStateMachine):
 
 def prepare(design: Design) -> type[Conformance]:
     plan = make_plan(design)
-    library = Loaded(fast_library(design))
+    with tempfile.TemporaryDirectory() as folder:
+        write_nodes(Path(folder), NODES)
+        library = Loaded(fast_library(design), folder)
     names = counter_names(plan)
     seen = np.zeros(len(names), np.int64)
     state = {"plan": plan, "library": library, "names": names, "sizes": interesting_sizes(plan), "seen": seen}

@@ -16,6 +16,7 @@ from heapsmith.model.memory.hardware import (
     nearest,
     parse_hardware,
 )
+from heapsmith.model.memory.nodes import write_nodes
 
 SMALLEST = 'name = "x"\nl1 = {bytes = 32768, ways = 8}\nllc = {bytes = 37486592, ways = 11}\n'
 
@@ -51,6 +52,8 @@ def test_a_file_states_what_differs(tmp_path: Path) -> None:
         (SMALLEST + "[l2]\nbytes = 1\nways = 'a'", "x.toml: l2.ways: Expected `int`, got `str`"),
         (SMALLEST + "line_bytes = 48", "x.toml: line_bytes: 48; expected a power of two, 16 to 4096"),
         (SMALLEST + "cores = 63", "x.toml: cores: 63; expected 1 to 62"),
+        (SMALLEST + 'nodes = ["0-3", "4-40"]', "x.toml: nodes: 4-40: expected processors below 32, such as 0-3,8"),
+        (SMALLEST + 'nodes = ["x"]', "x.toml: nodes: x: expected processors below 32, such as 0-3,8"),
         (SMALLEST + "l2 = {bytes = 1000, ways = 4}", "x.toml: l2.bytes: 1000; expected a multiple of ways * line_"),
         (SMALLEST + "l2 = {bytes = 1024, ways = 0}", "x.toml: l2.ways: 0; expected 1 to 1024"),
         (SMALLEST + "l2 = {bytes = 768, ways = 4}", "x.toml: l2.bytes: 768 in 4 ways make 3 sets; expected a power of"),
@@ -112,6 +115,20 @@ def test_detected_reads_what_the_system_describes(tmp_path: Path) -> None:
     near = load_hardware("epyc")
     assert (hardware.tlb, hardware.costs, hardware.alone) == (near.tlb, near.costs, near.alone)
     assert msgspec.convert(msgspec.to_builtins(hardware), Hardware) == hardware
+
+
+@pytest.mark.parametrize(
+    ("lists", "nodes"),
+    [(("0", "1"), ("0", "1")), (("0-1",), ()), (("0", "x"), ()), (("1", "", "0"), ("1", "0")), (("0-1", "64-99"), ())],
+)
+def test_detected_reads_the_nodes(
+    lists: tuple[str, ...], nodes: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of processors that the model has: it has two."""
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    caches = describe(tmp_path, (1, "Data", "48K", 12), (3, "Unified", "36608K", 11))
+    write_nodes(tmp_path, lists)
+    assert detected(caches, nodes=tmp_path).nodes == nodes
 
 
 @pytest.mark.parametrize("text", ["", "vendor_id", "vendor_id\t: another\n"])

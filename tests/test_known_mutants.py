@@ -84,11 +84,12 @@ def by_misuse_of_all(library: Path, _: str | None) -> str | None:
     return by_misuse(library)
 
 
+UNFILLS_GONE, UNFILLS_OLD = "hardening_unfill(block, slack_start(&gone)", "hardening_unfill(block, slack_start(&old)"
 ONCE_UNNOTICED = [
     Known(ON_HUGE_PAGES, by_advice, "os.c", ASKS, ";", "advice"),
     Known(ON_HUGE_PAGES, by_advice, "os.c", ASKS, ASKS.replace("_HUGE", "_NOHUGE"), "advice"),
-    Known(PROGRAMS, by_misuse_of_all, "huge.c", "hardening_unfill(block, slack_start(&gone)", "(void)(gone", "overflow_huge"),
-    Known(PROGRAMS, by_misuse_of_all, "huge.c", "hardening_unfill(block, slack_start(&old)", "(void)(old", "overflow_resized"),
+    Known(PROGRAMS, by_misuse_of_all, "huge.c", UNFILLS_GONE, "(void)(gone", "overflow_huge"),
+    Known(PROGRAMS, by_misuse_of_all, "huge.c", UNFILLS_OLD, "(void)(old", "overflow_resized"),
     Known(BACKGROUND, by_help, "background/refill.c", "sigfillset(&all);", ";", "without"),
     Known(BACKGROUND, by_help, "background/refill.c", DETACHES, ";", "without"),
     Known(BACKGROUND, by_help, "background/refill.c", "background_reset();", ";", "without"),

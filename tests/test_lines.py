@@ -1,5 +1,6 @@
 """Lines: at every event the model touches exactly the cache lines that the emitted library's loads and stores touch."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +61,14 @@ def events(seed: int, count: int, threads: int) -> Chunk:
     return Chunk.of(*map(list, zip(*rows, strict=True)))
 
 
-def predicted(plan: Plan, chunk: Chunk) -> list[set[int]]:
+def predicted(plan: Plan, chunk: Chunk, nodes: Sequence[str]) -> list[set[int]]:
     """The lines that the model says each event touches, but for those of huge blocks, whose places are the system's.
 
     The program itself touches nothing. The heap of threads that have none lies before HEAPS, behind all huge blocks.
     """
     huge_end = HEAPS - plan.layout.heap_bytes
-    listener = Listener(load_hardware("default"), LOG, 1 << 20)
+    hardware = msgspec.structs.replace(load_hardware("default"), nodes=tuple(nodes))
+    listener = Listener(hardware, LOG, 1 << 20)
     simulator = Simulator(
         plan, compiled=False, listener=listener, application=Application(births="none", deaths="none")
     )
@@ -80,13 +82,15 @@ def predicted(plan: Plan, chunk: Chunk) -> list[set[int]]:
     return found
 
 
-def differences(plan: Plan, library: Path, chunk: Chunk, folder: Path) -> list[tuple[int, set[int], set[int]]]:
+def differences(
+    plan: Plan, library: Path, chunk: Chunk, folder: Path, nodes: Sequence[str] = ()
+) -> list[tuple[int, set[int], set[int]]]:
     """Events at which they differ: lines that only the library touched, and that only the model says it does."""
-    expected = predicted(plan, chunk)
+    expected = predicted(plan, chunk, nodes)
     found = []
     exited: set[int] = set()
     exit_seen: set[int] = set()
-    for index, (surely, may_be) in enumerate(observe(plan, library, chunk, folder)):
+    for index, (surely, may_be) in enumerate(observe(plan, library, chunk, folder, nodes)):
         if chunk.op[index] == Op.THREAD_EXIT:  # the library's work is in the next event
             exited |= expected[index]
             exit_seen |= surely
@@ -106,6 +110,19 @@ def test_the_library_touches_the_lines_that_the_model_says(design: Design, tmp_p
     for seed, threads in ((1, 1), (2, 3)):
         chunk = events(seed, 160, threads)
         assert differences(make_plan(design), library, chunk, tmp_path) == []
+
+
+@pytest.mark.big
+def test_lines_of_two_nodes(tmp_path: Path) -> None:
+    small = {"sizes": [64, 1024, 2048], "front": {"kind": "array_stack", "capacity": 4, "refill": 2, "flush": 2}}
+    design = changed(load("nodes"), "near", {**small, "thp_block_bytes": None, "slab_span_bytes": SPAN_BYTES})
+    library = build(design, tmp_path / "library.so")
+    chunk, plan = events(3, 400, 4), make_plan(design)
+    totals = Simulator(plan, compiled=False, nodes=("0,2", "1,3"))
+    totals.feed(chunk)
+    kept, flushed = (sum(totals.counters().classes[name]) for name in ("transfer_in", "flushed"))
+    assert 0 < kept < flushed
+    assert differences(plan, library, chunk, tmp_path, ("0,2", "1,3")) == []
 
 
 SUPERSLABS_GO: dict[str, Any] = {"slab_bytes": 4096, "superslab_bytes": 16_384, "unmapping": {"kind": "superslabs"}}

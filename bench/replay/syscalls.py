@@ -11,7 +11,7 @@ from heapsmith.bench.replay.script import script_of_nothing
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import scratch
 
-CALLS = "mmap,munmap,mremap,mprotect,madvise,mincore"
+CALLS = "mmap,munmap,mremap,mprotect,madvise,mincore,mbind"
 LIMIT_S = 120.0
 
 

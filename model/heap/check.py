@@ -15,7 +15,7 @@ from heapsmith.model.heap.heap import quarantine_base
 from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE, large_bytes
 from heapsmith.model.heap.records import AGES
 from heapsmith.model.heap.runs import bin_of
-from heapsmith.model.heap.shards import first_slot, store_of
+from heapsmith.model.heap.shards import first_slot, store_to
 from heapsmith.model.heap.transfer import waiting
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.state import State
@@ -53,8 +53,9 @@ def _check_pools(state: State, plan: Plan) -> set[int]:
         for slab in pool:
             found = int(state.slabs[slab]["owner"]), int(state.slabs[slab]["out"])
             equal(f"slab {slab} in a pool: owner, out", found, (heap if own else -1, 0))
-            found = 0 if own else heap, pool_of(state, int(state.slabs[slab]["class"]))
-            equal(f"pool of slab {slab}", found, (0, first))
+            shard = int(state.slabs[slab]["shard"]) if "shard_nodes" in plan.numbers else 0
+            found = heap if own else shard, pool_of(state, int(state.slabs[slab]["class"]))
+            equal(f"pool of slab {slab}", found, (heap, first))
         pooled += pool
     equal("slabs in two pools", len(pooled) - len(set(pooled)), 0)
     dirty = {slab: int(state.slabs[slab]["committed"]) for slab in pooled if state.slabs[slab]["committed"] > 0}
@@ -153,7 +154,7 @@ def _check_available(state: State, plan: Plan, unused: set[int]) -> None:
     for slab in set(range(state.slabs_made)) - unused:
         row = state.slabs[slab]
         if row["freed"] > 0 or row["carved"] < state.classes[row["class"]]["blocks"]:
-            expected.append((store_of(state, int(row["owner"]), int(row["class"])), slab))
+            expected.append((store_to(state, slab, int(row["class"])), slab))
     equal("(store, slab) available", sorted(listed), sorted(expected))
 
 

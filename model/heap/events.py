@@ -345,6 +345,8 @@ def run(state: State, start: int) -> int:
         kind = int(np.int64(state.op[event]))
         if state.site_groups > 0:
             state.group = int(np.int64(state.groups[event]))
+        if state.shard_nodes > 0:
+            state.home = int(state.homes[event])
         who = int(np.int64(state.thread[event]))
         place = int(state.processors[event]) if state.processor_batch > 0 else who
         name = int(np.int64(state.block[event]))

@@ -1,6 +1,7 @@
 """Pools of empty slabs: which serves whom, and their links; docs/machine.md section 6."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
+from heapsmith.model.heap.shards import heaps_shard
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import heap_at, slab_at
 from heapsmith.model.memory.state import State
@@ -14,7 +15,17 @@ def pool_for(state: State, heap: int, cls: int) -> int:
     pool = pool_of(state, cls)
     if state.own_superslabs > 0:
         pool += heap * state.class_count
+    if state.shard_nodes > 0:
+        pool += heaps_shard(state, heap) * state.class_count
     return int(pool)
+
+
+@hit_path
+def pool_to(state: State, heap: int, slab: int, cls: int) -> int:
+    """Return the place in `stores` of the pool to which an empty slab of the class goes."""
+    if state.shard_nodes > 0:
+        return int(pool_of(state, cls) + state.slabs[slab]["shard"] * state.class_count)
+    return pool_for(state, heap, cls)
 
 
 @kernel

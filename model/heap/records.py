@@ -50,7 +50,7 @@ RARE = _words("""
     release_delay release_delay_in_milliseconds release_looks limit_mark_bytes freed_code
     counts_everything learn_window huge_kept_bytes
     head_slabs record_extra record_class_bytes pool_swaps pool_claims background_every own_superslabs
-    charging unmap_from site_groups shards shard_records processor_batch remote_locks
+    charging unmap_from site_groups shards shard_records shard_nodes processor_batch remote_locks
 """)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 
@@ -122,6 +122,8 @@ SCALARS = record_type(
     "owned",  # 1: blocks go back to the heap that acquired their slab; each heap has a store
     "aging",  # 1: the library keeps the age queues
     "group",  # of the call sites of the event under way
+    "home",  # where shards belong to nodes, the shard of the node of the event under way
+    "binds",  # 1: there are nodes to which superslabs are bound
     "by_row",  # 1: malloc and free try the row of the class before the class's own functions
     "slab_words",  # words of `marks` per slab (model/policy/freed_blocks)
     "heap_slots",  # slots of a heap: its fronts, its quarantine, and the blocks of a class that it prepares
@@ -238,6 +240,7 @@ SLAB = record_type(
     "place",  # place in the span, in slabs
     "class",
     "owner",  # the heap that acquired the slab; -1: in a pool of all heaps. Superslabs of heaps: their heap
+    "shard",  # where slabs have shards: that for which it was acquired
     "carved",
     "freed",
     "out",

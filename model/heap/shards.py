@@ -11,11 +11,27 @@ NUMBER_BYTES = 4
 
 
 @hit_path
+def heaps_shard(state: State, heap: int) -> int:
+    """Return the shard from which a heap takes, where records of slabs name shards."""
+    if state.shard_nodes > 0:
+        return int(state.home)
+    return int(heap % state.shards)
+
+
+@hit_path
 def store_of(state: State, heap: int, cls: int) -> int:
     """Return the place in `stores` of what serves a heap's takes of a class."""
     if state.shard_records > 0:
-        return int(heap % state.shards * state.class_count + cls)
+        return int(heaps_shard(state, heap) * state.class_count + cls)
     return int(heap * state.store_step + cls)
+
+
+@hit_path
+def store_to(state: State, slab: int, cls: int) -> int:
+    """Return the place in `stores` of what a block of the slab returns to."""
+    if state.shard_records > 0:
+        return int(state.slabs[slab]["shard"] * state.class_count + cls)
+    return int(state.slabs[slab]["owner"] * state.store_step + cls)
 
 
 @kernel

@@ -1,6 +1,7 @@
 """The simulator: does the events of a trace on a heap of one design, as docs/machine.md says."""
 
 import functools
+from collections.abc import Sequence
 from time import thread_time_ns
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from heapsmith.model.heap.charge import CHARGE
 from heapsmith.model.heap.events import ALREADY_LIVE, DEAD, NEGATIVE_SIZE, NO_SUCH_OPERATION, NOT_LIVE, TOO_LARGE, run
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.listener import Listener
+from heapsmith.model.memory.nodes import node_of
 from heapsmith.model.trace.reader import Chunk
 from heapsmith.model.trace.stacks import CallTree, SitedChunk
 
@@ -111,9 +113,10 @@ class Simulator:
     listener: what follows the memory that heap and program touch, or None. application: the
     program's part of it. rare: run the loop that knows the rare choices, although the design has
     none; so simulators of one pass compile one loop. cores: those of the machine, by default of the
-    listener's: processors have numbers below; None: they have the trace's. meter: charge each event
-    by it; `charges` has the CHARGE of each event of the chunk that was fed last. This takes a listener
-    of caches.
+    listener's: processors have numbers below; None: they have the trace's. nodes: the processors of
+    each node, by default those of the listener's machine; none: one node. meter: charge each event
+    by it; `charges` has the CHARGE of each event of the chunk that was fed last. This takes a
+    listener of caches.
     """
 
     def __init__(
@@ -125,12 +128,14 @@ class Simulator:
         application: Application = PROGRAM,
         rare: bool = False,
         cores: int | None = None,
+        nodes: Sequence[str] = (),
         meter: Meter | None = None,
     ) -> None:
         self.plan = plan
         self.listener = listener
         self.kernel_ns = 0
         self._cores = listener.hardware.cores if listener else cores
+        self._nodes = listener.hardware.nodes if listener else tuple(nodes)
         self._is_single = True
         self._tree: CallTree | None = None
         self._group_of: Bytes = np.zeros(1, np.uint8)
@@ -140,6 +145,9 @@ class Simulator:
         self._run: Any = _run_with(compiled, absent, **(listener.constants() if listener else {}))
         if meter:
             self._charge_by(meter)
+        if self.state.shard_nodes:
+            self._home_of = node_of(self._nodes) % self.state.shards
+            self.state.binds = int(len(self._nodes) > 1)
         self._make_room()
 
     @property
@@ -161,6 +169,8 @@ class Simulator:
             self.state.groups = self.groups(chunk)
         if self.state.processor_batch:
             self.state.processors = self.processors(chunk)
+        if self.state.shard_nodes:
+            self.state.homes = self._home_of[self.processors(chunk)]
         if self.listener and len(chunk.op):
             self.state.cores = self._cores_of(chunk)
             self.listener.make_room(0, int(self.state.cores.max()) + 1)

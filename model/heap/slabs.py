@@ -4,8 +4,8 @@ from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.heap.age import tick
 from heapsmith.model.heap.committed import commit
-from heapsmith.model.heap.pools import pool_for, pool_pop, pool_push, vacancy_lines
-from heapsmith.model.heap.shards import heaps_shard_lines
+from heapsmith.model.heap.pools import pool_for, pool_pop, pool_push, pool_to, vacancy_lines
+from heapsmith.model.heap.shards import heaps_shard, heaps_shard_lines
 from heapsmith.model.heap.slab_ages import join_age_queue, leave_age_queue, release_slabs
 from heapsmith.model.heap.unmapping import mapped_again, slab_is_new, slab_joins_pool, slab_leaves_pool, superslab_lines
 from heapsmith.model.memory import layout
@@ -137,6 +137,7 @@ def acquire(state: State, heap: int, cls: int) -> int:
     if state.shard_records > 0:
         heaps_shard_lines(state, heap, 0)
         owner_lines(state, slab, 1)
+        state.slabs[slab]["shard"] = heaps_shard(state, heap)
     if state.populate_share > 0:
         touch(state.listener, slabs_held_at(cls), 1)
     if state.record_class_bytes > 0:
@@ -208,7 +209,7 @@ def map_superslab(state: State, pool: int, cls: int) -> bool:
     if state.own_superslabs > 0:
         touch(state.listener, layout.OWNERS + layout.WORD * (place // state.slabs_per_superslab), 1)
     is_huge = state.stores[pool]["next_huge"] == 1
-    state.memory_calls += int(is_huge or state.thp_never == 1)
+    state.memory_calls += int(is_huge or state.thp_never == 1) + state.binds
     if is_huge:
         head_bytes = state.head_slabs * state.slab_bytes
         on_huge(state.listener, layout.SPAN + place * state.slab_bytes, superslab_bytes)
@@ -223,7 +224,7 @@ def map_superslab(state: State, pool: int, cls: int) -> bool:
 @kernel
 def retire(state: State, heap: int, slab: int, cls: int) -> None:
     """Move an empty slab to its pool and the age queue; release the oldest that are due."""
-    pool = pool_for(state, heap, cls)
+    pool = pool_to(state, heap, slab, cls)
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_RETIRE, 1)
     takes(state.listener, SLAB)
     freed_end_lines(state, slab)

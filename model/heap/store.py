@@ -2,7 +2,7 @@
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.heap.committed import commit
-from heapsmith.model.heap.shards import heaps_shard_lines, lock_store, store_of
+from heapsmith.model.heap.shards import heaps_shard_lines, lock_store, store_of, store_to
 from heapsmith.model.heap.slabs import acquire, owner_lines, populate_carved, populate_step, retire
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at, count_at, slab_at
@@ -101,7 +101,7 @@ def give(state: State, heap: int, block: int) -> None:
     """Give a block back to its slab; an empty slab is retired if slab choice permits."""
     cls = block & layout.CLASS_MASK
     slab = block >> layout.SLAB_SHIFT
-    store = store_of(state, int(state.slabs[slab]["owner"]), cls)
+    store = store_to(state, slab, cls)
     if state.shards > 0:
         if state.shard_records > 0:
             owner_lines(state, slab, 0)

@@ -5,6 +5,7 @@ import numpy as np
 from heapsmith.model.compile.kernel import Ints, kernel
 from heapsmith.model.constants import TRANSFER_IDLE
 from heapsmith.model.heap.shards import first_slot, heaps_shard_lines, lock_transfer, number_at, store_of
+from heapsmith.model.heap.slabs import owner_lines
 from heapsmith.model.heap.store import give_batch
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import count_at
@@ -18,7 +19,9 @@ def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
 
     A cache that no refill has looked at for long is emptied instead.
     """
-    if state.classes[cls]["transfer"] == 0:
+    if state.binds > 0:
+        heaps_shard_lines(state, heap, int(state.processor_batch == 0))
+    if state.classes[cls]["transfer"] == 0 or (state.binds > 0 and not are_near(state, count)):
         return False
     store = store_of(state, heap, cls)
     heaps_shard_lines(state, heap, 0)
@@ -39,6 +42,17 @@ def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
         state.slots[base + index] = state.moved[index]
     state.stores[store]["batches"] = held + 1
     state.classes[cls]["transfer_in"] += count
+    return True
+
+
+@kernel
+def are_near(state: State, count: int) -> bool:
+    """Return whether the blocks of the flush in `moved` are all of slabs of the event's node."""
+    for index in range(count):
+        slab = int(state.moved[index]) >> layout.SLAB_SHIFT
+        owner_lines(state, slab, 0)
+        if state.slabs[slab]["shard"] != state.home:
+            return False
     return True
 
 

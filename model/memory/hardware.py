@@ -8,6 +8,8 @@ from typing import Annotated
 import msgspec
 
 from heapsmith.model.errors import BadInput, Missing
+from heapsmith.model.memory.nodes import SYSTEM as NODES
+from heapsmith.model.memory.nodes import numbers_in, system_nodes, why_no_nodes
 from heapsmith.model.toml_text import from_toml, read_text
 
 BUILTIN = Path(__file__).resolve().parent.parent / "machines"
@@ -61,6 +63,9 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     l2: Annotated[Level | None, _doc("second-level cache of a core, if it has one")] = None
     line_bytes: Annotated[int, _doc("a power of two, 16 to 4096")] = 64
     cores: Annotated[int, _doc("number of cores, 1 to 62; threads are dealt to them in turn")] = 32
+    nodes: Annotated[
+        tuple[str, ...], _doc("processors of each node of memory, as 0-7,16-23; empty: one node has them all")
+    ] = ()
     tlb: Annotated[Tlb, _doc("data TLBs of a core")] = Tlb()
     vendor: Annotated[str, _doc("vendor_id in /proc/cpuinfo of the processors for which it stands in")] = ""
     zeroing_caches: Annotated[
@@ -83,6 +88,8 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return f"line_bytes: {self.line_bytes}; expected a power of two, 16 to 4096"
         if not 1 <= self.cores <= MAX_CORES:
             return f"cores: {self.cores}; expected 1 to {MAX_CORES}"
+        if reason := why_no_nodes(self.nodes, self.cores):
+            return f"nodes: {reason}"
         return self._why_not_caches() or self._why_not_tlbs() or self._why_not_numbers()
 
     def costs_alone(self) -> dict[str, float]:
@@ -192,8 +199,8 @@ def nearest(cpuinfo: Path = CPUINFO) -> Hardware:
     return next((one for one in known if one.vendor == vendor), load_hardware())
 
 
-def detected(system: Path = SYSTEM, cpuinfo: Path = CPUINFO) -> Hardware:
-    """Return this machine's hardware as Linux describes the caches of its first processor.
+def detected(system: Path = SYSTEM, cpuinfo: Path = CPUINFO, nodes: Path = NODES) -> Hardware:
+    """Return this machine's hardware as Linux describes the caches of its first processor, and its nodes.
 
     Linux describes no TLBs and no costs: those of the nearest hardware stand in. Raises Missing if
     Linux describes no valid caches.
@@ -213,8 +220,15 @@ def detected(system: Path = SYSTEM, cpuinfo: Path = CPUINFO) -> Hardware:
     last = max(caches)
     cores = min(os.cpu_count() or 1, MAX_CORES)
     seen = {"l1": caches[1], "l2": caches.get(2) if last > 2 else None, "llc": caches[last]}
+    found = [text for text in system_nodes(nodes) if numbers_in(text, cores)]
     hardware = msgspec.structs.replace(
-        nearest(cpuinfo), name="detected", **seen, line_bytes=lines.pop(), cores=cores, fit={}
+        nearest(cpuinfo),
+        name="detected",
+        **seen,
+        line_bytes=lines.pop(),
+        cores=cores,
+        nodes=tuple(found) if len(found) > 1 else (),
+        fit={},
     )
     if reason := hardware.why_not_valid():
         raise Missing(f"{system}: {reason}")

@@ -10,6 +10,7 @@ class State(Columns):
     addresses: empty, or the address code of the block that each event of the chunk returned, or -1.
     groups: empty, or the group of call sites of each event of the chunk.
     processors: empty, or the processor of each event, where heaps belong to processors.
+    homes: empty, or the shard of the node of each event, where shards belong to nodes.
     cores: empty without a listener, else the number of each event's core, before the modulus.
     meter, paths, charges, scalar_words and class_words (the words of scalars and classes) are for
     model/heap/charge.py, and empty where no event is charged. A field of the single record of
@@ -36,6 +37,7 @@ class State(Columns):
     addresses: Ints
     groups: Bytes
     processors: Ints
+    homes: Ints
     cores: Numbers
     timeline: Records
     meter: Records

@@ -11,8 +11,8 @@ enumerator in plan.h (in capitals) and an attribute of the state. CLASS_NUMBERS 
 `class_numbers(design)`, a list by class, are the same per size class: in C a table `hs_<name>`, in
 the model a field of the class. Rows of one room may share such a name. A further class of a group
 of call sites has the numbers of the class of its size; with SIZES_ALONE it has 0. A row with RARE is left out of
-the event loop that simulates designs without any rare choice. The place of a row in its table is its
-code in the state.
+the event loop that simulates designs without any rare choice. The search does not offer a row with
+UNPRICED, whose worth the price does not know. The place of a row in its table is its code in the state.
 """
 
 from functools import cache

@@ -17,7 +17,7 @@ from heapsmith.model.search.exact import BUDGETS, Exact
 from heapsmith.model.search.guess import Features, Guess
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.pareto import Floats, Volume, hypervolume, nondominated
-from heapsmith.model.search.space import crossed, drawn, joined, kept_fields, needs_time, neighbours, tokens
+from heapsmith.model.search.space import crossed, drawn, is_priced, joined, kept_fields, needs_time, neighbours, tokens
 
 BATCH = 8
 """Designs that are priced together, and then teach the guess; more where more workers would wait."""
@@ -217,7 +217,8 @@ class Explorer:
 
     def built_ins(self) -> Iterator[Design]:
         """Yield the built-in designs with the base's values of what the search may not change, where they are legal."""
-        return filter(None, (self._as_base(load(name)) for name in builtin_names()))
+        priced = filter(is_priced, map(load, builtin_names()))
+        return filter(None, map(self._as_base, priced))
 
     def _as_base(self, design: Design) -> Design | None:
         """Return a design with the base's values of what the search may not change, or None."""

@@ -51,12 +51,14 @@ BUSY = 6
 
 @cache
 def choices(field: str) -> tuple[Any, ...]:
-    """Return what a field can be set to: a value for each row of its table, with default numbers."""
+    """Return what a field can be set to: a value for each row of its table that has a price, with default numbers."""
     if field == "thp":
         return THPS
     optional = getattr(_DEFAULTS, field) is None
     found: list[Any] = []
     for row in policy.TABLES[field]:
+        if hasattr(row, "UNPRICED"):
+            continue
         if optional and getattr(row, "DEFAULT", False):
             found.append(None)
         elif not hasattr(row, "Params") or getattr(row, "IS_WORD", False):
@@ -86,6 +88,11 @@ def free_numbers(*, huge_pages: bool) -> list[str]:
     """Return the design's own numbers that the search may change."""
     kept = ADDRESS_SPACE | set(SHAPE) | (set() if huge_pages else PAGES)
     return [name for name in Design.__struct_fields__ if type(getattr(_DEFAULTS, name)) is int and name not in kept]
+
+
+def is_priced(design: Design) -> bool:
+    """Return whether the price knows the worth of all that the design chooses."""
+    return not any(hasattr(design.row(field), "UNPRICED") for field in policy.TABLES)
 
 
 def steps(value: Any, default: Any, kind: Any, factor: int = FACTORS[0]) -> list[Any]:

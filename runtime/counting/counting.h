@@ -15,6 +15,7 @@ enum system_count {
     COUNT_MPROTECT,
     COUNT_MADVISE,
     COUNT_MINCORE,
+    COUNT_MBIND,
     SYSTEM_COUNTERS,
 };
 

@@ -4,5 +4,5 @@
 uint64_t hs_system_count[SYSTEM_COUNTERS];
 
 const char *const hs_system_counter[SYSTEM_COUNTERS] = {
-    "locks", "lock_waits", "futex", "mmap", "munmap", "mremap", "mprotect", "madvise", "mincore",
+    "locks", "lock_waits", "futex", "mmap", "munmap", "mremap", "mprotect", "madvise", "mincore", "mbind",
 };

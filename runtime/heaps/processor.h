@@ -127,5 +127,11 @@ void *processor_take(unsigned class); /* as processor_pop */
 bool processor_put(unsigned class, void *block); /* as processor_push */
 
 size_t processor_place(void); /* in hs_processor_heap, of the calling thread's processor */
+
+static inline int32_t processor_at(size_t place)
+{
+    return (int32_t)((place - NO_PROCESSOR) % PROCESSORS);
+}
+
 void processor_settle(size_t place, struct heap *heap); /* a new one; under the pool lock */
 void processors_forget(void); /* the table is as new */

@@ -5,12 +5,40 @@
 #include "os.h"
 #include "span.h"
 
+#ifdef SHARD_NODES /* each shard has vacancies of its own */
+enum { VACANCY_PLACES = SHARDS * CLASS_COUNT };
+
+static inline size_t first_vacancy(const struct heap *heap)
+{
+    return heap->shard * CLASS_COUNT;
+}
+
+static inline size_t first_vacancy_for(const struct slab *slab)
+{
+    return slab->shard * CLASS_COUNT;
+}
+#else
+enum { VACANCY_PLACES = CLASS_COUNT };
+
+static inline size_t first_vacancy(const struct heap *heap)
+{
+    (void)heap;
+    return 0;
+}
+
+static inline size_t first_vacancy_for(const struct slab *slab)
+{
+    (void)slab;
+    return 0;
+}
+#endif
+
 #ifdef OWN_SUPERSLABS
 #include "ownership/superslab.h"
 #else
 enum { OWNERS_SPACE = 0 };
 
-extern struct vacancy hs_vacancy[CLASS_COUNT]; /* of all heaps, under the pool lock */
+extern struct vacancy hs_vacancy[VACANCY_PLACES]; /* of all heaps, under the pool lock */
 
 /* The heap that acquired the block's slab, where heaps own slabs. */
 static inline struct heap *owner_of(const void *block)
@@ -60,5 +88,11 @@ static inline struct heap *vacancies_after(const struct heap *heap)
 /* Where a heap gets slabs for a class. */
 static inline struct vacancy *vacancy_of(struct heap *heap, unsigned class)
 {
-    return &vacancies_of(heap)[empties_place(class)];
+    return &vacancies_of(heap)[first_vacancy(heap) + empties_place(class)];
+}
+
+/* Where a slab that is empty goes. */
+static inline struct vacancy *vacancy_for(struct heap *heap, const struct slab *slab)
+{
+    return &vacancies_of(heap)[first_vacancy_for(slab) + empties_place(slab->class)];
 }

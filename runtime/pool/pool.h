@@ -42,7 +42,7 @@ static inline void pool_covers(struct slab *slab, struct slab *above)
 static inline void pool_push(struct heap *heap, struct slab *slab)
 {
     check_pool_held();
-    union pool *pool = &vacancy_of(heap, slab->class)->pool;
+    union pool *pool = &vacancy_for(heap, slab)->pool;
     slab->next = pool->top;
     pool_covers(slab->next, slab);
     pool_covers(slab, NULL);
@@ -66,7 +66,7 @@ static inline struct slab *pool_pop(struct heap *heap, unsigned class)
 /* It leaves its pool, wherever it lies there. */
 static inline void pool_remove(struct heap *heap, struct slab *slab)
 {
-    *(slab->above != NULL ? &slab->above->next : &vacancy_of(heap, slab->class)->pool.top) = slab->next;
+    *(slab->above != NULL ? &slab->above->next : &vacancy_for(heap, slab)->pool.top) = slab->next;
     pool_covers(slab->next, slab->above);
 }
 #endif

@@ -3,6 +3,7 @@
 
 #include "choice/choice.h"
 #include "remote/remote.h"
+#include "shards/shards.h"
 #include "slabs.h"
 
 #include <stdlib.h>
@@ -12,6 +13,7 @@ extern const uint32_t hs_prewarm_slabs[CLASS_COUNT];
 
 static void prepare_slabs(struct heap *heap, unsigned class)
 {
+    shard_enter(heap);
     remote_lock_store(heap, class);
     for (uint32_t made = 0; made < hs_prewarm_slabs[class]; made++) {
         struct slab *slab = slabs_acquire(heap, class);

@@ -1,12 +1,11 @@
 /* The limit on memory that a heap keeps away from: the least of those of the process's control groups, or as it was told. */
 #pragma once
 
+#include "os.h"
 #include "release/release.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define NO_LIMIT UINT64_MAX
 enum { LIMIT_PATH = 1 << 12 };
@@ -38,18 +37,6 @@ void release_limit(uint64_t bytes)
     set_limit(bytes > 0 ? bytes : NO_LIMIT);
 }
 
-/* What fits of a file, a text; an empty one if it cannot be read. */
-static void read_text(const char *path, char *text, size_t room)
-{
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    size_t used = 0;
-    for (ssize_t got = 1; file >= 0 && got > 0 && used < room - 1; used += got > 0 ? (size_t)got : 0)
-        got = read(file, text + used, room - 1 - used);
-    text[used] = '\0';
-    if (file >= 0)
-        close(file);
-}
-
 /* The least limit of the group at `path` below `root` and of those that it is in. A container may see its own group as the
  * root, whatever path it is told. */
 static uint64_t group_limit(const char *root, const char *path, size_t length, const char *name)
@@ -61,7 +48,7 @@ static uint64_t group_limit(const char *root, const char *path, size_t length, c
         memcpy(file, root, start);
         memcpy(file + start, path, length);
         strcpy(file + start + length, name);
-        read_text(file, text, sizeof text);
+        os_read_text(file, text, sizeof text);
         if (text[0] >= '0' && text[0] <= '9') { /* otherwise "max", or no such file */
             uint64_t limit = strtoull(text, NULL, 10);
             least = limit < least ? limit : least;
@@ -101,7 +88,7 @@ void release_limit_start(void)
     if (limit_told)
         return;
     static char groups[4 * LIMIT_PATH];
-    read_text("/proc/self/cgroup", groups, sizeof groups);
+    os_read_text("/proc/self/cgroup", groups, sizeof groups);
     uint64_t least = NO_LIMIT;
     for (const char *line = groups; line != NULL && *line != '\0'; line = strchr(line, '\n'), line += line != NULL) {
         uint64_t limit = line_limit(line);

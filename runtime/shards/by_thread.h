@@ -1,4 +1,4 @@
-/* Shards by "thread": the heaps take turns; a slab's record names the shard of the heap that acquired it. */
+/* Shards by "thread", whose heaps take turns, and of nodes: a slab's record names the shard of the heap that acquired it. */
 #pragma once
 
 enum { SHARD_TRANSFERS = SHARDS };

@@ -5,6 +5,44 @@
 #include "locks.h"
 #include "slab_record/slab_record.h"
 
+#ifdef SHARD_NODES
+#include "shards/nodes.h"
+#else
+/* Before a heap takes or flushes: from here on its shard is that of the node that its thread runs on. */
+static inline void shard_enter(struct heap *heap)
+{
+    (void)heap;
+}
+
+/* Are the blocks all of slabs of the heap's shard? */
+static inline bool shard_has_all(const struct heap *heap, void *const *blocks, uint32_t count)
+{
+    (void)heap;
+    (void)blocks;
+    (void)count;
+    return true;
+}
+
+/* The memory of a superslab, or of a slab whose address space is memory again, is to be of the shard's node. */
+static inline void shard_bind(unsigned shard, void *start, size_t bytes)
+{
+    (void)shard;
+    (void)start;
+    (void)bytes;
+}
+
+static inline void nodes_start(void)
+{
+}
+
+/* In place of those of the system the nodes that a folder describes; false: it describes none. */
+static inline bool nodes_told(const char *folder)
+{
+    (void)folder;
+    return true;
+}
+#endif
+
 #ifdef SHARDS
 enum {
     SHARD_COUNT = SHARDS,

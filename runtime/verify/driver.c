@@ -50,7 +50,8 @@ static struct {
 
 static int64_t performed; /* events before this batch */
 static void (*background)(uint64_t events); /* does the steps of the library's helper; NULL: it has none */
-static void (*tell_processor)(int32_t processor); /* to the library; NULL: its heaps belong to threads */
+static void (*tell_processor)(int32_t processor); /* to the library; NULL: it does not ask */
+static bool threads_own_heaps = true;
 static void (*tell_time)(uint64_t milliseconds); /* to the library; NULL: it has no clock */
 static uint64_t happened; /* events since the heap was new */
 static int64_t check_every; /* events; 0: never */
@@ -297,6 +298,9 @@ static void load(const char *path)
     if (tell_time != NULL)
         tell_time(0); /* from here on it does not ask the system */
     void *processor = dlsym(handle, "heapsmith_processor");
+    threads_own_heaps = processor == NULL;
+    if (processor == NULL)
+        processor = dlsym(handle, "heapsmith_runs_on"); /* that heaps of threads go by */
     memcpy(&tell_processor, &processor, sizeof processor);
     if (tell_processor != NULL)
         tell_processor(0); /* from here on the kernel does not say it */
@@ -335,6 +339,6 @@ int main(int count, char **argument)
     facts();
     if (tell_processor != NULL)
         tell_processor(-1);
-    together(tell_processor == NULL);
+    together(threads_own_heaps);
     _exit(0);
 }

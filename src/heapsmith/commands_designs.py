@@ -95,6 +95,15 @@ def verify(
     design: take.Name,
     traces: Annotated[list[Path] | None, typer.Argument(metavar="TRACE", help="Traces (.hst).")] = None,
     limit: Limit = None,
+    node: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--node",
+            metavar="LIST",
+            help="The processors of a node of memory, such as 0-3,8, for designs with shards of nodes; once for each.",
+            show_default="one node",
+        ),
+    ] = None,
     json: take.Json = False,
 ) -> int:
     """Audit the C of a design and compare its library with the model.
@@ -103,6 +112,6 @@ def verify(
     differs.
     """
     with show.progress() as progress:
-        found = heapsmith.verify(limited([design], limit)[0], traces or [], progress=progress)
+        found = heapsmith.verify(limited([design], limit)[0], traces or [], nodes=node or (), progress=progress)
     show.emit_json(found.details) if json else found.show()
     return 0 if found.ok else 1

@@ -25,16 +25,27 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
 
 def why_not_valid(params: Params) -> str | None:
     """Return why there are no such shards, or None."""
-    return None if 2 <= params.count <= MOST else f"count: {params.count}; expected 2 to {MOST}"
+    return why_not_count(params.count)
+
+
+def why_not_count(count: int) -> str | None:
+    """Return why there are not so many shards, or None."""
+    return None if 2 <= count <= MOST else f"count: {count}; expected 2 to {MOST}"
 
 
 def why_not_with(design: Any) -> str | None:
     """Return why the design has no store that could be divided, or None."""
+    return why_not_divided(design, NAME)
+
+
+def why_not_divided(design: Any, shards: str) -> str | None:
+    """Return why a design has no store that these shards could divide, or None."""
     remote = design.row("remote")
     if remote.OWNED:
-        return f"shards: '{NAME}' cannot go with remote '{remote.NAME}', whose heaps have a store each"
+        return f"shards: '{shards}' cannot go with remote '{remote.NAME}', whose heaps have a store each"
     if design.background is not None:
-        return f"shards: '{NAME}' cannot go with background '{design.row('background').NAME}', whose helper tops up one"
+        helper = design.row("background").NAME
+        return f"shards: '{shards}' cannot go with background '{helper}', whose helper tops up one"
     return None
 
 

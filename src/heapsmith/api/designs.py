@@ -246,16 +246,21 @@ class Verified(Result):
 
 
 def verify(
-    design: DesignLike, traces: TraceLike | Iterable[TraceLike] = (), *, progress: Progress | None = None
+    design: DesignLike,
+    traces: TraceLike | Iterable[TraceLike] = (),
+    *,
+    nodes: Sequence[str] = (),
+    progress: Progress | None = None,
 ) -> Verified:
     """Audit the C of a design, and compare its library with the model on traces, event by event.
 
-    A difference is no error: see `ok` of the result. Raises BadInput for an illegal design and a
-    damaged trace, Missing without gcc or objdump, CheckFailed if the C does not compile.
+    nodes: the processors of each node of memory, such as 0-3,8; none: one node. A difference is no
+    error: see `ok` of the result. Raises BadInput for an illegal design and a damaged trace, Missing
+    without gcc or objdump, CheckFailed if the C does not compile.
 
     >>> verify("lean").ok
     True
     """
     from heapsmith.codegen.verify import verify as compare
 
-    return Verified(compare(model_of(design), paths_of(traces), progress=progress))
+    return Verified(compare(model_of(design), paths_of(traces), nodes=nodes, progress=progress))

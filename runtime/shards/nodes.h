@@ -1,0 +1,45 @@
+/* Shards of nodes: processors, and the memory that is near them; the shard of a heap is that of the node it is used on. */
+#pragma once
+
+#include "span.h"
+
+extern uint32_t hs_nodes; /* that have processors; below 2 all blocks are of shard 0, and nothing is bound */
+
+unsigned nodes_shard(int32_t processor); /* of its node; of node 0 if no node lists it */
+unsigned nodes_here(void); /* of the processor that the thread runs on */
+void nodes_start(void); /* reads what the system tells */
+bool nodes_told(const char *folder);
+void nodes_bind(unsigned shard, void *start, size_t bytes);
+
+static inline uint32_t nodes_known(void)
+{
+    return __atomic_load_n(&hs_nodes, __ATOMIC_RELAXED);
+}
+
+/* A heap of a processor has one shard for ever. A heap of a thread has another where the thread has moved. */
+static inline void shard_enter(struct heap *heap)
+{
+#ifdef PROCESSOR_BATCH
+    (void)heap;
+#else
+    if (nodes_known() > 1)
+        heap->shard = nodes_here();
+#endif
+}
+
+/* Without a lock, as shard_to. */
+static inline bool shard_has_all(const struct heap *heap, void *const *blocks, uint32_t count)
+{
+    if (nodes_known() < 2)
+        return true;
+    for (uint32_t index = 0; index < count; index++)
+        if (slab_of(blocks[index])->shard != heap->shard)
+            return false;
+    return true;
+}
+
+static inline void shard_bind(unsigned shard, void *start, size_t bytes)
+{
+    if (nodes_known() > 1)
+        nodes_bind(shard, start, bytes);
+}
