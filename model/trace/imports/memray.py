@@ -1,7 +1,6 @@
 """memray's files with all allocations, of versions 12 and 13 of its format."""
 
 import io
-import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -274,7 +273,7 @@ class _Reader:
                 self.source.bad(f"record {state.line + 1}", "expected a file of code with its segments")
             return False
         if max(base, *(sum(one) for one in ranges), 0) < MOST_ADDRESS:
-            self.mapped[Mapped(os.fsdecode(name), base, tuple(ranges))] = None
+            self.mapped[Mapped(name.decode("utf-8", "backslashreplace"), base, tuple(ranges))] = None
         state.at += data.tell() - 1
         state.line += 1 + count
         return True
