@@ -142,6 +142,17 @@ def test_what_is_wrong_is_named(tmp_path: Path, content: bytes, words: str) -> N
     assert os.listdir(tmp_path) == ["file"]
 
 
+def test_mapped_files_may_have_any_name(tmp_path: Path) -> None:
+    text = b"v 10400 3\nm 4 /a\xff  1000 0 100\nm 3 /\xfe  2000 0 100\nt 1010 0\nt 2020 1\n+ 8 2 a0\n"
+    (tmp_path / "file").write_bytes(text)
+    import_trace(tmp_path / "file", tmp_path / "out.hst")
+    with TraceReader(tmp_path / "out.hst") as trace:
+        tree = trace.stacks()
+    assert tree is not None
+    assert [one.path for one in tree.modules] == ["/a\\xff ", "/\\xfe "]
+    assert tree.offset[tree.path(1)].tolist() == [0x20, 0x10]
+
+
 def test_standard_input_is_named(tmp_path: Path) -> None:
     """A file of memray may come through a pipe; damage to it names standard input."""
     command = [sys.executable, "-m", "heapsmith", "trace", "import", "-", "-o", str(tmp_path / "out.hst")]

@@ -106,7 +106,7 @@ def heapsmith(kind: type[Result], *words: str | Path) -> Result:
     """Return what a command prints with --json, also if a check failed in it. Raises CheckFailed for other failures."""
     command = [sys.executable, "-m", "heapsmith", *map(str, words), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, CheckFailed.exit_code):
+    if done.returncode not in (0, CheckFailed.exit_code) or not done.stdout:
         said = done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"]
         raise CheckFailed(f"heapsmith {' '.join(map(str, words))}: {said[-1]}")
     return msgspec.json.decode(done.stdout, type=kind)

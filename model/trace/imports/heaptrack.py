@@ -1,6 +1,5 @@
 """heaptrack's files, raw and interpreted."""
 
-import os
 import re
 from collections.abc import Iterator
 
@@ -286,7 +285,7 @@ class _Reader:
         size = int(found[1], 16) if found else 0
         if found is None or len(found[2]) < size:
             return
-        name, numbers = os.fsdecode(found[2][:size]), found[2][size:].split()
+        name, numbers = found[2][:size].decode("utf-8", "backslashreplace"), found[2][size:].split()
         if kind == b"x":
             self.program = name
         elif len(numbers) % 2 and all(map(_HEX.fullmatch, numbers)):

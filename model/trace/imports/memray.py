@@ -1,7 +1,6 @@
 """memray's files with all allocations, of versions 12 and 13 of its format."""
 
 import io
-import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,7 +21,7 @@ _VERSIONS = (12, 13)  # memray 1.19 and 1.20
 _PATHS_SINCE = 13  # the header ends with the paths of modules
 _NS_PER_MS = 10**6
 _MOST_MS = 1 << 40
-_MOST_SEGMENTS = 1 << 10
+_IMAGE_BYTES = 1 << 15  # at most: a path and segments
 
 TRAILER, MEMORY, NATIVE_FRAME, MAPPINGS, IMAGE, SEGMENT, THREAD_NAME, SWITCH, CODE = 1, 2, 5, 6, 7, 8, 10, 12, 14
 FRAME_POP, OBJECT, FRAME_PUSH, ALLOCATION = 16, 32, 64, 128  # and the numbers up to the next one
@@ -261,20 +260,20 @@ class _Reader:
     def _image(self) -> bool:
         """Keep the name of a file that was mapped, and its segments; False if not all of them are in the piece."""
         state = self.state
-        data = io.BytesIO(state.data[state.at : state.end].tobytes())
-        name = data.read()[1 : LINE_BYTES + 1].partition(b"\0")[0]
+        data = io.BytesIO(state.data[state.at : min(state.end, state.at + _IMAGE_BYTES)].tobytes())
+        name = data.getvalue()[1:].partition(b"\0")[0]
         data.seek(len(name) + 2)
         count = _varint(data)
         base, ranges = _number(data, 8), []
-        if count > _MOST_SEGMENTS or len(name) == LINE_BYTES:
-            self.source.bad(f"record {state.line + 1}", "expected a file of code with its segments")
-        for _ in range(count):
+        for _ in range(min(count, _IMAGE_BYTES)):
             data.read(1)
             ranges.append((_number(data, 8), _varint(data)))
         if data.read(1) == b"":  # the mark of the end, at least, is behind
+            if len(data.getvalue()) == _IMAGE_BYTES:
+                self.source.bad(f"record {state.line + 1}", "expected a file of code with its segments")
             return False
         if max(base, *(sum(one) for one in ranges), 0) < MOST_ADDRESS:
-            self.mapped[Mapped(os.fsdecode(name), base, tuple(ranges))] = None
+            self.mapped[Mapped(name.decode("utf-8", "backslashreplace"), base, tuple(ranges))] = None
         state.at += data.tell() - 1
         state.line += 1 + count
         return True

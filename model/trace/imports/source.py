@@ -162,16 +162,24 @@ def _pieces(packed: Any, new: Callable[[], Any], name: str) -> Iterator[bytes]:
         if frame.eof:
             frame, started = new(), False
         started = True
-        try:
-            content = frame.decompress(piece)
-        except RuntimeError as error:  # of lz4
-            raise EOFError(first_line(error)) from None
+        yield from filter(None, _contents(frame, piece))
         rest = frame.unused_data if frame.eof else b""
-        if content:
-            yield content
     if started and not frame.eof:
         raise EOFError(f"it ends within {name}")
     yield b""
+
+
+def _contents(frame: Any, piece: bytes) -> Iterator[bytes]:
+    """Yield what a piece of a frame unpacks to: of LZ4 little at a time, since memray's files end with many zeros."""
+    if not hasattr(frame, "needs_input"):
+        yield frame.decompress(piece)
+        return
+    try:
+        yield frame.decompress(piece, max_length=_PIECE_BYTES)
+        while not frame.needs_input and not frame.eof:
+            yield frame.decompress(b"", max_length=_PIECE_BYTES)
+    except RuntimeError as error:
+        raise EOFError(first_line(error)) from None
 
 
 def lz4() -> Any:
