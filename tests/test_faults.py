@@ -51,8 +51,8 @@ def complaints(design: str, faults: list[str], limit: int = 0) -> list[str]:
     """Which faults did harm, and what harm.
 
     At the end only the main thread's front holds blocks, other ones after a fault than before it: that is the slack. On
-    huge pages the rest of the last one is committed too, and a fault moves where that is. Heaps of processors hold blocks
-    too, by the processors that the threads happened to run on: 1.6 MiB more in one run without faults than in another.
+    huge pages the rest of the last one is committed too, and a fault moves where that is. Heaps of processors
+    hold blocks by where the threads ran: 1.6 MiB more in one run without faults than in another.
     Without a key no thread's end is seen, and its heap stays; that is known.
     """
     floor = undisturbed(design, limit)[1] + SLACK + MORE.get(design, 0)
