@@ -22,6 +22,7 @@ KINDS = [
     "pthread_setspecific",
 ]
 SLACK = 1 << 19
+MORE = {"huge-pages": HUGE_PAGE, "processor": 1 << 21}
 NEAR = 1 << 32
 """A limit that nothing comes near, but for which slabs become writable one by one."""
 AND_AFTER = ["", "-"]
@@ -50,10 +51,11 @@ def complaints(design: str, faults: list[str], limit: int = 0) -> list[str]:
     """Which faults did harm, and what harm.
 
     At the end only the main thread's front holds blocks, other ones after a fault than before it: that is the slack. On
-    huge pages the rest of the last one is committed too, and a fault moves where that is.
+    huge pages the rest of the last one is committed too, and a fault moves where that is. Heaps of processors
+    hold blocks by where the threads ran: 1.6 MiB more in one run without faults than in another.
     Without a key no thread's end is seen, and its heap stays; that is known.
     """
-    floor = undisturbed(design, limit)[1] + SLACK + (HUGE_PAGE if design == "huge-pages" else 0)
+    floor = undisturbed(design, limit)[1] + SLACK + MORE.get(design, 0)
     found = []
     for fault in faults:
         status, out, error = outcome(design, fault, limit)
