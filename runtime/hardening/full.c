@@ -7,9 +7,6 @@
 
 #include <string.h>
 
-/* The C library's memset: this library's own would stop at what is no block of the program's (copies/judged.c). */
-void *fill_any(void *to, int byte, size_t bytes, size_t room) __asm__("__memset_chk");
-
 static const struct class_plan *plan_of(const void *block)
 {
     return &hs_class[slab_of(block)->class];
@@ -75,7 +72,7 @@ void hardening_fill(void *slack, size_t bytes)
 {
     char *last = (char *)slack + bytes - WORD;
     if (bytes > 2 * WORD) {
-        fill_any(slack, FILL, checked_of(bytes), SIZE_MAX);
+        hs_fill_any(slack, FILL, checked_of(bytes), SIZE_MAX);
     } else if (bytes >= WORD) {
         memcpy(slack, &filled_word, WORD);
         memcpy(last, &filled_word, WORD);
@@ -195,7 +192,7 @@ void *hs_take_back(struct heap *heap, void *block)
     const struct class_plan *plan = plan_of(block);
     hardening_unseal(block, plan->usable);
     check_before(block, plan->usable);
-    fill_any(block, 0, plan->usable, SIZE_MAX);
+    hs_fill_any(block, 0, plan->usable, SIZE_MAX);
     tail_set((char *)block + plan->usable, 0);
     return QUARANTINE > 0 && heap != &hs_no_heap ? quarantined(&heap->quarantine, block) : block;
 }
