@@ -47,6 +47,19 @@ GATE void hs_free_large(void *block)
         check(false, "a freed block is one of the program's");
 }
 
+static void *clear(void *block, size_t bytes)
+{
+    return LIVE_MAP ? hs_fill_any(block, 0, bytes, SIZE_MAX) : memset(block, 0, bytes);
+}
+
+static void copy_to(void *moved, const void *block, size_t bytes)
+{
+    if (LIVE_MAP)
+        hs_copy_any(moved, block, bytes, SIZE_MAX);
+    else
+        memcpy(moved, block, bytes);
+}
+
 void *calloc(size_t count, size_t bytes)
 {
     hs_expect_thread();
@@ -56,10 +69,10 @@ void *calloc(size_t count, size_t bytes)
     if (total > SMALL_LIMIT) {
         bool zero;
         void *block = hs_large_alloc(total, GRAIN, &zero);
-        return block == NULL || zero ? block : memset(block, 0, total);
+        return block == NULL || zero ? block : clear(block, total);
     }
     void *block = hs_malloc_from(total, __builtin_return_address(0));
-    return block == NULL ? NULL : memset(block, 0, total);
+    return block == NULL ? NULL : clear(block, total);
 }
 
 /* Bytes that the program may write of a block with the plan (small_plan); 0 if it is none of ours. */
@@ -99,7 +112,7 @@ static void *resize(void *block, const struct class_plan *plan, size_t old_bytes
     void *moved = hs_malloc_from(bytes, caller);
     if (moved == NULL)
         return NULL;
-    memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
+    copy_to(moved, block, old_bytes < bytes ? old_bytes : bytes);
     free(block);
     count_shared(&hs_count.realloc_moved, 1);
     return moved;

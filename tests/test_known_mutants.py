@@ -36,6 +36,7 @@ AGAINST_MODEL = AgainstModel(UNMAPS)
 ON_HUGE_PAGES = msgspec.structs.replace(load("default"), name="on-huge-pages", thp="always")
 UNMAPPING = "unmapping/superslabs.c"
 SLACK = "(tail - canary(at)) * GATHER"
+FREED, RESIZED = "hardening_unfill(block, slack_start(&gone)", "hardening_unfill(block, slack_start(&old)"
 COPIES, SLACK_BEHIND = "copies/judged.c", "hardening_slack(at - before + usable)"
 ASKS = "counted_madvise(start, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);"
 
@@ -84,12 +85,11 @@ def by_misuse_of_all(library: Path, _: str | None) -> str | None:
     return by_misuse(library)
 
 
-UNFILLS_GONE, UNFILLS_OLD = "hardening_unfill(block, slack_start(&gone)", "hardening_unfill(block, slack_start(&old)"
 ONCE_UNNOTICED = [
     Known(ON_HUGE_PAGES, by_advice, "os.c", ASKS, ";", "advice"),
     Known(ON_HUGE_PAGES, by_advice, "os.c", ASKS, ASKS.replace("_HUGE", "_NOHUGE"), "advice"),
-    Known(PROGRAMS, by_misuse_of_all, "huge.c", UNFILLS_GONE, "(void)(gone", "overflow_huge"),
-    Known(PROGRAMS, by_misuse_of_all, "huge.c", UNFILLS_OLD, "(void)(old", "overflow_resized"),
+    Known(PROGRAMS, by_misuse_of_all, "huge.c", FREED, "(void)(gone", "overflow_huge"),
+    Known(PROGRAMS, by_misuse_of_all, "huge.c", RESIZED, "(void)(old", "overflow_resized"),
     Known(BACKGROUND, by_help, "background/refill.c", "sigfillset(&all);", ";", "without"),
     Known(BACKGROUND, by_help, "background/refill.c", DETACHES, ";", "without"),
     Known(BACKGROUND, by_help, "background/refill.c", "background_reset();", ";", "without"),

@@ -261,8 +261,8 @@ class ByPrograms:
 
 def by_behaviours(library: Path, begins: tuple[str, ...]) -> str | None:
     """The first behaviour of those whose names begin so that does not hold."""
-    for name, source in test_behaviours.programs().items():
-        if name.startswith(begins) and (fault := test_behaviours.fault(source, library)):
+    for name, behaviour in test_behaviours.programs().items():
+        if name.startswith(begins) and (fault := test_behaviours.fault(behaviour, library)):
             return f"{name}: {fault}"
     return None
 

@@ -289,10 +289,11 @@ def _options(design: Design) -> dict[str, int]:
     """Return the plan's numbers of page release, hardening and transparent huge pages.
 
     A policy without a number has 0. Guard slabs are never part of a huge page: a superslab with
-    guard slabs lies on small pages, and one that is always huge has none.
+    guard slabs that is no longer lies on small pages, and one that is always huge has none.
     """
     hardening, grown = design.row("hardening"), design.thp == "grown"
     has_guards = hardening.GUARDED and design.superslab_bytes > design.slab_bytes and design.thp != "always"
+    is_too_short = has_guards and design.superslab_bytes <= HUGE_PAGE
     quarantine = getattr(design.hardening, "quarantine", 0)
     budgets = ("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes")
     return {name: getattr(design.release, name, 0) for name in budgets} | {
@@ -305,7 +306,7 @@ def _options(design: Design) -> dict[str, int]:
         "quarantine_slots": max(1, quarantine),
         "zero_freed": int(hardening.TAIL_BYTES > 0),
         "thp_asked": int(design.thp in ("always", "grown")),
-        "thp_slabs_from_bytes": NEVER if has_guards else grown * design.thp_slabs_from_bytes,
+        "thp_slabs_from_bytes": NEVER if is_too_short else grown * design.thp_slabs_from_bytes,
         "thp_runs_from_bytes": grown * design.thp_runs_from_bytes,
         "thp_block_bytes": HUGE_PAGE if design.thp_block_bytes is None or not grown else design.thp_block_bytes,
         "thp_never": int(design.thp == "never"),

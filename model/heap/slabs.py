@@ -212,12 +212,12 @@ def map_superslab(state: State, pool: int, cls: int) -> bool:
     state.memory_calls += int(is_huge or state.thp_never == 1) + state.binds
     if is_huge:
         head_bytes = state.head_slabs * state.slab_bytes
-        on_huge(state.listener, layout.SPAN + place * state.slab_bytes, superslab_bytes)
-        slabs = state.slabs_per_superslab - state.head_slabs
+        slabs = state.slabs_per_superslab - state.head_slabs - state.guard_slabs
+        on_huge(state.listener, layout.SPAN + place * state.slab_bytes, head_bytes + slabs * state.slab_bytes)
         records = slabs * (layout.SLAB_BYTES + state.record_extra)
         touch_bytes(state.listener, record_at(state, place + state.head_slabs), records, 1)
-        populate(state, layout.SPAN + place * state.slab_bytes + head_bytes, superslab_bytes - head_bytes)
-        commit(state, superslab_bytes - head_bytes)
+        populate(state, layout.SPAN + place * state.slab_bytes + head_bytes, slabs * state.slab_bytes)
+        commit(state, slabs * state.slab_bytes)
     return True
 
 

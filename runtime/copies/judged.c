@@ -17,8 +17,6 @@
 void *copy(void *to, const void *from, size_t bytes) __asm__("memmove");
 void *copy_apart(void *to, const void *from, size_t bytes) __asm__("memcpy") __attribute__((alias("memmove")));
 void *fill(void *start, int byte, size_t bytes) __asm__("memset");
-extern void *copy_now(void *to, const void *from, size_t bytes, size_t room) __asm__("__memmove_chk");
-extern void *fill_now(void *start, int byte, size_t bytes, size_t room) __asm__("__memset_chk");
 
 #pragma GCC visibility pop
 
@@ -71,13 +69,13 @@ static inline void judge(const void *at, size_t bytes)
 void *copy(void *to, const void *from, size_t bytes)
 {
     judge(to, bytes);
-    return copy_now(to, from, bytes, SIZE_MAX);
+    return hs_copy_any(to, from, bytes, SIZE_MAX);
 }
 
 void *fill(void *start, int byte, size_t bytes)
 {
     judge(start, bytes);
-    return fill_now(start, byte, bytes, SIZE_MAX);
+    return hs_fill_any(start, byte, bytes, SIZE_MAX);
 }
 
 #endif

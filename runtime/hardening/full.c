@@ -7,9 +7,6 @@
 
 #include <string.h>
 
-/* The C library's memset: this library's own would stop at what is no block of the program's (copies/judged.c). */
-void *fill_any(void *to, int byte, size_t bytes, size_t room) __asm__("__memset_chk");
-
 static const struct class_plan *plan_of(const void *block)
 {
     return &hs_class[slab_of(block)->class];
@@ -59,16 +56,47 @@ static size_t checked_of(size_t slack)
     return slack < SLACK_CHECKED ? slack : SLACK_CHECKED;
 }
 
+static const uint64_t filled_word = FILL * UINT64_C(0x0101010101010101);
+
+enum { WORD = sizeof filled_word, BYTE_BITS = 8 };
+
+static uint64_t word_at(const char *at)
+{
+    uint64_t word;
+    memcpy(&word, at, WORD);
+    return word;
+}
+
+/* Most slacks are shorter than two words: the last bytes of one, or two that may overlap. A block has a word at least. */
 void hardening_fill(void *slack, size_t bytes)
 {
-    fill_any(slack, FILL, checked_of(bytes), SIZE_MAX);
+    char *last = (char *)slack + bytes - WORD;
+    if (bytes > 2 * WORD) {
+        hs_fill_any(slack, FILL, checked_of(bytes), SIZE_MAX);
+    } else if (bytes >= WORD) {
+        memcpy(slack, &filled_word, WORD);
+        memcpy(last, &filled_word, WORD);
+    } else if (bytes > 0) {
+        uint64_t kept = UINT64_MAX >> BYTE_BITS * bytes, word = (word_at(last) & kept) | (filled_word & ~kept);
+        memcpy(last, &word, WORD);
+    }
+}
+
+static bool is_filled(const char *slack, size_t bytes)
+{
+    const char *last = slack + bytes - WORD;
+    if (bytes < WORD)
+        return bytes == 0 || (word_at(last) ^ filled_word) >> BYTE_BITS * (WORD - bytes) == 0;
+    if (bytes <= 2 * WORD)
+        return word_at(slack) == filled_word && word_at(last) == filled_word;
+    unsigned char filled[SLACK_CHECKED];
+    memset(filled, FILL, sizeof filled);
+    return memcmp(slack, filled, checked_of(bytes)) == 0;
 }
 
 void hardening_unfill(const void *block, const void *slack, size_t bytes)
 {
-    unsigned char filled[SLACK_CHECKED];
-    memset(filled, FILL, sizeof filled);
-    if (memcmp(slack, filled, checked_of(bytes)) != 0)
+    if (!is_filled(slack, bytes))
         hs_misuse("written to behind its end", block);
 }
 
@@ -164,7 +192,7 @@ void *hs_take_back(struct heap *heap, void *block)
     const struct class_plan *plan = plan_of(block);
     hardening_unseal(block, plan->usable);
     check_before(block, plan->usable);
-    fill_any(block, 0, plan->usable, SIZE_MAX);
+    hs_fill_any(block, 0, plan->usable, SIZE_MAX);
     tail_set((char *)block + plan->usable, 0);
     return QUARANTINE > 0 && heap != &hs_no_heap ? quarantined(&heap->quarantine, block) : block;
 }

@@ -18,4 +18,7 @@ void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes, bool *nar
 void hardening_unmap(void *start, size_t bytes, bool narrow);
 void hardening_empty(struct heap *heap);                 /* thread exit: the quarantine's blocks are freed */
 void hs_misuse(const char *fault, const void *block) __attribute__((noreturn, cold)); /* one line, then abort */
+/* The C library's memmove and memset, where this library's own judge the program's copies (copies/judged.c). */
+void *hs_copy_any(void *to, const void *from, size_t bytes, size_t room) __asm__("__memmove_chk");
+void *hs_fill_any(void *start, int byte, size_t bytes, size_t room) __asm__("__memset_chk");
 extern uintptr_t hs_link_key; /* of this process; 0 where links are not encoded */
