@@ -117,8 +117,18 @@ def test_a_thread_takes_from_the_node_on_which_it_runs(tmp_path: Path) -> None:
     assert [superslab for superslab, _ in found] == [0, 1, 0, 1]
 
 
-MBIND = re.compile(r"mbind\((0x[0-9a-f]+), (\d+), MPOL_PREFERRED, \[(.*?)\], (\d+), 0\) += (.*)")
 needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+
+
+@needs_strace
+def test_the_library_asks_the_system_first(tmp_path: Path) -> None:
+    blocks_on([0], folder_of(tmp_path, {0: "0"}), "strace", "-f", "-e", "trace=openat", "-o", str(tmp_path / "log"))
+    opened = re.findall(r'"(.*/(?:online|cpulist))"', (tmp_path / "log").read_text())
+    assert opened[0] == "/sys/devices/system/node/online"
+    assert opened[-2:] == [f"{tmp_path}/online", f"{tmp_path}/node0/cpulist"]
+
+
+MBIND = re.compile(r"mbind\((0x[0-9a-f]+), (\d+), MPOL_PREFERRED, \[(.*?)\], (\d+), 0\) += (.*)")
 
 
 def bound(

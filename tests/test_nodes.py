@@ -128,7 +128,7 @@ TOPOLOGIES = {
 }
 
 
-@pytest.mark.parametrize("nodes", soon(TOPOLOGIES, ("two", "more than shards")))
+@pytest.mark.parametrize("nodes", soon(TOPOLOGIES, ("one", "two", "more than shards")))
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_library_is_the_model(variant: str, nodes: str, tmp_path: Path) -> None:
     """Threads move among 12 processors; four shards."""
