@@ -56,9 +56,9 @@ def test_a_flush_of_several_nodes_is_no_batch(compiled: bool) -> None:
     case = Program(compiled, [16], front, nodes=TWO, transfer_bytes=1024, shards=OF_NODES)
     assert case.malloc("a b c d", 16) == [0, 16, 32, 48]
     assert case.malloc("e f", 16, thread=1) == [16384, 16400]
-    case.free("a e b", thread=2)  # b finds a of node 0 and e of node 1: both go to their slabs
+    case.free("a e b", thread=3)  # b finds a of node 0 and e of node 1: both go to their slabs
     assert case.counts(0, "flush", "transfer_in", "reuse") == (1, 0, 0)
-    case.free("c d", thread=2)  # d finds b and c, both of node 0
+    case.free("c d", thread=3)  # d finds b and c, both of node 0, whose batch they are
     assert case.counts(0, "flush", "transfer_in") == (2, 2)
     assert case.malloc("g h", 16, thread=1) == [16384, 16416]
     assert case.malloc("i j", 16) == [32, 16]  # the batch, and not a, which waits in its slab
