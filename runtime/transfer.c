@@ -68,9 +68,8 @@ static bool keep(struct heap *heap, unsigned shard, unsigned class, void *const 
 void hs_transfer_flush(struct heap *heap, unsigned class, void *const *blocks)
 {
     const struct class_plan *plan = &hs_class[class];
-    shard_enter(heap);
-    const unsigned shard = shard_of(heap, class);
-    if (!is_cached(class) || !shard_has_all(heap, blocks, plan->flush)) {
+    unsigned shard;
+    if (!is_cached(class) || !shard_keeps(heap, class, blocks, plan->flush, &shard)) {
         hs_give_all(heap, class, blocks, plan->flush);
         return;
     }

@@ -4,7 +4,7 @@ import numpy as np
 
 from heapsmith.model.compile.kernel import Ints, kernel
 from heapsmith.model.constants import TRANSFER_IDLE
-from heapsmith.model.heap.shards import first_slot, heaps_shard_lines, lock_transfer, number_at, store_of
+from heapsmith.model.heap.shards import first_slot, heaps_shard_lines, lock_transfer, number_at, store_of, store_to
 from heapsmith.model.heap.slabs import owner_lines
 from heapsmith.model.heap.store import give_batch
 from heapsmith.model.memory import layout
@@ -19,12 +19,15 @@ def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
 
     A cache that no refill has looked at for long is emptied instead.
     """
-    if state.binds > 0:
-        heaps_shard_lines(state, heap, int(state.processor_batch == 0))
-    if state.classes[cls]["transfer"] == 0 or (state.binds > 0 and not are_near(state, count)):
+    if state.classes[cls]["transfer"] == 0:
         return False
-    store = store_of(state, heap, cls)
-    heaps_shard_lines(state, heap, 0)
+    if state.binds > 0:
+        store = store_of_all(state, cls, count)
+        if store < 0:
+            return False
+    else:
+        store = store_of(state, heap, cls)
+        heaps_shard_lines(state, heap, 0)
     lock_transfer(state, store)
     touch(state.listener, layout.IDLE + number_at(state, store), 1)
     touch(state.listener, layout.KEPT_BATCHES + number_at(state, store), 1)
@@ -46,14 +49,15 @@ def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
 
 
 @kernel
-def are_near(state: State, count: int) -> bool:
-    """Return whether the blocks of the flush in `moved` are all of slabs of the event's node."""
+def store_of_all(state: State, cls: int, count: int) -> int:
+    """Return the place in `stores` of what the blocks of the flush in `moved` return to; -1: they have several."""
+    first = int(state.moved[0]) >> layout.SLAB_SHIFT
     for index in range(count):
         slab = int(state.moved[index]) >> layout.SLAB_SHIFT
         owner_lines(state, slab, 0)
-        if state.slabs[slab]["shard"] != state.home:
-            return False
-    return True
+        if state.slabs[slab]["shard"] != state.slabs[first]["shard"]:
+            return -1
+    return store_to(state, first, cls)
 
 
 @kernel

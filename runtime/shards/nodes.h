@@ -28,12 +28,16 @@ static inline void shard_enter(struct heap *heap)
 }
 
 /* Without a lock, as shard_to. */
-static inline bool shard_has_all(const struct heap *heap, void *const *blocks, uint32_t count)
+static inline bool shard_keeps(const struct heap *heap, unsigned class, void *const *blocks, uint32_t count, unsigned *shard)
 {
-    if (nodes_known() < 2)
+    (void)class;
+    if (nodes_known() < 2) {
+        *shard = (unsigned)heap->shard;
         return true;
-    for (uint32_t index = 0; index < count; index++)
-        if (slab_of(blocks[index])->shard != heap->shard)
+    }
+    *shard = (unsigned)slab_of(blocks[0])->shard;
+    for (uint32_t index = 1; index < count; index++)
+        if (slab_of(blocks[index])->shard != *shard)
             return false;
     return true;
 }

@@ -8,19 +8,10 @@
 #ifdef SHARD_NODES
 #include "shards/nodes.h"
 #else
-/* Before a heap takes or flushes: from here on its shard is that of the node that its thread runs on. */
+/* Before a heap takes: from here on its shard is that of the node that its thread runs on. */
 static inline void shard_enter(struct heap *heap)
 {
     (void)heap;
-}
-
-/* Are the blocks all of slabs of the heap's shard? */
-static inline bool shard_has_all(const struct heap *heap, void *const *blocks, uint32_t count)
-{
-    (void)heap;
-    (void)blocks;
-    (void)count;
-    return true;
 }
 
 /* The memory of a superslab, or of a slab whose address space is memory again, is to be of the shard's node. */
@@ -182,5 +173,16 @@ static inline void shard_check(unsigned shard)
 {
     if (HEAPSMITH_CHECKED)
         check(hs_holds_pool(), "the pool lock is held");
+}
+#endif
+
+#ifndef SHARD_NODES
+/* Whose batch these blocks of a flush may be; false: no shard's. */
+static inline bool shard_keeps(const struct heap *heap, unsigned class, void *const *blocks, uint32_t count, unsigned *shard)
+{
+    (void)blocks;
+    (void)count;
+    *shard = shard_of(heap, class);
+    return true;
 }
 #endif
