@@ -30,6 +30,7 @@ def test_what_a_round_does_to_all_replays_of_a_script_is_taken_out() -> None:
     assert rows == [[10.0, 10.0, 10.0], [30.0, 30.0, 30.0], [5.0, 5.0, 6.0]]
 
 
+@pytest.mark.big
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_a_tiny_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in ("calibrate.EVENTS", "calibrate.TIMED_EVENTS", "weather.YARDSTICK_EVENTS"):

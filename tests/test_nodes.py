@@ -128,7 +128,7 @@ TOPOLOGIES = {
 }
 
 
-@pytest.mark.parametrize("nodes", soon(TOPOLOGIES, ("one", "two", "more than shards")))
+@pytest.mark.parametrize("nodes", soon(TOPOLOGIES, ("two",)))
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_library_is_the_model(variant: str, nodes: str, tmp_path: Path) -> None:
     """Threads move among 12 processors; four shards."""
@@ -159,7 +159,7 @@ def covered() -> list[Design]:
     return [changed(design, f"nodes-{design.name}", shards) for design in covering_designs() if design.shards]
 
 
-@pytest.mark.parametrize("design", soon(covered(), covered()[:3]), ids=lambda design: design.name)
+@pytest.mark.parametrize("design", soon(covered(), covered()[:1]), ids=lambda design: design.name)
 def test_step_by_step(design: Design) -> None:
     """Threads of two nodes: see test_conformance.py."""
     assert step_by_step(design, examples=8)["reuse"] > 0

@@ -55,6 +55,7 @@ static void *under_the_mutex(void *unused)
         pthread_mutex_lock(&mutex);
         use();
         pthread_mutex_unlock(&mutex);
+        usleep(50); /* the mutex is not fair: fork's handler would hardly ever have it */
     }
     return unused;
 }
