@@ -21,6 +21,7 @@ void count_committed(int64_t by)
 
 /* The span is writable: nothing asks the system. */
 __thread bool os_refused;
+bool os_sparing;
 
 bool os_commit_all(const struct os_part *part, size_t parts)
 {
