@@ -45,6 +45,7 @@ static void setup(void)
     share("start", &hs_runs.start, sizeof hs_runs.start);
     share("pages", &hs_runs.pages, sizeof hs_runs.pages);
     share("writable", &hs_runs.writable, sizeof hs_runs.writable);
+    share("sparing", &os_sparing, sizeof os_sparing);
     share("top", &hs_runs.top, sizeof hs_runs.top);
     share("page", &hs_runs.page, sizeof hs_runs.page);
     for (int page = 0; page < PAGES; page++) {
