@@ -30,6 +30,7 @@ GATES = {
     "hs_large_alloc": "a large request (run_*, huge_*)",
     "hs_free_large": "NULL, a large block, or none of this heap's (run_free, huge_unmap)",
     "hs_large_usable": "a large block, or none of this heap's",
+    "hs_large_bytes": "a large block, or none of this heap's",
     "hs_large_empty": "a large block, or none of this heap's",
     "hs_large_resize": "realloc of a large block (run_extend, huge_remap)",
     "foreign": "a pointer that is no block (foreign)",

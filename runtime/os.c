@@ -167,10 +167,10 @@ bool os_commit_all(const struct os_part *part, size_t parts)
 {
     int saved = errno;
     bool committed = !os_reserving || !os_limited();
-    for (size_t index = 0; committed && index < parts; index++) {
-        committed = commit_pages(pages_of(part[index]));
+    for (size_t left = parts; committed && left > 0; left--) {
+        committed = commit_pages(pages_of(part[left - 1]));
         if (!committed && !os_reserving)
-            os_unmap_all(part, index);
+            os_unmap_all(part + left, parts - left);
     }
     os_refused = !committed;
     errno = saved;

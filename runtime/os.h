@@ -40,8 +40,9 @@ size_t os_unreserve(void);
 /* What is reserved of a range reads as zeros. */
 void os_readable(void *start, size_t bytes);
 
-/* Makes the parts readable and writable, all or none; fresh pages are zero. A page that a part shares with the part before
- * it in its table was committed with that one. While os_reserving it refuses as soon as there is a limit. */
+/* Makes the parts readable and writable, the last first; fresh pages are zero. If it refuses, none is kept, but while
+ * os_reserving those behind the refused one stay writable: so the first is the largest. A page that a part shares with the
+ * part before it in its table was committed with that one. While os_reserving it refuses as soon as there is a limit. */
 bool os_commit_all(const struct os_part *part, size_t parts);
 
 /* The same for whole pages. */

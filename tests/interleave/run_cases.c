@@ -21,6 +21,7 @@ void count_committed(int64_t by)
 
 /* The span is writable: nothing asks the system. */
 __thread bool os_refused;
+bool os_sparing;
 
 bool os_commit_all(const struct os_part *part, size_t parts)
 {
@@ -44,6 +45,7 @@ static void setup(void)
     share("start", &hs_runs.start, sizeof hs_runs.start);
     share("pages", &hs_runs.pages, sizeof hs_runs.pages);
     share("writable", &hs_runs.writable, sizeof hs_runs.writable);
+    share("sparing", &os_sparing, sizeof os_sparing);
     share("top", &hs_runs.top, sizeof hs_runs.top);
     share("page", &hs_runs.page, sizeof hs_runs.page);
     for (int page = 0; page < PAGES; page++) {
