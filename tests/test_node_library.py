@@ -121,11 +121,20 @@ needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace
 
 
 @needs_strace
-def test_the_library_asks_the_system_first(tmp_path: Path) -> None:
-    blocks_on([0], folder_of(tmp_path, {0: "0"}), "strace", "-f", "-e", "trace=openat", "-o", str(tmp_path / "log"))
+@pytest.mark.parametrize("is_told", [False, True])
+def test_the_library_asks_the_system_unless_it_is_told(is_told: bool, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {0: "0"})
+    command = ["strace", "-f", "-e", "trace=openat", "-o", str(tmp_path / "log")]
+    environment = {"HEAPSMITH": f"nodes={folder}"} if is_told else {}
+    run(
+        [*command, "-E", f"LD_PRELOAD={preloadable(fast_library(BARE))}", program("run_nodes"), 16, 0],
+        environment=environment,
+    )
     opened = re.findall(r'"(.*/(?:online|cpulist))"', (tmp_path / "log").read_text())
-    assert opened[0] == "/sys/devices/system/node/online"
-    assert opened[-2:] == [f"{tmp_path}/online", f"{tmp_path}/node0/cpulist"]
+    if is_told:
+        assert opened == [f"{folder}/online", f"{folder}/node0/cpulist"]
+    else:
+        assert opened[0] == "/sys/devices/system/node/online"
 
 
 MBIND = re.compile(r"mbind\((0x[0-9a-f]+), (\d+), MPOL_PREFERRED, \[(.*?)\], (\d+), 0\) += (.*)")

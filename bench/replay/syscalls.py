@@ -18,6 +18,7 @@ LIMIT_S = 120.0
 def memory_calls(script: Path, library: Path) -> int:
     """The memory calls of a replay of the script under the library, minus those of an empty replay.
 
+    The empty replay starts the library, as the first allocation of any other does.
     Includes the maps of the stacks of threads. Raises Missing without strace, or where strace may
     not trace a process.
     """
@@ -28,13 +29,13 @@ def memory_calls(script: Path, library: Path) -> int:
 @cache
 def _of_nothing(library: Path) -> int:
     with scratch() as folder:
-        return _counted(script_of_nothing(folder), library, folder / "strace")
+        return _counted(script_of_nothing(folder), library, folder / "strace", "--started")
 
 
-def _counted(script: Path, library: Path, out: Path) -> int:
+def _counted(script: Path, library: Path, out: Path, *options: str) -> int:
     command = ["strace", "-f", "-c", "-o", str(out), "-e", f"trace={CALLS}", "-E", f"LD_PRELOAD={preloadable(library)}"]
     try:
-        done = run_limited([*command, str(replay_driver()), str(script), "--unsampled"], LIMIT_S)
+        done = run_limited([*command, str(replay_driver()), str(script), "--unsampled", *options], LIMIT_S)
     except FileNotFoundError:
         raise Missing("strace not found on PATH (Debian: apt install strace)") from None
     if done.returncode != 0:

@@ -1,5 +1,6 @@
 /* heapsmith-replay SCRIPT [--touch none|first|all] [--check | --latency] [--bytes] [--resident BYTES]
- * [--unsampled]: replay a script against the process's malloc; heapsmith-replay --malloc: print the file that this malloc comes from.
+ * [--unsampled] [--started]: replay a script against the process's malloc; heapsmith-replay --malloc: print the file that this
+ * malloc comes from. --started: ask for malloc's figures first, so that it has started although the script may have no events.
  *
  * Which malloc that is, LD_PRELOAD decides. A replay prints one JSON object to standard output. Needs nothing but
  * libc. Exit status: 0 replayed, 1 the malloc is wrong, 2 bad input. */
@@ -7,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,13 +222,15 @@ static const char *parse(int argc, char **argv, struct replay *r)
             r->resident_limit_bytes = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--unsampled") == 0)
             r->sample_period = NEVER;
+        else if (strcmp(argv[i], "--started") == 0)
+            mallinfo2();
         else if (path == NULL && argv[i][0] != '-')
             path = argv[i];
         else
             fail(2, "replay: unknown argument '%s'", argv[i]);
     if (path == NULL || (r->checked && r->stamped))
         fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--check | --latency] [--bytes] [--resident BYTES] [--unsampled] "
-                "| --malloc");
+                "[--started] | --malloc");
     return path;
 }
 

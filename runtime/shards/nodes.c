@@ -17,6 +17,7 @@ enum {
 
 /* Written when the library starts, and by nodes_told(). */
 uint32_t hs_nodes;
+static bool has_been_told;
 static uint8_t shard_of_processor[NODE_PROCESSORS];
 static uint16_t node_of_shard[SHARDS]; /* the system's number of the first node */
 
@@ -137,10 +138,12 @@ static bool read_nodes(const char *folder)
 
 void nodes_start(void)
 {
-    read_nodes("/sys/devices/system/node");
+    if (!has_been_told)
+        read_nodes("/sys/devices/system/node");
 }
 
 bool nodes_told(const char *folder)
 {
+    has_been_told = true;
     return read_nodes(folder) || folder[0] == '\0';
 }

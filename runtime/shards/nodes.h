@@ -7,7 +7,7 @@ extern uint32_t hs_nodes; /* that have processors; below 2 all blocks are of sha
 
 unsigned nodes_shard(int32_t processor); /* of its node; of node 0 if no node lists it */
 unsigned nodes_here(void); /* of the processor that the thread runs on */
-void nodes_start(void); /* reads what the system tells */
+void nodes_start(void); /* reads what the system tells, unless a folder did */
 bool nodes_told(const char *folder);
 void nodes_bind(unsigned shard, void *start, size_t bytes);
 
