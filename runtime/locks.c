@@ -7,7 +7,7 @@
 #include <sched.h>
 
 static struct lock pool_lock, large_lock;
-static __thread uint8_t forking; /* this thread is inside fork() and holds all; in so many, for a signal's handler may fork */
+static __thread uint8_t forking; /* calls of fork() that this thread is in, holding all locks: a signal's handler may fork again */
 
 static void before_fork(void), after_fork(void), after_fork_in_child(void);
 static const struct fork_handlers lock_handlers = { before_fork, after_fork, after_fork_in_child };

@@ -29,7 +29,8 @@ enum {
     MAP_SPACE = (SLAB_CLASSES_BYTES + SPAN_ALIGNMENT - 1) / SPAN_ALIGNMENT * SPAN_ALIGNMENT, /* ends with the class map */
     TABLE_BYTES = (RECORDS_BYTES + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
     MARKS_BYTES = (sizeof(uint64_t) * BITMAP_WORDS * SPAN_SLABS + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
-    LIVE_BYTES = LIVE_MAP * SLAB_SPAN_BYTES / GRAIN, SPAN_PARTS = 6,
+    LIVE_BYTES = LIVE_MAP * SLAB_SPAN_BYTES / GRAIN,
+    SPAN_PARTS = 6,
 };
 
 #ifndef OWN_SUPERSLABS
@@ -143,7 +144,8 @@ static bool make_usable(size_t region)
 
 bool slabs_map(struct heap *heap, unsigned class, struct superslab *superslab)
 {
-    size_t region = REGIONS > 1 ? class : 0, offset = region * REGION_BYTES + mapped[region];
+    size_t region = REGIONS > 1 ? class : 0;
+    size_t offset = region * REGION_BYTES + mapped[region];
     os_refused = false;
     bool huge = THP_ASKED && hs_count.superslabs * SUPERSLAB_BYTES >= THP_SLABS_FROM_BYTES &&
                 hs_class[class].stride <= THP_BLOCK_BYTES;

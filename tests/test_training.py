@@ -19,6 +19,7 @@ from heapsmith.bench.suite.results import BenchReport
 from heapsmith.bench.suite.suite import Request, bench
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed
+from heapsmith.model.search.choice import NO_LIMITS, parse_limits
 from heapsmith.model.search.source import Source
 from heapsmith.model.trace.events import Op
 from heapsmith.model.trace.reader import TraceReader
@@ -122,6 +123,15 @@ def contents_of(command: list[str], folder: Path) -> list[bytes]:
     return [
         file.read_bytes() for file in files if file.is_file() and (".git" not in file.parts or "refs" in file.parts)
     ]
+
+
+def test_the_page_says_what_was_asked_of_the_search() -> None:
+    report = BenchReport(True, 1, 1, [], [], {}, "time", parse_limits("1.05x", "200M"))
+    assert benchmark._tunings(report).title == (
+        "what `tuned` is in each row (--favour time --max-time 1.05x --max-rss 209715200)"
+    )
+    usual = msgspec.structs.replace(report, favour="balanced", limits=NO_LIMITS)
+    assert benchmark._tunings(usual).title == "what `tuned` is in each row"
 
 
 def test_a_tuned_library_that_does_not_build_is_out_of_its_row_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 /* Small attacks on the heap, each kind at three sizes. */
 #include "attacks.h"
 
-#include <alloca.h>
 #include <malloc.h>
 #include <new>
 #include <stdint.h>
@@ -66,14 +65,6 @@ template <long distance, bool whole> static int read_over(size_t bytes)
     return memmem(into, sizeof into, "aaaa", whole ? 4 : 1) != NULL ? HIT : FOILED; /* one 'a' may be a canary's */
 }
 
-static int double_free(size_t bytes)
-{
-    char *block = get(bytes);
-    free(block);
-    free(hidden(block));
-    return HIT;
-}
-
 static int double_free_delayed(size_t bytes)
 {
     char *block = get(bytes), *other[KEPT];
@@ -86,15 +77,6 @@ static int double_free_delayed(size_t bytes)
     return HIT;
 }
 
-static int double_free_interleaved(size_t bytes)
-{
-    char *block = get(bytes), *other = get(bytes);
-    free(block);
-    free(other);
-    free(hidden(block));
-    return HIT;
-}
-
 static int free_stack(size_t bytes)
 {
     alignas(64) char array[256];
@@ -102,26 +84,10 @@ static int free_stack(size_t bytes)
     return HIT;
 }
 
-static int free_alloca(size_t bytes)
-{
-    free(hidden((char *)alloca(bytes)));
-    return HIT;
-}
-
 static int free_static(size_t bytes)
 {
     alignas(64) static char array[2 * FAR];
     free(hidden(array + bytes / 64 * 64));
-    return HIT;
-}
-
-static int double_free_reused(size_t bytes)
-{
-    char *block = get(bytes);
-    free(block);
-    char *other = get(bytes);
-    free(hidden(block));
-    free(other);
     return HIT;
 }
 
@@ -238,14 +204,6 @@ static int leftovers(size_t bytes)
     for (char *each : block)
         free(hidden(each));
     return memchr(get(bytes), 'a', bytes) != NULL ? HIT : FOILED;
-}
-
-static int run_on_the_heap(size_t bytes)
-{
-    char *block = get(bytes);
-    memcpy(block, "\xc3", 1); /* ret */
-    hidden((void (*)())block)();
-    return HIT;
 }
 
 /* More bytes than there are, one more than a multiple that wraps. */

@@ -3,6 +3,7 @@
  * "stopped": a signal ended it; "foiled": it went on, and the attack had no effect; "hit": the attack went through. */
 #pragma once
 
+#include <alloca.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,49 @@ template <typename T> static T *hidden(T *block)
 static char *get(size_t bytes)
 {
     return hidden((char *)malloc(bytes));
+}
+
+/* Attacks of both programs. */
+
+static int double_free(size_t bytes)
+{
+    char *block = get(bytes);
+    free(block);
+    free(hidden(block));
+    return HIT;
+}
+
+static int double_free_interleaved(size_t bytes)
+{
+    char *block = get(bytes), *other = get(bytes);
+    free(block);
+    free(other);
+    free(hidden(block));
+    return HIT;
+}
+
+static int double_free_reused(size_t bytes)
+{
+    char *block = get(bytes);
+    free(block);
+    char *other = get(bytes);
+    free(hidden(block));
+    free(other);
+    return HIT;
+}
+
+static int free_alloca(size_t bytes)
+{
+    free(hidden((char *)alloca(bytes)));
+    return HIT;
+}
+
+static int run_on_the_heap(size_t bytes)
+{
+    char *block = get(bytes);
+    memcpy(block, "\xc3", 1); /* ret */
+    hidden((void (*)())block)();
+    return HIT;
 }
 
 struct kind {

@@ -4,7 +4,6 @@
  * program goes on and sees the effect. */
 #include "attacks.h"
 
-#include <alloca.h>
 #include <new>
 #include <stdint.h>
 #include <string>
@@ -47,14 +46,6 @@ static void churn(size_t bytes, int turns)
         free(get(bytes));
 }
 
-static int double_free(size_t bytes)
-{
-    char *block = get(bytes);
-    free(block);
-    free(hidden(block));
-    return HIT;
-}
-
 static int double_free_delayed(size_t bytes)
 {
     char *block = get(bytes);
@@ -64,37 +55,10 @@ static int double_free_delayed(size_t bytes)
     return HIT;
 }
 
-static int double_free_interleaved(size_t bytes)
-{
-    char *block = get(bytes), *other = get(bytes);
-    free(block);
-    free(other);
-    free(hidden(block));
-    return HIT;
-}
-
 static int double_free_reuse(size_t bytes)
 {
     double_free(bytes);
     churn(bytes, MANY);
-    return HIT;
-}
-
-static int double_free_single_reuse(size_t bytes)
-{
-    char *block = get(bytes);
-    free(block);
-    char *other = get(bytes);
-    free(hidden(block));
-    free(other);
-    return HIT;
-}
-
-static int executable_heap(size_t bytes)
-{
-    char *block = get(bytes);
-    memcpy(block, "\xc3", 1); /* ret */
-    hidden((void (*)())block)();
     return HIT;
 }
 
@@ -108,12 +72,6 @@ static int impossibly_large_malloc(size_t bytes)
 static int invalid_free(size_t bytes)
 {
     free(hidden((char *)1));
-    return HIT;
-}
-
-static int invalid_free_alloca(size_t bytes)
-{
-    free(hidden((char *)alloca(bytes)));
     return HIT;
 }
 
@@ -256,11 +214,11 @@ static const kind KINDS[] = {
     { "double_free_delayed", double_free_delayed },
     { "double_free_interleaved", double_free_interleaved },
     { "double_free_reuse", double_free_reuse },
-    { "double_free_single_reuse", double_free_single_reuse },
-    { "executable_heap", executable_heap },
+    { "double_free_single_reuse", double_free_reused },
+    { "executable_heap", run_on_the_heap },
     { "impossibly_large_malloc", impossibly_large_malloc },
     { "invalid_free", invalid_free },
-    { "invalid_free_alloca", invalid_free_alloca },
+    { "invalid_free_alloca", free_alloca },
     { "invalid_free_stack", invalid_free_stack },
     { "invalid_free_close", invalid_free_off<PAGE> },
     { "invalid_free_far", invalid_free_off<1 << 30> },

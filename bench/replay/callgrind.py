@@ -137,8 +137,7 @@ def replay_counts(script: Path, library: Path, caches: Caches | None = None) -> 
     The replay writes a byte of each line of blocks only if there are `caches` to simulate. RSS is
     not sampled, since this would evict lines. A replay of an empty script is subtracted: it holds
     the start and end of the process, but not the start of the library, which comes with the first
-    allocation. Raises Missing without valgrind, CheckFailed
-    if the replay fails.
+    allocation. Raises Missing without valgrind, CheckFailed if the replay fails.
     """
     whole = counted(replay_profile(script, library, caches), library, replay_driver())
     return whole.less(_nothing(library, caches))

@@ -183,4 +183,15 @@ def _tunings(report: BenchReport) -> Words:
         for row in report.rows
         if (tuning := row.tuning) and tuning.design
     ]
-    return Words("what `tuned` is in each row", columns, lines)
+    asked = _asked(report)
+    return Words(f"what `tuned` is in each row{asked and f' ({asked})'}", columns, lines)
+
+
+def _asked(report: BenchReport) -> str:
+    """What was asked of the search, in the words of the command; empty: nothing."""
+    limits = report.limits
+    words = [f"--favour {report.favour}"] if report.favour != "balanced" else []
+    words += [f"--max-time {limits.time:g}x"] if limits.time is not None else []
+    words += [f"--max-rss {limits.rss:g}x"] if limits.rss is not None else []
+    words += [f"--max-rss {limits.rss_bytes}"] if limits.rss_bytes is not None else []
+    return " ".join(words)

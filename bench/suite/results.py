@@ -14,6 +14,7 @@ from heapsmith.bench.suite.columns import Column, Kind
 from heapsmith.bench.suite.load import Clocks
 from heapsmith.bench.suite.rows import Calls, Row, Sample
 from heapsmith.bench.suite.training import Tuning
+from heapsmith.model.search.choice import NO_LIMITS, Favour, Limits
 
 FASTEST = 3
 """The leanest peer is the leanest of this number of fastest peers."""
@@ -105,7 +106,8 @@ class BenchRow(msgspec.Struct, frozen=True):
 class BenchReport(msgspec.Struct, frozen=True):
     """The whole benchmark; each row has `rounds` counted rounds after a warm-up round.
 
-    `skipped`: by name, why a row could not run even under glibc.
+    `skipped`: by name, why a row could not run even under glibc. `favour` and `limits`: what was
+    asked of the search for `tuned`.
     """
 
     quick: bool
@@ -114,6 +116,8 @@ class BenchReport(msgspec.Struct, frozen=True):
     columns: list[BenchColumn]
     rows: list[BenchRow]
     skipped: dict[str, str]
+    favour: Favour = "balanced"
+    limits: Limits = NO_LIMITS
 
 
 Runs = dict[str, list[Sample]]

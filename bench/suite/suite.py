@@ -67,7 +67,8 @@ def bench(asked: Request, progress: Progress = quiet) -> BenchReport:
                 skipped[row.name] = str(error)
     processors = len(os.sched_getaffinity(0))
     described = [make_column(one, done, across) for one in across]
-    return BenchReport(asked.quick, rounds, processors, described, done, skipped)
+    asked_for = (asked.search.favour, asked.search.limits)
+    return BenchReport(asked.quick, rounds, processors, described, done, skipped, *asked_for)
 
 
 def _within(progress: Progress, number: int, rows: int) -> Progress:

@@ -13,14 +13,12 @@ from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.memory.hardware import here
-from heapsmith.model.search.choice import NO_LIMITS, Favour, Limits
 from heapsmith.model.search.tune import Asked, tune
 
 
 class Tuning(msgspec.Struct, frozen=True):
     """The design of a row's column `tuned`: tuned `on` the training input, which has `operations`.
 
-    `favour` and `limits` are what was asked of the search beyond its usual settings.
     `kept_base`: the search found no better design than the default. `why_not`: why there is no
     design; `design` is then None and the other fields are empty.
     """
@@ -30,8 +28,6 @@ class Tuning(msgspec.Struct, frozen=True):
     design: Design | None = None
     hash: str = ""
     kept_base: bool = False
-    favour: Favour = "balanced"
-    limits: Limits = NO_LIMITS
     why_not: str = ""
 
 
@@ -55,8 +51,7 @@ def train(row: Row, folder: Path, asked: Asked, progress: Progress) -> Tuning:
     finally:
         shutil.rmtree(folder)
     design = base if found.kept_base else found.design
-    asked_for = (asked.favour, asked.limits)
-    return Tuning(training.on, found.before.operations, design, design.hash(), found.kept_base, *asked_for)
+    return Tuning(training.on, found.before.operations, design, design.hash(), found.kept_base)
 
 
 def with_library(column: Column, tuning: Tuning) -> Column:

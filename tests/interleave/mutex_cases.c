@@ -3,6 +3,8 @@
 
 #include "locks.c"
 
+#include "fork.h"
+
 #include "remote/owner_mutex.c"
 
 enum { BLOCKS = 3, GRAIN_BYTES = 64 };
@@ -81,13 +83,7 @@ static void fork_to_child(int thread)
 static void in_handler(bool as_child)
 {
     hs_lock_number(0);
-    before_fork();
-    if (as_child) {
-        go_alone();
-        after_fork_in_child();
-    } else {
-        after_fork();
-    }
+    fork_once(as_child);
     expect(lock_mine(&numbered[0].lock), "fork released a lock that it did not take");
     hs_unlock_number(0);
 }

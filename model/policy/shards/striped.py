@@ -29,7 +29,7 @@ def why_not_valid(params: Params) -> str | None:
 
 
 def why_not_count(count: int) -> str | None:
-    """Return why there are not so many shards, or None."""
+    """Return why the design cannot have this number of shards, or None."""
     return None if 2 <= count <= MOST else f"count: {count}; expected 2 to {MOST}"
 
 
