@@ -1,5 +1,6 @@
 """Shared by all tests: `call` runs the command line, `trace` is a real one; under CI=true nothing may be skipped."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -15,6 +16,8 @@ from heapsmith.model.constants import BENCHFAST
 
 os.environ |= BENCHFAST  # built-in designs that check no free() work in tests
 
+gc.set_threshold(100_000, 20, 20)  # the compiled model is a million objects, which each full search for garbage walks
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # what a shell starts with & inherits that; tests send it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -23,9 +26,11 @@ PROGRAM = [sys.executable, "-m", "heapsmith"]
 COMPILED_MODEL = (
     *(
         "ageing",
+        "bytes",
         "calibrate",
         "capacities",
         "cli",
+        "cluster",
         "cost",
         "experiments",
         "explore",

@@ -20,7 +20,7 @@ ENOUGH = 0.85
 
 every_design = pytest.mark.parametrize("design", FIRST_BUILT_IN)
 live_designs = pytest.mark.parametrize("design", LIVE_DESIGNS)
-every_size = pytest.mark.parametrize("size", SIZES)
+every_size = pytest.mark.parametrize("size", soon(SIZES, (32, 3000)))
 
 
 def got(*preloads: Path, size: int, limit: str = "", before: int | None = None, threads: int = 1) -> int:
@@ -162,13 +162,13 @@ MARGIN = 4096
 
 @lru_cache
 def least(name: str, which: int) -> int:
-    """The least KiB from which on the program runs with glibc, and at most 256 more."""
+    """The least KiB from which on the program runs with glibc, and at most 512 more."""
     fails, passes = 0, 1 << 18
-    while passes - fails > 256:
+    while passes - fails > 512:
         half = (fails + passes) // 2
         fails, passes = (fails, half) if runs(name, which, half) else (half, passes)
     # CPython runs below that where the system refuses it a module in C, which has a form in Python too.
-    return next(more for more in range(passes + MARGIN, 0, -256) if not runs(name, which, more - 256))
+    return next(more for more in range(passes + MARGIN, 0, -512) if not runs(name, which, more - 512))
 
 
 @pytest.mark.parametrize("which", [resource.RLIMIT_AS, resource.RLIMIT_DATA], ids=["as", "data"])

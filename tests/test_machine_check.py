@@ -132,7 +132,7 @@ def state(simulator: Simulator) -> dict[str, Any]:
     return {name: value.tolist() for name, value in arrays.items() if name != "moved"}
 
 
-@pytest.mark.parametrize("design", COMBINATIONS[::11], ids=lambda design: design.name)
+@pytest.mark.parametrize("design", soon(COMBINATIONS[::11], COMBINATIONS[::44]), ids=lambda design: design.name)
 def test_compiled_is_plain(design: Design) -> None:
     chunk = random_chunk(900, seed=7, threads=3, max_size=70000, cross_thread=0.3, live=50)
     simulators, addresses = [], []

@@ -165,7 +165,7 @@ def test_step_by_step(design: Design) -> None:
     assert step_by_step(design, examples=8)["reuse"] > 0
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", soon(VARIANTS, ("plain", "processor")))
 def test_one_node_is_one_store(variant: str) -> None:
     """No address and no counter differs from those without shards; with two nodes they do."""
     chunk = moving(waves(7, threads=4, rounds=3), 4, 7)

@@ -93,6 +93,7 @@ _KERNELS: set[Callable[..., Any]] = set()
 _HIT_PATH: set[Callable[..., Any]] = set()
 _LARGE: set[Callable[..., Any]] = set()
 _LOWERED: dict[Callable[..., Any], Callable[[], Any]] = {}
+_PARTS: dict[tuple[types.CodeType, bool, tuple[int, ...]], Any] = {}
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -256,8 +257,6 @@ def _twin(
     is_entry: bool,
 ) -> tuple[types.FunctionType, Pruned]:
     """Return a pruned function that calls the dispatchers of its pruned callees."""
-    import numba
-
     callees = {}
     for name, callee in _callees(function).items():
         inlined = callee in _HIT_PATH and (is_entry or function in _HIT_PATH or callee not in _LARGE)
@@ -265,9 +264,7 @@ def _twin(
             made[callee, inlined] = _LOWERED[callee](), pruned(callee, callee.__globals__, {}, is_entry=False)
         elif (callee, inlined) not in made:
             twin, left = _twin(callee, constants, absent, made, is_entry=False)
-            twin.__qualname__ = f"{PART}{callee.__name__}"
-            options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": inlined}
-            made[callee, inlined] = numba.njit(**options)(twin), left
+            made[callee, inlined] = _part(twin, inlined), left
         callees[name] = made[callee, inlined]
     values = _named(function, constants)
     values |= {BEGIN: pointers.begin(), ROW: pointers.row(), INT64: np.int64, UINT64: np.uint64}
@@ -275,6 +272,19 @@ def _twin(
     twin = types.FunctionType(left.code, values | {name: one for name, (one, _) in callees.items()}, function.__name__)
     twin.__module__ = function.__module__
     return twin, left
+
+
+def _part(twin: types.FunctionType, inlined: bool) -> Any:
+    """Return the dispatcher of a pruned callee. Equal callees of several entries have one, and compile once."""
+    import numba
+
+    used = [twin.__globals__[name] for name in twin.__code__.co_names if name in twin.__globals__]
+    key = twin.__code__, inlined, tuple(value if isinstance(value, int) else id(value) for value in used)
+    if key not in _PARTS:
+        twin.__qualname__ = f"{PART}{twin.__name__}"
+        options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": inlined}
+        _PARTS[key] = numba.njit(**options)(twin)
+    return _PARTS[key]
 
 
 def _import_numba() -> None:

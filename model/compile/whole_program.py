@@ -28,6 +28,21 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+def _callers_first(library: Any) -> list[Any]:
+    """Return what a library links, with what its parts link: a callee that nothing refers to yet is dropped."""
+    last_first: dict[Any, None] = {}
+
+    def visit(one: Any) -> None:
+        for linked in dict.fromkeys(one._linking_libraries):
+            if linked not in last_first:
+                if linked.name.startswith(PART):
+                    visit(linked)
+                last_first[linked] = None
+
+    visit(library)
+    return list(reversed(last_first))
+
+
 @cache
 def compile_as_one() -> None:
     """Stop numba from making machine code of functions with the prefix PART.
@@ -40,20 +55,18 @@ def compile_as_one() -> None:
     library_type: Any = codegen.CPUCodeLibrary
     codegen_type: Any = codegen.JITCPUCodegen
     record_type: Any = types.Record
-    needed = ("finalize", "_get_module_for_linking", "_finalize_dynamic_globals")
+    needed = ("finalize", "_finalize_dynamic_globals")
     if not all(hasattr(library_type, name) for name in needed) or not hasattr(codegen_type, "set_env"):
         return
     finalize, set_env = library_type.finalize, codegen_type.set_env
 
     def finalize_unless_part(self: Any) -> None:
-        if not self.name.startswith(PART):
+        if self.name.startswith(PART):
+            self._finalize_dynamic_globals()
+            self._finalized = True
+        else:
+            self._linking_libraries = _callers_first(self)
             finalize(self)
-            return
-        for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._finalize_dynamic_globals()
-        self._finalized = True
 
     def set_env_if_there(self: Any, name: str, env: Any) -> None:
         if self._engine.get_global_value_address(name):
