@@ -199,23 +199,23 @@ LTRACE = b"""\
 """
 MEMRAY = import_records.memray(
     [
-        *(("switch", 12), ("allocation", 6, 0xA0, 8), ("push",), ("code",), ("allocation", 14, 0x5000, 4096)),
+        *(("switch", 12), ("allocation", 6, 0xA0, 8), ("push", 300, 2, 1), ("push", 300, 4, 0)),
+        ("code", 300, b"main", b"a.py", 7, bytes(range(128, 228))),
+        ("allocation", 14, 0x5000, 4096),
         *(("switch", 7), ("memory", 1000, 10), ("allocation", 8, 0xB0, 12), ("object", 1, 0xC0), ("maps",)),
-        *(
-            ("allocation", 5, 0xA0, 0),
-            ("allocation", 7, 0xC0, 20),
-            ("pop",),
-            ("name",),
-            ("native",),
-            ("object", 0, 0xC0),
-        ),
+        *(("allocation", 5, 0xA0, 0), ("allocation", 7, 0xC0, 20), ("push", 301, -1, 1), ("push", 300, 4, 1)),
+        *(("pop", 1), ("name",), ("native",), ("object", 0, 0xC0)),
         *(("allocation", 9, 0xD0, 7), ("allocation", 5, 0xEE0, 0), ("allocation", 5, 0xB0, 0)),
     ],
     native=True,
 )
 BYTEHOUND = import_records.bytehound(
     [
-        *(("alloc", 1, 12, 0, None, 0xA0, 0, 8), *((kind,) for kind in import_records.BYTEHOUND_OTHERS)),
+        *((kind,) for kind in import_records.BYTEHOUND_OTHERS),
+        ("file64", b"/proc/self/maps", b"1000-3000 r-xp 00000200 fe:01 77    /a b\n3000-4000 r--p 00000000 00:00 0\n"),
+        *(("stack", 5, [0x1011, 0x2011, 0x9]), ("part", 6, 12, 0xFFFFFFFF, [0x1022]), ("part32", 7, 12, 1, [0x1033])),
+        *(("string", 2, b"main"), ("frame", 0x1040, 2, 1), ("frame", 0x5050, 2, 0), ("decoded", [0, 1])),
+        ("alloc", 1, 12, 0, None, 0xA0, 0, 8),
         *(("alloc", 2, 7, 1 << 31, (3, 1), 0xB0, 0, 12), ("realloc", 3, 12, 0, None, 0xC0, 0xA0, 20)),
         *(("alloc", 4, 7, 0, (3, 2), 0xB0, 0, 7), ("free", 5, 12, 0, (3, 1), 0xB0, 0, 0)),
         *(("realloc", 5, 7, 0, (3, 2), 0xB0, 0xB0, 9), ("free", 6, 12, 0, None, 0xEE, 0, 0)),

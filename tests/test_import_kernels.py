@@ -211,7 +211,19 @@ def calls(read: Callable[[Source, About], Iterator[Any]], file: Path) -> tuple[l
                 rows += list(zip(*(column.tolist() for column in batch if column is not None), strict=True))
     except BadInput as error:
         bad = str(error)
-    return rows, bad, (about.command, about.inexact, about.extra)
+    return rows, bad, (places(about), about.command, about.inexact, about.extra)
+
+
+def places(about: About) -> list[list[tuple[str, int]]]:
+    """The path of the module and the offset of each frame of each stack, the innermost frame first."""
+    tree = about.tree() if about.tree else None
+    if tree is None:
+        return []
+    paths = [tree.modules[module].path if module >= 0 else "" for module in tree.module.tolist()]
+    return [
+        [(paths[frame], int(tree.offset[frame])) for frame in tree.path(site)]
+        for site in range(1, tree.innermost.size + 1)
+    ]
 
 
 @contextlib.contextmanager

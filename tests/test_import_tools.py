@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from heapsmith.bench.common.perf_map import covering, of_footer
 from heapsmith.bench.record.record import record
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.events import Op
@@ -134,7 +135,9 @@ def births_by_place(trace: Path, least: int, most: int, file: str = "") -> Count
         tree = reader.stacks()
         assert tree is not None
         places = [
-            (tree.modules[module].build_id or "", offset) if tree.modules[module].path.endswith(file) else None
+            (tree.modules[module].build_id or "", offset)
+            if module >= 0 and tree.modules[module].path.endswith(file)
+            else None
             for module, offset in zip(tree.module.tolist(), tree.offset.tolist(), strict=True)
         ]
         for chunk, site in reader.sited():
@@ -183,35 +186,74 @@ def test_memray(tmp_path: Path) -> None:
     assert not (tmp_path / "damaged.hst").exists()
 
 
+THREADS = """
+import json, mmap, threading
+class Reader:
+    def read(self, n):
+        texts = [json.dumps({str(k): k * 1.5 for k in range(50 + one)}) for one in range(n)]
+        return sorted(texts, key=lambda text: len(json.loads(text)))
+def work(n):
+    def last(depth):
+        return bytearray(7000) if depth == 0 else last(depth - 1)
+    return [bytearray(k * n % 5000 + 600) for k in range(500)], mmap.mmap(-1, 5000), Reader().read(n), last(70)
+threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 4)]
+for one in threads: one.start()
+work(9)
+for one in threads: one.join()
+"""
+
+
+def functions(about: About) -> list[list[tuple[str, str, int]]]:
+    """Function, file and line of Python's frames in each stack of an import, the innermost first; of site 0 none."""
+    tree = about.tree() if about.tree else None
+    assert tree is not None
+    code = of_footer(about.extra["perf_map"])
+    assert code == sorted(code, key=lambda one: one.start)
+
+    def parts(name: str) -> tuple[str, str, int]:
+        function, file, line = re.fullmatch(r"py::([^:]*):(.*?)(?::(\d+))?", name).groups()  # type: ignore[union-attr]
+        return function, file, int(line or 0)
+
+    found = (covering(code, offset) if tree.module[frame] < 0 else None for frame, offset in enumerate(tree.offset))
+    names = [parts(one.name) if one else None for one in found]
+    paths = (tree.path(site) for site in range(tree.innermost.size + 1))
+    return [[name for frame in path if (name := names[frame])] for path in paths]
+
+
 @pytest.mark.parametrize("options", [[], ["--native", "--no-compress"], ["--trace-python-allocators"]], ids="".join)
 def test_memray_reads_the_same(tmp_path: Path, options: list[str]) -> None:
-    """Our reader finds in files of memray the records that its own reader finds."""
+    """Our reader finds in files of memray the records that its own reader finds, with Python's functions."""
     memray = pytest.importorskip("memray", reason="memray is not installed")
     log, script = tmp_path / "log.bin", tmp_path / "script.py"
-    script.write_text(
-        "import mmap, threading\n"
-        "def work(n): return [bytearray(k * n % 5000 + 600) for k in range(500)], mmap.mmap(-1, 5000)\n"
-        "threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 4)]\n"
-        "for one in threads: one.start()\n"
-        "for one in threads: one.join()\n"
-    )
+    script.write_text(THREADS)
     subprocess.run([sys.executable, "-m", "memray", "run", "-q", *options, "-o", str(log), str(script)], check=True)
     ops = {"FREE": Op.FREE, "MALLOC": Op.MALLOC, "REALLOC": Op.MALLOC, "CALLOC": Op.CALLOC}
     ops |= dict.fromkeys(("POSIX_MEMALIGN", "ALIGNED_ALLOC", "MEMALIGN", "VALLOC", "PVALLOC"), Op.ALIGNED)
-    records = list(memray.FileReader(str(log)).get_allocation_records())
-    wanted = [
-        (ops[name], one.tid, one.address, one.size)
-        for one in records
-        if (name := memray.AllocatorType(one.allocator).name) in ops
-    ]
-    about, found = About(), []
+    about, found, sites = About(), [], []
     with Source(log) as source:
         for calls in memray_reader.read(source, about):
+            assert calls.site is not None
             columns = (calls.op, calls.thread, calls.old + calls.new, calls.size)
             found += zip(*(column.tolist() for column in columns), strict=True)
-    assert len(records) > 1000
-    assert found == wanted
+            sites += calls.site.tolist()
+    stacks = functions(about)
+    every = list(memray.FileReader(str(log)).get_allocation_records())
+    records = [one for one in every if memray.AllocatorType(one.allocator).name in ops]
+    assert len(every) > 1000
     assert about.command[-1] == str(script)
+    depths = set()
+    for one, call, site in zip(records, found, sites, strict=True):
+        op = ops[memray.AllocatorType(one.allocator).name]
+        assert call == (op, one.tid, one.address, one.size)
+        if op != Op.FREE:
+            wanted = list(map(tuple, one.stack_trace()))
+            if "--native" in options:
+                wanted = [frame for frame in map(tuple, one.hybrid_stack_trace()) if frame in wanted]
+            assert stacks[site] == wanted
+            depths.add(len(wanted))
+    if "--trace-python-allocators" not in options:  # with it the file has hardly a call of malloc
+        assert max(depths) > 70
+        assert len(depths) > 10
 
 
 def test_memray_with_sums_is_refused(tmp_path: Path) -> None:

@@ -103,15 +103,15 @@ def test_the_share_of_frees_that_may_be_of_another_block(tmp_path: Path) -> None
         (zstandard.compress(MTRACE)[:-3], "cannot be unpacked: it ends within a zstd frame"),
         (lz4.frame.compress(MTRACE)[:-3], "cannot be unpacked: it ends within an LZ4 frame"),
         (lz4.frame.compress(MEMRAY)[:-3], "cannot be unpacked: it ends within an LZ4 frame"),
-        (MEMRAY[:-1], "record 23: the file is cut off here"),
-        (MEMRAY[:-1] + bytes(9), "record 23: it is none of the format: the file is damaged"),
+        (MEMRAY[:-1], "record 24: the file is cut off here"),
+        (MEMRAY[:-1] + bytes(9), "record 24: it is none of the format: the file is damaged"),
         (MEMRAY[:30], "its header: it is damaged, or the file is cut off"),
         (Memray(native=False).header("a", sums=True), "its header: a file of `memray run --aggregate` has sums"),
         (Memray(native=False, version=11).header("a"), "its header: expected a file of memray of version 12 or 13"),
         (BYTEHOUND[:-3], "block 1: cannot be unpacked: Decompression failed"),
         (BYTEHOUND + b"\1\0", "block 2: the file is cut off within it"),
-        (BYTEHOUND + b"\2\4\0\0\0\x30\0\0\0", "record 31: it is none of the format: the file is damaged"),
-        (BYTEHOUND + b"\2\4\0\0\0\x03\0\0\0", "record 31: the file is cut off here: the rest is missing"),
+        (BYTEHOUND + b"\2\4\0\0\0\x30\0\0\0", "record 32: it is none of the format: the file is damaged"),
+        (BYTEHOUND + b"\2\4\0\0\0\x03\0\0\0", "record 32: the file is cut off here: the rest is missing"),
         (b"1: malloc 0xa0 8\n1: malloc 0xa0\n", "line 2: malloc: expected 2 fields"),
         (b"1: malloc 0xa0 8\n1: calloc 0xb0 99999999999 99999999999\n", "line 2: expected a product of at most "),
         (b"1: malloc 0xa0 8\nx: free 0xa0\n", "line 2: thread: expected a whole number from 0 "),
@@ -159,7 +159,7 @@ def test_standard_input_is_named(tmp_path: Path) -> None:
     assert subprocess.run(command, input=MEMRAY, capture_output=True, check=False).returncode == 0
     (tmp_path / "out.hst").unlink()
     done = subprocess.run(command, input=MEMRAY[:-1], capture_output=True, check=False)
-    said = b"heapsmith: standard input: record 23: the file is cut off here: the rest is missing\n"
+    said = b"heapsmith: standard input: record 24: the file is cut off here: the rest is missing\n"
     assert (done.returncode, done.stderr) == (BadInput.exit_code, said)
     assert os.listdir(tmp_path) == []
 

@@ -332,6 +332,8 @@ def test_a_design_keeps_its_reasons(tmp_path: Path) -> None:
         ("traces: expected at least one", lambda path: heapsmith.tune([], simulations=2)),
         ("weight -1; expected above 0", lambda path: heapsmith.tune([(path, -1)], simulations=2)),
         ("favour: 'x'; expected one of", lambda path: heapsmith.tune(path, simulations=2, favour="x")),
+        ("deaths: 'x'; expected one of", lambda path: heapsmith.simulate(path, machine="default", deaths="x")),
+        ("times: 'x'; expected 'dense' or", lambda path: heapsmith.simulate(path, machine="default", times="x")),
     ],
 )
 def test_mistakes_are_bad_input(tmp_path: Path, said: str, call: Any) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import IO, Any
 
 from heapsmith.model.errors import BadInput
 
@@ -18,9 +19,9 @@ def run_foreground(
     program: str,
     environment: Mapping[str, str],
     *,
-    stdin: int | None = None,
-    stdout: int | None = None,
-    stderr: int | None = None,
+    stdin: int | IO[Any] | None = None,
+    stdout: int | IO[Any] | None = None,
+    stderr: int | IO[Any] | None = None,
 ) -> tuple[int, int]:
     """Run `program` as `command`; returns its pid and its exit status (128 + n after signal n).
 

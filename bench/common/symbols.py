@@ -15,13 +15,8 @@ from elftools.elf.elffile import ELFFile
 from heapsmith.bench.common.debug_files import debug_file
 from heapsmith.codegen.toolchain import run_tool
 from heapsmith.model.errors import CheckFailed, Missing
-from heapsmith.model.trace.elf import build_id
+from heapsmith.model.trace.elf import build_id, functions
 from heapsmith.model.trace.stacks import CallTree, Module
-
-_SYMBOL = np.dtype(
-    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
-)
-_FUNCTIONS = (2, 10)  # STT_FUNC and STT_GNU_IFUNC (elf(5))
 
 
 class Place(NamedTuple):
@@ -112,14 +107,8 @@ def _addresses(elf: ELFFile, offsets: Sequence[int]) -> list[int]:
 
 
 def _table(elf: ELFFile) -> _Table:
-    """The functions of .symtab, or of .dynsym in a stripped file."""
-    section = elf.get_section_by_name(".symtab") or elf.get_section_by_name(".dynsym")
-    if section is None or elf.elfclass != 64:
-        return _Table([], [], [])
-    symbols = np.frombuffer(section.data(), _SYMBOL)
-    symbols = symbols[np.isin(symbols["info"] & 15, _FUNCTIONS) & (symbols["size"] > 0) & (symbols["section"] > 0)]
-    symbols = symbols[np.argsort(symbols["value"], kind="stable")]
-    strings = elf.get_section(section["sh_link"]).data()
+    """The functions of a file with their names."""
+    symbols, strings = functions(elf)
     texts = [strings[at : strings.index(b"\0", at)].decode(errors="replace") for at in symbols["name"].tolist()]
     starts = symbols["value"]
     return _Table(starts.tolist(), (starts + symbols["size"]).tolist(), texts)

@@ -145,6 +145,8 @@ for number in range({}):
 """The program that memray records: a malloc and a free in each round."""
 MEMRAY_BYTES = 11  # of memray's file for a round, about
 BLOCK = 1 << 19  # bytes that bytehound packs at a time
+STACKS, DEPTH = 5000, 40
+"""Of bytehound's file: allocations have these in turn, which differ in their innermost frames."""
 
 
 def write(name: str, file: Path, least: int) -> None:
@@ -172,9 +174,10 @@ def _write_memray(file: Path, least: int) -> None:
 
 
 def _event(call: Call) -> bytes:
-    """An event of bytehound: an allocation or a free without a call stack."""
+    """An event of bytehound: an allocation with one of its call stacks, or a free."""
     if call.size:
-        body = struct.pack("<QQQIIIQ", call.pointer, call.size, 0, call.thread, 0, 8, 0)
+        stack = 1 + (call.block * 7 + call.size) % STACKS
+        body = struct.pack("<QQQIIIQ", call.pointer, call.size, stack, call.thread, 0, 8, 0)
         return struct.pack("<IQ", 1, call.time_ns // 1000) + body
     return struct.pack("<IQQQI", 3, call.time_ns // 1000, call.pointer, 0, call.thread)
 
@@ -182,19 +185,23 @@ def _event(call: Call) -> bytes:
 def _write_bytehound(file: Path, least: int) -> None:
     header = struct.pack("<I16s4QI", 0, bytes(range(16)), 0, 0, 0, 0, 7)
     header += struct.pack("<I9sIIQb", 9, b"./program", 0, 0, 1, 8)
+    for stack in range(1, STACKS + 1):
+        addresses = (0x401000 + 16 * (stack >> 2 * height) + height for height in range(DEPTH))
+        header += struct.pack(f"<IQI{DEPTH}Q", 5, stack, DEPTH, *addresses)
     events = b"".join(map(_event, calls()))
-    blocks = [_block(events[begin : begin + BLOCK]) for begin in range(0, len(events), BLOCK)]
     with file.open("wb") as out:
-        out.write(_block(header))
+        out.write(_blocks(header))
+        packed = _blocks(events)
         while out.tell() < least:
-            out.writelines(blocks)
+            out.write(packed)
 
 
-def _block(content: bytes) -> bytes:
+def _blocks(content: bytes) -> bytes:
     import lz4.block
 
-    packed: bytes = lz4.block.compress(content, store_size=False)
-    return struct.pack("<BI", 1, len(packed)) + packed
+    parts = (content[begin : begin + BLOCK] for begin in range(0, len(content), BLOCK))
+    packed = (lz4.block.compress(part, store_size=False) for part in parts)
+    return b"".join(struct.pack("<BI", 1, len(part)) + part for part in packed)
 
 
 def _write_parquet(file: Path, least: int) -> None:

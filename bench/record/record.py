@@ -9,7 +9,7 @@ from contextlib import suppress
 from importlib.resources import files
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -139,9 +139,9 @@ def record(
     *,
     all_processes: bool = True,
     stacks: int = 0,
-    stdin: int | None = None,
-    stdout: int | None = None,
-    stderr: int | None = None,
+    stdin: int | IO[Any] | None = None,
+    stdout: int | IO[Any] | None = None,
+    stderr: int | IO[Any] | None = None,
     progress: Progress = quiet,
 ) -> RecordResult:
     """Run `command` under the recorder; the image with the most records becomes the trace `out`.

@@ -8,6 +8,7 @@ import msgspec
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
+from heapsmith.model.errors import BadInput
 from heapsmith.model.memory.branches import LOOP_END, MOST_TARGET
 from heapsmith.model.memory.layout import APPLICATION, REGION, WORD
 from heapsmith.model.memory.state import State
@@ -66,8 +67,11 @@ REPLAY = Application(births="all", deaths="none", replays=True, table=True)
 def program_of(trace: Path, births: Part = PROGRAM.births, deaths: Part = PROGRAM.deaths) -> Application:
     """Return the program of a trace: what the recorder saw it touch of large blocks (docs/recorder.md).
 
-    Without such samples it touches all. Raises BadInput for a file that is no trace.
+    Without such samples it touches all. Raises BadInput for a file that is no trace, and for no part of a block.
     """
+    for name, part in (("births", births), ("deaths", deaths)):
+        if part not in PARTS:
+            raise BadInput(f"{name}: {part!r}; expected one of {', '.join(PARTS)}")
     with TraceReader(trace) as reader:
         samples = reader.footer.samples
     limits = [*TOUCHED_FROM.values(), 1 << 62]

@@ -1,22 +1,43 @@
 """bytehound's files, with events of its versions up to 0.11."""
 
 import re
+import struct
 from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
 
-from heapsmith.model.compile.kernel import compiled, hit_path, kernel
+import numpy as np
+
+from heapsmith.model.compile.kernel import Ints, compiled, hit_path, kernel
 from heapsmith.model.trace.events import Op
+from heapsmith.model.trace.imports import stacked
 from heapsmith.model.trace.imports.binary import little, part, pass_over, scan, state_of, whole
 from heapsmith.model.trace.imports.builder import Calls
 from heapsmith.model.trace.imports.format import About, Format
+from heapsmith.model.trace.imports.mappings import Mapped
 from heapsmith.model.trace.imports.source import Source, first_line, lz4
-from heapsmith.model.trace.imports.text import Text, begins, keeps, put
+from heapsmith.model.trace.imports.stacked import (
+    Stacked,
+    frame_named,
+    frame_of,
+    lacks_room,
+    leave,
+    name_of,
+    site_of,
+    with_sites,
+)
+from heapsmith.model.trace.imports.text import begins, keeps, put
+from heapsmith.model.trace.stacks import CallTree
 
 _PACKED, _PLAIN = 1, 2
 _BLOCK_BYTES = 1 << 20  # bytehound packs 512 KiB at a time
 _NS_PER_US = 1000
 _MOST_US = 1 << 53
 _HEADER_BYTES = 16 + 4 * 8 + 4  # before the command: id, times, process
+_ADDRESS = (1 << 63) - 1
+_OWN = ("libbytehound", "libmemory_profiler")
+_MAPPING = re.compile(rb"(?m)(?:^|\0)([0-9a-f]{1,15})-([0-9a-f]{1,15}) ..x. ([0-9a-f]{1,15}) \S+ \d+ +(/.*)$")
+"""Of /proc/self/maps: begin, end, offset in the file and path of code."""
 
 HEADER, ALLOC, REALLOC, FREE, FILE, BACKTRACE, MEMORY_DUMP, MARKER, MEMORY_MAP, MEMORY_UNMAP = range(10)
 MALLOPT, ENVIRON, WALL_CLOCK, PARTIAL_BACKTRACE, STRING, FRAME, DECODED_BACKTRACE, SUMS = range(10, 18)
@@ -27,14 +48,21 @@ IS_CALLOC = 1 << 31  # of an allocation's flags
 MALLOC_OP, CALLOC_OP, REALLOC_OP, FREE_OP = (int(op) for op in (Op.MALLOC, Op.CALLOC, Op.REALLOC, Op.FREE))
 ALLOCATIONS = 38  # bits of an allocation's number among those of its thread
 NUMBERED = 1 << 62  # names with it are numbers of blocks, others their pointers
+BACKTRACES = 1 << 61  # numbers of backtraces are below it; others stand for none
+ALL = 0xFFFFFFFF  # frames of the last stack are dropped
+FRAME_BYTES = 33
+MOST_BYTES = 1 << 24  # of a stack and of maps
+PROC_S, ELF_MAPS = int.from_bytes(b"/proc/s", "little"), int.from_bytes(b"elf/maps", "little")
 
 
-class _Bytehound(Text):
-    """What the events before told."""
+class _Bytehound(Stacked):
+    """What the events before told. Names stand for the stacks of backtraces, and for the last one of each thread."""
+
+    decoded: Ints  # of each decoded frame its address, or -1 if it was inlined: the next one has its address
 
 
 @hit_path
-def name_of(state: _Bytehound, thread: int, number: int, pointer: int) -> int:
+def block_of(state: _Bytehound, thread: int, number: int, pointer: int) -> int:
     """What a block is called: by the number that newer files give each block, or by its pointer."""
     if (thread == 0 and number == 0) or (thread == -1 and number == -1):
         return pointer
@@ -52,7 +80,7 @@ def event(state: _Bytehound, kind: int) -> int:
     old = little(state, 8) if kind == REALLOC else 0
     pointer = little(state, 8)
     size = 0 if kind == FREE else little(state, 8)
-    state.at += 8  # the backtrace
+    backtrace = little(state, 8)
     tid = little(state, 4)
     is_calloc = 0
     if kind != FREE:
@@ -61,11 +89,13 @@ def event(state: _Bytehound, kind: int) -> int:
     if state.at > state.end or pointer < 0 or old < 0 or size < 0 or time_us < 0 or time_us > _MOST_US:
         return 0
     state.time_ns = time_us * _NS_PER_US
-    name = name_of(state, thread, number, pointer)
+    has_stack = kind != FREE and pointer > 0 and 0 <= backtrace < BACKTRACES
+    state.site[state.calls] = site_of(state, frame_named(state, 2 * backtrace)) if has_stack else 0
+    name = block_of(state, thread, number, pointer)
     if kind == FREE:
         put(state, FREE_OP, tid, name, 0, 0)
     elif kind == REALLOC:
-        put(state, REALLOC_OP, tid, name_of(state, thread, number, old), name, size)
+        put(state, REALLOC_OP, tid, block_of(state, thread, number, old), name, size)
     else:
         put(state, CALLOC_OP if is_calloc else MALLOC_OP, tid, 0, name, size)
     return 1
@@ -84,6 +114,66 @@ def texts(state: _Bytehound, count: int) -> int:
     for _ in range(count):
         if not part(state, little(state, 4)):
             return 0
+    return 1
+
+
+@kernel
+def file(state: _Bytehound, kind: int) -> int:
+    """Take the content of a file, or leave that of /proc/self/maps to Python; return 0 if it is too long."""
+    state.at += 8
+    size = little(state, 4)
+    begin = state.at
+    is_maps = size == 15 and little(state, 7) == PROC_S and little(state, 8) == ELF_MAPS
+    state.at = begin
+    if not part(state, size):
+        return 0
+    size = little(state, 4 if kind == FILE else 8)
+    if not is_maps or size < 0 or size > MOST_BYTES:
+        return pass_over(state, size)
+    state.at += size
+    return leave(state)
+
+
+@kernel
+def backtrace(state: _Bytehound, kind: int) -> int:
+    """Take a stack: its addresses, the innermost first, and all but some of its thread's last one; 0 if it is none."""
+    number = state.backtraces
+    if kind != DECODED_BACKTRACE:
+        number = little(state, 8)
+    is_part = kind in (PARTIAL_BACKTRACE, PARTIAL_BACKTRACE_32)
+    thread = 2 * little(state, 4) + 1 if is_part else 0
+    dropped = little(state, 4) if is_part else ALL
+    count, width = little(state, 4), 8 if kind in (BACKTRACE, PARTIAL_BACKTRACE) else 4
+    begin = state.at
+    if count * width > MOST_BYTES:
+        return 0
+    state.at += count * width
+    if state.at > state.end or lacks_room(state, count + 2):
+        return 1
+    frame = 0
+    if dropped != ALL:
+        frame = frame_named(state, thread)
+        while dropped > 0 and frame > 0:
+            frame = int(state.outer[frame])
+            dropped -= 1
+    for at in range(count - 1, -1, -1):
+        state.at = begin + at * width
+        address = little(state, width)
+        if kind != DECODED_BACKTRACE:
+            address = max(address - 1, 0)  # of the call, before the return address
+        elif address < state.decodes:
+            address = int(state.decoded[address])
+        else:
+            return 0
+        if address >= 0:
+            frame = frame_of(state, address, frame)
+    state.at = begin + count * width
+    if 0 <= number < BACKTRACES:
+        state.named[name_of(state, 2 * number)] = frame
+    if is_part:
+        state.named[name_of(state, thread)] = frame
+    if kind == DECODED_BACKTRACE:
+        state.backtraces += 1
     return 1
 
 
@@ -148,16 +238,17 @@ def other_event(state: _Bytehound, kind: int) -> int:
         state.at += _HEADER_BYTES
         return int(texts(state, 3) and part(state, 9))
     if kind in (FILE, FILE_64):
-        state.at += 8
-        return int(texts(state, 1) and pass_over(state, little(state, 4 if kind == FILE else 8)))
-    if kind in (BACKTRACE, BACKTRACE_32):
-        return array(state, 8, 8 if kind == BACKTRACE else 4)
-    if kind in (PARTIAL_BACKTRACE, PARTIAL_BACKTRACE_32):
-        return array(state, 16, 8 if kind == PARTIAL_BACKTRACE else 4)
-    if kind == DECODED_BACKTRACE:
-        return array(state, 0, 4)
-    if kind in (ENVIRON, STRING, MEMORY_DUMP):
-        return array(state, 0 if kind == ENVIRON else 4 if kind == STRING else 16, 1)
+        return file(state, kind)
+    if kind in (BACKTRACE, BACKTRACE_32, PARTIAL_BACKTRACE, PARTIAL_BACKTRACE_32, DECODED_BACKTRACE):
+        return backtrace(state, kind)
+    if kind == STRING:
+        state.at += 4
+        return int(part(state, little(state, 4)) and leave(state))
+    if kind == FRAME:
+        state.at += FRAME_BYTES
+        return leave(state)
+    if kind in (ENVIRON, MEMORY_DUMP):
+        return array(state, 0 if kind == ENVIRON else 16, 1)
     if kind >= ADD_REGION:
         return region(state, kind) if kind <= MEMORY_MAP_EX else 0
     return fixed(state, kind)
@@ -177,8 +268,6 @@ def fixed(state: _Bytehound, kind: int) -> int:
         size = 32
     elif kind == WALL_CLOCK:
         size = 24
-    elif kind == FRAME:
-        size = 33
     elif kind == SUMS:
         size = 56
         state.sums += int(state.at + size <= state.end)
@@ -210,10 +299,58 @@ def read(source: Source, about: About) -> Iterator[Calls]:
     blocks = _blocks(source)
     first = next(blocks, b"")
     about.command = _command(source, first)
-    state, pieces = _Bytehound(**state_of("sums")), chain((first,), blocks)
-    yield from scan(source, state, fast_take, lambda: next(pieces, b""), marked=False)
+    reader = _Reader(about)
+    about.tree = reader.tree
+    state, pieces = reader.state, chain((first,), blocks)
+    for calls in scan(source, state, reader.take, lambda: next(pieces, b""), marked=False):
+        yield with_sites(state, calls)
     if state.sums:
         about.inexact.append(f"short-lived blocks of {state.sums:,} call stacks are missing: bytehound left only sums")
+
+
+class _Reader:
+    """The state, the files that were mapped, and what `bytehound postprocess` says of frames."""
+
+    def __init__(self, about: About) -> None:
+        self.about = about
+        scalars = state_of("sums", "backtraces", "decodes", *stacked.SCALARS)
+        self.state = _Bytehound(**scalars, **stacked.tables(_Bytehound), decoded=np.zeros(1 << 12, np.int64))
+        self.mapped: list[Mapped] = []  # in the order in which they came
+        self.strings: dict[int, str] = {}
+        self.functions: dict[int, str | None] = {}  # by address
+
+    def take(self, state: _Bytehound) -> None:
+        """Take events."""
+        stacked.drive(state, fast_take, self._other)
+
+    def _other(self, record: bytes) -> None:
+        """Take an event that the kernel leaves."""
+        kind = int.from_bytes(record[:4], "little")
+        if kind == STRING:
+            self.strings[int.from_bytes(record[4:8], "little")] = record[12:].decode("utf-8", "backslashreplace")
+        elif kind == FRAME:
+            self._frame(*struct.unpack("<QIIIIIIB", record[4:]))
+        else:
+            found = [Mapped.of(*one.groups()) for one in _MAPPING.finditer(record)]
+            self.mapped = [one for one in self.mapped if one not in found] + found
+
+    def _frame(self, address: int, library: int, raw: int, function: int, *place: int) -> None:
+        """Keep a decoded frame, with the function at its address."""
+        state, is_inlined = self.state, place[-1]
+        if state.decodes == state.decoded.size:
+            state.decoded = np.concatenate((state.decoded, state.decoded))
+        state.decoded[state.decodes] = -1 if is_inlined else address & _ADDRESS
+        state.decodes += 1
+        if not is_inlined:
+            self.functions[address & _ADDRESS] = self.strings.get(function, self.strings.get(raw))
+
+    def tree(self) -> CallTree:
+        """Return the stacks of the sites. Where a file is missing, the names of decoded frames are kept."""
+        mapped = [one for one in self.mapped if not self.functions or Path(one.path).exists()]
+        tree = stacked.tree(self.state, mapped, own=_OWN)
+        if found := stacked.named_code(tree, self.functions.get):
+            self.about.extra["perf_map"] = found
+        return tree
 
 
 def _blocks(source: Source) -> Iterator[bytes]:

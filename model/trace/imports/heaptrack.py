@@ -83,7 +83,7 @@ def frame(state: _Heaptrack) -> int:
     if address < 0 or not passes(state, SPACE):
         return 0
     outer = hexadecimal(state)
-    if outer < 0 or outer > state.frames or not passes(state, NEWLINE) or not has_room(state):
+    if outer < 0 or outer > state.frames or not passes(state, NEWLINE) or not has_room(state, 1):
         return 0
     add_frame(state, address, outer)
     return 1
@@ -201,7 +201,7 @@ class _Reader:
         self.source, self.about = source, about
         tables = {name: np.zeros(_FIRST_ROOM, np.int64) for name in ("sizes", "tops", "below")}
         scalars = columns("pairs", "blocks", "spare", "frees", "ambiguous", *stacked.SCALARS)
-        self.state = _Heaptrack(**scalars, **tables, **stacked.tables())
+        self.state = _Heaptrack(**scalars, **tables, **stacked.tables(_Heaptrack))
         self.program = ""
         self.mapped: dict[Mapped, None] = {}  # in the order in which they came
 
@@ -275,7 +275,7 @@ class _Reader:
         address, outer = self._numbers(line, fields, 2)
         if outer > state.frames:
             self.source.bad(f"line {line}", f"frame {outer}: the file has {state.frames} so far, from 1")
-        if not has_room(state):
+        if not has_room(state, 1):
             make_room(state)
         add_frame(state, address, outer)
 

@@ -11,6 +11,7 @@ import msgspec
 
 from heapsmith.api.results import Progress, Result
 from heapsmith.api.traces import Trace, TraceLike
+from heapsmith.api.typed import typed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from heapsmith.codegen.verify import VerifyReport
     from heapsmith.model.design import design as model
     from heapsmith.model.design.toml import Reason
-
-DesignLike: TypeAlias = "Design | str | os.PathLike[str]"
-"""A design, the name of a built-in design, or the path of a design file."""
 
 
 class Design:
@@ -43,6 +41,7 @@ class Design:
     _model: model.Design
     _reasons: Sequence[Reason]
 
+    @typed
     def __init__(self, name: str, sizes: npt.ArrayLike, **fields: Any) -> None:
         """Make a design of block sizes in bytes; `fields`: the other choices, as a design file has them."""
         from heapsmith.model.design.design import made
@@ -51,6 +50,7 @@ class Design:
         self._reasons = ()
 
     @classmethod
+    @typed
     def load(cls, spec: str | os.PathLike[str]) -> Self:
         """Return the built-in design of a name, or the design of a file. Raises BadInput if there is none."""
         from heapsmith.model.design.design import load
@@ -107,6 +107,7 @@ class Design:
         plain: dict[str, Any] = msgspec.to_builtins(stated(self._model))
         return plain
 
+    @typed
     def changed(self, name: str, **fields: Any) -> Self:
         """Return this design under another name and with other choices, without its remark."""
         from heapsmith.model.design.design import changed
@@ -120,6 +121,7 @@ class Design:
         plan: dict[str, Any] = msgspec.to_builtins(make_plan(self._model))
         return plan
 
+    @typed
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a design file (TOML), with the reasons of `tune` as comments; return its path.
 
@@ -138,6 +140,10 @@ class Design:
 
     def __repr__(self) -> str:
         return f"<heapsmith Design {self.name}: {len(self._model.sizes)} size classes, {self.hash}>"
+
+
+DesignLike: TypeAlias = Design | str | os.PathLike[str]
+"""A design, the name of a built-in design, or the path of a design file."""
 
 
 def _plain(fields: dict[str, Any]) -> dict[str, Any]:
@@ -180,6 +186,7 @@ class Generated(Result):
         print(f"{self.details.folder}: {', '.join(self.details.files)}")
 
 
+@typed
 def generate(design: DesignLike, folder: str | os.PathLike[str], *, check: bool = False) -> Generated:
     """Write the C of a design to a folder, with heapsmith.h for programs, plan.json and a MANIFEST of hashes.
 
@@ -196,6 +203,7 @@ def generate(design: DesignLike, folder: str | os.PathLike[str], *, check: bool 
     return Generated(emit(model_of(design), out if check else writable_folder(out), check=check))
 
 
+@typed
 def build(
     design: DesignLike,
     out: str | os.PathLike[str],
@@ -245,6 +253,7 @@ class Verified(Result):
         results.verified(self.details)
 
 
+@typed
 def verify(
     design: DesignLike,
     traces: TraceLike | Iterable[TraceLike] = (),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
 from heapsmith.api.designs import Design, DesignLike, model_of, models_of, paths_of
 from heapsmith.api.results import Progress, Result
 from heapsmith.api.traces import Trace, TraceLike
+from heapsmith.api.typed import typed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -134,6 +135,7 @@ class Simulations(Result):
         """Return a row for each design."""
         return self.details.rows
 
+    @typed
     def bytes(self, at: Sequence[int] = (), *, progress: Progress | None = None) -> Ledgers:
         """Return what the bytes of each design are for: a second pass over the trace, with a machine a third.
 
@@ -143,8 +145,8 @@ class Simulations(Result):
         from heapsmith.model.predict.ledgers import with_ledgers
 
         designs, hardware, application = self._of
-        plans = [make_plan(one) for one in designs]
-        return Ledgers(with_ledgers(self.details, plans, hardware, application, at=at, progress=progress))
+        plans, moments = [make_plan(one) for one in designs], [int(one) for one in at]
+        return Ledgers(with_ledgers(self.details, plans, hardware, application, at=moments, progress=progress))
 
     def show(self) -> None:
         """Print the tables of `heapsmith simulate`."""
@@ -153,6 +155,7 @@ class Simulations(Result):
         results.simulated(self.details)
 
 
+@typed
 def simulate(
     trace: TraceLike,
     designs: DesignLike | Iterable[DesignLike] | None = None,
@@ -188,8 +191,11 @@ def simulate(
     from heapsmith.model.predict.simulate import simulate as run_model
     from heapsmith.model.predict.times import priced, timed
 
+    cores = [int(one) for one in cores]
     if machine is None and (times or cores or births or deaths):
         raise BadInput("times, cores, births, deaths: expected a machine too, whose caches and costs they use")
+    if times not in (None, "dense", "recorded"):
+        raise BadInput(f"times: {times!r}; expected 'dense' or 'recorded'")
     hardware = load_hardware(os.fspath(machine)) if machine is not None else None
     chosen, path = models_of(builtin_names() if designs is None else designs), Path(trace)
     if not chosen:
@@ -272,6 +278,7 @@ class TuneOptions(TypedDict, total=False):
     """The machine whose costs count. Default: "default"."""
 
 
+@typed
 def tune(
     traces: TraceLike | Iterable[TraceLike | tuple[TraceLike, float]],
     base: DesignLike = "default",

@@ -11,6 +11,7 @@ from heapsmith.api.designs import Design, DesignLike, model_of, models_of, paths
 from heapsmith.api.models import MachineLike
 from heapsmith.api.results import Progress, Result
 from heapsmith.api.traces import TraceLike, words_of
+from heapsmith.api.typed import typed
 
 if TYPE_CHECKING:
     from heapsmith.bench.forge.page import Written
@@ -42,6 +43,7 @@ class Compared(Result):
         """Whether no malloc changes the command's output or exit status."""
         return not self.details.differing()
 
+    @typed
     def ratios(self, library: str) -> dict[str, float]:
         """Return CPU time, wall time, peak and average RSS under a malloc, in parts of those under the first.
 
@@ -63,6 +65,7 @@ class Compared(Result):
         results.compared(self.details)
 
 
+@typed
 def compare(
     command: Sequence[str],
     libraries: Iterable[DesignLike],
@@ -112,6 +115,7 @@ class Report(Result):
         results.reported(self.details)
 
 
+@typed
 def report(
     sources: TraceLike | Iterable[TraceLike],
     out: str | os.PathLike[str],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import msgspec
 
+from heapsmith.api.typed import typed
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import json_text
 
@@ -58,6 +59,7 @@ class Result(ABC):
     @overload
     def to_frame(self, library: Literal["polars"]) -> pl.DataFrame: ...
 
+    @typed
     def to_frame(self, library: str = "pandas") -> Any:
         """Return the result as a frame of "pandas" or "polars".
 

@@ -6,9 +6,10 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, overload
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, overload
 
 from heapsmith.api.results import Progress, Result, frames_of
+from heapsmith.api.typed import typed
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 
     from heapsmith.bench.record.record import RecordResult
     from heapsmith.model.trace.stats import TraceInfo
-
-TraceLike: TypeAlias = "Trace | str | os.PathLike[str]"
-"""A trace, or the path of its file."""
 
 
 class Figures(Result):
@@ -90,6 +88,7 @@ class Trace:
     blocks: int
     """The most blocks that were live at once: their numbers are from 0 to one less."""
 
+    @typed
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open a trace: read its header and its totals. Raises BadInput if the file is no whole trace."""
         from heapsmith.model.trace.reader import TraceReader
@@ -109,6 +108,7 @@ class Trace:
     def __len__(self) -> int:
         return self.events
 
+    @typed
     def figures(self, *, progress: Progress | None = None) -> Figures:
         """Return sizes, lifetimes and peaks; one pass in constant memory. Raises BadInput if the trace is damaged."""
         from heapsmith.bench.common.rounds import quiet
@@ -127,6 +127,7 @@ class Trace:
             for chunk in reader:
                 yield chunk._asdict()
 
+    @typed
     def columns(self, first: int = 0, count: int | None = None) -> dict[str, npt.NDArray[Any]]:
         """Return `count` events from event `first` on, by default all: 28 bytes of memory for each.
 
@@ -149,6 +150,7 @@ class Trace:
     @overload
     def to_frame(self, library: Literal["polars"], *, first: int = 0, count: int | None = None) -> pl.DataFrame: ...
 
+    @typed
     def to_frame(self, library: str = "pandas", *, first: int = 0, count: int | None = None) -> Any:
         """Return `columns(first, count)` as a frame of "pandas" or "polars"; `op` has the names of OPERATIONS.
 
@@ -164,6 +166,7 @@ class Trace:
         return module.DataFrame(columns | {"op": op})
 
     @classmethod
+    @typed
     def from_arrays(
         cls,
         path: str | os.PathLike[str],
@@ -191,6 +194,10 @@ class Trace:
 
         write_arrays(Path(path), {"op": op, "block": block, "size": size, **columns}, cls.OPERATIONS, list(command))
         return cls(path)
+
+
+TraceLike: TypeAlias = Trace | str | os.PathLike[str]
+"""A trace, or the path of its file."""
 
 
 class Recording(Trace):
@@ -221,15 +228,16 @@ def words_of(command: Sequence[str]) -> list[str]:
     return list(command)
 
 
+@typed
 def record(
     command: Sequence[str],
     out: str | os.PathLike[str],
     *,
     only: bool = False,
     stacks: int = 0,
-    stdin: int | None = None,
-    stdout: int | None = None,
-    stderr: int | None = None,
+    stdin: int | IO[Any] | None = None,
+    stdout: int | IO[Any] | None = None,
+    stderr: int | IO[Any] | None = None,
     progress: Progress | None = None,
 ) -> Recording:
     """Run a command and write a trace of its allocations to `out`: that of the busiest process.
@@ -267,5 +275,5 @@ def record(
     )
     recording = Recording(out, found)
     for warning in recording.warnings:
-        warnings.warn(warning, stacklevel=2)
+        warnings.warn(warning, stacklevel=3)
     return recording
