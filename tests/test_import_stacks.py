@@ -115,7 +115,7 @@ def test_there_is_room_for_any_stacks(tmp_path: Path) -> None:
     events += [("part", 7002 + step, 1, 1, [step + 1, 6]) for step in range(50)]
     sites, found, _ = stacks(tmp_path, events + births(7000, 1, 5999, 7051, 7001))
     assert sites == [1, 2, 3, 4, 5]
-    assert [at for _, at in found[0]] == list(range(8998 % 256 + 1))
+    assert [at for _, at in found[0]] == list(range(8998 % 128 + 129))
     assert found[1:3] == [[("", 0), ("", 8)], [("", 5998), ("", 8)]]
     assert [at for _, at in found[3]] == [49, *[5] * 50, *[4] * 199]
     assert [at for _, at in found[4]] == [4] * 200

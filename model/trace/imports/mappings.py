@@ -9,6 +9,8 @@ from heapsmith.model.trace.edit.trees import part_of
 from heapsmith.model.trace.elf import build_id, offsets_of
 from heapsmith.model.trace.stacks import I64, MAX_DEPTH, CallTree, Module
 
+HALF = MAX_DEPTH // 2
+
 
 class Mapped(NamedTuple):
     """A file of code in a process: what must be added to its own addresses, and the ranges that are mapped."""
@@ -26,7 +28,7 @@ class Mapped(NamedTuple):
 
 
 def tree_of(parent: I64, address: I64, innermost: I64, mapped: Iterable[Mapped], own: Sequence[str] = ()) -> CallTree:
-    """Return the stacks of a tree of addresses; of a stack with more than MAX_DEPTH frames an inner part.
+    """Return the stacks of a tree of addresses; of one with more than MAX_DEPTH frames the inner part.
 
     parent: of each frame, less than its own number; -1 for none. innermost: the frame of each stack.
     Of two files at one address, the one that was mapped last counts. own: what paths of the tool's own file have
@@ -46,17 +48,28 @@ def tree_of(parent: I64, address: I64, innermost: I64, mapped: Iterable[Mapped],
     is_own = np.array([any(name in one.path for name in own) for one in modules] + [False])  # the last: no module
     while (passed := is_own[module[innermost]] & (parent[innermost] >= 0)).any():
         innermost = np.where(passed, parent[innermost], innermost)
-    whole = CallTree(list(modules), _cut(parent), module, offset, innermost)
-    return part_of(whole, np.arange(1, innermost.size + 1))
+    whole = CallTree(list(modules), parent, module, offset, innermost)
+    return part_of(_cut(whole), np.arange(1, innermost.size + 1))
 
 
-def _cut(parent: I64) -> I64:
-    """Return the parents, without those of frames whose number of frames outside is a multiple of MAX_DEPTH."""
-    depth = np.zeros(parent.size, np.int64)
-    cut = parent.copy()
-    for frame, outer in enumerate(parent.tolist()):
-        if outer >= 0:
-            depth[frame] = (depth[outer] + 1) % MAX_DEPTH
-            if depth[frame] == 0:
-                cut[frame] = -1
-    return cut
+def _cut(tree: CallTree) -> CallTree:
+    """Return stacks of at most MAX_DEPTH frames: of longer ones more than the innermost half as many.
+
+    Each frame comes twice, as stacks end at every HALF-th frame: the first ends at the next such
+    frame outside, the second at the one after that.
+    """
+    depth = np.zeros(tree.parent.size, np.int64)
+    for frame, outer in enumerate(tree.parent.tolist()):
+        depth[frame] = depth[outer] + 1 if outer >= 0 else 0
+    if depth.max(initial=0) < MAX_DEPTH:
+        return tree
+    is_end, is_outermost = depth % HALF == 0, tree.parent < 0
+    ends = np.where(is_end, -1, 2 * tree.parent)
+    goes_on = np.where(is_outermost, -1, 2 * tree.parent + ~is_end)
+    return CallTree(
+        tree.modules,
+        np.stack((ends, goes_on), axis=1).ravel(),
+        np.repeat(tree.module, 2),
+        np.repeat(tree.offset, 2),
+        2 * tree.innermost + 1,
+    )
