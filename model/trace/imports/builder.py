@@ -306,9 +306,9 @@ class Builder:
         """Yield the events of the next calls and their sites. Raises WrongCall, after the events before it."""
         state = self._state
         for name in ("op", "thread", "size", "align_log2", "time_ns"):
-            setattr(state, name, getattr(calls, name))
-        state.processor = np.full(calls.op.size, UNKNOWN) if calls.processor is None else calls.processor
-        state.site = np.zeros(calls.op.size, np.int64) if calls.site is None else calls.site
+            setattr(state, name, _read_only(getattr(calls, name)))
+        state.processor = _read_only(np.full(calls.op.size, UNKNOWN) if calls.processor is None else calls.processor)
+        state.site = _read_only(np.zeros(calls.op.size, np.int64) if calls.site is None else calls.site)
         # names that follow one another would lie side by side in the table
         state.old, state.new = calls.old * _ODD, calls.new * _ODD
         state.calls, state.at, why = calls.op.size, 0, FULL
@@ -360,3 +360,10 @@ class Builder:
         events, self._state.events = self._state.events, 0
         chunk = Chunk.of(*(getattr(self._state, f"out_{name}")[:events].copy() for name in Chunk._fields))
         return chunk, self._state.out_site[:events].copy()
+
+
+def _read_only(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view that cannot be written: the kernel is compiled again for each set of columns that can."""
+    view = column.view()
+    view.flags.writeable = False
+    return view
