@@ -330,7 +330,12 @@ def test_bases_and_machines_that_serve_no_search(trace: Path) -> None:
 
 @pytest.mark.parametrize(
     ("stage", "after", "jobs"),
-    [("pricing designs", 3, 2), ("what each choice is worth", 2, 2), ("counting bytes", 1, 1), ("held out", 1, 2)],
+    [
+        ("pricing designs", 3, 2),
+        pytest.param("what each choice is worth", 2, 2, marks=pytest.mark.big),
+        ("counting bytes", 1, 1),
+        pytest.param("held out", 1, 2, marks=pytest.mark.big),
+    ],
 )
 def test_ctrl_c_ends_a_patient_search_with_the_best_so_far(
     stage: str, after: int, jobs: int, trace: Path, capfd: pytest.CaptureFixture[str]
