@@ -35,6 +35,7 @@ COMPILED_MODEL = (
         "experiments",
         "explore",
         "extents",
+        "files",
         "forge",
         "guard",
         "history",

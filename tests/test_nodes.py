@@ -129,7 +129,7 @@ TOPOLOGIES = {
 
 
 @pytest.mark.parametrize("nodes", soon(TOPOLOGIES, ("two",)))
-@pytest.mark.parametrize("variant", soon(VARIANTS, ("plain", "processor", "unmapped", "grouped")))
+@pytest.mark.parametrize("variant", soon(VARIANTS, ("plain", "processor")))
 def test_library_is_the_model(variant: str, nodes: str, tmp_path: Path) -> None:
     """Threads move among 12 processors; four shards."""
     trace = tmp_path / "t.hst"
