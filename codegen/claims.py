@@ -191,7 +191,8 @@ def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
     """By hot function, the slow paths that it may call."""
     classifier, remote = plan.design.row("classifier").CODE.leaves, plan.design.row("remote").CODE.leaves
     table: dict[str, tuple[str, ...]] = {"malloc": ("malloc_above" if plan.has_above else "hs_malloc_large",)}
-    table |= {"free": plan.design.row("foreign").CODE.leaves, "free_small": (*classifier, *remote)}
+    holds_back = ("hs_hold_back",) if plan.quarantine else ()
+    table |= {"free": (*plan.design.row("foreign").CODE.leaves, *holds_back), "free_small": (*classifier, *remote)}
     if plan.has_above:
         table["malloc_above"] = ("hs_malloc_large",)
     if plan.dispatch != "table":

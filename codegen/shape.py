@@ -59,8 +59,8 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
     """malloc and free, and their parts."""
     fields = ("hardening", "classifier", "remote", "foreign")
     guard, classifier, remote, foreign = (plan.design.row(field).CODE for field in fields)
-    by_table = ("alloc_of[]", "size_to_class", *guard.born)
-    in_span = (*foreign.tests, *(("== NULL",) if plan.quarantine else ()))
+    by_table = ("alloc_of[]", "size_to_class", *guard.born_any)
+    in_span = (*foreign.tests, *(("< QUARANTINE",) if plan.quarantine else ()))
     own = classifier.tests + remote.tests
     finds = plan.design.row("ownership").CALLS if remote.tests else frozenset()
     beyond = ">=" if plan.live_map else ">"
@@ -92,7 +92,7 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
     if plan.has_above:
         table["malloc_above"] = _plain(leaves["malloc_above"], (small,), {"pop", "size_to_class", *sized})
     if plan.design.segregation:
-        finds = popped | {"hs_row_of_call", "size_to_class"}
+        finds = popped | guard.born_any | {"hs_row_of_call", "size_to_class"}
         table |= {**_of_sites(table), "malloc_miss": _plain(("alloc_of[]",), ("== NULL",), finds)}
     return table
 

@@ -7,6 +7,8 @@
 
 enum { NO_SPAN = UINTPTR_MAX - SLAB_SPAN_BYTES + 1 }; /* no program has an address so high: every pointer is outside */
 
+enum { HAS_HEADERS = (int)SIZE_BIAS > (int)TAIL_BYTES };
+
 extern size_t hs_span_bytes; /* SLAB_SPAN_BYTES; 0 before */
 extern uint64_t *hs_marks; /* BITMAP_WORDS per slab: bit i is set while block i is freed */
 extern uint8_t *hs_live;   /* LIVE_MAP: by offset in the span, in steps of GRAIN */
@@ -26,10 +28,22 @@ static inline char *slab_start(const struct slab *slab)
     return (char *)hs_span + slab_offset(slab);
 }
 
-/* 1 + class of a slab, 0 where no class lives, in a table that ends where the span begins. */
-static inline uint8_t *slab_row(size_t slab)
+#ifdef MAP_PAGES
+enum { ROW_BYTES = PAGE_BYTES };
+#else
+enum { ROW_BYTES = SLAB_BYTES };
+#endif
+
+/* 1 + class of the blocks in ROW_BYTES of the span, 0 where no class lives, in a table that ends where the span begins. */
+static inline uint8_t *slab_row(size_t place)
 {
-    return (uint8_t *)hs_span - SLAB_CLASSES_BYTES + slab;
+    return (uint8_t *)hs_span - SLAB_CLASSES_BYTES + place;
+}
+
+/* The class of the blocks there, by what lies outside them; CLASS_COUNT or more where the map says that none lives there. */
+static inline unsigned hs_class_at(uintptr_t offset)
+{
+    return SLAB_CLASSES_BYTES > 0 ? *slab_row(offset / ROW_BYTES) - 1u : slab_record(offset >> SLAB_SHIFT)->class;
 }
 
 static inline uint64_t *marks_of(const struct slab *slab)

@@ -19,7 +19,7 @@ from heapsmith.bench.peers.peers import Library
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model import policy
-from heapsmith.model.design.design import Design, load
+from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.front import none as front_none
@@ -146,14 +146,25 @@ def test_copies_that_leave_no_block(design: Design) -> None:
     run_whole([program("copies")], library_of(design, flags=FAST_TO_BUILD))
 
 
+@pytest.mark.parametrize("classifier", soon(["slab_map", "class_region", "page_map"], ["slab_map"]))
+def test_every_byte_that_is_changed_is_noticed(classifier: str) -> None:
+    """Short and long blocks have code of their own, and so have those of one word."""
+    design = design_of("full", classifier=classifier)
+    run_whole([program("every_byte")], library_of(design, flags=FAST_TO_BUILD))
+
+
 def faults_per_page(library: Path) -> float:
     """The page faults of a program that writes fresh blocks once, by page."""
     faults, pages = map(int, run_whole([program("fresh_blocks")], library).split())
     return faults / pages
 
 
+BY_PAGE = changed(load("hardened"), "by-page", {"populate": None, "thp": "never"})
+"""Its pages come one by one, when they are touched."""
+
+
 def test_a_fresh_page_costs_one_fault() -> None:
-    assert faults_per_page(library_of(load("hardened"), flags=FAST_TO_BUILD)) < 1.2
+    assert faults_per_page(library_of(BY_PAGE, flags=FAST_TO_BUILD)) < 1.2
 
 
 def holds(name: str, level: str, design: Design) -> None:

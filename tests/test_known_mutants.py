@@ -35,7 +35,9 @@ UNMAPS = msgspec.structs.replace(
 AGAINST_MODEL = AgainstModel(UNMAPS)
 ON_HUGE_PAGES = msgspec.structs.replace(load("default"), name="on-huge-pages", thp="always")
 UNMAPPING = "unmapping/superslabs.c"
-SLACK = "(tail - canary(at)) * GATHER"
+SLACK, FULL = "twice >> 1 | twice << 63", "hardening/full.h"
+IN_SPAN = "fault_of_small(at, offset, bytes) == NULL;"
+IN_RUNS = "(uintptr_t)at - (uintptr_t)hs_runs.start >= hs_runs.pages * PAGE_BYTES;"
 FREED, RESIZED = "hardening_unfill(block, slack_start(&gone)", "hardening_unfill(block, slack_start(&old)"
 COPIES, SLACK_BEHIND = "copies/judged.c", "hardening_slack(at - before + usable)"
 ASKS = "counted_madvise(start, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);"
@@ -106,14 +108,14 @@ ONCE_UNNOTICED = [
     Known(PROGRAMS, BY_PROGRAMS, "transfer.c", "empty(&hs_no_heap, class);", ";", "figures"),
     Known(KEEPS_HUGE, by_deletes_and_trims, "huge.c", "block.mark = 0;", ";", "delete_unmarked"),
     Known(KEEPS_HUGE, by_deletes_and_trims, "huge.c", "bytes += gone.pages * PAGE_BYTES;", ";", "malloc_trim_huge"),
-    Known(PROGRAMS, by_misuse_of_all, "hardening/full.c", SLACK, f"(uint32_t)({SLACK})", "underflow"),
+    Known(PROGRAMS, by_misuse_of_all, FULL, SLACK, f"(uint32_t)({SLACK})", "underflow"),
     Known(PROGRAMS, by_misuse_of_all, "huge.c", "moved.slack = slack_for(bytes);", ";", "copies"),
-    Known(PROGRAMS, by_misuse_of_all, COPIES, "    judge_small(at, bytes);", ";", "copy_beyond"),
-    Known(PROGRAMS, by_misuse_of_all, COPIES, "    judge_run(at, bytes);", ";", "copy_beyond_run"),
+    Known(PROGRAMS, by_misuse_of_all, COPIES, IN_SPAN, "true;", "copy_beyond"),
+    Known(PROGRAMS, by_misuse_of_all, COPIES, IN_RUNS, "true;", "copy_beyond_run"),
     Known(PROGRAMS, by_misuse_of_all, COPIES, "judge(to, bytes);", ";", "copy_beyond"),
     Known(PROGRAMS, by_misuse_of_all, COPIES, "judge(start, bytes);", ";", "fill_freed"),
     Known(PROGRAMS, by_misuse_of_all, COPIES, f"{SLACK_BEHIND} > usable - end", "false", "copy_beyond_by_one"),
-    Known(load("hardened"), by_faults, "hardening/full.c", "write_first((char *)", "(void)(", "faults"),
+    Known(test_hardening.BY_PAGE, by_faults, FULL, "orq $0, %0", "cmpq $0, %0", "faults"),
     Known(UNMAPS, AGAINST_MODEL, UNMAPPING, "    release_reused(slab);", ";", "heapsmith: this does not hold"),
     Known(UNMAPS, AGAINST_MODEL, UNMAPPING, "empty_superslabs >= ", "empty_superslabs > ", "an address differs"),
 ]

@@ -83,11 +83,6 @@ UNNOTICED: dict[tuple[str, str, str], str] = {
         "void *handle = dlopen(library[index], RTLD_LAZY & RTLD_NOLOAD);",
     ): "needs a C program that loaded a C++ plug-in and runs out of memory",
     (
-        "hardening/live.h",
-        "if (offset < hs_span_bytes)",
-        "if (offset <= hs_span_bytes)",
-    ): "needs a large block that begins where the slab span ends",
-    (
         "store.c",
         "give_to_slab(heap, class, &block, 1, held);",
         "give_to_slab(heap, class, &block, 2, held);",

@@ -243,7 +243,7 @@ ADVISES = frozenset(("os.c", "slabs.c", "run_pages.c", "huge.c"))
 """Files that ask for huge pages, which no counter and no address shows."""
 
 MISUSE = {"api.c", "huge.c", "large.c", "runs.c", "links.h", "span.h"}
-MISUSE |= {"hardening/live.h", "hardening/full.c", "hardening/live.c", "copies/judged.c"}
+MISUSE |= {"hardening/live.h", "hardening/full.h", "hardening/full.c", "hardening/live.c", "copies/judged.c"}
 """The same for the programs of tests/misuse."""
 
 
@@ -279,5 +279,8 @@ def by_misuse(library: Path) -> str | None:
             status, said = -signal.SIGSEGV, ""
         if (done.returncode, done.stderr) != (status, said):
             return f"{name}: status {done.returncode}, {done.stderr!r}"
-    sound = start([program("copies")], library)
-    return f"copies: {sound.stderr!r}" if sound.returncode else None
+    for name, *arguments in (("copies",), ("every_byte", "8")):
+        done = start([program(name), *arguments], library)
+        if done.returncode:
+            return f"{name}: {done.stderr or done.stdout!r}"
+    return None

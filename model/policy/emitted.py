@@ -93,7 +93,11 @@ SPAN_FIRST = Question(NOTHING, ("!in_slab_span(block)",), ("hs_free_large",), fr
 
 
 class Guard(NamedTuple):
-    """The functions that malloc and free call to check, fill or hold back a block."""
+    """The functions that malloc and free call to check, fill or hold back a block.
+
+    born: for one of a stack. born_any: for any block, or none. dies: for one that is freed.
+    """
 
     born: frozenset[str]
+    born_any: frozenset[str]
     dies: frozenset[str]

@@ -20,62 +20,85 @@ void *fill(void *start, int byte, size_t bytes) __asm__("memset");
 
 #pragma GCC visibility pop
 
-__attribute__((noinline, cold, noreturn)) static void leaves(bool live, const void *at)
-{
-    hs_misuse(live ? "copy or fill beyond the end of a block" : "copy or fill of what is no block in use", at);
-}
+static const char BEYOND[] = "copy or fill beyond the end of a block", NOT_IN_USE[] = "copy or fill of what is no block in use";
 
-/* Without canaries blocks are whole grains: what lies in one grain leaves no block, and is not looked at. */
-static inline void judge_small(const char *at, size_t bytes)
+/* Why a write at `offset` in the span may not be, or NULL. Most begin where a block does. Not looked at are the first word of a
+ * block; and without canaries, where blocks are whole grains, what lies in one grain. */
+static inline const char *fault_of_small(const char *at, uintptr_t offset, size_t bytes)
 {
-    uintptr_t offset = (uintptr_t)at - hs_span;
-    if (TAIL_BYTES == 0 ? offset % GRAIN + bytes <= GRAIN : bytes == 0)
-        return;
-    unsigned class = slab_of(at)->class;
-    const struct class_plan *plan = &hs_class[class];
-    size_t inside = offset % SLAB_BYTES - plan->first;
-    size_t before = inside - block_index(inside, block_index_by(class)) * plan->stride;
-    bool live = inside < SLAB_BYTES && (hs_live[(offset - before) / GRAIN] & LIVE) != 0;
-    size_t end = before + bytes, usable = plan->usable;
-    if (!live || end > usable || hardening_slack(at - before + usable) > usable - end)
-        leaves(live, at);
+    if (TAIL_BYTES == 0 && offset % GRAIN + bytes <= GRAIN)
+        return NULL;
+    size_t before = 0;
+    const unsigned class = hs_class_at(offset);
+    if (!hs_is_live(offset)) {
+        if (class >= CLASS_COUNT)
+            return NOT_IN_USE;
+        size_t inside = offset % SLAB_BYTES - (HAS_HEADERS ? hs_class[class].first : 0);
+        before = inside - block_index(inside, block_index_by(class)) * hs_class[class].stride;
+        if (inside >= SLAB_BYTES || !hs_is_live(offset - before))
+            return NOT_IN_USE;
+    } else if (bytes <= sizeof(uint64_t)) {
+        return NULL;
+    }
+    size_t end = before + bytes, usable = hs_class[class].usable;
+    return end > usable || hardening_slack(at - before + usable) > usable - end ? BEYOND : NULL;
 }
 
 /* Within a run no page begins another. The tail can be asked for where what is written ends on the run's last page. */
-static void judge_run(const char *at, size_t bytes)
+static const char *fault_of_run(const char *at, size_t bytes)
 {
     uint32_t top = __atomic_load_n(&hs_runs.top, __ATOMIC_ACQUIRE);
     size_t offset = (size_t)(at - hs_runs.start), page = offset / PAGE_BYTES, last = (offset + bytes - 1) / PAGE_BYTES;
-    if (bytes == 0)
-        return;
     if (page >= top || run_state((uint32_t)page) == RUN_FREE || run_state((uint32_t)page) == RUN_GONE)
-        leaves(false, at);
+        return NOT_IN_USE;
     while (page < last && page + 1 < top && run_state((uint32_t)page + 1) == RUN_NONE)
         page++;
     bool ends = page + 1 == top || run_state((uint32_t)page + 1) != RUN_NONE;
     size_t end = offset + bytes, usable = (page + 1) * PAGE_BYTES - TAIL_BYTES;
-    if (page < last || (ends && (end > usable || hardening_slack(hs_runs.start + usable) > usable - end)))
-        leaves(true, at);
+    bool beyond = page < last || (ends && (end > usable || hardening_slack(hs_runs.start + usable) > usable - end));
+    return beyond ? BEYOND : NULL;
 }
 
-static inline void judge(const void *at, size_t bytes)
+/* May it be written without another look? */
+static inline bool is_inside(const void *at, size_t bytes)
 {
-    if ((uintptr_t)at - hs_span < SLAB_SPAN_BYTES)
-        judge_small(at, bytes);
-    else if ((uintptr_t)at - (uintptr_t)hs_runs.start < hs_runs.pages * PAGE_BYTES)
-        judge_run(at, bytes);
+    uintptr_t offset = (uintptr_t)at - hs_span;
+    if (offset < SLAB_SPAN_BYTES)
+        return fault_of_small(at, offset, bytes) == NULL;
+    return (uintptr_t)at - (uintptr_t)hs_runs.start >= hs_runs.pages * PAGE_BYTES;
 }
 
-void *copy(void *to, const void *from, size_t bytes)
+/* Another look, at what lies in one of our spans. No bytes may be written anywhere. */
+static void judge(const void *at, size_t bytes)
+{
+    uintptr_t offset = (uintptr_t)at - hs_span;
+    if (bytes == 0)
+        return;
+    const char *fault = offset < SLAB_SPAN_BYTES ? fault_of_small(at, offset, bytes) : fault_of_run(at, bytes);
+    if (fault != NULL)
+        hs_misuse(fault, at);
+}
+
+__attribute__((noinline)) static void *copy_judged(void *to, const void *from, size_t bytes)
 {
     judge(to, bytes);
     return hs_copy_any(to, from, bytes, SIZE_MAX);
 }
 
-void *fill(void *start, int byte, size_t bytes)
+__attribute__((noinline)) static void *fill_judged(void *start, int byte, size_t bytes)
 {
     judge(start, bytes);
     return hs_fill_any(start, byte, bytes, SIZE_MAX);
+}
+
+void *copy(void *to, const void *from, size_t bytes)
+{
+    return is_inside(to, bytes) ? hs_copy_any(to, from, bytes, SIZE_MAX) : copy_judged(to, from, bytes);
+}
+
+void *fill(void *start, int byte, size_t bytes)
+{
+    return is_inside(start, bytes) ? hs_fill_any(start, byte, bytes, SIZE_MAX) : fill_judged(start, byte, bytes);
 }
 
 #endif

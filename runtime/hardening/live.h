@@ -13,13 +13,17 @@ static inline bool hs_is_live(uintptr_t offset)
     return offset % GRAIN == 0 && (hs_live[offset / GRAIN] & LIVE) != 0;
 }
 
-/* A block goes to the program; large ones (and NULL) lie outside the span. */
+/* A block of the span goes to the program. */
 static inline void *hs_born(void *block)
 {
-    uintptr_t offset = (uintptr_t)block - hs_span;
-    if (offset < hs_span_bytes)
-        hs_live[offset / GRAIN] = LIVE;
+    hs_live[((uintptr_t)block - hs_span) / GRAIN] = LIVE;
     return block;
+}
+
+/* The same of any block; large ones (and NULL) lie outside the span. */
+static inline void *hs_born_any(void *block)
+{
+    return in_slab_span(block) ? hs_born(block) : block;
 }
 
 /* The program frees a block of the span. */

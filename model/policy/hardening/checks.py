@@ -9,7 +9,7 @@ TAIL_BYTES = 0
 GUARDED = False
 LIVE_MAP = True
 ENCODES_LINKS = True
-CODE = Guard(frozenset({"hs_born"}), frozenset({"hs_dies"}))
+CODE = Guard(frozenset({"hs_born"}), frozenset({"hs_born_any"}), frozenset({"hs_dies"}))
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

@@ -10,7 +10,11 @@ GUARDED = True
 LIVE_MAP = True
 ENCODES_LINKS = True
 MAX_QUARANTINE = 4096
-CODE = Guard(frozenset({"hs_hand_out"}), frozenset({"hs_take_back", "hs_heap_of"}))
+CODE = Guard(
+    frozenset({"hs_hand_out"}),
+    frozenset({"hs_hand_out_any"}),
+    frozenset({"hs_take_back", "hs_heap_of", "hs_exchanged"}),
+)
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

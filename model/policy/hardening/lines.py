@@ -6,6 +6,7 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import block_at, class_at, heap_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, touch, touch_bytes
+from heapsmith.model.policy.classifier import class_lines
 
 SLACK_CHECKED = 64
 """Bytes that are filled and checked behind those that the program asked for, at most."""
@@ -43,7 +44,10 @@ def sealed_lines(state: State, block: int, is_born: int) -> None:
     """Touch a small block with a canary: malloc reads all of it, free clears all of it."""
     cls = block & layout.CLASS_MASK
     at, usable = block_at(state, block), int(state.classes[cls]["usable"])
-    touch(state.listener, slab_at(state, block >> layout.SLAB_SHIFT) + layout.SLAB_CLASS_NUMBER, 0)
+    if state.slab_classes_bytes > 0:
+        class_lines(state, block)
+    else:
+        touch(state.listener, slab_at(state, block >> layout.SLAB_SHIFT) + layout.SLAB_CLASS_NUMBER, 0)
     touch(state.listener, class_at(cls), 0)
     touch_bytes(state.listener, at, usable + state.tail_bytes, 1 - is_born)
     if is_born:

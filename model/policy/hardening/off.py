@@ -10,7 +10,7 @@ TAIL_BYTES = 0
 GUARDED = False
 LIVE_MAP = False
 ENCODES_LINKS = False
-CODE = Guard(NO_CALLS, NO_CALLS)
+CODE = Guard(NO_CALLS, NO_CALLS, NO_CALLS)
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
