@@ -36,6 +36,7 @@ NUMBER = st.integers(0, 20) | st.sampled_from([8190, 8191, 8192, 99_999_999_999]
 RANGE = st.one_of(NUMBER.map(str), st.tuples(NUMBER, NUMBER).map(lambda ends: f"{ends[0]}-{ends[1]}"))
 LIST = st.lists(RANGE, min_size=1, max_size=5).map(",".join)
 TEXT = st.one_of(LIST, LIST.map(lambda text: f"{text}\n"), st.text("0123456789-, \nx", max_size=12))
+PATH_MAX = 4096
 WATCHED = (*range(22), 8190, 8191)
 
 
@@ -69,6 +70,7 @@ def first_alike(found: Sequence[int], of: Sequence[int]) -> list[int]:
 @given(online=TEXT, lists=st.dictionaries(st.integers(0, 20) | st.just(1023), TEXT, max_size=6))
 @example(online="1-1,3", lists={1: "2-2", 3: "8191"})
 @example(online="0-2\n", lists={0: "8191", 1: "8190", 2: "7,7-7"})
+@example(online="0-3", lists={0: "8192", 1: "3-1", 2: "0-8192", 3: "5"})
 def test_any_content_of_the_files_is_read_as_the_model_reads_it(
     online: str, lists: dict[int, str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -97,7 +99,19 @@ def test_a_folder_without_nodes_is_told(tmp_path: Path) -> None:
     found, said = blocks_on([0, 1], tmp_path / "none")
     assert [superslab for superslab, _ in found] == [0, 0]
     assert said == f'heapsmith: HEAPSMITH: bad value in "nodes={tmp_path}/none"\n'
+    assert blocks_on([0], "x")[1] == 'heapsmith: HEAPSMITH: bad value in "nodes=x"\n'
     assert blocks_on([0, 1], "")[1] == ""
+
+
+def test_the_longest_path_that_linux_opens(tmp_path: Path) -> None:
+    folder = tmp_path
+    while (left := PATH_MAX - 1 - len(f"{folder}/node0/cpulist")) > 0:
+        folder /= "x" * (left - 1 if left <= 200 else 100)
+    folder.mkdir(parents=True)
+    found, said = blocks_on([0, 1], folder_of(folder, {0: "0", 1: "1"}))
+    assert ([superslab for superslab, _ in found], said) == ([0, 1], "")
+    for more in range(1, 5):
+        assert blocks_on([0, 1], f"{folder}{'/' * more}")[1].startswith("heapsmith: HEAPSMITH: bad value in")
 
 
 def test_the_last_folder_counts(tmp_path: Path) -> None:
@@ -107,6 +121,12 @@ def test_the_last_folder_counts(tmp_path: Path) -> None:
         folder_of(folder, nodes)
     found, _ = blocks_on([0, 1, 2, 3], f"{folders[0]},nodes={folders[1]}")
     assert [superslab for superslab, _ in found] == [0, 0, 0, 1]
+
+
+def test_a_processor_that_no_system_has_is_of_the_first_node(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {4: "1", 5: "2"})
+    found, _ = blocks_on([1, 2, 8191, 8192, 1_000_000_000], folder)
+    assert [superslab for superslab, _ in found] == [0, 1, 0, 0, 0]
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one processor")
