@@ -1,5 +1,6 @@
 """Shards of nodes in the library: which files it reads, what it binds, and what it survives."""
 
+import json
 import os
 import re
 import shutil
@@ -150,7 +151,7 @@ def test_the_library_asks_the_system_unless_it_is_told(is_told: bool, tmp_path: 
         [*command, "-E", f"LD_PRELOAD={preloadable(fast_library(BARE))}", program("run_nodes"), 16, 0],
         environment=environment,
     )
-    opened = re.findall(r'"(.*/(?:online|cpulist))"', (tmp_path / "log").read_text())
+    opened = re.findall(r'"(.*/(?:online|cpulist))", O_RDONLY\|O_CLOEXEC', (tmp_path / "log").read_text())
     if is_told:
         assert opened == [f"{folder}/online", f"{folder}/node0/cpulist"]
     else:
@@ -228,6 +229,20 @@ def test_the_model_counts_calls_that_bind(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setenv("HEAPSMITH", f"nodes={folder_of(folder, nodes)}")
         calls.append(memory_calls(tmp_path / "script", library_of(small("plain"))))
     assert calls[1] - calls[0] == superslabs
+
+
+def test_a_library_that_counts_calls_counts_those_that_bind(tmp_path: Path) -> None:
+    design = small("bare", shards={"kind": "nodes"}, counting="everything")
+    report = tmp_path / "report.json"
+    blocks_on([0, 1, 2, 3], f"{folder_of(tmp_path, {0: '0,2', 1: '1,3'})},stats={report}", design=design)
+    assert json.loads(report.read_text())["system"]["mbind"] == 2
+
+
+def test_files_are_read_where_standard_input_is_closed(tmp_path: Path) -> None:
+    """The first file is descriptor 0 then."""
+    closed = ["sh", "-c", 'exec "$@" <&-', "sh"]
+    found, said = blocks_on([0, 1], folder_of(tmp_path, {0: "0", 1: "1"}), *closed)
+    assert ([superslab for superslab, _ in found], said) == ([0, 1], "")
 
 
 def two_nodes(folder: Path) -> dict[str, str]:

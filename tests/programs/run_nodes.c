@@ -23,8 +23,9 @@ int main(int count, char **argument)
         if (argument[index][0] == '@')
             run_on(argument[index] + 1);
         heapsmith_runs_on(argument[index][0] == '@' ? -1 : atoi(argument[index]));
+        errno = 0;
         char *block = malloc(bytes);
-        demand(block != NULL, "malloc failed");
+        demand(block != NULL && errno == 0, "malloc failed, or has set errno");
         memset(block, 1, bytes);
         printf("%lld %p\n", (long long)heapsmith_locate(block) >> 14, (void *)block);
     }
