@@ -5,7 +5,9 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -239,9 +241,28 @@ def test_a_library_that_counts_calls_counts_those_that_bind(tmp_path: Path) -> N
 
 
 def test_files_are_read_where_standard_input_is_closed(tmp_path: Path) -> None:
-    """The first file is descriptor 0 then."""
+    """The first file is descriptor 0 then. The program ends with status 1 if it stays open."""
     closed = ["sh", "-c", 'exec "$@" <&-', "sh"]
+    assert run([*closed, program("run_nodes"), 16, 0], fast_library(BARE))
     found, said = blocks_on([0, 1], folder_of(tmp_path, {0: "0", 1: "1"}), *closed)
+    assert ([superslab for superslab, _ in found], said) == ([0, 1], "")
+
+
+def test_a_file_that_comes_in_parts_is_read_to_its_end(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {0: "0", 1: "1"})
+    (folder / "online").unlink()
+    os.mkfifo(folder / "online")
+
+    def write() -> None:
+        with (folder / "online").open("wb", buffering=0) as online:
+            online.write(b"0,")
+            time.sleep(0.2)
+            online.write(b"1")
+
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(write)
+        found, said = blocks_on([0, 1], folder)
+        written.result()
     assert ([superslab for superslab, _ in found], said) == ([0, 1], "")
 
 
