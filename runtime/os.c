@@ -280,12 +280,10 @@ bool os_release(void *start, size_t bytes, bool lazily)
 void os_bind(void *start, size_t bytes, unsigned node)
 {
     enum { WORD_BITS = 8 * sizeof(unsigned long) };
-    int saved = errno;
     unsigned long nodes[MOST_NODES / WORD_BITS] = { 0 };
     nodes[node / WORD_BITS] = 1ul << node % WORD_BITS;
     count_system(COUNT_MBIND);
     syscall(SYS_mbind, start, bytes, MPOL_PREFERRED, nodes, (unsigned long)MOST_NODES + 1, 0u);
-    errno = saved;
 }
 #endif
 

@@ -1,10 +1,13 @@
 """Shards of nodes in the library: which files it reads, what it binds, and what it survives."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +39,7 @@ NUMBER = st.integers(0, 20) | st.sampled_from([8190, 8191, 8192, 99_999_999_999]
 RANGE = st.one_of(NUMBER.map(str), st.tuples(NUMBER, NUMBER).map(lambda ends: f"{ends[0]}-{ends[1]}"))
 LIST = st.lists(RANGE, min_size=1, max_size=5).map(",".join)
 TEXT = st.one_of(LIST, LIST.map(lambda text: f"{text}\n"), st.text("0123456789-, \nx", max_size=12))
+PATH_MAX = 4096
 WATCHED = (*range(22), 8190, 8191)
 
 
@@ -69,6 +73,7 @@ def first_alike(found: Sequence[int], of: Sequence[int]) -> list[int]:
 @given(online=TEXT, lists=st.dictionaries(st.integers(0, 20) | st.just(1023), TEXT, max_size=6))
 @example(online="1-1,3", lists={1: "2-2", 3: "8191"})
 @example(online="0-2\n", lists={0: "8191", 1: "8190", 2: "7,7-7"})
+@example(online="0-3", lists={0: "8192", 1: "3-1", 2: "0-8192", 3: "5"})
 def test_any_content_of_the_files_is_read_as_the_model_reads_it(
     online: str, lists: dict[int, str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -97,7 +102,19 @@ def test_a_folder_without_nodes_is_told(tmp_path: Path) -> None:
     found, said = blocks_on([0, 1], tmp_path / "none")
     assert [superslab for superslab, _ in found] == [0, 0]
     assert said == f'heapsmith: HEAPSMITH: bad value in "nodes={tmp_path}/none"\n'
+    assert blocks_on([0], "x")[1] == 'heapsmith: HEAPSMITH: bad value in "nodes=x"\n'
     assert blocks_on([0, 1], "")[1] == ""
+
+
+def test_the_longest_path_that_linux_opens(tmp_path: Path) -> None:
+    folder = tmp_path
+    while (left := PATH_MAX - 1 - len(f"{folder}/node0/cpulist")) > 0:
+        folder /= "x" * (left - 1 if left <= 200 else 100)
+    folder.mkdir(parents=True)
+    found, said = blocks_on([0, 1], folder_of(folder, {0: "0", 1: "1"}))
+    assert ([superslab for superslab, _ in found], said) == ([0, 1], "")
+    for more in range(1, 5):
+        assert blocks_on([0, 1], f"{folder}{'/' * more}")[1].startswith("heapsmith: HEAPSMITH: bad value in")
 
 
 def test_the_last_folder_counts(tmp_path: Path) -> None:
@@ -107,6 +124,12 @@ def test_the_last_folder_counts(tmp_path: Path) -> None:
         folder_of(folder, nodes)
     found, _ = blocks_on([0, 1, 2, 3], f"{folders[0]},nodes={folders[1]}")
     assert [superslab for superslab, _ in found] == [0, 0, 0, 1]
+
+
+def test_a_processor_that_no_system_has_is_of_the_first_node(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {4: "1", 5: "2"})
+    found, _ = blocks_on([1, 2, 8191, 8192, 1_000_000_000], folder)
+    assert [superslab for superslab, _ in found] == [0, 1, 0, 0, 0]
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one processor")
@@ -130,7 +153,7 @@ def test_the_library_asks_the_system_unless_it_is_told(is_told: bool, tmp_path: 
         [*command, "-E", f"LD_PRELOAD={preloadable(fast_library(BARE))}", program("run_nodes"), 16, 0],
         environment=environment,
     )
-    opened = re.findall(r'"(.*/(?:online|cpulist))"', (tmp_path / "log").read_text())
+    opened = re.findall(r'"(.*/(?:online|cpulist))", O_RDONLY\|O_CLOEXEC', (tmp_path / "log").read_text())
     if is_told:
         assert opened == [f"{folder}/online", f"{folder}/node0/cpulist"]
     else:
@@ -208,6 +231,39 @@ def test_the_model_counts_calls_that_bind(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setenv("HEAPSMITH", f"nodes={folder_of(folder, nodes)}")
         calls.append(memory_calls(tmp_path / "script", library_of(small("plain"))))
     assert calls[1] - calls[0] == superslabs
+
+
+def test_a_library_that_counts_calls_counts_those_that_bind(tmp_path: Path) -> None:
+    design = small("bare", shards={"kind": "nodes"}, counting="everything")
+    report = tmp_path / "report.json"
+    blocks_on([0, 1, 2, 3], f"{folder_of(tmp_path, {0: '0,2', 1: '1,3'})},stats={report}", design=design)
+    assert json.loads(report.read_text())["system"]["mbind"] == 2
+
+
+def test_files_are_read_where_standard_input_is_closed(tmp_path: Path) -> None:
+    """The first file is descriptor 0 then. The program ends with status 1 if it stays open."""
+    closed = ["sh", "-c", 'exec "$@" <&-', "sh"]
+    assert run([*closed, program("run_nodes"), 16, 0], fast_library(BARE))
+    found, said = blocks_on([0, 1], folder_of(tmp_path, {0: "0", 1: "1"}), *closed)
+    assert ([superslab for superslab, _ in found], said) == ([0, 1], "")
+
+
+def test_a_file_that_comes_in_parts_is_read_to_its_end(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {0: "0", 1: "1"})
+    (folder / "online").unlink()
+    os.mkfifo(folder / "online")
+
+    def write() -> None:
+        with (folder / "online").open("wb", buffering=0) as online:
+            online.write(b"0,")
+            time.sleep(0.2)
+            online.write(b"1")
+
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(write)
+        found, said = blocks_on([0, 1], folder)
+        written.result()
+    assert ([superslab for superslab, _ in found], said) == ([0, 1], "")
 
 
 def two_nodes(folder: Path) -> dict[str, str]:

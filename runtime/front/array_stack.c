@@ -1,6 +1,7 @@
 /* Array stack, slow paths. */
 #include "front/array_stack.h"
 
+#include "background/background.h"
 #include "front/stack.h"
 #include "large.h"
 #include "learner/learner.h"

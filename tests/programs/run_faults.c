@@ -88,14 +88,15 @@ static void flood(size_t bytes)
         index % 16 == 0 ? release(&many[index]) : free(many[index].start);
 }
 
-/* A run and a huge block that grow and shrink: what is too long for the random steps. */
-static void stretch(size_t bytes)
+/* A run and a huge block that grow and shrink: what is too long for the random steps. least: of a huge block few bytes are
+ * copied to a run and back, as nearly all the time of a run of this program would go there. */
+static void stretch(size_t bytes, size_t least)
 {
     struct block block = { NULL, 0, 77 };
-    for (size_t times = 1; times <= 2; times++) {
-        resize(&block, times * bytes);
-        resize(&block, times * bytes / 2);
-    }
+    resize(&block, bytes);
+    resize(&block, least);
+    resize(&block, 2 * bytes);
+    resize(&block, bytes);
     release(&block);
 }
 
@@ -112,7 +113,7 @@ static void *sequence(void *seed)
     for (int index = 0; index < STEPS; index++)
         step(row, &random);
     flood(300);
-    stretch((size_t)5 << 20);
+    stretch((size_t)5 << 20, (size_t)5 << 19);
     for (int slot = 0; slot < SLOTS; slot += 2) {
         release(&handed[slot]);
         handed[slot] = row[slot];
@@ -135,7 +136,7 @@ static void everything(void)
 {
     in_a_thread(sequence, 3);
     sequence((void *)5);
-    stretch((size_t)34 << 20);
+    stretch((size_t)34 << 20, 1 << 20);
     in_a_thread(sequence, 3);
     release_all(handed);
 }

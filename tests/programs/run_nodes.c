@@ -19,13 +19,17 @@ static void run_on(const char *processor)
 int main(int count, char **argument)
 {
     size_t bytes = strtoul(argument[1], NULL, 10);
+    int unused = dup(1);
+    close(unused);
     for (int index = 2; index < count; index++) {
         if (argument[index][0] == '@')
             run_on(argument[index] + 1);
         heapsmith_runs_on(argument[index][0] == '@' ? -1 : atoi(argument[index]));
+        errno = 0;
         char *block = malloc(bytes);
-        demand(block != NULL, "malloc failed");
+        demand(block != NULL && errno == 0, "malloc failed, or has set errno");
         memset(block, 1, bytes);
+        demand(dup(1) == unused && close(unused) == 0, "a file stays open");
         printf("%lld %p\n", (long long)heapsmith_locate(block) >> 14, (void *)block);
     }
 }
