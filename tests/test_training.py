@@ -103,7 +103,8 @@ def test_a_replay_is_trained_on_a_recording_of_itself(tmp_path: Path) -> None:
     train = suite_rows._replay_row(other, "replay", other).train
     assert train is not None
     found = train(tmp_path)
-    with TraceReader(found.trace) as reader, TraceReader(tmp_path / "recorded" / f"{other.name}.hst") as whole:
+    (trace,) = found.traces
+    with TraceReader(trace) as reader, TraceReader(tmp_path / "recorded" / f"{other.name}.hst") as whole:
         requests = Counter(size for chunk in reader for size in chunk.size[chunk.op == Op.MALLOC].tolist())
         wanted = Counter(size for chunk in whole for size in chunk.size[chunk.op == Op.MALLOC].tolist())
         samples = reader.footer.samples
@@ -111,9 +112,21 @@ def test_a_replay_is_trained_on_a_recording_of_itself(tmp_path: Path) -> None:
     assert not wanted - requests
     assert samples is not None
     assert samples.touched
-    source = Source(found.trace)
+    source = Source(trace)
     assert (source.tells_touched, source.tells_time) == (True, False)
     assert found.on == f"the replay of {other.name} over an input of 70% of the size, another seed"
+
+
+def test_a_replay_whose_blocks_go_between_threads_is_recorded_several_times(tmp_path: Path) -> None:
+    other = next(one for one in programs(tmp_path / "inputs", scale=0.02, seed=2) if one.name == "zstd")
+    train = suite_rows._replay_row(other, "replay", other).train
+    assert train is not None
+    events = []
+    for trace in train(tmp_path).traces:
+        with TraceReader(trace) as reader:
+            events.append(sum(len(chunk.op) for chunk in reader))
+    assert len(events) == 3
+    assert min(events) > 0
 
 
 def contents_of(command: list[str], folder: Path) -> list[bytes]:

@@ -4,7 +4,7 @@ import fnmatch
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +35,7 @@ SETTINGS = ("LD_PRELOAD", "HEAPSMITH", "MALLOC_", "GLIBC_TUNABLES", "MIMALLOC_",
 GLIBC_LIMIT_S = 600.0
 """The limit for the first runs of a row, which are under glibc."""
 TRAINING_SCALE = 0.7
+REPLAYS_OF_THREADS = 3
 """Size of a program's training input relative to the measured input; its seed is 2."""
 QUICK_PROGRAMS = ("sqlite3", "perl", "python-server")
 """Programs of the suites `servers`, `programs` and `replay` with --quick."""
@@ -68,9 +69,9 @@ Runner = Callable[[Library, float], Sample]
 
 
 class Training(NamedTuple):
-    """The trace of another input of a row's work, and a description of that input."""
+    """Traces of another input of a row's work, and a description of that input."""
 
-    trace: Path
+    traces: Sequence[Path]
     on: str
 
 
@@ -152,7 +153,7 @@ def _micro_row(row: MicroRow, suite: str, quick: bool) -> Row:
         command = [str(program(row.program, seed=TRAINING_SEED)), *words]
         trace = folder / f"{row.name}.hst"
         _record(command, trace, row.program)
-        return Training(trace, f"{row.program} {' '.join(words)}, another seed")
+        return Training([trace], f"{row.program} {' '.join(words)}, another seed")
 
     def stamp(folder: Path) -> Stamper:
         path = str(program(row.program, stamped=True))
@@ -236,25 +237,27 @@ def _trainer(other: Program | None) -> Trainer | None:
         return None
 
     def train(folder: Path) -> Training:
-        return Training(trace_of(other, folder / "recorded"), _training_input(other))
+        return Training([trace_of(other, folder / "recorded")], _training_input(other))
 
     return train
 
 
 def _replay_trainer(other: Program | None) -> Trainer | None:
-    """Records the replay of what the program does with its training input.
+    """Records the replay of what the program does with its training input, several times with threads.
 
-    The program itself touches fewer pages, and its threads take other turns.
+    The program itself touches fewer pages, and its threads take other turns: others in each replay.
     """
     if other is None:
         return None
 
     def train(folder: Path) -> Training:
-        script, recorded, trace = folder / "script", folder / "replayed.hst", folder / "training.hst"
+        script, recorded = folder / "script", folder / "replayed.hst"
         write_script(trace_of(other, folder / "recorded"), script)
-        _record(replay_command(script), recorded, f"the replay of {other.name}")
-        _write_without_times(recorded, trace)
-        return Training(trace, f"the replay of {_training_input(other)}")
+        traces = [folder / f"training{number}.hst" for number in range(REPLAYS_OF_THREADS if other.hands_over else 1)]
+        for trace in traces:
+            _record(replay_command(script), recorded, f"the replay of {other.name}")
+            _write_without_times(recorded, trace)
+        return Training(traces, f"the replay of {_training_input(other)}")
 
     return train
 
