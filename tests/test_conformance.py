@@ -126,7 +126,7 @@ class Conformance(RuleBasedStateMachine):
     def choose_classes(self, palette: list[int]) -> None:
         """Most requests of one life are of a few classes, so that those see everything; one has two levels.
 
-        What a free of a class without a front counts, each life counts.
+        What a free of a class without a front counts, each life counts; so is a release by the clock.
         """
         usual = [self.plan.classes[index % self.plan.class_count] for index in palette]
         deep = [row for row in self.plan.classes if row.front.kind == "two_level"] or self.plan.classes
@@ -144,6 +144,12 @@ class Conformance(RuleBasedStateMachine):
         if self.plan.design.huge_cache:
             for block in [self.birth(Op.MALLOC, 2, self.plan.huge_bytes + 1) for _ in range(5)]:
                 self.death(Op.FREE, 2, block)  # more than wait at once
+        if self.plan.numbers.get("release_delay_in_milliseconds"):
+            runs = self.plan.design.run_cache_bytes // self.plan.huge_bytes + 2
+            for block in [self.birth(Op.MALLOC, 2, self.plan.huge_bytes) for _ in range(runs)]:
+                self.death(Op.FREE, 2, block)  # more than the run cache holds
+            self.ms += self.plan.numbers["release_delay"]
+            self.birth(Op.MALLOC, 2, bare.usable)  # it looks at the run that is due
 
     def draw_size(self, data: st.DataObject) -> int:
         return data.draw(st.sampled_from(self.usual) | st.sampled_from(self.usual) | self.sizes)

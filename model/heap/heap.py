@@ -253,7 +253,7 @@ def free_to_front(state: State, heap: int, block: int) -> int:
     flushed = front_push(state, front, cls, block)
     if state.classes[cls]["stack"] == 0:
         branch(state.listener, FREE_SERVED, int(flushed == 0))
-    if state.counts_everything == 1 and state.classes[cls]["capacity"] > 0:
+    if state.counts_everything == 1 and (flushed == 0 or state.classes[cls]["capacity"] > 0):
         touch(state.listener, count_at(state, heap, cls) + layout.COUNT_PUSH, 1)
     if flushed == 0:
         return 0

@@ -2,7 +2,9 @@
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import HUGE_KEPT_MAPPINGS, PAGE
+from heapsmith.model.memory import layout
 from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import touch
 
 
 @kernel
@@ -21,8 +23,10 @@ def oldest_goes(state: State) -> bool:
     """Return whether the oldest has waited long enough, or too many wait."""
     if state.kept_mappings == 0:
         return False
-    if state.limit_mark_bytes > 0 and state.committed > state.limit_mark_bytes:
-        return True
+    if state.limit_mark_bytes > 0:
+        touch(state.listener, layout.TOTAL_COMMITTED, 0)
+        if state.committed > state.limit_mark_bytes:
+            return True
     many = state.kept_mappings > HUGE_KEPT_MAPPINGS or state.kept_pages * PAGE > state.huge_kept_bytes
     return many or state.kept_clock - int(state.kept[0]["stamp"]) >= state.huge_delay
 

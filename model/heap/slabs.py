@@ -38,7 +38,7 @@ def populate_step(state: State, cls: int) -> int:
     """Return the bytes by which the committed bytes of a slab of the class rise now."""
     if state.populate_share == 0:
         return int(state.commit_step)
-    if state.classes[cls]["stride"] > PAGE:
+    if state.classes[cls]["stride"] > PAGE or state.populate_most == 1:
         return PAGE
     touch(state.listener, slabs_held_at(cls), 0)
     held = int(state.classes[cls]["acquire"]) - int(state.classes[cls]["retire"])

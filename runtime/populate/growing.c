@@ -21,7 +21,7 @@ void populate_retired(unsigned class)
 /* Blocks longer than a page may never be touched to their end. */
 size_t populate_step(unsigned class, size_t stride)
 {
-    if (stride > PAGE_BYTES)
+    if (stride > PAGE_BYTES || POPULATE_MOST == 1)
         return PAGE_BYTES;
     size_t held = __atomic_load_n(&slabs_held[class], __ATOMIC_RELAXED);
     size_t pages = held * (SLAB_BYTES / PAGE_BYTES) / POPULATE_SHARE;

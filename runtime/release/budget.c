@@ -15,6 +15,12 @@ static void grow(size_t *budget, size_t needed_again)
     *budget += needed_again <= room / BUDGET_GROWTH ? needed_again * BUDGET_GROWTH : room;
 }
 
+/* Near a limit on memory a budget counts as 0. Where nothing waits nobody asks for the limit. */
+static bool exceeds(size_t bytes, size_t budget)
+{
+    return bytes > budget || (bytes > 0 && release_near_limit());
+}
+
 void release_retired(struct slab *slab)
 {
     if (slab->committed > 0)
@@ -23,7 +29,7 @@ void release_retired(struct slab *slab)
 
 struct slab *release_due(uint32_t gone)
 {
-    if (aging_bytes <= (release_near_limit() ? 0 : slab_budget))
+    if (!exceeds(aging_bytes, slab_budget))
         return NULL;
     struct slab *due = oldest_slab;
     queue_leave(due);
@@ -45,7 +51,7 @@ void release_needed_runs(size_t bytes)
 
 bool release_run_goes(uint64_t stamp, size_t bytes, uint32_t gone)
 {
-    return bytes > (release_near_limit() ? 0 : run_budget);
+    return exceeds(bytes, run_budget);
 }
 
 void release_check(void)

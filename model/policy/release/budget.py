@@ -10,7 +10,9 @@ import msgspec
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import BUDGET_GROWTH, PAGE
+from heapsmith.model.memory.layout import TOTAL_COMMITTED
 from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.release.common import Advice
 
 NAME = "budget"
@@ -78,6 +80,9 @@ def grown(state: State, budget_bytes: int, needed_again_bytes: int) -> int:
 @kernel
 def goes(state: State, aged_bytes: int, budget_bytes: int, stamp: int, gone: int) -> bool:
     """Return whether the age queue exceeds its budget, which is 0 near the limit."""
-    if state.limit_mark_bytes > 0 and state.committed > state.limit_mark_bytes:
-        return aged_bytes > 0
-    return aged_bytes > budget_bytes
+    if aged_bytes > budget_bytes:
+        return True
+    if aged_bytes == 0 or state.limit_mark_bytes == 0:
+        return False
+    touch(state.listener, TOTAL_COMMITTED, 0)
+    return bool(state.committed > state.limit_mark_bytes)
