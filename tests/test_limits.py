@@ -173,7 +173,7 @@ def least(name: str, which: int) -> int:
 
 @pytest.mark.parametrize("which", [resource.RLIMIT_AS, resource.RLIMIT_DATA], ids=["as", "data"])
 @pytest.mark.parametrize("name", SMALL)
-@pytest.mark.parametrize("design", soon(FIRST_BUILT_IN, FIRST_BUILT_IN[:1]))
+@every_design
 def test_small_programs_need_little_more_than_under_glibc(design: str, name: str, which: int) -> None:
     if shutil.which(SMALL[name][0]) is None:
         pytest.skip(f"{SMALL[name][0]} is not installed")
